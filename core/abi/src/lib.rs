@@ -1,0 +1,330 @@
+//! The border between flowpipe and its plugins: `include/flowpipe.h` as `repr(C)` Rust.
+//!
+//! The header is the specification; its comments say when each function may be called, on which
+//! thread, and who owns what. This file only repeats its layout, and a test compiles the header
+//! with the system's C compiler to hold the two equal. There are no dependencies and no logic here.
+
+#![allow(non_camel_case_types)]
+
+use core::ffi::{c_char, c_void};
+
+/// "FLOWPIPE" read as a little-endian number.
+pub const MAGIC: u64 = 0x4550_4950_574f_4c46;
+/// A plugin loads only when its major is equal to the host's.
+pub const ABI_MAJOR: u32 = 0;
+/// A plugin loads only when the minor that it needs is no larger than this.
+pub const ABI_MINOR: u32 = 1;
+/// The factory id that [`Entry::get_factory`] is asked for.
+pub const FACTORY_STAGES: &core::ffi::CStr = c"flowpipe.stages/1";
+/// The data symbol that a plugin exports.
+pub const ENTRY_SYMBOL: &core::ffi::CStr = c"flowpipe_entry";
+
+/// What a call came to: 0 and above is success.
+pub type Status = i32;
+/// Done.
+pub const OK: Status = 0;
+/// From `process`: this stage has nothing more to give.
+pub const END: Status = 1;
+/// Failed; `set_error` says why.
+pub const ERROR: Status = -1;
+/// Gave up because `cancelled` said so.
+pub const CANCELLED: Status = -2;
+/// The config can't be used.
+pub const BAD_CONFIG: Status = -3;
+/// A message that can't be read or was refused.
+pub const BAD_MESSAGE: Status = -4;
+/// The plugin caught a panic of its own.
+pub const PANIC: Status = -5;
+/// From `emit`: nobody takes this any more.
+pub const STOPPED: Status = -6;
+/// From getters: nothing at that place.
+pub const NOT_FOUND: Status = -7;
+/// From getters: something else is at that place.
+pub const WRONG_TYPE: Status = -8;
+
+/// How grave a log line is.
+pub type Level = u32;
+/// Something failed.
+pub const LEVEL_ERROR: Level = 1;
+/// Something is odd.
+pub const LEVEL_WARN: Level = 2;
+/// Worth knowing.
+pub const LEVEL_INFO: Level = 3;
+/// For whoever looks for a fault.
+pub const LEVEL_DEBUG: Level = 4;
+/// Everything.
+pub const LEVEL_TRACE: Level = 5;
+
+/// A pixel format.
+pub type Format = u32;
+/// 4 bytes a pixel: blue, green, red, alpha or unused.
+pub const FORMAT_BGRA8: Format = 1;
+/// 4 bytes a pixel: red, green, blue, alpha or unused.
+pub const FORMAT_RGBA8: Format = 2;
+/// 3 bytes a pixel: blue, green, red.
+pub const FORMAT_BGR8: Format = 3;
+/// 3 bytes a pixel: red, green, blue.
+pub const FORMAT_RGB8: Format = 4;
+/// 1 byte a pixel.
+pub const FORMAT_GREY8: Format = 5;
+
+/// Why `process` is called.
+pub type Event = u32;
+/// A stage without inputs: produce, then return.
+pub const EVENT_TICK: Event = 1;
+/// One message came.
+pub const EVENT_MESSAGE: Event = 2;
+/// All inputs have ended; the last call.
+pub const EVENT_FINISH: Event = 3;
+
+/// A picture in the host's memory (opaque).
+#[repr(C)]
+pub struct Frame {
+    _opaque: [u8; 0],
+}
+
+/// Parsed JSON in the host's memory (opaque).
+#[repr(C)]
+pub struct Document {
+    _opaque: [u8; 0],
+}
+
+/// One process call, in the host's memory (opaque).
+#[repr(C)]
+pub struct Context {
+    _opaque: [u8; 0],
+}
+
+/// How the pixels of a frame lie in memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameInfo {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// The pixel format.
+    pub format: Format,
+    /// Pixels from left to right.
+    pub width: u32,
+    /// Rows from top to bottom.
+    pub height: u32,
+    /// Bytes from one row to the next.
+    pub stride: u64,
+    /// Bytes in all.
+    pub size: u64,
+}
+
+/// When one stage had a message in hand, in nanoseconds of the host's clock.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The host's number of the stage.
+    pub stage: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// Taken from the queue.
+    pub taken_ns: i64,
+    /// Emitted.
+    pub emitted_ns: i64,
+}
+
+/// Where a message comes from.
+#[repr(C)]
+pub struct Lineage {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Elements at `hops`.
+    pub hop_count: u32,
+    /// The message's own number, from 1.
+    pub sequence: u64,
+    /// The frame that it descends from; 0: none.
+    pub frame_sequence: u64,
+    /// Host clock when that frame was captured.
+    pub captured_ns: i64,
+    /// Oldest first.
+    pub hops: *const Hop,
+}
+
+/// A message as a stage receives it.
+#[repr(C)]
+pub struct Message {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Index among the stage's inputs.
+    pub port: u32,
+    /// Such as `flowpipe.sighting/1`.
+    pub schema: *const c_char,
+    /// The body: valid JSON.
+    pub json: *const c_char,
+    /// Bytes of the body.
+    pub json_length: usize,
+    /// The body for the getters.
+    pub document: *const Document,
+    /// Borrowed; null when the message carries no pixels.
+    pub frame: *mut Frame,
+    /// Where it comes from.
+    pub lineage: *const Lineage,
+}
+
+/// A message as a stage emits it.
+#[repr(C)]
+pub struct Output {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Index among the stage's outputs.
+    pub port: u32,
+    /// Null: the port's schema.
+    pub schema: *const c_char,
+    /// Null: `{}`.
+    pub json: *const c_char,
+    /// Bytes of the body.
+    pub json_length: usize,
+    /// Null: no pixels.
+    pub frame: *mut Frame,
+    /// When a new frame was captured; 0: now.
+    pub captured_ns: i64,
+}
+
+/// What `process` is called with.
+#[repr(C)]
+pub struct Process {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Why.
+    pub event: Event,
+    /// Null unless the event is a message.
+    pub message: *const Message,
+    /// Goes back to `emit`, `cancelled` and `mark`.
+    pub context: *mut Context,
+}
+
+/// The host as one stage sees it.
+#[repr(C)]
+pub struct Host {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// The host's ABI major.
+    pub abi_major: u32,
+    /// The host's ABI minor.
+    pub abi_minor: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// The host program's name.
+    pub name: *const c_char,
+    /// The release, for logs only.
+    pub version: *const c_char,
+    /// The host's own.
+    pub data: *mut c_void,
+    /// Writes a log line. [any-thread]
+    pub log: unsafe extern "C" fn(*const Host, Level, *const c_char, usize),
+    /// Says why the call in hand failed. [control-thread, stage-thread]
+    pub set_error: unsafe extern "C" fn(*const Host, i32, *const c_char, usize),
+    /// Nanoseconds since the run began. [any-thread]
+    pub clock_now: unsafe extern "C" fn(*const Host) -> i64,
+    /// A new frame with one reference, or null. [any-thread]
+    pub frame_new: unsafe extern "C" fn(*const Host, *const FrameInfo) -> *mut Frame,
+    /// One more reference. [any-thread]
+    pub frame_ref: unsafe extern "C" fn(*const Host, *mut Frame) -> *mut Frame,
+    /// One reference less. [any-thread]
+    pub frame_unref: unsafe extern "C" fn(*const Host, *mut Frame),
+    /// How the pixels lie. [any-thread]
+    pub frame_info: unsafe extern "C" fn(*const Host, *const Frame, *mut FrameInfo),
+    /// The pixels to read. [any-thread]
+    pub frame_read: unsafe extern "C" fn(*const Host, *const Frame) -> *const u8,
+    /// The pixels to write, copied first when shared. [any-thread]
+    pub frame_write: unsafe extern "C" fn(*const Host, *mut *mut Frame) -> *mut u8,
+    /// Sends a message out of a port. [stage-thread, inside process]
+    pub emit: unsafe extern "C" fn(*const Host, *mut Context, *const Output) -> Status,
+    /// Nonzero when the work in hand is not wanted any more. [any-thread, inside process]
+    pub cancelled: unsafe extern "C" fn(*const Host, *const Context) -> i32,
+    /// Notes that something happened now. [stage-thread, inside process]
+    pub mark: unsafe extern "C" fn(*const Host, *mut Context, *const c_char),
+    /// A boolean at a JSON Pointer. [any-thread]
+    pub get_bool:
+        unsafe extern "C" fn(*const Host, *const Document, *const c_char, *mut i32) -> Status,
+    /// An integer at a JSON Pointer. [any-thread]
+    pub get_int:
+        unsafe extern "C" fn(*const Host, *const Document, *const c_char, *mut i64) -> Status,
+    /// A number at a JSON Pointer. [any-thread]
+    pub get_number:
+        unsafe extern "C" fn(*const Host, *const Document, *const c_char, *mut f64) -> Status,
+    /// A text at a JSON Pointer. [any-thread]
+    pub get_string: unsafe extern "C" fn(
+        *const Host,
+        *const Document,
+        *const c_char,
+        *mut *const c_char,
+        *mut usize,
+    ) -> Status,
+    /// The elements of an array, or members of an object. [any-thread]
+    pub get_count:
+        unsafe extern "C" fn(*const Host, *const Document, *const c_char, *mut usize) -> Status,
+    /// A table of later functions by id, or null. [any-thread]
+    pub get_extension: unsafe extern "C" fn(*const Host, *const c_char) -> *const c_void,
+}
+
+/// One running stage. A null slot refuses the stage.
+#[repr(C)]
+pub struct Stage {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// The plugin's own.
+    pub data: *mut c_void,
+    /// Gets ready to process. [control-thread]
+    pub activate: Option<unsafe extern "C" fn(*mut Stage) -> Status>,
+    /// Does the work. [stage-thread, active]
+    pub process: Option<unsafe extern "C" fn(*mut Stage, *const Process) -> Status>,
+    /// Forgets earlier messages. [stage-thread, active]
+    pub reset: Option<unsafe extern "C" fn(*mut Stage) -> Status>,
+    /// The opposite of activate. [control-thread]
+    pub deactivate: Option<unsafe extern "C" fn(*mut Stage)>,
+    /// Frees the stage. [control-thread, not active]
+    pub destroy: Option<unsafe extern "C" fn(*mut Stage)>,
+    /// A table of later functions by id, or null. [any-thread]
+    pub get_extension: Option<unsafe extern "C" fn(*mut Stage, *const c_char) -> *const c_void>,
+}
+
+/// The stages of one library. A null slot refuses the library.
+#[repr(C)]
+pub struct StageFactory {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// How many stages there are. [any-thread]
+    pub count: Option<unsafe extern "C" fn() -> u32>,
+    /// The manifest (JSON) of a stage, or null. [any-thread]
+    pub manifest: Option<unsafe extern "C" fn(u32) -> *const c_char>,
+    /// Makes a stage, or null after `set_error`. [control-thread]
+    pub create: Option<
+        unsafe extern "C" fn(*const Host, u32, *const c_char, *const Document) -> *mut Stage,
+    >,
+}
+
+// SAFETY: the table holds only function pointers and numbers, and is never written to.
+unsafe impl Sync for StageFactory {}
+
+/// What a plugin exports as `flowpipe_entry`. A null slot refuses the library.
+#[repr(C)]
+pub struct Entry {
+    /// [`MAGIC`].
+    pub magic: u64,
+    /// The plugin's [`ABI_MAJOR`].
+    pub abi_major: u32,
+    /// The lowest minor that the plugin needs.
+    pub abi_minor: u32,
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// Called once after loading. [control-thread]
+    pub init: Option<unsafe extern "C" fn(*const Host) -> Status>,
+    /// Called once when no stage lives any more. [control-thread]
+    pub deinit: Option<unsafe extern "C" fn()>,
+    /// The table for a factory id, or null. [any-thread]
+    pub get_factory: Option<unsafe extern "C" fn(*const c_char) -> *const c_void>,
+}
+
+// SAFETY: the table holds only function pointers and numbers, and is never written to.
+unsafe impl Sync for Entry {}
