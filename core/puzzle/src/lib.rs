@@ -1,0 +1,55 @@
+//! Flow Free (Numberlink) puzzles: boards, rules, checking, formats and the message types.
+//!
+//! Every rule of the game stands here once; solvers, the game, the checker and the tests ask it.
+//! Nothing here does I/O or starts threads.
+//!
+//! # Layout
+//! - [`board`]: which cells exist and which of them touch (rectangles, holes, walls, bridges, warps, hexes).
+//! - [`graph`]: the same as nodes and links; a bridge is one node for each way across.
+//! - [`puzzle`]: a board with terminals and rules; [`solution`]: flows.
+//! - [`mod@check`]: the one checker of solutions; [`stroke_check`]: the one checker of strokes.
+//! - [`text`]: puzzles as text, in and out; [`level`]: Flow Free's own level lines.
+//! - [`colour`]: letters, names and terminal colours. [`draw`]: boards as text with pipes.
+//! - [`geometry`]: where a board lies in a picture. [`message`]: what flows between stages.
+//!
+//! # Example
+//! ```
+//! use flowpipe_puzzle::{Flow, Solution, check, draw, text};
+//!
+//! let entry = text::read("R.G\nR.G").remove(0);
+//! let (puzzle, _) = entry.puzzle?;
+//! let flow = |colour, cells: &[usize]| Flow { colour, cells: cells.to_vec() };
+//! let solution = Solution { flows: vec![flow(0, &[0, 1, 4, 3]), flow(1, &[2, 5])] };
+//!
+//! // Flow Free's flows do not touch themselves, this one does.
+//! let refusals = check(&puzzle, &solution).unwrap_err();
+//! assert_eq!(refusals[0].to_string(), "row 2, column 1: flow A touches itself");
+//!
+//! let style = draw::Style { names: &entry.names, ..draw::Style::default() };
+//! assert_eq!(draw::draw(&puzzle, &solution.flows, style), "R─┐ G\nR─┘ G\n");
+//! # Ok::<(), text::TextError>(())
+//! ```
+
+pub mod board;
+pub mod check;
+pub mod colour;
+pub mod draw;
+pub mod geometry;
+pub mod graph;
+mod grid;
+pub mod level;
+pub mod message;
+pub mod puzzle;
+#[cfg(test)]
+mod snapshot;
+pub mod solution;
+pub mod stroke_check;
+pub mod text;
+
+pub use board::{Board, BoardError, Cell, Lattice};
+pub use check::{Refusal, Rule, check};
+pub use colour::Colour;
+pub use geometry::{Geometry, Point};
+pub use graph::{Direction, Graph, Link, Node};
+pub use puzzle::{Puzzle, PuzzleError, Rules, Terminal};
+pub use solution::{Flow, Solution};

@@ -1,0 +1,236 @@
+//! What flows between the stages: one type for each schema id.
+//!
+//! As JSON they are canonical: the same value always gives the same bytes, so that runs can be
+//! compared. Each message carries the earlier ones that later stages need, so that a straight
+//! pipeline needs no joins.
+
+use schemars::{JsonSchema, Schema, schema_for};
+use serde::{Deserialize, Serialize};
+
+use crate::board::Cell;
+use crate::colour::Colour;
+use crate::geometry::{Geometry, Point};
+use crate::puzzle::Puzzle;
+use crate::solution::{Flow, Solution};
+
+/// Schema id of [`FrameNote`], which comes with pixels.
+pub const FRAME: &str = "flowpipe.frame/1";
+/// Schema id of [`Sighting`].
+pub const SIGHTING: &str = "flowpipe.sighting/1";
+/// Schema id of [`Solved`].
+pub const SOLVED: &str = "flowpipe.solved/1";
+/// Schema id of [`Strokes`].
+pub const STROKES: &str = "flowpipe.strokes/1";
+/// Schema id of [`Outcome`].
+pub const OUTCOME: &str = "flowpipe.outcome/1";
+
+/// The JSON Schema of each message, by schema id.
+#[must_use]
+pub fn schemas() -> [(&'static str, Schema); 5] {
+    [
+        (FRAME, schema_for!(FrameNote)),
+        (SIGHTING, schema_for!(Sighting)),
+        (SOLVED, schema_for!(Solved)),
+        (STROKES, schema_for!(Strokes)),
+        (OUTCOME, schema_for!(Outcome)),
+    ]
+}
+
+/// Where a frame's pixels come from: the body of a frame message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FrameNote {
+    /// A file, a window's title, a monitor.
+    pub source: String,
+    /// Where the frame's top left corner lies on the screen, in screen pixels.
+    #[serde(default)]
+    pub origin: Point,
+    /// Frame pixels for one screen pixel (2 on most HiDPI screens).
+    #[serde(default = "one")]
+    pub scale: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// What vision made of one frame.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sighting {
+    /// The frame looked at.
+    pub frame: FrameNote,
+    /// What is there.
+    pub reading: Reading,
+}
+
+/// Exact, or silent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "status", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Reading {
+    /// A board, read exactly.
+    Board(Box<SeenBoard>),
+    /// Not a board that can be read.
+    Refused {
+        /// The step that gave up, such as `find board`.
+        step: String,
+        /// Why, in a sentence.
+        reason: String,
+    },
+}
+
+/// A board in a frame.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeenBoard {
+    /// The puzzle.
+    pub puzzle: Puzzle,
+    /// Where it lies in the frame.
+    pub geometry: Geometry,
+    /// What the colours look like: red, green, blue by colour number.
+    pub palette: Vec<[u8; 3]>,
+    /// Pipes already drawn, finished or not, each from a terminal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drawn: Vec<Flow>,
+    /// How far the board is played.
+    pub state: BoardState,
+    /// From 0 to 1.
+    pub confidence: f64,
+}
+
+/// How far a board is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum BoardState {
+    /// Nothing is drawn.
+    Empty,
+    /// Some pipes are drawn.
+    Partial,
+    /// Every flow is joined and every cell covered.
+    Solved,
+    /// It is still moving: not to be played yet.
+    Moving,
+}
+
+/// What a solver says of a puzzle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "verdict", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Verdict {
+    /// Here is a solution.
+    Solution {
+        /// In canonical order.
+        solution: Solution,
+        /// Whether it was proved the only one; `null`: not looked at.
+        unique: Option<bool>,
+    },
+    /// There is none.
+    Unsolvable {
+        /// Why, where one is known.
+        reason: Option<String>,
+    },
+    /// A kind of puzzle that this solver does not take.
+    Unsupported {
+        /// What it does not take.
+        reason: String,
+    },
+    /// Gave up at a limit of its own.
+    Unknown {
+        /// Which limit.
+        reason: String,
+    },
+}
+
+/// A sighting with a solver's answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Solved {
+    /// The plugin that answered.
+    pub solver: String,
+    /// Its answer.
+    pub answer: Verdict,
+    /// The sighting answered to.
+    pub sighting: Sighting,
+}
+
+/// One press, drag and release.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stroke {
+    /// The flow that it draws.
+    pub colour: Colour,
+    /// The cells that it is meant to pass, first to last.
+    pub cells: Vec<Cell>,
+    /// Board units: press at the first, drag in straight lines through all, release at the last.
+    pub points: Vec<Point>,
+}
+
+/// What the mouse should do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Strokes {
+    /// The plugin that planned.
+    pub planner: String,
+    /// In the order of play.
+    pub strokes: Vec<Stroke>,
+    /// The solution that they draw.
+    pub solution: Solution,
+    /// The sighting that they belong to.
+    pub sighting: Sighting,
+}
+
+/// What became of one stroke.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StrokeOutcome {
+    /// The flow that it was to draw.
+    pub colour: Colour,
+    /// Whether the flow stands as planned after all strokes; `null`: the actuator cannot tell.
+    pub accepted: Option<bool>,
+    /// What went wrong, if something did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What became of the strokes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Outcome {
+    /// The plugin that acted.
+    pub actuator: String,
+    /// The frame that it acted on.
+    pub frame: FrameNote,
+    /// Whether the game counts the board as solved; `null`: the actuator cannot tell.
+    pub solved: Option<bool>,
+    /// By stroke, in the order of play.
+    pub strokes: Vec<StrokeOutcome>,
+    /// Pipes as they stand now, if the actuator can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<Vec<Flow>>,
+    /// Host clock from first press to last release, nanoseconds.
+    pub act_ns: i64,
+}
+
+impl Sighting {
+    /// The board, if one was read.
+    #[must_use]
+    pub fn board(&self) -> Option<&SeenBoard> {
+        match &self.reading {
+            Reading::Board(board) => Some(board),
+            Reading::Refused { .. } => None,
+        }
+    }
+}
+
+impl Solved {
+    /// The solution, if there is one.
+    #[must_use]
+    pub fn solution(&self) -> Option<&Solution> {
+        match &self.answer {
+            Verdict::Solution { solution, .. } => Some(solution),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+use serde::de::DeserializeOwned;
+
+use super::*;
+use crate::level;
+
+fn frame() -> FrameNote {
+    FrameNote {
+        source: "board.png".to_owned(),
+        origin: [0.0, 12.5],
+        scale: 2.0,
+    }
+}
+
+fn sighting() -> Sighting {
+    let level = level::parse("2,0,1,2;0,1;2,3").unwrap();
+    let board = SeenBoard {
+        puzzle: level.puzzle,
+        // Numbers that do not survive a careless reader of decimals.
+        geometry: Geometry::upright(0.1 + 0.2, 1.0 / 3.0, 5.184_617_309_999_999e2, 1e-7, 2, 2),
+        palette: vec![[255, 0, 0], [0, 141, 0]],
+        drawn: vec![Flow {
+            colour: 0,
+            cells: vec![0, 1],
+        }],
+        state: BoardState::Partial,
+        confidence: 0.987_654_321_012_345_6,
+    };
+    Sighting {
+        frame: frame(),
+        reading: Reading::Board(Box::new(board)),
+    }
+}
+
+fn solved() -> Solved {
+    let solution = level::parse("2,0,1,2;0,1;2,3").unwrap().solution;
+    let answer = Verdict::Solution {
+        solution,
+        unique: None,
+    };
+    Solved {
+        solver: "solver".to_owned(),
+        answer,
+        sighting: sighting(),
+    }
+}
+
+fn strokes() -> Strokes {
+    let stroke = Stroke {
+        colour: 0,
+        cells: vec![0, 1],
+        points: vec![[0.5, 0.5], [1.234_567_890_123_456_7, 0.5]],
+    };
+    Strokes {
+        planner: "planner".to_owned(),
+        strokes: vec![stroke],
+        solution: solved().solution().unwrap().clone(),
+        sighting: sighting(),
+    }
+}
+
+fn outcome() -> Outcome {
+    Outcome {
+        actuator: "actuator".to_owned(),
+        frame: frame(),
+        solved: Some(true),
+        strokes: vec![StrokeOutcome {
+            colour: 0,
+            accepted: None,
+            reason: Some("late".to_owned()),
+        }],
+        drawn: Some(vec![]),
+        act_ns: -1,
+    }
+}
+
+/// The bytes of a value, after they have been seen to read back as the same value and the same bytes.
+fn canonical<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(value: &T) -> String {
+    let json = serde_json::to_string(value).unwrap();
+    let back: T = serde_json::from_str(&json).unwrap();
+    assert_eq!(&back, value);
+    assert_eq!(serde_json::to_string(&back).unwrap(), json);
+    json
+}
+
+#[test]
+fn messages_read_back_as_the_same_bytes() {
+    let refused = Reading::Refused {
+        step: "find board".to_owned(),
+        reason: "no grid".to_owned(),
+    };
+    let verdicts = [
+        Verdict::Unsolvable { reason: None },
+        Verdict::Unsupported {
+            reason: "hexes".to_owned(),
+        },
+        Verdict::Unknown {
+            reason: "time".to_owned(),
+        },
+    ];
+    let mut lines = vec![
+        canonical(&frame()),
+        canonical(&sighting()),
+        canonical(&Sighting {
+            frame: frame(),
+            reading: refused,
+        }),
+        canonical(&solved()),
+        canonical(&strokes()),
+        canonical(&outcome()),
+    ];
+    lines.extend(verdicts.iter().map(canonical));
+    crate::snapshot::settings().bind(|| insta::assert_snapshot!("messages", lines.join("\n")));
+}
+
+#[test]
+fn every_number_reads_back_as_the_same_bits() {
+    // A linear congruential generator: the same numbers in every run.
+    let mut state = 1_u64;
+    for _ in 0..20_000 {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let number = (state >> 11) as f64 / (1_u64 << 53) as f64 * 4000.0 - 1000.0;
+        let json = serde_json::to_string(&number).unwrap();
+        assert_eq!(
+            serde_json::from_str::<f64>(&json).unwrap().to_bits(),
+            number.to_bits()
+        );
+    }
+}
+
+#[test]
+fn unknown_fields_and_wrong_values_are_refused() {
+    let sighting = canonical(&sighting());
+    let with = |from: &str, to: &str| {
+        let changed = sighting.replacen(from, to, 1);
+        assert_ne!(changed, sighting, "nothing to change: {from}");
+        serde_json::from_str::<Sighting>(&changed)
+            .unwrap_err()
+            .to_string()
+    };
+    let refusals = [
+        with(r#""frame":"#, r#""frames":"#),
+        with(r#""scale":"#, r#""zoom":"#),
+        with(r#""status":"board""#, r#""status":"bored""#),
+        with(r#""status":"board","#, ""),
+        with(r#""confidence":"#, r#""certainty":"#),
+        with(r#""state":"partial""#, r#""state":"half""#),
+        with(r#""rows":2"#, r#""rows":0"#),
+        with(r#"[255,0,0]"#, r#"[256,0,0]"#),
+        with(
+            r#""status":"board""#,
+            r#""status":"refused","step":"x","reason":"y""#,
+        ),
+        serde_json::from_str::<Verdict>(r#"{"verdict":"unknown","reason":"x","more":1}"#)
+            .unwrap_err()
+            .to_string(),
+        serde_json::from_str::<Stroke>(r#"{"colour":0,"cells":[],"points":[[1.0,null]]}"#)
+            .unwrap_err()
+            .to_string(),
+    ];
+    crate::snapshot::settings()
+        .bind(|| insta::assert_snapshot!("message_refusals", refusals.join("\n")));
+}
+
+#[test]
+fn each_message_has_a_schema_that_forbids_other_fields() {
+    for (id, schema) in schemas() {
+        assert!(id.starts_with("flowpipe.") && id.ends_with("/1"), "{id}");
+        let schema = schema.as_value();
+        assert_eq!(schema["additionalProperties"], false, "{id}");
+        assert_eq!(schema["type"], "object", "{id}");
+    }
+}

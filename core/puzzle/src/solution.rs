@@ -1,0 +1,45 @@
+//! A solution: one flow for each pair of terminals.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::board::Cell;
+use crate::colour::Colour;
+
+/// A path of one colour. Complete when both ends are terminals.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Its colour.
+    pub colour: Colour,
+    /// Its cells from one end to the other, both ends included.
+    pub cells: Vec<Cell>,
+}
+
+/// The flows of a whole puzzle.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Solution {
+    /// In canonical order: each flow begins at its end with the smaller index, flows by their
+    /// first cell. See [`Solution::canonical`].
+    pub flows: Vec<Flow>,
+}
+
+impl Solution {
+    /// The same solution with every flow beginning at its end with the smaller index, and the flows
+    /// ordered by first cell: two solutions are the same exactly when their canonical forms are equal.
+    #[must_use]
+    pub fn canonical(mut self) -> Self {
+        for flow in &mut self.flows {
+            if flow.cells.last() < flow.cells.first() {
+                flow.cells.reverse();
+            }
+        }
+        self.flows
+            .sort_by(|a, b| (&a.cells, a.colour).cmp(&(&b.cells, b.colour)));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;
