@@ -1,0 +1,24 @@
+//! The practice game: Flow Free's rules of dragging, and how its board looks.
+//!
+//! It knows neither windows nor mice. Whoever has a pointer (a simulated one, a window's, a
+//! terminal's) hands its positions to a [`Play`], which alone judges what they draw; whoever needs a
+//! picture hands a [`render::Scene`] to [`render::render`].
+//!
+//! # Layout
+//! - [`play`]: a puzzle being played: press, move, release. [`event`]: what each input did.
+//! - [`place`]: where cells lie in board units. `line`: the cells that a straight drag enters.
+//! - `pipes`: the drawn pipes, and which of them holds each cell.
+//! - [`generate`]: puzzles of our own, with a solution. [`random`]: the numbers behind them.
+//! - [`render`]: the board as pixels.
+
+pub mod event;
+pub mod generate;
+mod line;
+mod pipes;
+pub mod place;
+pub mod play;
+pub mod random;
+pub mod render;
+
+pub use event::{Event, Reason};
+pub use play::{Play, ResumeError, Settings};

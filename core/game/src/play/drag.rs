@@ -1,0 +1,222 @@
+//! Press, move, release.
+
+use flowpipe_puzzle::{Cell, Node, Point};
+
+use super::{Drag, Play};
+use crate::event::{Event, Reason};
+use crate::line;
+use crate::pipes::Slot;
+use crate::place::cell_at;
+
+impl Play {
+    /// The pointer goes down at a point, in board units. If it is down already, a release was
+    /// missed: it is released first.
+    pub fn press(&mut self, point: Point) -> Vec<Event> {
+        let mut events = self.release();
+        let cell = cell_at(self.puzzle.board(), point);
+        let refused = Event::Refused {
+            cell,
+            reason: Reason::NothingThere,
+        };
+        let Some((cell, (slot, grip))) = cell.and_then(|cell| Some((cell, self.grip(cell)?)))
+        else {
+            events.push(refused);
+            return events;
+        };
+        self.drag = Some(Drag {
+            slot,
+            before: self.pipes.all().to_vec(),
+            pointer: point,
+            cell,
+        });
+        let colour = self.pipes.colour(slot);
+        events.push(Event::Pressed { colour, cell });
+        let len = self.pipes.nodes(slot).len();
+        match grip {
+            Grip::Terminal(node) => {
+                self.pipes.truncate(slot, 0);
+                self.pipes.push(slot, node);
+            }
+            Grip::Pipe(keep) => self.pipes.truncate(slot, keep),
+        }
+        if self.pipes.nodes(slot).len() < len {
+            events.push(Event::Shortened { colour, cell });
+        }
+        events
+    }
+
+    /// The pointer is at a point now, in board units. Without a press before it, it does nothing.
+    pub fn move_to(&mut self, point: Point) -> Vec<Event> {
+        let mut events = Vec::new();
+        let Some(drag) = &mut self.drag else {
+            return events;
+        };
+        if point.iter().any(|value| !value.is_finite()) {
+            return events;
+        }
+        let from = std::mem::replace(&mut drag.pointer, point);
+        let from = if self.settings.fill { from } else { point };
+        for cell in line::entered(self.puzzle.board(), from, point, self.settings.margin) {
+            self.enter(cell, &mut events);
+        }
+        events
+    }
+
+    /// The pointer goes up where it is.
+    pub fn release(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        let Some(drag) = self.drag.take() else {
+            return events;
+        };
+        let slot = drag.slot;
+        let colour = self.pipes.colour(slot);
+        if let Some(node) = self.terminal_beside_end(slot) {
+            self.pipes.push(slot, node);
+            let cell = self.puzzle.board().graph().cell_of(node);
+            events.push(Event::Joined { colour, cell });
+        }
+        // A lone terminal is not a pipe.
+        for slot in self.pipes.slots() {
+            if self.pipes.nodes(slot).len() == 1 {
+                self.pipes.truncate(slot, 0);
+            }
+        }
+        if self.pipes.all() != drag.before && self.last_moved.replace(slot) != Some(slot) {
+            self.moves += 1;
+        }
+        events.push(Event::Released { colour });
+        events
+    }
+
+    /// What a press on a cell takes hold of.
+    fn grip(&self, cell: Cell) -> Option<(Slot, Grip)> {
+        let nodes = self.puzzle.board().graph().nodes_of(cell);
+        if let Some(colour) = self.puzzle.terminal_at(cell) {
+            let &node = nodes.first()?;
+            let mut own = self
+                .pipes
+                .slots()
+                .filter(|&slot| self.pipes.colour(slot) == colour);
+            // A colour has a pipe for each pair of terminals: while one of them is free, one of its
+            // pipes is not joined.
+            let slot = self.pipes.owner(node).or_else(|| {
+                own.clone()
+                    .find(|&slot| self.pipes.nodes(slot).is_empty())
+                    .or_else(|| own.find(|&slot| !self.is_joined(slot)))
+            })?;
+            return Some((slot, Grip::Terminal(node)));
+        }
+        // Two pipes may cross here on a bridge: prefer the one that ends here, then the last moved.
+        let pipes = nodes.iter().filter_map(|&node| self.pipes.position(node));
+        let (slot, position) = pipes.min_by_key(|&(slot, position)| {
+            let ends_here = position + 1 == self.pipes.nodes(slot).len();
+            (!ends_here, self.last_moved != Some(slot))
+        })?;
+        Some((slot, Grip::Pipe(position + 1)))
+    }
+
+    /// The pointer enters a cell.
+    fn enter(&mut self, cell: Cell, events: &mut Vec<Event>) {
+        let Some(drag) = &mut self.drag else { return };
+        if std::mem::replace(&mut drag.cell, cell) == cell {
+            return;
+        }
+        let slot = drag.slot;
+        let graph = self.puzzle.board().graph();
+        let Some(&end) = self.pipes.nodes(slot).last() else {
+            return;
+        };
+        if graph.cell_of(end) == cell {
+            return;
+        }
+        let next = self.link(end, cell);
+        if let Some(node) = next.filter(|&node| self.pipes.owner(node) != Some(slot)) {
+            self.extend(slot, node, cell, events);
+            return;
+        }
+        let own = next.into_iter().chain(graph.nodes_of(cell).iter().copied());
+        let mut own = own.filter(|&node| self.pipes.owner(node) == Some(slot));
+        match own.next().and_then(|node| self.pipes.position(node)) {
+            Some((_, position)) => self.shorten(slot, position + 1, cell, events),
+            None => events.push(Event::Refused {
+                cell: Some(cell),
+                reason: Reason::NoPassage,
+            }),
+        }
+    }
+
+    /// Grows the dragged pipe into a node that its end has a passage to.
+    fn extend(&mut self, slot: Slot, node: Node, cell: Cell, events: &mut Vec<Event>) {
+        let colour = self.pipes.colour(slot);
+        let mut refuse = |reason| {
+            events.push(Event::Refused {
+                cell: Some(cell),
+                reason,
+            })
+        };
+        if self.is_joined(slot) {
+            refuse(Reason::AlreadyJoined);
+        } else if self.terminal(node).is_some() {
+            if self.can_hold(slot, node) {
+                self.pipes.push(slot, node);
+                events.push(Event::Joined { colour, cell });
+            } else {
+                refuse(Reason::TerminalInTheWay);
+            }
+        } else {
+            if let Some((other, position)) = self.pipes.position(node) {
+                self.pipes.truncate(other, position);
+                events.push(Event::Cut {
+                    colour: self.pipes.colour(other),
+                    cell,
+                });
+            }
+            self.pipes.push(slot, node);
+            events.push(Event::Extended { colour, cell });
+        }
+    }
+
+    /// Takes the dragged pipe back and gives pipes that it had cut what is free again.
+    fn shorten(&mut self, slot: Slot, len: usize, cell: Cell, events: &mut Vec<Event>) {
+        self.pipes.truncate(slot, len);
+        events.push(Event::Shortened {
+            colour: self.pipes.colour(slot),
+            cell,
+        });
+        let Some(drag) = &self.drag else { return };
+        for other in self.pipes.slots().filter(|&other| other != slot) {
+            if self.pipes.regrow(other, &drag.before[other])
+                && let Some(&end) = self.pipes.nodes(other).last()
+            {
+                let cell = self.puzzle.board().graph().cell_of(end);
+                events.push(Event::Restored {
+                    colour: self.pipes.colour(other),
+                    cell,
+                });
+            }
+        }
+    }
+
+    /// The other terminal of a pipe that is not joined, if the pipe ends beside it.
+    fn terminal_beside_end(&self, slot: Slot) -> Option<Node> {
+        let [_, .., end] = self.pipes.nodes(slot) else {
+            return None;
+        };
+        if self.is_joined(slot) {
+            return None;
+        }
+        let links = self.puzzle.board().graph().links(*end).iter();
+        links
+            .map(|link| link.node)
+            .find(|&node| self.terminal(node).is_some() && self.can_hold(slot, node))
+    }
+}
+
+/// What a press takes hold of.
+#[derive(Clone, Copy, Debug)]
+enum Grip {
+    /// A terminal, to begin anew from.
+    Terminal(Node),
+    /// A pipe, of which so many nodes stay.
+    Pipe(usize),
+}

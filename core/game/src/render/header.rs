@@ -1,0 +1,190 @@
+//! The writing above the board and the buttons about it. They are pictures only.
+
+use flowpipe_puzzle::Point;
+
+use super::canvas::{Canvas, Ink};
+use super::{Layout, Scene, Style, font, paint};
+
+const WHITE: Ink = Ink {
+    paint: [255, 255, 255],
+    opacity: 1.0,
+};
+const GREY: Ink = Ink {
+    paint: [160, 160, 160],
+    opacity: 1.0,
+};
+const FAINT: Ink = Ink {
+    paint: [255, 255, 255],
+    opacity: 0.45,
+};
+
+pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
+    match scene.style {
+        Style::Phone => draw_phone(canvas, scene, layout),
+        Style::Desktop => draw_desktop(canvas, scene, layout),
+    }
+    draw_status(canvas, scene, layout);
+}
+
+fn draw_status(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
+    let header = &scene.header;
+    let best = header.best.map_or("-".to_owned(), |best| best.to_string());
+    let (left, right) = layout.text_span;
+    let size = layout.unit * 0.033;
+    let flows = format!("flows: {}/{}", header.flows, scene.puzzle.flow_count());
+    let moves = format!("moves: {}   best: {best}", header.moves);
+    let pipe = format!("pipe: {}%", header.pipe_percent);
+    let middle = (left + right - font::width(&moves, size)) / 2.0;
+    let end = right - font::width(&pipe, size);
+    for (text, x) in [(flows, left), (moves, middle), (pipe, end)] {
+        write(canvas, &text, [x, layout.status_y], size, WHITE);
+    }
+}
+
+fn draw_phone(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
+    let (unit, width) = (layout.unit, canvas.width() as f64);
+    let feet = (layout.status_y - unit * 0.1).min(canvas.height() as f64 * 0.1);
+    let title_size = unit * 0.06;
+    let row = feet - title_size / 2.0;
+    let radius = unit * 0.042;
+    button(canvas, [unit * 0.06, row], radius, Icon::Back, WHITE);
+    button(
+        canvas,
+        [width - unit * 0.06, row],
+        radius,
+        Icon::Settings,
+        WHITE,
+    );
+    let ink = paint::brightest(scene.line).into();
+    let x = unit * 0.13;
+    write(canvas, &scene.header.title, [x, feet], title_size, ink);
+    let x = x + font::width(&scene.header.title, title_size) + unit * 0.035;
+    write(
+        canvas,
+        &scene.header.note,
+        [x, feet],
+        title_size * 0.75,
+        GREY,
+    );
+    let row = layout.buttons_y;
+    button(canvas, [unit * 0.06, row], radius, Icon::Undo, FAINT);
+    button(canvas, [width / 2.0, row], unit * 0.068, Icon::Hint, WHITE);
+    button(
+        canvas,
+        [width - unit * 0.06, row],
+        radius,
+        Icon::Restart,
+        WHITE,
+    );
+}
+
+fn draw_desktop(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
+    let (unit, left) = (layout.unit, layout.text_span.0);
+    let radius = unit * 0.044;
+    button(
+        canvas,
+        [unit * 0.135, unit * 0.2],
+        radius,
+        Icon::Back,
+        WHITE,
+    );
+    let feet = layout.status_y - unit * 0.075;
+    write(
+        canvas,
+        &scene.header.title,
+        [left, feet],
+        unit * 0.066,
+        WHITE,
+    );
+    write(
+        canvas,
+        &scene.header.note,
+        [left, feet - unit * 0.105],
+        unit * 0.03,
+        GREY,
+    );
+    let middle = (layout.text_span.0 + layout.text_span.1) / 2.0;
+    for (place, icon) in [(-1.0, Icon::Back), (0.0, Icon::Restart), (1.0, Icon::Next)] {
+        let x = middle + place * unit * 0.18;
+        button(canvas, [x, layout.buttons_y], radius, icon, WHITE);
+    }
+    button(
+        canvas,
+        [layout.text_span.1 - radius, layout.buttons_y],
+        radius,
+        Icon::Hint,
+        WHITE,
+    );
+}
+
+fn write(canvas: &mut Canvas, text: &str, feet: Point, size: f64, ink: Ink) {
+    canvas.stroke(
+        font::path(text, feet, size),
+        (size * font::WEIGHT).max(1.0),
+        ink,
+    );
+}
+
+/// What is on a button.
+#[derive(Clone, Copy)]
+enum Icon {
+    Back,
+    Next,
+    Undo,
+    Restart,
+    Settings,
+    Hint,
+}
+
+fn button(canvas: &mut Canvas, middle: Point, radius: f64, icon: Icon, ink: Ink) {
+    let width = radius * 0.13;
+    canvas.ring(middle, radius, width, ink);
+    // Points are given in radii from the middle.
+    let place = |[x, y]: Point| [middle[0] + x * radius, middle[1] + y * radius];
+    let mut lines = |lines: &[&[Point]]| {
+        let lines = lines
+            .iter()
+            .map(|line| line.iter().copied().map(place).collect());
+        canvas.lines(lines, width * 1.4, ink);
+    };
+    match icon {
+        Icon::Back => {
+            lines(&[
+                &[[0.5, 0.0], [-0.5, 0.0]],
+                &[[-0.1, -0.4], [-0.5, 0.0], [-0.1, 0.4]],
+            ]);
+        }
+        Icon::Next => {
+            lines(&[
+                &[[-0.5, 0.0], [0.5, 0.0]],
+                &[[0.1, -0.4], [0.5, 0.0], [0.1, 0.4]],
+            ]);
+        }
+        Icon::Undo => lines(&[
+            &[[-0.45, -0.1], [0.15, -0.3], [0.45, 0.0], [0.3, 0.45]],
+            &[[-0.35, -0.5], [-0.45, -0.1], [-0.05, 0.05]],
+        ]),
+        Icon::Restart => lines(&[
+            &[[-0.5, -0.05], [-0.3, -0.4], [0.15, -0.45], [0.45, -0.15]],
+            &[[0.5, -0.5], [0.45, -0.15], [0.1, -0.15]],
+            &[[0.5, 0.05], [0.3, 0.4], [-0.15, 0.45], [-0.45, 0.15]],
+            &[[-0.5, 0.5], [-0.45, 0.15], [-0.1, 0.15]],
+        ]),
+        Icon::Settings => {
+            lines(&[
+                &[[0.0, -0.6], [0.0, -0.4]],
+                &[[0.52, -0.3], [0.35, -0.2]],
+                &[[0.52, 0.3], [0.35, 0.2]],
+                &[[0.0, 0.6], [0.0, 0.4]],
+                &[[-0.52, 0.3], [-0.35, 0.2]],
+                &[[-0.52, -0.3], [-0.35, -0.2]],
+            ]);
+            canvas.ring(middle, radius * 0.36, width * 1.4, ink);
+        }
+        Icon::Hint => {
+            let size = radius * 0.9;
+            let x = middle[0] - font::width("?", size) / 2.0;
+            write(canvas, "?", [x, middle[1] + size / 2.0], size, ink);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Where things lie in a picture.
+
+use flowpipe_puzzle::{Board, Geometry, Lattice, Point};
+
+/// The look of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Style {
+    /// Blurred lights, the board as wide as the picture, round buttons below.
+    #[default]
+    Phone,
+    /// Sharp lights, the board in the middle of a wide picture.
+    Desktop,
+}
+
+/// Where the board and the writing lie in a picture of a certain size. All in frame pixels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// The board.
+    pub geometry: Geometry,
+    /// Width and height of a cell.
+    pub cell: Point,
+    /// A length that the writing and the buttons are measured in.
+    pub(super) unit: f64,
+    /// First and last column of the writing.
+    pub(super) text_span: (f64, f64),
+    /// Foot of the letters of the line with flows, moves and pipe.
+    pub(super) status_y: f64,
+    /// Middle of the row of buttons below the board.
+    pub(super) buttons_y: f64,
+}
+
+/// A hexagon's width is 4/3 columns: how much it stands out to each side.
+const HEX_OVERHANG: f64 = 1.0 / 6.0;
+/// The distance of a regular hexagon's columns, by its height: √3 / 2.
+const HEX_COLUMN: f64 = 0.866_025_403_784_438_6;
+
+impl Layout {
+    /// Lays out a picture.
+    #[must_use]
+    pub fn new(style: Style, board: &Board, width: u32, height: u32) -> Self {
+        let (width, height) = (f64::from(width), f64::from(height));
+        let (overhang, lowered, squeeze) = match board.description().lattice {
+            Lattice::Square => (0.0, 0.0, 1.0),
+            Lattice::Hex => (HEX_OVERHANG, 0.5, HEX_COLUMN),
+        };
+        // The board's size in cells' heights, and the room for it.
+        let wide = (board.cols() as f64 + 2.0 * overhang) * squeeze;
+        let high = board.rows() as f64 + lowered;
+        let (room, middle) = match style {
+            Style::Phone => ([width * 0.994, height * 0.66], height * 0.5),
+            Style::Desktop => ([width * 0.9, height * 0.626], height * 0.465),
+        };
+        let size = (room[0] / wide).min(room[1] / high);
+        let cell = [size * squeeze, size];
+        let left = (width - wide * size) / 2.0;
+        let top = middle - high * size / 2.0;
+        let geometry = Geometry::upright(
+            left + overhang * cell[0],
+            top,
+            cell[0] * board.cols() as f64,
+            cell[1] * board.rows() as f64,
+            board.rows(),
+            board.cols(),
+        );
+        let bottom = top + high * size;
+        let (unit, text_span) = match style {
+            Style::Phone => (width.min(height * 0.6), (width * 0.01, width * 0.99)),
+            Style::Desktop => (
+                height.min(width) * 0.41,
+                (left + 2.0, left + wide * size - 2.0),
+            ),
+        };
+        let status_y = top - unit * 0.03;
+        let buttons_y = match style {
+            Style::Phone => bottom + (height - bottom) * 0.35,
+            Style::Desktop => bottom + unit * 0.115,
+        };
+        Self {
+            geometry,
+            cell,
+            unit,
+            text_span,
+            status_y,
+            buttons_y,
+        }
+    }
+
+    /// Left, top, width and height of the board's bounding grid.
+    #[must_use]
+    pub fn board_xywh(&self) -> [f64; 4] {
+        let [[left, top], _, [right, bottom], _] = self.geometry.corners;
+        [left, top, right - left, bottom - top]
+    }
+
+    /// From board units to frame pixels.
+    pub(super) fn to_frame(&self, [x, y]: Point) -> Point {
+        let [left, top] = self.geometry.corners[0];
+        [left + x * self.cell[0], top + y * self.cell[1]]
+    }
+
+    /// The shorter side of a cell.
+    pub(super) fn cell_size(&self) -> f64 {
+        self.cell[0].min(self.cell[1])
+    }
+}
