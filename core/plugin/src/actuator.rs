@@ -1,0 +1,126 @@
+//! The actuator role: plays strokes.
+
+use flowpipe_puzzle::Flow;
+use flowpipe_puzzle::message::{OUTCOME, Outcome, STROKES, StrokeOutcome, Strokes};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use crate::cancel::Cancel;
+use crate::context::Context;
+use crate::error::Result;
+use crate::host::Host;
+use crate::stage::{Input, Next, Port, Stage};
+
+/// Plays strokes: with the mouse, or on a simulated board.
+pub trait Actuator: Sized + Send + 'static {
+    /// The name that pipelines use: `actuator-…`.
+    const NAME: &'static str;
+    /// A paragraph for people. Empty: the doc comment of the config stands in.
+    const DOC: &'static str = "";
+    /// Whether the same strokes always have the same outcome.
+    const DETERMINISTIC: bool = false;
+    /// See [`Stage::Config`].
+    type Config: DeserializeOwned + JsonSchema;
+
+    /// Makes the stage.
+    ///
+    /// # Errors
+    /// When the config can't be used or something is missing.
+    fn new(config: Self::Config, host: &Host) -> Result<Self>;
+
+    /// Plays the strokes and reports. Calls [`Acting::pressed`] at every press, and between the
+    /// segments of a stroke asks [`Acting::cancel`]: when cancelled, the button goes up at once.
+    ///
+    /// # Errors
+    /// When it can't play. The button must be up by then.
+    fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played>;
+}
+
+/// What an actuator has in its hands while it plays.
+pub struct Acting<'a, 'c> {
+    context: &'a mut Context<'c>,
+    first_press_ns: Option<i64>,
+}
+
+/// What became of the strokes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Played {
+    /// Whether the game counts the board as solved; `None`: the actuator cannot tell.
+    pub solved: Option<bool>,
+    /// By stroke, in the order of play.
+    pub strokes: Vec<StrokeOutcome>,
+    /// Pipes as they stand now, if the actuator can tell.
+    pub drawn: Option<Vec<Flow>>,
+}
+
+impl Acting<'_, '_> {
+    /// Notes that the button goes down now. The first time counts as the frame's first action.
+    pub fn pressed(&mut self) {
+        if self.first_press_ns.is_none() {
+            self.first_press_ns = Some(self.context.host().now_ns());
+            self.context.mark("action");
+        }
+    }
+
+    /// Whether to stop, button up.
+    #[must_use]
+    pub fn cancel(&self) -> Cancel<'_> {
+        self.context.cancel()
+    }
+
+    /// The host.
+    #[must_use]
+    pub fn host(&self) -> Host {
+        self.context.host()
+    }
+}
+
+/// An [`Actuator`] as a [`Stage`]: takes strokes, gives outcomes.
+pub struct ActuatorStage<T>(T);
+
+impl<T: Actuator> Stage for ActuatorStage<T> {
+    const NAME: &'static str = T::NAME;
+    const DOC: &'static str = T::DOC;
+    const ROLE: &'static str = "actuator";
+    const DETERMINISTIC: bool = T::DETERMINISTIC;
+    type Config = T::Config;
+
+    fn inputs() -> Vec<Port> {
+        vec![Port::new("in", STROKES)]
+    }
+
+    fn outputs() -> Vec<Port> {
+        vec![Port::new("out", OUTCOME)]
+    }
+
+    fn new(config: Self::Config, host: &Host) -> Result<Self> {
+        T::new(config, host).map(Self)
+    }
+
+    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        let Input::Message(message) = input else {
+            return Ok(Next::More);
+        };
+        let strokes: Strokes = message.parse()?;
+        let mut acting = Acting {
+            context,
+            first_press_ns: None,
+        };
+        let played = self.0.act(&strokes, &mut acting)?;
+        let act_ns = acting
+            .first_press_ns
+            .map_or(0, |first| acting.host().now_ns() - first);
+        context.emit(
+            0,
+            &Outcome {
+                actuator: T::NAME.to_owned(),
+                frame: strokes.sighting.frame,
+                solved: played.solved,
+                strokes: played.strokes,
+                drawn: played.drawn,
+                act_ns,
+            },
+        )?;
+        Ok(Next::More)
+    }
+}

@@ -1,0 +1,58 @@
+//! Whether the work in hand is still wanted.
+
+use flowpipe_abi as abi;
+
+use crate::host::Host;
+
+/// Asked now and then by whatever may take long: when cancelled, return soon. The answer given up
+/// on does not matter then.
+#[derive(Clone, Copy)]
+pub struct Cancel<'a> {
+    source: Source<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Host(Host, *const abi::Context),
+    Function(&'a (dyn Fn() -> bool + Sync)),
+}
+
+// SAFETY: `cancelled` is tagged [any-thread, inside process], and the lifetime keeps a `Cancel`
+// inside process.
+unsafe impl Send for Cancel<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Cancel<'_> {}
+
+impl<'a> Cancel<'a> {
+    pub(crate) fn of_context(host: Host, context: *const abi::Context) -> Self {
+        Self {
+            source: Source::Host(host, context),
+        }
+    }
+
+    /// A token that asks a function: for tests, and for running a solver without a host.
+    #[must_use]
+    pub fn by(function: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self {
+            source: Source::Function(function),
+        }
+    }
+
+    /// A token that never cancels.
+    #[must_use]
+    pub fn never() -> Self {
+        Self::by(&|| false)
+    }
+
+    /// Whether to return soon.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        match self.source {
+            // SAFETY: host and context are valid inside process, where the lifetime keeps us.
+            Source::Host(host, context) => unsafe {
+                (host.table().cancelled)(host.as_raw(), context) != 0
+            },
+            Source::Function(function) => function(),
+        }
+    }
+}

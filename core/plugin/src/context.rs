@@ -1,0 +1,180 @@
+//! What a stage has in its hands while it processes: the message, and the way out.
+
+use std::ffi::CString;
+use std::marker::PhantomData;
+
+use flowpipe_abi as abi;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::cancel::Cancel;
+use crate::error::{Error, Result};
+use crate::frame::Frame;
+use crate::host::Host;
+
+/// One call of `process`: emits, marks, and tells whether to give up.
+pub struct Context<'a> {
+    host: Host,
+    raw: *mut abi::Context,
+    /// Reused by every emit of the stage.
+    buffer: &'a mut Vec<u8>,
+}
+
+/// A message as it came in.
+pub struct Message<'a> {
+    host: Host,
+    raw: &'a abi::Message,
+    _borrowed: PhantomData<&'a ()>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(host: Host, raw: *mut abi::Context, buffer: &'a mut Vec<u8>) -> Self {
+        Self { host, raw, buffer }
+    }
+
+    /// The host.
+    #[must_use]
+    pub fn host(&self) -> Host {
+        self.host
+    }
+
+    /// Whether the work in hand is still wanted.
+    #[must_use]
+    pub fn cancel(&self) -> Cancel<'_> {
+        Cancel::of_context(self.host, self.raw)
+    }
+
+    /// Notes that something of that name happened now; see `mark` in `flowpipe.h`.
+    pub fn mark(&mut self, name: &str) {
+        // A name with a NUL in it names nothing that anyone looks for.
+        if let Ok(name) = CString::new(name) {
+            // SAFETY: host and context are valid inside process.
+            unsafe { (self.host.table().mark)(self.host.as_raw(), self.raw, name.as_ptr()) }
+        }
+    }
+
+    /// Sends a message out of a port (an index among the stage's outputs). Waits while a blocking
+    /// queue is full.
+    ///
+    /// # Errors
+    /// [`Error::stopped`] when nobody takes it any more, and when the host refuses the message.
+    pub fn emit<T: Serialize>(&mut self, port: usize, body: &T) -> Result<()> {
+        self.emit_with(port, body, None, 0)
+    }
+
+    /// Sends a message with pixels. `captured_ns`: when they were captured by the host's clock.
+    ///
+    /// # Errors
+    /// As [`Context::emit`].
+    pub fn emit_frame<T: Serialize>(
+        &mut self,
+        port: usize,
+        body: &T,
+        frame: &Frame,
+        captured_ns: i64,
+    ) -> Result<()> {
+        self.emit_with(port, body, Some(frame), captured_ns)
+    }
+
+    fn emit_with<T: Serialize>(
+        &mut self,
+        port: usize,
+        body: &T,
+        frame: Option<&Frame>,
+        captured_ns: i64,
+    ) -> Result<()> {
+        self.buffer.clear();
+        serde_json::to_writer(&mut *self.buffer, body)?;
+        let output = abi::Output {
+            struct_size: size_of::<abi::Output>() as u32,
+            port: u32::try_from(port)?,
+            schema: std::ptr::null(),
+            json: self.buffer.as_ptr().cast(),
+            json_length: self.buffer.len(),
+            frame: frame.map_or(std::ptr::null_mut(), Frame::as_raw),
+            captured_ns,
+        };
+        // SAFETY: host and context are valid inside process; the output is borrowed for the call.
+        let status =
+            unsafe { (self.host.table().emit)(self.host.as_raw(), self.raw, &raw const output) };
+        match status {
+            abi::OK => Ok(()),
+            abi::STOPPED => Err(Error::stopped()),
+            status => Err(Error::with_status(status, "the host refused the message")),
+        }
+    }
+}
+
+impl<'a> Message<'a> {
+    /// # Safety
+    /// The message's pointers are valid for `'a`.
+    pub(crate) unsafe fn new(host: Host, raw: &'a abi::Message) -> Self {
+        Self {
+            host,
+            raw,
+            _borrowed: PhantomData,
+        }
+    }
+
+    /// The input that it came in by, an index among the stage's inputs.
+    #[must_use]
+    pub fn port(&self) -> usize {
+        self.raw.port as usize
+    }
+
+    /// Its schema id.
+    #[must_use]
+    pub fn schema(&self) -> &'a str {
+        // SAFETY: the host gives a NUL-terminated text that lives for `'a`.
+        unsafe { std::ffi::CStr::from_ptr(self.raw.schema) }
+            .to_str()
+            .unwrap_or("")
+    }
+
+    /// Its body, JSON.
+    #[must_use]
+    pub fn json(&self) -> &'a [u8] {
+        // SAFETY: the host gives `json_length` bytes that live for `'a`.
+        unsafe { std::slice::from_raw_parts(self.raw.json.cast(), self.raw.json_length) }
+    }
+
+    /// Its body as a value of a message type.
+    ///
+    /// # Errors
+    /// When the JSON is not of that type: says where.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
+        serde_json::from_slice(self.json()).map_err(|error| {
+            Error::bad_message(format!("a {} that can't be read: {error}", self.schema()))
+        })
+    }
+
+    /// Its pixels, if it carries any: a reference of one's own, not a copy.
+    #[must_use]
+    pub fn frame(&self) -> Option<Frame> {
+        // SAFETY: null or live while the message is.
+        unsafe { Frame::from_borrowed(self.host, self.raw.frame) }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn sequence(&self) -> u64 {
+        self.lineage().sequence
+    }
+
+    /// The frame that it descends from; 0: none.
+    #[must_use]
+    pub fn frame_sequence(&self) -> u64 {
+        self.lineage().frame_sequence
+    }
+
+    /// When that frame was captured, nanoseconds of the host's clock.
+    #[must_use]
+    pub fn captured_ns(&self) -> i64 {
+        self.lineage().captured_ns
+    }
+
+    fn lineage(&self) -> &'a abi::Lineage {
+        // SAFETY: never null in a message, and lives as long.
+        unsafe { &*self.raw.lineage }
+    }
+}

@@ -1,0 +1,225 @@
+//! The harness's side of `flowpipe.h`.
+//!
+//! Called by the SDK with the pointers that the harness made: a live host whose data is the
+//! harness's state, frames that are [`Picture`]s.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use flowpipe_abi as abi;
+
+use super::{Emitted, State};
+use crate::frame::Frame;
+use crate::host::Host;
+
+/// The table of a harness with that state.
+pub(super) fn table(state: &mut State) -> abi::Host {
+    abi::Host {
+        struct_size: size_of::<abi::Host>() as u32,
+        abi_major: abi::ABI_MAJOR,
+        abi_minor: abi::ABI_MINOR,
+        reserved: 0,
+        name: c"flowpipe harness".as_ptr(),
+        version: c"test".as_ptr(),
+        data: std::ptr::from_mut(state).cast(),
+        log,
+        set_error,
+        clock_now,
+        frame_new,
+        frame_ref,
+        frame_unref,
+        frame_info,
+        frame_read,
+        frame_write,
+        emit,
+        cancelled,
+        mark,
+        get_bool: nothing_there,
+        get_int: nothing_there,
+        get_number: nothing_there,
+        get_string: no_text_there,
+        get_count: nothing_there,
+        get_extension: no_extension,
+    }
+}
+
+/// A picture in the harness's memory.
+struct Picture {
+    references: AtomicUsize,
+    info: abi::FrameInfo,
+    bytes: Vec<u8>,
+}
+
+/// # Safety
+/// `host` is a harness's table.
+unsafe fn state(host: *const abi::Host) -> *mut State {
+    // SAFETY: by the caller's word.
+    unsafe { (*host).data.cast() }
+}
+
+unsafe fn text(text: *const c_char, length: usize) -> String {
+    // SAFETY: the SDK passes a text of that length.
+    String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(text.cast(), length) }).into_owned()
+}
+
+unsafe extern "C" fn log(
+    host: *const abi::Host,
+    _: abi::Level,
+    line: *const c_char,
+    length: usize,
+) {
+    // SAFETY: see above; the log alone is shared between threads, and behind a lock.
+    unsafe {
+        let line = text(line, length);
+        if let Ok(mut log) = (*state(host)).log.lock() {
+            log.push(line);
+        }
+    }
+}
+
+unsafe extern "C" fn set_error(
+    host: *const abi::Host,
+    code: i32,
+    line: *const c_char,
+    length: usize,
+) {
+    // SAFETY: see above.
+    unsafe { (*state(host)).error = Some((code, text(line, length))) }
+}
+
+unsafe extern "C" fn clock_now(host: *const abi::Host) -> i64 {
+    // SAFETY: see above.
+    unsafe { (*state(host)).began.elapsed().as_nanos() as i64 }
+}
+
+unsafe extern "C" fn frame_new(
+    _: *const abi::Host,
+    info: *const abi::FrameInfo,
+) -> *mut abi::Frame {
+    // SAFETY: see above.
+    let mut info = unsafe { *info };
+    info.size = info.stride * u64::from(info.height);
+    if info.size == 0 {
+        return null_mut();
+    }
+    let bytes = vec![0; info.size as usize];
+    Box::into_raw(Box::new(Picture {
+        references: AtomicUsize::new(1),
+        info,
+        bytes,
+    }))
+    .cast()
+}
+
+unsafe extern "C" fn frame_ref(_: *const abi::Host, frame: *mut abi::Frame) -> *mut abi::Frame {
+    // SAFETY: a live frame is a `Picture`.
+    unsafe {
+        (*frame.cast::<Picture>())
+            .references
+            .fetch_add(1, Ordering::Relaxed)
+    };
+    frame
+}
+
+unsafe extern "C" fn frame_unref(_: *const abi::Host, frame: *mut abi::Frame) {
+    let picture: *mut Picture = frame.cast();
+    // SAFETY: a live frame is a `Picture`; with the last reference it is nobody else's.
+    unsafe {
+        if !picture.is_null() && (*picture).references.fetch_sub(1, Ordering::AcqRel) == 1 {
+            drop(Box::from_raw(picture));
+        }
+    }
+}
+
+unsafe extern "C" fn frame_info(
+    _: *const abi::Host,
+    frame: *const abi::Frame,
+    info: *mut abi::FrameInfo,
+) {
+    // SAFETY: a live frame is a `Picture`.
+    unsafe { *info = (*frame.cast::<Picture>()).info }
+}
+
+unsafe extern "C" fn frame_read(_: *const abi::Host, frame: *const abi::Frame) -> *const u8 {
+    // SAFETY: a live frame is a `Picture`.
+    unsafe { (*frame.cast::<Picture>()).bytes.as_ptr() }
+}
+
+unsafe extern "C" fn frame_write(host: *const abi::Host, frame: *mut *mut abi::Frame) -> *mut u8 {
+    // SAFETY: a live frame is a `Picture`; a shared one is replaced by a copy.
+    unsafe {
+        let shared: *mut Picture = (*frame).cast();
+        if (*shared).references.load(Ordering::Acquire) > 1 {
+            let copy = Picture {
+                references: AtomicUsize::new(1),
+                info: (*shared).info,
+                bytes: (*shared).bytes.clone(),
+            };
+            frame_unref(host, *frame);
+            *frame = Box::into_raw(Box::new(copy)).cast();
+        }
+        (*(*frame).cast::<Picture>()).bytes.as_mut_ptr()
+    }
+}
+
+unsafe extern "C" fn emit(
+    host: *const abi::Host,
+    _: *mut abi::Context,
+    output: *const abi::Output,
+) -> abi::Status {
+    // SAFETY: see above.
+    unsafe {
+        let output = &*output;
+        let json = std::slice::from_raw_parts(output.json.cast(), output.json_length);
+        let Ok(body) = serde_json::from_slice(json) else {
+            return abi::BAD_MESSAGE;
+        };
+        let frame = Frame::from_borrowed(Host::from_raw(host), output.frame);
+        let (port, captured_ns) = (output.port as usize, output.captured_ns);
+        (*state(host)).emitted.push(Emitted {
+            port,
+            body,
+            frame,
+            captured_ns,
+        });
+    }
+    abi::OK
+}
+
+unsafe extern "C" fn cancelled(host: *const abi::Host, _: *const abi::Context) -> i32 {
+    // SAFETY: see above.
+    unsafe { ((*state(host)).cancel)().into() }
+}
+
+unsafe extern "C" fn mark(host: *const abi::Host, _: *mut abi::Context, name: *const c_char) {
+    // SAFETY: see above.
+    unsafe {
+        let name = CStr::from_ptr(name).to_string_lossy().into_owned();
+        (*state(host)).marks.push(name);
+    }
+}
+
+/// The SDK reads JSON itself and never asks the getters, which are for C.
+unsafe extern "C" fn nothing_there<T>(
+    _: *const abi::Host,
+    _: *const abi::Document,
+    _: *const c_char,
+    _: *mut T,
+) -> abi::Status {
+    abi::NOT_FOUND
+}
+
+unsafe extern "C" fn no_text_there(
+    _: *const abi::Host,
+    _: *const abi::Document,
+    _: *const c_char,
+    _: *mut *const c_char,
+    _: *mut usize,
+) -> abi::Status {
+    abi::NOT_FOUND
+}
+
+unsafe extern "C" fn no_extension(_: *const abi::Host, _: *const c_char) -> *const c_void {
+    null()
+}

@@ -1,0 +1,332 @@
+//! Runs a stage without a pipeline, through the same C border as the host does: for a plugin's tests.
+//!
+//! ```
+//! # use flowpipe_plugin::{Context, Host, Input, Next, Port, Result, Stage};
+//! # use serde_json::{Value, json};
+//! struct Echo;
+//! impl Stage for Echo {
+//!     const NAME: &'static str = "echo";
+//!     type Config = ();
+//!     # fn inputs() -> Vec<Port> { vec![Port::new("in", "*")] }
+//!     # fn outputs() -> Vec<Port> { vec![Port::new("out", "*")] }
+//!     // …
+//!     # fn new(_: (), _: &Host) -> Result<Self> { Ok(Self) }
+//!     # fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+//!     #     if let Input::Message(message) = input { context.emit(0, &message.parse::<Value>()?)?; }
+//!     #     Ok(Next::More)
+//!     # }
+//! }
+//!
+//! let mut harness = flowpipe_plugin::harness!(Echo, json!(null))?;
+//! let emitted = harness.send(0, "any/1", &json!({ "hello": 1 }))?;
+//! assert_eq!(emitted[0].body, json!({ "hello": 1 }));
+//! # Ok::<(), flowpipe_plugin::Error>(())
+//! ```
+
+mod host_table;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::CString;
+use std::path::Path;
+use std::ptr::{null, null_mut};
+use std::time::Instant;
+
+use flowpipe_abi as abi;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::export::Descriptor;
+use crate::frame::{Format, Frame};
+use crate::host::Host;
+
+/// Makes a [`Harness`] for a type of any role and a config (a `serde_json::Value`).
+#[macro_export]
+macro_rules! harness {
+    ($stage:ty, $config:expr) => {{
+        #[allow(unused_imports)]
+        use $crate::export::by_role::*;
+        $crate::harness::Harness::new(
+            (&&&&&&$crate::export::Probe::<$stage>::new()).describe("test"),
+            &$config,
+        )
+    }};
+}
+
+/// One stage, created and active, with a host of its own.
+pub struct Harness {
+    // Boxed: the stage holds a pointer to the table.
+    host: Box<abi::Host>,
+    state: Box<State>,
+    stage: *mut abi::Stage,
+    sequence: u64,
+}
+
+/// A message that the stage emitted.
+pub struct Emitted {
+    /// The index of the output.
+    pub port: usize,
+    /// Its body.
+    pub body: Value,
+    /// Its pixels, if any.
+    pub frame: Option<Frame>,
+    /// As the stage gave it: when a frame was captured; 0: now.
+    pub captured_ns: i64,
+}
+
+/// A line of a file for [`Harness::run_file`].
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default)]
+    port: usize,
+    schema: String,
+    body: Value,
+}
+
+struct State {
+    began: Instant,
+    error: Option<(i32, String)>,
+    emitted: Vec<Emitted>,
+    marks: Vec<String>,
+    log: std::sync::Mutex<Vec<String>>,
+    cancel: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+impl Harness {
+    /// Creates and activates a stage; [`crate::harness!`] is the way to call it.
+    ///
+    /// # Errors
+    /// What the stage says of its config, or of getting ready.
+    pub fn new(descriptor: Descriptor, config: &Value) -> Result<Self> {
+        let mut state = Box::new(State {
+            began: Instant::now(),
+            error: None,
+            emitted: Vec::new(),
+            marks: Vec::new(),
+            log: std::sync::Mutex::default(),
+            cancel: Box::new(|| false),
+        });
+        let host = Box::new(host_table::table(&mut state));
+        let config = CString::new(config.to_string())?;
+        crate::panic_guard::install_hook_once();
+        // SAFETY: host and state outlive the stage, see `drop`.
+        let stage = unsafe { descriptor.create(&raw const *host, &config) };
+        let mut harness = Self {
+            host,
+            state,
+            stage,
+            sequence: 0,
+        };
+        if stage.is_null() {
+            return Err(harness.taken_error(abi::ERROR));
+        }
+        // SAFETY: a stage of the SDK has every slot, and is activated once here.
+        let status = harness.slot(
+            |raw| raw.activate,
+            |activate, stage| unsafe { activate(stage) },
+        );
+        if status < abi::OK {
+            return Err(harness.taken_error(status));
+        }
+        Ok(harness)
+    }
+
+    /// The host of the harness, to make frames with.
+    #[must_use]
+    pub fn host(&self) -> Host {
+        // SAFETY: the table lives in a box of ours; a frame must not outlive the harness.
+        unsafe { Host::from_raw(&raw const *self.host) }
+    }
+
+    /// From now on the stage is told to give up when the function says so.
+    pub fn cancel_when(&mut self, function: impl Fn() -> bool + Send + Sync + 'static) {
+        self.state.cancel = Box::new(function);
+    }
+
+    /// What the stage logged through [`Host::log`].
+    #[must_use]
+    pub fn log(&self) -> Vec<String> {
+        self.state
+            .log
+            .lock()
+            .map(|log| log.clone())
+            .unwrap_or_default()
+    }
+
+    /// What the stage marked.
+    #[must_use]
+    pub fn marks(&self) -> &[String] {
+        &self.state.marks
+    }
+
+    /// Lets a source produce.
+    ///
+    /// # Errors
+    /// What the stage says.
+    pub fn tick(&mut self) -> Result<Vec<Emitted>> {
+        self.process(abi::EVENT_TICK, null())
+    }
+
+    /// Tells the stage that its inputs have ended.
+    ///
+    /// # Errors
+    /// What the stage says.
+    pub fn finish(&mut self) -> Result<Vec<Emitted>> {
+        self.process(abi::EVENT_FINISH, null())
+    }
+
+    /// Hands a message to the stage and returns what it emits.
+    ///
+    /// # Errors
+    /// What the stage says.
+    pub fn send<T: Serialize>(
+        &mut self,
+        port: usize,
+        schema: &str,
+        body: &T,
+    ) -> Result<Vec<Emitted>> {
+        self.send_with(port, schema, body, None)
+    }
+
+    /// Hands a message with pixels to the stage: rows without gaps.
+    ///
+    /// # Errors
+    /// What the stage says, or that the pixels do not fit the size.
+    pub fn send_picture<T: Serialize>(
+        &mut self,
+        schema: &str,
+        body: &T,
+        (format, width, height): (Format, u32, u32),
+        pixels: &[u8],
+    ) -> Result<Vec<Emitted>> {
+        let mut frame = self.host().new_frame(format, width, height)?;
+        let into = frame.pixels_mut()?;
+        if into.len() != pixels.len() {
+            let (given, wanted) = (pixels.len(), into.len());
+            return Err(Error::new(format!(
+                "{given} bytes of pixels instead of {wanted}"
+            )));
+        }
+        into.copy_from_slice(pixels);
+        self.send_with(0, schema, body, Some(&frame))
+    }
+
+    /// Hands over messages from a file, one JSON object a line:
+    /// `{"schema": "flowpipe.sighting/1", "body": {…}, "port": 0}` (port may be left out).
+    ///
+    /// # Errors
+    /// What the stage says, or what is wrong with the file, with the line.
+    pub fn run_file(&mut self, path: &Path) -> Result<Vec<Emitted>> {
+        let named = |number: usize| format!("{}:{}", path.display(), number + 1);
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Error::from(error).context(path.display()))?;
+        let mut all = Vec::new();
+        for (number, line) in text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty())
+        {
+            let line: Line = serde_json::from_str(line)
+                .map_err(|error| Error::from(error).context(named(number)))?;
+            let emitted = self
+                .send(line.port, &line.schema, &line.body)
+                .map_err(|error| error.context(named(number)))?;
+            all.extend(emitted);
+        }
+        Ok(all)
+    }
+
+    fn send_with<T: Serialize>(
+        &mut self,
+        port: usize,
+        schema: &str,
+        body: &T,
+        frame: Option<&Frame>,
+    ) -> Result<Vec<Emitted>> {
+        let (schema, json) = (
+            CString::new(schema)?,
+            CString::new(serde_json::to_vec(body)?)?,
+        );
+        self.sequence += 1;
+        let lineage = abi::Lineage {
+            struct_size: size_of::<abi::Lineage>() as u32,
+            hop_count: 0,
+            sequence: self.sequence,
+            frame_sequence: self.sequence,
+            captured_ns: self.host().now_ns(),
+            hops: null(),
+        };
+        let message = abi::Message {
+            struct_size: size_of::<abi::Message>() as u32,
+            port: u32::try_from(port)?,
+            schema: schema.as_ptr(),
+            json: json.as_ptr(),
+            json_length: json.as_bytes().len(),
+            document: null(),
+            frame: frame.map_or(null_mut(), Frame::as_raw),
+            lineage: &raw const lineage,
+        };
+        self.process(abi::EVENT_MESSAGE, &raw const message)
+    }
+
+    fn process(&mut self, event: abi::Event, message: *const abi::Message) -> Result<Vec<Emitted>> {
+        let process = abi::Process {
+            struct_size: size_of::<abi::Process>() as u32,
+            event,
+            message,
+            context: (&raw mut *self.state).cast(),
+        };
+        let status = self.slot(
+            |raw| raw.process,
+            // SAFETY: the stage is active, and everything that `process` names lives here.
+            |function, stage| unsafe { function(stage, &raw const process) },
+        );
+        if status < abi::OK {
+            Err(self.taken_error(status))
+        } else {
+            Ok(self.take_emitted())
+        }
+    }
+
+    fn take_emitted(&mut self) -> Vec<Emitted> {
+        std::mem::take(&mut self.state.emitted)
+    }
+
+    fn taken_error(&mut self, status: abi::Status) -> Error {
+        let (status, text) = self
+            .state
+            .error
+            .take()
+            .unwrap_or((status, "failed without a word".to_owned()));
+        Error::with_status(status, text)
+    }
+
+    fn slot<F>(
+        &self,
+        slot: impl Fn(&abi::Stage) -> Option<F>,
+        call: impl Fn(F, *mut abi::Stage) -> abi::Status,
+    ) -> abi::Status {
+        // SAFETY: the stage is not destroyed before `drop`.
+        slot(unsafe { &*self.stage }).map_or(abi::ERROR, |function| call(function, self.stage))
+    }
+}
+
+impl Drop for Harness {
+    fn drop(&mut self) {
+        if self.stage.is_null() {
+            return;
+        }
+        // SAFETY: the stage is live, and dead after destroy; nobody can reach it any more.
+        unsafe {
+            let raw = std::ptr::read(self.stage);
+            if let Some(deactivate) = raw.deactivate {
+                deactivate(self.stage);
+            }
+            if let Some(destroy) = raw.destroy {
+                destroy(self.stage);
+            }
+        }
+    }
+}

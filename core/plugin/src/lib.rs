@@ -1,0 +1,77 @@
+//! What a plugin author uses: a trait for each role, and [`export!`].
+//!
+//! ```
+//! use flowpipe_plugin::puzzle::{Puzzle, message::Verdict};
+//! use flowpipe_plugin::{Cancel, Host, JsonSchema, Result, Solver};
+//! use serde::Deserialize;
+//!
+//! /// Says that nothing has a solution.
+//! #[derive(Default, Deserialize, JsonSchema)]
+//! #[serde(deny_unknown_fields, default)]
+//! struct Config {
+//!     /// The reason that it gives.
+//!     reason: Option<String>,
+//! }
+//!
+//! struct Pessimist(Config);
+//!
+//! impl Solver for Pessimist {
+//!     const NAME: &'static str = "solver-pessimist";
+//!     type Config = Config;
+//!
+//!     fn new(config: Config, _host: &Host) -> Result<Self> {
+//!         Ok(Self(config))
+//!     }
+//!
+//!     fn solve(&mut self, _puzzle: &Puzzle, _cancel: &Cancel) -> Result<Verdict> {
+//!         Ok(Verdict::Unsolvable { reason: self.0.reason.clone() })
+//!     }
+//! }
+//!
+//! flowpipe_plugin::export!(Pessimist);
+//! ```
+//!
+//! Nothing of Rust crosses the border to the host (see `flowpipe.h`): the SDK turns messages into
+//! JSON and back, catches every panic and hands it over as an error, and sends what is logged with
+//! `tracing` to the host's log.
+//!
+//! # Layout
+//! - [`capture`], [`vision`], [`solver`], [`planner`], [`actuator`]: the five roles, a trait each.
+//! - [`stage`]: the general trait that the roles are made of, for what is none of them.
+//! - [`host`], [`frame`], [`context`], [`cancel`], [`error`]: what a stage has in its hands.
+//! - [`harness`]: runs a stage without a pipeline, for tests.
+//! - [`export`]: the C side. [`logging`] and [`panic_guard`] serve it.
+
+pub mod actuator;
+pub mod cancel;
+pub mod capture;
+pub mod context;
+pub mod error;
+pub mod export;
+pub mod frame;
+pub mod harness;
+pub mod host;
+pub mod logging;
+mod manifest;
+pub mod panic_guard;
+pub mod planner;
+pub mod solver;
+pub mod stage;
+pub mod vision;
+
+pub use actuator::{Acting, Actuator, Played};
+pub use cancel::Cancel;
+pub use capture::{Capture, FrameSink};
+pub use context::{Context, Message};
+pub use error::{Error, Result};
+pub use frame::{Format, Frame, PixelInfo};
+pub use host::Host;
+pub use planner::Planner;
+pub use solver::Solver;
+pub use stage::{Input, Next, NoConfig, Port, Stage};
+pub use vision::{Captured, Vision};
+
+pub use flowpipe_abi as abi;
+pub use flowpipe_puzzle as puzzle;
+pub use schemars::{self, JsonSchema};
+pub use tracing;

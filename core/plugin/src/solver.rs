@@ -1,0 +1,93 @@
+//! The solver role: answers puzzles.
+
+use flowpipe_puzzle::Puzzle;
+use flowpipe_puzzle::message::{BoardState, SIGHTING, SOLVED, Sighting, Solved, Verdict};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use crate::cancel::Cancel;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::host::Host;
+use crate::stage::{Input, Next, Port, Stage};
+
+/// Solves puzzles. It sees nothing of screens: the SDK carries the sighting along.
+pub trait Solver: Sized + Send + 'static {
+    /// The name that pipelines use: `solver-…`.
+    const NAME: &'static str;
+    /// A paragraph for people. Empty: the doc comment of the config stands in.
+    const DOC: &'static str = "";
+    /// Whether the same puzzle always gets the same answer.
+    const DETERMINISTIC: bool = true;
+    /// See [`Stage::Config`].
+    type Config: DeserializeOwned + JsonSchema;
+
+    /// Makes the stage.
+    ///
+    /// # Errors
+    /// When the config can't be used or something is missing.
+    fn new(config: Self::Config, host: &Host) -> Result<Self>;
+
+    /// Answers one puzzle. Asks `cancel` at least every 10 ms and gives up when it says so; what is
+    /// returned then does not matter. The host checks every solution against the rules.
+    ///
+    /// # Errors
+    /// When the solver itself fails. That there is no solution is an answer, not an error.
+    fn solve(&mut self, puzzle: &Puzzle, cancel: &Cancel<'_>) -> Result<Verdict>;
+}
+
+/// A [`Solver`] as a [`Stage`]: takes sightings, gives answers that carry the sighting on.
+/// A sighting without a board, or of one that still moves, gives nothing.
+pub struct SolverStage<T>(T);
+
+impl<T: Solver> Stage for SolverStage<T> {
+    const NAME: &'static str = T::NAME;
+    const DOC: &'static str = T::DOC;
+    const ROLE: &'static str = "solver";
+    const DETERMINISTIC: bool = T::DETERMINISTIC;
+    type Config = T::Config;
+
+    fn inputs() -> Vec<Port> {
+        vec![Port::new("in", SIGHTING)]
+    }
+
+    fn outputs() -> Vec<Port> {
+        vec![Port::new("out", SOLVED)]
+    }
+
+    fn new(config: Self::Config, host: &Host) -> Result<Self> {
+        T::new(config, host).map(Self)
+    }
+
+    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        let Input::Message(message) = input else {
+            return Ok(Next::More);
+        };
+        let sighting: Sighting = message.parse()?;
+        let Some(board) = sighting
+            .board()
+            .filter(|board| board.state != BoardState::Moving)
+        else {
+            return Ok(Next::More);
+        };
+        let answer = self.0.solve(&board.puzzle, &context.cancel())?;
+        let answer = match answer {
+            Verdict::Solution { solution, unique } => Verdict::Solution {
+                solution: solution.canonical(),
+                unique,
+            },
+            // A solver that was told to give up may say anything but a solution without meaning it.
+            _ if context.cancel().is_cancelled() => return Err(Error::cancelled()),
+            other => other,
+        };
+        context.emit(
+            0,
+            &Solved {
+                solver: T::NAME.to_owned(),
+                answer,
+                sighting,
+            },
+        )?;
+        Ok(Next::More)
+    }
+}
