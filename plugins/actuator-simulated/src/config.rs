@@ -1,0 +1,69 @@
+//! What users can set.
+
+use flowpipe_game::Settings;
+use flowpipe_plugin::{Error, JsonSchema, Result};
+use serde::Deserialize;
+
+/// Plays strokes on a board in memory, under the game's rules of dragging, and says which were
+/// accepted.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// How far from its border a cell has to be entered to count, in cells: 0 to 0.45.
+    #[schemars(range(min = 0.0, max = 0.45))]
+    pub margin: f64,
+    /// How the game takes its input.
+    pub input: Input,
+    /// Let the pointer stand between screen pixels, which no mouse can.
+    pub subpixel: bool,
+    /// Write a picture of each board as it stands after the strokes into this folder (made if it is
+    /// not there), as PNG.
+    pub pictures: Option<String>,
+}
+
+/// How a game takes its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Input {
+    /// It looks at the pointer once a frame and fills the straight line between two looks, as phone
+    /// and web games do.
+    Frames,
+    /// It only knows the cells where an event came: a jump of more than one cell loses the rest.
+    Events,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            margin: Settings::default().margin,
+            input: Input::Frames,
+            subpixel: false,
+            pictures: None,
+        }
+    }
+}
+
+impl Config {
+    /// Holds what the schema says even where nobody looked at the schema.
+    ///
+    /// # Errors
+    /// When the margin is out of its range.
+    pub fn check(&self) -> Result<()> {
+        if (0.0..=0.45).contains(&self.margin) {
+            Ok(())
+        } else {
+            Err(Error::bad_config(format!(
+                "margin is {}, it must be 0 to 0.45",
+                self.margin
+            )))
+        }
+    }
+
+    /// The game's settings.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            margin: self.margin,
+            fill: self.input == Input::Frames,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Actuator stage: plays strokes on a board in memory, under the game's own rules of dragging.
+
+mod config;
+mod picture;
+mod pointer;
+
+use flowpipe_game::Play;
+use flowpipe_plugin::puzzle::message::{SeenBoard, Stroke, StrokeOutcome, Strokes};
+use flowpipe_plugin::{Acting, Actuator, Error, Host, Played, Result};
+
+use crate::config::Config;
+use crate::picture::Pictures;
+use crate::pointer::Pointer;
+
+struct Simulated {
+    config: Config,
+    pictures: Option<Pictures>,
+}
+
+impl Actuator for Simulated {
+    const NAME: &'static str = "actuator-simulated";
+    const DETERMINISTIC: bool = true;
+    type Config = Config;
+
+    fn new(config: Config, _: &Host) -> Result<Self> {
+        config.check()?;
+        let pictures = config
+            .pictures
+            .as_deref()
+            .map(Pictures::into_folder)
+            .transpose()?;
+        Ok(Self { config, pictures })
+    }
+
+    fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
+        let board = strokes
+            .sighting
+            .board()
+            .ok_or_else(|| Error::bad_message("strokes that belong to no board"))?;
+        let mut play = Play::resume(board.puzzle.clone(), self.config.settings(), &board.drawn)?;
+        let pointer = Pointer::new(
+            &board.geometry,
+            &strokes.sighting.frame,
+            self.config.subpixel,
+        );
+        for stroke in &strokes.strokes {
+            drag(&mut play, &pointer, stroke, acting)?;
+        }
+        if let Some(pictures) = &mut self.pictures {
+            pictures.write(&play, board, &strokes.sighting.frame.source)?;
+        }
+        Ok(Played {
+            solved: Some(play.is_solved()),
+            strokes: strokes
+                .strokes
+                .iter()
+                .map(|stroke| outcome(&play, board, stroke))
+                .collect(),
+            drawn: Some(play.drawn()),
+        })
+    }
+}
+
+/// Plays one stroke. When cancelled, the button goes up where it is.
+fn drag(
+    play: &mut Play,
+    pointer: &Pointer<'_>,
+    stroke: &Stroke,
+    acting: &mut Acting<'_, '_>,
+) -> Result<()> {
+    let Some((&first, rest)) = stroke.points.split_first() else {
+        return Ok(());
+    };
+    if acting.cancel().is_cancelled() {
+        return Err(Error::cancelled());
+    }
+    acting.pressed();
+    play.press(pointer.at(first)?);
+    for &point in rest {
+        if acting.cancel().is_cancelled() {
+            play.release();
+            return Err(Error::cancelled());
+        }
+        play.move_to(pointer.at(point)?);
+    }
+    play.release();
+    Ok(())
+}
+
+/// Whether the flow that a stroke was to draw stands, cell by cell.
+fn outcome(play: &Play, board: &SeenBoard, stroke: &Stroke) -> StrokeOutcome {
+    let drawn = play.drawn();
+    let name = flowpipe_plugin::puzzle::colour::name(stroke.colour);
+    let stands = drawn
+        .iter()
+        .filter(|flow| flow.colour == stroke.colour)
+        .any(|flow| {
+            let joined = flow
+                .cells
+                .last()
+                .is_some_and(|&cell| board.puzzle.terminal_at(cell).is_some());
+            joined && flow.cells.starts_with(&stroke.cells)
+        });
+    let reason = (!stands).then(|| {
+        let covered: usize = drawn
+            .iter()
+            .filter(|flow| flow.colour == stroke.colour)
+            .map(|flow| flow.cells.len())
+            .sum();
+        let planned = stroke.cells.len();
+        format!(
+            "flow {name} has {covered} cells drawn and is not joined as planned ({planned} cells)"
+        )
+    });
+    StrokeOutcome {
+        colour: stroke.colour,
+        accepted: Some(stands),
+        reason,
+    }
+}
+
+flowpipe_plugin::export!(Simulated);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! Pictures of boards as they stand after the strokes.
+
+use std::path::{Path, PathBuf};
+
+use flowpipe_game::Play;
+use flowpipe_game::render::{Header, Scene, Style, render};
+use flowpipe_plugin::puzzle::message::SeenBoard;
+use flowpipe_plugin::{Error, Result};
+
+/// Pixels of a picture, the shape of a phone's screen.
+const SIZE: (u32, u32) = (540, 960);
+
+/// Red, green, blue of the board's lines.
+const LINE: [u8; 3] = [90, 90, 60];
+
+/// A folder that pictures are written into, numbered in the order of play.
+pub struct Pictures {
+    folder: PathBuf,
+    written: usize,
+}
+
+impl Pictures {
+    /// Makes the folder if it is not there.
+    ///
+    /// # Errors
+    /// When it can't be made.
+    pub fn into_folder(folder: &str) -> Result<Self> {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Error::bad_config(format!(
+                "can't make the folder {folder} for pictures: {error}"
+            ))
+        })?;
+        Ok(Self {
+            folder: folder.into(),
+            written: 0,
+        })
+    }
+
+    /// Draws the board as it stands, in the colours in which it was seen.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn write(&mut self, play: &Play, seen: &SeenBoard, source: &str) -> Result<()> {
+        self.written += 1;
+        let board = play.puzzle().board();
+        let scene = Scene {
+            puzzle: play.puzzle(),
+            flows: &play.drawn(),
+            style: Style::Phone,
+            palette: &seen.palette,
+            line: LINE,
+            lights: self.written as u64,
+            header: Header {
+                title: format!("board {}", self.written),
+                note: format!("{}x{}", board.cols(), board.rows()),
+                flows: play.flows_joined(),
+                moves: play.moves(),
+                best: None,
+                pipe_percent: play.pipe_percent(),
+            },
+        };
+        let pixels = render(&scene, SIZE.0, SIZE.1)?;
+        let stem = Path::new(source)
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let path = self.folder.join(format!("{:04}-{stem}.png", self.written));
+        image::save_buffer(
+            &path,
+            &pixels.rgba,
+            pixels.width,
+            pixels.height,
+            image::ExtendedColorType::Rgba8,
+        )
+        .map_err(|error| Error::from(error).context(format!("can't write {}", path.display())))
+    }
+}

@@ -1,0 +1,154 @@
+use flowpipe_plugin::harness::Harness;
+use flowpipe_plugin::puzzle::message::{
+    BoardState, FrameNote, Outcome, Reading, STROKES, Sighting,
+};
+use flowpipe_plugin::puzzle::{Board, Flow, Geometry, Point, Puzzle, Rules, Solution, Terminal};
+use serde_json::{Value, json};
+
+use super::*;
+
+/// 2 x 3: flow A along the upper row, flow B along the lower one, on a board of 90 x 60 pixels that
+/// lies at (10, 20) of a frame at (1000, 500) on a screen of two frame pixels each way.
+fn strokes(points: [Vec<Point>; 2]) -> Strokes {
+    let flows =
+        [(0, vec![0, 1, 2]), (1, vec![3, 4, 5])].map(|(colour, cells)| Flow { colour, cells });
+    let terminals =
+        [(0, 0), (2, 0), (3, 1), (5, 1)].map(|(cell, colour)| Terminal { cell, colour });
+    let board = Board::rectangle(2, 3).unwrap();
+    let seen = SeenBoard {
+        puzzle: Puzzle::new(board, terminals.to_vec(), Rules::default()).unwrap(),
+        geometry: Geometry::upright(10.0, 20.0, 90.0, 60.0, 2, 3),
+        palette: vec![[255, 0, 0], [0, 0, 255]],
+        drawn: Vec::new(),
+        state: BoardState::Empty,
+        confidence: 1.0,
+    };
+    Strokes {
+        planner: "test".to_owned(),
+        strokes: flows
+            .iter()
+            .zip(points)
+            .map(|(flow, points)| Stroke {
+                colour: flow.colour,
+                cells: flow.cells.clone(),
+                points,
+            })
+            .collect(),
+        solution: Solution {
+            flows: flows.to_vec(),
+        },
+        sighting: Sighting {
+            frame: FrameNote {
+                source: "a/b.png".to_owned(),
+                origin: [1000.0, 500.0],
+                scale: 2.0,
+            },
+            reading: Reading::Board(Box::new(seen)),
+        },
+    }
+}
+
+fn straight() -> [Vec<Point>; 2] {
+    [0.5, 1.5].map(|y| vec![[0.5, y], [2.5, y]])
+}
+
+fn play(harness: &mut Harness, strokes: &Strokes) -> Outcome {
+    let emitted = harness.send(0, STROKES, strokes).unwrap();
+    serde_json::from_value(emitted[0].body.clone()).unwrap()
+}
+
+fn simulated(config: Value) -> Harness {
+    flowpipe_plugin::harness!(Simulated, config).unwrap()
+}
+
+#[test]
+fn good_strokes_solve_the_board() {
+    let mut harness = simulated(json!({}));
+    let outcome = play(&mut harness, &strokes(straight()));
+    assert_eq!(outcome.solved, Some(true));
+    assert!(
+        outcome
+            .strokes
+            .iter()
+            .all(|stroke| stroke.accepted == Some(true))
+    );
+    assert_eq!(harness.marks(), ["action"]);
+    assert_eq!(outcome.drawn.unwrap().len(), 2);
+}
+
+#[test]
+fn a_stroke_that_misses_is_reported_with_its_flow() {
+    let mut points = straight();
+    points[1] = vec![[0.5, 1.5], [0.9, 1.5]];
+    let outcome = play(&mut simulated(json!({})), &strokes(points));
+    assert_eq!(outcome.solved, Some(false));
+    assert_eq!(outcome.strokes[0].accepted, Some(true));
+    assert_eq!(outcome.strokes[1].accepted, Some(false));
+    assert!(
+        outcome.strokes[1]
+            .reason
+            .as_ref()
+            .unwrap()
+            .starts_with("flow B has 0 cells")
+    );
+}
+
+#[test]
+fn a_game_that_only_knows_events_loses_jumps() {
+    let outcome = play(
+        &mut simulated(json!({ "input": "events" })),
+        &strokes(straight()),
+    );
+    assert_eq!(outcome.solved, Some(false));
+    let cells = [0.5, 1.5].map(|y| vec![[0.5, y], [1.5, y], [2.5, y]]);
+    let outcome = play(
+        &mut simulated(json!({ "input": "events" })),
+        &strokes(cells),
+    );
+    assert_eq!(outcome.solved, Some(true));
+}
+
+#[test]
+fn drawn_pipes_stand_before_the_first_stroke() {
+    let mut half = strokes(straight());
+    let Reading::Board(board) = &mut half.sighting.reading else {
+        unreachable!()
+    };
+    board.drawn = vec![half.solution.flows[0].clone()];
+    half.strokes.remove(0);
+    assert_eq!(play(&mut simulated(json!({})), &half).solved, Some(true));
+}
+
+#[test]
+fn cancelled_it_presses_nothing() {
+    let mut harness = simulated(json!({}));
+    harness.cancel_when(|| true);
+    assert!(harness.send(0, STROKES, &strokes(straight())).is_err());
+    assert!(harness.marks().is_empty());
+}
+
+#[test]
+fn a_wrong_margin_is_refused() {
+    let error = flowpipe_plugin::harness!(Simulated, json!({ "margin": 0.5 }))
+        .err()
+        .unwrap();
+    assert_eq!(error.to_string(), "margin is 0.5, it must be 0 to 0.45");
+}
+
+#[test]
+fn pictures_show_the_board() {
+    let folder = tempfile::tempdir().unwrap();
+    let pictures = folder.path().join("new").display().to_string();
+    play(
+        &mut simulated(json!({ "pictures": pictures })),
+        &strokes(straight()),
+    );
+    let picture = image::open(folder.path().join("new/0001-b.png"))
+        .unwrap()
+        .to_rgb8();
+    let red = picture
+        .pixels()
+        .filter(|pixel| pixel.0 == [255, 0, 0])
+        .count();
+    assert!(red > 1000, "{red} red pixels");
+}
