@@ -1,0 +1,142 @@
+//! Plays the pictures, round after round.
+
+use std::path::PathBuf;
+
+use flowpipe_plugin::puzzle::Point;
+use flowpipe_plugin::puzzle::message::FrameNote;
+use flowpipe_plugin::{Capture, Error, Frame, FrameSink, Host, Next, Result, tracing};
+
+use crate::config::{Config, OnBroken};
+use crate::list;
+use crate::pace::Pace;
+use crate::picture::decode;
+
+/// In a loop, decoded pictures are kept up to so many bytes of pixels in all, and sent again as they
+/// are; the others are decoded anew each time.
+const KEPT_BYTES: usize = 64 << 20;
+
+/// The stage.
+pub struct CaptureFiles {
+    pictures: Vec<Picture>,
+    /// The next one to play.
+    at: usize,
+    /// Rounds begun before this one.
+    round: u64,
+    /// How many rounds to play; `None`: no end.
+    rounds: Option<u64>,
+    pace: Pace,
+    on_broken: OnBroken,
+    kept_bytes: usize,
+}
+
+struct Picture {
+    path: PathBuf,
+    pixels: Pixels,
+}
+
+enum Pixels {
+    /// To be decoded.
+    InFile,
+    /// Decoded before.
+    Kept(Frame),
+    /// Could not be decoded before.
+    Broken,
+}
+
+impl Capture for CaptureFiles {
+    const NAME: &'static str = "capture-files";
+    const DOC: &'static str = "Pictures from files (PNG, JPEG) instead of a screen: once or in a \
+         loop, at a rate or as fast as they are taken.";
+    const DETERMINISTIC: bool = true;
+    type Config = Config;
+
+    fn new(config: Config, _host: &Host) -> Result<Self> {
+        config.check()?;
+        let mut pictures = Vec::new();
+        for entry in config.paths.as_slice() {
+            pictures.extend(list::files(entry)?.into_iter().map(|path| Picture {
+                path,
+                pixels: Pixels::InFile,
+            }));
+        }
+        if pictures.is_empty() {
+            return Err(Error::bad_config("paths is empty: no pictures to play"));
+        }
+        Ok(Self {
+            pictures,
+            at: 0,
+            round: 0,
+            rounds: config.rounds(),
+            pace: Pace::new(config.fps),
+            on_broken: config.on_broken,
+            kept_bytes: 0,
+        })
+    }
+
+    fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next> {
+        while !self.ended() {
+            let index = self.at;
+            // Counted before it is sent: whatever becomes of it, the next call takes the next one.
+            self.advance();
+            if let Some(frame) = self.frame(index, sink)? {
+                self.pace.wait(sink.host(), sink.cancel())?;
+                let note = FrameNote {
+                    source: self.pictures[index].path.display().to_string(),
+                    origin: Point::default(),
+                    scale: 1.0,
+                };
+                sink.emit(&frame, &note, sink.host().now_ns())?;
+                break;
+            }
+            if sink.cancel().is_cancelled() {
+                return Err(Error::cancelled());
+            }
+        }
+        Ok(if self.ended() { Next::End } else { Next::More })
+    }
+}
+
+impl CaptureFiles {
+    fn ended(&self) -> bool {
+        self.rounds.is_some_and(|rounds| self.round >= rounds)
+    }
+
+    fn advance(&mut self) {
+        self.at += 1;
+        if self.at == self.pictures.len() {
+            self.at = 0;
+            self.round += 1;
+        }
+    }
+
+    /// The pixels of a picture; `None`: it is broken, and such ones are skipped.
+    fn frame(&mut self, index: usize, sink: &FrameSink<'_, '_>) -> Result<Option<Frame>> {
+        let picture = &mut self.pictures[index];
+        match &picture.pixels {
+            Pixels::Kept(frame) => return Ok(Some(frame.clone())),
+            Pixels::Broken => return Ok(None),
+            Pixels::InFile => {}
+        }
+        match decode(&picture.path, sink) {
+            Ok(frame) => {
+                let bytes = frame.pixels().len();
+                if self.rounds != Some(1) && self.kept_bytes + bytes <= KEPT_BYTES {
+                    self.kept_bytes += bytes;
+                    picture.pixels = Pixels::Kept(frame.clone());
+                }
+                Ok(Some(frame))
+            }
+            Err(error) if self.on_broken == OnBroken::Skip => {
+                tracing::warn!("skipped: {error}");
+                picture.pixels = Pixels::Broken;
+                let broken = |picture: &Picture| matches!(picture.pixels, Pixels::Broken);
+                if self.pictures.iter().all(broken) {
+                    // A loop over nothing would never come to anything.
+                    return Err(error.context("no picture can be read, the last of them"));
+                }
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

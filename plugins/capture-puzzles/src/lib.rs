@@ -1,0 +1,139 @@
+//! Capture stage: puzzles from text, as sightings, so that solvers and planners run without pictures.
+
+use std::collections::VecDeque;
+
+use flowpipe_plugin::puzzle::message::{
+    BoardState, FrameNote, Reading, SIGHTING, SeenBoard, Sighting,
+};
+use flowpipe_plugin::puzzle::{Geometry, Puzzle, colour, text};
+use flowpipe_plugin::{Context, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use serde::Deserialize;
+
+/// Reads puzzles from text files (grids, Flow Free level lines, JSON) and gives each as a sighting,
+/// as if vision had read it from a picture.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Config {
+    /// Files to read, in this order; relative paths start at the working directory.
+    files: Vec<String>,
+    /// Puzzles given here, after those of the files.
+    text: Option<String>,
+    /// Leave out puzzles that can't be read, with a warning, instead of not starting.
+    skip_bad: bool,
+}
+
+/// Frame pixels for one cell of the board that the sighting pretends to have seen.
+const CELL: f64 = 64.0;
+
+struct Puzzles(VecDeque<Sighting>);
+
+impl Stage for Puzzles {
+    const NAME: &'static str = "capture-puzzles";
+    const ROLE: &'static str = "capture";
+    const DETERMINISTIC: bool = true;
+    type Config = Config;
+
+    fn inputs() -> Vec<Port> {
+        Vec::new()
+    }
+
+    fn outputs() -> Vec<Port> {
+        vec![Port::new("out", SIGHTING)]
+    }
+
+    fn new(config: Config, _: &Host) -> Result<Self> {
+        let mut sightings = VecDeque::new();
+        for file in &config.files {
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| Error::bad_config(format!("can't read {file}: {error}")))?;
+            read(&text, file, config.skip_bad, &mut sightings)?;
+        }
+        if let Some(text) = &config.text {
+            read(text, "text", config.skip_bad, &mut sightings)?;
+        }
+        Ok(Self(sightings))
+    }
+
+    fn process(&mut self, _: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        let Some(sighting) = self.0.pop_front() else { return Ok(Next::End) };
+        context.emit(0, &sighting)?;
+        Ok(Next::More)
+    }
+}
+
+fn read(
+    text: &str,
+    name: &str,
+    skip_bad: bool,
+    sightings: &mut VecDeque<Sighting>,
+) -> Result<()> {
+    for entry in text::read(text) {
+        match entry.puzzle {
+            Ok((puzzle, _)) => {
+                sightings.push_back(sighting(puzzle, format!("{name}:{}", entry.line)));
+            }
+            Err(error) if skip_bad => flowpipe_plugin::tracing::warn!("{name}: {error}"),
+            Err(error) => return Err(Error::bad_config(format!("{name}: {error}"))),
+        }
+    }
+    Ok(())
+}
+
+fn sighting(puzzle: Puzzle, source: String) -> Sighting {
+    let (rows, cols) = (puzzle.board().rows(), puzzle.board().cols());
+    let colours = puzzle.colours().last().map_or(0, |&last| usize::from(last) + 1);
+    Sighting {
+        frame: FrameNote { source, origin: [0.0; 2], scale: 1.0 },
+        reading: Reading::Board(Box::new(SeenBoard {
+            geometry: Geometry::upright(
+                0.0,
+                0.0,
+                cols as f64 * CELL,
+                rows as f64 * CELL,
+                rows,
+                cols,
+            ),
+            palette: colour::palette(colours),
+            drawn: Vec::new(),
+            state: BoardState::Empty,
+            confidence: 1.0,
+            puzzle,
+        })),
+    }
+}
+
+flowpipe_plugin::export!(Puzzles);
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_plugin::harness::Harness;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn puzzles(config: Value) -> Result<Harness> {
+        flowpipe_plugin::harness!(Puzzles, config)
+    }
+
+    #[test]
+    fn each_puzzle_is_a_sighting() {
+        let mut harness = puzzles(json!({ "text": "A.\nA.\n\nAB\nAB\n" })).unwrap();
+        for line in [1, 4] {
+            let emitted = harness.tick().unwrap();
+            let sighting: Sighting = serde_json::from_value(emitted[0].body.clone()).unwrap();
+            assert_eq!(sighting.frame.source, format!("text:{line}"));
+            assert_eq!(sighting.board().unwrap().puzzle.board().rows(), 2);
+        }
+        assert!(harness.tick().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_bad_puzzle_is_named_or_left_out() {
+        let error = puzzles(json!({ "text": "AB\nA.\n" })).err().unwrap().to_string();
+        assert!(error.starts_with("text: line 1, column 2 (cell at row 1, column 2)"), "{error}");
+        let mut harness = puzzles(json!({ "text": "AB\nA.\n", "skip_bad": true })).unwrap();
+        assert!(harness.tick().unwrap().is_empty());
+        let error = puzzles(json!({ "files": ["no/such/file"] })).err().unwrap().to_string();
+        assert!(error.starts_with("can't read no/such/file"), "{error}");
+    }
+}

@@ -1,0 +1,73 @@
+//! Clauses in the making, with truths that are known beforehand left out.
+
+use std::ops::Not;
+
+use varisat::{CnfFormula, ExtendFormula, Lit};
+
+/// A truth value: known, or left to the solver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truth {
+    /// It is so, or it is not.
+    Known(bool),
+    /// True when the literal is.
+    Open(Lit),
+}
+
+impl Not for Truth {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        match self {
+            Self::Known(value) => Self::Known(!value),
+            Self::Open(literal) => Self::Open(!literal),
+        }
+    }
+}
+
+/// A formula in the making.
+#[derive(Default)]
+pub struct Clauses {
+    formula: CnfFormula,
+    literals: Vec<Lit>,
+}
+
+impl Clauses {
+    /// A new unknown.
+    pub fn unknown(&mut self) -> Truth {
+        Truth::Open(self.literal())
+    }
+
+    /// A new unknown as a positive literal.
+    pub fn literal(&mut self) -> Lit {
+        self.formula.new_lit()
+    }
+
+    /// At least one of them is true.
+    pub fn any(&mut self, of: &[Truth]) {
+        self.literals.clear();
+        for truth in of {
+            match truth {
+                Truth::Known(true) => return,
+                Truth::Known(false) => {}
+                Truth::Open(literal) => self.literals.push(*literal),
+            }
+        }
+        self.formula.add_clause(&self.literals);
+    }
+
+    /// At least one of them is false.
+    pub fn not_all(&mut self, of: &[Truth]) {
+        let negated: Vec<Truth> = of.iter().map(|&truth| !truth).collect();
+        self.any(&negated);
+    }
+
+    /// Where `given`, `then` too.
+    pub fn implies(&mut self, given: Truth, then: Truth) {
+        self.any(&[!given, then]);
+    }
+
+    /// The formula.
+    pub fn finish(self) -> CnfFormula {
+        self.formula
+    }
+}
