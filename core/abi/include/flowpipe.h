@@ -207,6 +207,12 @@ struct flowpipe_host {
    * [stage-thread, inside process] */
   void (*mark)(const flowpipe_host_t *host, flowpipe_context_t *context, const char *name);
 
+  /* Waits until the host's clock reads `deadline_ns`. The time counts neither as the stage's work
+   * nor towards its timeout. Returns FLOWPIPE_OK, or FLOWPIPE_CANCELLED as soon as the work in hand
+   * is not wanted any more. [stage-thread, inside process] */
+  flowpipe_status_t (*wait_until)(const flowpipe_host_t *host, flowpipe_context_t *context,
+                                  int64_t deadline_ns);
+
   /* Getters, so that a plugin in C needs no JSON parser. `pointer` is a JSON Pointer (RFC 6901):
    * "/puzzle/board/rows"; "" is the whole document. They return FLOWPIPE_OK, FLOWPIPE_NOT_FOUND or
    * FLOWPIPE_WRONG_TYPE, and write *value only with FLOWPIPE_OK. [any-thread] */

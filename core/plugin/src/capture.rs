@@ -58,6 +58,14 @@ impl FrameSink<'_, '_> {
         self.context.emit_frame(0, note, frame, captured_ns)
     }
 
+    /// Waits for the next picture's time, by [`Host::now_ns`]; see [`Context::wait_until`].
+    ///
+    /// # Errors
+    /// [`Error::cancelled`] when the run ends meanwhile.
+    pub fn wait_until(&mut self, deadline_ns: i64) -> Result<()> {
+        self.context.wait_until(deadline_ns)
+    }
+
     /// Whether to stop.
     #[must_use]
     pub fn cancel(&self) -> Cancel<'_> {

@@ -53,6 +53,22 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Waits until [`Host::now_ns`] reaches the deadline. The time counts neither as the stage's work
+    /// nor towards its timeout.
+    ///
+    /// # Errors
+    /// [`Error::cancelled`] as soon as the work in hand is not wanted any more.
+    pub fn wait_until(&mut self, deadline_ns: i64) -> Result<()> {
+        // SAFETY: host and context are valid inside process.
+        let status =
+            unsafe { (self.host.table().wait_until)(self.host.as_raw(), self.raw, deadline_ns) };
+        if status == abi::OK {
+            Ok(())
+        } else {
+            Err(Error::cancelled())
+        }
+    }
+
     /// Sends a message out of a port (an index among the stage's outputs). Waits while a blocking
     /// queue is full.
     ///

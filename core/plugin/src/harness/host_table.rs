@@ -35,6 +35,7 @@ pub(super) fn table(state: &mut State) -> abi::Host {
         emit,
         cancelled,
         mark,
+        wait_until,
         get_bool: nothing_there,
         get_int: nothing_there,
         get_number: nothing_there,
@@ -197,6 +198,27 @@ unsafe extern "C" fn mark(host: *const abi::Host, _: *mut abi::Context, name: *c
     unsafe {
         let name = CStr::from_ptr(name).to_string_lossy().into_owned();
         (*state(host)).marks.push(name);
+    }
+}
+
+unsafe extern "C" fn wait_until(
+    host: *const abi::Host,
+    context: *mut abi::Context,
+    deadline_ns: i64,
+) -> abi::Status {
+    // SAFETY: see above.
+    unsafe {
+        while clock_now(host) < deadline_ns {
+            if cancelled(host, context) != 0 {
+                return abi::CANCELLED;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        if cancelled(host, context) != 0 {
+            abi::CANCELLED
+        } else {
+            abi::OK
+        }
     }
 }
 
