@@ -1,0 +1,178 @@
+//! What the runtime itself costs: a hop between two stages, and frames through five stages that do
+//! nothing, through real dynamic libraries. Where GStreamer's tools are installed, its queues carry
+//! the same frames in the same run.
+//!
+//! `cargo bench -p flowpipe-runtime --bench hop`, with `-- hop` or `-- stages` for one half of it.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a bench ends by panicking"
+)]
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::{Builder, Watcher};
+use serde_json::{Value, json};
+
+const WIDTH: u32 = 1920;
+const HEIGHT: u32 = 1080;
+/// Messages that a queue holds, here and in GStreamer.
+const CAPACITY: usize = 16;
+const STAGES: usize = 5;
+/// Each figure is the median of so many runs.
+const ROUNDS: usize = 5;
+
+fn main() {
+    // Cargo passes arguments of its own, and runs benches as tests too: then a little is enough.
+    let brief = std::env::args().any(|argument| argument == "--test");
+    let only = std::env::args()
+        .nth(1)
+        .filter(|argument| !argument.starts_with('-'));
+    let wants = |part: &str| only.as_deref().is_none_or(|only| part.contains(only));
+    let scale = if brief { 1 } else { 100 };
+    if wants("hop") {
+        hops(scale);
+    }
+    if wants("stages") {
+        stages(scale);
+    }
+}
+
+fn hops(scale: u64) {
+    println!("A hop between two stages (medians of {ROUNDS} runs)");
+    for (name, frames) in [("JSON message", false), ("1080p frame ", true)] {
+        let busy = median(|| hop(2_000 * scale, frames, 0));
+        let idle = median(|| hop(10 * scale, frames, 1000));
+        println!(
+            "  {name}  busy {:7.3} us from message to message at the receiver   idle {:7.3} us from emit to process",
+            busy.interval_us, idle.latency_us
+        );
+    }
+}
+
+fn stages(scale: u64) {
+    let count = 500 * scale;
+    let ours = median_rate(|| five_stages(count));
+    println!("1080p frames through {STAGES} stages that pass them on, queues of {CAPACITY}");
+    println!("  flowpipe   {ours:10.0} frames/s");
+    match gstreamer(count) {
+        Some(theirs) => {
+            println!("  GStreamer  {theirs:10.0} frames/s");
+            println!("  flowpipe : GStreamer = {:.2}", ours / theirs);
+        }
+        None => println!("  GStreamer's gst-launch-1.0 is not installed: no comparison"),
+    }
+}
+
+/// Medians of one run.
+#[derive(Clone, Copy, Default)]
+struct Hop {
+    interval_us: f64,
+    latency_us: f64,
+}
+
+fn median(mut run: impl FnMut() -> Hop) -> Hop {
+    let hops: Vec<_> = (0..ROUNDS).map(|_| run()).collect();
+    let of = |which: fn(&Hop) -> f64| middle(hops.iter().map(which).collect());
+    Hop {
+        interval_us: of(|hop| hop.interval_us),
+        latency_us: of(|hop| hop.latency_us),
+    }
+}
+
+fn median_rate(mut run: impl FnMut() -> f64) -> f64 {
+    middle((0..ROUNDS).map(|_| run()).collect())
+}
+
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn source(count: u64, frames: bool, delay_us: u64) -> Value {
+    let (width, height) = if frames { (WIDTH, HEIGHT) } else { (0, 0) };
+    json!({ "count": count, "delay_us": delay_us, "width": width, "height": height })
+}
+
+/// source -> meter.
+fn hop(count: u64, frames: bool, delay_us: u64) -> Hop {
+    let mut pipeline = Builder::new();
+    let source = pipeline.stage("source", source(count, frames, delay_us));
+    let meter = pipeline.stage("meter", json!({ "count": count }));
+    pipeline.join(source, meter);
+    let (report, watcher) = run(pipeline);
+    assert_eq!(report.stages[meter].received, count);
+    let seen = watcher.from(meter);
+    let us = |name: &str| seen[0].json[name].as_f64().unwrap() / 1000.0;
+    Hop {
+        interval_us: us("interval_ns"),
+        latency_us: us("latency_ns"),
+    }
+}
+
+/// source -> five times pass -> sink; frames a second.
+fn five_stages(count: u64) -> f64 {
+    let mut pipeline = Builder::new();
+    let mut last = pipeline.stage("source", source(count, true, 0));
+    for _ in 0..STAGES {
+        let next = pipeline.stage("pass", json!({}));
+        pipeline.join(last, next);
+        last = next;
+    }
+    let sink = pipeline.stage("sink", json!({}));
+    pipeline.join(last, sink);
+    let start = Instant::now();
+    let (report, _) = run(pipeline);
+    assert_eq!(report.stages[sink].received, count);
+    count as f64 / start.elapsed().as_secs_f64()
+}
+
+/// Runs without an observer in the way of the messages, except where something is to be read.
+fn run(mut pipeline: Builder) -> (flowpipe_runtime::report::Report, Arc<Watcher>) {
+    for edge in &mut pipeline.0.edges {
+        edge.queue.capacity = CAPACITY;
+    }
+    let watcher = Arc::new(Watcher::only_last());
+    let report = pipeline.start(&watcher).wait();
+    assert_eq!(report.failure, None);
+    (report, watcher)
+}
+
+/// The same through GStreamer's queues, frames a second. Its source makes frames without filling
+/// them.
+fn gstreamer(count: u64) -> Option<f64> {
+    // The difference of two runs, so that starting the program does not count.
+    let (few, many) = (count / 10, count + count / 10);
+    let mut rates = Vec::new();
+    for _ in 0..ROUNDS {
+        let time = gstreamer_run(many)?.checked_sub(gstreamer_run(few)?)?;
+        rates.push((many - few) as f64 / time.as_secs_f64());
+    }
+    Some(middle(rates))
+}
+
+fn gstreamer_run(count: u64) -> Option<Duration> {
+    let size = WIDTH * HEIGHT * 4;
+    let mut arguments =
+        format!("-q fakesrc num-buffers={count} sizetype=fixed sizemax={size} filltype=nothing");
+    for _ in 0..STAGES {
+        arguments += &format!(
+            " ! queue leaky=no max-size-buffers={CAPACITY} max-size-bytes=0 max-size-time=0 ! identity"
+        );
+    }
+    arguments += " ! queue leaky=no max-size-bytes=0 max-size-time=0";
+    arguments += &format!(" max-size-buffers={CAPACITY} ! fakesink sync=false");
+    let start = Instant::now();
+    let status = Command::new("gst-launch-1.0")
+        .args(arguments.split_whitespace())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .ok()?;
+    status.success().then(|| start.elapsed())
+}

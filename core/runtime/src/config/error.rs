@@ -1,0 +1,194 @@
+//! What is wrong in a pipeline file, and where.
+
+use std::fmt;
+use std::sync::Arc;
+
+use miette::{Diagnostic, LabeledSpan, SourceCode};
+use serde::Serialize;
+
+use super::problem::Problem;
+use super::source::{Position, SourceFile, Span, visible};
+
+/// One error in a pipeline file.
+///
+/// Its `Display` is one line, `file:line:column: message`. As a [`Diagnostic`] it also shows the
+/// line, a caret and the help.
+#[derive(Clone, Debug)]
+pub struct ConfigError {
+    problem: Problem,
+    file: Arc<SourceFile>,
+    span: Span,
+    related: Vec<(Span, String)>,
+}
+
+/// A [`ConfigError`] for machines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ErrorRecord {
+    /// The file's name as it was given to [`super::read`].
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+impl ConfigError {
+    /// What is wrong.
+    #[must_use]
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The bytes of the file that are wrong: inside it and between characters, perhaps none.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.span.clone()
+    }
+
+    /// Where it begins.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.file.position(self.span.start)
+    }
+
+    /// What is wrong, in words, without the place.
+    #[must_use]
+    pub fn message(&self) -> String {
+        visible(&self.problem.to_string())
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        self.problem.help().map(|help| visible(&help))
+    }
+
+    /// The same for machines.
+    #[must_use]
+    pub fn record(&self) -> ErrorRecord {
+        let Position { line, column } = self.position();
+        let file = self.file.name().to_owned();
+        ErrorRecord {
+            file,
+            line,
+            column,
+            message: self.message(),
+            help: self.help(),
+        }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Position { line, column } = self.position();
+        write!(
+            f,
+            "{}:{line}:{column}: {}",
+            visible(self.file.name()),
+            self.message()
+        )
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl Diagnostic for ConfigError {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        ConfigError::help(self).map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&*self.file)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let primary = LabeledSpan::new_primary_with_span(None, self.span.clone());
+        let related = self
+            .related
+            .iter()
+            .map(|(span, label)| LabeledSpan::new_with_span(Some(visible(label)), span.clone()));
+        Some(Box::new(std::iter::once(primary).chain(related)))
+    }
+}
+
+/// The errors found so far.
+pub(super) struct Findings {
+    file: Arc<SourceFile>,
+    errors: Vec<ConfigError>,
+    /// Where the syntax is broken: what seems wrong in there is not worth telling.
+    unreadable: Vec<Span>,
+    /// There may be more in the file than was read.
+    parts_lost: bool,
+}
+
+impl Findings {
+    pub(super) fn new(file: SourceFile) -> Self {
+        Self {
+            file: Arc::new(file),
+            errors: Vec::new(),
+            unreadable: Vec::new(),
+            parts_lost: false,
+        }
+    }
+
+    pub(super) fn file(&self) -> &SourceFile {
+        &self.file
+    }
+
+    pub(super) fn report(&mut self, span: &Span, problem: Problem) {
+        self.report_with(span, problem, []);
+    }
+
+    /// Reports an error that other places of the file have to do with.
+    pub(super) fn report_with(
+        &mut self,
+        span: &Span,
+        problem: Problem,
+        related: impl IntoIterator<Item = (Span, String)>,
+    ) {
+        let span = self.file.fit(span);
+        let inside = |region: &Span| region.start <= span.start && span.end <= region.end;
+        let may_be_there_unread = problem.is_absence() && self.parts_lost;
+        if may_be_there_unread || self.unreadable.iter().any(inside) {
+            return;
+        }
+        let related = related
+            .into_iter()
+            .map(|(span, label)| (self.file.fit(&span), label));
+        let error = ConfigError {
+            problem,
+            file: self.file.clone(),
+            span,
+            related: related.collect(),
+        };
+        self.errors.push(error);
+    }
+
+    /// Says that nothing inside this span could be read for certain: from here on nothing is
+    /// reported there.
+    pub(super) fn mark_unreadable(&mut self, span: Span) {
+        self.unreadable.push(span);
+    }
+
+    /// Says that there may be more in the file than was read: from here on nothing is reported that
+    /// is wrong only because something is not there.
+    pub(super) fn mark_parts_lost(&mut self) {
+        self.parts_lost = true;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// In the order of the file.
+    pub(super) fn into_errors(mut self) -> Vec<ConfigError> {
+        self.errors
+            .sort_by_key(|error| (error.span.start, error.span.end));
+        self.errors
+    }
+}

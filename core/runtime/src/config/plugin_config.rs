@@ -1,0 +1,354 @@
+//! A plugin's config, held against the JSON Schema in its manifest.
+
+use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
+use jsonschema::paths::{Location, LocationSegment};
+use jsonschema::{JsonType, ValidationError};
+use serde_json::{Map, Value};
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::error::Findings;
+use super::json::{self, Place};
+use super::problem::Problem;
+use super::source::Span;
+use super::suggest;
+use super::values::wrong_type;
+use crate::manifest::Manifest;
+
+/// Checks what was written under `key`, or the empty config when nothing was, and gives it as JSON.
+/// `name` is where the plugin is named: an error that has no place in a config is shown there.
+pub(super) fn check(
+    manifest: &Manifest,
+    key: &str,
+    written: Option<&Spanned<DeValue<'_>>>,
+    name: &Span,
+    findings: &mut Findings,
+) -> Value {
+    let empty = Value::Object(Map::new());
+    let config = match written {
+        None => empty,
+        Some(value) if value.get_ref().is_table() => json::from_toml(value, findings),
+        Some(value) => {
+            wrong_type(key, value, "a table", None, findings);
+            return empty;
+        }
+    };
+    let root = written.map_or(
+        Place {
+            value: None,
+            span: name.clone(),
+        },
+        Place::of,
+    );
+    match jsonschema::validator_for(&manifest.config) {
+        Ok(validator) => {
+            let mut judge = Judge {
+                manifest,
+                root,
+                findings,
+            };
+            validator
+                .iter_errors(&config)
+                .for_each(|error| judge.report(&error));
+        }
+        Err(error) => {
+            let problem = Problem::BrokenSchema {
+                plugin: manifest.name.clone(),
+                reason: error.to_string(),
+            };
+            findings.report(name, problem);
+        }
+    }
+    config
+}
+
+/// Puts errors of the schema into words and finds their places.
+struct Judge<'a, 't, 'f> {
+    manifest: &'a Manifest,
+    root: Place<'a, 't>,
+    findings: &'f mut Findings,
+}
+
+impl Judge<'_, '_, '_> {
+    fn report(&mut self, error: &ValidationError<'_>) {
+        match error.kind() {
+            Kind::AdditionalProperties { unexpected }
+            | Kind::UnevaluatedProperties { unexpected } => self.unknown_keys(error, unexpected),
+            Kind::Required { property } => self.missing(error, property),
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+                self.no_branch_fits(error, context);
+            }
+            Kind::Enum { options } => {
+                let options = options.as_array().cloned().unwrap_or_default();
+                self.not_among(error, &options);
+            }
+            Kind::Constant { expected_value } => {
+                self.not_among(error, std::slice::from_ref(&**expected_value));
+            }
+            kind => {
+                let message = match requirement(kind) {
+                    Some(requirement) => {
+                        let found = describe(error.instance());
+                        format!("`{}` must be {requirement}, not {found}", self.path(error))
+                    }
+                    None => format!("`{}`: {error}", self.path(error)),
+                };
+                let hint = self.description(error);
+                self.value(error, message, hint);
+            }
+        }
+    }
+
+    fn value(&mut self, error: &ValidationError<'_>, message: String, hint: Option<String>) {
+        let span = self.place(error).span;
+        self.findings
+            .report(&span, Problem::PluginConfig { message, hint });
+    }
+
+    fn unknown_keys(&mut self, error: &ValidationError<'_>, keys: &[String]) {
+        let known = self
+            .schema_around(error.schema_path())
+            .and_then(|node| node.get("properties"));
+        let known: Vec<String> = known
+            .and_then(Value::as_object)
+            .map(|p| p.keys().cloned().collect())
+            .unwrap_or_default();
+        let whose = match error.instance_path().is_empty() {
+            true => format!("the config of `{}`", self.manifest.name),
+            false => format!("`{}`", self.path(error)),
+        };
+        for key in keys {
+            let hint = suggest::help(key, "known keys", &known);
+            let problem = Problem::UnknownKey {
+                key: key.clone(),
+                place: whose.clone(),
+                hint,
+            };
+            let span = self.place(error).key(key);
+            self.findings.report(&span, problem);
+        }
+    }
+
+    fn missing(&mut self, error: &ValidationError<'_>, property: &Value) {
+        let property = property.as_str().unwrap_or_default();
+        let message = match error.instance_path().is_empty() {
+            true => format!("the config of `{}` lacks `{property}`", self.manifest.name),
+            false => format!("`{}` lacks `{property}`", self.path(error)),
+        };
+        let doc = self.schema_around(error.schema_path()).and_then(|node| {
+            node.get("properties")?
+                .get(property)?
+                .get("description")?
+                .as_str()
+                .map(str::to_owned)
+        });
+        let hint = doc.map(|doc| format!("{property}: {doc}"));
+        let span = self.place(error).span;
+        self.findings
+            .report(&span, Problem::Missing { message, hint });
+    }
+
+    fn not_among(&mut self, error: &ValidationError<'_>, options: &[Value]) {
+        let names: Vec<String> = options.iter().map(describe).collect();
+        let message = format!(
+            "`{}` can't be {}",
+            self.path(error),
+            describe(error.instance())
+        );
+        let texts: Vec<&str> = options.iter().filter_map(Value::as_str).collect();
+        let close = error
+            .instance()
+            .as_str()
+            .and_then(|word| suggest::closest(word, &texts));
+        let hint = match close {
+            Some(close) => format!("did you mean {close:?}?"),
+            None => format!("it can be {}", names.join(", ")),
+        };
+        self.value(error, message, Some(hint));
+    }
+
+    /// The value may take several forms and takes none: says what is wrong with the one that was
+    /// meant, if that can be told.
+    fn no_branch_fits(
+        &mut self,
+        error: &ValidationError<'_>,
+        branches: &[Vec<ValidationError<'static>>],
+    ) {
+        let branches: Vec<_> = leaves(branches)
+            .map(|e| Branch::new(e, error.instance_path()))
+            .collect();
+        let mut meant = branches
+            .iter()
+            .filter(|b| b.other_type.is_none() && b.choice.is_none());
+        if let (Some(only), None) = (meant.next(), meant.next()) {
+            return only.errors.iter().for_each(|error| self.report(error));
+        }
+        // Tables told apart by a fixed value in them.
+        let tags = branches.iter().filter(|branch| branch.other_type.is_none());
+        let tags: Vec<_> = tags.filter_map(|branch| branch.choice).collect();
+        if let Some(first) = tags.first()
+            && first.instance_path() != error.instance_path()
+            && tags
+                .iter()
+                .all(|tag| tag.instance_path() == first.instance_path())
+        {
+            let options: Vec<_> = tags.iter().flat_map(|tag| options(tag)).collect();
+            return self.not_among(first, &options);
+        }
+        let choices = branches.iter().filter_map(|branch| branch.choice);
+        let choices: Vec<_> = choices.flat_map(|choice| options(choice)).collect();
+        let types = branches.iter().filter(|branch| branch.choice.is_none());
+        let mut types: Vec<_> = types
+            .filter_map(|branch| branch.other_type.clone())
+            .collect();
+        types.dedup();
+        if types.is_empty() && !choices.is_empty() {
+            return self.not_among(error, &choices);
+        }
+        types.extend(choices.iter().map(describe));
+        let (path, found) = (self.path(error), describe(error.instance()));
+        let message = match types.is_empty() {
+            true => format!("`{path}` fits none of the forms that it can take"),
+            false => format!("`{path}` must be {}, not {found}", types.join(" or ")),
+        };
+        let hint = self.description(error);
+        self.value(error, message, hint);
+    }
+
+    fn place(&self, error: &ValidationError<'_>) -> Place<'_, '_> {
+        let segments = segments(error.instance_path());
+        segments
+            .iter()
+            .fold(self.root.clone(), |place, segment| place.step(segment))
+    }
+
+    fn path(&self, error: &ValidationError<'_>) -> String {
+        match segments(error.instance_path()) {
+            segments if segments.is_empty() => "config".to_owned(),
+            segments => segments.join("."),
+        }
+    }
+
+    /// The schema that the keyword of that path stands in.
+    fn schema_around(&self, keyword: &Location) -> Option<&Value> {
+        let (around, _) = keyword.as_str().rsplit_once('/')?;
+        self.manifest.config.pointer(around)
+    }
+
+    /// What the schema says about the value, after its name.
+    fn description(&self, error: &ValidationError<'_>) -> Option<String> {
+        let around = self.schema_around(error.schema_path())?;
+        let description = around.get("description")?.as_str()?;
+        Some(format!("{}: {description}", self.path(error)))
+    }
+}
+
+/// One form that a value could take, and what keeps it from taking it.
+struct Branch<'e> {
+    errors: &'e [ValidationError<'static>],
+    /// The type that the form has and the value has not.
+    other_type: Option<String>,
+    /// The error that names the values that the form, or a part of it, can have.
+    choice: Option<&'e ValidationError<'static>>,
+}
+
+impl<'e> Branch<'e> {
+    fn new(errors: &'e [ValidationError<'static>], here: &Location) -> Self {
+        let other_type = errors
+            .iter()
+            .filter(|error| error.instance_path() == here)
+            .find(|error| matches!(error.kind(), Kind::Type { .. }));
+        let is_choice = |error: &&ValidationError<'_>| {
+            matches!(error.kind(), Kind::Constant { .. } | Kind::Enum { .. })
+        };
+        Self {
+            errors,
+            other_type: other_type.and_then(|error| requirement(error.kind())),
+            choice: errors.iter().find(is_choice),
+        }
+    }
+}
+
+/// The forms, those inside others taken apart, without the form "null", which TOML does not have.
+fn leaves<'e>(
+    branches: &'e [Vec<ValidationError<'static>>],
+) -> Box<dyn Iterator<Item = &'e [ValidationError<'static>]> + 'e> {
+    Box::new(branches.iter().flat_map(|branch| match branch.as_slice() {
+        [only] => match only.kind() {
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => leaves(context),
+            Kind::Type {
+                kind: TypeKind::Single(JsonType::Null),
+            } => Box::new(std::iter::empty()),
+            _ => Box::new(std::iter::once(branch.as_slice())),
+        },
+        _ => Box::new(std::iter::once(branch.as_slice())),
+    }))
+}
+
+fn options(choice: &ValidationError<'_>) -> Vec<Value> {
+    match choice.kind() {
+        Kind::Constant { expected_value } => vec![(**expected_value).clone()],
+        Kind::Enum { options } => options.as_array().cloned().unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+fn segments(path: &Location) -> Vec<String> {
+    let segments = path.iter();
+    segments
+        .map(|segment| match segment {
+            LocationSegment::Property(name) => name.into_owned(),
+            LocationSegment::Index(index) => index.to_string(),
+        })
+        .collect()
+}
+
+/// What the schema asks for, so that it fits after "must be".
+fn requirement(kind: &Kind) -> Option<String> {
+    Some(match kind {
+        Kind::Type {
+            kind: TypeKind::Single(one),
+        } => type_name(*one).to_owned(),
+        Kind::Type {
+            kind: TypeKind::Multiple(several),
+        } => {
+            let names: Vec<_> = several
+                .iter()
+                // TOML has no null: who wants none leaves the key out.
+                .filter(|&one| one != JsonType::Null)
+                .map(type_name)
+                .collect();
+            names.join(" or ")
+        }
+        Kind::Minimum { limit } => format!("at least {limit}"),
+        Kind::Maximum { limit } => format!("at most {limit}"),
+        Kind::ExclusiveMinimum { limit } => format!("more than {limit}"),
+        Kind::ExclusiveMaximum { limit } => format!("less than {limit}"),
+        Kind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
+        Kind::Pattern { pattern } => format!("a string that matches {pattern}"),
+        Kind::Format { format } => format!("a string of the format {format}"),
+        _ => return None,
+    })
+}
+
+fn type_name(kind: JsonType) -> &'static str {
+    match kind {
+        JsonType::Array => "an array",
+        JsonType::Boolean => "a boolean",
+        JsonType::Integer => "an integer",
+        JsonType::Null => "left out",
+        JsonType::Number => "a number",
+        JsonType::Object => "a table",
+        JsonType::String => "a string",
+    }
+}
+
+/// A value for a message: short ones as they are.
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "a table".to_owned(),
+        Value::String(text) if text.chars().count() > 60 => "a long string".to_owned(),
+        other => other.to_string(),
+    }
+}

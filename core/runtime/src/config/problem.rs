@@ -1,0 +1,200 @@
+//! Everything that can be wrong in a pipeline file, in words.
+
+use thiserror::Error;
+
+use super::duration::DurationError;
+use super::suggest::list;
+
+/// The largest file that is read.
+pub const MAX_BYTES: usize = 1024 * 1024;
+/// The most stages of one pipeline. Each is at least one thread.
+pub const MAX_STAGES: usize = 256;
+/// The most messages that one queue may hold.
+pub const MAX_CAPACITY: usize = 65_536;
+
+/// What is wrong. `Display` says it in a sentence; [`Problem::help`] says what to do.
+///
+/// A `hint` is a help text that was made where all the names were at hand.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[expect(
+    missing_docs,
+    reason = "the fields are what the messages beside them say"
+)]
+#[non_exhaustive]
+pub enum Problem {
+    #[error("the file has {bytes} bytes, and a pipeline file at most {MAX_BYTES}")]
+    TooLarge { bytes: usize },
+    #[error("{message}")]
+    Syntax {
+        message: String,
+        hint: Option<String>,
+    },
+    #[error("`{key}` is given twice")]
+    DuplicateKey { key: String },
+
+    #[error("unknown key `{key}` in {place}")]
+    UnknownKey {
+        key: String,
+        place: String,
+        hint: Option<String>,
+    },
+    #[error("`{what}` must be {expected}, not {found}")]
+    WrongType {
+        what: String,
+        expected: &'static str,
+        found: &'static str,
+        hint: Option<String>,
+    },
+    #[error("`{what}` can't be {found:?}")]
+    BadWord {
+        what: &'static str,
+        found: String,
+        hint: Option<String>,
+    },
+    #[error("{text:?} is no duration: {reason}")]
+    BadDuration { text: String, reason: DurationError },
+    #[error("a queue holds 1 to {MAX_CAPACITY} messages, not {found}")]
+    BadCapacity { found: String },
+    #[error("`{what}` is an empty list")]
+    EmptyList { what: &'static str },
+    #[error("{name:?} can't be the name of a stage")]
+    BadStageName { name: String },
+    #[error("{name:?} can't be the name of a pipeline")]
+    BadPipelineName { name: String },
+    #[error("{text} is no value that a plugin can be given")]
+    NotJson { text: String },
+
+    #[error("the pipeline has no stages")]
+    NoStages,
+    #[error("the pipeline has {found} stages, and may have {MAX_STAGES}")]
+    TooManyStages { found: usize },
+    #[error("stage `{stage}` has no plugin")]
+    MissingPlugin { stage: String },
+    #[error("unknown plugin `{name}`")]
+    UnknownPlugin { name: String, hint: Option<String> },
+    #[error("the plugin `{name}` was found but refused: {reason}")]
+    RefusedPlugin { name: String, reason: String },
+    #[error("`{name}` races against itself")]
+    PluginTwice { name: String },
+    #[error("`{second}` can't race `{first}`: {difference}")]
+    DifferentPorts {
+        first: String,
+        second: String,
+        difference: String,
+    },
+    #[error("sources can't race: `{name}` takes no input that an answer could be measured by")]
+    RacingSources { name: String },
+
+    #[error("`from` names the stage `{name}`, which is not there")]
+    UnknownStage { name: String, hint: Option<String> },
+    #[error("stage `{stage}` has no {direction} `{port}`")]
+    UnknownPort {
+        stage: String,
+        direction: &'static str,
+        port: String,
+        hint: Option<String>,
+    },
+    #[error("`{from}` gives {gives}, but `{to}` takes {takes}")]
+    SchemasDoNotMeet {
+        from: String,
+        gives: String,
+        to: String,
+        takes: String,
+        hint: Option<String>,
+    },
+    #[error("more than one {direction} of `{stage}` fits here: {}", list(.ports))]
+    AmbiguousPort {
+        stage: String,
+        direction: &'static str,
+        ports: Vec<String>,
+        example: String,
+    },
+    #[error("`{stage}` gives nothing: its plugin has no outputs")]
+    NoOutput { stage: String },
+    #[error("`{stage}` is a source, so `{key}` has no meaning for it")]
+    SourceFed {
+        stage: String,
+        plugin: String,
+        key: &'static str,
+    },
+    #[error("nothing feeds {what}, which takes {takes}")]
+    NotFed {
+        what: String,
+        takes: String,
+        hint: Option<String>,
+    },
+    #[error("this feeds `{to}` from `{from}` a second time")]
+    DuplicateEdge { from: String, to: String },
+    #[error("no source leads to {}", list(.stages))]
+    NoSource { stages: Vec<String> },
+    #[error("a cycle of blocking queues can lock up: {}", .stages.join(" → "))]
+    BlockingCycle { stages: Vec<String> },
+
+    #[error("{message}")]
+    PluginConfig {
+        message: String,
+        hint: Option<String>,
+    },
+    #[error("{message}")]
+    Missing {
+        message: String,
+        hint: Option<String>,
+    },
+    #[error("the config of plugin `{plugin}` can't be checked, its schema is broken: {reason}")]
+    BrokenSchema { plugin: String, reason: String },
+}
+
+impl Problem {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::Syntax { hint, .. }
+            | Self::UnknownKey { hint, .. }
+            | Self::WrongType { hint, .. }
+            | Self::BadWord { hint, .. }
+            | Self::UnknownPlugin { hint, .. }
+            | Self::UnknownStage { hint, .. }
+            | Self::UnknownPort { hint, .. }
+            | Self::SchemasDoNotMeet { hint, .. }
+            | Self::NotFed { hint, .. }
+            | Self::PluginConfig { hint, .. }
+            | Self::Missing { hint, .. } => return hint.clone(),
+            Self::BadDuration { .. } => "write whole numbers with h, m, s or ms: \"1m30s\"",
+            Self::BadStageName { .. } => "letters, digits, `-` and `_` make a name",
+            Self::BadPipelineName { .. } => "without `name` the file's name is taken",
+            Self::NotJson { .. } => "JSON has no nan, no inf and no larger integers than 64 bits",
+            Self::NoStages => "a stage is a table: [stages.NAME] with plugin = \"PLUGIN\"",
+            Self::MissingPlugin { .. } => "add plugin = \"NAME\"; `flowpipe plugins` lists them",
+            Self::DifferentPorts { .. } => {
+                "plugins that race stand in for each other: same ports, same schemas"
+            }
+            Self::AmbiguousPort { example, .. } => return Some(format!("say which: {example}")),
+            Self::SourceFed { plugin, key, .. } => {
+                return Some(format!(
+                    "the plugin `{plugin}` has no inputs; leave `{key}` out"
+                ));
+            }
+            Self::NoSource { .. } => "feed one of them from a stage whose plugin has no inputs",
+            Self::BlockingCycle { .. } => {
+                "let one of these queues drop: queue = { when_full = \"latest\" }"
+            }
+            Self::EmptyList { .. } => "name at least one, or leave it out",
+            _ => return None,
+        };
+        Some(help.to_owned())
+    }
+
+    /// Whether the file is wrong for what it does not say.
+    pub(super) fn is_absence(&self) -> bool {
+        matches!(
+            self,
+            Self::NoStages
+                | Self::MissingPlugin { .. }
+                | Self::UnknownStage { .. }
+                | Self::NotFed { .. }
+                | Self::NoSource { .. }
+                | Self::Missing { .. }
+        )
+    }
+}

@@ -1,0 +1,232 @@
+//! What a pipeline file means: plugins looked up, defaults filled in.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::error::Findings;
+use super::problem::{MAX_STAGES, Problem};
+use super::values::wrong_type;
+use super::written::{Written, WrittenPlugins, WrittenStage};
+use super::{Plugins, cycle, plugin_config, suggest, wiring};
+use crate::manifest::{Manifest, Port};
+use crate::pipeline::{Contestant, Pipeline, Stage};
+
+/// How long a stage may sit on one message when the file does not say.
+pub const DEFAULT_WATCHDOG: Duration = Duration::from_secs(10);
+
+/// The pipeline, which is worth something only when nothing was reported.
+pub(super) fn resolve(
+    written: &Written<'_, '_>,
+    plugins: &dyn Plugins,
+    findings: &mut Findings,
+) -> Pipeline {
+    let stages = &written.stages;
+    let mut pipeline = Pipeline {
+        name: written
+            .name
+            .as_ref()
+            .map_or_else(|| stem(findings), |name| name.get_ref().clone()),
+        stages: Vec::new(),
+        edges: Vec::new(),
+        on_stop: written.on_stop.unwrap_or_default(),
+    };
+    if let Some(first_too_many) = stages.get(MAX_STAGES) {
+        let problem = Problem::TooManyStages {
+            found: stages.len(),
+        };
+        findings.report(&first_too_many.name.span(), problem);
+        return pipeline;
+    }
+    let mut manifests = Vec::new();
+    for stage in stages {
+        let (manifest, contestants) = contestants(stage, plugins, findings);
+        manifests.push(manifest);
+        pipeline.stages.push(Stage {
+            name: stage.name.get_ref().clone(),
+            contestants,
+            timeout: stage.timeout,
+            on_error: stage.on_error.unwrap_or_default(),
+            watchdog: stage.watchdog.unwrap_or(DEFAULT_WATCHDOG),
+        });
+    }
+    let wires = wiring::wire(stages, &manifests, plugins, findings);
+    pipeline.edges = wires.iter().map(|wire| wire.edge).collect();
+    for edges in cycle::blocking_cycles(stages.len(), &pipeline.edges) {
+        report_cycle(&edges, &wires, &pipeline, findings);
+    }
+    if findings.is_empty() {
+        wiring::check_reached(stages, &manifests, &pipeline.edges, findings);
+    }
+    pipeline
+}
+
+fn stem(findings: &Findings) -> String {
+    let name = findings.file().name();
+    let stem = Path::new(name)
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
+    stem.filter(|stem| !stem.is_empty())
+        .unwrap_or_else(|| "pipeline".to_owned())
+}
+
+/// The plugins of a stage, and the manifest that speaks for all of them: none when a plugin is not
+/// known.
+fn contestants<'p>(
+    stage: &WrittenStage<'_, '_>,
+    plugins: &'p dyn Plugins,
+    findings: &mut Findings,
+) -> (Option<&'p Manifest>, Vec<Contestant>) {
+    let Some(WrittenPlugins { names, race }) = &stage.plugin else {
+        let problem = Problem::MissingPlugin {
+            stage: stage.name.get_ref().clone(),
+        };
+        findings.report(&stage.name.span(), problem);
+        return (None, Vec::new());
+    };
+    let keyed = stage.config.filter(|_| *race);
+    if let Some(config) = keyed {
+        check_config_keys(config, names, findings);
+    }
+    let mut contestants: Vec<Contestant> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut known: Vec<&Manifest> = Vec::new();
+    for name in names {
+        let span = name.span();
+        let name = name.get_ref();
+        if !seen.insert(name) {
+            findings.report(&span, Problem::PluginTwice { name: name.clone() });
+            continue;
+        }
+        let mut config = Value::Null;
+        if let Some(manifest) = plugins.manifest(name) {
+            let written = match race {
+                true => keyed.and_then(|keyed| keyed.get_ref().as_table()?.get(name.as_str())),
+                false => stage.config,
+            };
+            let key = if *race { name.as_str() } else { "config" };
+            config = plugin_config::check(manifest, key, written, &span, findings);
+            if let Some(problem) = known
+                .first()
+                .and_then(|first| unfit_to_race(first, manifest))
+            {
+                findings.report(&span, problem);
+            }
+            known.push(manifest);
+        } else {
+            findings.report(&span, unknown_plugin(name, plugins));
+        }
+        contestants.push(Contestant {
+            plugin: name.clone(),
+            config,
+        });
+    }
+    let all_known = known.len() == contestants.len();
+    (known.first().copied().filter(|_| all_known), contestants)
+}
+
+fn unknown_plugin(name: &str, plugins: &dyn Plugins) -> Problem {
+    let name = name.to_owned();
+    match plugins.refused(&name) {
+        Some(reason) => Problem::RefusedPlugin { name, reason },
+        None => {
+            let hint = suggest::help(&name, "plugins found", &plugins.names())
+                .or_else(|| Some("`flowpipe plugins` lists what was found and where".to_owned()));
+            Problem::UnknownPlugin { name, hint }
+        }
+    }
+}
+
+fn unfit_to_race(first: &Manifest, second: &Manifest) -> Option<Problem> {
+    if first.inputs.is_empty() && second.inputs.is_empty() {
+        return Some(Problem::RacingSources {
+            name: second.name.clone(),
+        });
+    }
+    let difference = |what: &str, one: &[Port], other: &[Port]| {
+        let ports = |ports: &[Port]| {
+            let ports: Vec<_> = ports
+                .iter()
+                .map(|p| format!("{} {}", p.name, p.schema))
+                .collect();
+            if ports.is_empty() {
+                "nothing".to_owned()
+            } else {
+                ports.join(", ")
+            }
+        };
+        (one != other).then(|| format!("{what} {}, not {}", ports(other), ports(one)))
+    };
+    let difference = difference("it takes", &first.inputs, &second.inputs)
+        .or_else(|| difference("it gives", &first.outputs, &second.outputs))?;
+    let (first, second) = (first.name.clone(), second.name.clone());
+    Some(Problem::DifferentPorts {
+        first,
+        second,
+        difference,
+    })
+}
+
+/// Where plugins race, `config` is keyed by plugin.
+fn check_config_keys(
+    config: &Spanned<DeValue<'_>>,
+    names: &[Spanned<String>],
+    findings: &mut Findings,
+) {
+    let Some(table) = config.get_ref().as_table() else {
+        let hint = Some("write config = { PLUGIN = { … } }".to_owned());
+        wrong_type("config", config, "a table keyed by plugin", hint, findings);
+        return;
+    };
+    let names: Vec<&str> = names.iter().map(|name| name.get_ref().as_str()).collect();
+    for key in table
+        .keys()
+        .filter(|key| !names.contains(&key.get_ref().as_ref()))
+    {
+        let text = key.get_ref().as_ref();
+        let hint = match suggest::closest(text, &names) {
+            Some(close) => format!("did you mean `{close}`?"),
+            None => "with a list of plugins, config is keyed by plugin: \
+                     config = { PLUGIN = { … } }"
+                .to_owned(),
+        };
+        let place = "the config of plugins that race".to_owned();
+        let problem = Problem::UnknownKey {
+            key: text.to_owned(),
+            place,
+            hint: Some(hint),
+        };
+        findings.report(&key.span(), problem);
+    }
+}
+
+fn report_cycle(
+    cycle: &[usize],
+    wires: &[wiring::Wire],
+    pipeline: &Pipeline,
+    findings: &mut Findings,
+) {
+    let name = |stage: usize| pipeline.stages[stage].name.clone();
+    let mut cycle: Vec<&wiring::Wire> = cycle.iter().map(|&index| &wires[index]).collect();
+    let first = (0..cycle.len())
+        .min_by_key(|&at| cycle[at].span.start)
+        .unwrap_or_default();
+    cycle.rotate_left(first);
+    let Some((primary, others)) = cycle.split_first() else {
+        return;
+    };
+    let mut stages: Vec<_> = cycle
+        .iter()
+        .map(|wire| name(wire.edge.from.stage))
+        .collect();
+    stages.push(name(primary.edge.from.stage));
+    let related = others.iter().map(|wire| {
+        let (from, to) = (name(wire.edge.from.stage), name(wire.edge.to.stage));
+        (wire.span.clone(), format!("{from} → {to}"))
+    });
+    findings.report_with(&primary.span, Problem::BlockingCycle { stages }, related);
+}

@@ -1,0 +1,192 @@
+//! Plugins for tests: manifests without anything behind them.
+
+use serde_json::{Value, json};
+
+use super::Plugins;
+use crate::manifest::Manifest;
+
+pub(crate) struct FakePlugins(Vec<Manifest>);
+
+impl Plugins for FakePlugins {
+    fn manifest(&self, name: &str) -> Option<&Manifest> {
+        self.0.iter().find(|manifest| manifest.name == name)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.0
+            .iter()
+            .map(|manifest| manifest.name.as_str())
+            .collect()
+    }
+
+    fn refused(&self, name: &str) -> Option<String> {
+        let reason = "plugins/libcapture_old.so wants ABI 1.0, and this program has 0.1";
+        (name == "capture-old").then(|| reason.to_owned())
+    }
+}
+
+/// One plugin for each thing that a pipeline can do with plugins.
+pub(crate) fn plugins() -> FakePlugins {
+    let text = |doc: &str| json!({ "type": "string", "description": doc });
+    let empty = json!({ "type": "object", "additionalProperties": false });
+    FakePlugins(vec![
+        manifest(
+            "capture-files",
+            &[],
+            &["out frame/1"],
+            json!({
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["paths"],
+                "properties": {
+                    "paths": { "type": "array", "items": { "type": "string" }, "minItems": 1,
+                               "description": "Pictures, folders or globs." },
+                    "fps": { "type": ["number", "null"], "minimum": 0.1, "maximum": 1000.0,
+                             "description": "Frames per second." },
+                    "repeat": { "type": "boolean", "default": false },
+                },
+            }),
+        ),
+        manifest(
+            "capture-screen",
+            &[],
+            &["out frame/1"],
+            json!({
+                "type": "object",
+                "properties": { "window": text("Part of the window's title.") },
+            }),
+        ),
+        manifest(
+            "vision-opencv",
+            &["in frame/1"],
+            &["out sighting/1"],
+            empty.clone(),
+        ),
+        manifest(
+            "solver-search",
+            &["in sighting/1"],
+            &["out solved/1"],
+            json!({
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "limit": { "type": "integer", "minimum": 0, "format": "uint32" },
+                    "order": { "anyOf": [{ "$ref": "#/$defs/Order" }, { "type": "null" }] },
+                    "restart": { "$ref": "#/$defs/Restart", "description": "When to begin anew." },
+                },
+                "$defs": {
+                    "Order": { "oneOf": [
+                        { "const": "diagonal", "description": "Sweeps the diagonals." },
+                        { "enum": ["rows", "columns"], "type": "string" },
+                    ] },
+                    "Restart": { "oneOf": [
+                        { "type": "object", "additionalProperties": false,
+                          "required": ["kind"], "properties": { "kind": { "const": "never" } } },
+                        { "type": "object", "additionalProperties": false,
+                          "required": ["kind", "every"],
+                          "properties": { "kind": { "const": "often" },
+                                          "every": { "type": "integer", "minimum": 1 } } },
+                    ] },
+                },
+            }),
+        ),
+        manifest(
+            "solver-varisat",
+            &["in sighting/1"],
+            &["out solved/1"],
+            json!({
+                "type": "object",
+                "additionalProperties": false,
+                "properties": { "max_conflicts": { "type": ["integer", "null"], "minimum": 1 } },
+            }),
+        ),
+        manifest(
+            "planner-grid",
+            &["in solved/1"],
+            &["out strokes/1"],
+            empty.clone(),
+        ),
+        manifest(
+            "actuator-simulated",
+            &["in strokes/1"],
+            &["out outcome/1"],
+            empty.clone(),
+        ),
+        manifest(
+            "referee",
+            &["sighting sighting/1", "outcome outcome/1"],
+            &["again sighting/1", "report text/1"],
+            empty.clone(),
+        ),
+        manifest(
+            "twin",
+            &["left frame/1", "right frame/1"],
+            &["left frame/1", "right frame/1"],
+            empty.clone(),
+        ),
+        manifest("recorder", &["in *"], &[], empty.clone()),
+        manifest("echo", &["in *"], &["out *"], empty.clone()),
+        manifest("odd \"<name>\"", &[], &["out frame/1"], empty),
+        manifest(
+            "broken-schema",
+            &[],
+            &["out frame/1"],
+            json!({ "type": "nonsense" }),
+        ),
+    ])
+}
+
+fn manifest(name: &str, inputs: &[&str], outputs: &[&str], config: Value) -> Manifest {
+    let ports = |ports: &[&str]| -> Value {
+        let ports = ports.iter().map(|port| port.split_once(' ').unwrap());
+        ports
+            .map(|(name, schema)| json!({ "name": name, "schema": schema }))
+            .collect()
+    };
+    let manifest = json!({
+        "name": name, "role": "stage", "doc": format!("The {name} of the tests."),
+        "inputs": ports(inputs), "outputs": ports(outputs), "config": config,
+    });
+    serde_json::from_value(manifest).unwrap()
+}
+
+/// Compares with the workspace's snapshot of that name, in the caller's module.
+macro_rules! snapshot {
+    ($name:expr, $text:expr) => {{
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots"));
+        settings.set_prepend_module_to_snapshot(true);
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!($name, $text));
+    }};
+}
+pub(crate) use snapshot;
+
+/// How a sample is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Good,
+    /// Wrong, and a schema can tell.
+    Bad,
+    /// Wrong in a way that takes the whole pipeline to see.
+    BadAsAWhole,
+}
+
+/// Pipeline files, each with what is to be said of it.
+pub(crate) fn samples() -> Vec<(&'static str, Outcome)> {
+    use Outcome::{Bad, BadAsAWhole, Good};
+    let text = include_str!("testing/samples.toml");
+    // Each sample begins with a line that judges it.
+    let samples = text.split("\n#:: ").skip(1).map(|sample| {
+        let (judgement, text) = sample.split_once('\n').unwrap();
+        let outcome = match judgement.trim() {
+            "good" => Good,
+            "bad" => Bad,
+            "bad as a whole" => BadAsAWhole,
+            other => panic!("{other:?} is no judgement"),
+        };
+        (text, outcome)
+    });
+    samples.collect()
+}

@@ -1,0 +1,312 @@
+//! Files with errors, by theme. A line that begins with `#::` opens each.
+
+pub const SYNTAX: &str = r##"
+#:: nothing quoted
+on_stop = drop
+[stages.screen]
+plugin = capture-screen
+timeout = 2s
+#:: a value is missing
+name =
+[stages.screen]
+plugin = "capture-screen"
+#:: after an error the rest is still read
+name = "x
+[stages.screen]
+plugin = "capture-scren"
+tiemout = "1s"
+#:: an open brace swallows what follows, so that is not judged
+nam = "x"
+[stages.screen]
+plugin = "capture-screen"
+config = { window = "x"
+[stages.vision]
+plugin = "vision"
+#:: a header that is not closed
+[stages.screen
+plugin = "capture-screen"
+#:: an open bracket at the very end
+[stages.screen]
+plugin = "capture-screen"
+config.window = [
+#:: an open multi-line string
+[stages.screen]
+plugin = """capture-screen
+[stages.vision]
+plugin = "vision"
+#:: the same key twice
+[stages.screen]
+plugin = "capture-screen"
+plugin = "capture-scren"
+#:: the same stage twice
+[stages.screen]
+plugin = "capture-screen"
+[stages.screen]
+plugin = "capture-screen"
+#:: an impossible date
+[stages.screen]
+plugin = "capture-screen"
+config = { since = 2024-13-01 }
+"##;
+
+pub const KEYS_AND_VALUES: &str = r##"
+#:: nothing
+
+#:: no stage in it
+name = "x"
+[stages]
+#:: stages with another name
+[stage.screen]
+plugin = "capture-screen"
+#:: unknown keys everywhere
+onstop = "drop"
+zzz = 1
+[stages.screen]
+plugn = "capture-screen"
+plugin = "capture-screen"
+[stages.vision]
+plugin = "vision-opencv"
+from = { stag = "screen", stage = "screen" }
+queue = { capactiy = 1 }
+#:: wrong types
+name = 1
+on_stop = true
+stages = ["screen"]
+#:: wrong types in a stage
+[stages]
+screen = "capture-screen"
+[stages.vision]
+plugin = { name = "vision-opencv" }
+from = 3
+queue = "latest"
+timeout = 2
+on_error = 1979-05-27
+watchdog = 1.5
+config = "none"
+[stages.a]
+plugin = ["solver-search", 3]
+from = ["vision", ["x"]]
+config = 1
+#:: words, durations and numbers
+name = " "
+on_stop = "wait"
+[stages.screen]
+plugin = "capture-screen"
+on_error = "Skip"
+timeout = "2"
+watchdog = "1s1m"
+[stages."vision 1"]
+plugin = "vision-opencv"
+from = [{ stage = "screen", queue = { capacity = 0, when_full = "drop_oldest" } }]
+queue = { capacity = 999_999, when_full = "sometimes" }
+#:: empty lists
+[stages.screen]
+plugin = []
+from = []
+"##;
+
+pub const PLUGINS: &str = r##"
+#:: no plugin
+[stages.screen]
+timeout = "1s"
+#:: unknown, with a guess and without
+[stages.a]
+plugin = "opencv"
+from = "b"
+[stages.b]
+plugin = "xyzzy"
+#:: found and refused
+[stages.screen]
+plugin = "capture-old"
+#:: a race against itself
+[stages.screen]
+plugin = "capture-screen"
+[stages.vision]
+plugin = ["vision-opencv", "vision-opencv"]
+from = "screen"
+#:: a race of unlike plugins
+[stages.screen]
+plugin = "capture-screen"
+[stages.vision]
+plugin = ["vision-opencv", "recorder", "solver-search"]
+from = "screen"
+#:: a race of sources
+[stages.screen]
+plugin = ["capture-screen", "capture-screen-two", "odd \"<name>\""]
+#:: the config of a race is keyed by plugin
+[stages.screen]
+plugin = "capture-screen"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+[stages.solver]
+plugin = ["solver-search", "solver-varisat"]
+from = "vision"
+config = { limit = 1, solver-serch = {}, solver-varisat = 3 }
+#:: a broken manifest
+[stages.screen]
+plugin = "broken-schema"
+"##;
+
+pub const WIRING: &str = r##"
+#:: unknown stages and ports
+[stages.screen]
+plugin = "capture-screen"
+[stages.vision]
+plugin = "vision-opencv"
+from = ["scren", "screen.output", { stage = "screen", into = "inn" }]
+#:: fed by nothing
+[stages.screen]
+plugin = "capture-screen"
+[stages.vision]
+plugin = "vision-opencv"
+#:: fed by nothing, and nothing gives it
+[stages.solver]
+plugin = "solver-search"
+#:: one input of two fed
+[stages.screen]
+plugin = "capture-screen"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+[stages.referee]
+plugin = "referee"
+from = "vision"
+#:: a source that is fed
+[stages.screen]
+plugin = "capture-screen"
+from = "screen"
+queue = { capacity = 1 }
+#:: schemas that do not meet
+[stages.screen]
+plugin = "capture-screen"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+[stages.planner]
+plugin = "planner-grid"
+from = "vision"
+[stages.solver]
+plugin = "solver-search"
+from = "vision"
+#:: from a sink
+[stages.screen]
+plugin = "capture-screen"
+[stages.record]
+plugin = "recorder"
+from = "screen"
+[stages.echo]
+plugin = "echo"
+from = "record"
+#:: more than one port fits
+[stages.screen]
+plugin = "capture-screen"
+[stages.twin]
+plugin = "twin"
+from = ["screen", { stage = "screen", into = "right" }]
+[stages.record]
+plugin = "recorder"
+from = "twin"
+#:: an edge twice
+[stages.screen]
+plugin = "capture-screen"
+[stages.vision]
+plugin = "vision-opencv"
+from = [
+    "screen",
+    { stage = "screen", port = "out" },
+]
+#:: no source
+[stages.a]
+plugin = "echo"
+from = { stage = "b", queue = { when_full = "latest" } }
+[stages.b]
+plugin = "echo"
+from = "a"
+"##;
+
+pub const CYCLES: &str = r##"
+#:: round three stages
+[stages.screen]
+plugin = "capture-screen"
+[stages.a]
+plugin = "echo"
+from = ["screen", "c"]
+[stages.b]
+plugin = "echo"
+from = "a"
+[stages.c]
+plugin = "echo"
+from = "b"
+#:: to itself
+[stages.screen]
+plugin = "capture-screen"
+[stages.a]
+plugin = "echo"
+from = ["screen", "a"]
+#:: two of them
+[stages.screen]
+plugin = "capture-screen"
+[stages.a]
+plugin = "echo"
+from = ["screen", "b"]
+[stages.b]
+plugin = "echo"
+from = "a"
+[stages.c]
+plugin = "echo"
+from = ["screen", "d"]
+[stages.d]
+plugin = "echo"
+from = "c"
+"##;
+
+pub const PLUGIN_CONFIG: &str = r##"
+#:: unknown and missing keys, wrong types, out of range
+[stages.screen]
+plugin = "capture-files"
+[stages.screen.config]
+path = "frames"
+fps = 0
+repeat = "yes"
+#:: no table
+[stages.screen]
+plugin = "capture-files"
+config = ["frames"]
+#:: no config where one is needed
+[stages.screen]
+plugin = "capture-files"
+#:: deep inside a list
+[stages.screen]
+plugin = "capture-files"
+config.paths = [
+    "a",
+    3,
+]
+#:: not JSON
+[stages.screen]
+plugin = "capture-screen"
+config = { a = nan, b = 99999999999999999999 }
+#:: forms and choices
+[stages.screen]
+plugin = "capture-screen"
+[stages.vision]
+plugin = "vision-opencv"
+from = "screen"
+[stages.s1]
+plugin = "solver-search"
+from = "vision"
+config = { limit = -1, order = "row", restart = { kind = "often" } }
+[stages.s2]
+plugin = "solver-search"
+from = "vision"
+config = { limit = 1.5, order = 3, restart = { kind = "sometimes" } }
+[stages.s3]
+plugin = "solver-search"
+from = "vision"
+config = { order = "zigzag", restart = "never" }
+[stages.s4]
+plugin = ["solver-varisat"]
+from = "vision"
+config = { solver-varisat = { max_conflicts = "many", max_conflict = 1 } }
+"##;

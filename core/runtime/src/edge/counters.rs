@@ -1,0 +1,105 @@
+//! What passed over one edge. Each number has one writer, so none needs a locked instruction.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The counts of one edge.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    sender: SenderSide,
+    receiver: ReceiverSide,
+}
+
+/// Written by the sender. On a cache line of its own, so that the two sides don't slow each other.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct SenderSide {
+    offered: AtomicU64,
+    dropped: AtomicU64,
+    longest: AtomicU64,
+}
+
+/// Written by the receiver.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct ReceiverSide {
+    taken: AtomicU64,
+    done: AtomicU64,
+    closed: AtomicBool,
+}
+
+/// One look at an edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Messages that the sender offered.
+    pub offered: u64,
+    /// Of these, dropped because the queue was full.
+    pub dropped: u64,
+    /// Of these, taken by the receiver.
+    pub taken: u64,
+    /// Of these, worked off.
+    pub done: u64,
+    /// The receiver takes no more.
+    pub closed: bool,
+    /// The most that were queued at once.
+    pub longest: u64,
+}
+
+impl Counters {
+    pub(crate) fn offer(&self) {
+        add(&self.sender.offered, 1);
+    }
+
+    pub(crate) fn drop_messages(&self, count: u64) {
+        if count > 0 {
+            add(&self.sender.dropped, count);
+        }
+    }
+
+    pub(crate) fn note_length(&self, length: usize) {
+        let length = length as u64;
+        if length > self.sender.longest.load(Ordering::Relaxed) {
+            self.sender.longest.store(length, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn take(&self) {
+        add(&self.receiver.taken, 1);
+    }
+
+    /// Everything taken so far is worked off: the receiver comes for more.
+    pub(crate) fn finish_taken(&self) {
+        self.receiver.done.store(
+            self.receiver.taken.load(Ordering::Relaxed),
+            Ordering::SeqCst,
+        );
+    }
+
+    pub(crate) fn close(&self) {
+        self.receiver.closed.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn look(&self) -> Counts {
+        Counts {
+            offered: self.sender.offered.load(Ordering::SeqCst),
+            dropped: self.sender.dropped.load(Ordering::SeqCst),
+            taken: self.receiver.taken.load(Ordering::SeqCst),
+            done: self.receiver.done.load(Ordering::SeqCst),
+            closed: self.receiver.closed.load(Ordering::SeqCst),
+            longest: self.sender.longest.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Counts {
+    /// Messages that were thrown away when the run ended or the receiver was gone.
+    pub(crate) fn discarded(&self) -> u64 {
+        self.offered
+            .saturating_sub(self.dropped)
+            .saturating_sub(self.taken)
+    }
+}
+
+/// Adds to a number that only this side writes.
+fn add(number: &AtomicU64, count: u64) {
+    number.store(number.load(Ordering::Relaxed) + count, Ordering::Release);
+}

@@ -1,0 +1,59 @@
+//! What a stage says of itself before it is created.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The manifest of one stage (see the factory's comment in `flowpipe.h`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The plugin's name, as pipelines use it.
+    pub name: String,
+    /// The plugin's release.
+    #[serde(default)]
+    pub version: String,
+    /// capture, vision, solver, planner, actuator or stage. The runtime does not read it.
+    pub role: String,
+    /// A paragraph for people.
+    #[serde(default)]
+    pub doc: String,
+    /// None: the stage is a source.
+    #[serde(default)]
+    pub inputs: Vec<Port>,
+    /// None: the stage is a sink.
+    #[serde(default)]
+    pub outputs: Vec<Port>,
+    /// The JSON Schema of its config.
+    #[serde(default = "any_object")]
+    pub config: Value,
+    /// The same messages in give the same messages out.
+    #[serde(default)]
+    pub deterministic: bool,
+    /// `unwind` or `abort`.
+    #[serde(default = "unwind")]
+    pub panic: String,
+}
+
+/// An input or output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Port {
+    /// Its name.
+    pub name: String,
+    /// The schema id of its messages; `*` meets any.
+    pub schema: String,
+}
+
+fn any_object() -> Value {
+    serde_json::json!({ "type": "object" })
+}
+
+fn unwind() -> String {
+    "unwind".to_owned()
+}
+
+impl Port {
+    /// Whether messages from this output can go into that input.
+    #[must_use]
+    pub fn meets(&self, input: &Self) -> bool {
+        self.schema == input.schema || self.schema == "*" || input.schema == "*"
+    }
+}

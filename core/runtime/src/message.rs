@@ -1,0 +1,100 @@
+//! What flows between stages.
+
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use flowpipe_abi as abi;
+use serde_json::Value;
+
+use crate::document::Document;
+use crate::frame::Frame;
+
+/// A message on its way. It never changes; stages that receive it share it.
+#[derive(Debug)]
+pub struct Message {
+    pub(crate) schema: Arc<CStr>,
+    pub(crate) body: Document,
+    pub(crate) frame: Option<Frame>,
+    pub(crate) lineage: Lineage,
+}
+
+/// Where a message comes from.
+#[derive(Clone, Debug)]
+pub struct Lineage {
+    /// Its own number, from 1, in order of emission by its stage's port.
+    pub sequence: u64,
+    /// The frame that it descends from.
+    pub origin: Option<Origin>,
+    /// The stages that had it or its ancestors in hand, oldest first.
+    pub hops: Vec<abi::Hop>,
+}
+
+/// A captured frame, as messages that descend from it remember it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The stage that captured it.
+    pub stage: usize,
+    /// The number of the message that brought it, from 1.
+    pub sequence: u64,
+    /// When it was captured, by the run's clock in nanoseconds.
+    pub captured_ns: i64,
+}
+
+impl Message {
+    /// Its schema id, such as `flowpipe.sighting/1`.
+    #[must_use]
+    pub fn schema(&self) -> &str {
+        self.schema.to_str().unwrap_or_default()
+    }
+
+    /// The body as it was written.
+    #[must_use]
+    pub fn json(&self) -> &str {
+        self.body.json()
+    }
+
+    /// The body, parsed when first asked.
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        self.body.value()
+    }
+
+    /// The pixels, where it carries some.
+    #[must_use]
+    pub fn frame(&self) -> Option<&Frame> {
+        self.frame.as_ref()
+    }
+
+    /// Where it comes from.
+    #[must_use]
+    pub fn lineage(&self) -> &Lineage {
+        &self.lineage
+    }
+}
+
+impl Message {
+    /// Gives the message its number, before anybody sees it.
+    pub(crate) fn number(&mut self, sequence: u64, stage: usize) {
+        self.lineage.sequence = sequence;
+        if let Some(origin) = &mut self.lineage.origin
+            && origin.sequence == 0
+            && origin.stage == stage
+        {
+            origin.sequence = sequence;
+        }
+    }
+}
+
+impl Lineage {
+    /// As the border sees it.
+    pub(crate) fn as_abi(&self) -> abi::Lineage {
+        abi::Lineage {
+            struct_size: size_of::<abi::Lineage>() as u32,
+            hop_count: u32::try_from(self.hops.len()).unwrap_or(u32::MAX),
+            sequence: self.sequence,
+            frame_sequence: self.origin.map_or(0, |origin| origin.sequence),
+            captured_ns: self.origin.map_or(0, |origin| origin.captured_ns),
+            hops: self.hops.as_ptr(),
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! The table that the host hands to each stage: logs, errors, clock, frames and getters.
+//!
+//! What belongs to one `process` call (emit, cancelled, mark, wait_until) is in [`crate::run::call`].
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use flowpipe_abi as abi;
+use serde_json::Value;
+
+use crate::clock::Clock;
+use crate::document::Document;
+use crate::frame::{Frame, Shape};
+use crate::pool::Pool;
+use crate::run::call;
+use crate::sync::lock;
+
+/// Longer texts from a plugin are cut, so that a wild length does not fill the log.
+const LONGEST_TEXT: usize = 64 << 10;
+
+/// What all stages of a run share through their hosts.
+#[derive(Debug)]
+pub(crate) struct Services {
+    pub clock: Clock,
+    pub pool: Arc<Pool>,
+}
+
+/// The host as one stage sees it. Shared, so that its address stays; the border's table points back
+/// at it.
+pub(crate) struct Host {
+    table: abi::Host,
+    /// Who logs: the stage's name, or a library's file.
+    name: String,
+    owner: u32,
+    services: Arc<Services>,
+    error: Mutex<Option<(i32, String)>>,
+    /// Whether `error` holds something, so that a call without one takes no lock.
+    failed: AtomicBool,
+}
+
+// SAFETY: the pointers in the table are to static text and to the host itself, and never change
+// after `new`.
+unsafe impl Send for Host {}
+// SAFETY: as above; everything that changes is behind a lock or atomic.
+unsafe impl Sync for Host {}
+
+impl Host {
+    pub(crate) fn new(name: &str, owner: u32, services: Arc<Services>) -> Arc<Self> {
+        Arc::new_cyclic(|this: &std::sync::Weak<Self>| {
+            let table = abi::Host {
+                struct_size: size_of::<abi::Host>() as u32,
+                abi_major: abi::ABI_MAJOR,
+                abi_minor: abi::ABI_MINOR,
+                reserved: 0,
+                name: c"flowpipe".as_ptr(),
+                version: VERSION.as_ptr().cast(),
+                data: this.as_ptr().cast_mut().cast::<c_void>(),
+                log,
+                set_error,
+                clock_now,
+                frame_new,
+                frame_ref,
+                frame_unref,
+                frame_info,
+                frame_read,
+                frame_write,
+                emit: call::emit,
+                cancelled: call::cancelled,
+                mark: call::mark,
+                wait_until: call::wait_until,
+                get_bool,
+                get_int,
+                get_number,
+                get_string,
+                get_count,
+                get_extension,
+            };
+            Self {
+                table,
+                name: name.to_owned(),
+                owner,
+                services,
+                error: Mutex::default(),
+                failed: AtomicBool::new(false),
+            }
+        })
+    }
+
+    pub(crate) fn as_abi(&self) -> *const abi::Host {
+        &raw const self.table
+    }
+
+    /// Takes what the plugin said with `set_error` since the last time.
+    pub(crate) fn take_error(&self) -> Option<(i32, String)> {
+        if self.failed.swap(false, Ordering::Relaxed) {
+            lock(&self.error).take()
+        } else {
+            None
+        }
+    }
+
+    /// The host behind the border's pointer.
+    ///
+    /// # Safety
+    /// `host` is null or the table of a living host (or a copy of it).
+    unsafe fn from_abi<'a>(host: *const abi::Host) -> Option<&'a Self> {
+        // SAFETY: by the contract above, `data` was set in `new` and points at a living host.
+        unsafe { host.as_ref()?.data.cast::<Self>().as_ref() }
+    }
+}
+
+static VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+
+/// # Safety
+/// `text` is null or points at `length` readable bytes.
+unsafe fn text(text: *const c_char, length: usize) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: by the contract above.
+    let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length.min(LONGEST_TEXT)) };
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+unsafe extern "C" fn log(
+    host: *const abi::Host,
+    level: abi::Level,
+    pointer: *const c_char,
+    length: usize,
+) {
+    // SAFETY: the border demands a living host and readable text.
+    let (host, text) = unsafe { (Host::from_abi(host), text(pointer, length)) };
+    let stage = host.map_or("?", |host| host.name.as_str());
+    match level {
+        abi::LEVEL_ERROR => tracing::error!(target: "flowpipe::plugin", stage, "{text}"),
+        abi::LEVEL_WARN => tracing::warn!(target: "flowpipe::plugin", stage, "{text}"),
+        abi::LEVEL_INFO => tracing::info!(target: "flowpipe::plugin", stage, "{text}"),
+        abi::LEVEL_DEBUG => tracing::debug!(target: "flowpipe::plugin", stage, "{text}"),
+        _ => tracing::trace!(target: "flowpipe::plugin", stage, "{text}"),
+    }
+}
+
+unsafe extern "C" fn set_error(
+    host: *const abi::Host,
+    code: i32,
+    pointer: *const c_char,
+    length: usize,
+) {
+    // SAFETY: the border demands a living host and readable text.
+    let (host, text) = unsafe { (Host::from_abi(host), text(pointer, length)) };
+    if let Some(host) = host {
+        *lock(&host.error) = Some((code, text));
+        host.failed.store(true, Ordering::Relaxed);
+    }
+}
+
+unsafe extern "C" fn clock_now(host: *const abi::Host) -> i64 {
+    // SAFETY: the border demands a living host.
+    unsafe { Host::from_abi(host) }.map_or(0, |host| host.services.clock.now())
+}
+
+unsafe extern "C" fn frame_new(
+    host: *const abi::Host,
+    info: *const abi::FrameInfo,
+) -> *mut abi::Frame {
+    // SAFETY: the border demands a living host and a readable info.
+    let (host, info) = unsafe { (Host::from_abi(host), info.as_ref()) };
+    let frame = host
+        .zip(info.and_then(Shape::new))
+        .and_then(|(host, shape)| Frame::new(&host.services.pool, shape, host.owner));
+    frame.map_or(std::ptr::null_mut(), Frame::into_abi)
+}
+
+unsafe extern "C" fn frame_ref(_: *const abi::Host, frame: *mut abi::Frame) -> *mut abi::Frame {
+    // SAFETY: the border demands that the caller holds a reference.
+    if let Some(held) = unsafe { Frame::from_abi(frame) } {
+        let _ = held.clone().into_abi();
+        let _ = held.into_abi();
+    }
+    frame
+}
+
+unsafe extern "C" fn frame_unref(_: *const abi::Host, frame: *mut abi::Frame) {
+    // SAFETY: the border demands that the caller holds a reference, which it gives up here.
+    drop(unsafe { Frame::from_abi(frame) });
+}
+
+unsafe extern "C" fn frame_info(
+    _: *const abi::Host,
+    frame: *const abi::Frame,
+    info: *mut abi::FrameInfo,
+) {
+    // SAFETY: the border demands that the caller holds a reference, and a writable info.
+    let (held, info) = unsafe { (Frame::from_abi(frame.cast_mut()), info.as_mut()) };
+    if let (Some(held), Some(info)) = (&held, info) {
+        // Its fields are those of the first minor: a smaller one can't be filled in.
+        if info.struct_size as usize >= size_of::<abi::FrameInfo>() {
+            *info = abi::FrameInfo {
+                struct_size: info.struct_size,
+                ..held.info()
+            };
+        }
+    }
+    std::mem::forget(held);
+}
+
+unsafe extern "C" fn frame_read(_: *const abi::Host, frame: *const abi::Frame) -> *const u8 {
+    // SAFETY: the border demands that the caller holds a reference.
+    let held = unsafe { Frame::from_abi(frame.cast_mut()) };
+    let pixels = held
+        .as_ref()
+        .map_or(std::ptr::null(), |held| held.pixels().as_ptr());
+    std::mem::forget(held);
+    pixels
+}
+
+unsafe extern "C" fn frame_write(_: *const abi::Host, frame: *mut *mut abi::Frame) -> *mut u8 {
+    // SAFETY: the border demands a writable pointer to a reference that the caller holds.
+    let Some((place, mut held)) = (unsafe {
+        frame
+            .as_mut()
+            .and_then(|place| Frame::from_abi(*place).map(|held| (place, held)))
+    }) else {
+        return std::ptr::null_mut();
+    };
+    let pixels = held.write();
+    *place = held.into_abi();
+    pixels.map_or(std::ptr::null_mut(), |pixels| pixels.as_ptr())
+}
+
+/// The value at a pointer: `Err` holds the status to return.
+///
+/// # Safety
+/// `document` is null or living; `pointer` is null or NUL-terminated.
+unsafe fn find<'a>(
+    document: *const abi::Document,
+    pointer: *const c_char,
+) -> Result<&'a Value, abi::Status> {
+    if pointer.is_null() {
+        return Err(abi::NOT_FOUND);
+    }
+    // SAFETY: by the contract above; documents of the border are `Document`s.
+    let (document, pointer) = unsafe {
+        (
+            document.cast::<Document>().as_ref(),
+            CStr::from_ptr(pointer),
+        )
+    };
+    let pointer = pointer.to_str().map_err(|_| abi::NOT_FOUND)?;
+    document
+        .and_then(|document| document.at(pointer))
+        .ok_or(abi::NOT_FOUND)
+}
+
+/// Finds a value, reads it, writes it out.
+///
+/// # Safety
+/// As for [`find`]; `place` is null or writable.
+unsafe fn get<T>(
+    document: *const abi::Document,
+    pointer: *const c_char,
+    place: *mut T,
+    read: impl FnOnce(&'static Value) -> Option<T>,
+) -> abi::Status {
+    // SAFETY: by the contract above. `'static` stands for the document's life, which the border
+    // promises for texts too.
+    match unsafe { find(document, pointer) } {
+        Err(status) => status,
+        Ok(value) => match read(value) {
+            None => abi::WRONG_TYPE,
+            Some(_) if place.is_null() => abi::OK,
+            Some(value) => {
+                // SAFETY: by the contract above.
+                unsafe { place.write(value) };
+                abi::OK
+            }
+        },
+    }
+}
+
+unsafe extern "C" fn get_bool(
+    _: *const abi::Host,
+    document: *const abi::Document,
+    pointer: *const c_char,
+    value: *mut i32,
+) -> abi::Status {
+    // SAFETY: the border demands what `get` does.
+    unsafe {
+        get(document, pointer, value, |found| {
+            found.as_bool().map(i32::from)
+        })
+    }
+}
+
+unsafe extern "C" fn get_int(
+    _: *const abi::Host,
+    document: *const abi::Document,
+    pointer: *const c_char,
+    value: *mut i64,
+) -> abi::Status {
+    // SAFETY: the border demands what `get` does.
+    unsafe { get(document, pointer, value, Value::as_i64) }
+}
+
+unsafe extern "C" fn get_number(
+    _: *const abi::Host,
+    document: *const abi::Document,
+    pointer: *const c_char,
+    value: *mut f64,
+) -> abi::Status {
+    // SAFETY: the border demands what `get` does.
+    unsafe { get(document, pointer, value, Value::as_f64) }
+}
+
+unsafe extern "C" fn get_string(
+    _: *const abi::Host,
+    document: *const abi::Document,
+    pointer: *const c_char,
+    value: *mut *const c_char,
+    length: *mut usize,
+) -> abi::Status {
+    let mut found = (std::ptr::null(), 0);
+    // SAFETY: the border demands what `get` does.
+    let status = unsafe {
+        get(document, pointer, &raw mut found, |found| {
+            found
+                .as_str()
+                .map(|text| (text.as_ptr().cast::<c_char>(), text.len()))
+        })
+    };
+    if status == abi::OK {
+        // SAFETY: the border demands that both are null or writable.
+        unsafe {
+            if let Some(value) = value.as_mut() {
+                *value = found.0;
+            }
+            if let Some(length) = length.as_mut() {
+                *length = found.1;
+            }
+        }
+    }
+    status
+}
+
+unsafe extern "C" fn get_count(
+    _: *const abi::Host,
+    document: *const abi::Document,
+    pointer: *const c_char,
+    value: *mut usize,
+) -> abi::Status {
+    let count = |found: &Value| match found {
+        Value::Array(elements) => Some(elements.len()),
+        Value::Object(members) => Some(members.len()),
+        _ => None,
+    };
+    // SAFETY: the border demands what `get` does.
+    unsafe { get(document, pointer, value, count) }
+}
+
+unsafe extern "C" fn get_extension(_: *const abi::Host, _: *const c_char) -> *const c_void {
+    std::ptr::null()
+}

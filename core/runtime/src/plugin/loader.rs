@@ -1,0 +1,203 @@
+//! Loads one library file and checks it before anything in it is used.
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
+
+use flowpipe_abi as abi;
+
+use crate::clock::Clock;
+use crate::plugin::elf;
+use crate::plugin::host::{Host, Services};
+use crate::pool::Pool;
+use crate::sync::lock;
+
+type Create = unsafe extern "C" fn(
+    *const abi::Host,
+    u32,
+    *const std::ffi::c_char,
+    *const abi::Document,
+) -> *mut abi::Stage;
+
+/// A library that passed every check. It is never unloaded: the system can't do that safely.
+#[derive(Debug)]
+pub(crate) struct Library {
+    path: PathBuf,
+    pub create: Create,
+    /// The manifests' texts, by stage index.
+    pub manifests: Vec<String>,
+    /// Instances alive.
+    pub living: AtomicUsize,
+    deinit: Mutex<Option<unsafe extern "C" fn()>>,
+}
+
+/// What became of each entry table that was ever seen. The system loads a file once, however often
+/// it is asked, and `init` may be called only once.
+static SEEN: LazyLock<Mutex<HashMap<usize, Result<&'static Library, String>>>> =
+    LazyLock::new(Mutex::default);
+
+/// More stages than this in one library is a broken table.
+const MOST_STAGES: u32 = 1024;
+
+/// Loads a library. The error says what is wrong with it.
+pub(crate) fn load(path: &Path) -> Result<&'static Library, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("can't be read: {error}"))?;
+    elf::examine(&bytes)?;
+    drop(bytes);
+    // SAFETY: loading runs the library's constructors. That is what a plugin is: code that the user
+    // put into a plugin folder to be run.
+    let library = unsafe { libloading::Library::new(path) }
+        .map_err(|error| format!("the system can't load it: {}", innermost(&error)))?;
+    let library = Box::leak(Box::new(library));
+    let symbol = abi::ENTRY_SYMBOL.to_bytes_with_nul();
+    // SAFETY: the pointer is only read after the checks in `entry`.
+    let address = unsafe { library.get::<*const abi::Entry>(symbol) }
+        .map_err(|_| "not a flowpipe plugin: it exports no `flowpipe_entry`".to_owned())
+        .map(|symbol| *symbol)?;
+    let mut seen = lock(&SEEN);
+    if let Some(outcome) = seen.get(&address.addr()) {
+        return outcome.clone();
+    }
+    let outcome = check(path, address).map(|library| &*Box::leak(Box::new(library)));
+    seen.insert(address.addr(), outcome.clone());
+    outcome
+}
+
+/// Calls `deinit` of every library of which no stage lives. Nothing of them may be used afterwards.
+pub(crate) fn deinit_all() {
+    for library in lock(&SEEN).values().flatten() {
+        if library.living.load(Ordering::Relaxed) != 0 {
+            tracing::warn!(library = %library.path.display(), "stages of it still live at the end");
+        } else if let Some(deinit) = lock(&library.deinit).take() {
+            // SAFETY: init succeeded, no stage lives, and this is the only call.
+            unsafe { deinit() };
+        }
+    }
+}
+
+fn check(path: &Path, address: *const abi::Entry) -> Result<Library, String> {
+    let entry = entry(address)?;
+    let (Some(init), Some(deinit), Some(get_factory)) =
+        (entry.init, entry.deinit, entry.get_factory)
+    else {
+        return Err("a function is missing in its entry table".into());
+    };
+    let host = library_host(path);
+    // SAFETY: the table was checked; init is called once, before anything else, and the host is
+    // never freed.
+    let status = unsafe { init(host.as_abi()) };
+    if status < 0 {
+        return Err(format!(
+            "its init failed: {}",
+            crate::plugin::instance::reason(status, host)
+        ));
+    }
+    let (create, manifests) = factory(get_factory)?;
+    Ok(Library {
+        path: path.to_owned(),
+        create,
+        manifests,
+        living: AtomicUsize::new(0),
+        deinit: Mutex::new(Some(deinit)),
+    })
+}
+
+/// Reads the entry table as far as it can be trusted.
+fn entry(address: *const abi::Entry) -> Result<&'static abi::Entry, String> {
+    if address.is_null() || !address.is_aligned() {
+        return Err("not a flowpipe plugin: `flowpipe_entry` is no table".into());
+    }
+    // SAFETY: an exported symbol has at least the eight bytes of the magic; the rest is read only
+    // when these are right, and the versions and the size stand in the same place in every version.
+    let (magic, major, minor, size) = unsafe {
+        if (&raw const (*address).magic).read() != abi::MAGIC {
+            return Err("not a flowpipe plugin: its `flowpipe_entry` has another magic".into());
+        }
+        (
+            (*address).magic,
+            (*address).abi_major,
+            (*address).abi_minor,
+            (*address).struct_size,
+        )
+    };
+    debug_assert_eq!(magic, abi::MAGIC);
+    if major != abi::ABI_MAJOR || minor > abi::ABI_MINOR {
+        return Err(format!(
+            "made for flowpipe ABI {major}.{minor}, this flowpipe has {}.{}",
+            abi::ABI_MAJOR,
+            abi::ABI_MINOR
+        ));
+    }
+    if (size as usize) < size_of::<abi::Entry>() {
+        let needed = size_of::<abi::Entry>();
+        return Err(format!(
+            "its entry table has {size} bytes, {needed} are needed"
+        ));
+    }
+    // SAFETY: the table is as long as the type, lives as long as the library, and never changes.
+    Ok(unsafe { &*address })
+}
+
+fn factory(
+    get_factory: unsafe extern "C" fn(*const std::ffi::c_char) -> *const std::ffi::c_void,
+) -> Result<(Create, Vec<String>), String> {
+    // SAFETY: init was called; the id is NUL-terminated.
+    let table = unsafe { get_factory(abi::FACTORY_STAGES.as_ptr()) }.cast::<abi::StageFactory>();
+    if table.is_null() || !table.is_aligned() {
+        return Err(format!("it has no factory {:?}", abi::FACTORY_STAGES));
+    }
+    // SAFETY: struct_size comes first in every version.
+    let size = unsafe { (*table).struct_size } as usize;
+    if size < size_of::<abi::StageFactory>() {
+        let needed = size_of::<abi::StageFactory>();
+        return Err(format!(
+            "its factory table has {size} bytes, {needed} are needed"
+        ));
+    }
+    // SAFETY: the table is long enough and lives as long as the library.
+    let table = unsafe { &*table };
+    let (Some(count), Some(manifest), Some(create)) = (table.count, table.manifest, table.create)
+    else {
+        return Err("a function is missing in its factory table".into());
+    };
+    // SAFETY: these may be called at any time after init.
+    let stages = unsafe { count() };
+    if stages == 0 || stages > MOST_STAGES {
+        return Err(format!("its factory says that it has {stages} stages"));
+    }
+    let text = |index| {
+        // SAFETY: as above; the index is below the count.
+        let text = unsafe { manifest(index) };
+        if text.is_null() {
+            return Err(format!("stage {index} of {stages} has no manifest"));
+        }
+        // SAFETY: a manifest is NUL-terminated and lives as long as the library.
+        let text = unsafe { CStr::from_ptr(text) };
+        text.to_str()
+            .map(str::to_owned)
+            .map_err(|error| format!("the manifest of stage {index} is not UTF-8: {error}"))
+    };
+    Ok((create, (0..stages).map(text).collect::<Result<_, _>>()?))
+}
+
+/// The host that a library sees in `init`, named by its file. It lives as long as the library.
+fn library_host(path: &Path) -> &'static Host {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let services = Arc::new(Services {
+        clock: Clock::start(),
+        pool: Pool::new(0),
+    });
+    let host: &'static Arc<Host> = Box::leak(Box::new(Host::new(&name, u32::MAX, services)));
+    host
+}
+
+/// What the system itself said, without the wrappings.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}

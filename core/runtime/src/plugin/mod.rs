@@ -1,0 +1,7 @@
+//! Plugins: found, loaded, made into stages.
+
+pub mod catalogue;
+mod elf;
+pub(crate) mod host;
+pub(crate) mod instance;
+pub(crate) mod loader;

@@ -1,0 +1,262 @@
+//! Recycles the memory of frames.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde::Serialize;
+
+use crate::sync::lock;
+
+/// Every frame begins on a cache line, which is also what the widest vector instructions ask for.
+const ALIGNMENT: usize = 64;
+
+/// How much memory may wait for its next frame, in bytes. Besides, frames alive and waiting memory
+/// together never take more than the most that was alive at once.
+const IDLE_LIMIT: usize = 1 << 30;
+
+/// The frame memory of one run.
+#[derive(Debug)]
+pub struct Pool {
+    idle: Mutex<Idle>,
+    allocated: AtomicUsize,
+    reused: AtomicUsize,
+    /// Frames alive, by the stage that asked for them.
+    live: Box<[AtomicUsize]>,
+}
+
+/// What a pool did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PoolStatistics {
+    /// Frames for which memory was allocated.
+    pub allocated: usize,
+    /// Frames that took over the memory of an earlier one.
+    pub reused: usize,
+    /// Frames that are referred to now.
+    pub live: usize,
+    /// Bytes that wait for their next frame.
+    pub idle_bytes: usize,
+}
+
+/// Memory for one frame, its bytes initialised.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    /// Aligned, inside the block.
+    pointer: NonNull<u8>,
+    size: usize,
+    block: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: it is plain memory with one owner.
+unsafe impl Send for Memory {}
+// SAFETY: it gives out no access by itself.
+unsafe impl Sync for Memory {}
+
+/// Memory that waits, by size. Pipelines know few sizes, so a list is the fastest map.
+#[derive(Debug, Default)]
+struct Idle {
+    bytes: usize,
+    /// Bytes of the frames alive, and the most that there ever were.
+    live: usize,
+    peak: usize,
+    shelves: Vec<(usize, Vec<Memory>)>,
+}
+
+impl Pool {
+    /// An empty pool for a pipeline of so many stages.
+    #[must_use]
+    pub(crate) fn new(stages: usize) -> Arc<Self> {
+        Arc::new(Self {
+            idle: Mutex::default(),
+            allocated: AtomicUsize::new(0),
+            reused: AtomicUsize::new(0),
+            live: (0..stages).map(|_| AtomicUsize::new(0)).collect(),
+        })
+    }
+
+    /// What it did so far.
+    #[must_use]
+    pub fn statistics(&self) -> PoolStatistics {
+        PoolStatistics {
+            allocated: self.allocated.load(Ordering::Relaxed),
+            reused: self.reused.load(Ordering::Relaxed),
+            live: self
+                .live
+                .iter()
+                .map(|count| count.load(Ordering::Relaxed))
+                .sum(),
+            idle_bytes: lock(&self.idle).bytes,
+        }
+    }
+
+    /// Frames alive that a stage asked for.
+    #[must_use]
+    pub fn live(&self, stage: usize) -> usize {
+        self.live
+            .get(stage)
+            .map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    /// Memory of exactly `size` bytes. `None` when memory is short.
+    pub(crate) fn take(&self, size: usize, owner: u32) -> Option<Memory> {
+        let (idle, surplus) = lock(&self.idle).take(size);
+        // Freed outside the lock: giving a large block back to the system takes time.
+        drop(surplus);
+        let memory = if let Some(memory) = idle {
+            self.reused.fetch_add(1, Ordering::Relaxed);
+            memory
+        } else {
+            let Some(memory) = Memory::new(size) else {
+                lock(&self.idle).live -= size;
+                return None;
+            };
+            self.allocated.fetch_add(1, Ordering::Relaxed);
+            memory
+        };
+        if let Some(count) = self.live.get(owner as usize) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        Some(memory)
+    }
+
+    pub(crate) fn give_back(&self, memory: Memory, owner: u32) {
+        if let Some(count) = self.live.get(owner as usize) {
+            count.fetch_sub(1, Ordering::Relaxed);
+        }
+        let surplus = lock(&self.idle).put(memory);
+        drop(surplus);
+    }
+}
+
+impl Idle {
+    /// Memory of that size if some waits, and what has to go to make room for it if none does.
+    fn take(&mut self, size: usize) -> (Option<Memory>, Vec<Memory>) {
+        self.live += size;
+        self.peak = self.peak.max(self.live);
+        let shelf = self.shelves.iter_mut().find(|(of, _)| *of == size);
+        if let Some(memory) = shelf.and_then(|(_, shelf)| shelf.pop()) {
+            self.bytes -= size;
+            return (Some(memory), Vec::new());
+        }
+        (None, self.shrink(self.peak - self.live))
+    }
+
+    /// Keeps the memory; returns what has to go so that the limit holds. Other sizes go first: a
+    /// size that is still given back is still in use.
+    fn put(&mut self, memory: Memory) -> Vec<Memory> {
+        let size = memory.size;
+        self.live -= size;
+        let mut surplus = self.shrink(IDLE_LIMIT.saturating_sub(size));
+        if size > IDLE_LIMIT {
+            surplus.push(memory);
+            return surplus;
+        }
+        self.bytes += size;
+        match self.shelves.iter_mut().find(|(of, _)| *of == size) {
+            Some((_, shelf)) => shelf.push(memory),
+            None => self.shelves.push((size, vec![memory])),
+        }
+        surplus
+    }
+
+    /// Takes waiting memory off the shelves until no more than `limit` bytes wait: from the sizes
+    /// that came into use first.
+    fn shrink(&mut self, limit: usize) -> Vec<Memory> {
+        let mut surplus = Vec::new();
+        for (size, shelf) in &mut self.shelves {
+            while self.bytes > limit
+                && let Some(memory) = shelf.pop()
+            {
+                self.bytes -= *size;
+                surplus.push(memory);
+            }
+        }
+        surplus
+    }
+}
+
+impl Memory {
+    fn new(size: usize) -> Option<Self> {
+        // Zeroed, because Rust readers may not see bytes that were never written. Aligned by hand:
+        // asked for this alignment, the allocator would write the zeros itself, page by page, while
+        // for a plain large block it takes pages from the system that are zero without being touched.
+        let layout = Layout::from_size_align(size.checked_add(ALIGNMENT)?, 1).ok()?;
+        // SAFETY: the layout's size is not zero.
+        let block = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let gap = block.align_offset(ALIGNMENT).min(ALIGNMENT);
+        // SAFETY: the gap is at most ALIGNMENT bytes, which the block has beyond the size.
+        let pointer = unsafe { block.add(gap) };
+        Some(Self {
+            pointer,
+            size,
+            block,
+            layout,
+        })
+    }
+
+    pub(crate) fn pointer(&self) -> NonNull<u8> {
+        self.pointer
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout, and freed only here.
+        unsafe { dealloc(self.block.as_ptr(), self.layout) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_used_again() {
+        let pool = Pool::new(2);
+        let first = pool.take(1000, 1).unwrap();
+        let place = first.pointer();
+        assert_eq!((pool.live(0), pool.live(1)), (0, 1));
+        pool.give_back(first, 1);
+        assert_eq!(pool.statistics().idle_bytes, 1000);
+        assert_eq!(pool.take(1000, 1).unwrap().pointer(), place);
+        let statistics = pool.statistics();
+        assert_eq!(
+            (statistics.allocated, statistics.reused, statistics.live),
+            (1, 1, 1)
+        );
+    }
+
+    #[test]
+    fn waiting_memory_is_bounded_by_what_was_in_use() {
+        let pool = Pool::new(1);
+        let fill = |size: usize, count: usize| {
+            let memory: Vec<_> = (0..count).map(|_| pool.take(size, 0).unwrap()).collect();
+            for memory in memory {
+                pool.give_back(memory, 0);
+            }
+            pool.statistics()
+        };
+        assert_eq!(fill(1000, 4).idle_bytes, 4000);
+        assert_eq!(fill(1000, 4).allocated, 4, "all of it is used again");
+        // Another size: the old one makes room.
+        let other = fill(1500, 2);
+        assert_eq!((other.allocated, other.idle_bytes), (6, 4000));
+        assert_eq!(fill(500, 100).idle_bytes, 50_000);
+    }
+
+    #[test]
+    fn waiting_memory_has_a_limit() {
+        let pool = Pool::new(1);
+        // Never touched, so the system does not really give it.
+        let memory: Vec<_> = (0..3)
+            .map(|_| pool.take(IDLE_LIMIT / 2, 0).unwrap())
+            .collect();
+        for memory in memory {
+            pool.give_back(memory, 0);
+            assert!(pool.statistics().idle_bytes <= IDLE_LIMIT);
+        }
+        assert_eq!(pool.statistics().idle_bytes, IDLE_LIMIT);
+    }
+}

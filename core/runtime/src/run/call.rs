@@ -1,0 +1,270 @@
+//! One `process` call: what the plugin may ask of the host while it works.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, c_char};
+use std::sync::Arc;
+use std::time::Duration;
+
+use flowpipe_abi as abi;
+
+use crate::check::Judgement;
+use crate::document::Document;
+use crate::frame::Frame;
+use crate::message::{Lineage, Message, Origin};
+use crate::run::race::Entrant;
+use crate::run::shared::Mode;
+use crate::run::stage::Stage;
+use crate::run::watch::{Call, Reason, Watch};
+
+/// What the border's `flowpipe_context_t` points at. It lives on the worker's stack during the call.
+pub(crate) struct Context<'a> {
+    pub stage: &'a Stage,
+    pub watch: &'a Watch,
+    pub call: Call,
+    /// The message in hand.
+    pub parent: Option<&'a Message>,
+    /// The frame in hand, which at the end of the stream is that of the last message.
+    pub origin: Option<Origin>,
+    /// When the message was taken, or the call began.
+    pub taken_ns: i64,
+    /// In a race: which, and as whom.
+    pub entrant: Option<Entrant<'a>>,
+    pub emitted: Cell<u64>,
+    /// Why the first message that could not move on was refused.
+    pub refused: RefCell<Option<String>>,
+    /// Whether emit said that nobody takes messages any more.
+    pub stopped: Cell<bool>,
+}
+
+/// A stage that answers one message with more than this is broken. Sources may emit as much as they
+/// like: full queues slow them down.
+const MOST_ANSWERS: u64 = 100_000;
+
+/// How late a cancellation may be noticed while a stage waits.
+const WAIT_STEP: Duration = Duration::from_millis(5);
+
+impl Context<'_> {
+    /// Why the work in hand is not wanted any more.
+    pub(crate) fn cancelled(&self) -> Option<Reason> {
+        if let Some(reason) = self.watch.cancelled(self.call) {
+            return Some(reason);
+        }
+        if self.entrant.as_ref().is_some_and(Entrant::has_lost) {
+            return Some(Reason::Lost);
+        }
+        let mode = self.stage.run.mode();
+        let stops = mode == Mode::Abort || mode >= Mode::Drain && self.stage.is_source();
+        stops.then_some(Reason::Stop)
+    }
+
+    fn emit(&self, output: &abi::Output) -> abi::Status {
+        if self.watch.is_given_up() || self.cancelled().is_some() {
+            self.stopped.set(true);
+            return abi::STOPPED;
+        }
+        let status = match self.check(output) {
+            Ok((port, message, judgement)) => match &self.entrant {
+                None => self.stage.send(self.watch, port, message),
+                Some(entrant) => entrant.offer(self, port, message, judgement),
+            },
+            Err(reason) => {
+                self.refused.borrow_mut().get_or_insert(reason);
+                abi::BAD_MESSAGE
+            }
+        };
+        self.stopped
+            .set(self.stopped.get() || status == abi::STOPPED);
+        status
+    }
+
+    /// Sleeps in short steps, so that a cancellation is noticed.
+    fn wait_until(&self, deadline_ns: i64) -> abi::Status {
+        let run = &self.stage.run;
+        self.watch.waits(run.now());
+        let status = loop {
+            if self.watch.is_given_up() || self.cancelled().is_some() {
+                break abi::CANCELLED;
+            }
+            let left = deadline_ns.saturating_sub(run.now());
+            if left <= 0 {
+                break abi::OK;
+            }
+            std::thread::sleep(Duration::from_nanos(left.unsigned_abs()).min(WAIT_STEP));
+        };
+        self.watch.waited(run.now());
+        status
+    }
+
+    /// Makes a message of what the plugin emits. The error says why it can't move on.
+    fn check(&self, output: &abi::Output) -> Result<(usize, Message, Judgement), String> {
+        self.emitted.set(self.emitted.get() + 1);
+        if self.emitted.get() > MOST_ANSWERS && !self.stage.is_source() {
+            return Err(format!(
+                "it emitted more than {MOST_ANSWERS} messages in one call"
+            ));
+        }
+        let index = output.port as usize;
+        let outputs = &self.stage.outputs;
+        let port = outputs
+            .get(index)
+            .ok_or_else(|| format!("it emitted at output {index}, but has {}", outputs.len()))?;
+        let refuse = |why: String| format!("it emitted at \"{}\" {why}", port.name);
+        // SAFETY: the border demands NUL-terminated text or null.
+        let given = unsafe { (!output.schema.is_null()).then(|| CStr::from_ptr(output.schema)) };
+        let schema = match (&port.schema, given) {
+            (Some(schema), None) => schema.clone(),
+            (Some(schema), Some(given)) if **schema == *given => schema.clone(),
+            (Some(schema), Some(given)) => {
+                return Err(refuse(format!(
+                    "a message of schema {given:?} where {schema:?} is declared"
+                )));
+            }
+            (None, Some(given)) => Arc::from(given),
+            (None, None) => return Err(refuse("a message without a schema".into())),
+        };
+        let body = if output.json.is_null() {
+            Document::empty()
+        } else {
+            // SAFETY: the border demands json_length readable bytes.
+            let json =
+                unsafe { std::slice::from_raw_parts(output.json.cast::<u8>(), output.json_length) };
+            Document::new(json).map_err(|error| refuse(format!("a message that is {error}")))?
+        };
+        // SAFETY: the border demands null or a reference that the plugin holds and keeps.
+        let frame = unsafe {
+            let borrowed = std::mem::ManuallyDrop::new(Frame::from_abi(output.frame));
+            (*borrowed).clone()
+        };
+        let lineage = self.lineage(frame.is_some(), output.captured_ns);
+        let message = Message {
+            schema,
+            body,
+            frame,
+            lineage,
+        };
+        let judgement = self.judge(&message);
+        if let Judgement::Refuse(reason) = judgement {
+            return Err(refuse(format!(
+                "a message that does not pass the checks: {reason}"
+            )));
+        }
+        Ok((index, message, judgement))
+    }
+
+    fn lineage(&self, has_frame: bool, captured_ns: i64) -> Lineage {
+        let emitted_ns = self.stage.run.now();
+        let parent = self.parent.map_or(&[][..], |parent| &parent.lineage.hops);
+        let mut hops = Vec::with_capacity(parent.len() + 1);
+        hops.extend_from_slice(parent);
+        hops.push(abi::Hop {
+            stage: self.stage.index as u32,
+            reserved: 0,
+            taken_ns: self.taken_ns,
+            emitted_ns,
+        });
+        let new = || Origin {
+            stage: self.stage.index,
+            // The message's own number, known when it is sent.
+            sequence: 0,
+            captured_ns: if captured_ns == 0 {
+                emitted_ns
+            } else {
+                captured_ns
+            },
+        };
+        Lineage {
+            sequence: 0,
+            origin: self.origin.or_else(|| has_frame.then(new)),
+            hops,
+        }
+    }
+
+    fn judge(&self, message: &Message) -> Judgement {
+        let validators = &self.stage.run.validators;
+        if validators.is_empty() {
+            return Judgement::Accept;
+        }
+        validators
+            .get(message.schema())
+            .map_or(Judgement::Accept, |validator| {
+                validator.judge(self.parent, message)
+            })
+    }
+
+    /// The context behind the border's pointer.
+    ///
+    /// # Safety
+    /// `context` is null or was handed to the process call that runs now.
+    unsafe fn from_abi<'a>(context: *const abi::Context) -> Option<&'a Self> {
+        // SAFETY: by the contract above.
+        unsafe { context.cast::<Self>().as_ref() }
+    }
+
+    pub(crate) fn as_abi(&self) -> *mut abi::Context {
+        std::ptr::from_ref(self).cast_mut().cast()
+    }
+}
+
+pub(crate) unsafe extern "C" fn emit(
+    _: *const abi::Host,
+    context: *mut abi::Context,
+    output: *const abi::Output,
+) -> abi::Status {
+    // SAFETY: the border demands the context of the call that runs now, and a readable output.
+    let (context, output) = unsafe { (Context::from_abi(context), output.as_ref()) };
+    let Some(context) = context else {
+        return abi::BAD_MESSAGE;
+    };
+    match output {
+        Some(output) if output.struct_size as usize >= size_of::<abi::Output>() => {
+            context.emit(output)
+        }
+        _ => {
+            let reason = "it emitted nothing, or an output whose struct_size is too small";
+            context
+                .refused
+                .borrow_mut()
+                .get_or_insert_with(|| reason.to_owned());
+            abi::BAD_MESSAGE
+        }
+    }
+}
+
+pub(crate) unsafe extern "C" fn cancelled(
+    _: *const abi::Host,
+    context: *const abi::Context,
+) -> i32 {
+    // SAFETY: the border demands the context of the call that runs now. Only atomics are read, so
+    // that any thread may ask.
+    let context = unsafe { Context::from_abi(context) };
+    i32::from(
+        context.is_none_or(|context| context.cancelled().is_some() || context.watch.is_given_up()),
+    )
+}
+
+pub(crate) unsafe extern "C" fn mark(
+    _: *const abi::Host,
+    context: *mut abi::Context,
+    name: *const c_char,
+) {
+    if name.is_null() {
+        return;
+    }
+    // SAFETY: the border demands the context of the call that runs now and NUL-terminated text.
+    let (context, name) = unsafe { (Context::from_abi(context), CStr::from_ptr(name)) };
+    let Some(context) = context else { return };
+    if let Some(origin) = context.origin {
+        let run = &context.stage.run;
+        run.marks.note(&name.to_string_lossy(), origin, run.now());
+    }
+}
+
+pub(crate) unsafe extern "C" fn wait_until(
+    _: *const abi::Host,
+    context: *mut abi::Context,
+    deadline_ns: i64,
+) -> abi::Status {
+    // SAFETY: the border demands the context of the call that runs now.
+    let context = unsafe { Context::from_abi(context) };
+    context.map_or(abi::CANCELLED, |context| context.wait_until(deadline_ns))
+}

@@ -1,0 +1,191 @@
+//! The threads of a run, as the control thread keeps them.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crossbeam_channel::Sender;
+
+use crate::plugin::catalogue::Found;
+use crate::plugin::host::Host;
+use crate::plugin::instance::Instance;
+use crate::run::StartError;
+use crate::run::control::Event;
+use crate::run::driver::{self, Driver, News};
+use crate::run::stage::Stage;
+use crate::run::watch::{Call, Watch};
+use crate::run::worker::Worker;
+
+/// One thread of a run.
+pub(crate) struct Hand {
+    pub stage: Arc<Stage>,
+    pub contestant: usize,
+    /// `None`: a driver, which calls no plugin.
+    pub watch: Option<Arc<Watch>>,
+    /// To the driver, when this is a contestant of a race.
+    pub driver: Option<Sender<News>>,
+    pub notes: Notes,
+    /// `None`: it has ended or was given up.
+    pub thread: Option<JoinHandle<()>>,
+}
+
+/// What the watchdog noted of the call in progress.
+#[derive(Default)]
+pub(crate) struct Notes {
+    pub call: Option<Call>,
+    pub warned: bool,
+    /// How long the work had taken when the watchdog first saw that it was cancelled.
+    pub cancelled_at: Option<i64>,
+}
+
+/// Makes a plugin into an active stage.
+pub(crate) fn make(
+    stage: &Stage,
+    contestant: usize,
+    found: &Found,
+) -> Result<Instance, StartError> {
+    let refuse = |step, reason| StartError::Plugin {
+        stage: stage.settings.name.clone(),
+        plugin: stage.plugin(contestant).to_owned(),
+        step,
+        reason,
+    };
+    let host = Host::new(
+        &stage.settings.name,
+        stage.index as u32,
+        stage.run.services.clone(),
+    );
+    let null = serde_json::Value::Null;
+    let config = stage
+        .settings
+        .contestants
+        .get(contestant)
+        .map_or(&null, |it| &it.config);
+    let mut instance =
+        Instance::create(found, config, host).map_err(|reason| refuse("create", reason))?;
+    if let Err(reason) = instance.activate() {
+        instance.destroy();
+        return Err(refuse("activate", reason));
+    }
+    Ok(instance)
+}
+
+/// Starts the threads of a stage.
+pub(crate) fn start(
+    stage: &Arc<Stage>,
+    instances: Vec<Instance>,
+    hands: &mut Vec<Hand>,
+) -> Result<(), StartError> {
+    if instances.len() == 1 {
+        for instance in instances {
+            hands.push(start_worker(stage, instance, hands.len())?);
+        }
+        return Ok(());
+    }
+    let (sender, news) = crossbeam_channel::unbounded();
+    for (contestant, instance) in instances.into_iter().enumerate() {
+        let id = hands.len();
+        hands.push(start_contestant(stage, contestant, instance, id, &sender)?);
+    }
+    let driver = Driver::new(stage.clone(), (sender, news));
+    let name = stage.settings.name.clone();
+    let thread = spawn(stage, name, hands.len(), move || {
+        driver.run();
+        None
+    })?;
+    hands.push(Hand {
+        stage: stage.clone(),
+        contestant: 0,
+        watch: None,
+        driver: None,
+        notes: Notes::default(),
+        thread: Some(thread),
+    });
+    Ok(())
+}
+
+/// Starts the thread of a stage that does not race.
+pub(crate) fn start_worker(
+    stage: &Arc<Stage>,
+    instance: Instance,
+    id: usize,
+) -> Result<Hand, StartError> {
+    let watch = Arc::new(Watch::default());
+    let worker = Worker {
+        stage: stage.clone(),
+        contestant: 0,
+        watch: watch.clone(),
+        instance,
+    };
+    let name = stage.settings.name.clone();
+    let thread = spawn(stage, name, id, move || worker.run())?;
+    Ok(Hand {
+        stage: stage.clone(),
+        contestant: 0,
+        watch: Some(watch),
+        driver: None,
+        notes: Notes::default(),
+        thread: Some(thread),
+    })
+}
+
+/// Starts the thread of one plugin of a race, and tells the driver.
+pub(crate) fn start_contestant(
+    stage: &Arc<Stage>,
+    contestant: usize,
+    instance: Instance,
+    id: usize,
+    driver: &Sender<News>,
+) -> Result<Hand, StartError> {
+    let watch = Arc::new(Watch::default());
+    let worker = Worker {
+        stage: stage.clone(),
+        contestant,
+        watch: watch.clone(),
+        instance,
+    };
+    let (jobs, work) = crossbeam_channel::unbounded();
+    let news = driver.clone();
+    let name = format!("{}/{}", stage.settings.name, stage.plugin(contestant));
+    let thread = spawn(stage, name, id, move || {
+        driver::contest(worker, &work, &news)
+    })?;
+    // Gone only when the driver has ended, and then the new contestant ends at once.
+    let _ = driver.send(News::Joined {
+        contestant,
+        jobs,
+        watch: watch.clone(),
+    });
+    Ok(Hand {
+        stage: stage.clone(),
+        contestant,
+        watch: Some(watch),
+        driver: Some(driver.clone()),
+        notes: Notes::default(),
+        thread: Some(thread),
+    })
+}
+
+/// Starts a thread that tells the control thread when it ends, also by a panic.
+fn spawn(
+    stage: &Arc<Stage>,
+    name: String,
+    id: usize,
+    work: impl FnOnce() -> Option<Instance> + Send + 'static,
+) -> Result<JoinHandle<()>, StartError> {
+    let stage = stage.clone();
+    let thread = std::thread::Builder::new().name(name).spawn(move || {
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        let panicked = result.is_err();
+        if panicked {
+            stage.close();
+        }
+        let ended = Event::Ended {
+            id,
+            instance: result.ok().flatten(),
+            panicked,
+        };
+        // The control thread is gone only when this thread was given up.
+        let _ = stage.run.events.send(ended);
+    })?;
+    Ok(thread)
+}

@@ -1,0 +1,322 @@
+//! The driver of a race: hands each message to the contestants that are free, and waits for the
+//! race to be decided.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_channel::{Receiver, Sender};
+use flowpipe_abi as abi;
+
+use crate::plugin::instance::Instance;
+use crate::problem::ProblemKind;
+use crate::run::race::{Entrant, Race};
+use crate::run::shared::Mode;
+use crate::run::stage::{Stage, Then};
+use crate::run::watch::Watch;
+use crate::run::worker::{Done, Outcome, Work, Worker};
+use crate::sync::lock;
+
+/// Runs a stage with several plugins.
+pub(crate) struct Driver {
+    stage: Arc<Stage>,
+    seats: Vec<Seat>,
+    news: Receiver<News>,
+    /// Kept so that the news never end while the driver waits for some.
+    _sender: Sender<News>,
+    /// For answers that the driver itself sends; never busy.
+    watch: Watch,
+}
+
+/// What the driver hears.
+pub(crate) enum News {
+    /// A contestant came back from its work.
+    Done { contestant: usize, done: Done },
+    /// A contestant hangs and was given up.
+    GivenUp { contestant: usize },
+    /// A contestant is there, at the start or instead of one that was given up.
+    Joined {
+        contestant: usize,
+        jobs: Sender<Arc<Race>>,
+        watch: Arc<Watch>,
+    },
+}
+
+/// Where one contestant stands.
+#[derive(Default)]
+struct Seat {
+    /// `None`: nobody sits here.
+    contestant: Option<(Sender<Arc<Race>>, Arc<Watch>)>,
+    busy: bool,
+}
+
+/// What one contestant did.
+#[derive(Debug, Default)]
+pub(crate) struct Contest {
+    pub won: AtomicU64,
+    pub sat_out: AtomicU64,
+    pub failed: AtomicU64,
+}
+
+/// Works on races until the driver lets go. Returns the instance, unless it was given up.
+pub(crate) fn contest(
+    mut worker: Worker,
+    jobs: &Receiver<Arc<Race>>,
+    news: &Sender<News>,
+) -> Option<Instance> {
+    for race in jobs {
+        let contestant = worker.contestant;
+        let done = worker.process(
+            &race.work,
+            Some(Entrant {
+                race: &race,
+                contestant,
+            }),
+        );
+        if matches!(done.outcome, Outcome::GivenUp) {
+            return worker.leave_behind();
+        }
+        // The driver may have ended without waiting for those who lost.
+        let _ = news.send(News::Done { contestant, done });
+    }
+    Some(worker.instance)
+}
+
+impl Driver {
+    pub(crate) fn new(stage: Arc<Stage>, (sender, news): (Sender<News>, Receiver<News>)) -> Self {
+        let seats = stage
+            .settings
+            .contestants
+            .iter()
+            .map(|_| Seat::default())
+            .collect();
+        Self {
+            stage,
+            seats,
+            news,
+            _sender: sender,
+            watch: Watch::default(),
+        }
+    }
+
+    /// Races until the stream ends.
+    pub(crate) fn run(mut self) {
+        let stage = self.stage.clone();
+        let mut origin = None;
+        let mut then = Then::GoOn;
+        while then == Then::GoOn
+            && let Some(work) = self.next()
+        {
+            origin = work.origin;
+            then = self.race(work);
+        }
+        if then == Then::GoOn && stage.run.mode() < Mode::Abort {
+            self.race(Work::event(abi::EVENT_FINISH, origin, stage.run.now()));
+        }
+        stage.close();
+    }
+
+    fn next(&self) -> Option<Work> {
+        let stage = &self.stage;
+        if stage.must_end() {
+            return None;
+        }
+        let mut ports = lock(&stage.ports);
+        if ports.outputs.are_gone() {
+            return None;
+        }
+        let (port, message) = ports.inputs.take()?;
+        drop(ports);
+        stage.counts.received.fetch_add(1, Ordering::Relaxed);
+        Some(Work::message(port, message, stage.run.now()))
+    }
+
+    /// Runs one race to its end.
+    fn race(&mut self, work: Work) -> Then {
+        if !self.wait_for_a_free_seat() {
+            // The control thread has told why each of them was given up.
+            let text = "none of its plugins is left".to_owned();
+            let problem =
+                self.stage
+                    .problem(ProblemKind::Hang, 0, work.message_id(&self.stage), text);
+            self.stage.run.fail(problem);
+            return Then::End;
+        }
+        let mut running = BTreeSet::new();
+        let mut entrants = Vec::new();
+        for (contestant, seat) in self.seats.iter().enumerate() {
+            match &seat.contestant {
+                Some((_, watch)) if !seat.busy => {
+                    running.insert(contestant);
+                    entrants.push((contestant, watch.clone()));
+                }
+                Some(_) => count(&self.stage, contestant, |contest| &contest.sat_out),
+                None => {}
+            }
+        }
+        let race = Arc::new(Race::new(work, entrants));
+        for &contestant in &running {
+            self.start(contestant, &race);
+        }
+        let mut outcomes = Vec::new();
+        while race
+            .winner()
+            .map_or(!running.is_empty(), |winner| running.contains(&winner))
+        {
+            if let Some((contestant, done)) = self.hear()
+                && running.remove(&contestant)
+            {
+                outcomes.push((contestant, done));
+            }
+        }
+        self.conclude(&race, outcomes)
+    }
+
+    fn start(&mut self, contestant: usize, race: &Arc<Race>) {
+        if let Some(seat) = self.seats.get_mut(contestant)
+            && let Some((jobs, _)) = &seat.contestant
+        {
+            // It is gone only after it was given up, which is heard of next.
+            let _ = jobs.send(race.clone());
+            seat.busy = true;
+        }
+    }
+
+    /// Waits for news; `Some` when a contestant's work is over, with what came of it unless it was
+    /// given up.
+    fn hear(&mut self) -> Option<(usize, Option<Done>)> {
+        let news = self.news.recv().ok()?;
+        self.note(news)
+    }
+
+    fn note(&mut self, news: News) -> Option<(usize, Option<Done>)> {
+        match news {
+            News::Done { contestant, done } => {
+                let seat = self.seats.get_mut(contestant)?;
+                seat.busy = false;
+                if matches!(done.outcome, Outcome::End) {
+                    seat.contestant = None;
+                }
+                Some((contestant, Some(done)))
+            }
+            News::GivenUp { contestant } => {
+                *self.seats.get_mut(contestant)? = Seat::default();
+                Some((contestant, None))
+            }
+            News::Joined {
+                contestant,
+                jobs,
+                watch,
+            } => {
+                *self.seats.get_mut(contestant)? = Seat {
+                    contestant: Some((jobs, watch)),
+                    busy: false,
+                };
+                None
+            }
+        }
+    }
+
+    /// False: there is nobody left to wait for.
+    fn wait_for_a_free_seat(&mut self) -> bool {
+        while let Ok(news) = self.news.try_recv() {
+            self.note(news);
+        }
+        loop {
+            if self
+                .seats
+                .iter()
+                .any(|seat| seat.contestant.is_some() && !seat.busy)
+            {
+                return true;
+            }
+            if self.seats.iter().all(|seat| seat.contestant.is_none()) {
+                return false;
+            }
+            self.hear();
+        }
+    }
+
+    /// Counts and reports what came of a race.
+    fn conclude(&mut self, race: &Race, outcomes: Vec<(usize, Option<Done>)>) -> Then {
+        let stage = self.stage.clone();
+        let weak = race.close();
+        let winner = race.winner().or(weak.as_ref().map(|weak| weak.contestant));
+        let mut failures = Vec::new();
+        let mut worked_ns = 0;
+        let (mut abstained, mut ended) = (false, false);
+        let mut winner_failed = false;
+        for (contestant, done) in outcomes {
+            let Some(done) = done else {
+                failures.push((contestant, ProblemKind::Hang, "hung".to_owned()));
+                continue;
+            };
+            if winner.is_none_or(|winner| winner == contestant) {
+                worked_ns = worked_ns.max(done.worked_ns);
+            }
+            match done.outcome {
+                Outcome::Failed(kind, text) => {
+                    count(&stage, contestant, |contest| &contest.failed);
+                    let message = race.work.message_id(&stage);
+                    stage
+                        .run
+                        .report(stage.problem(kind, contestant, message, text.clone()));
+                    winner_failed |= winner == Some(contestant);
+                    failures.push((contestant, kind, text));
+                }
+                Outcome::Fine => abstained = true,
+                Outcome::End => ended = true,
+                Outcome::Stopped | Outcome::Lost | Outcome::GivenUp => {}
+            }
+        }
+        stage.note_time(worked_ns);
+        if let Some(winner) = winner {
+            count(&stage, winner, |contest| &contest.won);
+        }
+        if let Some(weak) = weak {
+            tracing::debug!(
+                stage = stage.settings.name,
+                reason = weak.reason,
+                "weak answer"
+            );
+            for (port, message) in weak.answers {
+                stage.send(&self.watch, port, message);
+            }
+        }
+        if winner_failed || winner.is_none() && !abstained && !ended && !failures.is_empty() {
+            return self.fail(race, &failures);
+        }
+        let empty = self.seats.iter().all(|seat| seat.contestant.is_none());
+        if ended && empty {
+            Then::End
+        } else {
+            Then::GoOn
+        }
+    }
+
+    /// All that ran failed.
+    fn fail(&self, race: &Race, failures: &[(usize, ProblemKind, String)]) -> Then {
+        let stage = &self.stage;
+        let timed_out = failures
+            .iter()
+            .all(|(_, kind, _)| *kind == ProblemKind::TimedOut);
+        let kind = if timed_out {
+            ProblemKind::TimedOut
+        } else {
+            ProblemKind::Failed
+        };
+        let told: Vec<_> = failures
+            .iter()
+            .map(|(contestant, _, text)| format!("{}: {text}", stage.plugin(*contestant)))
+            .collect();
+        let first = failures.first().map_or(0, |(contestant, ..)| *contestant);
+        let text = format!("no contestant answered ({})", told.join("; "));
+        stage.fail(stage.problem(kind, first, race.work.message_id(stage), text))
+    }
+}
+
+fn count(stage: &Stage, contestant: usize, which: impl Fn(&Contest) -> &AtomicU64) {
+    if let Some(contest) = stage.contests.get(contestant) {
+        which(contest).fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,189 @@
+//! Runs a pipeline.
+//!
+//! A run has one control thread, which makes the stages, watches over them and ends them
+//! ([`control`]), and one thread for each stage ([`worker`]); a stage whose plugins race has a
+//! [`driver`] and a thread for each plugin. Messages go from thread to thread over the edges of
+//! [`crate::edge`].
+
+pub(crate) mod call;
+pub(crate) mod control;
+mod crew;
+mod driver;
+mod plan;
+mod race;
+pub(crate) mod shared;
+mod stage;
+mod summary;
+mod watch;
+mod worker;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crate::check::Validators;
+use crate::message::Message;
+use crate::pipeline::Pipeline;
+use crate::plugin::catalogue::Catalogue;
+use crate::problem::Problem;
+use crate::report::{Progress, Report};
+use crate::run::control::Control;
+use crate::run::shared::Shared;
+use crate::run::stage::Stage;
+
+/// What the program hands to a run.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Checks of what plugins say, by schema id.
+    pub validators: Validators,
+    /// Whoever watches.
+    pub observer: Option<Arc<dyn Observer>>,
+}
+
+/// Sees what happens in a run. Called on the stages' threads, so it should be quick; what it does
+/// not override costs next to nothing.
+pub trait Observer: Send + Sync {
+    /// A stage emits a message at one of its outputs, in the order of the output's sequence numbers.
+    fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {
+        let _ = (stage, port, message);
+    }
+
+    /// Something went wrong. It has been logged and counted.
+    fn problem(&self, problem: &Problem) {
+        let _ = problem;
+    }
+}
+
+/// Why a run could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No plugin of that name was found.
+    #[error("stage \"{stage}\": there is no plugin \"{plugin}\"")]
+    UnknownPlugin {
+        /// The stage's name.
+        stage: String,
+        /// The plugin's name.
+        plugin: String,
+    },
+    /// The stages don't fit together.
+    #[error("stage \"{stage}\": {reason}")]
+    Misfit {
+        /// The stage's name.
+        stage: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A plugin could not be made into a stage.
+    #[error("stage \"{stage}\": {plugin} can't {step}: {reason}")]
+    Plugin {
+        /// The stage's name.
+        stage: String,
+        /// The plugin's name.
+        plugin: String,
+        /// `create` or `activate`.
+        step: &'static str,
+        /// What the plugin said.
+        reason: String,
+    },
+    /// The system gave no thread.
+    #[error("can't start a thread: {0}")]
+    Thread(#[from] std::io::Error),
+    /// The control thread ended before it answered.
+    #[error("the control thread failed; its panic message is above")]
+    Control,
+}
+
+/// Starts runs.
+pub struct Run;
+
+/// A run that goes on. Dropping it leaves the run going, unwatched.
+pub struct RunHandle {
+    shared: Arc<Shared>,
+    stages: Vec<Arc<Stage>>,
+    edges: Arc<[summary::EdgeSummary]>,
+    control: JoinHandle<Report>,
+}
+
+/// Asks a run to stop, from anywhere: see [`RunHandle::stopper`].
+#[derive(Clone)]
+pub struct Stopper(Arc<Shared>);
+
+impl Run {
+    /// Makes all stages ready and starts their threads.
+    ///
+    /// # Errors
+    /// When the pipeline names plugins that the catalogue has not, when its parts don't fit, and
+    /// when a plugin refuses its config or fails to get ready. Nothing runs then.
+    pub fn start(
+        pipeline: Pipeline,
+        catalogue: &Catalogue,
+        options: Options,
+    ) -> Result<RunHandle, StartError> {
+        let plan = plan::Plan::new(pipeline, catalogue, options)?;
+        let (shared, stages, edges) =
+            (plan.shared.clone(), plan.stages.clone(), plan.edges.clone());
+        let (ready, is_ready) = crossbeam_channel::bounded(1);
+        let control = std::thread::Builder::new()
+            .name("flowpipe-control".into())
+            .spawn(move || Control::new(plan).run(&ready))?;
+        is_ready.recv().map_err(|_| StartError::Control)??;
+        Ok(RunHandle {
+            shared,
+            stages,
+            edges,
+            control,
+        })
+    }
+}
+
+impl RunHandle {
+    /// Asks the run to end as the pipeline says: sources end, and what is queued is worked off or
+    /// dropped. Asked a second time, it ends at once.
+    pub fn stop(&self) {
+        self.shared.ask_to_stop();
+    }
+
+    /// Cancels all work. Plugins that don't notice within a second, or their stage's shorter
+    /// watchdog time, are left behind.
+    pub fn abort(&self) {
+        self.shared.abort();
+    }
+
+    /// Stops and aborts the run from other threads, also while [`Self::wait`] waits.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.shared.clone())
+    }
+
+    /// The counts so far.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        summary::progress(&self.shared, &self.stages, &self.edges)
+    }
+
+    /// Whether [`Self::wait`] would return at once.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.control.is_finished()
+    }
+
+    /// Waits for the end of the run.
+    #[must_use]
+    pub fn wait(self) -> Report {
+        match self.control.join() {
+            Ok(report) => report,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+impl Stopper {
+    /// As [`RunHandle::stop`].
+    pub fn stop(&self) {
+        self.0.ask_to_stop();
+    }
+
+    /// As [`RunHandle::abort`].
+    pub fn abort(&self) {
+        self.0.abort();
+    }
+}

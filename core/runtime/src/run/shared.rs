@@ -1,0 +1,162 @@
+//! What all threads of a run share.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crossbeam_channel::Sender;
+
+use crate::check::Validators;
+use crate::pipeline::OnStop;
+use crate::plugin::host::Services;
+use crate::problem::{Problem, ProblemKind};
+use crate::report::marks::Marks;
+use crate::run::Observer;
+use crate::run::control::Event;
+use crate::sync::lock;
+
+/// One run.
+pub(crate) struct Shared {
+    pub services: Arc<Services>,
+    pub validators: Validators,
+    pub observer: Option<Arc<dyn Observer>>,
+    pub on_stop: OnStop,
+    pub marks: Marks,
+    /// To the control thread.
+    pub events: Sender<Event>,
+    mode: AtomicU8,
+    asked: AtomicBool,
+    problems: Mutex<Problems>,
+}
+
+/// How far a run is on its way to the end. Never goes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mode {
+    /// It runs.
+    Run = 0,
+    /// Sources end; what is queued is worked off.
+    Drain = 1,
+    /// Every stage ends after the message in hand.
+    Drop = 2,
+    /// The message in hand is cancelled too.
+    Abort = 3,
+}
+
+/// What went wrong so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Problems {
+    /// How many of each kind.
+    pub counts: HashMap<ProblemKind, u64>,
+    /// The first ones, in full.
+    pub first: Vec<Problem>,
+    /// The one that ended the run.
+    pub failure: Option<Problem>,
+}
+
+/// So many problems are kept in full for the report, and logged in full.
+const KEPT: usize = 100;
+
+impl Shared {
+    pub(crate) fn new(
+        services: Arc<Services>,
+        options: super::Options,
+        on_stop: OnStop,
+        events: Sender<Event>,
+    ) -> Self {
+        Self {
+            services,
+            validators: options.validators,
+            observer: options.observer,
+            on_stop,
+            marks: Marks::default(),
+            events,
+            mode: AtomicU8::new(0),
+            asked: AtomicBool::new(false),
+            problems: Mutex::default(),
+        }
+    }
+
+    /// Nanoseconds since the run began.
+    pub(crate) fn now(&self) -> i64 {
+        self.services.clock.now()
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        match self.mode.load(Ordering::Relaxed) {
+            0 => Mode::Run,
+            1 => Mode::Drain,
+            2 => Mode::Drop,
+            _ => Mode::Abort,
+        }
+    }
+
+    /// Goes on towards the end and tells the control thread.
+    pub(crate) fn advance(&self, mode: Mode) {
+        if self.mode.fetch_max(mode as u8, Ordering::SeqCst) < mode as u8 {
+            // Gone only when the run is over already.
+            let _ = self.events.send(Event::Nudge);
+        }
+    }
+
+    /// Ends the run as the pipeline says.
+    pub(crate) fn stop(&self) {
+        self.advance(match self.on_stop {
+            OnStop::Drain => Mode::Drain,
+            OnStop::Drop => Mode::Drop,
+        });
+    }
+
+    /// Ends the run because somebody outside asked; the second time at once.
+    pub(crate) fn ask_to_stop(&self) {
+        if self.asked.swap(true, Ordering::Relaxed) {
+            self.advance(Mode::Abort);
+        } else {
+            self.stop();
+        }
+    }
+
+    /// Whether somebody outside asked for the end.
+    pub(crate) fn was_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Somebody outside wants the end at once.
+    pub(crate) fn abort(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+        self.advance(Mode::Abort);
+    }
+
+    /// Notes a problem, and tells whoever watches.
+    pub(crate) fn report(&self, problem: Problem) {
+        let kept = {
+            let mut problems = lock(&self.problems);
+            *problems.counts.entry(problem.kind).or_default() += 1;
+            let kept = problems.first.len() < KEPT;
+            if kept {
+                problems.first.push(problem.clone());
+            }
+            kept
+        };
+        if kept {
+            tracing::warn!("{problem}");
+        } else {
+            tracing::debug!("{problem}");
+        }
+        if let Some(observer) = &self.observer {
+            observer.problem(&problem);
+        }
+    }
+
+    /// Notes the problem that ends the run, and ends it. The first one counts.
+    pub(crate) fn fail(&self, problem: Problem) {
+        lock(&self.problems)
+            .failure
+            .get_or_insert_with(|| problem.clone());
+        self.report(problem);
+        self.stop();
+    }
+
+    pub(crate) fn problems(&self) -> Problems {
+        lock(&self.problems).clone()
+    }
+}

@@ -1,0 +1,216 @@
+//! One stage of a run: what its threads share and what outlives each of them.
+
+use std::ffi::CStr;
+use std::ffi::CString;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use flowpipe_abi as abi;
+
+use crate::edge::inputs::Inputs;
+use crate::edge::outputs::{Outputs, Sending};
+use crate::manifest::Manifest;
+use crate::message::Message;
+use crate::pipeline::{self, OnError};
+use crate::problem::{MessageId, Problem, ProblemKind};
+use crate::report::times::Times;
+use crate::run::driver::Contest;
+use crate::run::shared::{Mode, Shared};
+use crate::run::watch::Watch;
+use crate::sync::lock;
+
+/// A stage, whoever runs it at the moment.
+pub(crate) struct Stage {
+    pub run: Arc<Shared>,
+    pub index: usize,
+    pub settings: pipeline::Stage,
+    pub inputs: Vec<String>,
+    pub outputs: Vec<OutputPort>,
+    /// Held while a message is awaited or sent, and not while the plugin works: so that the ports
+    /// can be taken from a worker that hangs.
+    pub ports: Mutex<Ports>,
+    pub counts: Counts,
+    pub times: Mutex<Times>,
+    /// By contestant.
+    pub contests: Vec<Contest>,
+}
+
+/// The ends of the stage's edges.
+#[derive(Default)]
+pub(crate) struct Ports {
+    pub inputs: Inputs,
+    pub outputs: Outputs,
+}
+
+/// What messages of an output must be.
+pub(crate) struct OutputPort {
+    pub name: String,
+    /// `None`: the plugin names the schema of each message.
+    pub schema: Option<Arc<CStr>>,
+}
+
+/// What happened in a stage.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub received: AtomicU64,
+    pub emitted: AtomicU64,
+    pub failed: AtomicU64,
+    pub timed_out: AtomicU64,
+    pub given_up: AtomicU64,
+}
+
+/// Whether a stage goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    GoOn,
+    End,
+}
+
+impl Stage {
+    pub(crate) fn new(
+        run: Arc<Shared>,
+        index: usize,
+        settings: pipeline::Stage,
+        manifest: &Manifest,
+        ports: Ports,
+    ) -> Self {
+        let output = |port: &crate::manifest::Port| OutputPort {
+            name: port.name.clone(),
+            schema: (port.schema != "*")
+                .then(|| CString::new(port.schema.as_str()).ok().map(Arc::from))
+                .flatten(),
+        };
+        Self {
+            run,
+            index,
+            contests: settings
+                .contestants
+                .iter()
+                .map(|_| Contest::default())
+                .collect(),
+            settings,
+            inputs: manifest
+                .inputs
+                .iter()
+                .map(|port| port.name.clone())
+                .collect(),
+            outputs: manifest.outputs.iter().map(output).collect(),
+            ports: Mutex::new(ports),
+            counts: Counts::default(),
+            times: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn is_source(&self) -> bool {
+        self.inputs.is_empty()
+    }
+
+    /// Whether a source has to end, or any stage after the message in hand.
+    pub(crate) fn must_end(&self) -> bool {
+        let mode = self.run.mode();
+        mode >= Mode::Drop || mode == Mode::Drain && self.is_source()
+    }
+
+    /// The plugin's name of one of the contestants.
+    pub(crate) fn plugin(&self, contestant: usize) -> &str {
+        self.settings
+            .contestants
+            .get(contestant)
+            .map_or("?", |contestant| &contestant.plugin)
+    }
+
+    /// Sends a message out of a port of the stage, on behalf of a worker.
+    pub(crate) fn send(&self, watch: &Watch, port: usize, mut message: Message) -> abi::Status {
+        let mut ports = lock(&self.ports);
+        if watch.is_given_up() {
+            return abi::STOPPED;
+        }
+        let Some(output) = ports.outputs.port(port) else {
+            return abi::STOPPED;
+        };
+        message.number(output.number(), self.index);
+        let message = Arc::new(message);
+        self.counts.emitted.fetch_add(1, Ordering::Relaxed);
+        if let Some(observer) = &self.run.observer {
+            observer.message(self.index, port, &message);
+        }
+        if output.send(message, &Sender { stage: self, watch }) {
+            abi::OK
+        } else {
+            abi::STOPPED
+        }
+    }
+
+    /// Notes that a message was worked on, and how long.
+    pub(crate) fn note_time(&self, nanoseconds: i64) {
+        lock(&self.times).note(u64::try_from(nanoseconds).unwrap_or(0));
+    }
+
+    /// The stage failed on a message: goes on or ends the run, as configured.
+    pub(crate) fn fail(&self, problem: Problem) -> Then {
+        let count = match problem.kind {
+            ProblemKind::TimedOut => &self.counts.timed_out,
+            _ => &self.counts.failed,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        match self.settings.on_error {
+            OnError::Skip => {
+                self.run.report(problem);
+                Then::GoOn
+            }
+            OnError::Stop => {
+                self.run.fail(problem);
+                Then::End
+            }
+        }
+    }
+
+    /// A problem of one of the stage's plugins.
+    pub(crate) fn problem(
+        &self,
+        kind: ProblemKind,
+        contestant: usize,
+        message: Option<MessageId>,
+        text: String,
+    ) -> Problem {
+        Problem {
+            kind,
+            stage: self.settings.name.clone(),
+            plugin: self.plugin(contestant).to_owned(),
+            message,
+            text,
+        }
+    }
+
+    /// Names a message that came by an input.
+    pub(crate) fn message_id(&self, port: usize, sequence: u64, frame: u64) -> MessageId {
+        MessageId {
+            port: self.inputs.get(port).cloned().unwrap_or_default(),
+            sequence,
+            frame,
+        }
+    }
+
+    /// Gives up all ports: upstream notices that nobody takes, downstream that the stream has ended.
+    pub(crate) fn close(&self) {
+        let ports = std::mem::take(&mut *lock(&self.ports));
+        // Dropped outside the lock: what is still queued is freed here.
+        drop(ports);
+    }
+}
+
+/// Keeps the time that a worker waits for full queues out of the time that it works.
+struct Sender<'a> {
+    stage: &'a Stage,
+    watch: &'a Watch,
+}
+
+impl Sending for Sender<'_> {
+    fn waits(&self) {
+        self.watch.waits(self.stage.run.now());
+    }
+
+    fn waited(&self) {
+        self.watch.waited(self.stage.run.now());
+    }
+}

@@ -1,0 +1,303 @@
+//! A worker: one plugin instance on one thread.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use flowpipe_abi as abi;
+
+use crate::message::{Message, Origin};
+use crate::plugin::instance::{Instance, reason};
+use crate::problem::{MessageId, Problem, ProblemKind};
+use crate::run::call::Context;
+use crate::run::race::Entrant;
+use crate::run::shared::Mode;
+use crate::run::stage::{Stage, Then};
+use crate::run::watch::{Reason, Watch};
+use crate::sync::lock;
+
+/// One plugin instance and what is known of it from outside.
+pub(crate) struct Worker {
+    pub stage: Arc<Stage>,
+    /// Which of the stage's contestants it is; 0 where there is no race.
+    pub contestant: usize,
+    pub watch: Arc<Watch>,
+    pub instance: Instance,
+}
+
+/// What there is to do in one call.
+#[derive(Clone)]
+pub(crate) struct Work {
+    pub event: abi::Event,
+    /// The message and the port that it came by.
+    pub message: Option<(usize, Arc<Message>)>,
+    /// The frame that the work descends from.
+    pub origin: Option<Origin>,
+    /// When it was taken from the queue.
+    pub taken_ns: i64,
+}
+
+/// What came of one call.
+pub(crate) struct Done {
+    pub outcome: Outcome,
+    /// Nanoseconds in the call, waiting for full queues left out.
+    pub worked_ns: i64,
+    pub emitted: u64,
+}
+
+/// How a call ended.
+pub(crate) enum Outcome {
+    /// As it should.
+    Fine,
+    /// The plugin has nothing more to give.
+    End,
+    /// The run or the receivers are ending.
+    Stopped,
+    /// Another contestant was faster.
+    Lost,
+    /// It failed, in words.
+    Failed(ProblemKind, String),
+    /// The control thread gave the worker up while it was in the call.
+    GivenUp,
+}
+
+impl Work {
+    pub(crate) fn message(port: usize, message: Arc<Message>, now: i64) -> Self {
+        let origin = message.lineage.origin;
+        Self {
+            event: abi::EVENT_MESSAGE,
+            message: Some((port, message)),
+            origin,
+            taken_ns: now,
+        }
+    }
+
+    /// A call without a message.
+    pub(crate) fn event(event: abi::Event, origin: Option<Origin>, now: i64) -> Self {
+        Self {
+            event,
+            message: None,
+            origin,
+            taken_ns: now,
+        }
+    }
+
+    /// Names the message in hand.
+    pub(crate) fn message_id(&self, stage: &Stage) -> Option<MessageId> {
+        self.message.as_ref().map(|(port, message)| {
+            let frame = message.lineage.origin.map_or(0, |origin| origin.sequence);
+            stage.message_id(*port, message.lineage.sequence, frame)
+        })
+    }
+}
+
+impl Worker {
+    /// Works until the stream ends. Returns the instance, unless it was given up.
+    pub(crate) fn run(mut self) -> Option<Instance> {
+        let stage = self.stage.clone();
+        let mut origin = None;
+        let mut pause = Pause::default();
+        let end = loop {
+            let work = match self.next() {
+                Some(work) => work,
+                None => break End::Stream,
+            };
+            origin = work.origin;
+            let done = self.process(&work, None);
+            if matches!(done.outcome, Outcome::GivenUp) {
+                return self.leave_behind();
+            }
+            stage.note_time(done.worked_ns);
+            let failed = matches!(done.outcome, Outcome::Failed(..));
+            match self.conclude(done.outcome, &work) {
+                Then::GoOn => {}
+                Then::End => break End::Early,
+            }
+            if stage.is_source() {
+                pause.after(done.emitted, failed);
+            }
+        };
+        if end == End::Stream && !stage.is_source() && stage.run.mode() < Mode::Abort {
+            let work = Work::event(abi::EVENT_FINISH, origin, stage.run.now());
+            let done = self.process(&work, None);
+            if matches!(done.outcome, Outcome::GivenUp) {
+                return self.leave_behind();
+            }
+            stage.note_time(done.worked_ns);
+            self.conclude(done.outcome, &work);
+        }
+        stage.close();
+        Some(self.instance)
+    }
+
+    /// Lets the plugin do one piece of work.
+    pub(crate) fn process(&mut self, work: &Work, entrant: Option<Entrant<'_>>) -> Done {
+        let stage = &self.stage;
+        let parent = work
+            .message
+            .as_ref()
+            .map(|(port, message)| (*port, &**message));
+        let call = self.watch.begin(work.taken_ns, parent);
+        let context = Context {
+            stage,
+            watch: &self.watch,
+            call,
+            parent: parent.map(|(_, message)| message),
+            origin: work.origin,
+            taken_ns: work.taken_ns,
+            entrant,
+            emitted: Cell::new(0),
+            refused: RefCell::new(None),
+            stopped: Cell::new(false),
+        };
+        let nothing = |outcome| Done {
+            outcome,
+            worked_ns: 0,
+            emitted: 0,
+        };
+        // Looked at after `begin`, so that either this sees the winner or the winner saw this call.
+        if context.entrant.as_ref().is_some_and(Entrant::has_lost) {
+            let over = self.watch.end(call);
+            return nothing(if over {
+                Outcome::Lost
+            } else {
+                Outcome::GivenUp
+            });
+        }
+        let lineage = parent.map(|(_, message)| message.lineage.as_abi());
+        let message = parent
+            .zip(lineage.as_ref())
+            .map(|((port, message), lineage)| abi::Message {
+                struct_size: size_of::<abi::Message>() as u32,
+                port: port as u32,
+                schema: message.schema.as_ptr(),
+                json: message.body.as_c(),
+                json_length: message.body.len(),
+                document: message.body.as_abi(),
+                frame: message
+                    .frame
+                    .as_ref()
+                    .map_or(std::ptr::null_mut(), |frame| frame.as_abi()),
+                lineage,
+            });
+        let process = abi::Process {
+            struct_size: size_of::<abi::Process>() as u32,
+            event: work.event,
+            message: message
+                .as_ref()
+                .map_or(std::ptr::null(), std::ptr::from_ref),
+            context: context.as_abi(),
+        };
+        let status = self.instance.process(&process);
+        if !self.watch.end(call) {
+            return nothing(Outcome::GivenUp);
+        }
+        let outcome = outcome(status, &context, &self.instance);
+        let worked_ns = stage.run.now() - work.taken_ns - self.watch.waited_in_call();
+        Done {
+            outcome,
+            worked_ns,
+            emitted: context.emitted.get(),
+        }
+    }
+
+    /// Leaves a worker that was given up as it is: the plugin may still hold on to its host.
+    pub(crate) fn leave_behind<T>(self) -> Option<T> {
+        std::mem::forget(self.instance);
+        None
+    }
+
+    /// The next piece of work, waiting for it. `None`: there is none any more.
+    fn next(&self) -> Option<Work> {
+        let stage = &self.stage;
+        if stage.must_end() {
+            return None;
+        }
+        let mut ports = lock(&stage.ports);
+        if ports.outputs.are_gone() {
+            return None;
+        }
+        if stage.is_source() {
+            drop(ports);
+            return Some(Work::event(abi::EVENT_TICK, None, stage.run.now()));
+        }
+        let (port, message) = ports.inputs.take()?;
+        drop(ports);
+        stage.counts.received.fetch_add(1, Ordering::Relaxed);
+        Some(Work::message(port, message, stage.run.now()))
+    }
+
+    fn conclude(&self, outcome: Outcome, work: &Work) -> Then {
+        match outcome {
+            Outcome::Fine => Then::GoOn,
+            Outcome::End | Outcome::GivenUp => Then::End,
+            // Whether the stage has to end shows when it looks for more work.
+            Outcome::Stopped | Outcome::Lost => Then::GoOn,
+            Outcome::Failed(kind, text) => self.stage.fail(self.problem(kind, text, work)),
+        }
+    }
+
+    /// A problem of this worker's plugin with the work in hand.
+    pub(crate) fn problem(&self, kind: ProblemKind, text: String, work: &Work) -> Problem {
+        let message = work.message_id(&self.stage);
+        self.stage.problem(kind, self.contestant, message, text)
+    }
+}
+
+/// Why a worker's loop ended.
+#[derive(PartialEq, Eq)]
+enum End {
+    /// There is no more work: the plugin may emit what it still holds.
+    Stream,
+    /// The plugin is done, or failed.
+    Early,
+}
+
+/// What a status means, seen together with what happened in the call.
+fn outcome(status: abi::Status, context: &Context<'_>, instance: &Instance) -> Outcome {
+    let cancelled = context.cancelled();
+    let timeout = context.stage.settings.timeout.unwrap_or_default();
+    match (status, cancelled) {
+        (_, Some(Reason::Timeout)) => {
+            instance.host().take_error();
+            Outcome::Failed(ProblemKind::TimedOut, format!("not done after {timeout:?}"))
+        }
+        (_, Some(Reason::Lost)) => {
+            instance.host().take_error();
+            Outcome::Lost
+        }
+        (status, _) if status != abi::PANIC && context.refused.borrow().is_some() => {
+            instance.host().take_error();
+            Outcome::Failed(
+                ProblemKind::BadMessage,
+                context.refused.take().unwrap_or_default(),
+            )
+        }
+        (abi::OK, _) => Outcome::Fine,
+        (abi::END, _) => Outcome::End,
+        (abi::CANCELLED, Some(Reason::Stop)) => Outcome::Stopped,
+        // Failing because emit said that nobody takes messages any more is not failing.
+        (abi::STOPPED | abi::CANCELLED | abi::ERROR, _) if context.stopped.get() => {
+            instance.host().take_error();
+            Outcome::Stopped
+        }
+        (status, _) => Outcome::Failed(ProblemKind::Failed, reason(status, instance.host())),
+    }
+}
+
+/// Keeps a source that gives nothing from burning a processor.
+#[derive(Default)]
+struct Pause {
+    failures: u32,
+}
+
+impl Pause {
+    fn after(&mut self, emitted: u64, failed: bool) {
+        self.failures = if failed { self.failures + 1 } else { 0 };
+        if emitted == 0 || failed {
+            // 1 ms, and up to 128 ms for one that fails again and again.
+            std::thread::sleep(Duration::from_millis(1 << self.failures.min(7)));
+        }
+    }
+}
