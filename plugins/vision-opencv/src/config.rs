@@ -1,0 +1,54 @@
+//! What can be set.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Finds the board in a whole screenshot and reads it: its rows and columns, its terminals and
+/// their colours, and the pipes that are drawn already. It gives a board that it is sure of, or
+/// none and says why.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The fewest rows and columns of a board.
+    #[schemars(range(min = 2, max = 64))]
+    pub min_cells: usize,
+    /// The most rows and columns of a board.
+    #[schemars(range(min = 2, max = 64))]
+    pub max_cells: usize,
+    /// Pixels from one grid line to the next, at least. Cells below some 12 pixels show too little
+    /// to be sure of what they hold.
+    #[schemars(range(min = 8))]
+    pub min_cell_pixels: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            min_cells: 3,
+            max_cells: 40,
+            min_cell_pixels: 12,
+        }
+    }
+}
+
+impl Config {
+    /// Says what can't be, in a sentence.
+    ///
+    /// # Errors
+    /// The sentence.
+    pub fn check(&self) -> Result<(), String> {
+        if self.min_cells < 2 || self.max_cells > 64 {
+            return Err("min_cells and max_cells must lie between 2 and 64".to_owned());
+        }
+        if self.min_cells > self.max_cells {
+            return Err(format!(
+                "min_cells ({}) is larger than max_cells ({})",
+                self.min_cells, self.max_cells
+            ));
+        }
+        if self.min_cell_pixels < 8 {
+            return Err("min_cell_pixels must be at least 8".to_owned());
+        }
+        Ok(())
+    }
+}

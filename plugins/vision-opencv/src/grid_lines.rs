@@ -1,0 +1,306 @@
+//! Evenly spaced lines in a shape: the rows and columns of a board.
+//!
+//! Thin pixels are counted by column and by row. A grid line stands out as a peak, whatever pipes
+//! cross it, for a pipe covers only the middle third of a cell's side.
+
+use opencv::core::{self, Mat, MatTraitConstManual, Rect};
+
+use crate::config::Config;
+
+/// Peaks in one direction that are worth looking at: more are noise.
+const MAX_PEAKS: usize = 300;
+/// Grids tried for one shape, best first.
+const MAX_GRIDS: usize = 6;
+
+/// The lines of a board, in frame pixels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    /// Where the vertical lines are, from left to right: one more than columns.
+    pub xs: Vec<f64>,
+    /// Where the horizontal lines are, from top to bottom: one more than rows.
+    pub ys: Vec<f64>,
+    /// Pixels from one line to the next.
+    pub cell: f64,
+}
+
+impl Grid {
+    /// Rows of cells.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.ys.len() - 1
+    }
+
+    /// Columns of cells.
+    #[must_use]
+    pub fn cols(&self) -> usize {
+        self.xs.len() - 1
+    }
+
+    /// The centre of a cell, in frame pixels.
+    #[must_use]
+    pub fn centre(&self, row: usize, col: usize) -> (f64, f64) {
+        (
+            (self.xs[col] + self.xs[col + 1]) / 2.0,
+            (self.ys[row] + self.ys[row + 1]) / 2.0,
+        )
+    }
+
+    /// Frame pixels of left, top, width and height.
+    #[must_use]
+    pub fn bounds(&self) -> [f64; 4] {
+        let (left, top) = (self.xs[0], self.ys[0]);
+        [
+            left,
+            top,
+            self.xs[self.cols()] - left,
+            self.ys[self.rows()] - top,
+        ]
+    }
+}
+
+/// A column or row with many thin pixels.
+#[derive(Clone, Copy, Debug)]
+struct Peak {
+    /// Its middle, in pixels of the mask.
+    at: f64,
+    /// How many pixels it is wide.
+    width: f64,
+    /// Thin pixels in it, for weighing.
+    weight: f64,
+}
+
+/// Evenly spaced peaks.
+#[derive(Clone, Debug)]
+struct Chain {
+    at: Vec<f64>,
+    step: f64,
+    /// Peaks between its ends that are not of it.
+    strangers: usize,
+    /// Whether all members lie within a pixel or so of their places.
+    exact: bool,
+    /// Thin pixels in its members.
+    weight: f64,
+}
+
+/// The grids that a shape may be, best first, none if no lines fit. `scale`: frame pixels for one
+/// pixel of the mask.
+///
+/// # Errors
+/// When OpenCV fails, which needs more memory than there is.
+pub fn find(mask: &Mat, shape: Rect, scale: f64, config: &Config) -> opencv::Result<Vec<Grid>> {
+    let region = Mat::roi(mask, shape)?;
+    let min_step = f64::from(config.min_cell_pixels) / scale;
+    let across = chains(&counts(&region, 0)?, min_step);
+    let down = chains(&counts(&region, 1)?, min_step);
+    let mut pairs: Vec<(&Chain, &Chain)> = Vec::new();
+    for columns in &across {
+        for rows in &down {
+            let step = (columns.step + rows.step) / 2.0;
+            // Cells are squares; each step is known to a fraction of a pixel.
+            if (columns.step - rows.step).abs() <= 0.04 * step + 0.5 {
+                pairs.push((columns, rows));
+            }
+        }
+    }
+    pairs.sort_by(|a, b| {
+        merit(*b)
+            .0
+            .cmp(&merit(*a).0)
+            .then(merit(*b).1.total_cmp(&merit(*a).1))
+    });
+    let to_frame = |at: &[f64], start: i32| -> Vec<f64> {
+        at.iter()
+            .map(|at| (at + f64::from(start)) * scale)
+            .collect()
+    };
+    Ok(pairs
+        .into_iter()
+        .take(MAX_GRIDS)
+        .map(|(columns, rows)| Grid {
+            xs: to_frame(&columns.at, shape.x),
+            ys: to_frame(&rows.at, shape.y),
+            cell: (columns.step + rows.step) / 2.0 * scale,
+        })
+        .collect())
+}
+
+/// How well two chains make a grid: by cells first, then by how even they are, then by how much of
+/// what is thin they explain, which prefers the middle of double lines to one of the two.
+fn merit((columns, rows): (&Chain, &Chain)) -> ((i64, usize), f64) {
+    let cells = ((columns.at.len() - 1) * (rows.at.len() - 1)) as i64;
+    let strangers = (columns.strangers + rows.strangers) as i64;
+    let exact = usize::from(columns.exact) + usize::from(rows.exact);
+    ((cells - 2 * strangers, exact), columns.weight + rows.weight)
+}
+
+/// Thin pixels by column (`dimension` 0) or by row (1).
+fn counts(region: &impl core::ToInputArray, dimension: i32) -> opencv::Result<Vec<f64>> {
+    let mut sums = Mat::default();
+    core::reduce(region, &mut sums, dimension, core::REDUCE_SUM, core::CV_32S)?;
+    Ok(sums
+        .data_typed::<i32>()?
+        .iter()
+        .map(|&sum| f64::from(sum) / 255.0)
+        .collect())
+}
+
+/// The runs above half of the highest count. The border's count is the highest; an inner line
+/// crossed by a pipe in each of its cells keeps two thirds of it.
+fn peaks(counts: &[f64]) -> Vec<Peak> {
+    let highest = counts.iter().copied().fold(0.0, f64::max);
+    let level = 0.45 * highest;
+    let mut peaks = Vec::new();
+    let mut start = 0;
+    while start < counts.len() {
+        if counts[start] <= level {
+            start += 1;
+            continue;
+        }
+        let end = counts[start..]
+            .iter()
+            .position(|&count| count <= level)
+            .map_or(counts.len(), |length| start + length);
+        // Weighed with the neighbours below the level, for the middle to a fraction of a pixel.
+        let (mut weight, mut moment) = (0.0, 0.0);
+        for (index, &count) in counts
+            .iter()
+            .enumerate()
+            .take((end + 1).min(counts.len()))
+            .skip(start.saturating_sub(1))
+        {
+            weight += count;
+            moment += count * (index as f64 + 0.5);
+        }
+        peaks.push(Peak {
+            at: moment / weight,
+            width: (end - start) as f64,
+            weight,
+        });
+        start = end;
+    }
+    peaks
+}
+
+/// All evenly spaced runs of peaks that cannot be made longer.
+fn chains(counts: &[f64], min_step: f64) -> Vec<Chain> {
+    let peaks = peaks(counts);
+    if peaks.len() > MAX_PEAKS {
+        return Vec::new();
+    }
+    let mut steps: Vec<f64> = Vec::new();
+    for (index, first) in peaks.iter().enumerate() {
+        // Double lines and one stranger in between are allowed for.
+        for second in peaks.iter().skip(index + 1).take(4) {
+            let step = second.at - first.at;
+            if step >= min_step {
+                steps.push(step);
+            }
+        }
+    }
+    steps.sort_by(f64::total_cmp);
+    // Steps within a fiftieth give the same chains.
+    let mut distinct: Vec<f64> = Vec::new();
+    for step in steps {
+        if distinct.last().is_none_or(|&last| step > 1.02 * last + 0.1) {
+            distinct.push(step);
+        }
+    }
+    let mut chains = Vec::new();
+    for step in distinct {
+        let lines = with_doubles(&peaks, step);
+        let mut used = vec![false; lines.len()];
+        for first in 0..lines.len() {
+            if used[first] {
+                continue;
+            }
+            let members = follow(&lines, first, step);
+            if members.len() < 3 {
+                continue;
+            }
+            for &member in &members {
+                used[member] = true;
+            }
+            chains.extend(fit(&lines, &members));
+        }
+    }
+    chains
+}
+
+/// Peaks that are narrow enough for lines of this step, and besides, for every two close together the
+/// line drawn double that they may be. By place.
+fn with_doubles(peaks: &[Peak], step: f64) -> Vec<Peak> {
+    let mut lines = peaks.to_vec();
+    for pair in peaks.windows(2) {
+        let apart = pair[1].at - pair[0].at;
+        if apart < 0.1 * step {
+            let weight = pair[0].weight + pair[1].weight;
+            lines.push(Peak {
+                at: (pair[0].at * pair[0].weight + pair[1].at * pair[1].weight) / weight,
+                width: apart + f64::midpoint(pair[0].width, pair[1].width),
+                weight,
+            });
+        }
+    }
+    lines.retain(|line| line.width <= (0.15 * step).max(3.0));
+    lines.sort_by(|a, b| a.at.total_cmp(&b.at));
+    lines
+}
+
+/// The lines reached from one by equal steps to the right.
+fn follow(lines: &[Peak], first: usize, step: f64) -> Vec<usize> {
+    let tolerance = 0.05 * step + 0.75;
+    let mut members = vec![first];
+    let mut current = first;
+    let mut stride = step;
+    loop {
+        let expected = lines[current].at + stride;
+        let next = (current + 1..lines.len())
+            .map(|index| (index, (lines[index].at - expected).abs()))
+            .min_by(|a, b| a.1.total_cmp(&b.1));
+        match next {
+            Some((index, off)) if off <= tolerance => {
+                members.push(index);
+                current = index;
+                // The mean so far is a better step than the first guess.
+                stride = (lines[current].at - lines[first].at) / (members.len() - 1) as f64;
+            }
+            _ => return members,
+        }
+    }
+}
+
+/// A straight fit through the members. `None` when one lies off.
+fn fit(lines: &[Peak], members: &[usize]) -> Option<Chain> {
+    let count = members.len() as f64;
+    let middle = (count - 1.0) / 2.0;
+    let mean = members.iter().map(|&m| lines[m].at).sum::<f64>() / count;
+    let (mut covariance, mut variance) = (0.0, 0.0);
+    for (index, &member) in members.iter().enumerate() {
+        let offset = index as f64 - middle;
+        covariance += offset * (lines[member].at - mean);
+        variance += offset * offset;
+    }
+    let step = covariance / variance;
+    let at: Vec<f64> = members.iter().map(|&member| lines[member].at).collect();
+    let worst = at
+        .iter()
+        .enumerate()
+        .map(|(index, at)| (at - mean - step * (index as f64 - middle)).abs())
+        .fold(0.0, f64::max);
+    let even = worst <= 0.03 * step + 0.75;
+    let exact = worst <= 0.005 * step + 0.75;
+    let weight = members.iter().map(|&member| lines[member].weight).sum();
+    let strangers = lines[members[0]..=members[members.len() - 1]]
+        .iter()
+        .filter(|line| at.iter().all(|at| (line.at - at).abs() > 0.1 * step))
+        .count();
+    // Every second line of a grid is evenly spaced as well.
+    let skips = 2 * strangers >= members.len();
+    (even && !skips).then_some(Chain {
+        at,
+        step,
+        strangers,
+        exact,
+        weight,
+    })
+}

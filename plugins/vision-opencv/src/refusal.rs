@@ -1,0 +1,137 @@
+//! Why a picture is not read. Texts complete the sentence "not a board that I can read: …"; rows and
+//! columns count from 1 in them.
+
+use thiserror::Error;
+
+/// What kept a picture from being read as a board.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum Refusal {
+    /// Nothing in the picture is crossed by lines at all.
+    #[error("no large shape made of thin lines")]
+    NoShape,
+    /// Thin lines, but not at one distance in both directions.
+    #[error("no evenly spaced lines that make square cells")]
+    NoGrid,
+    /// Fewer or more rows or columns than asked for.
+    #[error("a grid of {rows} by {cols} cells, boards have {min} to {max} a side")]
+    Size {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+        /// The fewest that the config allows.
+        min: usize,
+        /// The most that the config allows.
+        max: usize,
+    },
+    /// A side of a cell is not drawn.
+    #[error(
+        "{missing} of {all} cell sides are not drawn in a grid of {rows} by {cols}, the first at row \
+         {row}, column {col}, so it is no plain rectangle"
+    )]
+    SidesMissing {
+        /// Sides without a line.
+        missing: usize,
+        /// Sides in all.
+        all: usize,
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+        /// Row of the first one's cell, from 1.
+        row: usize,
+        /// Column of the first one's cell, from 1.
+        col: usize,
+    },
+    /// A side inside the board is drawn thicker than the others.
+    #[error("a wall at row {row}, column {col}")]
+    Wall {
+        /// Row of the cell above or left of it, from 1.
+        row: usize,
+        /// Column of that cell, from 1.
+        col: usize,
+    },
+    /// Grid lines do not end at the border.
+    #[error("its grid goes on beyond the {side} border")]
+    GoesOn {
+        /// Left, right, upper or lower.
+        side: &'static str,
+    },
+    /// A cell holds something that is neither a terminal nor a pipe.
+    #[error("row {row}, column {col}: {what}")]
+    StrangeCell {
+        /// Row from 1.
+        row: usize,
+        /// Column from 1.
+        col: usize,
+        /// What is strange about it.
+        what: &'static str,
+    },
+    /// An empty grid.
+    #[error("a grid of {rows} by {cols} cells without terminals")]
+    NoTerminals {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+    },
+    /// An odd number of terminals.
+    #[error("terminals that cannot be pairs: {0} of them")]
+    OddTerminals(usize),
+    /// Terminals that do not pair by colour.
+    #[error("row {row}, column {col}: this terminal's colour has no clear partner")]
+    NoPartner {
+        /// Row from 1.
+        row: usize,
+        /// Column from 1.
+        col: usize,
+    },
+    /// A pipe that the game could not have drawn.
+    #[error("row {row}, column {col}: a pipe that {what}")]
+    StrangePipe {
+        /// Row from 1.
+        row: usize,
+        /// Column from 1.
+        col: usize,
+        /// What is strange about it.
+        what: &'static str,
+    },
+    /// Two boards of similar size.
+    #[error("two boards of similar size in one picture")]
+    TwoBoards,
+}
+
+impl Refusal {
+    /// The step that gave up, by name.
+    #[must_use]
+    pub fn step(&self) -> &'static str {
+        match self {
+            Self::NoShape | Self::TwoBoards => "find board",
+            Self::NoGrid | Self::Size { .. } => "grid lines",
+            Self::SidesMissing { .. } | Self::Wall { .. } | Self::GoesOn { .. } => "cells",
+            Self::NoTerminals { .. } | Self::OddTerminals(_) => "terminals",
+            Self::StrangeCell { .. } => "contents",
+            Self::NoPartner { .. } => "colours",
+            Self::StrangePipe { .. } => "pipes",
+        }
+    }
+
+    /// How far reading came: of several refusals, the largest one says most.
+    #[must_use]
+    pub fn progress(&self) -> u32 {
+        match self {
+            Self::NoShape => 0,
+            Self::NoGrid => 1,
+            Self::Size { .. } => 2,
+            Self::SidesMissing { missing, all, .. } if 2 * missing > *all => 3,
+            Self::SidesMissing { .. } => 4,
+            Self::GoesOn { .. } | Self::Wall { .. } => 5,
+            Self::NoTerminals { .. } => 6,
+            Self::OddTerminals(_) => 7,
+            Self::NoPartner { .. } => 8,
+            Self::StrangeCell { .. } => 9,
+            Self::StrangePipe { .. } => 10,
+            Self::TwoBoards => 11,
+        }
+    }
+}

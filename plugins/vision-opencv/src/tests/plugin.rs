@@ -1,0 +1,61 @@
+//! Through the plugin's border.
+
+use flowpipe_plugin::Format;
+use flowpipe_plugin::puzzle::message::{FRAME, FrameNote, Reading, Sighting};
+use serde_json::json;
+
+use super::canvas::{Canvas, Place};
+use crate::VisionOpencv;
+
+fn note() -> FrameNote {
+    FrameNote {
+        source: "test".to_owned(),
+        origin: [0.0; 2],
+        scale: 1.0,
+    }
+}
+
+#[test]
+fn a_frame_becomes_a_sighting() {
+    let mut harness = flowpipe_plugin::harness!(VisionOpencv, json!({})).unwrap();
+    let mut canvas = Canvas::new(300, 300, [0, 0, 0]);
+    canvas.board(
+        Place {
+            x: 40.0,
+            y: 40.0,
+            cell: 40.0,
+        },
+        &["R...", "..B.", ".R..", "...B"],
+    );
+    let emitted = harness
+        .send_picture(FRAME, &note(), (Format::Rgb8, 300, 300), &canvas.rgb)
+        .unwrap();
+    let sighting: Sighting = serde_json::from_value(emitted[0].body.clone()).unwrap();
+    assert_eq!(sighting.frame, note());
+    assert!(sighting.board().is_some());
+    let blank = Canvas::new(300, 300, [0, 0, 0]);
+    let emitted = harness
+        .send_picture(FRAME, &note(), (Format::Rgb8, 300, 300), &blank.rgb)
+        .unwrap();
+    let sighting: Sighting = serde_json::from_value(emitted[0].body.clone()).unwrap();
+    assert!(matches!(sighting.reading, Reading::Refused { .. }));
+}
+
+#[test]
+fn configs_that_cannot_be() {
+    for (config, text) in [
+        (
+            json!({ "min_cells": 9, "max_cells": 5 }),
+            "min_cells (9) is larger than max_cells (5)",
+        ),
+        (json!({ "max_cells": 100 }), "between 2 and 64"),
+        (json!({ "min_cell_pixels": 1 }), "at least 8"),
+        (json!({ "cells": 5 }), "unknown field"),
+    ] {
+        let error = flowpipe_plugin::harness!(VisionOpencv, config)
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(error.contains(text), "{error}");
+    }
+}

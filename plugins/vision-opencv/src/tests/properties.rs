@@ -1,0 +1,113 @@
+//! Whatever the bytes, a reading comes back.
+
+use flowpipe_plugin::puzzle::message::Reading;
+use flowpipe_plugin::{Format, PixelInfo};
+use proptest::prelude::*;
+
+use super::canvas::{Canvas, Place};
+use super::summary::{canonical, grid};
+use crate::config::Config;
+use crate::picture::Picture;
+use crate::read::Reader;
+
+fn formats() -> impl Strategy<Value = Format> {
+    prop::sample::select(vec![
+        Format::Bgra8,
+        Format::Rgba8,
+        Format::Bgr8,
+        Format::Rgb8,
+        Format::Grey8,
+    ])
+}
+
+/// The canvas in another format with gaps after its rows.
+fn repacked(canvas: &Canvas, format: Format, gap: usize) -> (Vec<u8>, PixelInfo) {
+    let mut bytes = Vec::new();
+    for row in canvas.rgb.chunks_exact(canvas.width * 3) {
+        for pixel in row.chunks_exact(3) {
+            match format {
+                Format::Rgb8 => bytes.extend(pixel),
+                Format::Bgr8 => bytes.extend(pixel.iter().rev()),
+                Format::Rgba8 => bytes.extend(pixel.iter().chain(&[0])),
+                Format::Bgra8 => bytes.extend(pixel.iter().rev().chain(&[77])),
+                Format::Grey8 => bytes.push(pixel[1]),
+            }
+        }
+        bytes.extend(std::iter::repeat_n(200, gap));
+    }
+    let stride = bytes.len() / canvas.height;
+    let info = PixelInfo {
+        format,
+        stride,
+        ..canvas.info()
+    };
+    (bytes, info)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn random_pictures_are_refused(
+        format in formats(),
+        width in 1_u32..90,
+        height in 1_u32..90,
+        gap in 0_usize..9,
+        seed: u64,
+    ) {
+        let stride = width as usize * format.bytes_per_pixel() + gap;
+        let mut state = seed;
+        let pixels: Vec<u8> = (0..stride * height as usize)
+            .map(|_| {
+                // A linear congruence (Knuth, MMIX) is random enough.
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 56) as u8
+            })
+            .collect();
+        let picture = Picture::new(&pixels, PixelInfo { format, width, height, stride }).unwrap();
+        let reading = Reader::new(Config::default()).read(&picture).unwrap();
+        let refused = matches!(reading, Reading::Refused { .. });
+        prop_assert!(refused);
+    }
+
+    #[test]
+    fn wrong_sizes_are_errors(format in formats(), width: u32, height: u32, stride: usize, bytes in 0_usize..50) {
+        let pixels = vec![0; bytes];
+        // Anything but a panic: most of these are no pictures.
+        let _ = Picture::new(&pixels, PixelInfo { format, width, height, stride });
+    }
+
+    #[test]
+    fn any_board_in_any_format(
+        rows in 3_usize..9,
+        cols in 3_usize..9,
+        cell in 16.0..60.0_f64,
+        left in 4_u32..40,
+        top in 4_u32..40,
+        format in prop::sample::select(vec![Format::Bgra8, Format::Rgba8, Format::Bgr8, Format::Rgb8]),
+        gap in 0_usize..9,
+        order in Just((0..9).collect::<Vec<usize>>()).prop_shuffle(),
+        colours in 1_usize..5,
+    ) {
+        // Nine cells of a corner, in any order, hold up to four pairs.
+        let mut letters = vec![vec!['.'; cols]; rows];
+        for (pair, letter) in order.chunks(2).zip("RBGY".chars()).take(colours) {
+            for &cell in pair {
+                letters[cell / 3][cell % 3] = letter;
+            }
+        }
+        let letters: Vec<String> = letters.iter().map(|row| row.iter().collect()).collect();
+        let lines: Vec<&str> = letters.iter().map(String::as_str).collect();
+        let place = Place { x: f64::from(left), y: f64::from(top), cell };
+        let width = (place.x * 2.0 + cols as f64 * cell) as usize + 2;
+        let height = (place.y * 2.0 + rows as f64 * cell) as usize + 2;
+        let mut canvas = Canvas::new(width, height, [0, 0, 0]);
+        canvas.board(place, &lines);
+        let (bytes, info) = repacked(&canvas, format, gap);
+        let picture = Picture::new(&bytes, info).unwrap();
+        match Reader::new(Config::default()).read(&picture).unwrap() {
+            Reading::Board(board) => prop_assert_eq!(grid(&board), canonical(&lines)),
+            Reading::Refused { step, reason } => prop_assert!(false, "{}: {}", step, reason),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What is no board, or not one of this kind, is refused with the reason.
+
+use super::canvas::{Canvas, LINE, Place, paint};
+use super::refusal;
+
+const SIX: [&str; 6] = ["R..G.B", "....Y.", "..R...", ".G.O..", "..Y..B", "O....."];
+const PLACE: Place = Place {
+    x: 100.0,
+    y: 120.0,
+    cell: 100.0,
+};
+
+fn canvas() -> Canvas {
+    Canvas::new(800, 900, [0, 0, 0])
+}
+
+/// A board with something done to it.
+fn spoilt(spoil: impl Fn(&mut Canvas)) -> (String, String) {
+    let mut canvas = canvas();
+    canvas.board(PLACE, &SIX);
+    spoil(&mut canvas);
+    refusal(&canvas)
+}
+
+fn is(found: (String, String), step: &str, reason: &str) {
+    assert_eq!((found.0.as_str(), found.1.as_str()), (step, reason));
+}
+
+#[test]
+fn nothing_at_all() {
+    let reason = "no large shape made of thin lines";
+    for colour in [[0, 0, 0], [255, 255, 255], [40, 90, 200]] {
+        is(
+            refusal(&Canvas::new(640, 480, colour)),
+            "find board",
+            reason,
+        );
+    }
+    let mut gradient = canvas();
+    for (index, value) in gradient.rgb.iter_mut().enumerate() {
+        *value = (index / 3 % 800 * 255 / 800) as u8;
+    }
+    is(refusal(&gradient), "find board", reason);
+}
+
+#[test]
+fn a_lone_rectangle() {
+    let mut canvas = canvas();
+    canvas.grid(PLACE, 1, 1, LINE);
+    canvas.grid(
+        Place {
+            cell: 500.0,
+            ..PLACE
+        },
+        1,
+        1,
+        LINE,
+    );
+    is(
+        refusal(&canvas),
+        "grid lines",
+        "no evenly spaced lines that make square cells",
+    );
+}
+
+#[test]
+fn a_page_of_text() {
+    let mut canvas = Canvas::new(800, 900, [255, 255, 255]);
+    let mut state = 1_u32;
+    for row in 0..40 {
+        for col in 0..70 {
+            // Any small linear congruence will do for letters.
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let (x, y) = (f64::from(col) * 11.0 + 10.0, f64::from(row) * 22.0 + 10.0);
+            canvas.rectangle(x, y, f64::from(state >> 30) + 2.0, 12.0, [20, 20, 20]);
+            canvas.rectangle(x, y + f64::from(state >> 29 & 7), 8.0, 2.0, [20, 20, 20]);
+        }
+    }
+    assert!(["find board", "grid lines"].contains(&refusal(&canvas).0.as_str()));
+}
+
+#[test]
+fn oblong_cells() {
+    let mut canvas = canvas();
+    for line in 0..=6 {
+        canvas.rectangle(100.0 + f64::from(line) * 100.0, 100.0, 2.0, 482.0, LINE);
+        canvas.rectangle(100.0, 100.0 + f64::from(line) * 80.0, 602.0, 2.0, LINE);
+    }
+    is(
+        refusal(&canvas),
+        "grid lines",
+        "no evenly spaced lines that make square cells",
+    );
+}
+
+#[test]
+fn a_calendar() {
+    let mut canvas = canvas();
+    canvas.grid(PLACE, 6, 6, LINE);
+    for cell in 0..36 {
+        let (x, y) = PLACE.centre(cell / 6, cell % 6);
+        canvas.rectangle(x - 40.0, y - 40.0, 4.0, 20.0, [255, 255, 255]);
+    }
+    is(
+        refusal(&canvas),
+        "terminals",
+        "a grid of 6 by 6 cells without terminals",
+    );
+}
+
+#[test]
+fn more_cells_than_a_board_has() {
+    let mut canvas = Canvas::new(1000, 1000, [0, 0, 0]);
+    canvas.grid(
+        Place {
+            x: 20.0,
+            y: 20.0,
+            cell: 20.0,
+        },
+        45,
+        45,
+        LINE,
+    );
+    let reason = "a grid of 45 by 45 cells, boards have 3 to 40 a side";
+    is(refusal(&canvas), "grid lines", reason);
+}
+
+#[test]
+fn missing_cells() {
+    let (step, reason) = spoilt(|canvas| canvas.rectangle(90.0, 110.0, 208.0, 108.0, [0; 3]));
+    assert_eq!(step, "cells");
+    assert!(reason.contains("cell sides are not drawn"), "{reason}");
+}
+
+#[test]
+fn walls() {
+    let found = spoilt(|canvas| canvas.rectangle(197.0, 220.0, 6.0, 100.0, LINE));
+    is(found, "cells", "a wall at row 2, column 2");
+}
+
+#[test]
+fn a_board_that_is_cut_off() {
+    let mut canvas = canvas();
+    canvas.board(Place { x: -55.0, ..PLACE }, &SIX);
+    is(
+        refusal(&canvas),
+        "cells",
+        "its grid goes on beyond the left border",
+    );
+    let mut canvas = Canvas::new(800, 572, [0, 0, 0]);
+    canvas.board(PLACE, &SIX);
+    is(
+        refusal(&canvas),
+        "cells",
+        "its grid goes on beyond the lower border",
+    );
+}
+
+#[test]
+fn bridges_and_digits() {
+    let found = spoilt(|canvas| {
+        for off in [-29.0, 27.0] {
+            canvas.rectangle(250.0 + off, 120.0, 2.0, 100.0, LINE);
+        }
+    });
+    is(
+        found,
+        "contents",
+        "row 1, column 2: a drawing that is neither a terminal nor a pipe",
+    );
+}
+
+#[test]
+fn a_terminal_half_hidden() {
+    let found = spoilt(|canvas| canvas.rectangle(110.0, 130.0, 40.0, 80.0, [0; 3]));
+    is(
+        found,
+        "terminals",
+        "terminals that cannot be pairs: 9 of them",
+    );
+}
+
+#[test]
+fn squares_are_no_terminals() {
+    let mut canvas = canvas();
+    canvas.grid(PLACE, 6, 6, LINE);
+    for (row, col) in [(0, 0), (3, 3)] {
+        let (x, y) = PLACE.centre(row, col);
+        canvas.rectangle(x - 36.0, y - 36.0, 72.0, 72.0, paint('R'));
+    }
+    assert_eq!(refusal(&canvas).0, "terminals");
+}
+
+#[test]
+fn colours_without_partners() {
+    let mut canvas = canvas();
+    canvas.board(
+        PLACE,
+        &["R.G...", "......", "..R...", "...B..", "......", "......"],
+    );
+    let reason = "row 1, column 3: this terminal's colour has no clear partner";
+    is(refusal(&canvas), "colours", reason);
+    let mut four = self::canvas();
+    four.board(
+        PLACE,
+        &["R.R...", "......", "..R...", "...R..", "G.....", "....G."],
+    );
+    let reason = "row 1, column 1: this terminal's colour has no clear partner";
+    is(refusal(&four), "colours", reason);
+}
+
+#[test]
+fn pipes_that_cannot_be() {
+    let mut canvas = canvas();
+    canvas.grid(PLACE, 6, 6, LINE);
+    canvas.pipe(PLACE, 'R', &[(5, 3), (5, 4), (5, 5)]);
+    canvas.terminals(PLACE, &SIX);
+    is(
+        refusal(&canvas),
+        "pipes",
+        "row 6, column 4: a pipe that comes from no terminal",
+    );
+}
+
+#[test]
+fn two_boards_of_one_size() {
+    let mut canvas = Canvas::new(1500, 800, [0, 0, 0]);
+    canvas.board(
+        Place {
+            x: 40.0,
+            y: 60.0,
+            cell: 110.0,
+        },
+        &SIX,
+    );
+    canvas.board(
+        Place {
+            x: 800.0,
+            y: 60.0,
+            cell: 100.0,
+        },
+        &SIX,
+    );
+    is(
+        refusal(&canvas),
+        "find board",
+        "two boards of similar size in one picture",
+    );
+}
