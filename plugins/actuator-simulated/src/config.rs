@@ -2,7 +2,7 @@
 
 use flowpipe_game::Settings;
 use flowpipe_plugin::{Error, JsonSchema, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Plays strokes on a board in memory, under the game's rules of dragging, and says which were
 /// accepted.
@@ -22,7 +22,7 @@ pub struct Config {
 }
 
 /// How a game takes its input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Input {
     /// It looks at the pointer once a frame and fills the straight line between two looks, as phone

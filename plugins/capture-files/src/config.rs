@@ -1,7 +1,7 @@
 //! What a pipeline can set.
 
 use flowpipe_plugin::{Error, JsonSchema, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Config of capture-files.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -37,7 +37,7 @@ pub enum Paths {
 }
 
 /// What to do about a picture that can't be read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnBroken {
     /// Stop with an error that names it.

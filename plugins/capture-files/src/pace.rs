@@ -1,12 +1,5 @@
 //! Waiting until the next picture is due.
 
-use std::time::Duration;
-
-use flowpipe_plugin::{Cancel, Error, Host, Result};
-
-/// The longest sleep at a time: how late a cancellation can be noticed.
-const STEP_NS: i64 = 5_000_000;
-
 /// A steady rate by the host's clock. Who comes late goes on from there instead of catching up.
 pub struct Pace {
     interval_ns: i64,
@@ -22,31 +15,11 @@ impl Pace {
         }
     }
 
-    /// Waits until it is time. The first time always is.
-    ///
-    /// # Errors
-    /// [`Error::cancelled`].
-    pub fn wait(&mut self, host: Host, cancel: Cancel<'_>) -> Result<()> {
-        loop {
-            if cancel.is_cancelled() {
-                return Err(Error::cancelled());
-            }
-            match self.missing(host.now_ns()) {
-                None => return Ok(()),
-                Some(nanoseconds) => std::thread::sleep(Duration::from_nanos(nanoseconds)),
-            }
-        }
-    }
-
-    /// How long to sleep before asking again; `None`: it is time, and the next time is set.
-    fn missing(&mut self, now_ns: i64) -> Option<u64> {
-        let due_ns = self.due_ns.unwrap_or(now_ns);
-        if now_ns < due_ns {
-            return Some((due_ns - now_ns).min(STEP_NS).unsigned_abs());
-        }
-        let next_ns = due_ns.saturating_add(self.interval_ns);
-        self.due_ns = Some(next_ns.max(now_ns));
-        None
+    /// When the next picture is due, asked at the time `now_ns`; `None`: at once. The first always is.
+    pub fn next(&mut self, now_ns: i64) -> Option<i64> {
+        let due_ns = self.due_ns.unwrap_or(now_ns).max(now_ns);
+        self.due_ns = Some(due_ns.saturating_add(self.interval_ns));
+        (due_ns > now_ns).then_some(due_ns)
     }
 }
 
@@ -57,21 +30,18 @@ mod tests {
     #[test]
     fn keeps_a_steady_rate() {
         let mut pace = Pace::new(Some(100.0));
-        assert_eq!(pace.missing(1_000), None);
-        assert_eq!(pace.missing(1_000), Some(5_000_000));
-        assert_eq!(pace.missing(10_000_000), Some(1_000));
-        assert_eq!(pace.missing(10_001_500), None);
-        // Half a microsecond late: the one after is due as if it had not been.
-        assert_eq!(pace.missing(20_000_500), Some(500));
-        // Far too late: no burst.
-        assert_eq!(pace.missing(90_000_000), None);
-        assert_eq!(pace.missing(90_000_000), None);
-        assert_eq!(pace.missing(90_000_000), Some(5_000_000));
+        assert_eq!(pace.next(1_000), None);
+        assert_eq!(pace.next(1_000), Some(10_001_000));
+        // Half a microsecond late: the one after is due that much later, and no burst follows.
+        assert_eq!(pace.next(20_001_500), None);
+        assert_eq!(pace.next(20_001_500), Some(30_001_500));
+        assert_eq!(pace.next(90_000_000), None);
+        assert_eq!(pace.next(90_000_000), Some(100_000_000));
     }
 
     #[test]
     fn no_rate_is_no_waiting() {
         let mut pace = Pace::new(None);
-        assert_eq!([1, 1, 2].map(|now| pace.missing(now)), [None; 3]);
+        assert_eq!([1, 1, 2].map(|now| pace.next(now)), [None; 3]);
     }
 }

@@ -79,7 +79,9 @@ impl Capture for CaptureFiles {
             // Counted before it is sent: whatever becomes of it, the next call takes the next one.
             self.advance();
             if let Some(frame) = self.frame(index, sink)? {
-                self.pace.wait(sink.host(), sink.cancel())?;
+                if let Some(due_ns) = self.pace.next(sink.host().now_ns()) {
+                    sink.wait_until(due_ns)?;
+                }
                 let note = FrameNote {
                     source: self.pictures[index].path.display().to_string(),
                     origin: Point::default(),

@@ -55,18 +55,15 @@ impl Stage for Puzzles {
     }
 
     fn process(&mut self, _: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
-        let Some(sighting) = self.0.pop_front() else { return Ok(Next::End) };
+        let Some(sighting) = self.0.pop_front() else {
+            return Ok(Next::End);
+        };
         context.emit(0, &sighting)?;
         Ok(Next::More)
     }
 }
 
-fn read(
-    text: &str,
-    name: &str,
-    skip_bad: bool,
-    sightings: &mut VecDeque<Sighting>,
-) -> Result<()> {
+fn read(text: &str, name: &str, skip_bad: bool, sightings: &mut VecDeque<Sighting>) -> Result<()> {
     for entry in text::read(text) {
         match entry.puzzle {
             Ok((puzzle, _)) => {
@@ -81,9 +78,16 @@ fn read(
 
 fn sighting(puzzle: Puzzle, source: String) -> Sighting {
     let (rows, cols) = (puzzle.board().rows(), puzzle.board().cols());
-    let colours = puzzle.colours().last().map_or(0, |&last| usize::from(last) + 1);
+    let colours = puzzle
+        .colours()
+        .last()
+        .map_or(0, |&last| usize::from(last) + 1);
     Sighting {
-        frame: FrameNote { source, origin: [0.0; 2], scale: 1.0 },
+        frame: FrameNote {
+            source,
+            origin: [0.0; 2],
+            scale: 1.0,
+        },
         reading: Reading::Board(Box::new(SeenBoard {
             geometry: Geometry::upright(
                 0.0,
@@ -129,11 +133,20 @@ mod tests {
 
     #[test]
     fn a_bad_puzzle_is_named_or_left_out() {
-        let error = puzzles(json!({ "text": "AB\nA.\n" })).err().unwrap().to_string();
-        assert!(error.starts_with("text: line 1, column 2 (cell at row 1, column 2)"), "{error}");
+        let error = puzzles(json!({ "text": "AB\nA.\n" }))
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            error.starts_with("text: line 1, column 2 (cell at row 1, column 2)"),
+            "{error}"
+        );
         let mut harness = puzzles(json!({ "text": "AB\nA.\n", "skip_bad": true })).unwrap();
         assert!(harness.tick().unwrap().is_empty());
-        let error = puzzles(json!({ "files": ["no/such/file"] })).err().unwrap().to_string();
+        let error = puzzles(json!({ "files": ["no/such/file"] }))
+            .err()
+            .unwrap()
+            .to_string();
         assert!(error.starts_with("can't read no/such/file"), "{error}");
     }
 }

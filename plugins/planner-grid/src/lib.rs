@@ -7,7 +7,7 @@ use flowpipe_plugin::puzzle::board::{Board, Cell, Lattice};
 use flowpipe_plugin::puzzle::message::{SeenBoard, Stroke};
 use flowpipe_plugin::puzzle::{Flow, Point, Solution};
 use flowpipe_plugin::{Error, Host, JsonSchema, Planner, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Plans strokes along the grid: one for each flow, through the centres of its cells.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ struct Config {
     skip_last_terminal: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Strategy {
     /// At every cell.

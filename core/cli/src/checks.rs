@@ -1,0 +1,195 @@
+//! What the runtime holds the plugins' answers against: no answer is believed.
+//!
+//! The runtime knows no puzzle; these checks are handed to it by schema id.
+
+use std::sync::Arc;
+
+use flowpipe_puzzle::message::{
+    FRAME, FrameNote, OUTCOME, Outcome, SIGHTING, SOLVED, STROKES, SeenBoard, Sighting, Solved,
+    Strokes, Verdict,
+};
+use flowpipe_puzzle::stroke_check::check_strokes;
+use flowpipe_puzzle::{Puzzle, check};
+use flowpipe_runtime::check::{Judgement, Validator, Validators};
+use flowpipe_runtime::message::Message;
+use serde::de::DeserializeOwned;
+
+/// All checks, by schema id.
+pub fn validators() -> Validators {
+    let all: [(&str, Arc<dyn Validator>); 5] = [
+        (FRAME, Arc::new(FrameCheck)),
+        (SIGHTING, Arc::new(SightingCheck)),
+        (SOLVED, Arc::new(SolvedCheck)),
+        (STROKES, Arc::new(StrokesCheck)),
+        (OUTCOME, Arc::new(OutcomeCheck)),
+    ];
+    all.into_iter()
+        .map(|(schema, check)| (schema.to_owned(), check))
+        .collect()
+}
+
+struct FrameCheck;
+struct SightingCheck;
+struct SolvedCheck;
+struct StrokesCheck;
+struct OutcomeCheck;
+
+/// `Ok(None)`: it stands. `Ok(Some(why))`: it stands but says little. `Err(why)`: it is wrong.
+type Judged = Result<Option<String>, String>;
+
+fn judgement(judged: Judged) -> Judgement {
+    match judged {
+        Ok(None) => Judgement::Accept,
+        Ok(Some(why)) => Judgement::Weak(why),
+        Err(why) => Judgement::Refuse(why),
+    }
+}
+
+fn parse<T: DeserializeOwned>(message: &Message) -> Result<T, String> {
+    serde_json::from_str(message.json())
+        .map_err(|error| format!("not a {}: {error}", message.schema()))
+}
+
+/// The message that a stage had in hand, where it is of the schema that the role takes. A stage of
+/// another kind may answer to something else; then there is nothing to compare with.
+fn parent<T: DeserializeOwned>(parent: Option<&Message>, schema: &str) -> Option<T> {
+    parent
+        .filter(|parent| parent.schema() == schema)
+        .and_then(|parent| parse(parent).ok())
+}
+
+/// Breaches in a line, the first few of them.
+fn list<T: std::fmt::Display>(breaches: &[T]) -> String {
+    const SHOWN: usize = 3;
+    let mut text = breaches
+        .iter()
+        .take(SHOWN)
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("; ");
+    if breaches.len() > SHOWN {
+        text += &format!("; and {} more", breaches.len() - SHOWN);
+    }
+    text
+}
+
+impl Validator for FrameCheck {
+    fn judge(&self, _: Option<&Message>, message: &Message) -> Judgement {
+        judgement((|| {
+            let note: FrameNote = parse(message)?;
+            if message.frame().is_none() {
+                return Err("a frame without pixels".to_owned());
+            }
+            let finite = note.origin.iter().all(|value| value.is_finite());
+            if !finite || !note.scale.is_finite() || note.scale <= 0.0 {
+                return Err("a frame whose place on the screen makes no sense".to_owned());
+            }
+            Ok(None)
+        })())
+    }
+}
+
+impl Validator for SightingCheck {
+    fn judge(&self, _: Option<&Message>, message: &Message) -> Judgement {
+        judgement((|| {
+            let sighting: Sighting = parse(message)?;
+            sighting.board().map_or(Ok(()), check_board)?;
+            Ok(None)
+        })())
+    }
+}
+
+/// Holds a sighting's parts against each other.
+fn check_board(seen: &SeenBoard) -> Result<(), String> {
+    let board = seen.puzzle.board();
+    let geometry = &seen.geometry;
+    if (geometry.rows, geometry.cols) != (board.rows(), board.cols()) {
+        return Err(format!(
+            "a board of {} x {} whose place is given for {} x {} (rows x columns)",
+            board.rows(),
+            board.cols(),
+            geometry.rows,
+            geometry.cols
+        ));
+    }
+    let centre = [board.cols() as f64 / 2.0, board.rows() as f64 / 2.0];
+    let in_frame = geometry.to_frame(centre);
+    let back = geometry.to_board(in_frame);
+    if !back.is_some_and(|back| (0..2).all(|axis| (back[axis] - centre[axis]).abs() < 1e-3)) {
+        return Err("a board whose corners in the frame span no area".to_owned());
+    }
+    if !(0.0..=1.0).contains(&seen.confidence) {
+        return Err(format!(
+            "a confidence of {}, it must be 0 to 1",
+            seen.confidence
+        ));
+    }
+    Ok(())
+}
+
+impl Validator for SolvedCheck {
+    fn judge(&self, before: Option<&Message>, message: &Message) -> Judgement {
+        judgement((|| {
+            let solved: Solved = parse(message)?;
+            if parent::<Sighting>(before, SIGHTING).is_some_and(|asked| asked != solved.sighting) {
+                return Err("it answers to another sighting than it was asked".to_owned());
+            }
+            let board = solved
+                .sighting
+                .board()
+                .ok_or("an answer where there is no board")?;
+            match &solved.answer {
+                Verdict::Solution { solution, .. } => {
+                    check(&board.puzzle, solution)
+                        .map_err(|breaches| format!("a wrong solution: {}", list(&breaches)))?;
+                    Ok(None)
+                }
+                Verdict::Unsolvable { reason } => Ok(Some(with_reason("no solution", reason))),
+                Verdict::Unsupported { reason } => Ok(Some(format!("not supported: {reason}"))),
+                Verdict::Unknown { reason } => Ok(Some(format!("gave up: {reason}"))),
+            }
+        })())
+    }
+}
+
+/// `text: reason`, where there is a reason.
+pub fn with_reason(text: &str, reason: &Option<String>) -> String {
+    reason
+        .as_ref()
+        .map_or_else(|| text.to_owned(), |reason| format!("{text}: {reason}"))
+}
+
+impl Validator for StrokesCheck {
+    fn judge(&self, before: Option<&Message>, message: &Message) -> Judgement {
+        judgement((|| {
+            let strokes: Strokes = parse(message)?;
+            if let Some(asked) = parent::<Solved>(before, SOLVED) {
+                if asked.sighting != strokes.sighting {
+                    return Err("strokes for another sighting than was asked for".to_owned());
+                }
+                if asked.solution() != Some(&strokes.solution) {
+                    return Err("strokes for another solution than was asked for".to_owned());
+                }
+            }
+            let board = strokes
+                .sighting
+                .board()
+                .ok_or("strokes where there is no board")?;
+            check_plan(&board.puzzle, &strokes)?;
+            Ok(None)
+        })())
+    }
+}
+
+fn check_plan(puzzle: &Puzzle, strokes: &Strokes) -> Result<(), String> {
+    check(puzzle, &strokes.solution)
+        .map_err(|breaches| format!("strokes for a wrong solution: {}", list(&breaches)))?;
+    check_strokes(puzzle, &strokes.solution, &strokes.strokes)
+        .map_err(|breaches| format!("strokes that may not be played: {}", list(&breaches)))
+}
+
+impl Validator for OutcomeCheck {
+    fn judge(&self, _: Option<&Message>, message: &Message) -> Judgement {
+        judgement(parse::<Outcome>(message).map(|_| None))
+    }
+}

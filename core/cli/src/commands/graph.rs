@@ -1,0 +1,26 @@
+//! `flowpipe graph FILE`: a pipeline as Mermaid or DOT.
+
+use std::io::Write as _;
+
+use flowpipe_runtime::graph;
+
+use crate::args::{Global, Graph, GraphFormat};
+use crate::exit::{Ended, Failure};
+use crate::{pipeline_file, plugins};
+
+pub fn run(global: &Global, args: &Graph) -> Result<Ended, Failure> {
+    let catalogue = plugins::load(global);
+    let pipeline = match pipeline_file::read(&args.file, &catalogue)? {
+        Ok(pipeline) => pipeline,
+        Err(errors) => {
+            pipeline_file::show(errors, global);
+            return Ok(Ended::BadConfig);
+        }
+    };
+    let drawing = match args.format {
+        GraphFormat::Mermaid => graph::mermaid(&pipeline, &catalogue),
+        GraphFormat::Dot => graph::dot(&pipeline, &catalogue),
+    };
+    std::io::stdout().write_all(drawing.as_bytes())?;
+    Ok(Ended::Done)
+}

@@ -1,0 +1,9 @@
+//! One module for each subcommand.
+
+pub mod check;
+pub mod completions;
+pub mod graph;
+pub mod plugins;
+pub mod run;
+pub mod schema;
+pub mod solve;

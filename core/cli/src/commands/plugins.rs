@@ -1,0 +1,294 @@
+//! `flowpipe plugins` and `flowpipe plugins show NAME`.
+
+use std::io::Write;
+
+use comfy_table::presets::UTF8_BORDERS_ONLY;
+use comfy_table::{ContentArrangement, Table};
+use flowpipe_runtime::config::suggest;
+use flowpipe_runtime::manifest::Port;
+use flowpipe_runtime::plugin::catalogue::{Catalogue, Found};
+use serde_json::{Value, json};
+
+use crate::args::{Global, Plugins, PluginsCommand};
+use crate::exit::{Ended, Failure};
+use crate::plugins;
+use crate::show::colour::{self, HEADING, QUIET, paint};
+
+pub fn run(global: &Global, args: &Plugins) -> Result<Ended, Failure> {
+    let catalogue = plugins::load(global);
+    match &args.show {
+        None if args.json => list_as_json(&catalogue),
+        None => list(&catalogue, global),
+        Some(PluginsCommand::Show { name, json }) => show(&catalogue, global, name, *json),
+    }
+}
+
+fn list(catalogue: &Catalogue, global: &Global) -> Result<Ended, Failure> {
+    let mut stdout = std::io::stdout().lock();
+    let colours = colour::on_stdout(global);
+    if catalogue.stages().is_empty() {
+        writeln!(stdout, "No plugins found.")?;
+    } else {
+        let mut table = Table::new();
+        table
+            .load_preset(UTF8_BORDERS_ONLY)
+            .set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_header(["plugin", "role", "version", "file"]);
+        for Found { manifest, path, .. } in catalogue.stages() {
+            let path = path.display().to_string();
+            table.add_row([&manifest.name, &manifest.role, &manifest.version, &path]);
+        }
+        writeln!(stdout, "{table}")?;
+    }
+    if !catalogue.refused().is_empty() {
+        writeln!(stdout, "\n{}", paint("Refused:", HEADING, colours))?;
+        for refused in catalogue.refused() {
+            writeln!(stdout, "  {}: {}", refused.path.display(), refused.reason)?;
+        }
+    }
+    writeln!(stdout, "\n{}", paint("Looked in:", HEADING, colours))?;
+    for folder in plugins::folders(global) {
+        let there = if folder.is_dir() { "" } else { " (not there)" };
+        writeln!(
+            stdout,
+            "  {}{}",
+            folder.display(),
+            paint(there, QUIET, colours)
+        )?;
+    }
+    Ok(Ended::Done)
+}
+
+fn list_as_json(catalogue: &Catalogue) -> Result<Ended, Failure> {
+    let found: Vec<Value> = catalogue
+        .stages()
+        .iter()
+        .map(|found| json!({ "manifest": found.manifest, "file": found.path }))
+        .collect();
+    let refused: Vec<Value> = catalogue
+        .refused()
+        .iter()
+        .map(|refused| json!({ "file": refused.path, "reason": refused.reason.to_string() }))
+        .collect();
+    writeln!(
+        std::io::stdout(),
+        "{:#}",
+        json!({ "found": found, "refused": refused })
+    )?;
+    Ok(Ended::Done)
+}
+
+fn show(
+    catalogue: &Catalogue,
+    global: &Global,
+    name: &str,
+    as_json: bool,
+) -> Result<Ended, Failure> {
+    let Some(found) = catalogue
+        .stages()
+        .iter()
+        .find(|found| found.manifest.name == name)
+    else {
+        return Err(Failure::Usage(not_found(catalogue, name)));
+    };
+    let manifest = &found.manifest;
+    let mut stdout = std::io::stdout().lock();
+    if as_json {
+        writeln!(
+            stdout,
+            "{:#}",
+            serde_json::to_value(manifest).unwrap_or_default()
+        )?;
+        return Ok(Ended::Done);
+    }
+    let colours = colour::on_stdout(global);
+    let heading = |text| paint(text, HEADING, colours);
+    writeln!(
+        stdout,
+        "{} {}, {}",
+        heading(&manifest.name),
+        manifest.version,
+        manifest.role
+    )?;
+    writeln!(
+        stdout,
+        "{}\n",
+        paint(&found.path.display().to_string(), QUIET, colours)
+    )?;
+    if !manifest.doc.is_empty() {
+        writeln!(stdout, "{}\n", wrapped(&manifest.doc, 0))?;
+    }
+    writeln!(stdout, "{}  {}", heading("in  "), ports(&manifest.inputs))?;
+    writeln!(stdout, "{}  {}", heading("out "), ports(&manifest.outputs))?;
+    let same = if manifest.deterministic {
+        "always"
+    } else {
+        "not always"
+    };
+    writeln!(
+        stdout,
+        "      the same messages in {same} give the same messages out\n"
+    )?;
+    config(&mut stdout, &manifest.config, colours)?;
+    Ok(Ended::Done)
+}
+
+fn not_found(catalogue: &Catalogue, name: &str) -> String {
+    let names: Vec<&str> = catalogue
+        .stages()
+        .iter()
+        .map(|found| found.manifest.name.as_str())
+        .collect();
+    let hint = suggest::closest(name, &names).map_or_else(
+        || "`flowpipe plugins` lists what was found".to_owned(),
+        |near| format!("did you mean `{near}`?"),
+    );
+    format!("there is no plugin `{name}`: {hint}")
+}
+
+fn ports(ports: &[Port]) -> String {
+    if ports.is_empty() {
+        return "nothing".to_owned();
+    }
+    let port = |port: &Port| format!("{}: {}", port.name, port.schema);
+    ports.iter().map(port).collect::<Vec<_>>().join(", ")
+}
+
+/// A doc comment's paragraphs, each on one line.
+fn unwrapped(doc: &str) -> String {
+    doc.split("\n\n")
+        .map(|part| part.replace('\n', " "))
+        .collect::<Vec<_>>()
+        .join("\n\n")
+}
+
+/// A doc comment in lines of reading width, indented.
+fn wrapped(doc: &str, indent: usize) -> String {
+    const WIDTH: usize = 100;
+    let indent = " ".repeat(indent);
+    let options = textwrap::Options::new(WIDTH)
+        .initial_indent(&indent)
+        .subsequent_indent(&indent);
+    textwrap::fill(&unwrapped(doc), options)
+}
+
+fn config(out: &mut impl Write, schema: &Value, colours: bool) -> Result<(), Failure> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let Some(properties) = properties.filter(|properties| !properties.is_empty()) else {
+        writeln!(out, "{}", paint("no config", HEADING, colours))?;
+        return Ok(());
+    };
+    writeln!(out, "{}", paint("config", HEADING, colours))?;
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .map(|names| names.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    for (name, property) in properties {
+        let kind = kind(schema, property);
+        let default = match property.get("default") {
+            _ if required.contains(&name.as_str()) => "must be given".to_owned(),
+            None | Some(Value::Null) => "not set".to_owned(),
+            Some(default) => format!("default {default}"),
+        };
+        let name = paint(name, HEADING, colours);
+        writeln!(
+            out,
+            "  {name}  {}",
+            paint(&format!("{kind}; {default}"), QUIET, colours)
+        )?;
+        if let Some(doc) = description(schema, property) {
+            writeln!(out, "{}", wrapped(&doc, 6))?;
+        }
+        for (value, doc) in choices(schema, property) {
+            writeln!(out, "      {value}  {doc}")?;
+        }
+    }
+    Ok(())
+}
+
+/// What a `$ref` within the schema points to, else the property itself.
+fn resolve<'a>(schema: &'a Value, property: &'a Value) -> &'a Value {
+    property
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|reference| reference.strip_prefix('#'))
+        .and_then(|pointer| schema.pointer(pointer))
+        .unwrap_or(property)
+}
+
+fn description(schema: &Value, property: &Value) -> Option<String> {
+    let own = |value: &Value| {
+        value
+            .get("description")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    own(property).or_else(|| own(resolve(schema, property)))
+}
+
+/// The type in words, as far as a schema says it simply.
+fn kind(schema: &Value, property: &Value) -> String {
+    let property = resolve(schema, property);
+    match property.get("type") {
+        _ if !choices(schema, property).is_empty() || property.get("enum").is_some() => {
+            "one of".to_owned() + &enumeration(schema, property)
+        }
+        Some(Value::String(name)) => name.clone(),
+        Some(Value::Array(names)) => {
+            let names: Vec<&str> = names
+                .iter()
+                .filter_map(Value::as_str)
+                .filter(|&name| name != "null")
+                .collect();
+            names.join(" or ")
+        }
+        _ => match alternatives(property) {
+            Some(alternatives) => {
+                let kinds: Vec<String> = alternatives
+                    .iter()
+                    .filter(|one| one.get("type").and_then(Value::as_str) != Some("null"))
+                    .map(|one| kind(schema, one))
+                    .collect();
+                kinds.join(" or ")
+            }
+            None => "any value".to_owned(),
+        },
+    }
+}
+
+fn enumeration(schema: &Value, property: &Value) -> String {
+    let values: Vec<String> = match property.get("enum").and_then(Value::as_array) {
+        Some(values) => values.iter().map(Value::to_string).collect(),
+        None => choices(schema, property)
+            .into_iter()
+            .map(|(value, _)| value)
+            .collect(),
+    };
+    format!(" {}", values.join(", "))
+}
+
+fn alternatives(property: &Value) -> Option<&Vec<Value>> {
+    property
+        .get("oneOf")
+        .or_else(|| property.get("anyOf"))
+        .and_then(Value::as_array)
+}
+
+/// The values of an enum whose variants have docs of their own.
+fn choices(schema: &Value, property: &Value) -> Vec<(String, String)> {
+    let property = resolve(schema, property);
+    let choice = |one: &Value| {
+        let value = one.get("const")?.to_string();
+        let doc = one
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        Some((value, unwrapped(doc)))
+    };
+    alternatives(property)
+        .into_iter()
+        .flatten()
+        .filter_map(choice)
+        .collect()
+}

@@ -1,0 +1,15 @@
+//! `flowpipe schema`: the JSON Schema of pipeline files, with the configs of the plugins found.
+
+use std::io::Write as _;
+
+use flowpipe_runtime::schema::pipeline_schema;
+
+use crate::args::Global;
+use crate::exit::{Ended, Failure};
+use crate::plugins;
+
+pub fn run(global: &Global) -> Result<Ended, Failure> {
+    let schema = pipeline_schema(&plugins::load(global));
+    writeln!(std::io::stdout(), "{schema:#}")?;
+    Ok(Ended::Done)
+}

@@ -1,0 +1,75 @@
+//! How the program ends: one place that turns what happened into an exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use thiserror::Error;
+
+/// How a command ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Done.
+    Done,
+    /// A stage failed; the report says so already.
+    StageFailed,
+    /// A puzzle without a solution, or none found; printed already.
+    Unsolved,
+    /// A puzzle that can't be read; printed already.
+    BadPuzzle,
+    /// A pipeline file that can't be used; printed already.
+    BadConfig,
+    /// Stopped by Ctrl-C.
+    Interrupted,
+}
+
+/// What a command fails with.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// The command line is well-formed and still makes no sense.
+    #[error("{0}")]
+    Usage(String),
+    /// A config that can't be used.
+    #[error("{0}")]
+    Config(String),
+    /// A file.
+    #[error("{path}: {error}")]
+    File {
+        /// Which.
+        path: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A file of puzzles that is no text.
+    #[error("{0}")]
+    BadText(String),
+    /// The run could not start or broke down.
+    #[error("{0}")]
+    Run(String),
+    /// Standard output.
+    #[error("can't write: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// Prints what went wrong, if something did, and gives the exit code.
+pub fn code(ended: Result<Ended, Failure>) -> ExitCode {
+    let code = match ended {
+        Ok(Ended::Done) => 0,
+        Ok(Ended::StageFailed) => 1,
+        Ok(Ended::Unsolved) => 3,
+        Ok(Ended::BadPuzzle) => 65,
+        Ok(Ended::BadConfig) => 78,
+        Ok(Ended::Interrupted) => 130,
+        // Whoever reads us has enough (`flowpipe … | head`): no error.
+        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+        Err(failure) => {
+            eprintln!("flowpipe: {failure}");
+            match failure {
+                Failure::Usage(_) | Failure::File { .. } => 2,
+                Failure::BadText(_) => 65,
+                Failure::Config(_) => 78,
+                Failure::Run(_) | Failure::Output(_) => 1,
+            }
+        }
+    };
+    ExitCode::from(code)
+}

@@ -1,0 +1,32 @@
+//! Waiting on a run while it tells what happens.
+
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use flowpipe_runtime::run::RunHandle;
+
+use crate::exit::Failure;
+
+/// How soon the end of the run is noticed.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Hands everything that is told to `each` until the run is over and nothing is left, and `None`
+/// now and then while nothing is told. The run itself holds a sender, so that the channel's end can't
+/// be waited for.
+///
+/// # Errors
+/// What `each` fails with; it is not called again then.
+pub fn follow<T>(
+    handle: &RunHandle,
+    told: &Receiver<T>,
+    mut each: impl FnMut(Option<T>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    loop {
+        match told.recv_timeout(LOOK_EVERY) {
+            Ok(one) => each(Some(one))?,
+            Err(RecvTimeoutError::Timeout) if !handle.is_over() => each(None)?,
+            // The last may have come between the two looks.
+            Err(_) => return told.try_iter().try_for_each(|one| each(Some(one))),
+        }
+    }
+}

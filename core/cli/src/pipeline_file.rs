@@ -1,0 +1,45 @@
+//! Reading a pipeline file, with its errors on standard error.
+
+use std::path::Path;
+
+use flowpipe_runtime::config::{self, ConfigError};
+use flowpipe_runtime::pipeline::Pipeline;
+use flowpipe_runtime::plugin::catalogue::Catalogue;
+
+use crate::args::Global;
+use crate::exit::Failure;
+use crate::show::colour;
+
+/// Reads a pipeline; the inner `Err` are the errors in it.
+///
+/// # Errors
+/// When the file itself can't be read.
+pub fn read(
+    file: &Path,
+    catalogue: &Catalogue,
+) -> Result<Result<Pipeline, Vec<ConfigError>>, Failure> {
+    let path = file.display().to_string();
+    let text = std::fs::read_to_string(file).map_err(|error| Failure::File {
+        path: path.clone(),
+        error,
+    })?;
+    Ok(config::read(&path, &text, catalogue))
+}
+
+/// Shows errors as people read them: file:line:column, the line, a caret and a suggestion.
+pub fn show(errors: Vec<ConfigError>, global: &Global) {
+    let theme = if colour::on_stderr(global) {
+        miette::GraphicalTheme::unicode()
+    } else {
+        miette::GraphicalTheme::unicode_nocolor()
+    };
+    let handler = miette::GraphicalReportHandler::new_themed(theme).with_links(false);
+    for error in errors {
+        let mut text = String::new();
+        // Writing to a String can't fail; should rendering fail, the bare message is left.
+        if handler.render_report(&mut text, &error).is_err() {
+            text = format!("{error}\n");
+        }
+        eprint!("{text}");
+    }
+}

@@ -1,0 +1,36 @@
+//! Where plugins are looked for.
+
+use std::path::PathBuf;
+
+use flowpipe_runtime::plugin::catalogue::Catalogue;
+
+use crate::args::Global;
+
+/// The variable with more folders, separated as in `PATH`.
+pub const PATH_VARIABLE: &str = "FLOWPIPE_PLUGIN_PATH";
+
+/// The folders, first come first served: `--plugin-dir`, [`PATH_VARIABLE`], then beside the
+/// program: its own folder, `plugins` in it, and `../lib/flowpipe` (where packages install them).
+pub fn folders(global: &Global) -> Vec<PathBuf> {
+    let mut folders = global.plugin_dir.clone();
+    if let Some(path) = std::env::var_os(PATH_VARIABLE) {
+        folders
+            .extend(std::env::split_paths(&path).filter(|folder| !folder.as_os_str().is_empty()));
+    }
+    let program = std::env::current_exe().and_then(|program| program.canonicalize());
+    if let Some(home) = program.ok().as_deref().and_then(|program| program.parent()) {
+        folders.push(home.to_owned());
+        folders.push(home.join("plugins"));
+        folders.push(home.join("../lib/flowpipe"));
+    }
+    folders
+}
+
+/// Loads every plugin that is found.
+pub fn load(global: &Global) -> Catalogue {
+    let catalogue = Catalogue::scan(&folders(global));
+    for refused in catalogue.refused() {
+        tracing::info!("refused {}: {}", refused.path.display(), refused.reason);
+    }
+    catalogue
+}

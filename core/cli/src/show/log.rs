@@ -1,0 +1,24 @@
+//! The log on standard error.
+
+use tracing_subscriber::EnvFilter;
+
+use crate::args::Global;
+use crate::show::colour;
+
+/// Sends `tracing` to standard error: warnings, with `-v` information, with `-vv` everything.
+/// `FLOWPIPE_LOG` sets it by target, in the syntax of `RUST_LOG`.
+pub fn start(global: &Global) {
+    let default = match global.verbose {
+        0 => "warn",
+        1 => "info",
+        _ => "debug",
+    };
+    let filter =
+        EnvFilter::try_from_env("FLOWPIPE_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(colour::on_stderr(global))
+        .without_time()
+        .init();
+}

@@ -1,0 +1,9 @@
+//! Boards, tables and colours on the terminal.
+
+pub mod answer;
+pub mod board;
+pub mod colour;
+pub mod happenings;
+pub mod log;
+pub mod progress;
+pub mod report;

@@ -1,0 +1,118 @@
+//! What a run did, as tables.
+
+use comfy_table::presets::UTF8_BORDERS_ONLY;
+use comfy_table::{CellAlignment, Table};
+use flowpipe_runtime::report::{Report, Spread};
+
+use crate::show::colour::{BAD, HEADING, QUIET, paint};
+
+/// The mark that actuators set at the first press.
+const ACTION: &str = "action";
+
+/// The tables at the end of a run.
+pub fn tables(report: &Report, colours: bool) -> String {
+    let mut text = stages(report);
+    for race in report
+        .stages
+        .iter()
+        .filter(|stage| stage.contestants.len() > 1)
+    {
+        let won = |one: &flowpipe_runtime::report::ContestantReport| {
+            format!(
+                "{} won {}, failed {}, sat out {}",
+                one.plugin, one.won, one.failed, one.sat_out
+            )
+        };
+        let all: Vec<_> = race.contestants.iter().map(won).collect();
+        text += &format!("race in {}: {}\n", race.name, all.join("; "));
+    }
+    for edge in report
+        .edges
+        .iter()
+        .filter(|edge| edge.dropped + edge.discarded > 0)
+    {
+        text += &format!(
+            "queue {} -> {}: {} dropped, {} left over at the end\n",
+            edge.from, edge.to, edge.dropped, edge.discarded
+        );
+    }
+    text += &format!("\n{}\n", action(report, colours));
+    if let Some(failure) = &report.failure {
+        text += &format!("{} {failure}\n", paint("failed:", BAD, colours));
+    }
+    text
+}
+
+fn stages(report: &Report) -> String {
+    let mut table = Table::new();
+    table.load_preset(UTF8_BORDERS_ONLY);
+    let names = [
+        "stage", "in", "out", "dropped", "failed", "p50", "p95", "max", "share",
+    ];
+    table.set_header(names);
+    for stage in &report.stages {
+        let time = &stage.time;
+        table.add_row([
+            stage.name.clone(),
+            stage.received.to_string(),
+            stage.emitted.to_string(),
+            stage.dropped.to_string(),
+            (stage.failed + stage.timed_out).to_string(),
+            duration(time.p50_ns),
+            duration(time.p95_ns),
+            duration(time.max_ns),
+            format!("{:.1} %", stage.share * 100.0),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("{table}\n")
+}
+
+/// The figure that matters most.
+fn action(report: &Report, colours: bool) -> String {
+    let name = paint("frame captured -> first mouse action", HEADING, colours);
+    match report.marks.get(ACTION) {
+        Some(mark) => format!("{name}: {}", spread(&mark.time)),
+        None => format!("{name}: {}", paint("no action", QUIET, colours)),
+    }
+}
+
+fn spread(time: &Spread) -> String {
+    let [p50, p95, max] = [time.p50_ns, time.p95_ns, time.max_ns].map(duration);
+    format!("p50 {p50}, p95 {p95}, max {max} ({} frames)", time.count)
+}
+
+/// A duration with three digits and the unit that fits.
+pub fn duration(nanoseconds: u64) -> String {
+    let value = nanoseconds as f64;
+    let (value, unit) = match nanoseconds {
+        0 => return "-".to_owned(),
+        1..1_000 => return format!("{nanoseconds} ns"),
+        1_000..1_000_000 => (value / 1e3, "µs"),
+        1_000_000..1_000_000_000 => (value / 1e6, "ms"),
+        _ => (value / 1e9, "s"),
+    };
+    match value {
+        ..10.0 => format!("{value:.2} {unit}"),
+        ..100.0 => format!("{value:.1} {unit}"),
+        _ => format!("{value:.0} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_three_digits() {
+        let shown = [0, 999, 1_234, 56_789, 456_789, 1_234_567, 12_345_678_901].map(duration);
+        assert_eq!(
+            shown,
+            [
+                "-", "999 ns", "1.23 µs", "56.8 µs", "457 µs", "1.23 ms", "12.3 s"
+            ]
+        );
+    }
+}

@@ -1,0 +1,279 @@
+//! The other subcommands, their output and their exit codes.
+
+#![allow(clippy::unwrap_used, reason = "a test helper that can't go on should panic")]
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use flowpipe_tests::{Ran, built, flowpipe, pipeline, run};
+use serde_json::Value;
+
+fn snapshot(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../snapshots");
+    // Where cargo builds is everybody's own matter, and how far it is shifts the lines.
+    let text = text.replace(&built().display().to_string(), "BUILT");
+    settings.set_prepend_module_to_snapshot(true);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+fn with_input(args: &[&str], input: &str) -> Ran {
+    let mut child = flowpipe(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    child.wait_with_output().unwrap().into()
+}
+
+#[test]
+fn check_finds_every_error_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = pipeline(
+        folder.path(),
+        r#"name = "wrong"
+colour = "red"
+
+[stages.frames]
+plugin = "capture-file"
+
+[stages.vision]
+plugin = "vision-opencv"
+form = "frames"
+
+[stages.planner]
+plugin = "planner-grid"
+from = "vision"
+queue = { capacity = 0, when_full = "spill" }
+config = { strategy = "hops", skip_last_terminl = true }
+"#,
+    );
+    let ran = run(&["check", &file]).expect(78);
+    let folder = folder.path().display().to_string();
+    snapshot("check_errors", &ran.stderr.replace(&folder, "FOLDER"));
+    let ran = run(&["check", "--json", &file]).expect(78);
+    let errors: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(errors.len() >= 7, "{errors:#?}");
+    assert!(
+        errors
+            .iter()
+            .all(|error| error["line"].is_u64() && error["column"].is_u64())
+    );
+}
+
+#[test]
+fn check_starts_nothing_and_finds_no_fault_in_the_ready_pipelines() {
+    let ran = run(&["check", "pipelines/replay.toml"]).expect(0);
+    assert_eq!(
+        ran.stdout,
+        "pipelines/replay.toml: good, 5 stages, 4 queues\n"
+    );
+}
+
+#[test]
+fn a_bad_config_runs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = pipeline(folder.path(), "[stages.a]\nplugin = \"nothing\"\n");
+    let ran = run(&["run", &file]).expect(78);
+    assert!(
+        ran.stdout.is_empty() && ran.stderr.contains("pipeline.toml:2:10"),
+        "{ran:#?}"
+    );
+    let nothing_there =
+        "[stages.a]\nplugin = \"capture-files\"\nconfig = { paths = [\"no/*.png\"] }\n";
+    let ran = run(&["run", &pipeline(folder.path(), nothing_there)]).expect(78);
+    assert!(ran.stderr.contains("no/*.png"), "{ran:#?}");
+}
+
+#[test]
+fn wrong_usage() {
+    run(&["run"]).expect(2);
+    run(&["run", "no/such/file.toml"]).expect(2);
+    run(&["dance"]).expect(2);
+    let ran = run(&["plugins", "show", "solver-varista"]).expect(2);
+    assert!(
+        ran.stderr.contains("did you mean `solver-varisat`?"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn graphs() {
+    snapshot(
+        "graph_mermaid",
+        &run(&["graph", "pipelines/replay.toml"]).expect(0).stdout,
+    );
+    let dot = run(&["graph", "pipelines/replay.toml", "--format", "dot"]).expect(0);
+    snapshot("graph_dot", &dot.stdout);
+}
+
+#[test]
+fn plugins_are_listed_and_shown() {
+    let ran = run(&["plugins"]).expect(0);
+    for name in [
+        "capture-files",
+        "vision-opencv",
+        "solver-varisat",
+        "planner-grid",
+    ] {
+        assert!(ran.stdout.contains(name), "no {name} in {}", ran.stdout);
+    }
+    snapshot(
+        "plugins_show",
+        &run(&["plugins", "show", "planner-grid"]).expect(0).stdout,
+    );
+    let manifest = run(&["plugins", "show", "planner-grid", "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(manifest["role"], "planner");
+}
+
+#[test]
+fn refused_files_are_listed_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = format!("liblies{}", std::env::consts::DLL_SUFFIX);
+    std::fs::write(folder.path().join(&name), "this is no library").unwrap();
+    let ran = run(&[
+        "plugins",
+        "--json",
+        "--plugin-dir",
+        &folder.path().display().to_string(),
+    ]);
+    let json = ran.expect(0).json();
+    let refused = json["refused"].as_array().unwrap();
+    assert!(
+        refused
+            .iter()
+            .any(|refused| refused["file"].to_string().contains(&name)),
+        "{json:#}"
+    );
+}
+
+#[test]
+fn the_schema_knows_the_plugins() {
+    let text = run(&["schema"]).expect(0).stdout;
+    let schema: Value = serde_json::from_str(&text).unwrap();
+    assert!(schema["$schema"].is_string());
+    assert!(text.contains("skip_last_terminal") && text.contains("vision-opencv"));
+}
+
+#[test]
+fn completions() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(
+            run(&["completions", shell])
+                .expect(0)
+                .stdout
+                .contains("plugin-dir")
+        );
+    }
+}
+
+const PUZZLES: &str = "// easy\nA.B.C\n..D.E\n.....\n.B.C.\n.ADE.\n\nAB\nBA\n\nAB\nA.\n";
+
+#[test]
+fn puzzles_as_text() {
+    // The last puzzle can't be read, which outweighs that the second has no solution.
+    let ran = with_input(&["solve", "-"], PUZZLES).expect(65);
+    let plain = ran
+        .stdout
+        .lines()
+        .map(|line| line.split(" in ").next().unwrap_or(line));
+    snapshot("solve", &plain.collect::<Vec<_>>().join("\n"));
+    let ran = with_input(&["solve", "--json", "-"], PUZZLES).expect(65);
+    let answers: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let status: Vec<&str> = answers
+        .iter()
+        .map(|answer| answer["status"].as_str().unwrap())
+        .collect();
+    assert_eq!(status, ["solved", "unsolvable", "invalid"]);
+    assert_eq!(answers[0]["paths"].as_array().unwrap().len(), 5);
+    assert!(
+        answers[2]["reason"]
+            .as_str()
+            .unwrap()
+            .starts_with("line 11, column 2")
+    );
+}
+
+#[test]
+fn other_solvers_and_their_configs() {
+    let board = "A.B.C\n..D.E\n.....\n.B.C.\n.ADE.\n";
+    let ran = with_input(&["solve", "--solver", "solver-patient", "-"], board).expect(0);
+    assert!(
+        ran.stdout.contains("solved by solver-patient"),
+        "{}",
+        ran.stdout
+    );
+    let unique = [
+        "solve",
+        "--config",
+        "{ prove_unique = true }",
+        "--json",
+        "-",
+    ];
+    assert_eq!(with_input(&unique, board).expect(0).json()["unique"], true);
+    let wrong = with_input(&["solve", "--config", "{ prove = 1 }", "-"], board).expect(78);
+    assert!(wrong.stderr.contains("prove"), "{}", wrong.stderr);
+    let wrong = with_input(&["solve", "--solver", "solver-varista", "-"], board).expect(78);
+    assert!(
+        wrong.stderr.contains("did you mean `solver-varisat`?"),
+        "{}",
+        wrong.stderr
+    );
+    with_input(&["solve", "-"], "\n").expect(2);
+}
+
+#[test]
+fn a_solver_out_of_time_is_told_so() {
+    // No solver that tries every path finds this one within its time.
+    let rows = vec![".".repeat(12); 11].join("\n");
+    let board = format!("A{}B\n{rows}\nB{}A\n", ".".repeat(10), ".".repeat(10));
+    let args = [
+        "solve",
+        "--solver",
+        "solver-patient",
+        "--timeout",
+        "100ms",
+        "--json",
+        "-",
+    ];
+    let ran = with_input(&args, &board).expect(3);
+    assert_eq!(ran.json()["status"], "timeout");
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let program = built().join("flowpipe");
+    let script = format!("{} schema | head -n 1", program.display());
+    let output = std::process::Command::new("bash")
+        .args(["-o", "pipefail", "-c", &script])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// What the README shows is what is built and tested.
+#[test]
+fn the_readme_shows_the_example_as_it_is() {
+    let read = |path| std::fs::read_to_string(flowpipe_tests::project().join(path)).unwrap();
+    let example = read("examples/planner_simple.rs");
+    let (_, code) = example.split_once("\n\n").unwrap();
+    assert!(read("README.md").contains(code.trim()));
+}

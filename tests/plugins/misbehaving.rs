@@ -1,0 +1,105 @@
+//! A stage made with the SDK that does wrong on purpose, as its config tells it.
+
+use flowpipe_plugin::{Context, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use serde::Deserialize;
+
+/// Does wrong on purpose.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    /// What to do wrong.
+    how: How,
+    /// At every message of this number and its multiples.
+    #[serde(default = "always")]
+    every: u32,
+}
+
+fn always() -> u32 {
+    1
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum How {
+    /// Panic while it is made.
+    PanicInCreate,
+    /// Panic at a message.
+    PanicInProcess,
+    /// Panic when it is dropped.
+    PanicInDrop,
+    /// Fail at a message.
+    Fail,
+    /// Emit something that is no sighting.
+    Rubbish,
+    /// Emit a thousand sightings for one.
+    Flood,
+    /// Emit nothing.
+    Silence,
+    /// Never come back, whatever is cancelled.
+    Hang,
+}
+
+struct Misbehaving {
+    config: Config,
+    seen: u32,
+}
+
+impl Stage for Misbehaving {
+    const NAME: &'static str = "misbehaving";
+    type Config = Config;
+
+    fn inputs() -> Vec<Port> {
+        vec![Port::new("in", "flowpipe.sighting/1")]
+    }
+
+    fn outputs() -> Vec<Port> {
+        vec![Port::new("out", "flowpipe.sighting/1")]
+    }
+
+    fn new(config: Config, _: &Host) -> Result<Self> {
+        assert!(
+            !matches!(config.how, How::PanicInCreate),
+            "made to panic in create"
+        );
+        Ok(Self { config, seen: 0 })
+    }
+
+    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        let Input::Message(message) = input else {
+            return Ok(Next::More);
+        };
+        let sighting: serde_json::Value = message.parse()?;
+        self.seen += 1;
+        if !self.seen.is_multiple_of(self.config.every) {
+            context.emit(0, &sighting)?;
+            return Ok(Next::More);
+        }
+        match self.config.how {
+            How::PanicInCreate | How::PanicInDrop => context.emit(0, &sighting)?,
+            How::PanicInProcess => panic!("made to panic in process"),
+            How::Fail => return Err(Error::new("made to fail")),
+            How::Rubbish => context.emit(0, &"rubbish")?,
+            How::Flood => {
+                for _ in 0..1000 {
+                    context.emit(0, &sighting)?;
+                }
+            }
+            How::Silence => {}
+            How::Hang => loop {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            },
+        }
+        Ok(Next::More)
+    }
+}
+
+impl Drop for Misbehaving {
+    fn drop(&mut self) {
+        assert!(
+            !matches!(self.config.how, How::PanicInDrop),
+            "made to panic in drop"
+        );
+    }
+}
+
+flowpipe_plugin::export!(Misbehaving);

@@ -1,0 +1,129 @@
+//! Helpers for the whole-program tests.
+
+#![expect(clippy::expect_used, reason = "a test that lacks what it needs should panic and say so")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+/// The project's folder.
+pub fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Where cargo put the program and its plugins: the folder above this test's own.
+///
+/// # Panics
+/// When they are not built: `cargo test` alone does not build them.
+pub fn built() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own file");
+    let folder = test
+        .ancestors()
+        .nth(2)
+        .expect("cargo runs tests from target/PROFILE/deps");
+    let program = folder.join(format!("flowpipe{}", std::env::consts::EXE_SUFFIX));
+    assert!(
+        program.is_file(),
+        "{} is not built: run `cargo build --workspace` first",
+        program.display()
+    );
+    folder.to_owned()
+}
+
+/// The program, in the project's folder, with the examples' plugins and without the user's settings.
+pub fn flowpipe(args: &[&str]) -> Command {
+    let built = built();
+    let mut command = Command::new(built.join("flowpipe"));
+    command
+        .args(args)
+        .current_dir(project())
+        .env("FLOWPIPE_PLUGIN_PATH", examples(&built))
+        .env_remove("FLOWPIPE_LOG")
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::null());
+    command
+}
+
+/// A folder with the examples' plugins alone: cargo leaves each there a second time under a name
+/// with a hash, perhaps from an earlier build.
+fn examples(built: &Path) -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = built.join("examples").join("plugins");
+        std::fs::create_dir_all(&folder).expect("target is writable");
+        for name in ["planner_simple", "solver_patient", "misbehaving"] {
+            let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+            let file = format!("{prefix}{name}{suffix}");
+            // A file that some program has open is not written to but replaced.
+            let half = folder.join(format!("{file}.{}", std::process::id()));
+            std::fs::copy(built.join("examples").join(&file), &half)
+                .expect("cargo builds the examples before the tests");
+            std::fs::rename(&half, folder.join(&file)).expect("target is writable");
+        }
+        folder
+    })
+}
+
+/// What a run of the program came to.
+#[derive(Debug)]
+pub struct Ran {
+    /// The exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Ran {
+    /// Standard output as JSON.
+    ///
+    /// # Panics
+    /// When it is none.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("no JSON ({error}) from {self:#?}"))
+    }
+
+    /// Itself, when it ended with that exit code.
+    ///
+    /// # Panics
+    /// When it did not.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+}
+
+/// Runs the program to its end.
+pub fn run(args: &[&str]) -> Ran {
+    flowpipe(args)
+        .output()
+        .expect("the program can be started")
+        .into()
+}
+
+/// Writes a pipeline into a folder and gives its path.
+pub fn pipeline(folder: &Path, text: &str) -> String {
+    let path = folder.join("pipeline.toml");
+    std::fs::write(&path, text).expect("the temporary folder is writable");
+    path.display().to_string()
+}
+
+/// The folder with real screenshots and levels that are no part of the project, where it is there.
+pub fn shared() -> Option<PathBuf> {
+    let folder = std::env::var_os("FLOWPIPE_SHARED")
+        .map_or_else(|| project().join("../shared"), PathBuf::from);
+    folder.is_dir().then_some(folder)
+}
