@@ -56,17 +56,31 @@ fn hops(scale: u64) {
 }
 
 fn stages(scale: u64) {
-    let count = 500 * scale;
-    let ours = median_rate(|| five_stages(count));
-    println!("1080p frames through {STAGES} stages that pass them on, queues of {CAPACITY}");
-    println!("  flowpipe   {ours:10.0} frames/s");
-    match gstreamer(count) {
-        Some(theirs) => {
-            println!("  GStreamer  {theirs:10.0} frames/s");
-            println!("  flowpipe : GStreamer = {:.2}", ours / theirs);
-        }
-        None => println!("  GStreamer's gst-launch-1.0 is not installed: no comparison"),
+    let count = 1000 * scale;
+    // In turns, so that whatever else the machine does weighs on both alike. Each time is the
+    // difference of a long and a short run, so that starting and ending do not count.
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        ours.extend(rate(count, five_stages));
+        theirs.extend(rate(count, gstreamer));
     }
+    println!("1080p frames through {STAGES} stages that pass them on, queues of {CAPACITY}");
+    let ours = middle(ours);
+    println!("  flowpipe   {ours:10.0} frames/s");
+    if theirs.is_empty() {
+        println!("  GStreamer's gst-launch-1.0 is not installed: no comparison");
+    } else {
+        let theirs = middle(theirs);
+        println!("  GStreamer  {theirs:10.0} frames/s");
+        println!("  flowpipe : GStreamer = {:.2}", ours / theirs);
+    }
+}
+
+/// Frames a second, from how long a number of frames takes.
+fn rate(count: u64, run: impl Fn(u64) -> Option<Duration>) -> Option<f64> {
+    let (few, many) = (count / 10, count + count / 10);
+    let time = run(many)?.checked_sub(run(few)?)?;
+    Some(count as f64 / time.as_secs_f64())
 }
 
 /// Medians of one run.
@@ -83,10 +97,6 @@ fn median(mut run: impl FnMut() -> Hop) -> Hop {
         interval_us: of(|hop| hop.interval_us),
         latency_us: of(|hop| hop.latency_us),
     }
-}
-
-fn median_rate(mut run: impl FnMut() -> f64) -> f64 {
-    middle((0..ROUNDS).map(|_| run()).collect())
 }
 
 fn middle(mut values: Vec<f64>) -> f64 {
@@ -115,8 +125,8 @@ fn hop(count: u64, frames: bool, delay_us: u64) -> Hop {
     }
 }
 
-/// source -> five times pass -> sink; frames a second.
-fn five_stages(count: u64) -> f64 {
+/// source -> five times pass -> sink.
+fn five_stages(count: u64) -> Option<Duration> {
     let mut pipeline = Builder::new();
     let mut last = pipeline.stage("source", source(count, true, 0));
     for _ in 0..STAGES {
@@ -129,7 +139,7 @@ fn five_stages(count: u64) -> f64 {
     let start = Instant::now();
     let (report, _) = run(pipeline);
     assert_eq!(report.stages[sink].received, count);
-    count as f64 / start.elapsed().as_secs_f64()
+    Some(start.elapsed())
 }
 
 /// Runs without an observer in the way of the messages, except where something is to be read.
@@ -143,20 +153,8 @@ fn run(mut pipeline: Builder) -> (flowpipe_runtime::report::Report, Arc<Watcher>
     (report, watcher)
 }
 
-/// The same through GStreamer's queues, frames a second. Its source makes frames without filling
-/// them.
-fn gstreamer(count: u64) -> Option<f64> {
-    // The difference of two runs, so that starting the program does not count.
-    let (few, many) = (count / 10, count + count / 10);
-    let mut rates = Vec::new();
-    for _ in 0..ROUNDS {
-        let time = gstreamer_run(many)?.checked_sub(gstreamer_run(few)?)?;
-        rates.push((many - few) as f64 / time.as_secs_f64());
-    }
-    Some(middle(rates))
-}
-
-fn gstreamer_run(count: u64) -> Option<Duration> {
+/// The same through GStreamer's queues. Its source makes frames without filling them.
+fn gstreamer(count: u64) -> Option<Duration> {
     let size = WIDTH * HEIGHT * 4;
     let mut arguments =
         format!("-q fakesrc num-buffers={count} sizetype=fixed sizemax={size} filltype=nothing");

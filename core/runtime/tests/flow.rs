@@ -363,7 +363,10 @@ fn marks_give_the_time_from_capture() {
 /// A pipeline without cycles: for each stage its plugin, and for each of its inputs the earlier
 /// stages that feed it, each through a queue of its own.
 #[derive(Clone, Debug)]
-struct Graph(Vec<(&'static str, Vec<(usize, usize, Queue)>)>);
+struct Graph(Vec<(&'static str, Vec<Feed>)>);
+
+/// The feeding stage, the port at the side that has two, and the queue between.
+type Feed = (usize, usize, Queue);
 
 fn queues() -> impl Strategy<Value = Queue> {
     let policies = [

@@ -112,12 +112,10 @@ fn reachable<'a>(stages: usize, edges: impl Iterator<Item = &'a Edge>) -> Vec<Ve
         reach[edge.from.stage][edge.to.stage] = true;
     }
     for via in 0..stages {
-        for from in 0..stages {
-            if reach[from][via] {
-                for to in 0..stages {
-                    let step = reach[via][to];
-                    reach[from][to] |= step;
-                }
+        let onward = reach[via].clone();
+        for from in reach.iter_mut().filter(|from| from[via]) {
+            for (to, step) in from.iter_mut().zip(&onward) {
+                *to |= step;
             }
         }
     }

@@ -88,7 +88,15 @@ pub(crate) fn edge(queue: Queue) -> (Tail, Head) {
         items,
         room: wait_for_room,
     };
-    (tail, Head { counters, ring, items: wait_for_items, room })
+    (
+        tail,
+        Head {
+            counters,
+            ring,
+            items: wait_for_items,
+            room,
+        },
+    )
 }
 
 impl Tail {
@@ -145,7 +153,9 @@ impl Tail {
             WhenFull::DropNewest => Ok(u64::from(queue.push(item).is_err())),
             WhenFull::DropOldest => Ok(u64::from(queue.force_push(item).is_some())),
             WhenFull::Latest => {
-                let Err(item) = queue.push(item) else { return Ok(0) };
+                let Err(item) = queue.push(item) else {
+                    return Ok(0);
+                };
                 let mut dropped = 0;
                 while queue.pop().is_some() {
                     dropped += 1;
@@ -218,8 +228,7 @@ impl Head {
         let item = ring.queue.pop()?;
         self.counters.take();
         // After the pop, as in `Tail::queued`.
-        if ring.sender_waits.load(Ordering::SeqCst)
-            && ring.queue.len() <= ring.queue.capacity() / 2
+        if ring.sender_waits.load(Ordering::SeqCst) && ring.queue.len() <= ring.queue.capacity() / 2
         {
             ring.sender_waits.store(false, Ordering::Relaxed);
             // Full: it has been told already. Gone: it waits no more.
