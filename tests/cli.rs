@@ -1,6 +1,9 @@
 //! The other subcommands, their output and their exit codes.
 
-#![allow(clippy::unwrap_used, reason = "a test helper that can't go on should panic")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
 
 use std::io::Write as _;
 use std::process::Stdio;

@@ -1,6 +1,9 @@
 //! The ready pipeline on the project's own frames, and the same on real screenshots.
 
-#![allow(clippy::unwrap_used, reason = "a test helper that can't go on should panic")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
 
 use std::collections::BTreeMap;
 
@@ -84,7 +87,7 @@ fn real_screenshots() {
     let ran = run(&["run", &file]).expect(0);
     let refused = truth.len() - readable;
     let summary = format!(
-        "{readable} boards read, {refused} frames without a board, {readable} solved, \
+        "{readable} boards read, {refused} frame without a board, {readable} solved, \
          {playable} played, {playable} accepted by the game"
     );
     assert!(

@@ -1,6 +1,9 @@
 //! What a run does when plugins misbehave, race, hang, or when it is interrupted.
 
-#![allow(clippy::unwrap_used, reason = "a test helper that can't go on should panic")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;

@@ -1,6 +1,9 @@
 //! Helpers for the whole-program tests.
 
-#![expect(clippy::expect_used, reason = "a test that lacks what it needs should panic and say so")]
+#![expect(
+    clippy::expect_used,
+    reason = "a test that lacks what it needs should panic and say so"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use flowpipe_game::session::Size;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -11,7 +12,7 @@ Exit codes:
   1    a stage failed, or something else went wrong while running
   2    wrong usage, or a file that can't be opened
   3    solve: a puzzle has no solution, or none was found
-  65   solve: a puzzle that can't be read
+  65   solve, play: a puzzle that can't be read
   78   a pipeline file or a plugin's config that can't be used
   130  stopped by Ctrl-C";
 
@@ -60,6 +61,8 @@ pub enum Command {
     Schema,
     /// Solve puzzles given as text.
     Solve(Solve),
+    /// Play the practice game in a window: u undo, r restart, n next, Esc close.
+    Play(Play),
     /// Print a completion script for a shell.
     Completions(Completions),
 }
@@ -140,6 +143,64 @@ pub struct Solve {
     /// Print one JSON object for each puzzle, one a line.
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Play {
+    /// Files of puzzles, played in their order, in every form that `solve` takes. Without files,
+    /// boards are generated.
+    pub files: Vec<PathBuf>,
+    /// The size of generated boards, columns x rows or one number: 4 to 18 each. Several with
+    /// commas between take turns.
+    #[arg(
+        long,
+        default_value = "5",
+        value_delimiter = ',',
+        value_name = "SIZE",
+        conflicts_with = "files"
+    )]
+    pub size: Vec<Size>,
+    /// The same seed gives the same boards, and loses the same moves.
+    #[arg(long, default_value_t = 1, value_name = "NUMBER")]
+    pub seed: u64,
+    /// Play against the clock for this long, such as 30s. It runs from the first press.
+    #[arg(long, value_name = "DURATION")]
+    pub time_trial: Option<String>,
+    /// How the game takes its input.
+    #[arg(long, value_enum, default_value_t = PlayInput::Frames)]
+    pub input: PlayInput,
+    /// Lose this share of the pointer's moves, from 0 to 1.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share)]
+    pub drop: f64,
+    /// Write what the game sees into this file, as JSON lines: pointer events, what they drew, and
+    /// when boards were solved.
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// The window's size in pixels, width x height.
+    #[arg(long, default_value = "600x1067", value_name = "SIZE", value_parser = window_size)]
+    pub window: (u32, u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PlayInput {
+    /// Every event as it arrives, and nothing between: jumps are lost.
+    Events,
+    /// One look at the pointer a frame, 60 a second, with the straight line between two looks.
+    Frames,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
+fn window_size(text: &str) -> Result<(u32, u32), String> {
+    let side = |text: &str| text.parse().ok().filter(|side| (100..=8192).contains(side));
+    text.split_once('x')
+        .and_then(|(width, height)| Some((side(width)?, side(height)?)))
+        .ok_or_else(|| "expected width x height such as 600x1067, each from 100 to 8192".to_owned())
 }
 
 #[derive(Debug, ClapArgs)]

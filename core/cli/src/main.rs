@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Plugins(plugins) => commands::plugins::run(&args.global, &plugins),
         Command::Schema => commands::schema::run(&args.global),
         Command::Solve(solve) => commands::solve::run(&args.global, &solve),
+        Command::Play(play) => commands::play::run(&play),
         Command::Completions(completions) => commands::completions::run(&completions),
     };
     exit::code(ended)

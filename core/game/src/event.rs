@@ -1,9 +1,11 @@
 //! What an input did to the board.
 
 use flowpipe_puzzle::{Cell, Colour};
+use serde::Serialize;
 
 /// One thing that an input did, in the order in which it happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// A drag began at a terminal or on a drawn pipe.
     Pressed {
@@ -62,7 +64,8 @@ pub enum Event {
 }
 
 /// Why an input had no effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// A press where there is neither a terminal nor a pipe.
     NothingThere,

@@ -1,8 +1,8 @@
 //! The practice game: Flow Free's rules of dragging, and how its board looks.
 //!
-//! It knows neither windows nor mice. Whoever has a pointer (a simulated one, a window's, a
-//! terminal's) hands its positions to a [`Play`], which alone judges what they draw; whoever needs a
-//! picture hands a [`render::Scene`] to [`render::render`].
+//! The rules know neither windows nor mice. Whoever has a pointer (a simulated one, a window's)
+//! hands its positions to a [`Play`], which alone judges what they draw; whoever needs a picture
+//! hands a [`render::Scene`] to [`render::render`].
 //!
 //! # Layout
 //! - [`play`]: a puzzle being played: press, move, release. [`event`]: what each input did.
@@ -10,6 +10,8 @@
 //! - `pipes`: the drawn pipes, and which of them holds each cell.
 //! - [`generate`]: puzzles of our own, with a solution. [`random`]: the numbers behind them.
 //! - [`render`]: the board as pixels.
+//! - [`session`]: board after board, time trials, how input arrives, the log. [`window`]: a session
+//!   in a window, the one module that knows the screen.
 
 pub mod event;
 pub mod generate;
@@ -19,6 +21,8 @@ pub mod place;
 pub mod play;
 pub mod random;
 pub mod render;
+pub mod session;
+pub mod window;
 
 pub use event::{Event, Reason};
 pub use play::{Play, ResumeError, Settings};

@@ -6,10 +6,12 @@
 mod backdrop;
 mod board;
 mod canvas;
+mod flip;
 mod font;
 mod header;
 pub mod layout;
 pub mod paint;
+mod painter;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +19,8 @@ use flowpipe_puzzle::{Flow, Puzzle};
 use thiserror::Error;
 
 use canvas::Canvas;
-pub use layout::{Layout, Style};
+pub use layout::{Button, Layout, Style};
+pub use painter::Painter;
 
 /// All that is in a picture.
 #[derive(Clone, Debug)]

@@ -1,4 +1,13 @@
-//! Loads stages from dynamic libraries, joins them with queues and runs each on a thread.
+//! Loads stages from dynamic libraries, joins them with queues and runs each on a thread. It moves
+//! messages and does not read them: what it needs to judge them is handed in ([`check`]).
+//!
+//! # Layout
+//! - [`config`]: a pipeline file with its errors, read into a [`pipeline`]. [`schema`] and [`graph`]
+//!   show it to editors and to people.
+//! - [`plugin`]: libraries found, loaded, made into stages, by their [`manifest`].
+//! - [`message`], [`document`], [`frame`] (with `pool` and `clock`): what flows.
+//! - `edge`: the queues. [`run`]: threads, races, timeouts, the watchdog.
+//! - [`report`] and [`problem`]: what happened.
 
 pub mod check;
 mod clock;

@@ -10,23 +10,14 @@ mod common;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use common::{Builder, Watcher, catalogue, finish, until};
+use common::{Builder, Watcher, catalogue, finish, ten, until};
 use flowpipe_runtime::check::{Judgement, Validator};
 use flowpipe_runtime::message::Message;
 use flowpipe_runtime::pipeline::OnError;
 use flowpipe_runtime::problem::ProblemKind;
-use flowpipe_runtime::report::Report;
 use flowpipe_runtime::run::{Options, Run};
 use serde_json::{Value, json};
-
-/// Ten messages through a stage that misbehaves on the fourth.
-fn line(on_error: OnError, config: Value) -> Builder {
-    let mut line = Builder::line(10, "act", config);
-    line.0.stages[1].on_error = on_error;
-    line
-}
 
 fn on_fourth(what: &str) -> Value {
     json!({ "do": what, "on": 4 })
@@ -35,7 +26,7 @@ fn on_fourth(what: &str) -> Value {
 /// Runs both ways: with skip nine messages arrive, with stop the run ends at the fourth. Both times
 /// the one problem names stage, plugin and message.
 fn misbehaves(what: &str, kind: ProblemKind, text: &str) {
-    let (report, watcher) = line(OnError::Skip, on_fourth(what)).run();
+    let (report, watcher) = ten(OnError::Skip, on_fourth(what)).run();
     let problem = watcher.problem();
     assert_eq!(
         (problem.kind, problem.text.as_str()),
@@ -55,7 +46,7 @@ fn misbehaves(what: &str, kind: ProblemKind, text: &str) {
     );
     assert_eq!((report.stages[1].failed, report.failure), (1, None));
 
-    let (report, watcher) = line(OnError::Stop, on_fourth(what)).run();
+    let (report, watcher) = ten(OnError::Stop, on_fourth(what)).run();
     let problem = watcher.problem();
     assert_eq!(report.failure.as_ref(), Some(&problem), "{what}");
     assert_eq!(problem.text, text);
@@ -130,7 +121,7 @@ fn emitting_rubbish() {
 
 #[test]
 fn emitting_nothing_is_no_fault() {
-    let (report, watcher) = line(OnError::Stop, on_fourth("nothing")).run();
+    let (report, watcher) = ten(OnError::Stop, on_fourth("nothing")).run();
     assert_eq!(watcher.problems(), []);
     assert_eq!(
         (report.stages[1].received, report.stages[2].received),
@@ -140,7 +131,7 @@ fn emitting_nothing_is_no_fault() {
 
 #[test]
 fn emitting_too_much() {
-    let (report, watcher) = line(OnError::Skip, on_fourth("flood")).run();
+    let (report, watcher) = ten(OnError::Skip, on_fourth("flood")).run();
     let problem = watcher.problem();
     assert_eq!(
         problem.text,
@@ -248,178 +239,4 @@ fn answers_that_do_not_pass_the_checks() {
         "{problem}"
     );
     assert_eq!(report.stages[2].received, 9, "it moved on to nobody");
-}
-
-/// Short, and still far more than a healthy call takes on a busy machine.
-const SHORT: Duration = Duration::from_millis(150);
-
-/// Ten messages through a stage that takes too long over the fourth.
-fn late(on_error: OnError, what: &str, extra: Value) -> (Report, Arc<Watcher>) {
-    let mut config = on_fourth(what);
-    config
-        .as_object_mut()
-        .unwrap()
-        .extend(extra.as_object().unwrap().clone());
-    let mut line = line(on_error, config);
-    line.0.stages[1].timeout = Some(SHORT);
-    line.0.stages[1].watchdog = SHORT;
-    line.run()
-}
-
-#[test]
-fn a_timeout_cancels_the_work() {
-    let (report, watcher) = late(OnError::Skip, "slow", json!({}));
-    let problem = watcher.problems().pop().unwrap();
-    assert_eq!(
-        (problem.kind, problem.text.as_str()),
-        (ProblemKind::TimedOut, "not done after 150ms")
-    );
-    assert_eq!(problem.message.unwrap().sequence, 4);
-    assert_eq!(
-        (report.stages[1].timed_out, report.stages[1].given_up),
-        (1, 0)
-    );
-    assert_eq!(report.stages[2].received, 9);
-
-    let (report, _) = late(OnError::Stop, "slow", json!({}));
-    assert_eq!(report.failure.unwrap().kind, ProblemKind::TimedOut);
-    assert_eq!(report.stages[1].received, 4);
-}
-
-#[test]
-fn a_plugin_that_hangs_is_left_behind_and_made_anew() {
-    let (report, watcher) = late(OnError::Skip, "hang", json!({}));
-    assert!(
-        watcher.kinds().contains(&ProblemKind::Slow),
-        "named while it still may answer"
-    );
-    let problem = watcher.problems().pop().unwrap();
-    assert_eq!(problem.kind, ProblemKind::Hang);
-    assert!(
-        problem.text.starts_with("it hangs: after "),
-        "{}",
-        problem.text
-    );
-    assert!(
-        problem
-            .text
-            .ends_with("that its 150ms were over; it is left behind")
-    );
-    assert_eq!(
-        (problem.plugin.as_str(), problem.message.unwrap().sequence),
-        ("act", 4)
-    );
-    assert_eq!(
-        (report.stages[1].received, report.stages[1].given_up),
-        (10, 1)
-    );
-    assert_eq!((report.stages[2].received, report.failure), (9, None));
-}
-
-#[test]
-fn a_plugin_that_hangs_ends_the_run_when_it_shall() {
-    let (report, _) = late(OnError::Stop, "hang", json!({}));
-    let failure = report.failure.unwrap();
-    assert_eq!(
-        (failure.kind, failure.message.unwrap().sequence),
-        (ProblemKind::Hang, 4)
-    );
-    assert_eq!(
-        (report.stages[1].received, report.stages[2].received),
-        (4, 3)
-    );
-}
-
-#[test]
-fn what_comes_after_all_from_one_that_was_left_behind_is_ignored() {
-    // It sleeps through timeout and grace, and then emits.
-    let (report, watcher) = late(OnError::Skip, "sleep", json!({ "delay_us": 1_500_000 }));
-    assert_eq!(report.stages[1].given_up, 1);
-    assert_eq!(report.stages[2].received, 9);
-    std::thread::sleep(Duration::from_millis(1500));
-    assert!(
-        watcher
-            .from(1)
-            .iter()
-            .all(|seen| seen.json["late"].is_null())
-    );
-}
-
-#[test]
-fn a_flood_that_ignores_every_answer_is_a_hang() {
-    let mut pipeline = Builder::new();
-    let source = pipeline.stage("act-source", json!({ "do": "flood-for-ever" }));
-    let sink = pipeline.stage("sink", json!({}));
-    pipeline.join(source, sink);
-    pipeline.0.stages[source].watchdog = SHORT;
-    let watcher = Arc::new(Watcher::default());
-    let run = pipeline.start(&watcher);
-    until("some messages", || {
-        run.progress().stages[sink].received > 100
-    });
-    run.stop();
-    let report = finish(run);
-    assert_eq!((report.stages[source].given_up, report.failure), (1, None));
-    let problem = watcher.problems().pop().unwrap();
-    assert!(
-        problem
-            .text
-            .contains("has not noticed that the run was ending"),
-        "{problem}"
-    );
-}
-
-#[test]
-fn without_a_timeout_the_watchdog_only_warns() {
-    let mut line = line(
-        OnError::Stop,
-        json!({ "do": "sleep", "on": 4, "delay_us": 600_000 }),
-    );
-    line.0.stages[1].watchdog = Duration::from_millis(200);
-    let (report, watcher) = line.run();
-    let problem = watcher.problem();
-    assert_eq!(
-        (problem.kind, problem.message.unwrap().sequence),
-        (ProblemKind::Slow, 4)
-    );
-    assert!(
-        problem.text.starts_with("it has not come back for "),
-        "{}",
-        problem.text
-    );
-    assert_eq!((report.stages[2].received, report.failure), (10, None));
-}
-
-#[test]
-fn a_hang_without_a_timeout_ends_when_the_run_is_aborted() {
-    let pipeline = line(OnError::Stop, on_fourth("hang"));
-    let watcher = Arc::new(Watcher::default());
-    let run = pipeline.start(&watcher);
-    until("a message in hand", || {
-        run.progress().stages[1].received == 4
-    });
-    run.stop();
-    run.abort();
-    let report = finish(run);
-    assert_eq!(report.stages[1].given_up, 1);
-    assert_eq!(report.failure, None, "somebody asked for it");
-}
-
-#[test]
-fn waiting_for_a_full_queue_is_no_hang() {
-    let mut line = Builder::line(6, "pass", json!({}));
-    line.0.stages[1].timeout = Some(Duration::from_millis(250));
-    line.0.stages[1].watchdog = Duration::from_millis(250);
-    line.0.stages[2].contestants[0].config = json!({ "delay_us": 400_000 });
-    for edge in &mut line.0.edges {
-        edge.queue.capacity = 1;
-    }
-    let (report, watcher) = line.run();
-    assert_eq!(watcher.problems(), []);
-    assert_eq!(report.stages[2].received, 6);
-    assert!(
-        report.stages[1].time.max_ns < 250_000_000,
-        "{:?}",
-        report.stages[1].time
-    );
 }

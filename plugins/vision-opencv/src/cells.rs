@@ -18,7 +18,7 @@ const DRAWN: f64 = 0.12;
 /// A line beyond the border stands out by this share, where there are no tints.
 const CLEAR: f64 = 0.5;
 /// A line inside the board has at most this many times the thickness of the middle one.
-const THICK: f64 = 1.9;
+const THICK: f64 = 2.1;
 
 /// Lines are followed this far beyond the border, in cells: a pipe may cover what is beyond that.
 const REACH: f64 = 0.3;
@@ -32,8 +32,8 @@ pub struct LineLook {
     pub faintest: f64,
     /// How many pixels wide the middle one is.
     pub thickness: f64,
-    /// How far it stands out in red, green and blue.
-    pub above: [f64; 3],
+    /// Its red, green and blue.
+    pub colour: [f64; 3],
 }
 
 /// Checks all sides.
@@ -46,8 +46,7 @@ pub fn check(picture: &Picture<'_>, grid: &Grid) -> Result<LineLook, Refusal> {
         median(sides.iter().flat_map(|side| &side.stretches).map(value))
     };
     let contrast = middle(&|stretch| stretch.contrast);
-    let mass = middle(&|stretch| stretch.mass);
-    let above = [0, 1, 2].map(|channel| middle(&|stretch| stretch.above[channel]));
+    let colour = [0, 1, 2].map(|channel| middle(&|stretch| stretch.colour[channel]));
     let faintest = sides
         .iter()
         .flat_map(|side| side.stretches)
@@ -70,10 +69,11 @@ pub fn check(picture: &Picture<'_>, grid: &Grid) -> Result<LineLook, Refusal> {
             col: first.col + 1,
         });
     }
+    let thickness = middle(&|stretch| stretch.thickness(colour));
     let thick = |side: &Side| {
         side.stretches
             .iter()
-            .all(|stretch| stretch.mass > THICK * mass)
+            .all(|stretch| stretch.thickness(colour) > THICK * thickness)
     };
     if let Some(wall) = sides.iter().find(|side| !side.border && thick(side)) {
         return Err(Refusal::Wall {
@@ -84,8 +84,8 @@ pub fn check(picture: &Picture<'_>, grid: &Grid) -> Result<LineLook, Refusal> {
     let look = LineLook {
         contrast,
         faintest,
-        thickness: mass / contrast.max(1.0),
-        above,
+        thickness,
+        colour,
     };
     match goes_on(picture, grid, &look) {
         Some(side) => Err(Refusal::GoesOn { side }),
@@ -217,11 +217,11 @@ fn leads_out(
             outside: Outside::Neither,
         };
         let stretch = Stretch::look(picture, &place, cell.abs());
-        stretch.contrast >= CLEAR * look.contrast && alike(stretch.above, look.above)
+        stretch.contrast >= CLEAR * look.contrast && alike(stretch.colour, look.colour)
     })
 }
 
-/// Whether two lines stand out in the same colour, the first not by much more.
+/// Whether two lines have one hue, the first not much brighter.
 fn alike(a: [f64; 3], b: [f64; 3]) -> bool {
     let product = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let (a_length, b_length) = (product(a, a).sqrt(), product(b, b).sqrt());

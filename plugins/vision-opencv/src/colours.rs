@@ -132,3 +132,74 @@ fn lab(colour: Rgb) -> [f64; 3] {
     });
     [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid {
+        let lines: Vec<f64> = (0..9).map(f64::from).collect();
+        Grid {
+            xs: lines.clone(),
+            ys: lines,
+            cell: 1.0,
+        }
+    }
+
+    fn palette(colours: &[Rgb]) -> Result<Vec<Rgb>, Refusal> {
+        let found: Vec<(Cell, Rgb)> = colours.iter().copied().enumerate().collect();
+        pair(&found, &grid()).map(|paints| paints.palette)
+    }
+
+    #[test]
+    fn lab_is_that_of_the_standard() {
+        // White, and the primary red of sRGB under D65 (Lindbloom's calculator).
+        for (colour, expected) in [
+            ([255; 3], [100.0, 0.0, 0.0]),
+            ([255, 0, 0], [53.24, 80.09, 67.20]),
+            ([0; 3], [0.0; 3]),
+        ] {
+            for (value, expected) in lab(colour).into_iter().zip(expected) {
+                assert!(
+                    (value - expected).abs() < 0.05,
+                    "{colour:?}: {value} for {expected}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn near_paints_stay_apart() {
+        // Red and maroon, two blues, lime and green, white and grey, each a little off.
+        let pairs: [Rgb; 8] = [
+            [255, 0, 0],
+            [165, 42, 42],
+            [12, 41, 254],
+            [0, 0, 139],
+            [0, 255, 0],
+            [0, 141, 0],
+            [255, 255, 255],
+            [159, 159, 189],
+        ];
+        let off = pairs.map(|colour| colour.map(|value: u8| value.saturating_sub(4)));
+        let both: Vec<Rgb> = pairs.into_iter().chain(off).collect();
+        assert_eq!(palette(&both).map(|palette| palette.len()), Ok(8));
+    }
+
+    #[test]
+    fn what_is_ambiguous_has_no_partner() {
+        let no_partner = |col| Err(Refusal::NoPartner { row: 1, col });
+        // Four of one paint, a pair far apart, three paints in a row.
+        assert_eq!(palette(&[[255, 0, 0]; 4]), no_partner(1));
+        assert_eq!(palette(&[[255, 0, 0], [0, 0, 255]]), no_partner(1));
+        let row = [
+            [250, 0, 0],
+            [250, 0, 0],
+            [0, 0, 130],
+            [0, 0, 170],
+            [0, 0, 210],
+            [0, 0, 250],
+        ];
+        assert_eq!(palette(&row), no_partner(3));
+    }
+}

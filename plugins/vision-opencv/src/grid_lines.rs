@@ -10,7 +10,7 @@ use crate::config::Config;
 /// Peaks in one direction that are worth looking at: more are noise.
 const MAX_PEAKS: usize = 300;
 /// Grids tried for one shape, best first.
-const MAX_GRIDS: usize = 6;
+const MAX_GRIDS: usize = 4;
 
 /// The lines of a board, in frame pixels.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,8 +65,6 @@ struct Peak {
     at: f64,
     /// How many pixels it is wide.
     width: f64,
-    /// Thin pixels in it, for weighing.
-    weight: f64,
 }
 
 /// Evenly spaced peaks.
@@ -76,10 +74,6 @@ struct Chain {
     step: f64,
     /// Peaks between its ends that are not of it.
     strangers: usize,
-    /// Whether all members lie within a pixel or so of their places.
-    exact: bool,
-    /// Thin pixels in its members.
-    weight: f64,
 }
 
 /// The grids that a shape may be, best first, none if no lines fit. `scale`: frame pixels for one
@@ -102,12 +96,7 @@ pub fn find(mask: &Mat, shape: Rect, scale: f64, config: &Config) -> opencv::Res
             }
         }
     }
-    pairs.sort_by(|a, b| {
-        merit(*b)
-            .0
-            .cmp(&merit(*a).0)
-            .then(merit(*b).1.total_cmp(&merit(*a).1))
-    });
+    pairs.sort_by_key(|(columns, rows)| -merit(columns, rows));
     let to_frame = |at: &[f64], start: i32| -> Vec<f64> {
         at.iter()
             .map(|at| (at + f64::from(start)) * scale)
@@ -124,13 +113,10 @@ pub fn find(mask: &Mat, shape: Rect, scale: f64, config: &Config) -> opencv::Res
         .collect())
 }
 
-/// How well two chains make a grid: by cells first, then by how even they are, then by how much of
-/// what is thin they explain, which prefers the middle of double lines to one of the two.
-fn merit((columns, rows): (&Chain, &Chain)) -> ((i64, usize), f64) {
-    let cells = ((columns.at.len() - 1) * (rows.at.len() - 1)) as i64;
-    let strangers = (columns.strangers + rows.strangers) as i64;
-    let exact = usize::from(columns.exact) + usize::from(rows.exact);
-    ((cells - 2 * strangers, exact), columns.weight + rows.weight)
+/// How well two chains make a grid.
+fn merit(columns: &Chain, rows: &Chain) -> i64 {
+    let cells = (columns.at.len() - 1) * (rows.at.len() - 1);
+    cells as i64 - 2 * (columns.strangers + rows.strangers) as i64
 }
 
 /// Thin pixels by column (`dimension` 0) or by row (1).
@@ -174,7 +160,6 @@ fn peaks(counts: &[f64]) -> Vec<Peak> {
         peaks.push(Peak {
             at: moment / weight,
             width: (end - start) as f64,
-            weight,
         });
         start = end;
     }
@@ -207,7 +192,7 @@ fn chains(counts: &[f64], min_step: f64) -> Vec<Chain> {
     }
     let mut chains = Vec::new();
     for step in distinct {
-        let lines = with_doubles(&peaks, step);
+        let lines = lines(&peaks, step);
         let mut used = vec![false; lines.len()];
         for first in 0..lines.len() {
             if used[first] {
@@ -226,23 +211,34 @@ fn chains(counts: &[f64], min_step: f64) -> Vec<Chain> {
     chains
 }
 
-/// Peaks that are narrow enough for lines of this step, and besides, for every two close together the
-/// line drawn double that they may be. By place.
-fn with_doubles(peaks: &[Peak], step: f64) -> Vec<Peak> {
-    let mut lines = peaks.to_vec();
-    for pair in peaks.windows(2) {
-        let apart = pair[1].at - pair[0].at;
-        if apart < 0.1 * step {
-            let weight = pair[0].weight + pair[1].weight;
-            lines.push(Peak {
-                at: (pair[0].at * pair[0].weight + pair[1].at * pair[1].weight) / weight,
-                width: apart + f64::midpoint(pair[0].width, pair[1].width),
-                weight,
-            });
+/// Peaks that are narrow enough for lines of this step. Where nearly all come in twos close together,
+/// lines are drawn double, and the middles of twos are taken.
+fn lines(peaks: &[Peak], step: f64) -> Vec<Peak> {
+    let mut doubles = Vec::new();
+    let mut paired = 0;
+    let mut rest = peaks;
+    while let [first, tail @ ..] = rest {
+        match tail {
+            [second, tail @ ..] if second.at - first.at < 0.1 * step => {
+                doubles.push(Peak {
+                    at: f64::midpoint(first.at, second.at),
+                    width: second.at - first.at + f64::midpoint(first.width, second.width),
+                });
+                paired += 2;
+                rest = tail;
+            }
+            _ => {
+                doubles.push(*first);
+                rest = tail;
+            }
         }
     }
+    let mut lines = if 5 * paired >= 4 * peaks.len() {
+        doubles
+    } else {
+        peaks.to_vec()
+    };
     lines.retain(|line| line.width <= (0.15 * step).max(3.0));
-    lines.sort_by(|a, b| a.at.total_cmp(&b.at));
     lines
 }
 
@@ -288,8 +284,6 @@ fn fit(lines: &[Peak], members: &[usize]) -> Option<Chain> {
         .map(|(index, at)| (at - mean - step * (index as f64 - middle)).abs())
         .fold(0.0, f64::max);
     let even = worst <= 0.03 * step + 0.75;
-    let exact = worst <= 0.005 * step + 0.75;
-    let weight = members.iter().map(|&member| lines[member].weight).sum();
     let strangers = lines[members[0]..=members[members.len() - 1]]
         .iter()
         .filter(|line| at.iter().all(|at| (line.at - at).abs() > 0.1 * step))
@@ -300,7 +294,56 @@ fn fit(lines: &[Peak], members: &[usize]) -> Option<Chain> {
         at,
         step,
         strangers,
-        exact,
-        weight,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts with lines two pixels wide at these places.
+    fn with_lines(at: &[usize]) -> Vec<f64> {
+        let mut counts = vec![5.0; 700];
+        for &at in at {
+            counts[at] = 90.0;
+            counts[at + 1] = 100.0;
+        }
+        counts
+    }
+
+    fn longest(at: &[usize]) -> Option<Vec<i64>> {
+        let chains = chains(&with_lines(at), 10.0);
+        let longest = chains.iter().max_by_key(|chain| chain.at.len())?;
+        Some(longest.at.iter().map(|at| at.round() as i64).collect())
+    }
+
+    #[test]
+    fn even_lines_are_found_among_others() {
+        assert_eq!(
+            longest(&[100, 200, 300, 400]),
+            Some(vec![101, 201, 301, 401])
+        );
+        // A frame to the left, an edge beside a line, one between two lines.
+        let found = longest(&[20, 100, 196, 200, 250, 300, 400]);
+        assert_eq!(found, Some(vec![101, 201, 301, 401]));
+        // Rounded to pixels.
+        assert_eq!(
+            longest(&[10, 58, 105, 153, 201]),
+            Some(vec![11, 59, 106, 154, 202])
+        );
+    }
+
+    #[test]
+    fn double_lines_are_found_in_their_middle() {
+        assert_eq!(
+            longest(&[97, 103, 197, 203, 297, 303]),
+            Some(vec![101, 201, 301])
+        );
+    }
+
+    #[test]
+    fn uneven_lines_make_no_chain() {
+        assert_eq!(longest(&[100, 200, 330, 400, 450]), None);
+        assert_eq!(longest(&[]), None);
+    }
 }

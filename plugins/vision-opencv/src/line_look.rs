@@ -13,9 +13,13 @@ pub struct Stretch {
     /// Levels above the brighter side of it.
     pub contrast: f64,
     /// Levels above its surroundings, summed across it: brightness times pixels.
-    pub mass: f64,
-    /// Levels above its surroundings in red, green and blue.
-    pub above: [f64; 3],
+    mass: f64,
+    /// Red, green and blue where it stands out most.
+    pub colour: [f64; 3],
+    /// The channel in which it does, from 0.
+    channel: usize,
+    /// The level of its surroundings in that channel.
+    level: f64,
 }
 
 /// Where a stretch is, in frame pixels.
@@ -87,18 +91,25 @@ impl Stretch {
                 };
                 let contrast = peak[channel] - before[channel].max(after[channel]);
                 if contrast > best.contrast {
-                    let above = std::array::from_fn(|channel| {
-                        peak[channel] - f64::midpoint(before[channel], after[channel])
-                    });
                     best = Self {
                         contrast,
                         mass,
-                        above,
+                        colour: peak,
+                        channel,
+                        level,
                     };
                 }
             }
         }
         best
+    }
+
+    /// How many pixels wide it is, if it has the colour that is given: whatever lies behind the line,
+    /// and however its edges fall between pixels.
+    pub fn thickness(&self, colour: [f64; 3]) -> f64 {
+        let full = colour[self.channel];
+        // Behind a bright tint too little is left to measure by.
+        self.mass / (full - self.level).max(0.3 * full).max(1.0)
     }
 }
 

@@ -176,3 +176,76 @@ impl<'a> Picture<'a> {
         imgproc::cvt_color(&pixels, grey, code, 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use opencv::core::MatTraitConstManual;
+
+    use super::*;
+
+    fn info(format: Format, width: u32, height: u32, stride: usize) -> PixelInfo {
+        PixelInfo {
+            format,
+            width,
+            height,
+            stride,
+        }
+    }
+
+    #[test]
+    fn sizes_are_checked() {
+        let error = |info, bytes: usize| Picture::new(&vec![0; bytes], info).err();
+        let rgb = Format::Rgb8;
+        assert_eq!(
+            error(info(rgb, 0, 5, 0), 0),
+            Some(PictureError::Empty {
+                width: 0,
+                height: 5
+            })
+        );
+        assert_eq!(
+            error(info(rgb, 4, 2, 11), 99),
+            Some(PictureError::ShortRow {
+                width: 4,
+                stride: 11
+            })
+        );
+        assert_eq!(
+            error(info(rgb, 4, 2, 13), 25),
+            Some(PictureError::ShortBuffer {
+                needed: 26,
+                found: 25
+            })
+        );
+        assert_eq!(
+            error(info(Format::Grey8, 1, u32::MAX, 1), 9),
+            Some(PictureError::TooLarge {
+                stride: 1,
+                height: u32::MAX
+            })
+        );
+        assert_eq!(error(info(rgb, 4, 2, 13), 26), None);
+    }
+
+    #[test]
+    fn rows_with_gaps_are_read_in_place() {
+        // Two rows of two pixels with three bytes between, blue first.
+        let bytes = [1, 2, 3, 4, 5, 6, 9, 9, 9, 7, 8, 9, 10, 11, 12, 9, 9, 9];
+        let picture = Picture::new(&bytes, info(Format::Bgr8, 2, 2, 9)).unwrap();
+        assert_eq!(picture.pixel(1, 0), Some([6, 5, 4]));
+        assert_eq!(picture.at(0.9, 1.5), Some([9, 8, 7]));
+        assert_eq!(picture.between(1.0, 1.0), Some([8, 7, 6]));
+        for (x, y) in [
+            (-0.1, 0.0),
+            (2.0, 0.0),
+            (0.0, 2.0),
+            (f64::NAN, 0.0),
+            (f64::INFINITY, 0.0),
+        ] {
+            assert_eq!(picture.at(x, y), None);
+        }
+        let mut grey = Mat::default();
+        picture.grey(&mut grey).unwrap();
+        assert_eq!(grey.data_typed::<u8>().unwrap(), [2, 5, 8, 11]);
+    }
+}

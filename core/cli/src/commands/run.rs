@@ -68,6 +68,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         writeln!(stdout, "\n{}", report::tables(&report, colours).trim_end())?;
         writeln!(stdout, "{}", tally.summary())?;
     }
+    catalogue.close();
     Ok(if interrupted.load(Ordering::Relaxed) {
         Ended::Interrupted
     } else if report.failure.is_some() {

@@ -77,6 +77,7 @@ pub fn run(global: &Global, args: &Solve) -> Result<Ended, Failure> {
         handle.abort();
     }
     let report = handle.wait();
+    catalogue.close();
     printed?;
     match report.failure {
         Some(failure) => Err(Failure::Run(failure.to_string())),

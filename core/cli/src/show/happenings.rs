@@ -67,8 +67,8 @@ impl Tally {
             }
             Reading::Refused { step, reason } => {
                 self.unread += 1;
-                let no = paint("not a board that I can read", BAD, colours);
-                writeln!(out, "{}: {no} ({step}: {reason})", sighting.frame.source)
+                let reason = paint(reason, BAD, colours);
+                writeln!(out, "{}: {reason} (step: {step})", sighting.frame.source)
             }
         }
     }
@@ -147,7 +147,7 @@ impl Tally {
     pub fn summary(&self) -> String {
         let mut parts = vec![format!("{} boards read", self.boards)];
         if self.unread > 0 {
-            parts.push(format!("{} frames without a board", self.unread));
+            parts.push(format!("{} without a board", frames(self.unread)));
         }
         parts.push(format!("{} solved", self.solved));
         if self.unsolved > 0 {
@@ -163,6 +163,10 @@ impl Tally {
         }
         parts.join(", ")
     }
+}
+
+fn frames(count: u64) -> String {
+    format!("{count} frame{}", if count == 1 { "" } else { "s" })
 }
 
 fn parse<T: serde::de::DeserializeOwned>(message: &Message) -> Option<T> {

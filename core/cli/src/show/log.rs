@@ -9,7 +9,8 @@ use crate::show::colour;
 /// `FLOWPIPE_LOG` sets it by target, in the syntax of `RUST_LOG`.
 pub fn start(global: &Global) {
     let default = match global.verbose {
-        0 => "warn",
+        // What the window library warns of is the desktop's, not ours.
+        0 => "warn,winit=error",
         1 => "info",
         _ => "debug",
     };

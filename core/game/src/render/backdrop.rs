@@ -19,7 +19,7 @@ struct Bar {
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene) {
     let bars = bars(scene.lights, canvas.width() as f64, canvas.height() as f64);
     match scene.style {
-        Style::Phone => draw_blurred(canvas, &bars),
+        Style::Phone | Style::Window => draw_blurred(canvas, &bars),
         Style::Desktop => draw_sharp(canvas, &bars),
     }
 }

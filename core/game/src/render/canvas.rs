@@ -8,6 +8,7 @@ use tiny_skia::{
 use super::{MAX_SIDE, Pixels, SizeError};
 
 /// A picture that is being drawn.
+#[derive(Clone)]
 pub(super) struct Canvas {
     pixmap: Pixmap,
 }
@@ -123,6 +124,33 @@ impl Canvas {
                 }
             }
         }
+    }
+
+    /// The colour at a point between pixels' middles, which have whole numbers; beyond the edge it is
+    /// the edge's.
+    pub(super) fn between(&self, x: f64, y: f64) -> [u8; 3] {
+        let x = x.clamp(0.0, (self.width() - 1) as f64);
+        let y = y.clamp(0.0, (self.height() - 1) as f64);
+        let (left, top) = (x as usize, y as usize);
+        let right = (left + 1).min(self.width() - 1);
+        let below = (top + 1).min(self.height() - 1);
+        // Shares in 256ths are as fine as the values themselves.
+        let (across, down) = ((x.fract() * 256.0) as u32, (y.fract() * 256.0) as u32);
+        let data = self.pixmap.data();
+        let [a, b, c, d] = [(left, top), (right, top), (left, below), (right, below)]
+            .map(|(x, y)| (y * self.width() + x) * 4);
+        [0, 1, 2].map(|index| {
+            let value = |start: usize| u32::from(data[start + index]);
+            let upper = value(a) * (256 - across) + value(b) * across;
+            let lower = value(c) * (256 - across) + value(d) * across;
+            ((upper * (256 - down) + lower * down) >> 16) as u8
+        })
+    }
+
+    /// Sets an opaque pixel, which must be inside.
+    pub(super) fn set(&mut self, x: usize, y: usize, pixel: [u8; 3]) {
+        let start = (y * self.width() + x) * 4;
+        self.pixmap.data_mut()[start..start + 3].copy_from_slice(&pixel);
     }
 
     pub(super) fn into_pixels(self) -> Pixels {

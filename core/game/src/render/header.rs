@@ -3,6 +3,7 @@
 use flowpipe_puzzle::Point;
 
 use super::canvas::{Canvas, Ink};
+use super::layout::Button;
 use super::{Layout, Scene, Style, font, paint};
 
 const WHITE: Ink = Ink {
@@ -20,7 +21,15 @@ const FAINT: Ink = Ink {
 
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     match scene.style {
-        Style::Phone => draw_phone(canvas, scene, layout),
+        Style::Phone => {
+            draw_back_and_settings(canvas, layout);
+            draw_phone(canvas, scene, layout, layout.unit * 0.13);
+            draw_buttons(canvas, layout, Icon::Hint, FAINT);
+        }
+        Style::Window => {
+            draw_phone(canvas, scene, layout, layout.text_span.0);
+            draw_buttons(canvas, layout, Icon::Next, WHITE);
+        }
         Style::Desktop => draw_desktop(canvas, scene, layout),
     }
     draw_status(canvas, scene, layout);
@@ -41,41 +50,42 @@ fn draw_status(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     }
 }
 
-fn draw_phone(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
+/// Foot of the phone's title.
+fn title_feet(canvas: &Canvas, layout: &Layout) -> f64 {
+    (layout.status_y - layout.unit * 0.1).min(canvas.height() as f64 * 0.1)
+}
+
+/// The height of the phone's title.
+fn title_size(layout: &Layout) -> f64 {
+    layout.unit * 0.06
+}
+
+fn draw_back_and_settings(canvas: &mut Canvas, layout: &Layout) {
     let (unit, width) = (layout.unit, canvas.width() as f64);
-    let feet = (layout.status_y - unit * 0.1).min(canvas.height() as f64 * 0.1);
-    let title_size = unit * 0.06;
-    let row = feet - title_size / 2.0;
+    let row = title_feet(canvas, layout) - title_size(layout) / 2.0;
     let radius = unit * 0.042;
     button(canvas, [unit * 0.06, row], radius, Icon::Back, WHITE);
-    button(
-        canvas,
-        [width - unit * 0.06, row],
-        radius,
-        Icon::Settings,
-        WHITE,
-    );
+    let right = [width - unit * 0.06, row];
+    button(canvas, right, radius, Icon::Settings, WHITE);
+}
+
+fn draw_phone(canvas: &mut Canvas, scene: &Scene, layout: &Layout, left: f64) {
+    let (feet, size) = (title_feet(canvas, layout), title_size(layout));
     let ink = paint::brightest(scene.line).into();
-    let x = unit * 0.13;
-    write(canvas, &scene.header.title, [x, feet], title_size, ink);
-    let x = x + font::width(&scene.header.title, title_size) + unit * 0.035;
-    write(
-        canvas,
-        &scene.header.note,
-        [x, feet],
-        title_size * 0.75,
-        GREY,
-    );
-    let row = layout.buttons_y;
-    button(canvas, [unit * 0.06, row], radius, Icon::Undo, FAINT);
-    button(canvas, [width / 2.0, row], unit * 0.068, Icon::Hint, WHITE);
-    button(
-        canvas,
-        [width - unit * 0.06, row],
-        radius,
-        Icon::Restart,
-        WHITE,
-    );
+    write(canvas, &scene.header.title, [left, feet], size, ink);
+    let x = left + font::width(&scene.header.title, size) + layout.unit * 0.035;
+    write(canvas, &scene.header.note, [x, feet], size * 0.75, GREY);
+}
+
+fn draw_buttons(canvas: &mut Canvas, layout: &Layout, middle: Icon, undo: Ink) {
+    for (place, icon, ink) in [
+        (Button::Undo, Icon::Undo, undo),
+        (Button::Next, middle, WHITE),
+        (Button::Restart, Icon::Restart, WHITE),
+    ] {
+        let (middle, radius) = layout.button(place);
+        button(canvas, middle, radius, icon, ink);
+    }
 }
 
 fn draw_desktop(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {

@@ -10,6 +10,19 @@ pub enum Style {
     Phone,
     /// Sharp lights, the board in the middle of a wide picture.
     Desktop,
+    /// The practice game's own: as the phone's, with the buttons that work.
+    Window,
+}
+
+/// A button of [`Style::Window`] that works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Button {
+    /// Takes the last drag back.
+    Undo,
+    /// Empties the board.
+    Restart,
+    /// Goes to the next board.
+    Next,
 }
 
 /// Where the board and the writing lie in a picture of a certain size. All in frame pixels.
@@ -47,7 +60,7 @@ impl Layout {
         let wide = (board.cols() as f64 + 2.0 * overhang) * squeeze;
         let high = board.rows() as f64 + lowered;
         let (room, middle) = match style {
-            Style::Phone => ([width * 0.994, height * 0.66], height * 0.5),
+            Style::Phone | Style::Window => ([width * 0.994, height * 0.66], height * 0.5),
             Style::Desktop => ([width * 0.9, height * 0.626], height * 0.465),
         };
         let size = (room[0] / wide).min(room[1] / high);
@@ -64,7 +77,7 @@ impl Layout {
         );
         let bottom = top + high * size;
         let (unit, text_span) = match style {
-            Style::Phone => (width.min(height * 0.6), (width * 0.01, width * 0.99)),
+            Style::Phone | Style::Window => (width.min(height * 0.6), (width * 0.01, width * 0.99)),
             Style::Desktop => (
                 height.min(width) * 0.41,
                 (left + 2.0, left + wide * size - 2.0),
@@ -72,7 +85,7 @@ impl Layout {
         };
         let status_y = top - unit * 0.03;
         let buttons_y = match style {
-            Style::Phone => bottom + (height - bottom) * 0.35,
+            Style::Phone | Style::Window => bottom + (height - bottom) * 0.35,
             Style::Desktop => bottom + unit * 0.115,
         };
         Self {
@@ -90,6 +103,28 @@ impl Layout {
     pub fn board_xywh(&self) -> [f64; 4] {
         let [[left, top], _, [right, bottom], _] = self.geometry.corners;
         [left, top, right - left, bottom - top]
+    }
+
+    /// The button of [`Style::Window`] at a point.
+    #[must_use]
+    pub fn button_at(&self, [x, y]: Point) -> Option<Button> {
+        let is_hit = |([middle_x, middle_y], radius): (Point, f64)| {
+            (x - middle_x).hypot(y - middle_y) <= radius
+        };
+        [Button::Undo, Button::Next, Button::Restart]
+            .into_iter()
+            .find(|&button| is_hit(self.button(button)))
+    }
+
+    /// Middle and radius of a button below the board, in the phone's and in the window's style.
+    pub(super) fn button(&self, button: Button) -> (Point, f64) {
+        let (unit, width) = (self.unit, self.text_span.0 + self.text_span.1);
+        let (x, radius) = match button {
+            Button::Undo => (unit * 0.06, unit * 0.042),
+            Button::Next => (width / 2.0, unit * 0.068),
+            Button::Restart => (width - unit * 0.06, unit * 0.042),
+        };
+        ([x, self.buttons_y], radius)
     }
 
     /// From board units to frame pixels.

@@ -149,6 +149,13 @@ impl Builder {
     }
 }
 
+/// Ten messages through the fixture `act`, which misbehaves as its config says.
+pub fn ten(on_error: OnError, config: Value) -> Builder {
+    let mut line = Builder::line(10, "act", config);
+    line.0.stages[1].on_error = on_error;
+    line
+}
+
 pub fn queue(capacity: usize, when_full: WhenFull) -> Queue {
     Queue {
         capacity,
@@ -168,6 +175,28 @@ pub fn finish(run: RunHandle) -> Report {
         std::thread::sleep(Duration::from_millis(1));
     }
     run.wait()
+}
+
+/// What must hold for every run that came to its end.
+pub fn adds_up(report: &Report) {
+    for edge in &report.edges {
+        assert_eq!(
+            edge.sent,
+            edge.delivered + edge.dropped + edge.discarded,
+            "{edge:?}"
+        );
+        assert!(edge.longest <= edge.capacity as u64, "{edge:?}");
+    }
+    for stage in &report.stages {
+        let delivered: u64 = report
+            .edges
+            .iter()
+            .filter(|edge| edge.to.split_once('.').unwrap().0 == stage.name)
+            .map(|edge| edge.delivered)
+            .sum();
+        assert_eq!(stage.received, delivered, "{}", stage.name);
+        assert_eq!(stage.frames_left, 0, "{}", stage.name);
+    }
 }
 
 /// Waits until something is so.

@@ -157,6 +157,25 @@ fn a_board_that_is_cut_off() {
 }
 
 #[test]
+fn a_row_half_hidden_under_a_pipe() {
+    let mut canvas = canvas();
+    canvas.grid(PLACE, 6, 6, LINE);
+    canvas.pipe(
+        PLACE,
+        'C',
+        &[(0, 0), (0, 1), (0, 2), (0, 3), (0, 4), (0, 5)],
+    );
+    let grid = ["......", "....Y.", "..R...", ".GRO..", "..Y...", "O....G"];
+    canvas.terminals(PLACE, &grid);
+    canvas.rectangle(90.0, 100.0, 640.0, 40.0, [0; 3]);
+    is(
+        refusal(&canvas),
+        "cells",
+        "its grid goes on beyond the upper border",
+    );
+}
+
+#[test]
 fn bridges_and_digits() {
     let found = spoilt(|canvas| {
         for off in [-29.0, 27.0] {

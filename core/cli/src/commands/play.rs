@@ -1,0 +1,109 @@
+//! `flowpipe play [FILE...]`: the practice game in a window.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use flowpipe_game::session::{Input, Level, Levels, Log, Options, Session};
+use flowpipe_game::window::Window;
+use flowpipe_puzzle::text;
+use flowpipe_runtime::config::duration;
+
+use crate::args::{Play, PlayInput};
+use crate::exit::{Ended, Failure};
+
+pub fn run(args: &Play) -> Result<Ended, Failure> {
+    let trial = args.time_trial.as_deref().map(trial).transpose()?;
+    let levels = levels(args)?;
+    // Last, so that nothing is written over when something else is wrong.
+    let window = Window::connect().map_err(run_failure)?;
+    let options = Options {
+        input: match args.input {
+            PlayInput::Events => Input::Events,
+            PlayInput::Frames => Input::Frames,
+        },
+        drop: args.drop,
+        seed: args.seed,
+        trial,
+    };
+    let session = Session::new(levels, options, log(args)?).map_err(run_failure)?;
+
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let (flag, closer) = (Arc::clone(&interrupted), window.closer());
+    ctrlc::set_handler(move || {
+        flag.store(true, Ordering::Relaxed);
+        closer.close();
+    })
+    .map_err(|error| Failure::Run(format!("can't listen for Ctrl-C: {error}")))?;
+
+    let solved = window
+        .play(session, args.window, args.seed)
+        .map_err(run_failure)?;
+    let boards = if solved == 1 { "board" } else { "boards" };
+    let within = args
+        .time_trial
+        .as_ref()
+        .map_or_else(String::new, |time| format!(" in a time trial of {time}"));
+    writeln!(std::io::stdout(), "solved {solved} {boards}{within}")?;
+    Ok(if interrupted.load(Ordering::Relaxed) {
+        Ended::Interrupted
+    } else {
+        Ended::Done
+    })
+}
+
+fn run_failure(error: impl std::fmt::Display) -> Failure {
+    Failure::Run(error.to_string())
+}
+
+fn trial(text: &str) -> Result<Duration, Failure> {
+    duration::parse(text)
+        .map_err(|error| Failure::Usage(format!("--time-trial {text}: {error}, such as 30s")))
+}
+
+fn levels(args: &Play) -> Result<Levels, Failure> {
+    if args.files.is_empty() {
+        return Ok(Levels::Generated {
+            sizes: args.size.clone(),
+            seed: args.seed,
+        });
+    }
+    let mut levels = Vec::new();
+    for file in &args.files {
+        let path = file.display().to_string();
+        let bytes = std::fs::read(file).map_err(|error| Failure::File {
+            path: path.clone(),
+            error,
+        })?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| Failure::BadText(format!("{path}: this is not UTF-8 text")))?;
+        for entry in text::read(&text) {
+            let (puzzle, _) = entry
+                .puzzle
+                .map_err(|error| Failure::BadText(format!("{path}: {error}")))?;
+            levels.push(Level {
+                title: entry.title,
+                puzzle,
+            });
+        }
+    }
+    if levels.is_empty() {
+        return Err(Failure::Usage(
+            "there are no puzzles in these files".to_owned(),
+        ));
+    }
+    Ok(Levels::Given(levels))
+}
+
+fn log(args: &Play) -> Result<Log, Failure> {
+    let Some(path) = &args.log else {
+        return Ok(Log::none());
+    };
+    let file = File::create(path).map_err(|error| Failure::File {
+        path: path.display().to_string(),
+        error,
+    })?;
+    Ok(Log::to(BufWriter::new(file)))
+}

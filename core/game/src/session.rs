@@ -1,0 +1,368 @@
+//! A game of one board after the other, without a window.
+//!
+//! A front end (a window, a test) hands in pointer events in board units and commands, each with the
+//! time since the start of the session, and asks for a [`View`] to show. The session itself looks at
+//! no clock: the same inputs at the same times give the same game.
+//!
+//! # From board to board
+//! A board is solved when it is when nothing is dragged. It then stays for [`PAUSE`] (in a time
+//! trial for no time), flips over within [`FLIP`] and shows the next one, which takes input when it
+//! has landed. After the last one, or when the time is up, the session is over: no input has an
+//! effect but [`Command::Next`] without a time trial, which begins again at the first board.
+//!
+//! # Time trial
+//! The time runs from the first press on a board.
+
+mod input;
+mod level;
+mod log;
+#[cfg(test)]
+mod tests;
+mod timing;
+mod view;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use flowpipe_puzzle::Puzzle;
+use serde::Serialize;
+use serde_json::json;
+use thiserror::Error;
+
+use crate::generate::GenerateError;
+use crate::play::Play;
+use input::Queue;
+pub use input::{FRAME, Input, Pointer};
+pub use level::{Level, Levels, Size, SizeError};
+pub use log::Log;
+use timing::{Due, Phase};
+pub use view::{Face, Flip, View};
+
+/// How long a board takes to flip over to the next, as in the real game.
+pub const FLIP: Duration = Duration::from_millis(500);
+/// How long a solved board stays, without a time trial.
+pub const PAUSE: Duration = Duration::from_secs(1);
+
+/// How a session is played.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Options {
+    /// How pointer events reach the board.
+    pub input: Input,
+    /// The share of moves that are lost, from 0 to 1.
+    pub drop: f64,
+    /// Decides which moves are lost.
+    pub seed: u64,
+    /// How long a time trial lasts; `None` to play without one.
+    pub trial: Option<Duration>,
+}
+
+/// What a player can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Command {
+    /// Takes back the last drag that changed the board.
+    Undo,
+    /// Empties the board.
+    Restart,
+    /// Goes to the next board; a time trial has none to skip.
+    Next,
+}
+
+/// Why a session can't go on.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// There are no boards.
+    #[error("there are no boards to play")]
+    NoLevels,
+    /// A board can't be generated.
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+    /// The log.
+    #[error("can't write the log: {0}")]
+    Log(io::Error),
+}
+
+/// A game that is being played.
+pub struct Session {
+    options: Options,
+    levels: Levels,
+    /// The board after the one shown: made before it is needed.
+    next: Option<Level>,
+    /// The place of `next` in the order.
+    place: usize,
+    log: Log,
+    /// Boards shown so far.
+    number: usize,
+    puzzle: Arc<Puzzle>,
+    play: Play,
+    /// The board before each drag that changed it.
+    history: Vec<Play>,
+    /// The board before the drag that goes on.
+    before: Option<Play>,
+    queue: Queue,
+    phase: Phase,
+    /// When the board began to take input.
+    ready_at: Duration,
+    trial_began: Option<Duration>,
+    solved: usize,
+    failure: Option<GenerateError>,
+}
+
+impl Session {
+    /// Shows the first board.
+    ///
+    /// # Errors
+    /// [`SessionError::NoLevels`] and [`SessionError::Generate`].
+    pub fn new(levels: Levels, options: Options, mut log: Log) -> Result<Self, SessionError> {
+        let first = levels.get(0)?.ok_or(SessionError::NoLevels)?;
+        let next = levels.get(1)?;
+        log.write(Duration::ZERO, start_record(&options));
+        let puzzle = Arc::new(first.puzzle.clone());
+        let play = Play::new(first.puzzle.clone(), options.input.settings());
+        let mut session = Self {
+            queue: Queue::new(options.input, options.drop, options.seed),
+            options,
+            levels,
+            next,
+            place: 1,
+            log,
+            number: 1,
+            puzzle,
+            play,
+            history: Vec::new(),
+            before: None,
+            phase: Phase::Playing,
+            ready_at: Duration::ZERO,
+            trial_began: None,
+            solved: 0,
+            failure: None,
+        };
+        session.log_level(Duration::ZERO, first.title.as_deref());
+        session.ready(Duration::ZERO);
+        Ok(session)
+    }
+
+    /// The pointer did something at a time.
+    pub fn pointer(&mut self, now: Duration, pointer: Pointer) {
+        self.advance(now);
+        let mut record = json!(pointer);
+        if !matches!(self.phase, Phase::Playing) {
+            record["ignored"] = true.into();
+        } else if !self.queue.push(now, pointer) {
+            record["lost"] = true.into();
+        }
+        self.log.write(now, record);
+        self.advance(now);
+    }
+
+    /// The player asked for something at a time.
+    pub fn command(&mut self, now: Duration, command: Command) {
+        self.advance(now);
+        let in_play = matches!(self.phase, Phase::Playing) && self.play.dragged().is_none();
+        match command {
+            Command::Undo if in_play => {
+                if let Some(before) = self.history.pop() {
+                    self.play = before;
+                    self.log.write(now, json!({"event": "undo"}));
+                }
+            }
+            Command::Restart if in_play => {
+                self.history.clear();
+                self.play.restart();
+                self.log.write(now, json!({"event": "restart"}));
+            }
+            Command::Next if self.options.trial.is_none() => self.skip(now),
+            _ => {}
+        }
+    }
+
+    /// Does what has come due until a time.
+    pub fn advance(&mut self, now: Duration) {
+        while let Some((at, due)) = self.due().filter(|&(at, _)| at <= now) {
+            match due {
+                Due::Look => {
+                    for pointer in self.queue.take() {
+                        self.apply(at, pointer);
+                    }
+                }
+                Due::TimeUp => self.over(at),
+                Due::Flip => self.flip(at),
+                Due::Land => self.ready(at),
+            }
+        }
+    }
+
+    /// Says in the log where the board lies in the window: left, top, width and height in pixels.
+    pub fn log_layout(&mut self, now: Duration, [x, y, width, height]: [f64; 4]) {
+        let record = json!({"event": "layout", "x": x, "y": y, "width": width, "height": height});
+        self.log.write(now, record);
+    }
+
+    /// Passes on what was logged.
+    ///
+    /// # Errors
+    /// Why the session can't go on.
+    pub fn settle(&mut self) -> Result<(), SessionError> {
+        self.log.flush().map_err(SessionError::Log)?;
+        self.failure
+            .take()
+            .map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Ends the session; how many boards were solved.
+    ///
+    /// # Errors
+    /// [`SessionError::Log`].
+    pub fn close(mut self, now: Duration) -> Result<usize, SessionError> {
+        self.advance(now);
+        self.log
+            .write(now, json!({"event": "closed", "solved": self.solved}));
+        self.log.flush().map_err(SessionError::Log)?;
+        Ok(self.solved)
+    }
+
+    /// The puzzle that is played, or that a flip is about to show.
+    #[must_use]
+    pub fn puzzle(&self) -> &Puzzle {
+        &self.puzzle
+    }
+
+    /// The board takes an event.
+    fn apply(&mut self, now: Duration, pointer: Pointer) {
+        if matches!(pointer, Pointer::Press(_)) && self.play.dragged().is_some() {
+            // A release was missed.
+            self.lift(now);
+        }
+        // What waited when the board was solved comes too late.
+        if !matches!(self.phase, Phase::Playing) {
+            return;
+        }
+        match pointer {
+            Pointer::Press(point) => {
+                let before = self.play.clone();
+                let events = self.play.press(point);
+                if self.play.dragged().is_some() {
+                    self.before = Some(before);
+                    if self.options.trial.is_some() {
+                        self.trial_began.get_or_insert(now);
+                    }
+                }
+                self.log_all(now, &events);
+            }
+            Pointer::Move(point) => {
+                let events = self.play.move_to(point);
+                self.log_all(now, &events);
+            }
+            Pointer::Release(point) => {
+                let events = self.play.move_to(point);
+                self.log_all(now, &events);
+                self.lift(now);
+            }
+        }
+    }
+
+    /// The drag ends where it is.
+    fn lift(&mut self, now: Duration) {
+        let events = self.play.release();
+        self.log_all(now, &events);
+        let before = self.before.take();
+        self.history
+            .extend(before.filter(|before| before.drawn() != self.play.drawn()));
+        if !self.play.is_solved() {
+            return;
+        }
+        self.solved += 1;
+        let record = json!({
+            "event": "solved",
+            "number": self.number,
+            "moves": self.play.moves(),
+            "after": now.saturating_sub(self.ready_at).as_nanos() as u64,
+        });
+        self.log.write(now, record);
+        let pause = if self.options.trial.is_some() {
+            Duration::ZERO
+        } else {
+            PAUSE
+        };
+        self.phase = Phase::Solved { until: now + pause };
+    }
+
+    fn over(&mut self, now: Duration) {
+        // What is still dragged stays as it is, and counts for nothing.
+        let events = self.play.release();
+        self.log_all(now, &events);
+        self.queue.take();
+        self.phase = Phase::Over;
+        self.log
+            .write(now, json!({"event": "over", "solved": self.solved}));
+    }
+
+    /// Goes to the next board without solving this one; from the last to the first.
+    fn skip(&mut self, now: Duration) {
+        if matches!(self.phase, Phase::Flipping { .. }) {
+            return;
+        }
+        if self.next.is_none() {
+            self.place = 0;
+            self.make_next();
+        }
+        self.flip(now);
+    }
+
+    /// Turns the board over, if there is a next one.
+    fn flip(&mut self, now: Duration) {
+        let Some(level) = self.next.take() else {
+            self.over(now);
+            return;
+        };
+        let from = Arc::new(self.face());
+        self.queue.take();
+        self.number += 1;
+        self.puzzle = Arc::new(level.puzzle.clone());
+        self.play = Play::new(level.puzzle, self.options.input.settings());
+        self.history.clear();
+        self.before = None;
+        self.phase = Phase::Flipping { since: now, from };
+        self.log_level(now, level.title.as_deref());
+        self.place += 1;
+        self.make_next();
+    }
+
+    fn make_next(&mut self) {
+        match self.levels.get(self.place) {
+            Ok(next) => self.next = next,
+            Err(error) => self.failure = Some(error),
+        }
+    }
+
+    /// From now on the board takes input.
+    fn ready(&mut self, now: Duration) {
+        self.phase = Phase::Playing;
+        self.ready_at = now;
+        self.log
+            .write(now, json!({"event": "ready", "number": self.number}));
+    }
+
+    fn log_level(&mut self, now: Duration, title: Option<&str>) {
+        let record = json!({
+            "event": "level", "number": self.number, "title": title, "puzzle": &*self.puzzle,
+        });
+        self.log.write(now, record);
+    }
+
+    fn log_all(&mut self, now: Duration, events: &[crate::Event]) {
+        for event in events {
+            self.log.write(now, event);
+        }
+    }
+}
+
+fn start_record(options: &Options) -> serde_json::Value {
+    json!({
+        "event": "start",
+        "input": options.input,
+        "drop": options.drop,
+        "seed": options.seed,
+        "trial": options.trial.map(|trial| trial.as_nanos() as u64),
+    })
+}

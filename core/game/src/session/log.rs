@@ -1,0 +1,105 @@
+//! What the game itself saw, as JSON lines: the ground truth of tests against it.
+//!
+//! Every line is an object with `t`, nanoseconds since the start of the session, and `event`:
+//! - `start`: the session's options. `layout`: where the board lies in the window, in its pixels
+//!   (`x`, `y`, `width`, `height`), whenever that changes.
+//! - `level`: a board appears (`number` from 1, `title`, `puzzle`). `ready`: from now on it takes input.
+//! - `press`, `move`, `release`: the pointer, `at` a point in board units; `lost`: that move was
+//!   dropped; `ignored`: the board takes no input now.
+//! - `pressed`, `extended`, `joined` … : what it did ([`crate::Event`]).
+//! - `undo`, `restart`. `solved`: `number`, `moves`, and `after`, nanoseconds since it was ready.
+//! - `over`: no more boards, or the time is up; `solved`, how many. `closed`: the same, at the very end.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Writes the log; without a writer it does nothing.
+pub struct Log {
+    out: Option<Box<dyn Write>>,
+    failure: Option<io::Error>,
+}
+
+impl Log {
+    /// Nothing is written.
+    #[must_use]
+    pub fn none() -> Self {
+        Self {
+            out: None,
+            failure: None,
+        }
+    }
+
+    /// Writes lines to a writer, which should be buffered: it is flushed by [`Log::flush`].
+    #[must_use]
+    pub fn to(out: impl Write + 'static) -> Self {
+        Self {
+            out: Some(Box::new(out)),
+            failure: None,
+        }
+    }
+
+    /// Writes one line: `record` must be a JSON object and is given the time. A failure to write is
+    /// kept for [`Log::flush`].
+    pub fn write(&mut self, now: Duration, record: impl Serialize) {
+        let Some(out) = &mut self.out else { return };
+        let written = serde_json::to_value(record)
+            .map_err(io::Error::from)
+            .and_then(|record| {
+                let mut line = serde_json::Map::new();
+                line.insert("t".to_owned(), Value::from(now.as_nanos() as u64));
+                if let Value::Object(record) = record {
+                    line.extend(record);
+                }
+                writeln!(out, "{}", Value::Object(line))
+            });
+        if let Err(error) = written {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    /// Passes on what was written.
+    ///
+    /// # Errors
+    /// The first failure to write since the last call.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        self.out.as_mut().map_or(Ok(()), |out| out.flush())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_failure_to_write_is_told() {
+        let mut log = Log::to(Full);
+        assert!(log.flush().is_ok());
+        log.write(Duration::ZERO, json!({"event": "start"}));
+        let error = log.flush().expect_err("nothing can be written");
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(log.flush().is_ok(), "it is told once");
+        let mut none = Log::none();
+        none.write(Duration::ZERO, json!({}));
+        assert!(none.flush().is_ok());
+    }
+}
