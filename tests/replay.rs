@@ -10,6 +10,14 @@ use std::collections::BTreeMap;
 use flowpipe_tests::{pipeline, project, run, shared};
 use serde_json::Value;
 
+/// Says something past the test harness, which shows nothing that a passing test prints.
+macro_rules! say {
+    ($($text:tt)+) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)+);
+    }};
+}
+
 /// The same stages on other frames.
 fn replay_of(frames: &str) -> String {
     let text = std::fs::read_to_string(project().join("pipelines/replay.toml")).unwrap();
@@ -64,7 +72,7 @@ fn a_run_for_people() {
 #[test]
 fn real_screenshots() {
     let Some(frames) = shared().map(|shared| shared.join("frames")) else {
-        eprintln!("skipped: no folder with real screenshots");
+        say!("skipped: no folder with real screenshots");
         return;
     };
     let truth: BTreeMap<String, Value> = std::fs::read_to_string(frames.join("truth.jsonl"))
@@ -100,7 +108,7 @@ fn real_screenshots() {
         assert!(ran.stdout.contains(&line), "no {line:?} for {truth}");
         assert!(!ran.stdout.contains(&format!("{name}: played")));
     }
-    eprintln!(
+    say!(
         "{} real screenshots: {readable} read, {refused} refused",
         truth.len()
     );

@@ -14,6 +14,14 @@ use flowpipe_puzzle::{Flow, Lattice, Rules, Solution, check, level, text};
 use serde_json::Value;
 use support::{known_puzzles, mutants};
 
+/// Says something past the test harness, which shows nothing that a passing test prints.
+macro_rules! say {
+    ($($text:tt)+) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)+);
+    }};
+}
+
 /// A level line without what is only drawing, its lists in order and each flow from its smaller end.
 fn plain(line: &str) -> (Vec<String>, Vec<BTreeSet<String>>, Vec<Vec<usize>>) {
     let mut fields = line.trim().trim_end_matches(';').split(';');
@@ -72,7 +80,7 @@ fn every_known_level_is_read_right_and_written_back() {
     let entries = text::read(&levels);
     assert!(entries.iter().all(|entry| entry.puzzle.is_ok()));
     assert_eq!(entries.len(), levels.lines().count());
-    println!(
+    say!(
         "{} levels: {warps} with warps, {hexes} of hexes, {bridges} with bridges",
         entries.len()
     );
@@ -102,7 +110,7 @@ fn every_broken_solution_of_a_known_level_is_refused() {
             count += 1;
         }
     }
-    println!("{count} broken solutions refused");
+    say!("{count} broken solutions refused");
 }
 
 #[test]
@@ -147,7 +155,7 @@ fn a_stroke_through_the_centres_of_a_known_flow_is_accepted() {
             assert_eq!(result.is_ok(), straight, "{line} {stroke:?}");
         }
     }
-    println!("{accepted} strokes accepted, {unsupported} levels of kinds not supported yet");
+    say!("{accepted} strokes accepted, {unsupported} levels of kinds not supported yet");
 }
 
 #[test]
@@ -191,5 +199,5 @@ fn every_known_numberlink_is_read_and_its_solution_passes() {
         );
         count += 1;
     }
-    println!("{count} Numberlink puzzles");
+    say!("{count} Numberlink puzzles");
 }

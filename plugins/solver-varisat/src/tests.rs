@@ -12,6 +12,14 @@ use crate::config::{Config, Encoding};
 use crate::samples::{any_puzzle, puzzle};
 use crate::solve::{SolveError, solve};
 
+/// Says something past the test harness, which shows nothing that a passing test prints.
+macro_rules! say {
+    ($($text:tt)+) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)+);
+    }};
+}
+
 const ENCODINGS: [Encoding; 2] = [Encoding::Binary, Encoding::VertexEdge];
 
 fn never() -> bool {
@@ -112,7 +120,7 @@ fn shared(file: &str) -> Option<String> {
     );
     let text = std::fs::read_to_string(folder.join("puzzles").join(file)).ok();
     if text.is_none() {
-        println!("skipped: no {file} in {}", folder.display());
+        say!("skipped: no {file} in {}", folder.display());
     }
     text
 }
@@ -138,7 +146,7 @@ fn solves_every_level_as_it_is_meant() {
         }
         count += 1;
     }
-    println!("{count} levels solved");
+    say!("{count} levels solved");
 }
 
 #[derive(serde::Deserialize)]
@@ -184,7 +192,7 @@ fn solves_numberlink_puzzles() {
         let puzzle = numberlink.puzzle();
         // A 15x15 board with one cell left empty: not solved within ten seconds.
         if !numberlink.full && puzzle.board().len() > 200 {
-            println!("left out: {}", numberlink.id);
+            say!("left out: {}", numberlink.id);
             continue;
         }
         match solve(&puzzle, &Config::default(), &never).unwrap() {
@@ -195,7 +203,7 @@ fn solves_numberlink_puzzles() {
         }
         count += 1;
     }
-    println!("{count} Numberlink puzzles solved");
+    say!("{count} Numberlink puzzles solved");
 }
 
 #[test]
