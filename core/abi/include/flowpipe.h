@@ -233,6 +233,29 @@ struct flowpipe_host {
   const void *(*get_extension)(const flowpipe_host_t *host, const char *id);
 };
 
+/* ------------------------------------------- extension of the host: the run */
+
+/* What a stage may know of the run that it is part of, and ask of it:
+ * host->get_extension(host, FLOWPIPE_EXTENSION_RUN) is a flowpipe_run_t, or NULL. */
+#define FLOWPIPE_EXTENSION_RUN "flowpipe.run/1"
+
+typedef uint32_t flowpipe_ending_t;
+#define FLOWPIPE_ENDING_DONE 1    /* what was to be done is done: stages end after the message in hand */
+#define FLOWPIPE_ENDING_STOPPED 2 /* a person, or what protects one, says stop: all work is cancelled */
+
+typedef struct flowpipe_run {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Nonzero as soon as the run ends for another reason than that its sources have run out: somebody
+   * asked for it, or a stage failed. Whoever acts on the world stops then. [any-thread] */
+  int32_t (*is_ending)(const flowpipe_host_t *host);
+  /* Nonzero: nothing outside of the program is to be touched. Stages that would say in the log what
+   * they would have done. [any-thread] */
+  int32_t (*is_dry)(const flowpipe_host_t *host);
+  /* Ends the run; the text says why. The first one counts. [any-thread] */
+  void (*end)(const flowpipe_host_t *host, flowpipe_ending_t how, const char *text, size_t length);
+} flowpipe_run_t;
+
 /* ------------------------------------------------------------------- stage */
 
 /* One running stage. Made by the factory; the plugin keeps its own state in `data`. */

@@ -264,6 +264,32 @@ pub struct Host {
     pub get_extension: unsafe extern "C" fn(*const Host, *const c_char) -> *const c_void,
 }
 
+/// The id of the host's extension [`Run`].
+pub const EXTENSION_RUN: &core::ffi::CStr = c"flowpipe.run/1";
+
+/// How a stage ends a run.
+pub type Ending = u32;
+/// What was to be done is done: stages end after the message in hand.
+pub const ENDING_DONE: Ending = 1;
+/// A person, or what protects one, says stop: all work is cancelled.
+pub const ENDING_STOPPED: Ending = 2;
+
+/// What a stage may know of its run, and ask of it.
+#[repr(C)]
+pub struct Run {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// Nonzero when the run ends for another reason than that its sources have run out.
+    /// [any-thread]
+    pub is_ending: unsafe extern "C" fn(*const Host) -> i32,
+    /// Nonzero: nothing outside of the program is to be touched. [any-thread]
+    pub is_dry: unsafe extern "C" fn(*const Host) -> i32,
+    /// Ends the run and says why. [any-thread]
+    pub end: unsafe extern "C" fn(*const Host, Ending, *const c_char, usize),
+}
+
 /// One running stage. A null slot refuses the stage.
 #[repr(C)]
 pub struct Stage {

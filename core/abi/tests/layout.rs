@@ -81,6 +81,8 @@ fn constants(slots: &mut Slots) {
         ("FLOWPIPE_EVENT_TICK", abi::EVENT_TICK),
         ("FLOWPIPE_EVENT_MESSAGE", abi::EVENT_MESSAGE),
         ("FLOWPIPE_EVENT_FINISH", abi::EVENT_FINISH),
+        ("FLOWPIPE_ENDING_DONE", abi::ENDING_DONE),
+        ("FLOWPIPE_ENDING_STOPPED", abi::ENDING_STOPPED),
     ] {
         constant(slots, c, rust.into());
     }
@@ -190,6 +192,16 @@ fn structs(slots: &mut Slots) {
     );
     layout!(
         slots,
+        "flowpipe_run_t" = abi::Run {
+            struct_size,
+            reserved,
+            is_ending,
+            is_dry,
+            end
+        }
+    );
+    layout!(
+        slots,
         "flowpipe_stage_t" = abi::Stage {
             struct_size,
             reserved,
@@ -256,17 +268,14 @@ fn c_values(slots: &[Slot]) -> BTreeMap<String, u64> {
     for Slot { label, c, .. } in slots {
         text += &format!("  printf(\"{label} %\" PRIu64 \"\\n\", (uint64_t)({c}));\n");
     }
-    text += "  puts(FLOWPIPE_FACTORY_STAGES);\n  return 0;\n}\n";
+    text += "  puts(FLOWPIPE_FACTORY_STAGES \" \" FLOWPIPE_EXTENSION_RUN);\n  return 0;\n}\n";
     std::fs::write(&source, text).expect("the source is written");
     compile(&["-std=c99", path(&source), "-o", path(&program)]);
     let output = Command::new(&program).output().expect("the program runs");
     let lines = String::from_utf8(output.stdout).expect("it prints text");
     let mut lines: Vec<&str> = lines.lines().collect();
-    assert_eq!(
-        lines.pop().map(str::as_bytes),
-        Some(abi::FACTORY_STAGES.to_bytes()),
-        "FLOWPIPE_FACTORY_STAGES"
-    );
+    let ids = [abi::FACTORY_STAGES, abi::EXTENSION_RUN].map(|id| id.to_str().expect("ASCII"));
+    assert_eq!(lines.pop(), Some(ids.join(" ").as_str()), "ids");
     lines
         .into_iter()
         .map(|line| {

@@ -1,7 +1,7 @@
 //! The actuator role: plays strokes.
 
 use flowpipe_puzzle::Flow;
-use flowpipe_puzzle::message::{OUTCOME, Outcome, STROKES, StrokeOutcome, Strokes};
+use flowpipe_puzzle::message::{OUTCOME, Outcome, Pace, STROKES, StrokeOutcome, Strokes};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -40,6 +40,7 @@ pub trait Actuator: Sized + Send + 'static {
 pub struct Acting<'a, 'c> {
     context: &'a mut Context<'c>,
     first_press_ns: Option<i64>,
+    captured_ns: i64,
 }
 
 /// What became of the strokes.
@@ -51,6 +52,10 @@ pub struct Played {
     pub strokes: Vec<StrokeOutcome>,
     /// Pipes as they stand now, if the actuator can tell.
     pub drawn: Option<Vec<Flow>>,
+    /// Why they were not played, or not to their end; see [`Outcome::refused`].
+    pub refused: Option<String>,
+    /// How fast they were played, where that can be chosen.
+    pub pace: Option<Pace>,
 }
 
 impl Acting<'_, '_> {
@@ -60,6 +65,20 @@ impl Acting<'_, '_> {
             self.first_press_ns = Some(self.context.host().now_ns());
             self.context.mark("action");
         }
+    }
+
+    /// When the frame was captured that the strokes descend from, by [`Host::now_ns`].
+    #[must_use]
+    pub fn captured_ns(&self) -> i64 {
+        self.captured_ns
+    }
+
+    /// Waits; see [`Context::wait_until`].
+    ///
+    /// # Errors
+    /// [`crate::Error::cancelled`] when the work is not wanted any more.
+    pub fn wait_until(&mut self, deadline_ns: i64) -> Result<()> {
+        self.context.wait_until(deadline_ns)
     }
 
     /// Whether to stop, button up.
@@ -105,6 +124,7 @@ impl<T: Actuator> Stage for ActuatorStage<T> {
         let mut acting = Acting {
             context,
             first_press_ns: None,
+            captured_ns: message.captured_ns(),
         };
         let played = self.0.act(&strokes, &mut acting)?;
         let act_ns = acting
@@ -118,6 +138,8 @@ impl<T: Actuator> Stage for ActuatorStage<T> {
                 solved: played.solved,
                 strokes: played.strokes,
                 drawn: played.drawn,
+                refused: played.refused,
+                pace: played.pace,
                 act_ns,
             },
         )?;

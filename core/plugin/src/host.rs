@@ -18,6 +18,15 @@ unsafe impl Send for Host {}
 // SAFETY: as above.
 unsafe impl Sync for Host {}
 
+/// How a stage ends a run: see [`Host::end_run`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// What was to be done is done: stages end after the message in hand.
+    Done,
+    /// A person, or what protects one, says stop: all work is cancelled at once.
+    Stopped,
+}
+
 impl Host {
     /// Wraps the table that the host handed over.
     ///
@@ -82,6 +91,46 @@ impl Host {
                 "the host has no memory for a frame of {width} x {height}"
             ))
         })
+    }
+
+    /// Whether the run ends for another reason than that its sources have run out. Whoever acts on
+    /// the world stops then.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        // SAFETY: the host is valid, see `table`.
+        self.run()
+            .is_some_and(|run| unsafe { (run.is_ending)(self.raw) } != 0)
+    }
+
+    /// Whether nothing outside of the program is to be touched: say in the log what would have been
+    /// done.
+    #[must_use]
+    pub fn is_dry(&self) -> bool {
+        // SAFETY: the host is valid, see `table`.
+        self.run()
+            .is_some_and(|run| unsafe { (run.is_dry)(self.raw) } != 0)
+    }
+
+    /// Ends the run, from any thread, and says why.
+    pub fn end_run(&self, how: Ending, reason: &str) {
+        let how = match how {
+            Ending::Done => abi::ENDING_DONE,
+            Ending::Stopped => abi::ENDING_STOPPED,
+        };
+        if let Some(run) = self.run() {
+            // SAFETY: the host is valid, and the text is borrowed for the call only.
+            unsafe { (run.end)(self.raw, how, reason.as_ptr().cast(), reason.len()) }
+        }
+    }
+
+    /// The host's extension, which a library's own host lacks.
+    fn run(&self) -> Option<&abi::Run> {
+        // SAFETY: the table is valid, and an extension lives as long as its host. Each of its
+        // slots is set, and this version of it has them all.
+        unsafe {
+            let run = (self.table().get_extension)(self.raw, abi::EXTENSION_RUN.as_ptr());
+            run.cast::<abi::Run>().as_ref()
+        }
     }
 
     pub(crate) fn set_error(&self, error: &Error) {

@@ -65,7 +65,7 @@ pub use capture::{Capture, FrameSink};
 pub use context::{Context, Message};
 pub use error::{Error, Result};
 pub use frame::{Format, Frame, PixelInfo};
-pub use host::Host;
+pub use host::{Ending, Host};
 pub use planner::Planner;
 pub use solver::Solver;
 pub use stage::{Input, Next, NoConfig, Port, Stage};

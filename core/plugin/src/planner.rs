@@ -28,7 +28,8 @@ pub trait Planner: Sized + Send + 'static {
     fn new(config: Self::Config, host: &Host) -> Result<Self>;
 
     /// Plans the strokes that draw a solution, in board units (see
-    /// [`flowpipe_puzzle::geometry`]). The host checks them against the board.
+    /// [`flowpipe_puzzle::geometry`]). The host checks them against the board. Flows that stand on
+    /// the board already are left out of the solution.
     ///
     /// # Errors
     /// When it can't plan for this board.
@@ -36,7 +37,8 @@ pub trait Planner: Sized + Send + 'static {
 }
 
 /// A [`Planner`] as a [`Stage`]: takes answers, gives strokes that carry solution and sighting on.
-/// An answer without a solution, or a board that stands solved already, gives nothing.
+/// Flows that stand as the solution has them are not drawn again. An answer without a solution, or a
+/// board that stands solved already or still moves, gives nothing.
 pub struct PlannerStage<T>(T);
 
 impl<T: Planner> Stage for PlannerStage<T> {
@@ -66,10 +68,12 @@ impl<T: Planner> Stage for PlannerStage<T> {
         let (Some(board), Some(solution)) = (solved.sighting.board(), solved.solution()) else {
             return Ok(Next::More);
         };
-        if board.state == BoardState::Solved {
+        let missing = solution.missing(&board.drawn);
+        let at_rest = !matches!(board.state, BoardState::Solved | BoardState::Moving);
+        if !at_rest || missing.flows.is_empty() {
             return Ok(Next::More);
         }
-        let strokes = self.0.plan(board, solution)?;
+        let strokes = self.0.plan(board, &missing)?;
         let solution = solution.clone();
         let planner = T::NAME.to_owned();
         context.emit(

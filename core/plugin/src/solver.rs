@@ -1,7 +1,7 @@
 //! The solver role: answers puzzles.
 
 use flowpipe_puzzle::Puzzle;
-use flowpipe_puzzle::message::{BoardState, SIGHTING, SOLVED, Sighting, Solved, Verdict};
+use flowpipe_puzzle::message::{SIGHTING, SOLVED, Sighting, Solved, Verdict};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -37,7 +37,8 @@ pub trait Solver: Sized + Send + 'static {
 }
 
 /// A [`Solver`] as a [`Stage`]: takes sightings, gives answers that carry the sighting on.
-/// A sighting without a board, or of one that still moves, gives nothing.
+/// A sighting without a board gives nothing; one that still moves is answered, so that it can be
+/// played as soon as it has come to rest.
 pub struct SolverStage<T>(T);
 
 impl<T: Solver> Stage for SolverStage<T> {
@@ -64,10 +65,7 @@ impl<T: Solver> Stage for SolverStage<T> {
             return Ok(Next::More);
         };
         let sighting: Sighting = message.parse()?;
-        let Some(board) = sighting
-            .board()
-            .filter(|board| board.state != BoardState::Moving)
-        else {
+        let Some(board) = sighting.board() else {
             return Ok(Next::More);
         };
         let answer = self.0.solve(&board.puzzle, &context.cancel())?;

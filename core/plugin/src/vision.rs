@@ -33,6 +33,14 @@ pub trait Vision: Sized + Send + 'static {
     /// # Errors
     /// When something fails that has nothing to do with what the picture shows.
     fn see(&mut self, captured: &Captured) -> Result<Reading>;
+
+    /// Forgets what earlier frames left behind.
+    ///
+    /// # Errors
+    /// When it can't.
+    fn reset(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A frame with its note.
@@ -112,5 +120,9 @@ impl<T: Vision> Stage for VisionStage<T> {
             )?;
         }
         Ok(Next::More)
+    }
+
+    fn reset(&mut self) -> Result<()> {
+        self.0.reset()
     }
 }

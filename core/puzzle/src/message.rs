@@ -24,15 +24,19 @@ pub const STROKES: &str = "flowpipe.strokes/1";
 /// Schema id of [`Outcome`].
 pub const OUTCOME: &str = "flowpipe.outcome/1";
 
+/// Schema id of [`BoardResult`].
+pub const RESULT: &str = "flowpipe.result/1";
+
 /// The JSON Schema of each message, by schema id.
 #[must_use]
-pub fn schemas() -> [(&'static str, Schema); 5] {
+pub fn schemas() -> [(&'static str, Schema); 6] {
     [
         (FRAME, schema_for!(FrameNote)),
         (SIGHTING, schema_for!(Sighting)),
         (SOLVED, schema_for!(Solved)),
         (STROKES, schema_for!(Strokes)),
         (OUTCOME, schema_for!(Outcome)),
+        (RESULT, schema_for!(BoardResult)),
     ]
 }
 
@@ -48,10 +52,26 @@ pub struct FrameNote {
     /// Frame pixels for one screen pixel (2 on most HiDPI screens).
     #[serde(default = "one")]
     pub scale: f64,
+    /// The window that the frame shows, by the system's number for it, where it shows one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
 }
 
 fn one() -> f64 {
     1.0
+}
+
+impl FrameNote {
+    /// A frame that lies at the screen's corner, pixel for pixel.
+    #[must_use]
+    pub fn of(source: impl Into<String>) -> Self {
+        Self {
+            source: source.into(),
+            origin: [0.0; 2],
+            scale: one(),
+            window: None,
+        }
+    }
 }
 
 /// What vision made of one frame.
@@ -206,8 +226,56 @@ pub struct Outcome {
     /// Pipes as they stand now, if the actuator can tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drawn: Option<Vec<Flow>>,
+    /// Why the strokes were not played, or not to their end: the board is not where it was seen, it is
+    /// covered, the sighting is too old. Looking again helps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// How fast the strokes were played, where that can be chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
     /// Host clock from first press to last release, nanoseconds.
     pub act_ns: i64,
+}
+
+/// What became of one board, from first sight to the end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BoardResult {
+    /// Counts the boards from 1.
+    pub number: usize,
+    /// What was played.
+    pub puzzle: Puzzle,
+    /// Whether the board was seen solved, or made way for the next one.
+    pub solved: bool,
+    /// Why it was given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// How often strokes were played on it.
+    pub attempts: usize,
+    /// Strokes played.
+    pub strokes: usize,
+    /// Of these, strokes for flows that had been drawn before.
+    pub repeated: usize,
+    /// The pace of the last strokes, where the actuator chooses one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
+    /// Host clock from the capture of the first frame that showed it at rest to the end of the last
+    /// stroke, nanoseconds.
+    pub took_ns: i64,
+}
+
+/// How fast a pointer is moved along a stroke.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pace {
+    /// At most so far apart are two places of the pointer, in cells.
+    pub step: f64,
+    /// So long it stays at each point between the first and the last of a stroke, in milliseconds.
+    pub dwell_ms: f64,
+    /// So long it stays after the press and before the release, in milliseconds.
+    pub ends_ms: f64,
+    /// So often it is told each of its places.
+    pub repeats: u32,
 }
 
 impl Sighting {

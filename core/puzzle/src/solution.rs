@@ -39,6 +39,26 @@ impl Solution {
             .sort_by(|a, b| (&a.cells, a.colour).cmp(&(&b.cells, b.colour)));
         self
     }
+
+    /// The flows that do not stand yet, when these pipes are drawn: whole and cell by cell, from
+    /// whichever end.
+    #[must_use]
+    pub fn missing(&self, drawn: &[Flow]) -> Self {
+        let stands = |flow: &&Flow| {
+            drawn.iter().any(|pipe| {
+                pipe.colour == flow.colour
+                    && (pipe.cells == flow.cells || pipe.cells.iter().rev().eq(&flow.cells))
+            })
+        };
+        Self {
+            flows: self
+                .flows
+                .iter()
+                .filter(|flow| !stands(flow))
+                .cloned()
+                .collect(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -228,6 +228,7 @@ fn answers_that_do_not_pass_the_checks() {
     let run = pipeline.start_with(Options {
         observer: Some(watcher.clone()),
         validators: HashMap::from([("test.count/1".to_owned(), validator)]),
+        ..Options::default()
     });
     let report = finish(run);
     let problem = watcher.problem();

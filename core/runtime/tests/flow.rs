@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use common::{Builder, Watcher, adds_up, finish, queue, until};
 use flowpipe_runtime::pipeline::{OnStop, Queue, WhenFull};
+use flowpipe_runtime::report::Ending;
+use flowpipe_runtime::run::Options;
 use serde_json::json;
 
 #[test]
@@ -333,4 +335,53 @@ fn marks_give_the_time_from_capture() {
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["marks"]["action"]["count"], 10);
     assert_eq!(json["stages"][0]["out"], 10);
+}
+
+#[test]
+fn a_stage_can_end_the_run_and_says_why() {
+    for (what, how) in [("end-done", Ending::Done), ("end-stopped", Ending::Stopped)] {
+        let mut pipeline = Builder::line(1_000_000, "act", json!({ "do": what, "on": 5 }));
+        pipeline.0.stages[0].contestants[0].config = json!({ "delay_us": 500 });
+        let (report, watcher) = pipeline.run();
+        let ended = report.ended.clone().unwrap();
+        assert_eq!((ended.stage.as_str(), ended.how), ("act-1", how));
+        assert!(["enough", "hands off"].contains(&ended.reason.as_str()));
+        assert_eq!((report.failure.clone(), report.stopped), (None, false));
+        assert_eq!(watcher.problems(), []);
+        adds_up(&report);
+    }
+}
+
+#[test]
+fn a_stage_sees_that_the_run_ends_without_being_cancelled() {
+    // Draining cancels nobody but sources; whoever holds a mouse asks for himself.
+    let pipeline = Builder::line(3, "act", json!({ "do": "until-ending", "on": 1 }));
+    let watcher = Arc::new(Watcher::default());
+    let run = pipeline.start(&watcher);
+    until("a message in hand", || {
+        run.progress().stages[1].received == 1
+    });
+    run.stop();
+    let report = finish(run);
+    assert_eq!((report.failure.clone(), report.ended.clone()), (None, None));
+    assert_eq!(watcher.problems(), [], "giving up is no failure then");
+    adds_up(&report);
+}
+
+#[test]
+fn a_stage_knows_whether_the_run_is_dry() {
+    for dry in [false, true] {
+        let watcher = Arc::new(Watcher::default());
+        let pipeline = Builder::line(1, "act", json!({ "do": "tell-run" }));
+        finish(pipeline.start_with(Options {
+            observer: Some(watcher.clone()),
+            dry,
+            ..Options::default()
+        }));
+        let told = &watcher.from(1)[0].json;
+        assert_eq!(
+            *told,
+            json!({ "dry": i32::from(dry), "ending": 0, "others": 0 })
+        );
+    }
 }

@@ -50,6 +50,7 @@ fn race(count: u64, on_error: OnError, contestants: &[(&str, u64)]) -> (Report, 
     let report = finish(pipeline.start_with(Options {
         observer: Some(watcher.clone()),
         validators: HashMap::from([("test.answer/1".to_owned(), judge)]),
+        ..Options::default()
     }));
     (report, watcher)
 }

@@ -57,6 +57,8 @@ impl Actuator for Simulated {
                 .map(|stroke| outcome(&play, board, stroke))
                 .collect(),
             drawn: Some(play.drawn()),
+            refused: None,
+            pace: None,
         })
     }
 }

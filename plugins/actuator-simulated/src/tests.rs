@@ -42,6 +42,7 @@ fn strokes(points: [Vec<Point>; 2]) -> Strokes {
                 source: "a/b.png".to_owned(),
                 origin: [1000.0, 500.0],
                 scale: 2.0,
+                window: None,
             },
             reading: Reading::Board(Box::new(seen)),
         },

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use flowpipe_plugin::puzzle::Point;
 use flowpipe_plugin::puzzle::message::FrameNote;
 use flowpipe_plugin::{Capture, Error, Frame, FrameSink, Host, Next, Result, tracing};
 
@@ -82,11 +81,7 @@ impl Capture for CaptureFiles {
                 if let Some(due_ns) = self.pace.next(sink.host().now_ns()) {
                     sink.wait_until(due_ns)?;
                 }
-                let note = FrameNote {
-                    source: self.pictures[index].path.display().to_string(),
-                    origin: Point::default(),
-                    scale: 1.0,
-                };
+                let note = FrameNote::of(self.pictures[index].path.display().to_string());
                 sink.emit(&frame, &note, sink.host().now_ns())?;
                 break;
             }

@@ -83,11 +83,7 @@ fn sighting(puzzle: Puzzle, source: String) -> Sighting {
         .last()
         .map_or(0, |&last| usize::from(last) + 1);
     Sighting {
-        frame: FrameNote {
-            source,
-            origin: [0.0; 2],
-            scale: 1.0,
-        },
+        frame: FrameNote::of(source),
         reading: Reading::Board(Box::new(SeenBoard {
             geometry: Geometry::upright(
                 0.0,

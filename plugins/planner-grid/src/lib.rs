@@ -154,11 +154,7 @@ mod tests {
                 unique: None,
             },
             sighting: Sighting {
-                frame: FrameNote {
-                    source: "test".to_owned(),
-                    origin: [0.0; 2],
-                    scale: 1.0,
-                },
+                frame: FrameNote::of("test"),
                 reading: Reading::Board(Box::new(board)),
             },
         }
@@ -196,6 +192,26 @@ mod tests {
         let strokes = plan(json!({ "strategy": "cells", "skip_last_terminal": true }));
         assert_eq!(strokes[0].cells, [0, 1, 4, 3]);
         assert_eq!(strokes[1].points.last(), Some(&[2.5, 2.5]));
+    }
+
+    #[test]
+    fn only_what_is_missing_is_planned_and_only_at_rest() {
+        let mut harness = flowpipe_plugin::harness!(Grid, json!({})).unwrap();
+        let mut seen = |drawn: usize, state: BoardState| {
+            let mut solved = solved();
+            let drawn = solved.solution().unwrap().flows[..drawn].to_vec();
+            let Reading::Board(board) = &mut solved.sighting.reading else {
+                unreachable!()
+            };
+            (board.drawn, board.state) = (drawn, state);
+            let emitted = harness.send(0, SOLVED, &solved).unwrap();
+            let strokes = emitted.first().map(|it| it.body["strokes"].clone());
+            strokes.map_or(0, |strokes| strokes.as_array().unwrap().len())
+        };
+        assert_eq!(seen(0, BoardState::Empty), 2);
+        assert_eq!(seen(1, BoardState::Partial), 1);
+        assert_eq!(seen(2, BoardState::Solved), 0);
+        assert_eq!(seen(0, BoardState::Moving), 0);
     }
 
     #[test]

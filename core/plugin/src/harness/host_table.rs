@@ -11,7 +11,7 @@ use flowpipe_abi as abi;
 
 use super::{Emitted, State};
 use crate::frame::Frame;
-use crate::host::Host;
+use crate::host::{Ending, Host};
 
 /// The table of a harness with that state.
 pub(super) fn table(state: &mut State) -> abi::Host {
@@ -41,7 +41,7 @@ pub(super) fn table(state: &mut State) -> abi::Host {
         get_number: nothing_there,
         get_string: no_text_there,
         get_count: nothing_there,
-        get_extension: no_extension,
+        get_extension,
     }
 }
 
@@ -242,6 +242,49 @@ unsafe extern "C" fn no_text_there(
     abi::NOT_FOUND
 }
 
-unsafe extern "C" fn no_extension(_: *const abi::Host, _: *const c_char) -> *const c_void {
-    null()
+static RUN: abi::Run = abi::Run {
+    struct_size: size_of::<abi::Run>() as u32,
+    reserved: 0,
+    is_ending,
+    is_dry,
+    end,
+};
+
+unsafe extern "C" fn get_extension(_: *const abi::Host, id: *const c_char) -> *const c_void {
+    // SAFETY: the SDK passes a NUL-terminated id.
+    if unsafe { CStr::from_ptr(id) } == abi::EXTENSION_RUN {
+        (&raw const RUN).cast()
+    } else {
+        null()
+    }
+}
+
+unsafe extern "C" fn is_ending(host: *const abi::Host) -> i32 {
+    // SAFETY: see above; only what may be called from any thread is reached.
+    unsafe { ((*state(host)).cancel)().into() }
+}
+
+unsafe extern "C" fn is_dry(host: *const abi::Host) -> i32 {
+    // SAFETY: see above; it is only changed while no call of the stage runs.
+    unsafe { (*state(host)).dry.into() }
+}
+
+unsafe extern "C" fn end(
+    host: *const abi::Host,
+    how: abi::Ending,
+    reason: *const c_char,
+    length: usize,
+) {
+    // SAFETY: see above; it is behind a lock.
+    unsafe {
+        let reason = text(reason, length);
+        if let Ok(mut ended) = (*state(host)).ended.lock() {
+            let how = if how == abi::ENDING_DONE {
+                Ending::Done
+            } else {
+                Ending::Stopped
+            };
+            ended.get_or_insert((how, reason));
+        }
+    }
 }

@@ -39,7 +39,7 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::export::Descriptor;
 use crate::frame::{Format, Frame};
-use crate::host::Host;
+use crate::host::{Ending, Host};
 
 /// Makes a [`Harness`] for a type of any role and a config (a `serde_json::Value`).
 #[macro_export]
@@ -92,6 +92,8 @@ struct State {
     marks: Vec<String>,
     log: std::sync::Mutex<Vec<String>>,
     cancel: Box<dyn Fn() -> bool + Send + Sync>,
+    dry: bool,
+    ended: std::sync::Mutex<Option<(Ending, String)>>,
 }
 
 impl Harness {
@@ -107,6 +109,8 @@ impl Harness {
             marks: Vec::new(),
             log: std::sync::Mutex::default(),
             cancel: Box::new(|| false),
+            dry: false,
+            ended: std::sync::Mutex::default(),
         });
         let host = Box::new(host_table::table(&mut state));
         let config = CString::new(config.to_string())?;
@@ -140,9 +144,21 @@ impl Harness {
         unsafe { Host::from_raw(&raw const *self.host) }
     }
 
-    /// From now on the stage is told to give up when the function says so.
+    /// From now on the stage is told to give up, and that the run is ending, when the function says
+    /// so.
     pub fn cancel_when(&mut self, function: impl Fn() -> bool + Send + Sync + 'static) {
         self.state.cancel = Box::new(function);
+    }
+
+    /// From now on the stage is told to touch nothing outside of the program.
+    pub fn make_dry(&mut self) {
+        self.state.dry = true;
+    }
+
+    /// Whether the stage ended the run, how, and why.
+    #[must_use]
+    pub fn ended(&self) -> Option<(Ending, String)> {
+        self.state.ended.lock().ok().and_then(|ended| ended.clone())
     }
 
     /// What the stage logged through [`Host::log`].

@@ -8,6 +8,7 @@ fn frame() -> FrameNote {
         source: "board.png".to_owned(),
         origin: [0.0, 12.5],
         scale: 2.0,
+        window: None,
     }
 }
 
@@ -69,6 +70,8 @@ fn outcome() -> Outcome {
             reason: Some("late".to_owned()),
         }],
         drawn: Some(vec![]),
+        refused: None,
+        pace: None,
         act_ns: -1,
     }
 }

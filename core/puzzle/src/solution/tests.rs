@@ -19,3 +19,31 @@ fn canonical_order_forgets_direction_and_order() {
         [flow(0, &[0, 1, 2]), flow(1, &[3, 4, 5])]
     );
 }
+
+#[test]
+fn missing_is_what_does_not_stand_whole() {
+    let flow = |colour, cells: &[Cell]| Flow {
+        colour,
+        cells: cells.to_vec(),
+    };
+    let solution = Solution {
+        flows: vec![
+            flow(0, &[0, 1, 2]),
+            flow(1, &[3, 4, 5]),
+            flow(2, &[6, 7, 8]),
+        ],
+    };
+    let missing = |drawn: &[Flow]| -> Vec<Colour> {
+        let missing = solution.missing(drawn).flows;
+        missing.iter().map(|flow| flow.colour).collect()
+    };
+    assert_eq!(missing(&[]), [0, 1, 2]);
+    // From the other end it is the same pipe; half of one, or another way, is not.
+    let drawn = [
+        flow(0, &[2, 1, 0]),
+        flow(1, &[3, 4]),
+        flow(2, &[6, 3, 4, 5, 8]),
+    ];
+    assert_eq!(missing(&drawn), [1, 2]);
+    assert_eq!(missing(&solution.flows), [0; 0]);
+}

@@ -4,7 +4,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use flowpipe_abi as abi;
 use serde_json::Value;
@@ -12,25 +12,27 @@ use serde_json::Value;
 use crate::clock::Clock;
 use crate::document::Document;
 use crate::frame::{Frame, Shape};
+use crate::plugin::run_extension;
 use crate::pool::Pool;
 use crate::run::call;
+use crate::run::shared::Shared;
 use crate::sync::lock;
 
 /// Longer texts from a plugin are cut, so that a wild length does not fill the log.
 const LONGEST_TEXT: usize = 64 << 10;
 
 /// What all stages of a run share through their hosts.
-#[derive(Debug)]
 pub(crate) struct Services {
     pub clock: Clock,
     pub pool: Arc<Pool>,
+    /// Set once the run is made; a library's own host has none.
+    pub run: OnceLock<Weak<Shared>>,
 }
 
 /// The host as one stage sees it. Shared, so that its address stays; the border's table points back
 /// at it.
 pub(crate) struct Host {
     table: abi::Host,
-    /// Who logs: the stage's name, or a library's file.
     name: String,
     owner: u32,
     services: Arc<Services>,
@@ -100,11 +102,21 @@ impl Host {
         }
     }
 
+    /// Who logs: the stage's name, or a library's file.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The run that the stage is part of.
+    pub(crate) fn run(&self) -> Option<&Weak<Shared>> {
+        self.services.run.get()
+    }
+
     /// The host behind the border's pointer.
     ///
     /// # Safety
     /// `host` is null or the table of a living host (or a copy of it).
-    unsafe fn from_abi<'a>(host: *const abi::Host) -> Option<&'a Self> {
+    pub(crate) unsafe fn from_abi<'a>(host: *const abi::Host) -> Option<&'a Self> {
         // SAFETY: by the contract above, `data` was set in `new` and points at a living host.
         unsafe { host.as_ref()?.data.cast::<Self>().as_ref() }
     }
@@ -114,7 +126,7 @@ static VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
 
 /// # Safety
 /// `text` is null or points at `length` readable bytes.
-unsafe fn text(text: *const c_char, length: usize) -> String {
+pub(crate) unsafe fn text(text: *const c_char, length: usize) -> String {
     if text.is_null() {
         return String::new();
     }
@@ -358,6 +370,21 @@ unsafe extern "C" fn get_count(
     unsafe { get(document, pointer, value, count) }
 }
 
-unsafe extern "C" fn get_extension(_: *const abi::Host, _: *const c_char) -> *const c_void {
-    std::ptr::null()
+unsafe extern "C" fn get_extension(host: *const abi::Host, id: *const c_char) -> *const c_void {
+    // SAFETY: the border demands a living host, and a NUL-terminated id.
+    let (has_run, id) = unsafe {
+        if id.is_null() {
+            return std::ptr::null();
+        }
+        let host = Host::from_abi(host);
+        (
+            host.is_some_and(|host| host.run().is_some()),
+            CStr::from_ptr(id),
+        )
+    };
+    if has_run && id == abi::EXTENSION_RUN {
+        (&raw const run_extension::TABLE).cast()
+    } else {
+        std::ptr::null()
+    }
 }

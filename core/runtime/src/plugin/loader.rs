@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use flowpipe_abi as abi;
 
@@ -188,6 +188,7 @@ fn library_host(path: &Path) -> &'static Host {
     let services = Arc::new(Services {
         clock: Clock::start(),
         pool: Pool::new(0),
+        run: OnceLock::new(),
     });
     let host: &'static Arc<Host> = Box::leak(Box::new(Host::new(&name, u32::MAX, services)));
     host

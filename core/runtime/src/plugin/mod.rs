@@ -5,3 +5,4 @@ mod elf;
 pub(crate) mod host;
 pub(crate) mod instance;
 pub(crate) mod loader;
+mod run_extension;

@@ -22,6 +22,8 @@ pub struct Report {
     pub seconds: f64,
     /// Whether somebody asked it to stop.
     pub stopped: bool,
+    /// The stage that ended it, when one did on purpose.
+    pub ended: Option<Ended>,
     /// What ended it, when a stage failed.
     pub failure: Option<Problem>,
     /// In the order of the pipeline.
@@ -37,6 +39,27 @@ pub struct Report {
     pub problem_counts: BTreeMap<String, u64>,
     /// The first hundred of them.
     pub problems: Vec<Problem>,
+}
+
+/// A stage ended the run on purpose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ended {
+    /// Its name in the pipeline.
+    pub stage: String,
+    /// How.
+    pub how: Ending,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// How a stage ended a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    /// What was to be done is done.
+    Done,
+    /// A person, or what protects one, said stop.
+    Stopped,
 }
 
 /// What one stage did.

@@ -37,6 +37,8 @@ pub struct Options {
     pub validators: Validators,
     /// Whoever watches.
     pub observer: Option<Arc<dyn Observer>>,
+    /// Stages touch nothing outside of the program, and say in the log what they would have done.
+    pub dry: bool,
 }
 
 /// Sees what happens in a run. Called on the stages' threads, so it should be quick; what it does

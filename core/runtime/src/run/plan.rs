@@ -1,6 +1,6 @@
 //! From a pipeline to stages joined by edges, before any plugin is asked.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crossbeam_channel::Receiver;
 
@@ -44,9 +44,12 @@ impl Plan {
         let services = Arc::new(Services {
             clock: Clock::start(),
             pool: Pool::new(pipeline.stages.len()),
+            run: OnceLock::new(),
         });
         let (sender, events) = crossbeam_channel::unbounded();
         let shared = Arc::new(Shared::new(services, options, pipeline.on_stop, sender));
+        // The services are new: nobody has set it yet.
+        let _ = shared.services.run.set(Arc::downgrade(&shared));
         let stages = pipeline
             .stages
             .into_iter()

@@ -11,6 +11,7 @@ use crate::pipeline::OnStop;
 use crate::plugin::host::Services;
 use crate::problem::{Problem, ProblemKind};
 use crate::report::marks::Marks;
+use crate::report::{Ended, Ending};
 use crate::run::Observer;
 use crate::run::control::Event;
 use crate::sync::lock;
@@ -22,10 +23,13 @@ pub(crate) struct Shared {
     pub observer: Option<Arc<dyn Observer>>,
     pub on_stop: OnStop,
     pub marks: Marks,
+    /// Nothing outside of the program is to be touched.
+    pub dry: bool,
     /// To the control thread.
     pub events: Sender<Event>,
     mode: AtomicU8,
     asked: AtomicBool,
+    ended: Mutex<Option<Ended>>,
     problems: Mutex<Problems>,
 }
 
@@ -69,9 +73,11 @@ impl Shared {
             observer: options.observer,
             on_stop,
             marks: Marks::default(),
+            dry: options.dry,
             events,
             mode: AtomicU8::new(0),
             asked: AtomicBool::new(false),
+            ended: Mutex::default(),
             problems: Mutex::default(),
         }
     }
@@ -124,6 +130,22 @@ impl Shared {
     pub(crate) fn abort(&self) {
         self.asked.store(true, Ordering::Relaxed);
         self.advance(Mode::Abort);
+    }
+
+    /// A stage ends the run. The first one counts.
+    pub(crate) fn end(&self, ended: Ended) {
+        let mode = match ended.how {
+            Ending::Done => Mode::Drop,
+            Ending::Stopped => Mode::Abort,
+        };
+        tracing::info!(stage = ended.stage, "the run ends: {}", ended.reason);
+        lock(&self.ended).get_or_insert(ended);
+        self.advance(mode);
+    }
+
+    /// Which stage ended the run, if one did.
+    pub(crate) fn ended(&self) -> Option<Ended> {
+        lock(&self.ended).clone()
     }
 
     /// Notes a problem, and tells whoever watches.

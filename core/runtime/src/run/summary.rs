@@ -88,6 +88,7 @@ pub(crate) fn report(
         pipeline,
         seconds: seconds(shared),
         stopped: shared.was_asked(),
+        ended: shared.ended(),
         failure: problems.failure,
         stages: stages.collect(),
         edges: edges.iter().map(edge_report).collect(),

@@ -277,6 +277,8 @@ fn outcome(status: abi::Status, context: &Context<'_>, instance: &Instance) -> O
         (abi::OK, _) => Outcome::Fine,
         (abi::END, _) => Outcome::End,
         (abi::CANCELLED, Some(Reason::Stop)) => Outcome::Stopped,
+        // It asked the run itself (`flowpipe.run/1`).
+        (abi::CANCELLED, None) if context.stage.run.mode() > Mode::Run => Outcome::Stopped,
         // Failing because emit said that nobody takes messages any more is not failing.
         (abi::STOPPED | abi::CANCELLED | abi::ERROR, _) if context.stopped.get() => {
             instance.host().take_error();

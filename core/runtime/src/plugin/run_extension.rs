@@ -1,0 +1,68 @@
+//! The host's extension `flowpipe.run/1`: what a stage may know of its run, and ask of it.
+
+use std::ffi::c_char;
+use std::sync::{Arc, Weak};
+
+use flowpipe_abi as abi;
+
+use crate::plugin::host::{Host, text};
+use crate::report::{Ended, Ending};
+use crate::run::shared::{Mode, Shared};
+
+/// The table that every stage gets. The host that it passes back says which stage and run it is.
+pub(crate) static TABLE: abi::Run = abi::Run {
+    struct_size: size_of::<abi::Run>() as u32,
+    reserved: 0,
+    is_ending,
+    is_dry,
+    end,
+};
+
+/// # Safety
+/// `host` is null or the table of a living host.
+unsafe fn run(host: *const abi::Host) -> Option<Arc<Shared>> {
+    // SAFETY: by the contract above.
+    unsafe { Host::from_abi(host) }
+        .and_then(Host::run)
+        .and_then(Weak::upgrade)
+}
+
+unsafe extern "C" fn is_ending(host: *const abi::Host) -> i32 {
+    // SAFETY: the border demands a living host. A host without a run is at its end.
+    let run = unsafe { run(host) };
+    run.is_none_or(|run| run.mode() > Mode::Run).into()
+}
+
+unsafe extern "C" fn is_dry(host: *const abi::Host) -> i32 {
+    // SAFETY: the border demands a living host.
+    let run = unsafe { run(host) };
+    run.is_none_or(|run| run.dry).into()
+}
+
+unsafe extern "C" fn end(
+    host: *const abi::Host,
+    how: abi::Ending,
+    pointer: *const c_char,
+    length: usize,
+) {
+    // SAFETY: the border demands a living host and readable text.
+    let (run, stage, reason) = unsafe {
+        (
+            run(host),
+            Host::from_abi(host).map_or("?", Host::name).to_owned(),
+            text(pointer, length),
+        )
+    };
+    if let Some(run) = run {
+        run.end(Ended {
+            stage,
+            // What this host does not know is taken for the more careful of the two.
+            how: if how == abi::ENDING_DONE {
+                Ending::Done
+            } else {
+                Ending::Stopped
+            },
+            reason,
+        });
+    }
+}
