@@ -1,0 +1,34 @@
+//! What a back end does. [`crate::Desktop`] and [`crate::Grabber`] say what each function means.
+
+use std::sync::Arc;
+
+use crate::error::DesktopError;
+use crate::grabber::{Look, Picture};
+use crate::key::Key;
+use crate::monitor::Monitor;
+use crate::rect::Rect;
+use crate::window::{Titled, WindowId};
+
+type Result<T> = std::result::Result<T, DesktopError>;
+
+/// One way to the desktop.
+pub(crate) trait Backend: Send + Sync {
+    /// Windows with a title that are to be seen, the front one first.
+    fn windows(&self) -> Result<Vec<Titled>>;
+    fn place(&self, window: WindowId) -> Result<Option<Rect>>;
+    fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool>;
+    fn raise(&self, window: WindowId) -> Result<()>;
+    fn pointer(&self) -> Result<[i32; 2]>;
+    fn screen_size(&self) -> Result<[u32; 2]>;
+    /// At least one, the main one first.
+    fn monitors(&self) -> Result<Vec<Monitor>>;
+    fn key_is_down(&self, key: Key) -> Result<bool>;
+    /// `plain`: without what makes it fast.
+    fn grabber(self: Arc<Self>, plain: bool) -> Result<Box<dyn Grab>>;
+}
+
+/// One way to the pixels.
+pub(crate) trait Grab: Send {
+    fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>>;
+    fn grab_window(&mut self, window: WindowId) -> Result<Look<'_>>;
+}

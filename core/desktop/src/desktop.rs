@@ -1,0 +1,137 @@
+//! The desktop.
+
+use std::sync::Arc;
+
+use crate::backend::Backend;
+use crate::error::DesktopError;
+use crate::grabber::Grabber;
+use crate::key::Key;
+use crate::monitor::Monitor;
+use crate::rect::Rect;
+use crate::session;
+use crate::window::{self, WindowId};
+
+/// A connection to the desktop. Cloning shares it.
+#[derive(Clone)]
+pub struct Desktop {
+    backend: Arc<dyn Backend>,
+}
+
+impl Desktop {
+    /// Connects to the desktop of the session that this program runs in.
+    ///
+    /// # Errors
+    /// [`DesktopError::NoDesktop`] when there is none that can be reached.
+    pub fn connect() -> Result<Self, DesktopError> {
+        let backend = session::connect()?;
+        Ok(Self { backend })
+    }
+
+    /// Connects to an X11 display by name, such as `:1`.
+    ///
+    /// # Errors
+    /// [`DesktopError::NoDesktop`] when it can't be reached.
+    #[cfg(all(unix, not(target_os = "macos")))]
+    pub fn connect_x11(display: &str) -> Result<Self, DesktopError> {
+        let backend = Arc::new(crate::x11::X11::connect(display)?);
+        Ok(Self { backend })
+    }
+
+    /// The window that is meant by a title: one of just that title, else one whose title contains
+    /// it, in capitals or not; of several the one in front. Windows that are minimised, or on
+    /// another virtual desktop, are not found.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`].
+    pub fn find(&self, title: &str) -> Result<Option<WindowId>, DesktopError> {
+        Ok(window::find(&self.backend.windows()?, title))
+    }
+
+    /// The titles of all windows that [`Desktop::find`] finds, from front to back;
+    /// [`window::missing`] makes a message of them.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`].
+    pub fn titles(&self) -> Result<Vec<String>, DesktopError> {
+        let windows = self.backend.windows()?;
+        Ok(windows.into_iter().map(|window| window.title).collect())
+    }
+
+    /// Where a window's inside lies, without its frame and title (elsewhere than on X11: with them);
+    /// parts of it may lie beyond the screen. `None`: it is gone, or minimised.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`].
+    pub fn place(&self, window: WindowId) -> Result<Option<Rect>, DesktopError> {
+        self.backend.place(window)
+    }
+
+    /// Whether a window is to be seen and nothing lies over a rectangle of the screen that belongs to
+    /// it. Elsewhere than on X11: whether it has the keyboard.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`].
+    pub fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool, DesktopError> {
+        self.backend.is_in_front(window, rect)
+    }
+
+    /// Brings a window to the front and gives it the keyboard. The system does it when it comes to it,
+    /// and some window managers refuse: look with [`Desktop::is_in_front`]. A window that is gone is
+    /// no error.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`]; [`DesktopError::Unsupported`] elsewhere than on X11.
+    pub fn raise(&self, window: WindowId) -> Result<(), DesktopError> {
+        self.backend.raise(window)
+    }
+
+    /// Where the pointer is.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`]; [`DesktopError::Unsupported`] elsewhere than on X11.
+    pub fn pointer(&self) -> Result<[i32; 2], DesktopError> {
+        self.backend.pointer()
+    }
+
+    /// How wide and high the screen is, over all monitors.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`].
+    pub fn screen_size(&self) -> Result<[u32; 2], DesktopError> {
+        self.backend.screen_size()
+    }
+
+    /// The monitors, the main one first.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`].
+    pub fn monitors(&self) -> Result<Vec<Monitor>, DesktopError> {
+        self.backend.monitors()
+    }
+
+    /// Whether a key is held down at this moment, whichever window has the keyboard. Names: see
+    /// [`Key::named`].
+    ///
+    /// # Errors
+    /// [`DesktopError::UnknownKey`], [`DesktopError::Lost`]; [`DesktopError::Unsupported`] elsewhere
+    /// than on X11.
+    pub fn key_is_down(&self, name: &str) -> Result<bool, DesktopError> {
+        self.backend.key_is_down(Key::named(name)?)
+    }
+
+    /// What takes pictures of the screen: by shared memory where the X server is on this machine.
+    ///
+    /// # Errors
+    /// [`DesktopError::Grab`] when the screen's pixels are laid out as none is today.
+    pub fn grabber(&self) -> Result<Grabber, DesktopError> {
+        Arc::clone(&self.backend).grabber(false).map(Grabber::new)
+    }
+
+    /// The same without shared memory, as it works with an X server on another machine.
+    ///
+    /// # Errors
+    /// As [`Desktop::grabber`].
+    pub fn plain_grabber(&self) -> Result<Grabber, DesktopError> {
+        Arc::clone(&self.backend).grabber(true).map(Grabber::new)
+    }
+}

@@ -1,0 +1,38 @@
+//! What can go wrong.
+
+use thiserror::Error;
+
+use crate::permission;
+
+/// Why the desktop did not do what it was asked.
+#[derive(Debug, Error)]
+pub enum DesktopError {
+    /// There is no desktop, or none that can be reached.
+    #[error("can't reach a desktop: {reason} ({})", permission::hint())]
+    NoDesktop {
+        /// Why.
+        reason: String,
+    },
+    /// The connection broke, or the desktop failed.
+    #[error("the desktop does not answer any more: {0}")]
+    Lost(String),
+    /// The screen's pixels can't be had.
+    #[error("can't look at the screen: {reason} ({})", permission::hint())]
+    Grab {
+        /// Why.
+        reason: String,
+    },
+    /// Something that this system does not tell, or not by the way that is used here.
+    #[error("{0} can't be had on this system")]
+    Unsupported(&'static str),
+    /// A key that is not known.
+    #[error(
+        "there is no key named {name:?}{suggestion}; use names such as Escape, Pause, F12 or A"
+    )]
+    UnknownKey {
+        /// As it was given.
+        name: String,
+        /// ", did you mean …?", or nothing.
+        suggestion: String,
+    },
+}

@@ -1,0 +1,58 @@
+//! Pictures of the screen.
+
+use crate::backend::Grab;
+use crate::error::DesktopError;
+use crate::rect::Rect;
+use crate::window::WindowId;
+
+/// Takes pictures of the screen.
+pub struct Grabber(Box<dyn Grab>);
+
+/// A picture of a part of the screen. It is gone with the next one.
+#[derive(Clone, Copy, Debug)]
+pub struct Picture<'a> {
+    /// What it shows: the part asked for, less what lies beyond the screen.
+    pub place: Rect,
+    /// Pixels from left to right.
+    pub width: u32,
+    /// Pixels from top to bottom.
+    pub height: u32,
+    /// Pixels of the picture for one screen pixel; 1 but on HiDPI screens of macOS.
+    pub scale: f64,
+    /// Rows without gaps, four bytes a pixel: blue, green, red, one unused.
+    pub pixels: &'a [u8],
+}
+
+/// What came of looking at a window.
+#[derive(Clone, Copy, Debug)]
+pub enum Look<'a> {
+    /// This is what the screen shows at its place: the window, or what lies over it.
+    Shown(Picture<'a>),
+    /// It was moved or resized just then: look again.
+    Moving,
+    /// It is gone, minimised, or wholly beyond the screen.
+    Hidden,
+}
+
+impl Grabber {
+    pub(crate) fn new(grab: Box<dyn Grab>) -> Self {
+        Self(grab)
+    }
+
+    /// Takes a picture of a part of the screen. `None`: nothing of it is on the screen.
+    ///
+    /// # Errors
+    /// [`DesktopError::Grab`], [`DesktopError::Lost`].
+    pub fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>, DesktopError> {
+        self.0.grab(rect)
+    }
+
+    /// Takes a picture of a window's inside, wherever it is now, as it is seen on the screen. On X11 a
+    /// picture is shown only when the window was at its place before and after it was taken.
+    ///
+    /// # Errors
+    /// [`DesktopError::Grab`], [`DesktopError::Lost`].
+    pub fn grab_window(&mut self, window: WindowId) -> Result<Look<'_>, DesktopError> {
+        self.0.grab_window(window)
+    }
+}

@@ -1,0 +1,47 @@
+//! The desktop, as whoever watches and plays in a window needs it: which windows there are, where one
+//! lies, whether it is in front, and what the screen shows.
+//!
+//! All places are in *screen pixels*: the system's own, from the top left corner of its first screen,
+//! x to the right and y down. (On macOS these are points; see [`Picture::scale`].)
+//!
+//! ```no_run
+//! use flowpipe_desktop::{Desktop, Look};
+//!
+//! let desktop = Desktop::connect()?;
+//! let mut grabber = desktop.grabber()?;
+//! if let Some(window) = desktop.find("Flow Free")?
+//!     && let Look::Shown(picture) = grabber.grab_window(window)?
+//! {
+//!     println!("{:?}: {} bytes", picture.place, picture.pixels.len());
+//! }
+//! # Ok::<(), flowpipe_desktop::DesktopError>(())
+//! ```
+//!
+//! # Layout
+//! - [`desktop`]: the whole of it, [`Desktop`]. [`grabber`]: pixels, [`Grabber`].
+//! - [`rect`], [`window`], [`monitor`], [`key`]: what is spoken of. [`error`]: what can go wrong.
+//! - [`permission`]: what systems want to be asked before they show anything.
+//! - `session`: which back end fits. `backend`: what each of them does. `x11`: X11, spoken to directly, because that
+//!   is many times faster. `other`: Wayland, Windows and macOS, through the crate xcap.
+
+mod backend;
+pub mod desktop;
+pub mod error;
+pub mod grabber;
+pub mod key;
+pub mod monitor;
+#[cfg(feature = "xcap")]
+mod other;
+pub mod permission;
+pub mod rect;
+mod session;
+pub mod window;
+#[cfg(all(unix, not(target_os = "macos")))]
+mod x11;
+
+pub use desktop::Desktop;
+pub use error::DesktopError;
+pub use grabber::{Grabber, Look, Picture};
+pub use monitor::Monitor;
+pub use rect::Rect;
+pub use window::WindowId;

@@ -1,0 +1,209 @@
+//! Wayland, Windows and macOS, through the crate xcap. It tells less than X11 does: a window's place
+//! is that of its frame, and keys and the pointer it does not know.
+//!
+//! Nothing of xcap is kept from one question to the next: its handles may not move between threads
+//! on every system.
+
+use std::sync::Arc;
+
+use xcap::image::RgbaImage;
+use xcap::{Monitor as XcapMonitor, Window, XCapError};
+
+use crate::backend::{Backend, Grab};
+use crate::error::DesktopError;
+use crate::grabber::{Look, Picture};
+use crate::key::Key;
+use crate::monitor::Monitor;
+use crate::rect::Rect;
+use crate::window::{Titled, WindowId};
+
+type Result<T> = std::result::Result<T, DesktopError>;
+
+/// The desktop through xcap.
+pub(crate) struct Other;
+
+impl Other {
+    pub(crate) fn connect() -> Result<Self> {
+        let monitors = XcapMonitor::all();
+        let reason = match monitors {
+            Ok(monitors) if !monitors.is_empty() => return Ok(Self),
+            Ok(_) => "there is no monitor".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        Err(DesktopError::NoDesktop { reason })
+    }
+}
+
+impl Backend for Other {
+    fn windows(&self) -> Result<Vec<Titled>> {
+        let mut windows: Vec<(i32, Titled)> = Window::all()
+            .map_err(lost)?
+            .iter()
+            // Windows may go while they are asked.
+            .filter_map(|window| Some((window.z().ok()?, titled(window)?)))
+            .collect();
+        windows.sort_by_key(|(z, _)| std::cmp::Reverse(*z));
+        Ok(windows.into_iter().map(|(_, window)| window).collect())
+    }
+
+    fn place(&self, window: WindowId) -> Result<Option<Rect>> {
+        let window = by_id(window)?;
+        Ok(window.as_ref().and_then(place))
+    }
+
+    fn is_in_front(&self, window: WindowId, _rect: Rect) -> Result<bool> {
+        let window = by_id(window)?;
+        Ok(window.is_some_and(|window| window.is_focused().unwrap_or(false)))
+    }
+
+    fn raise(&self, _window: WindowId) -> Result<()> {
+        Err(DesktopError::Unsupported("bringing a window to the front"))
+    }
+
+    fn pointer(&self) -> Result<[i32; 2]> {
+        Err(DesktopError::Unsupported("the pointer's place"))
+    }
+
+    fn screen_size(&self) -> Result<[u32; 2]> {
+        let monitors = self.monitors()?;
+        let end = |from: i32, length: u32| u32::try_from(i64::from(from) + i64::from(length));
+        let ends = |of: fn(Rect) -> (i32, u32)| {
+            monitors.iter().filter_map(move |monitor| {
+                let (from, length) = of(monitor.place);
+                end(from, length).ok()
+            })
+        };
+        let width = ends(|place| (place.x, place.width)).max();
+        let height = ends(|place| (place.y, place.height)).max();
+        Ok([width.unwrap_or(0), height.unwrap_or(0)])
+    }
+
+    fn monitors(&self) -> Result<Vec<Monitor>> {
+        let mut all = XcapMonitor::all().map_err(lost)?;
+        all.sort_by_key(|monitor| !monitor.is_primary().unwrap_or(false));
+        all.iter().map(|it| monitor(it).map_err(lost)).collect()
+    }
+
+    fn key_is_down(&self, _key: Key) -> Result<bool> {
+        Err(DesktopError::Unsupported("which keys are down"))
+    }
+
+    fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {
+        Ok(Box::new(Grabber { pixels: Vec::new() }))
+    }
+}
+
+struct Grabber {
+    pixels: Vec<u8>,
+}
+
+impl Grab for Grabber {
+    fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>> {
+        let monitors = XcapMonitor::all().map_err(grab_error)?;
+        let part_of = |it: &XcapMonitor| {
+            let monitor = monitor(it).ok()?.place;
+            let part = monitor.intersection(rect)?;
+            Some((
+                u64::from(part.width) * u64::from(part.height),
+                monitor,
+                part,
+            ))
+        };
+        // A picture is of one monitor: of the one that has most of the part asked for.
+        let Some(((_, monitor, part), xcap)) = monitors
+            .iter()
+            .filter_map(|it| Some((part_of(it)?, it)))
+            .max_by_key(|((area, ..), _)| *area)
+        else {
+            return Ok(None);
+        };
+        let picture = grab_part(xcap, monitor, part).map_err(grab_error)?;
+        let (width, height) = picture.dimensions();
+        self.pixels = picture.into_raw();
+        for pixel in self.pixels.chunks_exact_mut(4) {
+            pixel.swap(0, 2);
+        }
+        Ok(Some(Picture {
+            place: part,
+            width,
+            height,
+            scale: f64::from(width) / f64::from(part.width),
+            pixels: &self.pixels,
+        }))
+    }
+
+    fn grab_window(&mut self, window: WindowId) -> Result<Look<'_>> {
+        let Some(before) = by_id(window)?.as_ref().and_then(place) else {
+            return Ok(Look::Hidden);
+        };
+        Ok(self.grab(before)?.map_or(Look::Hidden, Look::Shown))
+    }
+}
+
+/// A part of a monitor.
+fn grab_part(
+    xcap: &XcapMonitor,
+    monitor: Rect,
+    part: Rect,
+) -> std::result::Result<RgbaImage, XCapError> {
+    let (x, y) = (part.x.abs_diff(monitor.x), part.y.abs_diff(monitor.y));
+    if cfg!(target_os = "linux") {
+        // Under Wayland, xcap takes parts of other monitors than the first from the wrong place.
+        let whole = xcap.capture_image()?;
+        let scale = f64::from(whole.width()) / f64::from(monitor.width);
+        let [x, y, width, height] = [x, y, part.width, part.height]
+            .map(|length| (f64::from(length) * scale).round() as u32);
+        let part = xcap::image::imageops::crop_imm(&whole, x, y, width, height);
+        return Ok(part.to_image());
+    }
+    xcap.capture_region(x, y, part.width, part.height)
+}
+
+fn titled(window: &Window) -> Option<Titled> {
+    let title = window.title().ok().filter(|title| !title.is_empty())?;
+    let id = window.id().ok()?;
+    (!window.is_minimized().ok()?).then(|| Titled {
+        window: WindowId(u64::from(id)),
+        title,
+    })
+}
+
+fn by_id(id: WindowId) -> Result<Option<Window>> {
+    let mut windows = Window::all().map_err(lost)?.into_iter();
+    Ok(windows.find(|window| window.id().is_ok_and(|it| WindowId(u64::from(it)) == id)))
+}
+
+/// `None`: it is gone, or minimised.
+fn place(window: &Window) -> Option<Rect> {
+    if window.is_minimized().ok()? {
+        return None;
+    }
+    Some(Rect {
+        x: window.x().ok()?,
+        y: window.y().ok()?,
+        width: window.width().ok()?,
+        height: window.height().ok()?,
+    })
+}
+
+fn monitor(xcap: &XcapMonitor) -> std::result::Result<Monitor, XCapError> {
+    Ok(Monitor {
+        name: xcap.name()?,
+        place: Rect {
+            x: xcap.x()?,
+            y: xcap.y()?,
+            width: xcap.width()?,
+            height: xcap.height()?,
+        },
+    })
+}
+
+fn lost(error: XCapError) -> DesktopError {
+    DesktopError::Lost(error.to_string())
+}
+
+fn grab_error(error: XCapError) -> DesktopError {
+    DesktopError::Grab {
+        reason: error.to_string(),
+    }
+}

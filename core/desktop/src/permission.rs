@@ -1,0 +1,27 @@
+//! What systems want before they show windows and pixels to a program.
+
+/// On X11.
+pub const X11: &str = "X11 asks for nothing; DISPLAY must name the screen";
+/// On Wayland.
+pub const WAYLAND: &str = "Wayland: the desktop portal asks whether this program may look at the screen, and has to be \
+     allowed; windows can't be told apart, so name a monitor or a region, or log in to an X11 session";
+/// On macOS.
+pub const MACOS: &str = "macOS: allow this program (or the terminal that starts it) Screen Recording, and for the mouse \
+     Accessibility, in System Settings under Privacy & Security, then start it again";
+/// On Windows.
+pub const WINDOWS: &str = "Windows asks for nothing, but shows neither the lock screen nor the windows of programs that \
+     run as administrator";
+
+/// What this system wants.
+#[must_use]
+pub fn hint() -> &'static str {
+    if cfg!(target_os = "macos") {
+        MACOS
+    } else if cfg!(windows) {
+        WINDOWS
+    } else if std::env::var_os("WAYLAND_DISPLAY").is_some_and(|name| !name.is_empty()) {
+        WAYLAND
+    } else {
+        X11
+    }
+}

@@ -1,0 +1,154 @@
+//! X11, spoken to directly.
+//!
+//! Requests whose answers do not depend on each other are sent together, so that most questions
+//! cost one round trip.
+
+mod clients;
+mod front;
+mod grab;
+mod keyboard;
+mod monitors;
+mod place;
+mod segment;
+
+use std::sync::{Arc, OnceLock};
+
+use x11rb::errors::{ConnectError, ConnectionError, ReplyError, ReplyOrIdError};
+use x11rb::protocol::ErrorKind;
+use x11rb::protocol::xproto::{ConnectionExt as _, GetKeyboardMappingReply, Window};
+use x11rb::reexports::x11rb_protocol::parse_display::parse_display;
+use x11rb::rust_connection::RustConnection;
+
+use crate::backend::{Backend, Grab};
+use crate::error::DesktopError;
+use crate::key::Key;
+use crate::monitor::Monitor;
+use crate::rect::Rect;
+use crate::window::{Titled, WindowId};
+
+type Result<T> = std::result::Result<T, DesktopError>;
+
+x11rb::atom_manager! {
+    /// Names of properties and what is in them.
+    Atoms: AtomsCookie {
+        _NET_ACTIVE_WINDOW,
+        _NET_CLIENT_LIST,
+        _NET_CLIENT_LIST_STACKING,
+        _NET_SUPPORTED,
+        _NET_SUPPORTING_WM_CHECK,
+        _NET_WM_NAME,
+        _NET_WM_STATE,
+        _NET_WM_STATE_HIDDEN,
+    }
+}
+
+/// A connection to an X server.
+pub(crate) struct X11 {
+    connection: RustConnection,
+    screen: usize,
+    root: Window,
+    atoms: Atoms,
+    /// Whether the display's name is that of a server on this machine.
+    is_local: bool,
+    /// Asked when first needed.
+    keyboard: OnceLock<GetKeyboardMappingReply>,
+}
+
+impl X11 {
+    /// Connects to a display by name.
+    pub(crate) fn connect(display: &str) -> Result<Self> {
+        let no_desktop = |reason: String| DesktopError::NoDesktop {
+            reason: format!("display {display:?}: {reason}"),
+        };
+        let parsed = parse_display(Some(display)).map_err(|error| no_desktop(error.to_string()))?;
+        let (connection, screen) = RustConnection::connect(Some(display))
+            .map_err(|error: ConnectError| no_desktop(error.to_string()))?;
+        let atoms = Atoms::new(&connection).map_err(lost)?.reply();
+        Ok(Self {
+            screen,
+            root: x11rb::connection::Connection::setup(&connection).roots[screen].root,
+            atoms: atoms.map_err(lost)?,
+            // Whatever has a host in its name may be another machine, or a tunnel to one.
+            is_local: parsed.host.is_empty(),
+            connection,
+            keyboard: OnceLock::new(),
+        })
+    }
+}
+
+impl Backend for X11 {
+    fn windows(&self) -> Result<Vec<Titled>> {
+        clients::windows(self)
+    }
+
+    fn place(&self, window: WindowId) -> Result<Option<Rect>> {
+        let Some(window) = number(window) else {
+            return Ok(None);
+        };
+        place::ask(self, window)?.answer(self)
+    }
+
+    fn is_in_front(&self, window: WindowId, rect: Rect) -> Result<bool> {
+        number(window).map_or(Ok(false), |window| front::is_in_front(self, window, rect))
+    }
+
+    fn raise(&self, window: WindowId) -> Result<()> {
+        number(window).map_or(Ok(()), |window| front::raise(self, window))
+    }
+
+    fn pointer(&self) -> Result<[i32; 2]> {
+        let pointer = self.connection.query_pointer(self.root).map_err(lost)?;
+        let pointer = pointer.reply().map_err(lost)?;
+        Ok([pointer.root_x, pointer.root_y].map(i32::from))
+    }
+
+    fn screen_size(&self) -> Result<[u32; 2]> {
+        let root = self.connection.get_geometry(self.root).map_err(lost)?;
+        let root = root.reply().map_err(lost)?;
+        Ok([root.width, root.height].map(u32::from))
+    }
+
+    fn monitors(&self) -> Result<Vec<Monitor>> {
+        monitors::monitors(self)
+    }
+
+    fn key_is_down(&self, key: Key) -> Result<bool> {
+        keyboard::is_down(self, key)
+    }
+
+    fn grabber(self: Arc<Self>, plain: bool) -> Result<Box<dyn Grab>> {
+        Ok(Box::new(grab::Grabber::new(self, plain)?))
+    }
+}
+
+/// X11's own number; `None`: no window of X11 has that one.
+fn number(window: WindowId) -> Option<Window> {
+    u32::try_from(window.0).ok()
+}
+
+fn id(window: Window) -> WindowId {
+    WindowId(u64::from(window))
+}
+
+/// An answer about a window; `None` when the window is gone.
+fn unless_gone<T>(reply: std::result::Result<T, ReplyError>) -> Result<Option<T>> {
+    match reply {
+        Ok(reply) => Ok(Some(reply)),
+        Err(ReplyError::X11Error(error))
+            if matches!(error.error_kind, ErrorKind::Window | ErrorKind::Drawable) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(lost(error)),
+    }
+}
+
+/// What x11rb's functions fail with.
+trait Failure: std::fmt::Display {}
+impl Failure for ConnectionError {}
+impl Failure for ReplyError {}
+impl Failure for ReplyOrIdError {}
+
+fn lost(error: impl Failure) -> DesktopError {
+    DesktopError::Lost(error.to_string())
+}

@@ -1,0 +1,38 @@
+//! Which keys are held down.
+
+use x11rb::connection::Connection as _;
+use x11rb::protocol::xproto::{ConnectionExt as _, GetKeyboardMappingReply};
+
+use super::{Result, X11, lost};
+use crate::key::Key;
+
+/// Whether a key with that symbol is held down.
+pub(super) fn is_down(x11: &X11, key: Key) -> Result<bool> {
+    let asked = x11.connection.query_keymap().map_err(lost)?;
+    let mapping = mapping(x11)?;
+    // One bit a key code.
+    let down = asked.reply().map_err(lost)?.keys;
+    let is_down = |code: usize| {
+        down.get(code / 8)
+            .is_some_and(|byte| byte & (1 << (code % 8)) != 0)
+    };
+    let first = usize::from(x11.connection.setup().min_keycode);
+    let width = usize::from(mapping.keysyms_per_keycode).max(1);
+    let codes = mapping.keysyms.chunks(width).zip(first..);
+    Ok(codes
+        .filter(|(symbols, _)| symbols.contains(&key.symbol))
+        .any(|(_, code)| is_down(code)))
+}
+
+fn mapping(x11: &X11) -> Result<&GetKeyboardMappingReply> {
+    if let Some(mapping) = x11.keyboard.get() {
+        return Ok(mapping);
+    }
+    let setup = x11.connection.setup();
+    let count = setup.max_keycode - setup.min_keycode + 1;
+    let asked = x11
+        .connection
+        .get_keyboard_mapping(setup.min_keycode, count);
+    let mapping = asked.map_err(lost)?.reply().map_err(lost)?;
+    Ok(x11.keyboard.get_or_init(|| mapping))
+}

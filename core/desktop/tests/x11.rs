@@ -1,0 +1,249 @@
+//! The desktop on a real X server with real windows, with and without a window manager.
+#![cfg(all(unix, not(target_os = "macos")))]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
+
+#[path = "../../../tests/support/screen.rs"]
+mod screen;
+
+use flowpipe_desktop::{Desktop, DesktopError, Grabber, Look, Rect, WindowId};
+use screen::{Screen, wait_for};
+
+const RED: [u8; 3] = [200, 10, 20];
+const GREEN: [u8; 3] = [30, 180, 40];
+const BLUE: [u8; 3] = [50, 60, 220];
+const F12: u32 = 0xffc9;
+
+fn connect(screen: &Screen) -> Desktop {
+    Desktop::connect_x11(screen.display()).unwrap()
+}
+
+fn id(window: u32) -> WindowId {
+    WindowId(u64::from(window))
+}
+
+fn rect(x: i32, y: i32, width: u32, height: u32) -> Rect {
+    Rect {
+        x,
+        y,
+        width,
+        height,
+    }
+}
+
+/// Each on a screen of its own.
+fn with_and_without_manager(test: impl Fn(&Screen)) {
+    test(&Screen::start());
+    test(&Screen::start_with_manager());
+}
+
+/// A picture as place and pixels (red, green, blue), once the window stands still.
+fn look(grabber: &mut Grabber, window: WindowId) -> (Rect, Vec<[u8; 3]>) {
+    wait_for("picture", || match grabber.grab_window(window).unwrap() {
+        Look::Shown(picture) => Some((picture.place, colours(picture.pixels))),
+        Look::Moving => None,
+        Look::Hidden => panic!("the window is there"),
+    })
+}
+
+fn colours(pixels: &[u8]) -> Vec<[u8; 3]> {
+    let pixels = pixels.chunks_exact(4);
+    pixels.map(|pixel| [pixel[2], pixel[1], pixel[0]]).collect()
+}
+
+#[test]
+fn finds_windows_by_title_the_front_one_first() {
+    with_and_without_manager(|screen| {
+        let desktop = connect(screen);
+        assert_eq!(desktop.find("Flow Free").unwrap(), None);
+        let similar = screen.open("My flow free", [10, 40], [90, 80], RED);
+        assert_eq!(desktop.find("Flow Free").unwrap(), Some(id(similar)));
+        let back = screen.open("Flow Free", [200, 40], [90, 80], RED);
+        let front = screen.open("Flow Free", [400, 40], [90, 80], RED);
+        // A manager may take a moment to tell.
+        let found = || desktop.find("Flow Free").unwrap();
+        wait_for("front window", || {
+            (found() == Some(id(front))).then_some(())
+        });
+        desktop.raise(id(back)).unwrap();
+        wait_for("other window", || (found() == Some(id(back))).then_some(()));
+        assert_eq!(
+            desktop.titles().unwrap(),
+            ["Flow Free", "Flow Free", "My flow free"]
+        );
+        // Neither those that are closed nor those that are minimised.
+        screen.close(back);
+        wait_for("close", || (found() == Some(id(front))).then_some(()));
+        screen.minimise("Flow Free");
+        wait_for("minimise", || (found() == Some(id(similar))).then_some(()));
+        assert_eq!(desktop.place(id(front)).unwrap(), None);
+    });
+}
+
+#[test]
+fn knows_where_a_window_is() {
+    with_and_without_manager(|screen| {
+        let desktop = connect(screen);
+        let window = screen.open("place", [100, 140], [90, 80], RED);
+        let place = || desktop.place(id(window)).unwrap();
+        // The inside is where the colour begins.
+        let is_painted = |place: Rect| {
+            let inside = [place.x as i16, place.y as i16];
+            let outside = [place.x as i16 - 1, place.y as i16 - 1];
+            screen.pixel(inside) == RED && screen.pixel(outside) != RED
+        };
+        wait_for("place", || place().filter(|place| is_painted(*place)));
+        screen.resize_window("place", [120, 60]);
+        wait_for("size", || {
+            place().filter(|place| (place.width, place.height) == (120, 60))
+        });
+        let before = place().unwrap();
+        screen.move_window("place", [300, 350]);
+        let after = wait_for("move", || place().filter(|place| place.x != before.x));
+        assert!(after.x.abs_diff(300) < 20 && after.y.abs_diff(350) < 40);
+        wait_for("paint", || is_painted(after).then_some(()));
+        screen.close(window);
+        wait_for("close", || place().is_none().then_some(()));
+        // Numbers that no window has.
+        assert_eq!(desktop.place(WindowId(u64::MAX)).unwrap(), None);
+        assert_eq!(desktop.place(WindowId(0x3fff_fff0)).unwrap(), None);
+    });
+}
+
+#[test]
+fn a_covered_part_is_not_in_front() {
+    with_and_without_manager(|screen| {
+        let desktop = connect(screen);
+        let below = screen.open("below", [100, 100], [300, 200], RED);
+        let place = desktop.place(id(below)).unwrap().unwrap();
+        let left = Rect {
+            width: 100,
+            ..place
+        };
+        let is_in_front = |rect| desktop.is_in_front(id(below), rect).unwrap();
+        wait_for("front", || is_in_front(place).then_some(()));
+        let above = screen.open("above", [300, 100], [300, 200], BLUE);
+        wait_for("cover", || (!is_in_front(place)).then_some(()));
+        // Where the other one does not lie over it, it is.
+        assert!(is_in_front(left));
+        assert!(
+            desktop
+                .is_in_front(id(above), desktop.place(id(above)).unwrap().unwrap())
+                .unwrap()
+        );
+        desktop.raise(id(below)).unwrap();
+        wait_for("raise", || is_in_front(place).then_some(()));
+        screen.minimise("below");
+        wait_for("minimise", || (!is_in_front(left)).then_some(()));
+        // What is gone is nowhere, and can't be raised, which is no error.
+        screen.close(above);
+        assert!(!desktop.is_in_front(id(above), left).unwrap());
+        desktop.raise(id(above)).unwrap();
+        desktop.raise(WindowId(u64::MAX)).unwrap();
+    });
+}
+
+#[test]
+fn pictures_are_of_the_window_wherever_it_goes() {
+    with_and_without_manager(|screen| {
+        let desktop = connect(screen);
+        for mut grabber in [desktop.grabber().unwrap(), desktop.plain_grabber().unwrap()] {
+            let window = screen.open("seen", [150, 100], [90, 80], RED);
+            screen.paint(window, [10, 20], [30, 40], GREEN);
+            let (place, pixels) = wait_for("green", || {
+                let seen = look(&mut grabber, id(window));
+                seen.1.contains(&GREEN).then_some(seen)
+            });
+            assert_eq!(desktop.place(id(window)).unwrap(), Some(place));
+            assert_eq!((place.width, place.height), (90, 80));
+            for (at, colour) in (0..).zip(&pixels) {
+                let is_green = rect(10, 20, 30, 40).contains([at % 90, at / 90]);
+                assert_eq!(*colour, if is_green { GREEN } else { RED });
+            }
+            screen.move_window("seen", [500, 600]);
+            let moved = wait_for("move", || {
+                let (moved, _) = look(&mut grabber, id(window));
+                (moved != place).then_some(moved)
+            });
+            assert_eq!(desktop.place(id(window)).unwrap(), Some(moved));
+            // Hanging over the screen's lower right corner (which is at 1280, 1200).
+            screen.move_window("seen", [1240, 1150]);
+            let (part, pixels) = wait_for("corner", || {
+                let seen = look(&mut grabber, id(window));
+                (seen.0.width < 90 && seen.0.height < 80).then_some(seen)
+            });
+            assert_eq!(
+                (part.x as u32 + part.width, part.y as u32 + part.height),
+                (1280, 1200)
+            );
+            assert_eq!(pixels.len() as u32, part.width * part.height);
+            screen.close(window);
+            wait_for("close", || {
+                matches!(grabber.grab_window(id(window)).unwrap(), Look::Hidden).then_some(())
+            });
+        }
+    });
+}
+
+#[test]
+fn pictures_are_clipped_to_the_screen() {
+    let screen = Screen::start();
+    let desktop = connect(&screen);
+    screen.open("corner", [0, 0], [50, 50], BLUE);
+    for mut grabber in [desktop.grabber().unwrap(), desktop.plain_grabber().unwrap()] {
+        let picture = grabber.grab(rect(-20, 30, 60, 30)).unwrap().unwrap();
+        assert_eq!(picture.place, rect(0, 30, 40, 30));
+        assert_eq!(
+            (picture.width, picture.height, picture.scale),
+            (40, 30, 1.0)
+        );
+        let pixels = colours(picture.pixels);
+        assert!(pixels[..40 * 20].iter().all(|&colour| colour == BLUE));
+        assert!(pixels[40 * 20..].iter().all(|&colour| colour != BLUE));
+        assert!(grabber.grab(rect(1280, 0, 10, 10)).unwrap().is_none());
+        assert!(grabber.grab(rect(5, 5, 0, 10)).unwrap().is_none());
+        let all = grabber.grab(rect(i32::MIN, i32::MIN, u32::MAX, u32::MAX));
+        assert_eq!(all.unwrap().unwrap().place, rect(0, 0, 1280, 1200));
+    }
+    assert_eq!(desktop.screen_size().unwrap(), [1280, 1200]);
+    let monitors = desktop.monitors().unwrap();
+    assert_eq!(monitors.len(), 1);
+    assert_eq!(monitors[0].place, rect(0, 0, 1280, 1200));
+}
+
+#[test]
+fn pointer_and_keys() {
+    let screen = Screen::start();
+    let desktop = connect(&screen);
+    screen.move_to([321, 123]);
+    assert_eq!(desktop.pointer().unwrap(), [321, 123]);
+    let is_down = || desktop.key_is_down("F12").unwrap();
+    assert!(!is_down());
+    screen.hold_key(F12);
+    assert!(is_down());
+    assert!(!desktop.key_is_down("Escape").unwrap());
+    screen.release_key(F12);
+    assert!(!is_down());
+    let unknown = desktop.key_is_down("F99").unwrap_err();
+    assert!(matches!(unknown, DesktopError::UnknownKey { .. }));
+}
+
+#[test]
+fn without_a_server_it_says_so() {
+    let screen = Screen::start();
+    let display = screen.display().to_owned();
+    let desktop = connect(&screen);
+    let mut grabber = desktop.grabber().unwrap();
+    drop(screen);
+    assert!(matches!(desktop.titles(), Err(DesktopError::Lost(_))));
+    assert!(grabber.grab(rect(0, 0, 9, 9)).is_err());
+    let error = Desktop::connect_x11(&display).err().unwrap().to_string();
+    assert!(
+        error.starts_with("can't reach a desktop: display \":"),
+        "{error}"
+    );
+    let error = Desktop::connect_x11("rubbish").err().unwrap().to_string();
+    assert!(error.contains("\"rubbish\""), "{error}");
+}

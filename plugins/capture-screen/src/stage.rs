@@ -1,0 +1,64 @@
+//! Look after look.
+
+use flowpipe_desktop::{Desktop, Grabber};
+use flowpipe_plugin::{Capture, FrameSink, Host, Next, Result};
+
+use crate::config::Config;
+use crate::pace::Pace;
+use crate::sent::Sent;
+use crate::target::Target;
+
+/// The stage.
+pub struct CaptureScreen {
+    desktop: Desktop,
+    grabber: Grabber,
+    target: Target,
+    pace: Pace,
+    sent: Sent,
+}
+
+impl Capture for CaptureScreen {
+    const NAME: &'static str = "capture-screen";
+    const DOC: &'static str = "The screen, live: a window wherever it goes, a monitor, or a region. A frame is sent when \
+         the picture has changed, and now and then when it has not. X11 asks for nothing. Wayland's desktop portal asks \
+         whether the program may look at the screen, and tells no windows apart: name a monitor or a region. macOS \
+         wants Screen Recording allowed in System Settings under Privacy & Security.";
+    type Config = Config;
+
+    fn new(config: Config, _host: &Host) -> Result<Self> {
+        // Before anything else: a wrong config is told even where there is no screen.
+        config.check()?;
+        Self::on(Desktop::connect()?, &config)
+    }
+
+    fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next> {
+        if self.pace.wait(sink)? {
+            // Before the look: what is seen is never older than it says.
+            let captured_ns = sink.host().now_ns();
+            let seen = self
+                .target
+                .look(&self.desktop, &mut self.grabber, captured_ns)?;
+            if let Some(seen) = seen {
+                self.sent.offer(&seen, captured_ns, sink)?;
+            }
+        }
+        Ok(Next::More)
+    }
+}
+
+impl CaptureScreen {
+    /// The stage on a desktop.
+    ///
+    /// # Errors
+    /// When the config can't be used, or the screen can't be looked at.
+    pub fn on(desktop: Desktop, config: &Config) -> Result<Self> {
+        let subject = config.check()?;
+        Ok(Self {
+            grabber: desktop.grabber()?,
+            target: Target::new(subject, config.wait_for_window, &desktop)?,
+            pace: Pace::new(config.rate),
+            sent: Sent::new(config.skip_identical, config.resend),
+            desktop,
+        })
+    }
+}

@@ -1,0 +1,157 @@
+//! What is looked at.
+
+use flowpipe_desktop::{Desktop, Grabber, Look, Picture, Rect, WindowId, window};
+use flowpipe_plugin::{Error, Result, tracing};
+
+use crate::config::Subject;
+
+/// So long it is left alone between two searches for a window: a search asks about all of them.
+const SEARCH_EVERY_NS: i64 = 30_000_000;
+
+/// What is looked at.
+pub enum Target {
+    /// A window.
+    Window(SoughtWindow),
+    /// A part of the screen.
+    Area {
+        /// Where.
+        rect: Rect,
+        /// What it is called.
+        name: String,
+    },
+}
+
+/// A window by its title.
+pub struct SoughtWindow {
+    title: String,
+    /// Wait for it when it is not there.
+    waits: bool,
+    found: Option<WindowId>,
+    /// Whether it has been said that it is waited for.
+    is_waited_for: bool,
+    search_ns: i64,
+}
+
+/// What a look shows.
+pub struct Seen<'a> {
+    /// The pixels.
+    pub picture: Picture<'a>,
+    /// Where they come from.
+    pub source: &'a str,
+    /// The window.
+    pub window: Option<WindowId>,
+}
+
+impl Target {
+    /// # Errors
+    /// When there is no such monitor, or the region is not on the screen.
+    pub fn new(subject: Subject, waits: bool, desktop: &Desktop) -> Result<Self> {
+        match subject {
+            Subject::Window(title) => Ok(Self::Window(SoughtWindow {
+                title,
+                waits,
+                found: None,
+                is_waited_for: false,
+                search_ns: i64::MIN,
+            })),
+            Subject::Monitor(number) => {
+                let monitors = desktop.monitors()?;
+                let monitor = number.checked_sub(1).and_then(|index| monitors.get(index));
+                let monitor = monitor.ok_or_else(|| {
+                    let count = monitors.len();
+                    Error::bad_config(format!("monitor is {number}, but there are only {count}"))
+                })?;
+                Ok(Self::Area {
+                    rect: monitor.place,
+                    name: format!("monitor {number} ({})", monitor.name),
+                })
+            }
+            Subject::Region(rect) => Ok(Self::Area {
+                rect,
+                name: format!(
+                    "region {} x {} at {}, {}",
+                    rect.width, rect.height, rect.x, rect.y
+                ),
+            }),
+        }
+    }
+
+    /// Looks, at the time `now_ns` of the host. `None`: there is nothing to see right now.
+    ///
+    /// # Errors
+    /// When the screen can't be looked at, or the target is not there and not to be waited for.
+    pub fn look<'a>(
+        &'a mut self,
+        desktop: &Desktop,
+        grabber: &'a mut Grabber,
+        now_ns: i64,
+    ) -> Result<Option<Seen<'a>>> {
+        match self {
+            Self::Area { rect, name } => {
+                let Some(picture) = grabber.grab(*rect)? else {
+                    let [width, height] = desktop.screen_size()?;
+                    return Err(Error::new(format!(
+                        "the {name} is not on the screen, which is {width} x {height}"
+                    )));
+                };
+                Ok(Some(Seen {
+                    picture,
+                    source: name,
+                    window: None,
+                }))
+            }
+            Self::Window(sought) => sought.look(desktop, grabber, now_ns),
+        }
+    }
+}
+
+impl SoughtWindow {
+    fn look<'a>(
+        &'a mut self,
+        desktop: &Desktop,
+        grabber: &'a mut Grabber,
+        now_ns: i64,
+    ) -> Result<Option<Seen<'a>>> {
+        let Some(window) = self.search(desktop, now_ns)? else {
+            return Ok(None);
+        };
+        match grabber.grab_window(window)? {
+            Look::Shown(picture) => Ok(Some(Seen {
+                picture,
+                source: &self.title,
+                window: Some(window),
+            })),
+            Look::Moving => Ok(None),
+            Look::Hidden => {
+                // Searched at once: it may have been closed and opened again.
+                (self.found, self.search_ns) = (None, i64::MIN);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The window, if it is there.
+    fn search(&mut self, desktop: &Desktop, now_ns: i64) -> Result<Option<WindowId>> {
+        if self.found.is_some() || now_ns < self.search_ns {
+            return Ok(self.found);
+        }
+        self.search_ns = now_ns.saturating_add(SEARCH_EVERY_NS);
+        self.found = desktop.find(&self.title)?;
+        match self.found {
+            Some(_) if self.is_waited_for => {
+                self.is_waited_for = false;
+                tracing::info!("the window {:?} is there", self.title);
+            }
+            None if !self.is_waited_for => {
+                let missing = window::missing(&self.title, &desktop.titles()?);
+                if !self.waits {
+                    return Err(Error::new(missing));
+                }
+                self.is_waited_for = true;
+                tracing::warn!("{missing}; waiting for it");
+            }
+            _ => {}
+        }
+        Ok(self.found)
+    }
+}
