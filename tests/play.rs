@@ -5,15 +5,16 @@
     reason = "a test helper that can't go on should panic"
 )]
 
+#[path = "support/boards.rs"]
+mod boards;
 #[path = "support/screen.rs"]
 mod screen;
 
-use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
-use flowpipe_game::generate::generate;
+use boards::Boards;
 use flowpipe_game::render::paint;
-use flowpipe_puzzle::{Board, Cell, Puzzle, Solution, text};
+use flowpipe_puzzle::{Cell, Flow};
 use flowpipe_tests::{Ran, flowpipe, run};
 use screen::{Screen, wait_for};
 use serde_json::Value;
@@ -26,33 +27,19 @@ struct Game {
     // Fields are dropped in this order: first the game, then its screen.
     child: Option<Child>,
     screen: Screen,
-    _folder: tempfile::TempDir,
-    log: PathBuf,
     /// Where the window's inside begins on the screen.
     origin: [i16; 2],
-    boards: Vec<(Puzzle, Solution)>,
+    boards: Boards,
 }
 
 impl Game {
     fn start(sizes: &[(usize, usize)], args: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let boards: Vec<_> = sizes
-            .iter()
-            .zip(1..)
-            .map(|(&(rows, cols), seed)| {
-                let board = Board::rectangle(rows, cols).unwrap();
-                generate(&board, rows.midpoint(cols), seed).unwrap()
-            })
-            .collect();
-        let texts: Vec<String> = boards
-            .iter()
-            .map(|(puzzle, _)| text::write(puzzle))
-            .collect();
-        let (levels, log) = (folder.path().join("levels.txt"), folder.path().join("log"));
-        std::fs::write(&levels, texts.join("\n")).unwrap();
-        let screen = Screen::start();
-        let child = flowpipe(&["play", &levels.display().to_string()])
-            .args(["--log", &log.display().to_string()])
+        Self::start_on(Screen::start(), sizes, args)
+    }
+
+    fn start_on(screen: Screen, sizes: &[(usize, usize)], args: &[&str]) -> Self {
+        let boards = Boards::new(sizes);
+        let child = flowpipe(&boards.args().each_ref().map(String::as_str))
             .args(args)
             .env("DISPLAY", screen.display())
             .env_remove("WAYLAND_DISPLAY")
@@ -65,8 +52,6 @@ impl Game {
         Self {
             child: Some(child),
             screen,
-            _folder: folder,
-            log,
             origin,
             boards,
         }
@@ -74,47 +59,39 @@ impl Game {
 
     /// What the game has logged of one kind.
     fn logged(&self, event: &str) -> Vec<Value> {
-        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
-        // The last line may be half written.
-        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        whole
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap())
-            .filter(|line| line["event"] == event)
-            .collect()
+        self.boards.logged(event)
     }
 
     fn wait_for(&self, event: &str, count: usize) {
-        wait_for(event, || (self.logged(event).len() >= count).then_some(()));
+        self.boards.wait_for(event, count);
     }
 
     /// The middle of a cell on the screen.
     fn middle(&self, board: usize, cell: Cell) -> [i16; 2] {
-        let layout = wait_for("layout", || self.logged("layout").pop());
-        let part = |name: &str| layout[name].as_f64().unwrap();
-        let size = self.boards[board].0.board();
-        let (row, col) = size.row_col(cell);
-        let x = part("x") + part("width") * (col as f64 + 0.5) / size.cols() as f64;
-        let y = part("y") + part("height") * (row as f64 + 0.5) / size.rows() as f64;
+        let [x, y] = self.boards.middle(board, cell);
         [self.origin[0] + x as i16, self.origin[1] + y as i16]
     }
 
     /// Draws a board's flows. With `wait`, each step only when the game has taken the one before.
     fn solve(&self, board: usize, wait: bool) {
-        for flow in &self.boards[board].1.flows {
-            self.screen.move_to(self.middle(board, flow.cells[0]));
-            self.screen.press();
-            let taken = || self.logged("extended").len() + self.logged("joined").len();
-            let before = taken();
-            for (step, &cell) in flow.cells.iter().enumerate().skip(1) {
-                self.screen.move_to(self.middle(board, cell));
-                if wait {
-                    wait_for("step", || (taken() >= before + step).then_some(()));
-                }
-            }
-            self.screen.release();
+        for flow in &self.boards.boards[board].1.flows {
+            self.draw(board, flow, wait);
         }
         self.wait_for("solved", board + 1);
+    }
+
+    fn draw(&self, board: usize, flow: &Flow, wait: bool) {
+        self.screen.move_to(self.middle(board, flow.cells[0]));
+        self.screen.press();
+        let taken = || self.logged("extended").len() + self.logged("joined").len();
+        let before = taken();
+        for (step, &cell) in flow.cells.iter().enumerate().skip(1) {
+            self.screen.move_to(self.middle(board, cell));
+            if wait {
+                wait_for("step", || (taken() >= before + step).then_some(()));
+            }
+        }
+        self.screen.release();
     }
 
     /// Waits for the program's end.
@@ -138,7 +115,7 @@ impl Drop for Game {
 fn boards_are_drawn_with_the_mouse_and_escape_closes_the_window() {
     let mut game = Game::start(&[(6, 5), (4, 4)], &["--window", "500x900"]);
     // The terminals are on the screen where the log says that the board is.
-    let terminals = game.boards[0].0.terminals();
+    let terminals = game.boards.boards[0].0.terminals();
     wait_for("picture", || {
         let seen = |terminal: &flowpipe_puzzle::Terminal| {
             game.screen.pixel(game.middle(0, terminal.cell)) == paint::colour(terminal.colour)
@@ -150,7 +127,7 @@ fn boards_are_drawn_with_the_mouse_and_escape_closes_the_window() {
     game.wait_for("ready", 2);
     game.solve(1, true);
     let solved = game.logged("solved");
-    for (line, (_, solution)) in solved.iter().zip(&game.boards) {
+    for (line, (_, solution)) in solved.iter().zip(&game.boards.boards) {
         assert_eq!(line["moves"], solution.flows.len());
     }
     game.wait_for("over", 1);
@@ -176,7 +153,7 @@ fn every_event_counts_in_a_time_trial_until_it_is_stopped() {
     for (solved, ready) in game.logged("solved").iter().zip(&game.logged("ready")[1..]) {
         assert_eq!(time(ready) - time(solved), 500_000_000);
     }
-    let cells: usize = game.boards[..2]
+    let cells: usize = game.boards.boards[..2]
         .iter()
         .flat_map(|(_, solution)| &solution.flows)
         .map(|flow| flow.cells.len() - 1)
@@ -194,6 +171,83 @@ fn every_event_counts_in_a_time_trial_until_it_is_stopped() {
     let ran = game.ended().expect(130);
     assert_eq!(ran.stdout, "solved 2 boards in a time trial of 10m\n");
     assert_eq!(game.logged("closed")[0]["solved"], 2);
+}
+
+/// Drags along a flow of the first board, back and forth, so often.
+fn drag_about(game: &Game, times: usize) {
+    let cells: Vec<Cell> = game.boards.boards[0].1.flows[0].cells.clone();
+    for _ in 0..times {
+        game.screen.move_to(game.middle(0, cells[0]));
+        game.screen.press();
+        for &cell in cells[1..].iter().chain(cells.iter().rev()) {
+            game.screen.move_to(game.middle(0, cell));
+        }
+        game.screen.release();
+    }
+    game.wait_for("release", times);
+}
+
+#[test]
+fn a_share_of_the_moves_is_lost() {
+    let game = Game::start(&[(5, 5)], &["--drop", "1", "--input", "events"]);
+    drag_about(&game, 2);
+    let moves = game.logged("move");
+    assert!(!moves.is_empty() && moves.iter().all(|line| line["lost"] == true));
+    assert!(game.logged("extended").is_empty() && game.logged("joined").is_empty());
+    assert_eq!(game.logged("pressed").len(), 2);
+
+    let game = Game::start(&[(5, 5)], &["--drop", "0.1", "--seed", "5"]);
+    drag_about(&game, 40);
+    let moves = game.logged("move");
+    let lost = moves.iter().filter(|line| line["lost"] == true).count();
+    // With a tenth lost of so many, fewer than a twentieth or more than a fifth does not happen.
+    assert!(moves.len() > 200, "{}", moves.len());
+    let (least, most) = (moves.len() / 20, moves.len() / 5);
+    assert!((least..most).contains(&lost), "{lost} of {}", moves.len());
+}
+
+#[test]
+fn a_board_is_played_where_its_window_goes() {
+    let sizes = [(5, 5), (6, 6)];
+    let mut game = Game::start_on(
+        Screen::start_with_manager(),
+        &sizes,
+        &["--window", "400x700"],
+    );
+    game.wait_for("shown", 1);
+    let flows = game.boards.boards[0].1.flows.clone();
+    // One flow, then the window moves: the board stays where it is inside.
+    game.draw(0, &flows[0], true);
+    let layouts = game.logged("layout").len();
+    let before = game.origin;
+    game.screen.move_window(TITLE, [300, 150]);
+    game.origin = wait_for("move", || {
+        Some(game.screen.window(TITLE)).filter(|&origin| origin != before)
+    });
+    game.draw(0, &flows[1], true);
+    assert_eq!(game.logged("layout").len(), layouts);
+    // It grows: the board lies elsewhere, and its picture with it.
+    game.screen.resize_window(TITLE, [500, 800]);
+    game.wait_for("layout", layouts + 1);
+    game.origin = game.screen.window(TITLE);
+    for flow in &flows[2..] {
+        game.draw(0, flow, true);
+    }
+    game.wait_for("solved", 1);
+    assert_eq!(game.logged("solved")[0]["moves"], flows.len());
+    // What comes next is drawn in the new size.
+    game.wait_for("shown", 2);
+    let terminals = game.boards.boards[1].0.terminals().to_vec();
+    wait_for("picture", || {
+        let seen = |terminal: &flowpipe_puzzle::Terminal| {
+            game.screen.pixel(game.middle(1, terminal.cell)) == paint::colour(terminal.colour)
+        };
+        terminals.iter().all(seen).then_some(())
+    });
+    for line in game.logged("shown") {
+        let ready = &game.logged("ready")[line["number"].as_u64().unwrap() as usize - 1];
+        assert!(line["t"].as_u64() >= ready["t"].as_u64());
+    }
 }
 
 #[test]

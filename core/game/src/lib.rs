@@ -10,8 +10,9 @@
 //! - `pipes`: the drawn pipes, and which of them holds each cell.
 //! - [`generate`]: puzzles of our own, with a solution. [`random`]: the numbers behind them.
 //! - [`render`]: the board as pixels.
-//! - [`session`]: board after board, time trials, how input arrives, the log. [`window`]: a session
-//!   in a window, the one module that knows the screen.
+//! - [`session`]: board after board, time trials, how input arrives, the log.
+//! - `window` and `terminal`: a session on a screen. Each is a feature of its own, and off unless
+//!   asked for.
 
 pub mod event;
 pub mod generate;
@@ -22,6 +23,9 @@ pub mod play;
 pub mod random;
 pub mod render;
 pub mod session;
+#[cfg(feature = "terminal")]
+pub mod terminal;
+#[cfg(feature = "window")]
 pub mod window;
 
 pub use event::{Event, Reason};

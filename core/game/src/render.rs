@@ -3,6 +3,7 @@
 //!
 //! The same scene at the same size always gives the same bytes on the same machine.
 
+mod area;
 mod backdrop;
 mod board;
 mod canvas;
@@ -12,15 +13,19 @@ mod header;
 pub mod layout;
 pub mod paint;
 mod painter;
+mod sheet;
 #[cfg(test)]
 mod tests;
+mod writing;
 
 use flowpipe_puzzle::{Flow, Puzzle};
 use thiserror::Error;
 
+pub use area::Area;
 use canvas::Canvas;
 pub use layout::{Button, Layout, Style};
-pub use painter::Painter;
+use painter::Look;
+pub use painter::{Painter, Picture};
 
 /// All that is in a picture.
 #[derive(Clone, Debug)]
@@ -110,7 +115,7 @@ pub const MAX_SIDE: u32 = 8192;
 pub fn render(scene: &Scene, width: u32, height: u32) -> Result<Pixels, SizeError> {
     let layout = Layout::new(scene.style, scene.puzzle.board(), width, height);
     let mut canvas = Canvas::new(width, height)?;
-    backdrop::draw(&mut canvas, scene);
+    backdrop::draw(&mut canvas, scene.style, scene.lights);
     board::draw(&mut canvas, scene, &layout);
     header::draw(&mut canvas, scene, &layout);
     Ok(canvas.into_pixels())

@@ -16,6 +16,7 @@
 mod input;
 mod level;
 mod log;
+mod report;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -36,6 +37,7 @@ use input::Queue;
 pub use input::{FRAME, Input, Pointer};
 pub use level::{Level, Levels, Size, SizeError};
 pub use log::Log;
+use report::start_record;
 use timing::{Due, Phase};
 pub use view::{Face, Flip, View};
 
@@ -91,6 +93,8 @@ pub struct Session {
     /// The place of `next` in the order.
     place: usize,
     log: Log,
+    /// When what was logged was last passed on.
+    settled_at: Option<Duration>,
     /// Boards shown so far.
     number: usize,
     puzzle: Arc<Puzzle>,
@@ -126,6 +130,7 @@ impl Session {
             next,
             place: 1,
             log,
+            settled_at: None,
             number: 1,
             puzzle,
             play,
@@ -192,23 +197,6 @@ impl Session {
         }
     }
 
-    /// Says in the log where the board lies in the window: left, top, width and height in pixels.
-    pub fn log_layout(&mut self, now: Duration, [x, y, width, height]: [f64; 4]) {
-        let record = json!({"event": "layout", "x": x, "y": y, "width": width, "height": height});
-        self.log.write(now, record);
-    }
-
-    /// Passes on what was logged.
-    ///
-    /// # Errors
-    /// Why the session can't go on.
-    pub fn settle(&mut self) -> Result<(), SessionError> {
-        self.log.flush().map_err(SessionError::Log)?;
-        self.failure
-            .take()
-            .map_or(Ok(()), |error| Err(error.into()))
-    }
-
     /// Ends the session; how many boards were solved.
     ///
     /// # Errors
@@ -225,6 +213,30 @@ impl Session {
     #[must_use]
     pub fn puzzle(&self) -> &Puzzle {
         &self.puzzle
+    }
+
+    /// How many boards there have been, this one counted.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Whether a flow is being dragged.
+    #[must_use]
+    pub fn is_dragging(&self) -> bool {
+        self.play.dragged().is_some()
+    }
+
+    /// When the board takes what the pointer did, if it has not yet.
+    #[must_use]
+    pub fn looks_at(&self) -> Option<Duration> {
+        self.queue.due()
+    }
+
+    /// Whether the board flips over to the next.
+    #[must_use]
+    pub fn is_flipping(&self) -> bool {
+        matches!(self.phase, Phase::Flipping { .. })
     }
 
     /// The board takes an event.
@@ -342,27 +354,4 @@ impl Session {
         self.log
             .write(now, json!({"event": "ready", "number": self.number}));
     }
-
-    fn log_level(&mut self, now: Duration, title: Option<&str>) {
-        let record = json!({
-            "event": "level", "number": self.number, "title": title, "puzzle": &*self.puzzle,
-        });
-        self.log.write(now, record);
-    }
-
-    fn log_all(&mut self, now: Duration, events: &[crate::Event]) {
-        for event in events {
-            self.log.write(now, event);
-        }
-    }
-}
-
-fn start_record(options: &Options) -> serde_json::Value {
-    json!({
-        "event": "start",
-        "input": options.input,
-        "drop": options.drop,
-        "seed": options.seed,
-        "trial": options.trial.map(|trial| trial.as_nanos() as u64),
-    })
 }

@@ -1,15 +1,18 @@
 //! A session in a window, drawn in software.
 //!
 //! Every pointer event is handed on with the time at which it is taken from the system, so that the
-//! session alone decides what the game sees of it. The picture is drawn again only when something
-//! changed, and the window sleeps when nothing happens.
+//! session alone decides what the game sees of it. Nothing may make an event wait: pictures are drawn
+//! and shown by an `artist` on a thread of its own. They are drawn only when something changed, and
+//! the window sleeps when nothing happens.
 //!
 //! Keys: `u` takes the last drag back, `r` empties the board, `n` goes to the next board, Escape and
 //! `q` close the window.
 
+mod artist;
+mod connection;
 mod screen;
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
@@ -21,9 +24,9 @@ use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy}
 use winit::keyboard::{Key, NamedKey};
 use winit::window::{Window as SystemWindow, WindowId};
 
-use crate::render::{Button, Layout, Painter, Style};
+use crate::render::{Button, Layout, Style};
 use crate::session::{Command, Pointer, Session, SessionError, View};
-use screen::Screen;
+use artist::{Artist, Job};
 
 /// What the window is called.
 pub const TITLE: &str = "flowpipe play";
@@ -50,21 +53,27 @@ pub enum WindowError {
 
 /// The connection to the screen.
 pub struct Window {
-    system: EventLoop<Close>,
+    system: EventLoop<Call>,
 }
 
 /// Asks a window to close, from any thread.
 #[derive(Clone)]
-pub struct Closer(EventLoopProxy<Close>);
+pub struct Closer(EventLoopProxy<Call>);
 
-#[derive(Clone, Copy, Debug)]
-struct Close;
+/// What other threads tell the window's.
+#[derive(Debug)]
+enum Call {
+    Close,
+    /// A picture was handed to the screen at this time.
+    Shown(Instant),
+    Failed(WindowError),
+}
 
 impl Closer {
     /// Asks; a window that is closed already does not mind.
     pub fn close(&self) {
         // The only error is that nobody listens any more.
-        let _ = self.0.send_event(Close);
+        let _ = self.0.send_event(Call::Close);
     }
 }
 
@@ -96,16 +105,20 @@ impl Window {
         lights: u64,
     ) -> Result<usize, WindowError> {
         let mut game = Game {
+            calls: self.system.create_proxy(),
             session,
             size,
-            painter: Painter::new(lights),
+            lights,
             began: Instant::now(),
-            screen: None,
-            shown: None,
+            artist: None,
+            sent: None,
+            sent_at: None,
+            is_busy: false,
+            landing: None,
+            landed: 0,
             layout: None,
             pointer: [0.0; 2],
             is_down: false,
-            drawn_at: None,
             failure: None,
         };
         self.system.run_app(&mut game).map_err(no_screen)?;
@@ -131,21 +144,28 @@ fn no_screen(error: EventLoopError) -> WindowError {
 }
 
 struct Game {
+    calls: EventLoopProxy<Call>,
     session: Session,
-    /// In pixels, as asked for.
+    /// Of the window's inside, in pixels. Kept here, for to ask the system takes a round trip.
     size: (u32, u32),
-    painter: Painter,
+    lights: u64,
     began: Instant,
-    screen: Option<Screen>,
-    /// What the window shows.
-    shown: Option<View>,
-    /// Where the board lies in it.
+    artist: Option<Artist>,
+    /// What the artist was last told to show; `None` to have it all drawn again.
+    sent: Option<View>,
+    sent_at: Option<Instant>,
+    /// Whether the artist has not shown that yet.
+    is_busy: bool,
+    /// The board whose first picture at rest the artist was told to show.
+    landing: Option<usize>,
+    /// The last board whose first picture at rest was shown.
+    landed: usize,
+    /// Where the board lies in the window.
     layout: Option<Layout>,
     /// Where the pointer is, in pixels.
     pointer: [f64; 2],
     /// Whether the pointer went down on the board's side of the buttons.
     is_down: bool,
-    drawn_at: Option<Instant>,
     failure: Option<WindowError>,
 }
 
@@ -159,10 +179,29 @@ impl Game {
         system.exit();
     }
 
+    fn open(&mut self, system: &ActiveEventLoop) -> Result<(), WindowError> {
+        let (width, height) = self.size;
+        let attributes = SystemWindow::default_attributes()
+            .with_title(TITLE)
+            .with_inner_size(PhysicalSize::new(width, height));
+        let window = system
+            .create_window(attributes)
+            .map_err(|error| WindowError::NoScreen(error.to_string()))?;
+        self.resize(window.inner_size());
+        let artist = Artist::start(Arc::new(window), self.lights, self.calls.clone())?;
+        self.artist = Some(artist);
+        Ok(())
+    }
+
+    fn resize(&mut self, size: PhysicalSize<u32>) {
+        self.size = (size.width.max(1), size.height.max(1));
+        self.sent = None;
+        self.lay_out();
+    }
+
     /// Lays the window out anew, and says so in the log if the board lies elsewhere now.
     fn lay_out(&mut self) {
-        let Some(screen) = &self.screen else { return };
-        let (width, height) = screen.size();
+        let (width, height) = self.size;
         let layout = Layout::new(Style::Window, self.session.puzzle().board(), width, height);
         if self.layout.as_ref() != Some(&layout) {
             let now = self.now();
@@ -216,57 +255,64 @@ impl Game {
         self.session.command(self.now(), command);
     }
 
-    fn draw(&mut self) -> Result<(), WindowError> {
-        let now = self.now();
-        let Some(screen) = &mut self.screen else {
-            return Ok(());
-        };
-        let (width, height) = screen.size();
+    /// Has the artist show what is not shown yet; when to ask again, if not now.
+    fn show(&mut self, now: Duration) -> Option<Instant> {
+        let artist = self.artist.as_mut().filter(|_| !self.is_busy)?;
+        // A board that has landed is waited for.
+        let was_flipping = self.sent.as_ref().is_some_and(|sent| sent.flip.is_some());
+        let is_landed = was_flipping && !self.session.is_flipping();
+        let next = self.sent_at.map(|at| at + REST);
+        if let Some(next) = next.filter(|&next| !is_landed && Instant::now() < next) {
+            return Some(next);
+        }
         let view = self.session.view(now);
-        let pixels = self
-            .painter
-            .paint(&view, width, height)
-            .map_err(|error| WindowError::Draw(error.to_string()))?;
-        screen.show(&pixels)?;
-        self.shown = Some(view);
-        self.drawn_at = Some(Instant::now());
-        Ok(())
+        if self.sent.as_ref() == Some(&view) {
+            return None;
+        }
+        let number = self.session.number();
+        self.landing = (view.flip.is_none() && number != self.landed).then_some(number);
+        self.sent_at = Some(Instant::now());
+        self.is_busy = true;
+        artist.show(Job {
+            view: view.clone(),
+            size: self.size,
+            whole: self.sent.is_none(),
+        });
+        self.sent = Some(view);
+        None
+    }
+
+    fn shown(&mut self, at: Instant) {
+        self.is_busy = false;
+        if let Some(number) = self.landing.take() {
+            self.landed = number;
+            let at = at.saturating_duration_since(self.began);
+            self.session.log_shown(at, number);
+        }
     }
 }
 
-impl ApplicationHandler<Close> for Game {
+impl ApplicationHandler<Call> for Game {
     fn resumed(&mut self, system: &ActiveEventLoop) {
-        if self.screen.is_some() {
-            return;
-        }
-        let (width, height) = self.size;
-        let attributes = SystemWindow::default_attributes()
-            .with_title(TITLE)
-            .with_inner_size(PhysicalSize::new(width, height));
-        let opened = system
-            .create_window(attributes)
-            .map_err(|error| WindowError::NoScreen(error.to_string()))
-            .and_then(|window| Screen::new(Rc::new(window)));
-        match opened {
-            Ok(screen) => {
-                self.screen = Some(screen);
-                self.lay_out();
-            }
-            Err(error) => self.fail(system, error),
+        if self.artist.is_none()
+            && let Err(error) = self.open(system)
+        {
+            self.fail(system, error);
         }
     }
 
-    fn user_event(&mut self, system: &ActiveEventLoop, _: Close) {
-        system.exit();
+    fn user_event(&mut self, system: &ActiveEventLoop, call: Call) {
+        match call {
+            Call::Close => system.exit(),
+            Call::Shown(at) => self.shown(at),
+            Call::Failed(error) => self.fail(system, error),
+        }
     }
 
     fn window_event(&mut self, system: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
         match event {
             WindowEvent::CloseRequested | WindowEvent::Destroyed => system.exit(),
-            WindowEvent::Resized(_) => {
-                self.lay_out();
-                self.shown = None;
-            }
+            WindowEvent::Resized(size) => self.resize(size),
             WindowEvent::CursorMoved { position, .. } => {
                 self.pointer = [position.x, position.y];
                 if self.is_down {
@@ -292,11 +338,8 @@ impl ApplicationHandler<Close> for Game {
                     },
                 ..
             } => self.key(system, &logical_key),
-            WindowEvent::RedrawRequested => {
-                if let Err(error) = self.draw() {
-                    self.fail(system, error);
-                }
-            }
+            // The system has lost a part of the picture.
+            WindowEvent::RedrawRequested => self.sent = None,
             _ => {}
         }
     }
@@ -304,21 +347,14 @@ impl ApplicationHandler<Close> for Game {
     fn about_to_wait(&mut self, system: &ActiveEventLoop) {
         let now = self.now();
         self.session.advance(now);
-        if let Err(error) = self.session.settle() {
-            return self.fail(system, error);
-        }
         self.lay_out();
-        let mut wake = self.session.wake_at(now).map(|at| self.began + at);
-        if self.shown.as_ref() != Some(&self.session.view(now)) {
-            let next = self.drawn_at.map_or(self.began, |at| at + REST);
-            if next <= Instant::now() {
-                if let Some(screen) = &self.screen {
-                    screen.request_redraw();
-                }
-            } else {
-                wake = Some(wake.map_or(next, |wake| wake.min(next)));
-            }
-        }
+        let show = self.show(now);
+        let settle = match self.session.settle(now) {
+            Ok(at) => at,
+            Err(error) => return self.fail(system, error),
+        };
+        let due = [self.session.wake_at(now), settle].into_iter().flatten();
+        let wake = due.map(|at| self.began + at).chain(show).min();
         system.set_control_flow(wake.map_or(ControlFlow::Wait, ControlFlow::WaitUntil));
     }
 }

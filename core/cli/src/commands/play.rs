@@ -1,4 +1,4 @@
-//! `flowpipe play [FILE...]`: the practice game in a window.
+//! `flowpipe play [FILE...]`: the practice game in a window or in a terminal.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -7,40 +7,49 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use flowpipe_game::session::{Input, Level, Levels, Log, Options, Session};
+use flowpipe_game::terminal::{Colours, Terminal};
 use flowpipe_game::window::Window;
 use flowpipe_puzzle::text;
 use flowpipe_runtime::config::duration;
 
-use crate::args::{Play, PlayInput};
+use crate::args::{Global, Play, PlayInput};
 use crate::exit::{Ended, Failure};
+use crate::show::colour;
 
-pub fn run(args: &Play) -> Result<Ended, Failure> {
+pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
     let trial = args.time_trial.as_deref().map(trial).transpose()?;
     let levels = levels(args)?;
-    // Last, so that nothing is written over when something else is wrong.
-    let window = Window::connect().map_err(run_failure)?;
-    let options = Options {
-        input: match args.input {
-            PlayInput::Events => Input::Events,
-            PlayInput::Frames => Input::Frames,
-        },
-        drop: args.drop,
-        seed: args.seed,
-        trial,
-    };
-    let session = Session::new(levels, options, log(args)?).map_err(run_failure)?;
-
     let interrupted = Arc::new(AtomicBool::new(false));
-    let (flag, closer) = (Arc::clone(&interrupted), window.closer());
-    ctrlc::set_handler(move || {
-        flag.store(true, Ordering::Relaxed);
-        closer.close();
-    })
-    .map_err(|error| Failure::Run(format!("can't listen for Ctrl-C: {error}")))?;
-
-    let solved = window
-        .play(session, args.window, args.seed)
-        .map_err(run_failure)?;
+    let start = || -> Result<Session, Failure> {
+        let options = Options {
+            input: match args.input {
+                PlayInput::Events => Input::Events,
+                PlayInput::Frames => Input::Frames,
+            },
+            drop: args.drop,
+            seed: args.seed,
+            trial,
+        };
+        Session::new(levels, options, log(args)?).map_err(run_failure)
+    };
+    // The session starts last, so that no log is written over when something else is wrong.
+    let solved = if args.terminal {
+        let terminal = Terminal::connect().map_err(run_failure)?;
+        let session = start()?;
+        on_interrupt(&interrupted, || {})?;
+        let colours = Colours::of_terminal(colour::on_stdout(global));
+        terminal
+            .play(session, colours, &interrupted)
+            .map_err(run_failure)?
+    } else {
+        let window = Window::connect().map_err(run_failure)?;
+        let session = start()?;
+        let closer = window.closer();
+        on_interrupt(&interrupted, move || closer.close())?;
+        window
+            .play(session, args.window, args.seed)
+            .map_err(run_failure)?
+    };
     let boards = if solved == 1 { "board" } else { "boards" };
     let within = args
         .time_trial
@@ -52,6 +61,19 @@ pub fn run(args: &Play) -> Result<Ended, Failure> {
     } else {
         Ended::Done
     })
+}
+
+/// On Ctrl-C, and when the system asks the program to end, sets the flag and does what is given.
+fn on_interrupt(
+    interrupted: &Arc<AtomicBool>,
+    then: impl Fn() + Send + 'static,
+) -> Result<(), Failure> {
+    let flag = Arc::clone(interrupted);
+    ctrlc::set_handler(move || {
+        flag.store(true, Ordering::Relaxed);
+        then();
+    })
+    .map_err(|error| Failure::Run(format!("can't listen for Ctrl-C: {error}")))
 }
 
 fn run_failure(error: impl std::fmt::Display) -> Failure {

@@ -1,8 +1,8 @@
 //! The lights behind the board.
 
+use super::Style;
 use super::canvas::{Canvas, Ink};
 use super::paint::CLASSIC;
-use super::{Scene, Style};
 use crate::random::Random;
 
 /// How bright a light is at its middle, from 0 to 1.
@@ -16,9 +16,10 @@ struct Bar {
     half: [f64; 2],
 }
 
-pub(super) fn draw(canvas: &mut Canvas, scene: &Scene) {
-    let bars = bars(scene.lights, canvas.width() as f64, canvas.height() as f64);
-    match scene.style {
+/// Draws the lights that a number stands for.
+pub(super) fn draw(canvas: &mut Canvas, style: Style, lights: u64) {
+    let bars = bars(lights, canvas.width() as f64, canvas.height() as f64);
+    match style {
         Style::Phone | Style::Window => draw_blurred(canvas, &bars),
         Style::Desktop => draw_sharp(canvas, &bars),
     }

@@ -1,7 +1,7 @@
 //! Cells, lines, pipes and terminals.
 
 use flowpipe_puzzle::graph::step;
-use flowpipe_puzzle::{Board, Cell, Direction, Flow, Point};
+use flowpipe_puzzle::{Board, Cell, Direction, Flow, Point, Puzzle};
 
 use super::canvas::{Canvas, Ink};
 use super::{Layout, Scene, paint};
@@ -55,34 +55,42 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     }
 }
 
-/// Draws the scene's flows onto a board that was drawn without them, which costs much less than
+/// A stretch of a flow: cells one after the other.
+pub(super) struct Stretch<'a> {
+    pub(super) paint: [u8; 3],
+    /// All cells that the pipe is drawn through.
+    pub(super) cells: &'a [Cell],
+    /// Those of them that are tinted.
+    pub(super) tinted: &'a [Cell],
+    /// Those of them that are the flow's ends.
+    pub(super) ends: &'a [Cell],
+}
+
+/// Draws a stretch of a flow onto a board that was drawn without flows, which costs much less than
 /// drawing it all. Only the edges of lines beside drawn cells differ from [`draw`]'s, by a shade.
-pub(super) fn draw_flows(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
-    let board = scene.puzzle.board();
+pub(super) fn draw_stretch(canvas: &mut Canvas, puzzle: &Puzzle, layout: &Layout, flow: &Stretch) {
+    let board = puzzle.board();
     let size = layout.cell_size();
     // The lines are there already: the tint stays between them.
     let inner = 1.0 - line_width(layout) / size;
-    for flow in scene.flows.iter().filter(|flow| is_on(board, flow)) {
-        let paint = paint::of(scene.palette, flow.colour);
-        let tint = Ink {
-            paint,
-            opacity: TINT,
-        };
-        let corners = corners(board.description().lattice);
-        let area = |&cell: &Cell| {
-            let corners = corners.iter();
-            corners
-                .map(|&[x, y]| from_centre(board, layout, cell, [x * inner, y * inner]))
-                .collect()
-        };
-        canvas.areas(flow.cells.iter().map(area), tint);
-        let pipe = pipe(board, layout, &flow.cells);
-        canvas.lines(pipe, PIPE_WIDTH * size, paint.into());
-        let ends = flow.cells.first().into_iter().chain(flow.cells.last());
-        for &cell in ends.filter(|&&cell| scene.puzzle.terminal_at(cell).is_some()) {
-            let middle = layout.to_frame(centre(board, cell));
-            canvas.disc(middle, TERMINAL_RADIUS * size, paint.into());
-        }
+    let tint = Ink {
+        paint: flow.paint,
+        opacity: TINT,
+    };
+    let corners = corners(board.description().lattice);
+    let area = |&cell: &Cell| {
+        let corners = corners.iter();
+        corners
+            .map(|&[x, y]| from_centre(board, layout, cell, [x * inner, y * inner]))
+            .collect()
+    };
+    canvas.areas(flow.tinted.iter().map(area), tint);
+    let pipe = pipe(board, layout, flow.cells);
+    canvas.lines(pipe, PIPE_WIDTH * size, flow.paint.into());
+    let ends = flow.ends.iter();
+    for &cell in ends.filter(|&&cell| puzzle.terminal_at(cell).is_some()) {
+        let middle = layout.to_frame(centre(board, cell));
+        canvas.disc(middle, TERMINAL_RADIUS * size, flow.paint.into());
     }
 }
 
@@ -92,7 +100,7 @@ fn line_width(layout: &Layout) -> f64 {
 }
 
 /// Whether all cells of a flow are on the board.
-fn is_on(board: &Board, flow: &Flow) -> bool {
+pub(super) fn is_on(board: &Board, flow: &Flow) -> bool {
     flow.cells.iter().all(|&cell| board.exists(cell))
 }
 

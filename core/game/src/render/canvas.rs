@@ -2,19 +2,22 @@
 
 use flowpipe_puzzle::Point;
 use tiny_skia::{
-    Color, FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Shader, Stroke, Transform,
+    Color, FillRule, IntRect, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Shader, Stroke,
+    Transform,
 };
 
-use super::{MAX_SIDE, Pixels, SizeError};
+use super::{Area, MAX_SIDE, Pixels, SizeError};
 
-/// A picture that is being drawn.
+/// A picture that is being drawn, or a part of one.
 #[derive(Clone)]
 pub(super) struct Canvas {
     pixmap: Pixmap,
+    /// The place of its first pixel in the frame: not zero in a part.
+    origin: [u32; 2],
 }
 
 /// Red, green, blue and opacity from 0 to 1.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ink {
     pub(super) paint: [u8; 3],
     pub(super) opacity: f64,
@@ -37,7 +40,39 @@ impl Canvas {
             .flatten();
         let mut pixmap = pixmap.ok_or(SizeError { width, height })?;
         pixmap.fill(Color::BLACK);
-        Ok(Self { pixmap })
+        let origin = [0, 0];
+        Ok(Self { pixmap, origin })
+    }
+
+    /// A copy of a part, to be drawn on with the frame's coordinates. `None` where nothing of the
+    /// area is inside.
+    pub(super) fn part(&self, area: Area) -> Option<Self> {
+        let (left, top) = (area.left as i32, area.top as i32);
+        let rect = IntRect::from_xywh(left, top, area.width, area.height)?;
+        let pixmap = self.pixmap.as_ref().clone_rect(rect)?;
+        let origin = [area.left, area.top];
+        Some(Self { pixmap, origin })
+    }
+
+    /// Puts a part back.
+    pub(super) fn paste(&mut self, part: &Self) {
+        let [left, top] = part.origin.map(|value| value as usize);
+        let (width, row_bytes) = (self.width() * 4, part.width() * 4);
+        let rows = self.pixmap.data_mut().chunks_exact_mut(width).skip(top);
+        for (row, from) in rows.zip(part.pixmap.data().chunks_exact(row_bytes)) {
+            row[left * 4..left * 4 + row_bytes].copy_from_slice(from);
+        }
+    }
+
+    /// Takes over an area of a picture of the same size.
+    pub(super) fn copy(&mut self, from: &Self, area: Area) {
+        let row_bytes = self.width() * 4;
+        let bytes = area.left as usize * 4..area.right() as usize * 4;
+        let rows = area.top as usize * row_bytes..area.bottom() as usize * row_bytes;
+        let to = self.pixmap.data_mut()[rows.clone()].chunks_exact_mut(row_bytes);
+        for (to, from) in to.zip(from.pixmap.data()[rows].chunks_exact(row_bytes)) {
+            to[bytes.clone()].copy_from_slice(&from[bytes.clone()]);
+        }
     }
 
     pub(super) fn width(&self) -> usize {
@@ -46,6 +81,11 @@ impl Canvas {
 
     pub(super) fn height(&self) -> usize {
         self.pixmap.height() as usize
+    }
+
+    /// Width and height in pixels.
+    pub(super) fn size(&self) -> (u32, u32) {
+        (self.pixmap.width(), self.pixmap.height())
     }
 
     /// Fills areas given by their corners as one shape.
@@ -94,15 +134,22 @@ impl Canvas {
             line_join: LineJoin::Round,
             ..Stroke::default()
         };
+        let place = self.place();
         self.pixmap
-            .stroke_path(&path, &ink_of(ink), &stroke, Transform::identity(), None);
+            .stroke_path(&path, &ink_of(ink), &stroke, place, None);
     }
 
     fn fill(&mut self, path: PathBuilder, ink: Ink) {
         let Some(path) = path.finish() else { return };
-        let (paint, upright) = (ink_of(ink), Transform::identity());
+        let (paint, place) = (ink_of(ink), self.place());
         self.pixmap
-            .fill_path(&path, &paint, FillRule::Winding, upright, None);
+            .fill_path(&path, &paint, FillRule::Winding, place, None);
+    }
+
+    /// From the frame to this part of it.
+    fn place(&self) -> Transform {
+        let [left, top] = self.origin.map(|value| value as f32);
+        Transform::from_translate(-left, -top)
     }
 
     /// Adds light, row by row: `row_light` adds red, green and blue, each up to 255, to the zeros
@@ -126,31 +173,14 @@ impl Canvas {
         }
     }
 
-    /// The colour at a point between pixels' middles, which have whole numbers; beyond the edge it is
-    /// the edge's.
-    pub(super) fn between(&self, x: f64, y: f64) -> [u8; 3] {
-        let x = x.clamp(0.0, (self.width() - 1) as f64);
-        let y = y.clamp(0.0, (self.height() - 1) as f64);
-        let (left, top) = (x as usize, y as usize);
-        let right = (left + 1).min(self.width() - 1);
-        let below = (top + 1).min(self.height() - 1);
-        // Shares in 256ths are as fine as the values themselves.
-        let (across, down) = ((x.fract() * 256.0) as u32, (y.fract() * 256.0) as u32);
-        let data = self.pixmap.data();
-        let [a, b, c, d] = [(left, top), (right, top), (left, below), (right, below)]
-            .map(|(x, y)| (y * self.width() + x) * 4);
-        [0, 1, 2].map(|index| {
-            let value = |start: usize| u32::from(data[start + index]);
-            let upper = value(a) * (256 - across) + value(b) * across;
-            let lower = value(c) * (256 - across) + value(d) * across;
-            ((upper * (256 - down) + lower * down) >> 16) as u8
-        })
+    /// Red, green, blue and alpha of each pixel, row by row. All must stay opaque.
+    pub(super) fn rgba_mut(&mut self) -> &mut [u8] {
+        self.pixmap.data_mut()
     }
 
-    /// Sets an opaque pixel, which must be inside.
-    pub(super) fn set(&mut self, x: usize, y: usize, pixel: [u8; 3]) {
-        let start = (y * self.width() + x) * 4;
-        self.pixmap.data_mut()[start..start + 3].copy_from_slice(&pixel);
+    /// Red, green, blue and alpha of each pixel, row by row.
+    pub(super) fn rgba(&self) -> &[u8] {
+        self.pixmap.data()
     }
 
     pub(super) fn into_pixels(self) -> Pixels {

@@ -4,7 +4,7 @@ use flowpipe_puzzle::Point;
 
 use super::canvas::{Canvas, Ink};
 use super::layout::Button;
-use super::{Layout, Scene, Style, font, paint};
+use super::{Area, Layout, Scene, Style, font, paint};
 
 const WHITE: Ink = Ink {
     paint: [255, 255, 255],
@@ -23,36 +23,86 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     match scene.style {
         Style::Phone => {
             draw_back_and_settings(canvas, layout);
-            draw_phone(canvas, scene, layout, layout.unit * 0.13);
+            draw_title(canvas, scene, layout, layout.unit * 0.13);
             draw_buttons(canvas, layout, Icon::Hint, FAINT);
         }
         Style::Window => {
-            draw_phone(canvas, scene, layout, layout.text_span.0);
-            draw_buttons(canvas, layout, Icon::Next, WHITE);
+            draw_title(canvas, scene, layout, layout.text_span.0);
+            draw_window_buttons(canvas, layout);
         }
         Style::Desktop => draw_desktop(canvas, scene, layout),
     }
     draw_status(canvas, scene, layout);
 }
 
+/// The buttons of [`Style::Window`].
+pub(super) fn draw_window_buttons(canvas: &mut Canvas, layout: &Layout) {
+    draw_buttons(canvas, layout, Icon::Next, WHITE);
+}
+
+/// A text and where it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Text {
+    text: String,
+    /// Where the feet of its letters begin.
+    feet: Point,
+    /// The height of its tall letters, in pixels.
+    size: f64,
+    ink: Ink,
+}
+
+impl Text {
+    pub(super) fn draw(&self, canvas: &mut Canvas) {
+        write(canvas, &self.text, self.feet, self.size, self.ink);
+    }
+
+    /// The pixels that it may cover in a picture of a size.
+    pub(super) fn area(&self, size: (u32, u32)) -> Option<Area> {
+        let [x, y] = self.feet;
+        let width = font::width(&self.text, self.size);
+        // Tails hang down by a third of the letters' height; strokes are a pixel thick at least.
+        let around = self.size * 0.1 + 2.0;
+        Area::between(
+            [x - around, y - self.size - around],
+            [x + width + around, y + self.size * 0.34 + around],
+            size,
+        )
+    }
+}
+
+/// All that [`Style::Window`] writes.
+pub(super) fn texts(scene: &Scene, layout: &Layout) -> Vec<Text> {
+    let titles = titles(scene, layout, layout.text_span.0);
+    titles.into_iter().chain(status(scene, layout)).collect()
+}
+
 fn draw_status(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
+    status(scene, layout)
+        .iter()
+        .for_each(|text| text.draw(canvas));
+}
+
+fn status(scene: &Scene, layout: &Layout) -> [Text; 3] {
     let header = &scene.header;
     let best = header.best.map_or("-".to_owned(), |best| best.to_string());
     let (left, right) = layout.text_span;
-    let size = layout.unit * 0.033;
+    let size = status_size(layout);
     let flows = format!("flows: {}/{}", header.flows, scene.puzzle.flow_count());
     let moves = format!("moves: {}   best: {best}", header.moves);
     let pipe = format!("pipe: {}%", header.pipe_percent);
     let middle = (left + right - font::width(&moves, size)) / 2.0;
     let end = right - font::width(&pipe, size);
-    for (text, x) in [(flows, left), (moves, middle), (pipe, end)] {
-        write(canvas, &text, [x, layout.status_y], size, WHITE);
-    }
+    [(flows, left), (moves, middle), (pipe, end)].map(|(text, x)| Text {
+        text,
+        feet: [x, layout.status_y],
+        size,
+        ink: WHITE,
+    })
 }
 
-/// Foot of the phone's title.
-fn title_feet(canvas: &Canvas, layout: &Layout) -> f64 {
-    (layout.status_y - layout.unit * 0.1).min(canvas.height() as f64 * 0.1)
+/// The height of the letters of the line with flows, moves and pipe.
+fn status_size(layout: &Layout) -> f64 {
+    layout.unit * 0.033
 }
 
 /// The height of the phone's title.
@@ -62,19 +112,37 @@ fn title_size(layout: &Layout) -> f64 {
 
 fn draw_back_and_settings(canvas: &mut Canvas, layout: &Layout) {
     let (unit, width) = (layout.unit, canvas.width() as f64);
-    let row = title_feet(canvas, layout) - title_size(layout) / 2.0;
+    let row = layout.title_y - title_size(layout) / 2.0;
     let radius = unit * 0.042;
     button(canvas, [unit * 0.06, row], radius, Icon::Back, WHITE);
     let right = [width - unit * 0.06, row];
     button(canvas, right, radius, Icon::Settings, WHITE);
 }
 
-fn draw_phone(canvas: &mut Canvas, scene: &Scene, layout: &Layout, left: f64) {
-    let (feet, size) = (title_feet(canvas, layout), title_size(layout));
-    let ink = paint::brightest(scene.line).into();
-    write(canvas, &scene.header.title, [left, feet], size, ink);
-    let x = left + font::width(&scene.header.title, size) + layout.unit * 0.035;
-    write(canvas, &scene.header.note, [x, feet], size * 0.75, GREY);
+fn draw_title(canvas: &mut Canvas, scene: &Scene, layout: &Layout, left: f64) {
+    titles(scene, layout, left)
+        .iter()
+        .for_each(|text| text.draw(canvas));
+}
+
+fn titles(scene: &Scene, layout: &Layout, left: f64) -> [Text; 2] {
+    let (feet, size) = (layout.title_y, title_size(layout));
+    let header = &scene.header;
+    let x = left + font::width(&header.title, size) + layout.unit * 0.035;
+    [
+        Text {
+            text: header.title.clone(),
+            feet: [left, feet],
+            size,
+            ink: paint::brightest(scene.line).into(),
+        },
+        Text {
+            text: header.note.clone(),
+            feet: [x, feet],
+            size: size * 0.75,
+            ink: GREY,
+        },
+    ]
 }
 
 fn draw_buttons(canvas: &mut Canvas, layout: &Layout, middle: Icon, undo: Ink) {

@@ -38,6 +38,8 @@ pub struct Layout {
     pub(super) text_span: (f64, f64),
     /// Foot of the letters of the line with flows, moves and pipe.
     pub(super) status_y: f64,
+    /// Foot of the phone's and the window's title.
+    pub(super) title_y: f64,
     /// Middle of the row of buttons below the board.
     pub(super) buttons_y: f64,
 }
@@ -94,6 +96,7 @@ impl Layout {
             unit,
             text_span,
             status_y,
+            title_y: (status_y - unit * 0.1).min(height * 0.1),
             buttons_y,
         }
     }

@@ -1,22 +1,71 @@
 //! Pictures of a session, one after the other.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use flowpipe_puzzle::{Flow, Puzzle};
 
 use super::canvas::Canvas;
-use super::{Header, Layout, Pixels, Scene, SizeError, Style, backdrop, board, flip, header};
-use crate::session::{Face, View};
+use super::flip::Turn;
+use super::sheet::Sheet;
+use super::writing::Writing;
+use super::{Area, Header, Layout, Pixels, Scene, SizeError, Style, backdrop, header};
+use crate::session::{Flip, View};
 
 /// Red, green, blue of the board's lines.
 const LINE: [u8; 3] = [90, 90, 60];
 
-/// Draws views. It keeps what stays the same from one to the next: the backdrop, and the two boards
-/// of a flip without their flows.
+/// Pictures whose shorter side has fewer pixels are drawn from scratch each time.
+const SMALL: u32 = 250;
+
+/// Draws views. Each picture is the one before with what has changed drawn anew: a few cells and the
+/// writing while a board is played.
 pub struct Painter {
-    lights: u64,
+    look: Look,
+    size: (u32, u32),
     backdrop: Option<Canvas>,
-    boards: Vec<(Arc<Puzzle>, Canvas)>,
+    /// The last two boards, the newer one first.
+    sheets: Vec<Sheet>,
+    turning: Option<Turning>,
+    last: Option<Last>,
+}
+
+/// A view, drawn.
+#[derive(Clone, Debug)]
+pub struct Picture<'a> {
+    /// In pixels.
+    pub width: u32,
+    /// In pixels.
+    pub height: u32,
+    /// Red, green, blue and alpha (always 255) of each pixel, rows from the top, without padding.
+    pub rgba: &'a [u8],
+    /// All pixels that differ from the picture before lie in these.
+    pub changed: Vec<Area>,
+}
+
+/// What all pictures of a painter share.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    pub(super) lights: u64,
+}
+
+/// What the last picture showed.
+enum Last {
+    Flat(Arc<Puzzle>),
+    Turning,
+}
+
+/// The picture of a flip.
+struct Turning {
+    /// Whose writing and buttons are behind the board.
+    puzzle: Arc<Puzzle>,
+    behind: Canvas,
+    writing: Writing,
+    canvas: Canvas,
+    /// Where the board is.
+    board: Option<Area>,
 }
 
 impl Painter {
@@ -24,9 +73,12 @@ impl Painter {
     #[must_use]
     pub fn new(lights: u64) -> Self {
         Self {
-            lights,
+            look: Look { lights },
+            size: (0, 0),
             backdrop: None,
-            boards: Vec::new(),
+            sheets: Vec::new(),
+            turning: None,
+            last: None,
         }
     }
 
@@ -35,28 +87,150 @@ impl Painter {
     /// # Errors
     /// [`SizeError`].
     pub fn paint(&mut self, view: &View, width: u32, height: u32) -> Result<Pixels, SizeError> {
-        let size = (width, height);
-        let Some(flip) = &view.flip else {
-            let mut canvas = self.with_board(&view.face, &view.header, size)?;
-            let scene = self.scene(&view.face.puzzle, &view.face.flows, &view.header);
-            header::draw(&mut canvas, &scene, &layout(&view.face, size));
-            return Ok(canvas.into_pixels());
+        let picture = self.update(view, width, height)?;
+        Ok(Pixels {
+            width,
+            height,
+            rgba: picture.rgba.to_vec(),
+        })
+    }
+
+    /// Draws a view in [`Style::Window`] over the one before, and says what has changed.
+    ///
+    /// # Errors
+    /// [`SizeError`].
+    pub fn update(
+        &mut self,
+        view: &View,
+        width: u32,
+        height: u32,
+    ) -> Result<Picture<'_>, SizeError> {
+        // In a tiny picture the writing runs into the board: nothing is kept of it.
+        if self.size != (width, height) || width.min(height) < SMALL {
+            *self = Self::new(self.look.lights);
+            self.size = (width, height);
+        }
+        let (rgba, changed) = match &view.flip {
+            None => self.flat(view)?,
+            Some(flip) => self.turning(view, flip)?,
         };
-        let turn = flip::Turn::new(flip.share);
+        Ok(Picture {
+            width,
+            height,
+            rgba,
+            changed,
+        })
+    }
+
+    /// Draws ahead what the views after this one will need: the board that a flip is about to show.
+    ///
+    /// # Errors
+    /// [`SizeError`].
+    pub fn prepare(&mut self, view: &View) -> Result<(), SizeError> {
+        if view.flip.is_some() {
+            self.sheet(&view.face.puzzle)?;
+        }
+        Ok(())
+    }
+
+    fn flat(&mut self, view: &View) -> Result<(&[u8], Vec<Area>), SizeError> {
+        let (look, size) = (self.look, self.size);
+        let puzzle = &view.face.puzzle;
+        let was = self.last.replace(Last::Flat(Arc::clone(puzzle)));
+        // A board that lands lies where the picture of its flip was made for.
+        let turning = self.turning.as_ref();
+        let landed = turning.filter(|turning| Arc::ptr_eq(&turning.puzzle, puzzle));
+        let covered = landed.map(|turning| turning.covers().collect::<Vec<_>>());
+        let sheet = self.sheet(puzzle)?;
+        let mut changed = Vec::new();
+        sheet.show(&view.face.flows, &mut changed);
+        sheet.write(look, &view.header, &mut changed);
+        match (was, covered) {
+            (Some(Last::Flat(was)), _) if Arc::ptr_eq(&was, puzzle) => {}
+            (Some(Last::Turning), Some(covered)) => {
+                changed = covered;
+                changed.extend(sheet.covers());
+            }
+            _ => changed = vec![Area::whole(size)],
+        }
+        Ok((sheet.canvas().rgba(), changed))
+    }
+
+    fn turning(&mut self, view: &View, flip: &Flip) -> Result<(&[u8], Vec<Area>), SizeError> {
+        let (look, size) = (self.look, self.size);
+        let was = self.last.replace(Last::Turning);
+        let turn = Turn::new(flip.share);
         let face = if turn.shows_back() {
             &view.face
         } else {
             &*flip.from
         };
-        let flat = self.with_board(face, &view.header, size)?;
-        let mut canvas = self.backdrop(&view.face, &view.header, size)?.clone();
-        let scene = self.scene(&view.face.puzzle, &view.face.flows, &view.header);
-        header::draw(&mut canvas, &scene, &layout(&view.face, size));
-        turn.draw(&mut canvas, &flat, layout(face, size).board_xywh());
-        Ok(canvas.into_pixels())
+        let turned = turn.see(layout(&face.puzzle, size).board_xywh(), size);
+
+        let kept = self.turning.take();
+        let mut turning = match kept.filter(|kept| Arc::ptr_eq(&kept.puzzle, &view.face.puzzle)) {
+            Some(kept) => kept,
+            None => Turning::new(self.backdrop()?, &view.face.puzzle, size),
+        };
+        let mut changed = Vec::new();
+        let scene = look.scene(&view.face.puzzle, &[], &view.header);
+        let (behind, backdrop) = (&mut turning.behind, self.backdrop()?);
+        let place = layout(&view.face.puzzle, size);
+        turning
+            .writing
+            .update(behind, backdrop, &scene, &place, &mut changed);
+        // Where the board was, it is no more, and where it comes to, what is behind it may be newer.
+        changed.extend(turning.board.take());
+        turning.board = turned.as_ref().map(|turned| turned.area());
+        changed.extend(turning.board);
+        for &area in &changed {
+            turning.canvas.copy(&turning.behind, area);
+        }
+        if let Some(turned) = turned {
+            let flat = self.sheet(&face.puzzle)?.unwritten(&face.flows);
+            turned.draw(&mut turning.canvas, flat);
+        }
+        if !matches!(was, Some(Last::Turning)) {
+            changed = vec![Area::whole(size)];
+        }
+        Ok((self.turning.insert(turning).canvas.rgba(), changed))
     }
 
-    fn scene<'a>(&self, puzzle: &'a Puzzle, flows: &'a [Flow], header: &Header) -> Scene<'a> {
+    /// The board of a puzzle, as it was drawn last.
+    fn sheet(&mut self, puzzle: &Arc<Puzzle>) -> Result<&mut Sheet, SizeError> {
+        let index = match self.sheets.iter().position(|sheet| sheet.is_of(puzzle)) {
+            Some(index) => index,
+            None => {
+                let (look, layout) = (self.look, layout(puzzle, self.size));
+                let sheet = Sheet::new(self.backdrop()?, look, Arc::clone(puzzle), layout);
+                self.sheets.truncate(1);
+                self.sheets.insert(0, sheet);
+                0
+            }
+        };
+        Ok(&mut self.sheets[index])
+    }
+
+    fn backdrop(&mut self) -> Result<&Canvas, SizeError> {
+        let backdrop = match self.backdrop.take() {
+            Some(kept) => kept,
+            None => {
+                let mut fresh = Canvas::new(self.size.0, self.size.1)?;
+                backdrop::draw(&mut fresh, Style::Window, self.look.lights);
+                fresh
+            }
+        };
+        Ok(self.backdrop.insert(backdrop))
+    }
+}
+
+impl Look {
+    pub(super) fn scene<'a>(
+        self,
+        puzzle: &'a Puzzle,
+        flows: &'a [Flow],
+        header: &Header,
+    ) -> Scene<'a> {
         Scene {
             puzzle,
             flows,
@@ -67,132 +241,28 @@ impl Painter {
             header: header.clone(),
         }
     }
-
-    /// The backdrop with a board and its flows.
-    fn with_board(
-        &mut self,
-        face: &Face,
-        header: &Header,
-        size: (u32, u32),
-    ) -> Result<Canvas, SizeError> {
-        let layout = layout(face, size);
-        let is_kept = |(puzzle, canvas): &(Arc<Puzzle>, Canvas)| {
-            Arc::ptr_eq(puzzle, &face.puzzle) && has_size(canvas, size)
-        };
-        let mut canvas = match self.boards.iter().find(|kept| is_kept(kept)) {
-            Some((_, kept)) => kept.clone(),
-            None => {
-                let mut canvas = self.backdrop(face, header, size)?.clone();
-                let scene = self.scene(&face.puzzle, &[], header);
-                board::draw(&mut canvas, &scene, &layout);
-                self.boards.truncate(1);
-                let kept = (Arc::clone(&face.puzzle), canvas.clone());
-                self.boards.insert(0, kept);
-                canvas
-            }
-        };
-        let scene = self.scene(&face.puzzle, &face.flows, header);
-        board::draw_flows(&mut canvas, &scene, &layout);
-        Ok(canvas)
-    }
-
-    fn backdrop(
-        &mut self,
-        face: &Face,
-        header: &Header,
-        size: (u32, u32),
-    ) -> Result<&Canvas, SizeError> {
-        let kept = self.backdrop.take();
-        let backdrop = match kept.filter(|kept| has_size(kept, size)) {
-            Some(kept) => kept,
-            None => {
-                let mut fresh = Canvas::new(size.0, size.1)?;
-                backdrop::draw(&mut fresh, &self.scene(&face.puzzle, &[], header));
-                fresh
-            }
-        };
-        Ok(self.backdrop.insert(backdrop))
-    }
 }
 
-fn layout(face: &Face, (width, height): (u32, u32)) -> Layout {
-    Layout::new(Style::Window, face.puzzle.board(), width, height)
-}
-
-fn has_size(canvas: &Canvas, (width, height): (u32, u32)) -> bool {
-    (canvas.width(), canvas.height()) == (width as usize, height as usize)
-}
-
-#[cfg(test)]
-mod tests {
-    use flowpipe_puzzle::Board;
-
-    use super::*;
-    use crate::generate::generate;
-    use crate::render::render;
-    use crate::session::Flip;
-
-    fn face(seed: u64, flows: usize) -> Face {
-        let board = Board::rectangle(6, 5).expect("a board");
-        let (puzzle, solution) = generate(&board, 5, seed).expect("a puzzle");
-        let flows = solution.flows[..flows].to_vec();
-        let puzzle = Arc::new(puzzle);
-        Face { puzzle, flows }
-    }
-
-    fn view(face: Face, flip: Option<Flip>) -> View {
-        View {
-            header: Header::default(),
-            face,
-            flip,
+impl Turning {
+    fn new(backdrop: &Canvas, puzzle: &Arc<Puzzle>, size: (u32, u32)) -> Self {
+        let mut behind = backdrop.clone();
+        header::draw_window_buttons(&mut behind, &layout(puzzle, size));
+        Self {
+            puzzle: Arc::clone(puzzle),
+            canvas: behind.clone(),
+            behind,
+            writing: Writing::default(),
+            board: None,
         }
     }
 
-    /// How many pixels differ by more than a shade, in thousandths.
-    fn difference(a: &Pixels, b: &Pixels) -> usize {
-        let pixels = a.rgba.chunks_exact(4).zip(b.rgba.chunks_exact(4));
-        let differ = pixels.filter(|(a, b)| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > 12));
-        differ.count() * 1000 / (a.rgba.len() / 4)
+    /// All that is drawn on the backdrop and the buttons.
+    fn covers(&self) -> impl Iterator<Item = Area> {
+        let writing = self.writing.covers(self.canvas.size());
+        writing.chain(self.board)
     }
+}
 
-    #[test]
-    fn what_is_kept_changes_nothing() {
-        let mut painter = Painter::new(3);
-        let full = face(1, 5);
-        for count in [0, 3, 1, 5] {
-            let flows = full.flows[..count].to_vec();
-            let puzzle = Arc::clone(&full.puzzle);
-            let view = view(Face { puzzle, flows }, None);
-            let painted = painter.paint(&view, 300, 600).expect("a picture");
-            let mut fresh = Painter::new(3);
-            assert_eq!(fresh.paint(&view, 300, 600).expect("a picture"), painted);
-            let scene = painter.scene(&view.face.puzzle, &view.face.flows, &view.header);
-            let whole = render(&scene, 300, 600).expect("a picture");
-            // A line's edge shares a pixel with the tint beside it, of which a quarter is seen.
-            let pairs = whole.rgba.iter().zip(&painted.rgba);
-            let largest = pairs.map(|(a, b)| a.abs_diff(*b)).max();
-            assert!(largest < Some(64), "{largest:?} at {count} flows");
-            assert!(difference(&whole, &painted) < 5, "{count} flows");
-        }
-    }
-
-    #[test]
-    fn a_flip_goes_from_one_board_to_the_other() {
-        let (from, to) = (face(1, 5), face(2, 0));
-        let mut painter = Painter::new(3);
-        let mut at = |face: &Face, share: Option<f64>| {
-            let from = Arc::new(from.clone());
-            let flip = share.map(|share| Flip { from, share });
-            let view = view(face.clone(), flip);
-            painter.paint(&view, 300, 600).expect("a picture")
-        };
-        let (first, last) = (at(&from, None), at(&to, None));
-        assert!(difference(&first, &last) > 50);
-        assert!(difference(&at(&to, Some(0.0)), &first) < 5);
-        assert!(difference(&at(&to, Some(1.0)), &last) < 5);
-        // On edge hardly anything of either is seen.
-        let edge = at(&to, Some(0.5));
-        let middle = edge.at(75, 300).expect("inside");
-        assert!(middle.iter().all(|&value| value < 60), "{middle:?}");
-    }
+fn layout(puzzle: &Puzzle, (width, height): (u32, u32)) -> Layout {
+    Layout::new(Style::Window, puzzle.board(), width, height)
 }

@@ -1,9 +1,12 @@
 //! What the game itself saw, as JSON lines: the ground truth of tests against it.
 //!
 //! Every line is an object with `t`, nanoseconds since the start of the session, and `event`:
-//! - `start`: the session's options. `layout`: where the board lies in the window, in its pixels
-//!   (`x`, `y`, `width`, `height`), whenever that changes.
+//! - `start`: the session's options. `layout`: where the board lies in the window, in its pixels, or in a
+//!   terminal, in characters whose middles are whole numbers (`x`, `y`, `width`, `height`), whenever
+//!   that changes.
 //! - `level`: a board appears (`number` from 1, `title`, `puzzle`). `ready`: from now on it takes input.
+//! - `shown`: board `number` was handed to the screen for the first time as it is when it takes input.
+//!   Front ends draw beside the game, so that lines with a later `t` may come before this one.
 //! - `press`, `move`, `release`: the pointer, `at` a point in board units; `lost`: that move was
 //!   dropped; `ignored`: the board takes no input now.
 //! - `pressed`, `extended`, `joined` … : what it did ([`crate::Event`]).
@@ -19,6 +22,8 @@ use serde_json::Value;
 /// Writes the log; without a writer it does nothing.
 pub struct Log {
     out: Option<Box<dyn Write>>,
+    /// Whether something is written that [`Log::flush`] has not passed on.
+    is_waiting: bool,
     failure: Option<io::Error>,
 }
 
@@ -28,6 +33,7 @@ impl Log {
     pub fn none() -> Self {
         Self {
             out: None,
+            is_waiting: false,
             failure: None,
         }
     }
@@ -37,6 +43,7 @@ impl Log {
     pub fn to(out: impl Write + 'static) -> Self {
         Self {
             out: Some(Box::new(out)),
+            is_waiting: false,
             failure: None,
         }
     }
@@ -45,6 +52,7 @@ impl Log {
     /// kept for [`Log::flush`].
     pub fn write(&mut self, now: Duration, record: impl Serialize) {
         let Some(out) = &mut self.out else { return };
+        self.is_waiting = true;
         let written = serde_json::to_value(record)
             .map_err(io::Error::from)
             .and_then(|record| {
@@ -60,11 +68,17 @@ impl Log {
         }
     }
 
+    /// Whether there is something for [`Log::flush`] to do.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.is_waiting
+    }
+
     /// Passes on what was written.
     ///
     /// # Errors
     /// The first failure to write since the last call.
     pub fn flush(&mut self) -> io::Result<()> {
+        self.is_waiting = false;
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }

@@ -1,0 +1,185 @@
+//! A board that lies flat, drawn again only where something has changed.
+
+use std::sync::Arc;
+
+use flowpipe_puzzle::{Cell, Colour, Flow, Lattice, Puzzle};
+
+use super::board::{self, Stretch};
+use super::canvas::Canvas;
+use super::header;
+use super::writing::Writing;
+use super::{Area, Header, Layout, Look, paint};
+
+/// A board, its flows, the writing above it and the buttons below.
+///
+/// Each cell is a picture of its own, cut off at the cell's borders: what is seen in it depends on
+/// nothing but the pieces of flows in it, and not on what was drawn before.
+pub(super) struct Sheet {
+    puzzle: Arc<Puzzle>,
+    layout: Layout,
+    size: (u32, u32),
+    /// Without flows and writing.
+    empty: Canvas,
+    canvas: Canvas,
+    flows: Vec<Flow>,
+    /// The pieces of the flows, by cell.
+    pieces: Vec<Vec<Piece>>,
+    writing: Writing,
+}
+
+/// What a flow has in a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    colour: Colour,
+    before: Option<Cell>,
+    after: Option<Cell>,
+}
+
+impl Sheet {
+    /// An empty board on a backdrop, which may be of any look.
+    pub(super) fn new(backdrop: &Canvas, look: Look, puzzle: Arc<Puzzle>, layout: Layout) -> Self {
+        let mut empty = backdrop.clone();
+        let scene = look.scene(&puzzle, &[], &Header::default());
+        board::draw(&mut empty, &scene, &layout);
+        header::draw_window_buttons(&mut empty, &layout);
+        Self {
+            canvas: empty.clone(),
+            size: backdrop.size(),
+            empty,
+            flows: Vec::new(),
+            pieces: vec![Vec::new(); puzzle.board().len()],
+            puzzle,
+            layout,
+            writing: Writing::default(),
+        }
+    }
+
+    pub(super) fn is_of(&self, puzzle: &Arc<Puzzle>) -> bool {
+        Arc::ptr_eq(&self.puzzle, puzzle)
+    }
+
+    pub(super) fn canvas(&self) -> &Canvas {
+        &self.canvas
+    }
+
+    /// All that is drawn on the backdrop, but for the buttons.
+    pub(super) fn covers(&self) -> impl Iterator<Item = Area> {
+        let [left, top, width, height] = self.layout.board_xywh();
+        // Lines stand out over the edge, hexes aside by a sixth of a column, and every other column of
+        // theirs is lowered by half a cell.
+        let around = self.layout.cell_size() * 0.2 + 4.0;
+        let lowered = match self.puzzle.board().description().lattice {
+            Lattice::Square => 0.0,
+            Lattice::Hex => self.layout.cell[1] / 2.0,
+        };
+        let board = Area::between(
+            [left - around, top - around],
+            [left + width + around, top + height + lowered + around],
+            self.size,
+        );
+        self.writing.covers(self.size).chain(board)
+    }
+
+    /// The board with these flows and no others, and without writing: a turned board shows a little
+    /// of what lies beside it.
+    pub(super) fn unwritten(&mut self, flows: &[Flow]) -> &Canvas {
+        self.show(flows, &mut Vec::new());
+        self.writing.wipe(&mut self.canvas, &self.empty);
+        &self.canvas
+    }
+
+    /// Shows these flows and no others; what has changed is added to `changed`.
+    pub(super) fn show(&mut self, flows: &[Flow], changed: &mut Vec<Area>) {
+        if self.flows == flows {
+            return;
+        }
+        self.flows = flows.to_vec();
+        self.flows
+            .retain(|flow| board::is_on(self.puzzle.board(), flow));
+        let pieces = pieces(self.puzzle.board().len(), &self.flows);
+        let was = std::mem::replace(&mut self.pieces, pieces);
+        let description = self.puzzle.board().description();
+        if description.lattice != Lattice::Square || description.warps {
+            // Pipes leave the cells' squares.
+            self.show_all(changed);
+            return;
+        }
+        for (cell, was) in was.iter().enumerate() {
+            if self.pieces[cell] != *was {
+                self.show_cell(cell, changed);
+            }
+        }
+    }
+
+    fn show_all(&mut self, changed: &mut Vec<Area>) {
+        let whole = Area::whole(self.size);
+        self.canvas.copy(&self.empty, whole);
+        for flow in &self.flows {
+            let ends: Vec<Cell> = flow
+                .cells
+                .iter()
+                .take(1)
+                .chain(flow.cells.last())
+                .copied()
+                .collect();
+            let stretch = Stretch {
+                paint: paint::colour(flow.colour),
+                cells: &flow.cells,
+                tinted: &flow.cells,
+                ends: &ends,
+            };
+            board::draw_stretch(&mut self.canvas, &self.puzzle, &self.layout, &stretch);
+        }
+        self.writing = Writing::default();
+        changed.push(whole);
+    }
+
+    fn show_cell(&mut self, cell: Cell, changed: &mut Vec<Area>) {
+        let (row, col) = self.puzzle.board().row_col(cell);
+        let corner = |row: usize, col: usize| self.layout.to_frame([col as f64, row as f64]);
+        let area = Area::between(corner(row, col), corner(row + 1, col + 1), self.size);
+        // In a tiny window a cell may have no pixel of its own.
+        let Some((area, mut part)) = area.and_then(|area| Some((area, self.empty.part(area)?)))
+        else {
+            return;
+        };
+        for piece in &self.pieces[cell] {
+            let cells: Vec<Cell> = [piece.before, Some(cell), piece.after]
+                .into_iter()
+                .flatten()
+                .collect();
+            let is_end = cells.len() < 3;
+            let stretch = Stretch {
+                paint: paint::colour(piece.colour),
+                cells: &cells,
+                tinted: &[cell],
+                ends: if is_end { &[cell] } else { &[] },
+            };
+            board::draw_stretch(&mut part, &self.puzzle, &self.layout, &stretch);
+        }
+        self.canvas.paste(&part);
+        changed.push(area);
+    }
+
+    /// Writes above the board; what has changed is added to `changed`.
+    pub(super) fn write(&mut self, look: Look, header: &Header, changed: &mut Vec<Area>) {
+        let (canvas, clean) = (&mut self.canvas, &self.empty);
+        let scene = look.scene(&self.puzzle, &[], header);
+        self.writing
+            .update(canvas, clean, &scene, &self.layout, changed);
+    }
+}
+
+fn pieces(cells: usize, flows: &[Flow]) -> Vec<Vec<Piece>> {
+    let mut pieces = vec![Vec::new(); cells];
+    for flow in flows {
+        for (index, &cell) in flow.cells.iter().enumerate() {
+            pieces[cell].push(Piece {
+                colour: flow.colour,
+                before: index.checked_sub(1).map(|before| flow.cells[before]),
+                after: flow.cells.get(index + 1).copied(),
+            });
+        }
+    }
+    pieces
+}

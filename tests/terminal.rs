@@ -1,0 +1,226 @@
+//! `flowpipe play --terminal` in a real pseudo terminal, with the keyboard and the mouse.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
+
+#[path = "support/boards.rs"]
+mod boards;
+
+use std::fmt::Write as _;
+use std::io::{Read as _, Write};
+use std::num::NonZeroU16;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle, sleep};
+use std::time::{Duration, Instant};
+
+use boards::Boards;
+use flowpipe_puzzle::{Board, Cell};
+use flowpipe_tests::{built, project, run};
+use portable_pty::{Child, CommandBuilder, PtyPair, PtySize, native_pty_system};
+
+/// Long enough for the slowest machine; no test passes by waiting.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The game in a terminal of its own, and its boards.
+struct Game {
+    pair: PtyPair,
+    child: Box<dyn Child + Send + Sync>,
+    keyboard: Box<dyn Write + Send>,
+    screen: Arc<Mutex<vt100::Parser>>,
+    reader: Option<JoinHandle<()>>,
+    /// The terminal's settings before the game.
+    settings: String,
+    boards: Boards,
+}
+
+impl Game {
+    fn start(sizes: &[(usize, usize)], (columns, rows): (u16, u16), args: &[&str]) -> Self {
+        let boards = Boards::new(sizes);
+        let pair = native_pty_system().openpty(size(columns, rows)).unwrap();
+        let settings = format!("{:?}", pair.master.get_termios());
+        let mut command = CommandBuilder::new(built().join("flowpipe"));
+        command.args(boards.args());
+        command.arg("--terminal");
+        command.args(args);
+        command.cwd(project());
+        command.env("TERM", "xterm-256color");
+        command.env("COLORTERM", "truecolor");
+        command.env_remove("NO_COLOR");
+        let child = pair.slave.spawn_command(command).unwrap();
+        let side = |length| NonZeroU16::new(length).unwrap();
+        let screen = vt100::Parser::new(side(rows), side(columns), 0);
+        let screen = Arc::new(Mutex::new(screen));
+        let (mut output, shown) = (pair.master.try_clone_reader().unwrap(), Arc::clone(&screen));
+        let reader = thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // The end is an error on some systems.
+            while let Ok(count @ 1..) = output.read(&mut bytes) {
+                shown.lock().unwrap().process(&bytes[..count]);
+            }
+        });
+        Self {
+            keyboard: pair.master.take_writer().unwrap(),
+            pair,
+            child,
+            screen,
+            reader: Some(reader),
+            settings,
+            boards,
+        }
+    }
+
+    fn contents(&self) -> String {
+        self.screen.lock().unwrap().screen().contents()
+    }
+
+    fn wait_to_see(&self, text: &str) {
+        let began = Instant::now();
+        while !self.contents().contains(text) {
+            let contents = self.contents();
+            assert!(began.elapsed() < PATIENCE, "no {text:?} in\n{contents}");
+            sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn type_in(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits for the program's end, and looks whether the terminal is as it was.
+    fn ended(mut self, code: u32) -> (String, Boards) {
+        assert_eq!(self.child.wait().unwrap().exit_code(), code);
+        let settings = format!("{:?}", self.pair.master.get_termios());
+        assert_eq!(settings, self.settings);
+        // With nobody left who could write, the reader comes to an end.
+        drop(self.pair);
+        drop(self.keyboard);
+        self.reader.take().unwrap().join().unwrap();
+        let screen = self.screen.lock().unwrap();
+        let screen = screen.screen();
+        assert!(!screen.alternate_screen() && !screen.hide_cursor());
+        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None);
+        (screen.contents(), self.boards)
+    }
+}
+
+fn size(cols: u16, rows: u16) -> PtySize {
+    PtySize {
+        rows,
+        cols,
+        ..PtySize::default()
+    }
+}
+
+/// The keys that bring the cursor from one cell to another.
+fn way(board: &Board, from: Cell, to: Cell) -> String {
+    let [(from_row, from_col), (to_row, to_col)] = [from, to].map(|cell| board.row_col(cell));
+    let (right, left) = (
+        to_col.saturating_sub(from_col),
+        from_col.saturating_sub(to_col),
+    );
+    let (down, up) = (
+        to_row.saturating_sub(from_row),
+        from_row.saturating_sub(to_row),
+    );
+    // Letters one way, arrows the other.
+    [
+        "l".repeat(right),
+        "\x1b[D".repeat(left),
+        "j".repeat(down),
+        "\x1b[A".repeat(up),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_level_is_played_with_keys_all_typed_at_once() {
+    let mut game = Game::start(&[(4, 5)], (80, 24), &[]);
+    game.wait_to_see("level 1  5x4");
+    let (puzzle, solution) = game.boards.boards[0].clone();
+    let board = puzzle.board();
+    let first = puzzle.terminals().iter().map(|terminal| terminal.cell);
+    let (mut keys, mut cursor) = (String::new(), first.min().unwrap());
+    for flow in &solution.flows {
+        keys += &way(board, cursor, flow.cells[0]);
+        keys.push(' ');
+        for pair in flow.cells.windows(2) {
+            keys += &way(board, pair[0], pair[1]);
+        }
+        keys.push('\r');
+        cursor = flow.cells[flow.cells.len() - 1];
+    }
+    game.type_in(&keys);
+    game.boards.wait_for("solved", 1);
+    game.wait_to_see("pipe 100%");
+    game.wait_to_see("the end");
+    game.type_in("q");
+    let (left, boards) = game.ended(0);
+    assert_eq!(left.trim(), "solved 1 board");
+    assert_eq!(boards.logged("solved")[0]["moves"], solution.flows.len());
+    assert_eq!(boards.logged("shown")[0]["number"], 1);
+}
+
+#[test]
+fn a_level_is_played_with_the_mouse_until_control_c() {
+    let mut game = Game::start(&[(5, 5), (6, 6)], (60, 30), &["--input", "events"]);
+    game.boards.wait_for("shown", 1);
+    let mut keys = String::new();
+    for flow in &game.boards.boards[0].1.flows {
+        let last = flow.cells.len() - 1;
+        for (index, &cell) in flow.cells.iter().enumerate() {
+            // Columns and rows are counted from 1. 0: the left button, 32 more: it moves.
+            let [x, y] = game
+                .boards
+                .middle(0, cell)
+                .map(|value| value.floor() as u16 + 1);
+            let button = if index == 0 { 0 } else { 32 };
+            write!(keys, "\x1b[<{button};{x};{y}M").unwrap();
+            if index == last {
+                write!(keys, "\x1b[<0;{x};{y}m").unwrap();
+            }
+        }
+    }
+    game.type_in(&keys);
+    game.boards.wait_for("solved", 1);
+    game.boards.wait_for("shown", 2);
+    game.wait_to_see("level 2  6x6");
+    game.type_in("\x03");
+    let (left, boards) = game.ended(130);
+    assert_eq!(left.trim(), "solved 1 board");
+    assert_eq!(boards.logged("closed")[0]["solved"], 1);
+}
+
+#[test]
+fn a_small_terminal_is_told_and_a_signal_ends_the_game() {
+    let game = Game::start(&[(18, 15)], (50, 12), &["--time-trial", "30s"]);
+    game.wait_to_see("32 x 21 characters");
+    assert!(game.boards.logged("layout").is_empty());
+    let larger = size(80, 24);
+    game.screen
+        .lock()
+        .unwrap()
+        .screen_mut()
+        .set_size(NonZeroU16::new(24).unwrap(), NonZeroU16::new(80).unwrap());
+    game.pair.master.resize(larger).unwrap();
+    game.boards.wait_for("layout", 1);
+    game.wait_to_see("0:30  15x18");
+    let id = game.child.process_id().unwrap().to_string();
+    let kill = std::process::Command::new("kill")
+        .arg(&id)
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    let (left, _) = game.ended(130);
+    assert_eq!(left.trim(), "solved 0 boards in a time trial of 30s");
+}
+
+#[test]
+fn without_a_terminal_it_says_so() {
+    let ran = run(&["play", "--terminal"]).expect(1);
+    let said = "flowpipe: can't play here: standard input is not a terminal\n";
+    assert_eq!(ran.stderr, said);
+    let ran = run(&["play", "--terminal", "--window", "500x500"]).expect(2);
+    assert!(ran.stderr.contains("cannot be used with"), "{ran:#?}");
+}
