@@ -15,6 +15,11 @@ const STRETCHES: [(f64, f64); 2] = [(0.08, 0.27), (0.73, 0.92)];
 /// A line stands out by at least this share of what the middle one does: little is left of it between
 /// two cells of a light tint.
 const DRAWN: f64 = 0.12;
+/// Where a line would stand out by less than this many times what it must, had it whole pixels to
+/// itself, it may be lost.
+const HIDDEN: f64 = 4.0;
+/// One in so many stretches may be lost.
+const UNSEEN: usize = 20;
 /// A line beyond the border stands out by this share, where there are no tints.
 const CLEAR: f64 = 0.5;
 /// A line inside the board has at most this many times the thickness of the middle one.
@@ -22,6 +27,15 @@ const THICK: f64 = 2.1;
 
 /// Lines are followed this far beyond the border, in cells: a pipe may cover what is beyond that.
 const REACH: f64 = 0.3;
+
+/// What may lie right beyond the border.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beyond {
+    /// Nothing that looks like a grid line.
+    Nothing,
+    /// Writing, whose strokes look like one here and there: a board that turns reaches into it.
+    Writing,
+}
 
 /// How grid lines look on this board.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +54,7 @@ pub struct LineLook {
 ///
 /// # Errors
 /// [`Refusal::SidesMissing`], [`Refusal::Wall`], [`Refusal::GoesOn`].
-pub fn check(picture: &Picture<'_>, grid: &Grid) -> Result<LineLook, Refusal> {
+pub fn check(picture: &Picture<'_>, grid: &Grid, beyond: Beyond) -> Result<LineLook, Refusal> {
     let sides = sides(picture, grid);
     let middle = |value: &dyn Fn(&Stretch) -> f64| {
         median(sides.iter().flat_map(|side| &side.stretches).map(value))
@@ -53,11 +67,17 @@ pub fn check(picture: &Picture<'_>, grid: &Grid) -> Result<LineLook, Refusal> {
         .map(|stretch| stretch.contrast / contrast.max(1.0))
         .fold(f64::INFINITY, f64::min);
     // Two levels are what compression leaves on a flat surface.
+    let least = (DRAWN * contrast).max(2.0);
+    let seen = |stretch: &Stretch| stretch.contrast >= least;
+    let stretches = || sides.iter().flat_map(|side| &side.stretches);
+    let unseen = stretches().filter(|stretch| !seen(stretch)).count();
+    // Beside a cell of a bright tint with a light behind it hardly anything of a line is left.
+    let hidden = |stretch: &Stretch| {
+        unseen <= stretches().count() / UNSEEN && stretch.room_for(colour) < HIDDEN * least
+    };
     let drawn = |side: &Side| {
-        let least = (DRAWN * contrast).max(2.0);
-        side.stretches
-            .iter()
-            .all(|stretch| stretch.contrast >= least)
+        let mut stretches = side.stretches.iter();
+        stretches.all(|stretch| seen(stretch) || hidden(stretch))
     };
     if let Some(first) = sides.iter().find(|side| !drawn(side)) {
         return Err(Refusal::SidesMissing {
@@ -87,7 +107,7 @@ pub fn check(picture: &Picture<'_>, grid: &Grid) -> Result<LineLook, Refusal> {
         thickness,
         colour,
     };
-    match goes_on(picture, grid, &look) {
+    match goes_on(picture, grid, beyond, &look) {
         Some(side) => Err(Refusal::GoesOn { side }),
         None => Ok(look),
     }
@@ -149,7 +169,12 @@ fn sides(picture: &Picture<'_>, grid: &Grid) -> Vec<Side> {
 }
 
 /// Which border grid lines cross, if any: the lines inside the board are followed outwards.
-fn goes_on(picture: &Picture<'_>, grid: &Grid, look: &LineLook) -> Option<&'static str> {
+fn goes_on(
+    picture: &Picture<'_>,
+    grid: &Grid,
+    beyond: Beyond,
+    look: &LineLook,
+) -> Option<&'static str> {
     let [left, top, across, down] = grid.bounds();
     let (width, height) = (picture.width() as f64, picture.height() as f64);
     let crossed = |run: Run, lines: &[f64], border: f64, room: f64, outwards: f64| {
@@ -159,7 +184,7 @@ fn goes_on(picture: &Picture<'_>, grid: &Grid, look: &LineLook) -> Option<&'stat
             .iter()
             .filter(|&&line| leads_out(picture, run, line, border, room, cell, look));
         // Close to the picture's edge a letter of a caption may look like the stub of a line.
-        let enough = if room < REACH * grid.cell {
+        let enough = if beyond == Beyond::Writing || room < REACH * grid.cell {
             inner.len().div_ceil(2)
         } else {
             1
@@ -231,6 +256,9 @@ fn alike(a: [f64; 3], b: [f64; 3]) -> bool {
 /// The middle one; 0 of none.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
+    if values.is_empty() {
+        return 0.0;
+    }
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }

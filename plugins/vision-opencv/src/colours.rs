@@ -10,7 +10,7 @@ use flowpipe_plugin::puzzle::{Cell, Colour, Terminal};
 use crate::grid_lines::Grid;
 use crate::picture::Rgb;
 use crate::refusal::Refusal;
-use crate::terminals::distance;
+use crate::terminals::{distance, square_distance};
 
 /// The partner is nearer than the second nearest by this factor.
 const MARGIN: f64 = 0.5;
@@ -98,7 +98,16 @@ fn mean(a: Rgb, b: Rgb) -> Rgb {
 
 /// Whether a colour is a paint and not what is around it.
 pub fn painted(colour: Rgb, paint: Rgb, background: Rgb) -> bool {
-    distance(colour, paint) < PAINTED * distance(background, paint)
+    f64::from(square_distance(colour, paint))
+        < PAINTED * PAINTED * f64::from(square_distance(background, paint))
+}
+
+/// A colour that is nearer than this to the background of a cell is [`painted`] by none of the paints.
+pub fn unpainted_within(palette: &[Rgb], background: Rgb) -> f64 {
+    // The way from the background over the colour to the paint is no shorter than the one without
+    // the detour.
+    let to_paint = palette.iter().map(|&paint| distance(background, paint));
+    (1.0 - PAINTED) * to_paint.fold(f64::INFINITY, f64::min)
 }
 
 /// How far apart two paints look (CIE 1976).

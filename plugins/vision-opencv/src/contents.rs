@@ -4,11 +4,12 @@
 //! without one they leave a cell empty. A thin drawing in an empty cell (a bridge, a digit, a mark) means
 //! a kind of board that this reader does not know, and that must not pass for a plain one.
 
-use crate::colours::{Paints, painted};
-use crate::find_board::Thin;
+use crate::colours::{Paints, painted, unpainted_within};
 use crate::grid_lines::Grid;
+use crate::picture::Rgb;
 use crate::refusal::Refusal;
 use crate::terminals::{Look, Looks, distance};
+use crate::thin::Thin;
 
 /// The inner part of a cell that is looked at, in cells from its side.
 const MARGIN: f64 = 0.2;
@@ -28,7 +29,7 @@ pub enum Content {
     Pipe,
 }
 
-/// What each cell holds, by index.
+/// What each cell holds, by index. `strength`: the [`line_strength`].
 ///
 /// # Errors
 /// [`Refusal::StrangeCell`].
@@ -36,9 +37,10 @@ pub fn contents(
     looks: &Looks,
     paints: &Paints,
     thin: &Thin<'_>,
+    strength: f64,
     grid: &Grid,
 ) -> Result<Vec<Content>, Refusal> {
-    let level = (STRONG * line_strength(thin, grid)).max(1.0) as u8;
+    let level = (STRONG * strength).max(1.0) as u8;
     let content = |(cell, look): (usize, &Look)| {
         let (row, col) = (cell / grid.cols(), cell % grid.cols());
         let strange = |what| Refusal::StrangeCell {
@@ -58,10 +60,12 @@ pub fn contents(
         if of_a_paint(look.middle) {
             return Ok(Content::Pipe);
         }
-        let mut all = look.ring.iter().chain([&look.middle]);
-        if all
-            .any(|&colour| of_a_paint(colour) || distance(colour, look.background) > looks.faintest)
-        {
+        let unpainted = unpainted_within(&paints.palette, look.background);
+        let is_strange = |&colour: &Rgb| {
+            let off = distance(colour, look.background);
+            off > looks.faintest || (off >= unpainted && of_a_paint(colour))
+        };
+        if look.ring.iter().chain([&look.middle]).any(is_strange) {
             return Err(strange("something that is neither a terminal nor a pipe"));
         }
         if drawn(thin, grid, row, col, level) {
@@ -83,7 +87,8 @@ fn drawn(thin: &Thin<'_>, grid: &Grid, row: usize, col: usize, level: u8) -> boo
 }
 
 /// How much the grid lines stand out in grey, the middle one of samples beside each crossing.
-fn line_strength(thin: &Thin<'_>, grid: &Grid) -> f64 {
+#[must_use]
+pub fn line_strength(thin: &Thin<'_>, grid: &Grid) -> f64 {
     // Wide enough for lines that are drawn double.
     let (off, reach) = (0.2 * grid.cell, 0.06 * grid.cell);
     let mut found: Vec<u8> = Vec::new();

@@ -60,11 +60,11 @@ impl Grid {
 
 /// A column or row with many thin pixels.
 #[derive(Clone, Copy, Debug)]
-struct Peak {
+pub struct Peak {
     /// Its middle, in pixels of the mask.
-    at: f64,
+    pub at: f64,
     /// How many pixels it is wide.
-    width: f64,
+    pub width: f64,
 }
 
 /// Evenly spaced peaks.
@@ -132,7 +132,8 @@ fn counts(region: &impl core::ToInputArray, dimension: i32) -> opencv::Result<Ve
 
 /// The runs above half of the highest count. The border's count is the highest; an inner line
 /// crossed by a pipe in each of its cells keeps two thirds of it.
-fn peaks(counts: &[f64]) -> Vec<Peak> {
+#[must_use]
+pub fn peaks(counts: &[f64]) -> Vec<Peak> {
     let highest = counts.iter().copied().fold(0.0, f64::max);
     let level = 0.45 * highest;
     let mut peaks = Vec::new();

@@ -1,12 +1,25 @@
 //! Vision stage: finds and reads Flow Free boards in whole screenshots with OpenCV.
 //!
 //! # Layout
-//! One step a file, in this order: [`picture`] reads the host's pixels in place, [`find_board`] finds
-//! large shapes made of thin lines, [`grid_lines`] evenly spaced lines in them, [`cells`] checks with
-//! [`line_look`] that every side of every cell is drawn, [`terminals`] which cells hold a terminal,
-//! [`colours`] pairs them, [`contents`] says what the other cells hold, [`pipes`] follows what is drawn, and
-//! [`read`] joins the steps. [`refusal`] names what
-//! can be wrong with a picture, [`config`] what can be set.
+//! [`read`] reads picture after picture, in one of three ways:
+//! - In place, where a board was at rest before: [`tracks`] keeps the last few, [`line_places`] tells to a
+//!   third of a pixel whether one's lines are where they were. Pixels that are the same as the last time are
+//!   not even looked at.
+//! - Turned about there, as boards flip over: [`turned`] finds the board in perspective, [`face_on`] undoes
+//!   that.
+//! - Anywhere: [`search`] looks through the picture. [`find_board`] finds large shapes made of thin lines,
+//!   [`grid_lines`] evenly spaced lines in them.
+//!
+//! All three end in [`read_board`] with a grid, whose steps are one a file, in this order: [`cells`]
+//! checks with [`line_look`] that every side of every cell is drawn, [`terminals`] which cells hold a
+//! terminal, [`colours`] pairs them, [`contents`] says what the other cells hold, [`pipes`] follows what is
+//! drawn. [`picture`] reads the host's pixels in place, [`thin`] says what in them is thin and bright,
+//! [`refusal`] names what can be wrong with a picture, [`config`] what can be set.
+//!
+//! # At rest or moving
+//! A board is at rest when each end of each of its border lines is within 0.3 pixels of where it was, or, when it was
+//! found by a search, of the line's middle. In the perspective of the game's flip, a board 400 pixels wide
+//! is told from one at rest when it is turned by half a degree; a frame's step of a flip is six degrees.
 //!
 //! No step knows a device: all lengths are shares of the picture or of a cell, all brightnesses shares
 //! of what else is in the picture.
@@ -15,14 +28,21 @@ mod cells;
 mod colours;
 mod config;
 mod contents;
+mod face_on;
 mod find_board;
 mod grid_lines;
 mod line_look;
+mod line_places;
 mod picture;
 mod pipes;
 mod read;
+mod read_board;
 mod refusal;
+mod search;
 mod terminals;
+mod thin;
+mod tracks;
+mod turned;
 
 use flowpipe_plugin::puzzle::message::Reading;
 use flowpipe_plugin::{Captured, Error, Host, Result, Vision};
@@ -35,6 +55,9 @@ struct VisionOpencv {
     reader: Reader,
 }
 
+/// What it gives depends on the frames before, for that is where it knows boards from, but on nothing
+/// else: the same frames in the same order give the same readings. So it counts as deterministic, and
+/// forgets them on reset.
 impl Vision for VisionOpencv {
     const NAME: &'static str = "vision-opencv";
     type Config = Config;
@@ -51,6 +74,11 @@ impl Vision for VisionOpencv {
     fn see(&mut self, captured: &Captured) -> Result<Reading> {
         let picture = Picture::new(captured.pixels(), captured.info())?;
         Ok(self.reader.read(&picture)?)
+    }
+
+    fn reset(&mut self) -> Result<()> {
+        self.reader.reset();
+        Ok(())
     }
 }
 

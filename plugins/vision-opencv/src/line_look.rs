@@ -20,6 +20,8 @@ pub struct Stretch {
     channel: usize,
     /// The level of its surroundings in that channel.
     level: f64,
+    /// The brighter side of it, by channel.
+    beside: [f64; 3],
 }
 
 /// Where a stretch is, in frame pixels.
@@ -48,12 +50,36 @@ pub enum Outside {
 }
 
 /// Which way a line runs.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Run {
     /// From left to right.
     Across,
     /// From top to bottom.
     Down,
+}
+
+impl Place {
+    /// The mean colours along the stretch, moved sideways by each number of pixels up to `far`, to both
+    /// sides. `None` where that lies outside of the picture.
+    #[must_use]
+    pub fn profile(&self, picture: &Picture<'_>, far: i32) -> Vec<Option<[f64; 3]>> {
+        let first = self.from.round() as i64;
+        let length = (self.to.round() as i64 - first).max(1);
+        // More than a dozen points along a stretch tell nothing new.
+        let stride = (length + 11) / 12;
+        let count = (length + stride - 1) / stride;
+        let share = 1.0 / count as f64;
+        let line = self.line.floor() as i64;
+        let mean = |off: i32| {
+            let across = line + i64::from(off);
+            let sum = match self.run {
+                Run::Across => picture.sum([first, across], [stride, 0], count as u32),
+                Run::Down => picture.sum([across, first], [0, stride], count as u32),
+            };
+            sum.map(|sum| sum.map(|sum| f64::from(sum) * share))
+        };
+        (-far..=far).map(mean).collect()
+    }
 }
 
 impl Stretch {
@@ -63,10 +89,8 @@ impl Stretch {
     /// window or a caption.
     pub fn look(picture: &Picture<'_>, place: &Place, cell: f64) -> Self {
         let far = (BESIDE * cell).max(3.5).ceil() as i32;
-        let profile: Vec<Option<[f64; 3]>> = (-far..=far)
-            .map(|off| mean_along(picture, place, off))
-            .collect();
-        let at = |off: i32| profile.get((off + far) as usize).copied().flatten();
+        let profile = place.profile(picture, far);
+        let at = |off: i32| profile[(off + far) as usize];
         let mut best = Self::default();
         for reach in REACHES {
             let reach = (reach * cell).max(1.0).round() as i32;
@@ -82,6 +106,10 @@ impl Stretch {
                 Outside::After if brighter(after, at(0)) => (before, before),
                 _ => (before, after),
             };
+            let beside = [0, 1, 2].map(|channel: usize| before[channel].max(after[channel]));
+            if best.contrast <= 0.0 {
+                best.beside = beside;
+            }
             for channel in 0..3 {
                 let level = f64::midpoint(before[channel], after[channel]);
                 let line = || (-reach..=reach).filter_map(at);
@@ -89,7 +117,7 @@ impl Stretch {
                 let Some(peak) = line().max_by(|a, b| a[channel].total_cmp(&b[channel])) else {
                     continue;
                 };
-                let contrast = peak[channel] - before[channel].max(after[channel]);
+                let contrast = peak[channel] - beside[channel];
                 if contrast > best.contrast {
                     best = Self {
                         contrast,
@@ -97,11 +125,19 @@ impl Stretch {
                         colour: peak,
                         channel,
                         level,
+                        beside,
                     };
                 }
             }
         }
         best
+    }
+
+    /// By how much a line of a colour would stand out here, in levels of its best channel.
+    pub fn room_for(&self, colour: [f64; 3]) -> f64 {
+        let room = colour.iter().zip(self.beside);
+        room.map(|(line, beside)| line - beside)
+            .fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// How many pixels wide it is, if it has the colour that is given: whatever lies behind the line,
@@ -111,30 +147,6 @@ impl Stretch {
         // Behind a bright tint too little is left to measure by.
         self.mass / (full - self.level).max(0.3 * full).max(1.0)
     }
-}
-
-/// The mean colour along a line's stretch, moved sideways by some pixels. `None` where that lies
-/// outside of the picture.
-fn mean_along(picture: &Picture<'_>, place: &Place, off: i32) -> Option<[f64; 3]> {
-    let first = place.from.round();
-    let last = place.to.round().max(first + 1.0);
-    // More than a dozen points along a stretch tell nothing new.
-    let stride = ((last - first) / 12.0).ceil().max(1.0);
-    let across = place.line + f64::from(off);
-    let (mut sum, mut count) = ([0.0; 3], 0.0);
-    let mut along = first + 0.5;
-    while along < last {
-        let colour = match place.run {
-            Run::Across => picture.at(along, across),
-            Run::Down => picture.at(across, along),
-        }?;
-        for (sum, value) in sum.iter_mut().zip(colour) {
-            *sum += f64::from(value);
-        }
-        count += 1.0;
-        along += stride;
-    }
-    Some(sum.map(|sum| sum / count))
 }
 
 /// Whether a colour is brighter in every channel than another one.

@@ -1,5 +1,7 @@
 //! A picture in somebody else's memory, read in place.
 
+use std::ops::Range;
+
 use flowpipe_plugin::{Format, PixelInfo};
 use opencv::core::{Mat, MatTraitConst, Rect};
 use opencv::imgproc;
@@ -15,6 +17,8 @@ pub struct Picture<'a> {
     info: PixelInfo,
     /// Bytes of one pixel.
     step: usize,
+    /// Where red, green and blue are in it.
+    order: [usize; 3],
 }
 
 /// Why bytes are no picture.
@@ -85,7 +89,17 @@ impl<'a> Picture<'a> {
         let pixels = pixels
             .get(..needed)
             .ok_or(PictureError::ShortBuffer { needed, found })?;
-        Ok(Self { pixels, info, step })
+        let order = match format {
+            Format::Bgra8 | Format::Bgr8 => [2, 1, 0],
+            Format::Rgba8 | Format::Rgb8 => [0, 1, 2],
+            Format::Grey8 => [0; 3],
+        };
+        Ok(Self {
+            pixels,
+            info,
+            step,
+            order,
+        })
     }
 
     /// Pixels.
@@ -101,26 +115,30 @@ impl<'a> Picture<'a> {
     }
 
     /// The colour at a point in frame pixels, `None` outside of the picture.
+    #[inline]
     #[must_use]
     pub fn at(&self, x: f64, y: f64) -> Option<Rgb> {
         // A cast keeps NaN and negative numbers out only with this comparison.
-        (x >= 0.0 && y >= 0.0)
-            .then(|| self.pixel(x as usize, y as usize))
-            .flatten()
+        if x >= 0.0 && y >= 0.0 {
+            // No picture is as wide as the largest of these numbers, which casts stop at.
+            self.pixel(x as i32 as usize, y as i32 as usize)
+        } else {
+            None
+        }
     }
 
     /// The colour at a point in frame pixels, mixed from the four pixels around it. `None` where one
     /// of them is outside of the picture.
+    #[inline]
     #[must_use]
     pub fn between(&self, x: f64, y: f64) -> Option<Rgb> {
         let (left, top) = ((x - 0.5).floor(), (y - 0.5).floor());
         let (right, low) = (x - 0.5 - left, y - 0.5 - top);
-        let corner = |dx: f64, dy: f64| self.at(left + dx, top + dy);
         let corners = [
-            corner(0.0, 0.0)?,
-            corner(1.0, 0.0)?,
-            corner(0.0, 1.0)?,
-            corner(1.0, 1.0)?,
+            self.at(left, top)?,
+            self.at(left + 1.0, top)?,
+            self.at(left, top + 1.0)?,
+            self.at(left + 1.0, top + 1.0)?,
         ];
         let weights = [
             (1.0 - right) * (1.0 - low),
@@ -133,39 +151,81 @@ impl<'a> Picture<'a> {
                 .iter()
                 .zip(weights)
                 .map(|(c, w)| f64::from(c[channel]) * w);
-            mixed.sum::<f64>().round() as u8
+            // Rounds, for a cast cuts off.
+            (mixed.sum::<f64>() + 0.5) as u8
         }))
     }
 
     /// The colour of one pixel, `None` outside of the picture.
+    #[inline]
     #[must_use]
     pub fn pixel(&self, x: usize, y: usize) -> Option<Rgb> {
-        if x >= self.width() || y >= self.height() {
+        if x >= self.info.width as usize || y >= self.info.height as usize {
             return None;
         }
         let start = y * self.info.stride + x * self.step;
         let pixel = &self.pixels[start..start + self.step];
-        Some(match self.info.format {
-            Format::Bgra8 | Format::Bgr8 => [pixel[2], pixel[1], pixel[0]],
-            Format::Rgba8 | Format::Rgb8 => [pixel[0], pixel[1], pixel[2]],
-            Format::Grey8 => [pixel[0]; 3],
-        })
+        Some(self.order.map(|place| pixel[place]))
     }
 
-    /// Writes the picture in grey.
+    /// The sum of the colours of some pixels: from one on, each so many columns and rows (none of them
+    /// negative) after the one before. `None` where one lies outside of the picture.
+    #[inline]
+    #[must_use]
+    pub fn sum(&self, first: [i64; 2], stride: [i64; 2], count: u32) -> Option<[u32; 3]> {
+        let last = i64::from(count.checked_sub(1)?);
+        let inside = |axis: usize, length: u32| {
+            let range = 0..i64::from(length);
+            range.contains(&first[axis]) && range.contains(&(first[axis] + stride[axis] * last))
+        };
+        if !inside(0, self.info.width) || !inside(1, self.info.height) {
+            return None;
+        }
+        let start = first[1] as usize * self.info.stride + first[0] as usize * self.step;
+        let next = stride[1] as usize * self.info.stride + stride[0] as usize * self.step;
+        let bytes = self
+            .pixels
+            .get(start..start + next * last as usize + self.step)?;
+        let [red, green, blue] = self.order;
+        let mut sum = [0; 3];
+        for pixel in bytes.chunks(next.max(1)) {
+            sum[0] += u32::from(pixel[red]);
+            sum[1] += u32::from(pixel[green]);
+            sum[2] += u32::from(pixel[blue]);
+        }
+        Some(sum)
+    }
+
+    /// The bytes of a row of pixels from one column to another, as far as they lie in the picture.
+    #[must_use]
+    pub fn row(&self, y: usize, columns: Range<usize>) -> &'a [u8] {
+        let columns = columns.start.min(self.width())..columns.end.min(self.width());
+        let start = y * self.info.stride;
+        let bytes = start + columns.start * self.step..start + columns.end * self.step;
+        self.pixels.get(bytes).unwrap_or_default()
+    }
+
+    /// How the pixels lie.
+    #[must_use]
+    pub fn info(&self) -> PixelInfo {
+        self.info
+    }
+
+    /// Writes a part of the picture, which must lie inside, in grey.
     ///
     /// # Errors
-    /// When OpenCV fails, which needs more memory than there is.
-    pub fn grey(&self, grey: &mut Mat) -> opencv::Result<()> {
+    /// When OpenCV fails: the part does not lie inside, or there is too little memory.
+    pub fn grey(&self, part: Rect, grey: &mut Mat) -> opencv::Result<()> {
         // Rows of bytes first, then the bytes that are pixels: so any stride is honoured.
         let bytes = Mat::new_rows_cols_with_bytes::<u8>(
             self.info.height as i32,
             self.info.stride as i32,
             self.pixels,
         )?;
-        let row = self.info.width as i32 * self.step as i32;
-        let used = Mat::roi(&bytes, Rect::new(0, 0, row, self.info.height as i32))?;
-        let pixels = used.reshape(self.step as i32, 0)?;
+        let step = self.step as i32;
+        let used = Rect::new(part.x * step, part.y, part.width * step, part.height);
+        let used = Mat::roi(&bytes, used)?;
+        let pixels = used.reshape(step, 0)?;
         let code = match self.info.format {
             Format::Bgra8 => imgproc::COLOR_BGRA2GRAY,
             Format::Rgba8 => imgproc::COLOR_RGBA2GRAY,
@@ -245,7 +305,7 @@ mod tests {
             assert_eq!(picture.at(x, y), None);
         }
         let mut grey = Mat::default();
-        picture.grey(&mut grey).unwrap();
+        picture.grey(Rect::new(0, 0, 2, 2), &mut grey).unwrap();
         assert_eq!(grey.data_typed::<u8>().unwrap(), [2, 5, 8, 11]);
     }
 }

@@ -8,7 +8,7 @@ use crate::contents::Content;
 use crate::grid_lines::Grid;
 use crate::picture::{Picture, Rgb};
 use crate::refusal::Refusal;
-use crate::terminals::{Look, distance, median};
+use crate::terminals::{Look, median, square_distance};
 
 /// What is drawn on a board.
 #[derive(Clone, Debug, PartialEq)]
@@ -149,11 +149,11 @@ fn crossing(
         .flat_map(|dy| offs.iter().map(move |dx| (*dx, *dy)))
         .filter_map(|(dx, dy)| picture.at(x + dx, y + dy))
         .collect();
-    let colour = median(patch.iter().copied());
+    let colour = median(&patch);
     let (number, &paint) = palette
         .iter()
         .enumerate()
-        .min_by(|a, b| distance(*a.1, colour).total_cmp(&distance(*b.1, colour)))?;
+        .min_by_key(|(_, paint)| square_distance(**paint, colour))?;
     let on_paint = |point: Rgb| {
         [a, b]
             .iter()

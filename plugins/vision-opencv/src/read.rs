@@ -1,24 +1,20 @@
-//! Joins the steps: a board that passes them all, or the reason why there is none.
+//! Reads pictures one after the other: in place where a board is known to be, else turned about there,
+//! else anywhere.
 
-use flowpipe_plugin::puzzle::message::{Reading, SeenBoard};
-use flowpipe_plugin::puzzle::{Board, Geometry, Puzzle, Rules};
+use flowpipe_plugin::puzzle::message::{BoardState, Reading};
 use thiserror::Error;
 
-use crate::cells;
-use crate::colours;
+use crate::cells::Beyond;
 use crate::config::Config;
-use crate::contents;
-use crate::find_board::ThinLines;
-use crate::grid_lines::{self, Grid};
+use crate::face_on::FaceOn;
+use crate::line_places::LinePlaces;
 use crate::picture::{Picture, PictureError};
-use crate::pipes;
+use crate::read_board::{Read, read_board};
 use crate::refusal::Refusal;
-use crate::terminals;
-
-/// How much a line must stand out, as shares of the picture's contrast, in the order tried.
-const LEVELS: [f64; 3] = [0.05, 0.12, 0.022];
-/// Pictures with a longer side than this are made smaller first.
-const LARGE: usize = 2600;
+use crate::search::{Found, Search};
+use crate::thin::TopHat;
+use crate::tracks::{Last, Track, Tracks, part};
+use crate::turned::{Rest, Turned};
 
 /// What has nothing to do with what the picture shows.
 #[derive(Debug, Error)]
@@ -35,10 +31,17 @@ pub enum ReadError {
 }
 
 /// Reads boards, one picture after the other.
+///
+/// Where boards were at rest is all that it remembers: equal pictures in the same order give equal
+/// readings, and so does a reader that was reset.
 #[derive(Default)]
 pub struct Reader {
     config: Config,
-    lines: ThinLines,
+    search: Search,
+    tracks: Tracks,
+    last: Last,
+    /// Of the part of the picture that is read in place.
+    thin: TopHat,
 }
 
 impl Reader {
@@ -47,8 +50,14 @@ impl Reader {
     pub fn new(config: Config) -> Self {
         Self {
             config,
-            lines: ThinLines::default(),
+            ..Self::default()
         }
+    }
+
+    /// Forgets what was seen.
+    pub fn reset(&mut self) {
+        self.tracks.clear();
+        self.last.clear();
     }
 
     /// Reads one picture.
@@ -56,126 +65,121 @@ impl Reader {
     /// # Errors
     /// [`ReadError`]; a picture without a readable board is none.
     pub fn read(&mut self, picture: &Picture<'_>) -> Result<Reading, ReadError> {
-        let longer = picture.width().max(picture.height());
-        // Half size is enough for most boards and much faster; small ones need every pixel.
-        let scales: &[u32] = if longer > LARGE { &[2, 1] } else { &[1] };
-        let mut refusal = Refusal::NoShape;
-        for &scale in scales {
-            self.lines.look(picture, scale)?;
-            for level in LEVELS {
-                match self.try_level(picture, level)? {
-                    Ok(board) => return Ok(Reading::Board(board)),
-                    Err(new @ Refusal::TwoBoards) => return Ok(refused(&new)),
-                    Err(new) if new.progress() > refusal.progress() => refusal = new,
-                    Err(_) => {}
-                }
-            }
+        if let Some(reading) = self.last.reading(picture) {
+            return Ok(reading.clone());
         }
-        Ok(refused(&refusal))
+        if let Some(reading) = self.read_in_place(picture)? {
+            return Ok(reading);
+        }
+        if let Some(reading) = self.read_turned(picture)? {
+            return Ok(reading);
+        }
+        match self.search.search(picture, &self.config)? {
+            Ok(found) => Ok(self.at_rest_or_not(picture, found)),
+            Err(refusal) => Ok(refused(refusal.step(), &refusal)),
+        }
     }
 
-    /// All shapes at one level.
-    fn try_level(
+    /// A board where one was at rest before, if there is one that can be read.
+    fn read_in_place(&mut self, picture: &Picture<'_>) -> Result<Option<Reading>, ReadError> {
+        for (index, track) in self.tracks.all().iter().enumerate() {
+            if !track.holds(picture) {
+                continue;
+            }
+            let part = track.part(picture);
+            self.thin.look_at(picture, part, track.scale)?;
+            let thin = self.thin.thin()?;
+            let read = read_board(picture, &thin, &track.grid, Beyond::Nothing)?;
+            if let Ok(read) = read {
+                let reading = Reading::Board(read.board);
+                self.last.keep(picture, part, reading.clone());
+                self.tracks.touch(index);
+                return Ok(Some(reading));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A board that turns where one was at rest, or why it can't be read. `None` where none is seen
+    /// to turn.
+    fn read_turned(&mut self, picture: &Picture<'_>) -> Result<Option<Reading>, ReadError> {
+        let mut tried: Vec<Rest> = Vec::new();
+        for track in self.tracks.all() {
+            let Track { rest, scale, .. } = track;
+            let is_near = |other: &Rest| {
+                let [x, y] = [0, 1].map(|axis| other.middle[axis] - rest.middle[axis]);
+                x.hypot(y) < 1.0
+            };
+            // On pictures made smaller the thinnest lines of a turned board are lost.
+            if *scale != 1 || !track.has_size_of(picture) || tried.iter().any(is_near) {
+                continue;
+            }
+            tried.push(*rest);
+            self.thin
+                .look_at(picture, part(picture, rest.room()), *scale)?;
+            let Some(turned) = Turned::find(&self.thin.thin()?, rest, &self.config) else {
+                continue;
+            };
+            return match self.read_face(picture, &turned)? {
+                Ok(reading) => Ok(Some(reading)),
+                Err(refusal) => Ok(Some(refused("flip", &refusal))),
+            };
+        }
+        Ok(None)
+    }
+
+    /// What a turned board holds.
+    fn read_face(
         &mut self,
         picture: &Picture<'_>,
-        level: f64,
-    ) -> Result<Result<Box<SeenBoard>, Refusal>, ReadError> {
-        let scale = self.lines.scale();
-        let min_side =
-            self.config.min_cells as f64 * f64::from(self.config.min_cell_pixels) / scale;
-        let shapes = self.lines.shapes(level, min_side as i32)?;
-        let mut refusal = Refusal::NoShape;
-        let mut found: Option<(Box<SeenBoard>, [f64; 4])> = None;
-        for shape in shapes {
-            let grids = grid_lines::find(self.lines.mask(), shape, scale, &self.config)?;
-            if grids.is_empty() && refusal.progress() < Refusal::NoGrid.progress() {
-                refusal = Refusal::NoGrid;
-            }
-            for grid in grids {
-                let bounds = grid.bounds();
-                if found
-                    .as_ref()
-                    .is_some_and(|(_, other)| overlap(bounds, *other))
-                {
-                    continue;
-                }
-                match (self.try_grid(picture, &grid)?, &found) {
-                    (Ok(board), None) => found = Some((board, bounds)),
-                    (Ok(_), Some((_, first))) if area(bounds) > 0.5 * area(*first) => {
-                        return Ok(Err(Refusal::TwoBoards));
-                    }
-                    (Err(new), _) if new.progress() > refusal.progress() => refusal = new,
-                    _ => {}
-                }
-            }
+        turned: &Turned,
+    ) -> Result<Result<Reading, Refusal>, ReadError> {
+        if turned.narrowest() < f64::from(self.config.min_cell_pixels) {
+            return Ok(Err(Refusal::TurnedTooFar));
         }
-        Ok(found.map(|(board, _)| board).ok_or(refusal))
+        let face = FaceOn::of(picture, turned);
+        let (pixels, info) = face.pixels();
+        let picture = Picture::new(pixels, info)?;
+        self.thin.look(&picture, 1)?;
+        let thin = self.thin.thin()?;
+        let read = read_board(&picture, &thin, &face.grid, Beyond::Writing)?;
+        Ok(read.map(|Read { mut board, .. }| {
+            board.geometry = turned.geometry();
+            board.state = BoardState::Moving;
+            Reading::Board(board)
+        }))
     }
 
-    /// One grid.
-    fn try_grid(
-        &self,
-        picture: &Picture<'_>,
-        grid: &Grid,
-    ) -> Result<Result<Box<SeenBoard>, Refusal>, ReadError> {
-        let (rows, cols) = (grid.rows(), grid.cols());
-        let (min, max) = (self.config.min_cells, self.config.max_cells);
-        if rows.min(cols) < min || rows.max(cols) > max {
-            return Ok(Err(Refusal::Size {
-                rows,
-                cols,
-                min,
-                max,
-            }));
+    /// A board that was found: it is kept for the next picture if it is at rest.
+    fn at_rest_or_not(&mut self, picture: &Picture<'_>, found: Found) -> Reading {
+        let Found {
+            mut read,
+            grid,
+            scale,
+        } = found;
+        match LinePlaces::find(picture, &grid, read.lines) {
+            Some(places) if !places.upright() => {
+                read.board.geometry.corners = places.corners();
+                read.board.state = BoardState::Moving;
+                Reading::Board(read.board)
+            }
+            Some(places) => {
+                let track = Track::new(picture, &read, grid, scale, places);
+                let reading = Reading::Board(read.board);
+                self.last
+                    .keep(picture, track.part(picture), reading.clone());
+                self.tracks.insert(track);
+                reading
+            }
+            // Lines that can't be placed to a part of a pixel tell nothing of a turn.
+            None => Reading::Board(read.board),
         }
-        let thin = self.lines.thin()?;
-        let steps = || {
-            let lines = cells::check(picture, grid)?;
-            let looks = terminals::look(picture, grid)?;
-            let found: Vec<_> = looks
-                .cells
-                .iter()
-                .enumerate()
-                .filter_map(|(cell, look)| Some((cell, look.terminal?)))
-                .collect();
-            let paints = colours::pair(&found, grid)?;
-            let contents = contents::contents(&looks, &paints, &thin, grid)?;
-            let drawn = pipes::trace(picture, grid, &looks.cells, &contents, &paints)?;
-            Ok((lines, paints, drawn))
-        };
-        let (lines, paints, drawn) = match steps() {
-            Ok(seen) => seen,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        let board =
-            Board::rectangle(rows, cols).map_err(flowpipe_plugin::puzzle::PuzzleError::from)?;
-        let [x, y, width, height] = grid.bounds();
-        Ok(Ok(Box::new(SeenBoard {
-            puzzle: Puzzle::new(board, paints.terminals, Rules::default())?,
-            geometry: Geometry::upright(x, y, width, height, rows, cols),
-            palette: paints.palette,
-            drawn: drawn.flows,
-            state: drawn.state,
-            confidence: paints.clearness.min(lines.faintest.min(1.0)),
-        })))
     }
 }
 
-fn refused(refusal: &Refusal) -> Reading {
+fn refused(step: &str, refusal: &Refusal) -> Reading {
     Reading::Refused {
-        step: refusal.step().to_owned(),
+        step: step.to_owned(),
         reason: format!("not a board that I can read: {refusal}"),
     }
-}
-
-fn area([_, _, width, height]: [f64; 4]) -> f64 {
-    width * height
-}
-
-/// Whether two rectangles share more than their rims.
-fn overlap(a: [f64; 4], b: [f64; 4]) -> bool {
-    let shared =
-        |axis: usize| (a[axis] + a[axis + 2]).min(b[axis] + b[axis + 2]) - a[axis].max(b[axis]);
-    let rim = 0.02 * (a[2] + b[2]);
-    shared(0) > rim && shared(1) > rim
 }

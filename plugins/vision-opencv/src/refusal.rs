@@ -99,6 +99,9 @@ pub enum Refusal {
     /// Two boards of similar size.
     #[error("two boards of similar size in one picture")]
     TwoBoards,
+    /// A board that turns, and shows too little of itself.
+    #[error("a board that is turned too far")]
+    TurnedTooFar,
 }
 
 impl Refusal {
@@ -113,6 +116,7 @@ impl Refusal {
             Self::StrangeCell { .. } => "contents",
             Self::NoPartner { .. } => "colours",
             Self::StrangePipe { .. } => "pipes",
+            Self::TurnedTooFar => "flip",
         }
     }
 
@@ -132,6 +136,7 @@ impl Refusal {
             Self::StrangeCell { .. } => 9,
             Self::StrangePipe { .. } => 10,
             Self::TwoBoards => 11,
+            Self::TurnedTooFar => 12,
         }
     }
 }

@@ -7,6 +7,7 @@
 //! not looked at.
 
 use std::f64::consts::TAU;
+use std::sync::LazyLock;
 
 use crate::grid_lines::Grid;
 use crate::picture::{Picture, Rgb};
@@ -14,6 +15,8 @@ use crate::refusal::Refusal;
 
 /// Radius of the ring, in cells.
 const RING: f64 = 0.25;
+/// Colours that a median is taken of.
+const MOST: usize = 256;
 /// Points of the ring.
 const POINTS: usize = 32;
 /// How much the radius of a disc may differ by direction and from disc to disc, as a share of it.
@@ -23,6 +26,9 @@ const FAINTEST: f64 = 0.2;
 /// What stands out by fewer levels than this is what compression leaves.
 const FAINT: f64 = 12.0;
 
+/// What differs by no more in each channel is faint.
+const NEAR: u8 = 6;
+
 /// The colours of one cell at a few places.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
@@ -31,7 +37,7 @@ pub struct Look {
     /// Around the very centre.
     pub middle: Rgb,
     /// On the ring, by direction from east clockwise.
-    pub ring: Vec<Rgb>,
+    pub ring: [Rgb; POINTS],
     /// In the corners, where neither terminals nor pipes reach.
     pub background: Rgb,
     /// The centre, in frame pixels.
@@ -121,12 +127,10 @@ impl Look {
                 .unwrap_or_default()
         };
         let patch = |x: f64, y: f64, reach: f64| {
-            let offs = [-reach, 0.0, reach];
-            median(
-                offs.iter()
-                    .flat_map(|dy| offs.iter().map(move |dx| (*dx, *dy)))
-                    .map(|(dx, dy)| at(x + dx, y + dy)),
-            )
+            let off = |index: usize| (index as f64 - 1.0) * reach;
+            let colours: [Rgb; 9] =
+                std::array::from_fn(|index| at(x + off(index % 3), y + off(index / 3)));
+            median(&colours)
         };
         let corners = [
             (-0.385, -0.385),
@@ -138,16 +142,22 @@ impl Look {
             terminal: None,
             centre,
             middle: patch(0.0, 0.0, 0.05),
-            ring: directions()
-                .map(|(cos, sin)| at(RING * cos, RING * sin))
-                .collect(),
-            background: median(corners.iter().map(|&(x, y)| patch(x, y, 0.02))),
+            ring: DIRECTIONS.map(|(cos, sin)| at(RING * cos, RING * sin)),
+            background: median(&corners.map(|(x, y)| patch(x, y, 0.02))),
         }
     }
 
     /// The disc around the centre, if there is one.
     fn disc(&self, picture: &Picture<'_>, cell: f64) -> Option<Disc> {
-        let colour = median(self.ring.iter().copied());
+        let near = |colour: &Rgb| {
+            let mut channels = colour.iter().zip(self.background);
+            channels.all(|(&value, background)| value.abs_diff(background) <= NEAR)
+        };
+        // Most cells are empty, which is seen without a median.
+        if self.ring.iter().all(near) {
+            return None;
+        }
+        let colour = median(&self.ring);
         let contrast = distance(colour, self.background);
         if contrast < FAINT {
             return None;
@@ -212,16 +222,16 @@ impl Look {
 
     /// The colour of the inner two thirds of a disc: a letter on it covers less than half of that.
     fn inside(&self, picture: &Picture<'_>, cell: f64) -> Rgb {
-        median(
-            [0.06, 0.11, 0.15, 0.18, 0.2, 0.22]
-                .iter()
-                .flat_map(|radius| {
-                    directions().filter_map(move |(cos, sin)| {
-                        let (x, y) = (radius * cell * cos, radius * cell * sin);
-                        picture.at(self.centre.0 + x, self.centre.1 + y)
-                    })
-                }),
-        )
+        let colours: Vec<Rgb> = [0.06, 0.11, 0.15, 0.18, 0.2, 0.22]
+            .iter()
+            .flat_map(|radius| {
+                directions().filter_map(move |(cos, sin)| {
+                    let (x, y) = (radius * cell * cos, radius * cell * sin);
+                    picture.at(self.centre.0 + x, self.centre.1 + y)
+                })
+            })
+            .collect();
+        median(&colours)
     }
 }
 
@@ -242,29 +252,46 @@ fn outside_of_pipes(reaches: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-fn directions() -> impl Iterator<Item = (f64, f64)> {
-    (0..POINTS).map(|index| {
+/// Cosine and sine, from east clockwise.
+static DIRECTIONS: LazyLock<[(f64, f64); POINTS]> = LazyLock::new(|| {
+    std::array::from_fn(|index| {
         let angle = TAU * index as f64 / POINTS as f64;
         (angle.cos(), angle.sin())
     })
+});
+
+fn directions() -> impl Iterator<Item = (f64, f64)> {
+    DIRECTIONS.iter().copied()
 }
 
 /// How far apart two colours are, in levels.
+#[inline]
 pub fn distance(a: Rgb, b: Rgb) -> f64 {
-    a.iter()
-        .zip(b)
-        .map(|(&a, b)| (f64::from(a) - f64::from(b)).powi(2))
-        .sum::<f64>()
-        .sqrt()
+    f64::from(square_distance(a, b)).sqrt()
 }
 
-/// The middle one of each channel; black of none.
-pub fn median(colours: impl Iterator<Item = Rgb>) -> Rgb {
-    let colours: Vec<Rgb> = colours.collect();
+/// The square of it.
+#[inline]
+pub fn square_distance(a: Rgb, b: Rgb) -> u32 {
+    let squares = a
+        .iter()
+        .zip(b)
+        .map(|(&a, b)| u32::from(a.abs_diff(b)).pow(2));
+    squares.sum()
+}
+
+/// The middle one of each channel; black of none. Of more than [`MOST`] the first ones count.
+pub fn median(colours: &[Rgb]) -> Rgb {
+    let mut values = [0; MOST];
     std::array::from_fn(|channel| {
-        let mut values: Vec<u8> = colours.iter().map(|colour| colour[channel]).collect();
-        values.sort_unstable();
-        values.get(values.len() / 2).copied().unwrap_or(0)
+        let count = colours.len().min(MOST);
+        for (value, colour) in values.iter_mut().zip(colours) {
+            *value = colour[channel];
+        }
+        match values.get_mut(..count) {
+            Some(values @ [_, ..]) => *values.select_nth_unstable(count / 2).1,
+            _ => 0,
+        }
     })
 }
 

@@ -2,11 +2,13 @@
 
 mod canvas;
 mod corpus;
+mod game;
 mod pictures;
 mod plugin;
 mod properties;
 mod refusals;
 mod summary;
+mod tracking;
 
 use flowpipe_plugin::puzzle::message::{Reading, SeenBoard};
 

@@ -8,11 +8,7 @@ use super::canvas::{Canvas, Place};
 use crate::VisionOpencv;
 
 fn note() -> FrameNote {
-    FrameNote {
-        source: "test".to_owned(),
-        origin: [0.0; 2],
-        scale: 1.0,
-    }
+    FrameNote::of("test")
 }
 
 #[test]

@@ -1,0 +1,191 @@
+//! Boards that were seen at rest: where to look first.
+//!
+//! A few are kept, because boards of several sizes take turns in a window.
+
+use flowpipe_plugin::puzzle::message::Reading;
+use opencv::core::Rect;
+
+use crate::grid_lines::Grid;
+use crate::line_places::LinePlaces;
+use crate::picture::Picture;
+use crate::read_board::Read;
+use crate::turned::Rest;
+
+/// Boards kept.
+const MOST: usize = 6;
+/// What is looked at around a board, in cells: lines are followed so far beyond the border.
+const AROUND: f64 = 0.35;
+
+/// The place of a board that was at rest.
+#[derive(Clone, Debug)]
+pub struct Track {
+    /// Its lines.
+    pub grid: Grid,
+    /// Frame pixels made one in its top-hat.
+    pub scale: u32,
+    /// For one that turns at the same place.
+    pub rest: Rest,
+    places: LinePlaces,
+    /// Width and height of the frame.
+    frame: (usize, usize),
+}
+
+impl Track {
+    /// Of a board that was read.
+    #[must_use]
+    pub fn new(
+        picture: &Picture<'_>,
+        read: &Read,
+        grid: Grid,
+        scale: u32,
+        places: LinePlaces,
+    ) -> Self {
+        let [left, top, width, height] = grid.bounds();
+        let rest = Rest {
+            middle: [left + width / 2.0, top + height / 2.0],
+            size: [width, height],
+            thickness: read.lines.thickness,
+            strength: read.strength,
+        };
+        Self {
+            grid,
+            scale,
+            rest,
+            places,
+            frame: size(picture),
+        }
+    }
+
+    /// Whether a board with these lines lies in the picture.
+    #[must_use]
+    pub fn holds(&self, picture: &Picture<'_>) -> bool {
+        self.has_size_of(picture) && self.places.hold(picture)
+    }
+
+    /// Whether the picture is as large as the one that it was seen in.
+    #[must_use]
+    pub fn has_size_of(&self, picture: &Picture<'_>) -> bool {
+        self.frame == size(picture)
+    }
+
+    /// All that reading the board looks at, in frame pixels.
+    #[must_use]
+    pub fn part(&self, picture: &Picture<'_>) -> Rect {
+        let around = AROUND * self.grid.cell + 4.0;
+        let [left, top, width, height] = self.grid.bounds();
+        let (width, height) = (width + 2.0 * around, height + 2.0 * around);
+        part(picture, [left - around, top - around, width, height])
+    }
+}
+
+/// Whole pixels of a rectangle (left, top, width and height), as far as it lies in the picture.
+#[must_use]
+pub fn part(picture: &Picture<'_>, [left, top, width, height]: [f64; 4]) -> Rect {
+    let side = |start: f64, length: f64, most: usize| {
+        let most = most as f64;
+        let (first, last) = (start.floor(), (start + length).ceil());
+        let (first, last) = (first.clamp(0.0, most), last.clamp(0.0, most));
+        (first as i32, (last - first) as i32)
+    };
+    let (x, width) = side(left, width, picture.width());
+    let (y, height) = side(top, height, picture.height());
+    Rect::new(x, y, width, height)
+}
+
+fn size(picture: &Picture<'_>) -> (usize, usize) {
+    (picture.width(), picture.height())
+}
+
+/// Those seen last, the last one first.
+#[derive(Default)]
+pub struct Tracks {
+    tracks: Vec<Track>,
+}
+
+impl Tracks {
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> &[Track] {
+        &self.tracks
+    }
+
+    /// Keeps one, and drops the one that was seen longest ago.
+    pub fn insert(&mut self, track: Track) {
+        let is_same = |old: &Track| {
+            let near = |a: f64, b: f64| (a - b).abs() < 1.0;
+            let bounds = old.grid.bounds().into_iter().zip(track.grid.bounds());
+            let size = |grid: &Grid| (grid.rows(), grid.cols());
+            old.frame == track.frame
+                && size(&old.grid) == size(&track.grid)
+                && bounds.into_iter().all(|(a, b)| near(a, b))
+        };
+        self.tracks.retain(|old| !is_same(old));
+        self.tracks.insert(0, track);
+        self.tracks.truncate(MOST);
+    }
+
+    /// Puts one first.
+    pub fn touch(&mut self, index: usize) {
+        if let Some(until) = self.tracks.get_mut(..=index) {
+            until.rotate_right(1);
+        }
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.tracks.clear();
+    }
+}
+
+/// What was read last in place, and all the pixels that it was read from.
+#[derive(Default)]
+pub struct Last {
+    seen: Option<Seen>,
+    /// Its memory is used again.
+    bytes: Vec<u8>,
+}
+
+struct Seen {
+    reading: Reading,
+    part: Rect,
+    info: flowpipe_plugin::PixelInfo,
+}
+
+impl Last {
+    /// The reading, if the same pixels are there.
+    #[must_use]
+    pub fn reading(&self, picture: &Picture<'_>) -> Option<&Reading> {
+        let seen = self.seen.as_ref()?;
+        if seen.info != picture.info() || seen.part.width <= 0 {
+            return None;
+        }
+        let length = self.bytes.len() / (seen.part.height.max(1) as usize);
+        let mut rows = rows(picture, seen.part).zip(self.bytes.chunks_exact(length.max(1)));
+        rows.all(|(new, old)| new == old).then_some(&seen.reading)
+    }
+
+    /// Keeps a reading.
+    pub fn keep(&mut self, picture: &Picture<'_>, part: Rect, reading: Reading) {
+        self.bytes.clear();
+        for row in rows(picture, part) {
+            self.bytes.extend_from_slice(row);
+        }
+        self.seen = Some(Seen {
+            reading,
+            part,
+            info: picture.info(),
+        });
+    }
+
+    /// Forgets it.
+    pub fn clear(&mut self) {
+        self.seen = None;
+    }
+}
+
+fn rows<'a>(picture: &Picture<'a>, part: Rect) -> impl Iterator<Item = &'a [u8]> {
+    let (left, top) = (part.x as usize, part.y as usize);
+    let columns = left..left + part.width as usize;
+    let picture = *picture;
+    (top..top + part.height as usize).map(move |y| picture.row(y, columns.clone()))
+}
