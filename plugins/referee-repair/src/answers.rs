@@ -1,0 +1,55 @@
+//! Which puzzles the solver was asked, and what it said.
+
+use std::collections::VecDeque;
+
+use flowpipe_plugin::puzzle::Puzzle;
+use flowpipe_plugin::puzzle::message::Verdict;
+
+/// Boards kept in mind: the one that is played, the one that comes, and some for whoever goes back.
+const KEPT: usize = 16;
+
+/// The latest puzzles, each with the solver's answer once it has come.
+#[derive(Default)]
+pub struct Answers {
+    known: VecDeque<(Puzzle, Option<Answer>)>,
+}
+
+/// What a solver said of a puzzle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The plugin that answered.
+    pub solver: String,
+    /// What it said.
+    pub verdict: Verdict,
+}
+
+impl Answers {
+    /// Notes that a puzzle is asked for; `false` if it was before.
+    pub fn ask(&mut self, puzzle: &Puzzle) -> bool {
+        if self.known.iter().any(|(known, _)| known == puzzle) {
+            return false;
+        }
+        self.known.push_back((puzzle.clone(), None));
+        if self.known.len() > KEPT {
+            self.known.pop_front();
+        }
+        true
+    }
+
+    /// Notes an answer.
+    pub fn answer(&mut self, puzzle: &Puzzle, answer: Answer) {
+        self.ask(puzzle);
+        for (known, place) in &mut self.known {
+            if known == puzzle {
+                *place = Some(answer);
+                return;
+            }
+        }
+    }
+
+    /// The answer to a puzzle, if it has come.
+    pub fn get(&self, puzzle: &Puzzle) -> Option<&Answer> {
+        let (_, answer) = self.known.iter().find(|(known, _)| known == puzzle)?;
+        answer.as_ref()
+    }
+}

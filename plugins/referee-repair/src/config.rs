@@ -1,0 +1,60 @@
+//! What a pipeline can set.
+
+use flowpipe_plugin::{Error, JsonSchema, Result};
+use serde::Deserialize;
+
+/// Watches a live board: has each new puzzle solved, asks the planner for the flows that are missing
+/// once the board is at rest, looks whether they were drawn, asks again for those that were not,
+/// counts the boards, and ends the run.
+///
+/// It stands in the middle of a live pipeline: vision feeds `sighting`, the solver `solved` and the
+/// actuator `outcome`; `ask` feeds the solver, `play` the planner, and `results` says what became of
+/// each board.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// End the run after so many solved boards.
+    pub boards: Option<usize>,
+    /// End the run so many seconds after the first stroke. A board that is being played is left as
+    /// it is.
+    pub seconds: Option<f64>,
+    /// How long a game may take to show what was drawn, in milliseconds. What is missing then is
+    /// drawn again.
+    pub patience_ms: u64,
+    /// Give a board up after so many attempts in which nothing more was drawn, and wait for another.
+    pub attempts: usize,
+    /// Play only what was captured within the last so many milliseconds.
+    pub fresh_ms: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            boards: None,
+            seconds: None,
+            patience_ms: 150,
+            attempts: 8,
+            fresh_ms: 250,
+        }
+    }
+}
+
+impl Config {
+    /// Finds what can't be meant.
+    ///
+    /// # Errors
+    /// What is wrong, naming the key.
+    pub fn check(&self) -> Result<()> {
+        let wrong = |text: &str| Err(Error::bad_config(text));
+        if self.boards == Some(0) {
+            return wrong("boards is 0, it must be at least 1");
+        }
+        if self.seconds.is_some_and(|it| !(it > 0.0 && it <= 1e6)) {
+            return wrong("seconds must be more than 0 and at most a million");
+        }
+        if self.attempts == 0 {
+            return wrong("attempts is 0, it must be at least 1");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Referee stage: has new puzzles solved, asks for what is missing, again if need be, and counts.
+//!
+//! [`referee`] decides, [`answers`] remembers what the solver said, [`config`] is what can be set; here
+//! is the stage around them.
+
+mod answers;
+mod config;
+mod referee;
+
+use flowpipe_plugin::puzzle::message::{
+    OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
+};
+use flowpipe_plugin::{Context, Ending, Host, Input, Next, Port, Result, Stage};
+
+use crate::config::Config;
+use crate::referee::{Action, Referee};
+
+/// Inputs, in the order of the manifest.
+const SIGHTINGS: usize = 0;
+const ANSWERS: usize = 1;
+/// Outputs, in the order of the manifest.
+const ASK: usize = 0;
+const PLAY: usize = 1;
+const RESULTS: usize = 2;
+
+struct Repair {
+    config: Config,
+    referee: Referee,
+}
+
+impl Stage for Repair {
+    const NAME: &'static str = "referee-repair";
+    type Config = Config;
+
+    fn inputs() -> Vec<Port> {
+        vec![
+            Port::new("sighting", SIGHTING),
+            Port::new("solved", SOLVED),
+            Port::new("outcome", OUTCOME),
+        ]
+    }
+
+    fn outputs() -> Vec<Port> {
+        vec![
+            Port::new("ask", SIGHTING),
+            Port::new("play", SOLVED),
+            Port::new("results", RESULT),
+        ]
+    }
+
+    fn new(config: Config, host: &Host) -> Result<Self> {
+        config.check()?;
+        Ok(Self {
+            referee: Referee::new(config.clone(), host.is_dry()),
+            config,
+        })
+    }
+
+    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        let Input::Message(message) = input else {
+            return Ok(Next::More);
+        };
+        let now = context.host().now_ns();
+        let actions = match message.port() {
+            SIGHTINGS => {
+                let sighting: Sighting = message.parse()?;
+                self.referee.sighting(sighting, message.captured_ns(), now)
+            }
+            ANSWERS => {
+                let solved: Solved = message.parse()?;
+                self.referee.solved(solved, now)
+            }
+            _ => {
+                let outcome: Outcome = message.parse()?;
+                self.referee.outcome(&outcome, now)
+            }
+        };
+        for action in actions {
+            match action {
+                Action::Ask(sighting) => context.emit(ASK, &*sighting)?,
+                Action::Play(solved) => context.emit(PLAY, &*solved)?,
+                Action::Tell(result) => context.emit(RESULTS, &*result)?,
+                Action::End(reason) => context.host().end_run(Ending::Done, &reason),
+            }
+        }
+        Ok(Next::More)
+    }
+
+    fn reset(&mut self) -> Result<()> {
+        let dry = self.referee.is_dry();
+        self.referee = Referee::new(self.config.clone(), dry);
+        Ok(())
+    }
+}
+
+flowpipe_plugin::export!(Repair);

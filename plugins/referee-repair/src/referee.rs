@@ -1,0 +1,329 @@
+//! What the referee does about what it hears. It knows no clock and no thread: every call is given
+//! the time, in nanoseconds of the host's clock.
+
+use flowpipe_plugin::puzzle::Puzzle;
+use flowpipe_plugin::puzzle::message::{
+    BoardResult, BoardState, Outcome, Pace, SeenBoard, Sighting, Solved, Verdict,
+};
+
+use crate::answers::{Answer, Answers};
+use crate::config::Config;
+
+/// An outcome that has not come after this long does not come any more: its stage failed.
+const LOST_AFTER_NS: i64 = 120_000_000_000;
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Ask the solver.
+    Ask(Box<Sighting>),
+    /// Ask the planner.
+    Play(Box<Solved>),
+    /// Tell what became of a board.
+    Tell(Box<BoardResult>),
+    /// End the run: why.
+    End(String),
+}
+
+/// The referee of one run.
+pub struct Referee {
+    config: Config,
+    /// Nothing is played: the actuator only says what it would do.
+    dry: bool,
+    answers: Answers,
+    /// The board in hand.
+    board: Option<Board>,
+    /// The newest sighting of a board, with the time of its capture.
+    latest: Option<(Sighting, i64)>,
+    /// Since when strokes are with the planner or the actuator.
+    acting_since: Option<i64>,
+    /// When the last outcome came: what was captured before shows too little.
+    acted_at: Option<i64>,
+    first_stroke_at: Option<i64>,
+    told: usize,
+    solved: usize,
+    over: bool,
+}
+
+/// One board, while it is in hand.
+struct Board {
+    puzzle: Puzzle,
+    seen_at: i64,
+    /// Attempts in all.
+    attempts: usize,
+    /// Attempts since something new was drawn.
+    futile: usize,
+    /// Flows missing before the last attempt.
+    missing: usize,
+    strokes: usize,
+    repeated: usize,
+    pace: Option<Pace>,
+    window: Option<u64>,
+    /// The last attempt was played to its end.
+    complete: bool,
+    last_stroke_at: i64,
+    /// Nothing is to be done about it any more.
+    closed: bool,
+    solved: bool,
+}
+
+impl Referee {
+    pub fn new(config: Config, dry: bool) -> Self {
+        Self {
+            config,
+            dry,
+            answers: Answers::default(),
+            board: None,
+            latest: None,
+            acting_since: None,
+            acted_at: None,
+            first_stroke_at: None,
+            told: 0,
+            solved: 0,
+            over: false,
+        }
+    }
+
+    /// Whether nothing is played.
+    pub fn is_dry(&self) -> bool {
+        self.dry
+    }
+
+    /// A frame was looked at.
+    pub fn sighting(&mut self, sighting: Sighting, captured: i64, now: i64) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if self.time_is_up(now) {
+            self.end("the time is up", &mut actions);
+        }
+        let Some(seen) = sighting.board().filter(|_| !self.over) else {
+            return actions;
+        };
+        if self.answers.ask(&seen.puzzle) {
+            actions.push(Action::Ask(Box::new(sighting.clone())));
+        }
+        let moved = self.has_moved(&sighting);
+        self.latest = Some((sighting, captured));
+        if !moved {
+            self.judge(now, &mut actions);
+        }
+        actions
+    }
+
+    /// The solver answered.
+    pub fn solved(&mut self, solved: Solved, now: i64) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if let Some(seen) = solved.sighting.board().filter(|_| !self.over) {
+            let answer = Answer {
+                solver: solved.solver.clone(),
+                verdict: solved.answer.clone(),
+            };
+            self.answers.answer(&seen.puzzle, answer);
+            self.judge(now, &mut actions);
+        }
+        actions
+    }
+
+    /// The actuator is done.
+    pub fn outcome(&mut self, outcome: &Outcome, now: i64) -> Vec<Action> {
+        self.acting_since = None;
+        self.acted_at = Some(now);
+        let played = outcome.act_ns > 0;
+        if played {
+            self.first_stroke_at.get_or_insert(now - outcome.act_ns);
+        }
+        if let Some(board) = &mut self.board {
+            board.pace = outcome.pace.or(board.pace);
+            if played {
+                if board.attempts > 0 {
+                    board.repeated += outcome.strokes.len();
+                }
+                board.attempts += 1;
+                board.futile += 1;
+                board.strokes += outcome.strokes.len();
+                board.complete = outcome.refused.is_none();
+                board.last_stroke_at = now;
+            }
+            board.closed |= self.dry;
+        }
+        // A simulated game says itself what became of the board.
+        let mut actions = Vec::new();
+        if outcome.solved == Some(true) {
+            self.close(None, &mut actions);
+        }
+        actions
+    }
+
+    /// Looks at the newest sighting in the light of all that is known.
+    fn judge(&mut self, now: i64, actions: &mut Vec<Action>) {
+        if self.is_acting(now) {
+            return;
+        }
+        let Some((sighting, captured)) = self.latest.clone() else {
+            return;
+        };
+        let Some(seen) = sighting
+            .board()
+            .filter(|seen| seen.state != BoardState::Moving)
+        else {
+            return;
+        };
+        if self.acted_at.is_some_and(|acted| captured <= acted) {
+            return;
+        }
+        self.take_in_hand(seen, sighting.frame.window, captured, actions);
+        if seen.state == BoardState::Solved {
+            self.close(None, actions);
+            return;
+        }
+        let patience = self.config.patience_ms as i64 * 1_000_000;
+        let fresh = self.config.fresh_ms as i64 * 1_000_000;
+        let shown_by = self.acted_at.map_or(i64::MIN, |acted| acted + patience);
+        let Some(board) = self.board.as_mut().filter(|board| !board.closed) else {
+            return;
+        };
+        if board.attempts > 0 && captured < shown_by || now - captured > fresh || self.over {
+            return;
+        }
+        let Some(answer) = self.answers.get(&seen.puzzle).cloned() else {
+            return;
+        };
+        let Verdict::Solution { solution, .. } = &answer.verdict else {
+            let reason = format!("{} found no solution", answer.solver);
+            self.close(Some(reason), actions);
+            return;
+        };
+        let missing = solution.missing(&seen.drawn).flows.len();
+        if missing < board.missing {
+            board.futile = 0;
+        }
+        board.missing = missing;
+        if missing == 0 || board.futile >= self.config.attempts {
+            let reason = if missing == 0 {
+                "every flow is drawn, and still it does not count as solved".to_owned()
+            } else {
+                format!(
+                    "{missing} flows are missing, and {} attempts drew none of them",
+                    board.futile
+                )
+            };
+            // All drawn may be a picture from just before the last pipe was shown as whole.
+            if missing > 0 || board.attempts > 0 {
+                self.close(Some(reason), actions);
+            }
+            return;
+        }
+        self.acting_since = Some(now);
+        actions.push(Action::Play(Box::new(Solved {
+            solver: answer.solver,
+            answer: answer.verdict,
+            sighting,
+        })));
+    }
+
+    /// Makes the board that is seen the one in hand.
+    fn take_in_hand(
+        &mut self,
+        seen: &SeenBoard,
+        window: Option<u64>,
+        captured: i64,
+        actions: &mut Vec<Action>,
+    ) {
+        // Whoever empties a solved board wants it played again.
+        let again = |board: &Board| board.solved && seen.state == BoardState::Empty;
+        let same = self
+            .board
+            .as_ref()
+            .is_some_and(|board| board.puzzle == seen.puzzle && !again(board));
+        if same {
+            return;
+        }
+        // A board that made way for another once all was drawn was solved: no game goes on
+        // otherwise. One in a window that was closed was not.
+        let made_way = |board: &Board| board.complete && board.window == window;
+        if self.board.as_ref().is_some_and(made_way) {
+            self.close(None, actions);
+        }
+        self.board = Some(Board {
+            puzzle: seen.puzzle.clone(),
+            seen_at: captured,
+            attempts: 0,
+            futile: 0,
+            missing: usize::MAX,
+            strokes: 0,
+            repeated: 0,
+            pace: None,
+            window,
+            complete: false,
+            last_stroke_at: captured,
+            // Nothing to do about a board that was solved by others.
+            closed: seen.state == BoardState::Solved,
+            solved: seen.state == BoardState::Solved,
+        });
+    }
+
+    /// The board in hand is solved, or given up for a reason.
+    fn close(&mut self, reason: Option<String>, actions: &mut Vec<Action>) {
+        let Some(board) = self.board.as_mut().filter(|board| !board.closed) else {
+            return;
+        };
+        board.closed = true;
+        self.told += 1;
+        let solved = reason.is_none();
+        board.solved = solved;
+        self.solved += usize::from(solved);
+        actions.push(Action::Tell(Box::new(BoardResult {
+            number: self.told,
+            puzzle: board.puzzle.clone(),
+            solved,
+            reason,
+            attempts: board.attempts,
+            strokes: board.strokes,
+            repeated: board.repeated,
+            pace: board.pace,
+            took_ns: board.last_stroke_at - board.seen_at,
+        })));
+        if self
+            .config
+            .boards
+            .is_some_and(|boards| self.solved >= boards)
+        {
+            let boards = if self.solved == 1 { "board" } else { "boards" };
+            self.end(&format!("{} {boards} solved", self.solved), actions);
+        }
+    }
+
+    fn end(&mut self, reason: &str, actions: &mut Vec<Action>) {
+        if !std::mem::replace(&mut self.over, true) {
+            actions.push(Action::End(reason.to_owned()));
+        }
+    }
+
+    /// Whether the window is being dragged: the newest sighting shows it elsewhere than the one before.
+    fn has_moved(&self, sighting: &Sighting) -> bool {
+        let same_window = |(before, _): &&(Sighting, i64)| {
+            before.frame.window.is_some() && before.frame.window == sighting.frame.window
+        };
+        self.latest
+            .as_ref()
+            .filter(same_window)
+            .is_some_and(|(before, _)| before.frame.origin != sighting.frame.origin)
+    }
+
+    fn is_acting(&mut self, now: i64) -> bool {
+        if self
+            .acting_since
+            .is_some_and(|since| now - since > LOST_AFTER_NS)
+        {
+            self.acting_since = None;
+        }
+        self.acting_since.is_some()
+    }
+
+    fn time_is_up(&self, now: i64) -> bool {
+        let seconds = self.config.seconds.zip(self.first_stroke_at);
+        seconds.is_some_and(|(seconds, began)| (now - began) as f64 > seconds * 1e9)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,333 @@
+use flowpipe_plugin::puzzle::message::{FrameNote, Reading, StrokeOutcome};
+use flowpipe_plugin::puzzle::{Board as Cells, Flow, Geometry, Rules, Solution, Terminal};
+
+use super::*;
+
+const MS: i64 = 1_000_000;
+
+/// Two rows of flows, the first at `top` of a board of two or three rows: puzzles that differ.
+fn puzzle(rows: usize) -> Puzzle {
+    let terminals = (0..rows)
+        .flat_map(|row| {
+            [0, 2].map(|col| Terminal {
+                cell: 3 * row + col,
+                colour: row as u16,
+            })
+        })
+        .collect();
+    Puzzle::new(
+        Cells::rectangle(rows, 3).unwrap(),
+        terminals,
+        Rules::default(),
+    )
+    .unwrap()
+}
+
+fn flows(rows: usize) -> Vec<Flow> {
+    let flow = |row: usize| Flow {
+        colour: row as u16,
+        cells: (3 * row..3 * row + 3).collect(),
+    };
+    (0..rows).map(flow).collect()
+}
+
+fn sighting(rows: usize, drawn: &[usize], state: BoardState) -> Sighting {
+    let all = flows(rows);
+    Sighting {
+        frame: FrameNote {
+            window: Some(7),
+            ..FrameNote::of("window")
+        },
+        reading: Reading::Board(Box::new(SeenBoard {
+            puzzle: puzzle(rows),
+            geometry: Geometry::upright(0.0, 0.0, 30.0, 10.0 * rows as f64, rows, 3),
+            palette: vec![[255, 0, 0]; rows],
+            drawn: drawn.iter().map(|&flow| all[flow].clone()).collect(),
+            state,
+            confidence: 1.0,
+        })),
+    }
+}
+
+fn empty(rows: usize) -> Sighting {
+    sighting(rows, &[], BoardState::Empty)
+}
+
+fn answer(rows: usize) -> Solved {
+    Solved {
+        solver: "solver".to_owned(),
+        answer: Verdict::Solution {
+            solution: Solution { flows: flows(rows) },
+            unique: None,
+        },
+        sighting: empty(rows),
+    }
+}
+
+fn outcome(strokes: usize) -> Outcome {
+    Outcome {
+        actuator: "mouse".to_owned(),
+        frame: FrameNote::of("window"),
+        solved: None,
+        strokes: vec![
+            StrokeOutcome {
+                colour: 0,
+                accepted: None,
+                reason: None,
+            };
+            strokes
+        ],
+        drawn: None,
+        refused: None,
+        pace: None,
+        act_ns: 10 * MS,
+    }
+}
+
+/// What was asked for, in words.
+fn kinds(actions: &[Action]) -> Vec<&'static str> {
+    let kind = |action: &Action| match action {
+        Action::Ask(_) => "ask",
+        Action::Play(_) => "play",
+        Action::Tell(result) if result.solved => "solved",
+        Action::Tell(_) => "given up",
+        Action::End(_) => "end",
+    };
+    actions.iter().map(kind).collect()
+}
+
+/// A referee with a clock that goes on by milliseconds.
+struct Table {
+    referee: Referee,
+    now: i64,
+}
+
+impl Table {
+    fn new(config: Config) -> Self {
+        Self {
+            referee: Referee::new(config, false),
+            now: 1000 * MS,
+        }
+    }
+
+    /// A frame that was captured a millisecond ago.
+    fn see(&mut self, after_ms: i64, sighting: Sighting) -> Vec<&'static str> {
+        self.now += after_ms * MS;
+        kinds(&self.referee.sighting(sighting, self.now - MS, self.now))
+    }
+
+    fn answer(&mut self, after_ms: i64, rows: usize) -> Vec<&'static str> {
+        self.now += after_ms * MS;
+        kinds(&self.referee.solved(answer(rows), self.now))
+    }
+
+    fn played(&mut self, after_ms: i64, strokes: usize) -> Vec<&'static str> {
+        self.now += after_ms * MS;
+        kinds(&self.referee.outcome(&outcome(strokes), self.now))
+    }
+}
+
+#[test]
+fn a_board_is_asked_played_and_counted() {
+    let mut table = Table::new(Config::default());
+    assert_eq!(table.see(1, empty(2)), ["ask"]);
+    assert_eq!(table.see(1, empty(2)), [""; 0], "asked already");
+    assert_eq!(table.answer(1, 2), ["play"]);
+    assert_eq!(table.see(1, empty(2)), [""; 0], "it is being played");
+    assert_eq!(table.played(20, 2), [""; 0]);
+    let done = || sighting(2, &[0, 1], BoardState::Solved);
+    assert_eq!(table.see(5, done()), ["solved"]);
+    assert_eq!(table.see(5, done()), [""; 0], "counted once");
+}
+
+#[test]
+fn a_board_that_still_turns_is_solved_before_it_lands() {
+    let mut table = Table::new(Config::default());
+    assert_eq!(table.see(1, sighting(3, &[], BoardState::Moving)), ["ask"]);
+    assert_eq!(table.answer(1, 3), [""; 0]);
+    assert_eq!(table.see(1, sighting(3, &[], BoardState::Moving)), [""; 0]);
+    assert_eq!(table.see(1, empty(3)), ["play"]);
+}
+
+#[test]
+fn what_is_missing_is_drawn_again_once_the_game_had_its_time() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(2));
+    table.answer(1, 2);
+    table.played(20, 2);
+    let half = || sighting(2, &[1], BoardState::Partial);
+    assert_eq!(table.see(50, half()), [""; 0], "it may only be late");
+    assert_eq!(table.see(150, half()), ["play"]);
+    table.played(10, 1);
+    let actions = table.referee.sighting(
+        sighting(2, &[0, 1], BoardState::Solved),
+        table.now + MS,
+        table.now + 2 * MS,
+    );
+    let [Action::Tell(result)] = actions.as_slice() else {
+        panic!("{actions:?}")
+    };
+    assert_eq!(
+        (result.attempts, result.strokes, result.repeated),
+        (2, 3, 1)
+    );
+}
+
+#[test]
+fn what_was_captured_before_the_last_stroke_says_nothing() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(2));
+    table.answer(1, 2);
+    table.played(20, 2);
+    let late = sighting(2, &[0], BoardState::Partial);
+    let actions = table
+        .referee
+        .sighting(late, table.now - 10 * MS, table.now + 500 * MS);
+    assert_eq!(actions, []);
+}
+
+#[test]
+fn old_frames_are_not_played() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(2));
+    assert_eq!(table.answer(2000, 2), [""; 0], "the solver took long");
+    assert_eq!(table.see(1, empty(2)), ["play"]);
+}
+
+#[test]
+fn a_window_that_moves_is_waited_for() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(2));
+    table.referee.acting_since = None;
+    let mut moved = empty(2);
+    moved.frame.origin = [5.0, 5.0];
+    table.answer(2000, 2);
+    assert_eq!(table.see(1, moved.clone()), [""; 0]);
+    assert_eq!(table.see(1, moved), ["play"]);
+}
+
+#[test]
+fn a_board_that_makes_way_was_solved() {
+    let config = Config {
+        boards: Some(2),
+        ..Config::default()
+    };
+    let mut table = Table::new(config);
+    table.see(1, empty(2));
+    table.answer(1, 2);
+    table.played(20, 2);
+    assert_eq!(table.see(500, empty(3)), ["ask", "solved"]);
+    assert_eq!(table.answer(1, 3), ["play"]);
+    table.played(20, 3);
+    assert_eq!(
+        table.see(9, sighting(3, &[0, 1, 2], BoardState::Solved)),
+        ["solved", "end"]
+    );
+    assert_eq!(table.see(9, empty(4)), [""; 0], "it is over");
+}
+
+#[test]
+fn a_board_that_takes_nothing_is_given_up() {
+    let config = Config {
+        attempts: 3,
+        ..Config::default()
+    };
+    let mut table = Table::new(config);
+    assert_eq!(table.see(1, empty(2)), ["ask"]);
+    assert_eq!(table.answer(1, 2), ["play"]);
+    for _ in 0..2 {
+        table.played(20, 2);
+        assert_eq!(table.see(200, empty(2)), ["play"]);
+    }
+    table.played(20, 2);
+    assert_eq!(table.see(200, empty(2)), ["given up"]);
+    assert_eq!(
+        table.see(200, sighting(2, &[0], BoardState::Partial)),
+        [""; 0]
+    );
+}
+
+#[test]
+fn one_without_a_solution_is_told_once() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(2));
+    let mut none = answer(2);
+    none.answer = Verdict::Unsolvable { reason: None };
+    let told = table.referee.solved(none, table.now);
+    assert_eq!(kinds(&told), ["given up"]);
+    assert_eq!(table.see(1, empty(2)), [""; 0]);
+}
+
+#[test]
+fn time_runs_from_the_first_stroke() {
+    let config = Config {
+        seconds: Some(1.0),
+        ..Config::default()
+    };
+    let mut table = Table::new(config);
+    assert_eq!(table.see(5000, empty(2)), ["ask"]);
+    table.answer(1, 2);
+    table.played(20, 2);
+    assert_eq!(
+        table.see(985, sighting(2, &[0, 1], BoardState::Solved)),
+        ["solved"]
+    );
+    assert_eq!(table.see(20, empty(3)), ["end"]);
+}
+
+#[test]
+fn a_refused_try_is_no_attempt() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(2));
+    table.answer(1, 2);
+    let covered = Outcome {
+        refused: Some("covered".to_owned()),
+        strokes: Vec::new(),
+        act_ns: 0,
+        ..outcome(0)
+    };
+    for _ in 0..50 {
+        table.now += 10 * MS;
+        assert_eq!(table.referee.outcome(&covered, table.now), []);
+        assert_eq!(table.see(10, empty(2)), ["play"]);
+    }
+}
+
+#[test]
+fn a_dry_run_plays_each_board_once() {
+    let mut table = Table::new(Config::default());
+    table.referee = Referee::new(Config::default(), true);
+    table.see(1, empty(2));
+    assert_eq!(table.answer(1, 2), ["play"]);
+    let dry = Outcome {
+        act_ns: 0,
+        ..outcome(2)
+    };
+    assert_eq!(table.referee.outcome(&dry, table.now), []);
+    assert_eq!(table.see(100, empty(2)), [""; 0]);
+    assert_eq!(table.see(100, empty(3)), ["ask"]);
+}
+
+#[test]
+fn a_window_that_was_closed_was_not_solved() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(2));
+    table.answer(1, 2);
+    table.played(20, 2);
+    let mut elsewhere = empty(3);
+    elsewhere.frame.window = Some(8);
+    assert_eq!(table.see(500, elsewhere), ["ask"]);
+}
+
+#[test]
+fn a_board_that_makes_way_half_played_was_not_solved() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(2));
+    table.answer(1, 2);
+    let covered = Outcome {
+        refused: Some("covered".to_owned()),
+        ..outcome(1)
+    };
+    table.referee.outcome(&covered, table.now);
+    assert_eq!(table.see(500, empty(3)), ["ask"]);
+}
