@@ -1,0 +1,248 @@
+//! Actuator stage: plays strokes with the real mouse, and lets go when it should.
+//!
+//! # Layout
+//! [`config`]: what can be set. [`area`]: where the board is on the screen. [`way`]: a stroke as places of
+//! the pointer. [`pace`]: how fast. [`hand`]: the mouse. [`surroundings`]: windows, keys, the pointer.
+//! [`guard`], [`watch`]: when to let go. [`player`] joins them.
+
+mod area;
+mod config;
+mod guard;
+mod hand;
+mod pace;
+mod player;
+mod surroundings;
+mod watch;
+mod way;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use flowpipe_desktop::{Desktop, Rect, WindowId};
+use flowpipe_plugin::puzzle::colour;
+use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard, Stroke, StrokeOutcome, Strokes};
+use flowpipe_plugin::{Acting, Actuator, Ending, Error, Host, Played, Result};
+
+use crate::area::{Area, Bounds};
+use crate::config::Config;
+use crate::guard::{Guard, Watched};
+use crate::hand::SystemHand;
+use crate::pace::Finder;
+use crate::player::{End, Player};
+use crate::surroundings::Surroundings;
+use crate::watch::Watch;
+
+/// How long a window that is brought to the front may take. Moves that are sent within some 20 ms
+/// after the focus has changed can arrive with wrong coordinates.
+const RAISED_WITHIN: Duration = Duration::from_millis(800);
+const SETTLED_AFTER: Duration = Duration::from_millis(60);
+
+struct Mouse {
+    config: Config,
+    finder: Finder,
+    /// `None` in a dry run.
+    held: Option<Mechanism>,
+}
+
+/// Everything that it takes to hold the mouse.
+struct Mechanism {
+    player: Player,
+    guard: Arc<Guard>,
+    surroundings: Box<dyn Surroundings>,
+    /// The window that was brought to the front.
+    raised: Option<WindowId>,
+    /// Last, so that it watches until the end.
+    _watch: Watch,
+}
+
+impl Actuator for Mouse {
+    const NAME: &'static str = "actuator-mouse";
+    type Config = Config;
+
+    fn new(config: Config, host: &Host) -> Result<Self> {
+        config.check()?;
+        let held = if host.is_dry() {
+            None
+        } else {
+            Some(Mechanism::new(&config, *host)?)
+        };
+        Ok(Self {
+            finder: Finder::new(&config.pace),
+            config,
+            held,
+        })
+    }
+
+    fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
+        let board = strokes
+            .sighting
+            .board()
+            .ok_or_else(|| Error::bad_message("strokes that belong to no board"))?;
+        let area = Area::new(&board.geometry, &strokes.sighting.frame);
+        let Some(held) = &mut self.held else {
+            return Ok(would(strokes, &area));
+        };
+        let watched = match watched(strokes, &area, &self.config) {
+            Ok(watched) => watched,
+            Err(reason) => return Ok(refused(reason)),
+        };
+        if let Some(reason) = held.not_now(board, watched, &self.config, acting)? {
+            return Ok(refused(reason));
+        }
+        let pace = self.finder.choose(&board.puzzle, &strokes.strokes);
+        held.guard.begin(watched);
+        let end = held.player.play(&strokes.strokes, &area, &pace, acting);
+        held.guard.end(held.player.put());
+        let End { played, refused } = end?;
+        let played = &strokes.strokes[..played];
+        self.finder.played(&board.puzzle, played);
+        Ok(Played {
+            strokes: told(played, |_| None),
+            refused,
+            pace: Some(pace),
+            ..Played::default()
+        })
+    }
+}
+
+impl Mechanism {
+    fn new(config: &Config, host: Host) -> Result<Self> {
+        let desktop = Desktop::connect()?;
+        if !config.hotkey.is_empty()
+            && let Err(error @ flowpipe_desktop::DesktopError::UnknownKey { .. }) =
+                desktop.key_is_down(&config.hotkey)
+        {
+            return Err(Error::bad_config(format!("hotkey: {error}")));
+        }
+        let guard = Arc::new(Guard::default());
+        let hand = Box::new(SystemHand::new()?);
+        let watch = Watch::start(config, Arc::clone(&guard), Box::new(desktop.clone()), host)?;
+        Ok(Self {
+            player: Player::new(hand, Arc::clone(&guard), config.by_hand),
+            guard,
+            surroundings: Box::new(desktop),
+            raised: None,
+            _watch: watch,
+        })
+    }
+
+    /// Why nothing is played now, if so.
+    fn not_now(
+        &mut self,
+        board: &SeenBoard,
+        watched: Option<Watched>,
+        config: &Config,
+        acting: &mut Acting<'_, '_>,
+    ) -> Result<Option<String>> {
+        if board.state == BoardState::Moving {
+            return Ok(Some("the board is moving".to_owned()));
+        }
+        if self.player.was_moved()? {
+            let reason = "the mouse was moved by hand";
+            acting.host().end_run(Ending::Stopped, reason);
+            return Err(Error::cancelled());
+        }
+        let age = acting.host().now_ns() - acting.captured_ns();
+        if age > config.max_age_ms as i64 * 1_000_000 {
+            let age = age / 1_000_000;
+            return Ok(Some(format!("the board was seen {age} ms ago")));
+        }
+        let Some(watched) = watched else {
+            return Ok(None);
+        };
+        if self.raised != Some(watched.window) {
+            self.raise(&watched, acting)?;
+        }
+        Ok(self.surroundings.trouble(&watched))
+    }
+
+    /// Brings the window to the front, before the first stroke on it: its frame may change place.
+    fn raise(&mut self, watched: &Watched, acting: &mut Acting<'_, '_>) -> Result<()> {
+        self.surroundings.raise(watched);
+        let deadline = acting.host().now_ns() + RAISED_WITHIN.as_nanos() as i64;
+        acting.wait_until(acting.host().now_ns() + SETTLED_AFTER.as_nanos() as i64)?;
+        while self.surroundings.trouble(watched).is_some() && acting.host().now_ns() < deadline {
+            acting.wait_until(acting.host().now_ns() + 10_000_000)?;
+        }
+        self.raised = Some(watched.window);
+        Ok(())
+    }
+}
+
+/// The window to watch; `Ok(None)`: there is none, and none is asked for.
+fn watched(
+    strokes: &Strokes,
+    area: &Area<'_>,
+    config: &Config,
+) -> std::result::Result<Option<Watched>, String> {
+    let frame = &strokes.sighting.frame;
+    let Some(window) = frame.window else {
+        return if config.any_window {
+            Ok(None)
+        } else {
+            Err(format!(
+                "nobody can tell whether the board of {} is in front: have capture-screen look at a window, or set any_window",
+                frame.source
+            ))
+        };
+    };
+    let Bounds {
+        left,
+        top,
+        right,
+        bottom,
+    } = area.bounds();
+    Ok(Some(Watched {
+        window: WindowId(window),
+        origin: frame.origin.map(|value| value.round() as i32),
+        board: Rect {
+            x: left,
+            y: top,
+            width: u32::try_from(right - left).unwrap_or(0),
+            height: u32::try_from(bottom - top).unwrap_or(0),
+        },
+    }))
+}
+
+fn refused(reason: String) -> Played {
+    Played {
+        refused: Some(reason),
+        ..Played::default()
+    }
+}
+
+/// What a dry run says instead of acting.
+fn would(strokes: &Strokes, area: &Area<'_>) -> Played {
+    let say = |stroke: &Stroke| {
+        let way: Vec<String> = stroke
+            .points
+            .iter()
+            .map(|&point| area.pixel(point))
+            .map(|[x, y]| format!("{x},{y}"))
+            .collect();
+        let name = colour::name(stroke.colour);
+        Some(format!("would drag {name} by {}", way.join(" ")))
+    };
+    Played {
+        strokes: told(&strokes.strokes, say),
+        refused: Some("this is a dry run".to_owned()),
+        ..Played::default()
+    }
+}
+
+/// Nobody but the game knows whether a stroke was taken.
+fn told(strokes: &[Stroke], reason: impl Fn(&Stroke) -> Option<String>) -> Vec<StrokeOutcome> {
+    strokes
+        .iter()
+        .map(|stroke| StrokeOutcome {
+            colour: stroke.colour,
+            accepted: None,
+            reason: reason(stroke),
+        })
+        .collect()
+}
+
+flowpipe_plugin::export!(Mouse);
+
+#[cfg(test)]
+mod tests;

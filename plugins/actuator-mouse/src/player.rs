@@ -1,0 +1,268 @@
+//! Plays strokes: every move goes through here, and none without being looked at first.
+
+use std::sync::Arc;
+
+use flowpipe_plugin::puzzle::message::{Pace, Stroke};
+use flowpipe_plugin::{Acting, Error, Result};
+
+use crate::area::{Area, Bounds};
+use crate::guard::{Guard, Trouble};
+use crate::hand::Hand;
+use crate::watch::is_elsewhere;
+use crate::way::{Step, way};
+
+/// Nanoseconds in a millisecond.
+const MS: f64 = 1e6;
+
+/// Holds the mouse.
+pub struct Player {
+    hand: Box<dyn Hand>,
+    guard: Arc<Guard>,
+    by_hand: bool,
+    /// Where the pointer was put since it was last seen where it should be, the newest last. A window
+    /// manager that looks at each press before the window gets it holds all input back meanwhile, and
+    /// the system goes on to tell an older place.
+    put: Vec<[i32; 2]>,
+}
+
+/// How strokes ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// How many were played.
+    pub played: usize,
+    /// Why the rest was not; the button is up.
+    pub refused: Option<String>,
+}
+
+/// Why the pointer does not move on.
+enum Halt {
+    /// The board can't be played now.
+    Board(String),
+    /// The run ends, or the mouse failed.
+    Error(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl Player {
+    pub fn new(hand: Box<dyn Hand>, guard: Arc<Guard>, by_hand: bool) -> Self {
+        Self {
+            hand,
+            guard,
+            by_hand,
+            put: Vec::new(),
+        }
+    }
+
+    /// Where the pointer was put last.
+    pub fn put(&self) -> Option<[i32; 2]> {
+        self.put.last().copied()
+    }
+
+    /// Whether somebody else has moved the pointer since it was put last.
+    ///
+    /// # Errors
+    /// When the mouse does not answer.
+    pub fn was_moved(&mut self) -> Result<bool> {
+        let Some(&put) = self.put.last().filter(|_| self.by_hand) else {
+            return Ok(false);
+        };
+        let place = self.hand.place()?;
+        if !is_elsewhere(place, put) {
+            self.put = vec![put];
+            return Ok(false);
+        }
+        Ok(self.put.iter().all(|&before| is_elsewhere(place, before)))
+    }
+
+    /// Plays strokes one after the other. However it ends, the button is up.
+    ///
+    /// # Errors
+    /// When the run ends, or the mouse fails.
+    pub fn play(
+        &mut self,
+        strokes: &[Stroke],
+        area: &Area<'_>,
+        pace: &Pace,
+        acting: &mut Acting<'_, '_>,
+    ) -> Result<End> {
+        let bounds = area.bounds();
+        for (played, stroke) in strokes.iter().enumerate() {
+            match self.drag(stroke, area, bounds, pace, acting) {
+                Ok(()) => {}
+                Err(Halt::Board(reason)) => {
+                    return Ok(End {
+                        played,
+                        refused: Some(reason),
+                    });
+                }
+                Err(Halt::Error(error)) => return Err(error),
+            }
+        }
+        Ok(End {
+            played: strokes.len(),
+            refused: None,
+        })
+    }
+
+    fn drag(
+        &mut self,
+        stroke: &Stroke,
+        area: &Area<'_>,
+        bounds: Bounds,
+        pace: &Pace,
+        acting: &mut Acting<'_, '_>,
+    ) -> std::result::Result<(), Halt> {
+        let Some((press, steps)) = way(stroke, area, pace) else {
+            return Ok(());
+        };
+        let all = std::iter::once(&press).chain(&steps);
+        if let Some(outside) = all.map(|step| step.at).find(|&at| !bounds.hold(at)) {
+            let [x, y] = outside;
+            let why = format!("a stroke would leave the board, at {x}, {y} on the screen");
+            return Err(Error::new(why).into());
+        }
+        self.go(press.at, acting)?;
+        let held = Held::press(self, acting)?;
+        held.player.stay(&press, acting)?;
+        for (index, step) in steps.iter().enumerate() {
+            held.player.go(step.at, acting)?;
+            if index == 0 {
+                held.player.catch_up(acting)?;
+            }
+            held.player.tell_again(step, bounds, acting)?;
+            held.player.stay(step, acting)?;
+        }
+        held.release()?;
+        Ok(())
+    }
+
+    /// Puts the pointer somewhere, if that may be.
+    fn go(&mut self, at: [i32; 2], acting: &Acting<'_, '_>) -> std::result::Result<(), Halt> {
+        self.look(acting)?;
+        self.hand.put(at)?;
+        self.note_put(at);
+        Ok(())
+    }
+
+    /// Waits until the pointer is where it was put. A window manager that looks at a press before the
+    /// window gets it holds back what follows, keeps only the last of several moves, and can lose
+    /// a release: after a press the first move has to have come through before there are more.
+    fn catch_up(&mut self, acting: &mut Acting<'_, '_>) -> std::result::Result<(), Halt> {
+        /// Longer than this nobody holds input back; in nanoseconds.
+        const PATIENCE: i64 = 50_000_000;
+        /// Between two looks, in nanoseconds.
+        const EVERY: i64 = 100_000;
+        let began = acting.host().now_ns();
+        while let Some(&put) = self.put.last()
+            && is_elsewhere(self.hand.place()?, put)
+        {
+            let now = acting.host().now_ns();
+            if now - began > PATIENCE {
+                break;
+            }
+            self.look(acting)?;
+            acting.wait_until(now + EVERY)?;
+        }
+        Ok(())
+    }
+
+    /// Notes where the pointer was put.
+    pub fn note_put(&mut self, at: [i32; 2]) {
+        self.put.push(at);
+    }
+
+    /// Whether the pointer may move on.
+    fn look(&mut self, acting: &Acting<'_, '_>) -> std::result::Result<(), Halt> {
+        if acting.cancel().is_cancelled() || acting.host().is_ending() {
+            return Err(Error::cancelled().into());
+        }
+        if self.was_moved()? {
+            let reason = "the mouse was moved by hand".to_owned();
+            self.guard.warn(Trouble::Stop(reason));
+        }
+        match self.guard.trouble() {
+            None => Ok(()),
+            Some(Trouble::Board(reason)) => Err(Halt::Board(reason)),
+            Some(Trouble::Stop(reason)) => {
+                acting
+                    .host()
+                    .end_run(flowpipe_plugin::Ending::Stopped, &reason);
+                Err(Error::cancelled().into())
+            }
+        }
+    }
+
+    /// Tells a place again: systems don't tell of a pointer that stays, so it goes a pixel aside
+    /// and back.
+    fn tell_again(
+        &mut self,
+        step: &Step,
+        bounds: Bounds,
+        acting: &Acting<'_, '_>,
+    ) -> std::result::Result<(), Halt> {
+        let [x, y] = step.at;
+        let aside = [[x + 1, y], [x - 1, y]]
+            .into_iter()
+            .find(|&aside| bounds.hold(aside));
+        if let Some(aside) = aside {
+            for _ in 0..step.again {
+                self.go(aside, acting)?;
+                self.go(step.at, acting)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits, and goes on looking.
+    fn stay(&mut self, step: &Step, acting: &mut Acting<'_, '_>) -> std::result::Result<(), Halt> {
+        /// The time between two looks, in nanoseconds.
+        const LOOK_EVERY: i64 = 4_000_000;
+        let until = acting.host().now_ns() + (step.stay_ms * MS) as i64;
+        loop {
+            let left = until - acting.host().now_ns();
+            if left <= 0 {
+                return Ok(());
+            }
+            acting.wait_until(until.min(until - left + LOOK_EVERY))?;
+            if left > LOOK_EVERY {
+                self.look(acting)?;
+            }
+        }
+    }
+}
+
+/// The button is down. However this ends, it goes up.
+struct Held<'a> {
+    player: &'a mut Player,
+    down: bool,
+}
+
+impl<'a> Held<'a> {
+    fn press(player: &'a mut Player, acting: &mut Acting<'_, '_>) -> Result<Self> {
+        acting.pressed();
+        // From here on, so that a press that fails half way is undone too.
+        let held = Self { player, down: true };
+        held.player.hand.press()?;
+        Ok(held)
+    }
+
+    fn release(mut self) -> Result<()> {
+        self.down = false;
+        self.player.hand.release()
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if self.down
+            && let Err(error) = self.player.hand.release()
+        {
+            flowpipe_plugin::tracing::error!("the button could not be released: {error}");
+        }
+    }
+}

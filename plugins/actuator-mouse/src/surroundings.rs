@@ -1,0 +1,65 @@
+//! What the desktop tells of a window and of the person before it.
+
+use flowpipe_desktop::{Desktop, DesktopError, Rect};
+
+use crate::guard::Watched;
+
+/// What is asked of the desktop.
+pub trait Surroundings: Send {
+    /// Why a board can't be played now; `None`: it can.
+    fn trouble(&self, watched: &Watched) -> Option<String>;
+    /// Brings the board's window to the front.
+    fn raise(&self, watched: &Watched);
+    /// Whether a key is down.
+    ///
+    /// # Errors
+    /// On a system that does not tell, and for a key that there is not.
+    fn key_is_down(&self, name: &str) -> Result<bool, DesktopError>;
+    /// Where the pointer is, where the system tells.
+    fn pointer(&self) -> Option<[i32; 2]>;
+    /// How wide and high the screen is.
+    fn screen(&self) -> Option<[u32; 2]>;
+}
+
+impl Surroundings for Desktop {
+    fn trouble(&self, watched: &Watched) -> Option<String> {
+        let Watched {
+            window,
+            origin,
+            board,
+        } = *watched;
+        let place = match self.place(window) {
+            Ok(place) => place,
+            Err(error) => return Some(error.to_string()),
+        };
+        let Some(Rect { x, y, .. }) = place else {
+            return Some("the window is gone".to_owned());
+        };
+        // Parts beyond the screen's left and upper edge are not captured.
+        if [x.max(0), y.max(0)] != origin {
+            return Some("the window has moved".to_owned());
+        }
+        match self.is_in_front(window, board) {
+            Ok(true) => None,
+            Ok(false) => Some("something covers the board".to_owned()),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    fn raise(&self, watched: &Watched) {
+        // Where it can't be raised, it shows in `trouble`.
+        let _ = Self::raise(self, watched.window);
+    }
+
+    fn key_is_down(&self, name: &str) -> Result<bool, DesktopError> {
+        Self::key_is_down(self, name)
+    }
+
+    fn pointer(&self) -> Option<[i32; 2]> {
+        Self::pointer(self).ok()
+    }
+
+    fn screen(&self) -> Option<[u32; 2]> {
+        self.screen_size().ok()
+    }
+}

@@ -1,0 +1,283 @@
+//! The player on a hand that only notes what it is told. The real mouse is tested with the whole
+//! program (tests/live.rs).
+
+use std::cell::RefCell;
+
+use flowpipe_plugin::harness::Harness;
+use flowpipe_plugin::puzzle::message::{
+    BoardState, FrameNote, Outcome, Pace, Reading, STROKES, Sighting,
+};
+use flowpipe_plugin::puzzle::{Board, Flow, Geometry, Puzzle, Rules, Solution, Terminal};
+use flowpipe_plugin::{JsonSchema, NoConfig};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::*;
+use crate::guard::Trouble;
+use crate::hand::Hand;
+
+thread_local! {
+    static TOLD: RefCell<Told> = RefCell::default();
+}
+
+/// What the hand was told, and how it misbehaves.
+#[derive(Default)]
+struct Told {
+    events: Vec<String>,
+    place: [i32; 2],
+    mischief: Mischief,
+    guard: Option<Arc<Guard>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+enum Mischief {
+    #[default]
+    None,
+    /// A person takes the mouse at the third move.
+    Person,
+    /// Something covers the board at the third move.
+    Cover,
+    /// The hand fails at the third move.
+    Fail,
+    /// It panics at the third move.
+    Panic,
+    /// The pointer is told late, as behind a window manager that looks at presses first.
+    Late,
+}
+
+struct Noting;
+
+impl Hand for Noting {
+    fn place(&mut self) -> Result<[i32; 2]> {
+        TOLD.with_borrow(|told| Ok(told.place))
+    }
+
+    fn put(&mut self, at: [i32; 2]) -> Result<()> {
+        TOLD.with_borrow_mut(|told| {
+            told.events.push(format!("{},{}", at[0], at[1]));
+            let third = told.events.iter().filter(|it| it.contains(',')).count() == 3;
+            if told.mischief != Mischief::Late {
+                told.place = at;
+            }
+            match told.mischief {
+                Mischief::Person if third => told.place = [400, 300],
+                Mischief::Cover if third => {
+                    let guard = told.guard.as_ref().unwrap();
+                    guard.warn(Trouble::Board("covered".to_owned()));
+                }
+                Mischief::Fail if third => return Err(Error::new("unplugged")),
+                Mischief::Panic if third => panic!("a fault"),
+                _ => {}
+            }
+            Ok(())
+        })
+    }
+
+    fn press(&mut self) -> Result<()> {
+        TOLD.with_borrow_mut(|told| told.events.push("down".to_owned()));
+        Ok(())
+    }
+
+    fn release(&mut self) -> Result<()> {
+        TOLD.with_borrow_mut(|told| told.events.push("up".to_owned()));
+        Ok(())
+    }
+}
+
+/// The player as a stage.
+struct Playing(Player, Arc<Guard>);
+
+impl Actuator for Playing {
+    const NAME: &'static str = "actuator-playing";
+    type Config = NoConfig;
+
+    fn new(_: NoConfig, _: &Host) -> Result<Self> {
+        let guard = Arc::new(Guard::default());
+        TOLD.with_borrow_mut(|told| told.guard = Some(Arc::clone(&guard)));
+        let player = Player::new(Box::new(Noting), Arc::clone(&guard), true);
+        Ok(Self(player, guard))
+    }
+
+    fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
+        let board = strokes.sighting.board().unwrap();
+        let area = Area::new(&board.geometry, &strokes.sighting.frame);
+        let pace = Pace {
+            step: 1.0,
+            dwell_ms: 0.0,
+            ends_ms: 0.0,
+            repeats: 1,
+        };
+        self.1.begin(None);
+        let end = self.0.play(&strokes.strokes, &area, &pace, acting);
+        self.1.end(self.0.put());
+        let End { played, refused } = end?;
+        Ok(Played {
+            strokes: told(&strokes.strokes[..played], |_| None),
+            refused,
+            ..Played::default()
+        })
+    }
+}
+
+/// 1 x 4, ten pixels a cell, at 100, 50 on the screen.
+fn strokes(rows: &[f64]) -> Strokes {
+    let flow = Flow {
+        colour: 0,
+        cells: vec![0, 1, 2, 3],
+    };
+    let terminals = [0, 3].map(|cell| Terminal { cell, colour: 0 });
+    let board = Board::rectangle(1, 4).unwrap();
+    let stroke = |&row: &f64| Stroke {
+        colour: 0,
+        cells: flow.cells.clone(),
+        points: vec![[0.5, row], [3.5, row]],
+    };
+    Strokes {
+        planner: "test".to_owned(),
+        strokes: rows.iter().map(stroke).collect(),
+        solution: Solution {
+            flows: vec![flow.clone()],
+        },
+        sighting: Sighting {
+            frame: FrameNote {
+                origin: [100.0, 50.0],
+                ..FrameNote::of("test")
+            },
+            reading: Reading::Board(Box::new(SeenBoard {
+                puzzle: Puzzle::new(board, terminals.to_vec(), Rules::default()).unwrap(),
+                geometry: Geometry::upright(0.0, 0.0, 40.0, 10.0, 1, 4),
+                palette: vec![[255, 0, 0]],
+                drawn: Vec::new(),
+                state: BoardState::Empty,
+                confidence: 1.0,
+            })),
+        },
+    }
+}
+
+fn play(mischief: Mischief, rows: &[f64]) -> (Harness, Result<Outcome>, String) {
+    TOLD.with_borrow_mut(|told| {
+        *told = Told {
+            mischief,
+            ..Told::default()
+        };
+    });
+    let mut harness = flowpipe_plugin::harness!(Playing, json!({})).unwrap();
+    let sent = harness.send(0, STROKES, &strokes(rows));
+    let outcome = sent.map(|emitted| serde_json::from_value(emitted[0].body.clone()).unwrap());
+    let events = TOLD.with_borrow(|told| told.events.join(" "));
+    (harness, outcome, events)
+}
+
+#[test]
+fn a_stroke_is_a_press_moves_and_a_release() {
+    let (harness, outcome, events) = play(Mischief::None, &[0.5, 0.5]);
+    let stroke = "105,55 down 115,55 125,55 135,55 up";
+    assert_eq!(events, format!("{stroke} {stroke}"));
+    let outcome = outcome.unwrap();
+    assert_eq!((outcome.strokes.len(), outcome.refused), (2, None));
+    assert_eq!(harness.ended(), None);
+}
+
+#[test]
+fn the_button_goes_up_when_a_person_takes_the_mouse_and_the_run_ends() {
+    let (harness, outcome, events) = play(Mischief::Person, &[0.5, 0.5]);
+    assert_eq!(events, "105,55 down 115,55 125,55 up");
+    assert!(outcome.is_err());
+    let stopped = (Ending::Stopped, "the mouse was moved by hand".to_owned());
+    assert_eq!(harness.ended(), Some(stopped));
+}
+
+#[test]
+fn a_place_that_is_told_late_is_no_person() {
+    let (harness, outcome, _) = play(Mischief::Late, &[0.5]);
+    // The pointer is still told to be at 0, 0, where it never was put: that is a person …
+    assert!(outcome.is_err() && harness.ended().is_some());
+    TOLD.with_borrow_mut(|told| told.place = [105, 55]);
+    let mut player = Player::new(Box::new(Noting), Arc::new(Guard::default()), true);
+    // … but where it was put before is only late.
+    for x in [105, 115, 125] {
+        player.note_put([x, 55]);
+        assert!(!player.was_moved().unwrap());
+    }
+}
+
+#[test]
+fn the_button_goes_up_when_the_board_is_covered_and_looking_again_may_help() {
+    let (harness, outcome, events) = play(Mischief::Cover, &[0.5, 0.5]);
+    assert_eq!(events, "105,55 down 115,55 125,55 up");
+    let outcome = outcome.unwrap();
+    assert_eq!(outcome.refused.as_deref(), Some("covered"));
+    assert!(outcome.strokes.is_empty() && harness.ended().is_none());
+}
+
+#[test]
+fn the_button_goes_up_on_failures_and_panics() {
+    for mischief in [Mischief::Fail, Mischief::Panic] {
+        let (_, outcome, events) = play(mischief, &[0.5]);
+        assert_eq!(events, "105,55 down 115,55 125,55 up", "{mischief:?}");
+        assert!(outcome.is_err());
+    }
+}
+
+#[test]
+fn nothing_is_pressed_for_a_stroke_that_leaves_the_board() {
+    let (_, outcome, events) = play(Mischief::None, &[1.5]);
+    assert_eq!(events, "");
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.contains("leave the board, at 105, 65"), "{error}");
+}
+
+#[test]
+fn nothing_is_pressed_once_the_run_ends() {
+    TOLD.with_borrow_mut(|told| *told = Told::default());
+    let mut harness = flowpipe_plugin::harness!(Playing, json!({})).unwrap();
+    harness.cancel_when(|| true);
+    assert!(harness.send(0, STROKES, &strokes(&[0.5])).is_err());
+    assert!(TOLD.with_borrow(|told| told.events.is_empty()));
+}
+
+#[test]
+fn what_no_window_is_known_of_is_not_played() {
+    let strokes = strokes(&[0.5]);
+    let board = strokes.sighting.board().unwrap();
+    let area = Area::new(&board.geometry, &strokes.sighting.frame);
+    let reason = watched(&strokes, &area, &Config::default()).unwrap_err();
+    assert!(reason.contains("set any_window"), "{reason}");
+    let any = Config {
+        any_window: true,
+        ..Config::default()
+    };
+    assert_eq!(watched(&strokes, &area, &any), Ok(None));
+}
+
+#[test]
+fn a_dry_run_says_what_it_would_do() {
+    let strokes = strokes(&[0.5]);
+    let board = strokes.sighting.board().unwrap();
+    let area = Area::new(&board.geometry, &strokes.sighting.frame);
+    let said = would(&strokes, &area).strokes[0].reason.clone();
+    assert_eq!(said.as_deref(), Some("would drag A by 105,55 135,55"));
+}
+
+#[test]
+fn wrong_configs_are_refused() {
+    for (config, said) in [
+        (
+            json!({ "pace": { "step": 0.0, "dwell_ms": 0.0, "ends_ms": 0.0, "repeats": 1 } }),
+            "pace.step",
+        ),
+        (
+            json!({ "pace": { "step": 0.5, "dwell_ms": -1.0, "ends_ms": 0.0, "repeats": 1 } }),
+            "dwell_ms",
+        ),
+        (
+            json!({ "pace": { "step": 0.5, "dwell_ms": 0.0, "ends_ms": 0.0, "repeats": 0 } }),
+            "repeats",
+        ),
+    ] {
+        let config: Config = serde_json::from_value(config).unwrap();
+        let error = config.check().unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}

@@ -1,0 +1,147 @@
+//! The thread that watches the person and the window while the mouse is held, and between boards.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use flowpipe_plugin::{Ending, Host, Result, tracing};
+
+use crate::config::Config;
+use crate::guard::{Guard, Trouble};
+use crate::surroundings::Surroundings;
+
+/// The time between two looks.
+const EVERY: Duration = Duration::from_millis(8);
+/// How far the pointer may be from where it was put, in pixels: systems round.
+pub const TOLERANCE: i32 = 3;
+/// In so many looks in a row the pointer must be elsewhere between boards: the last moves may still be
+/// on their way.
+const LOOKS: u32 = 3;
+/// How near to the corner of the screen is in it, in pixels.
+const CORNER: i32 = 2;
+
+/// Watches until it is dropped.
+pub struct Watch {
+    over: Option<std::sync::mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(
+        config: &Config,
+        guard: Arc<Guard>,
+        surroundings: Box<dyn Surroundings>,
+        host: Host,
+    ) -> Result<Self> {
+        let (over, is_over) = std::sync::mpsc::channel::<()>();
+        let mut look = Look {
+            hotkey: Some(config.hotkey.clone()).filter(|hotkey| !hotkey.is_empty()),
+            corners: config.corners,
+            by_hand: config.by_hand,
+            was_in_corner: true,
+            elsewhere: 0,
+            guard,
+            surroundings,
+        };
+        let thread = std::thread::Builder::new()
+            .name("mouse-watch".into())
+            .spawn(move || {
+                // Ends when the sender is dropped.
+                while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) =
+                    is_over.recv_timeout(EVERY)
+                {
+                    if let Some(reason) = look.once() {
+                        host.end_run(Ending::Stopped, &reason);
+                    }
+                }
+            })?;
+        Ok(Self {
+            over: Some(over),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.over.take();
+        if let Some(thread) = self.thread.take() {
+            // A panic there was told by its own message.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Look {
+    hotkey: Option<String>,
+    corners: bool,
+    by_hand: bool,
+    /// The pointer may begin in a corner: only entering one counts.
+    was_in_corner: bool,
+    /// How many looks in a row it has not been where it was left.
+    elsewhere: u32,
+    guard: Arc<Guard>,
+    surroundings: Box<dyn Surroundings>,
+}
+
+impl Look {
+    /// Looks once; why the run has to end, if it has.
+    fn once(&mut self) -> Option<String> {
+        if let Some(watched) = self.guard.board()
+            && let Some(trouble) = self.surroundings.trouble(&watched)
+        {
+            self.guard.warn(Trouble::Board(trouble));
+        }
+        let reason = self
+            .hotkey()
+            .or_else(|| self.corner())
+            .or_else(|| self.hand())?;
+        self.guard.warn(Trouble::Stop(reason.clone()));
+        Some(reason)
+    }
+
+    fn hotkey(&mut self) -> Option<String> {
+        let name = self.hotkey.as_ref()?;
+        match self.surroundings.key_is_down(name) {
+            Ok(true) => Some(format!("{name} was pressed")),
+            Ok(false) => None,
+            Err(error) => {
+                tracing::info!("no hotkey: {error}");
+                self.hotkey = None;
+                None
+            }
+        }
+    }
+
+    fn corner(&mut self) -> Option<String> {
+        if !self.corners {
+            return None;
+        }
+        let [x, y] = self.surroundings.pointer()?;
+        let [width, height] = self.surroundings.screen()?;
+        let near = |at: i32, length: u32| at < CORNER || at >= length as i32 - CORNER;
+        let is_in_corner = near(x, width) && near(y, height);
+        let enters = is_in_corner && !self.was_in_corner;
+        self.was_in_corner = is_in_corner;
+        enters.then(|| "the pointer was thrown into a corner of the screen".to_owned())
+    }
+
+    /// Between boards the pointer stays where it was left.
+    fn hand(&mut self) -> Option<String> {
+        let before = self.guard.resting().filter(|_| self.by_hand)?;
+        let now = self.surroundings.pointer()?;
+        // It may have begun to act meanwhile.
+        let is_away = self.guard.resting() == Some(before) && is_elsewhere(now, before);
+        self.elsewhere = if is_away { self.elsewhere + 1 } else { 0 };
+        (self.elsewhere >= LOOKS).then(|| "the mouse was moved by hand".to_owned())
+    }
+}
+
+/// Whether the pointer is not where it was put.
+pub fn is_elsewhere(now: [i32; 2], put: [i32; 2]) -> bool {
+    (now[0] - put[0]).abs() > TOLERANCE || (now[1] - put[1]).abs() > TOLERANCE
+}
