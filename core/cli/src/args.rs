@@ -14,7 +14,7 @@ Exit codes:
   3    solve: a puzzle has no solution, or none was found
   65   solve, play: a puzzle that can't be read
   78   a pipeline file or a plugin's config that can't be used
-  130  stopped by Ctrl-C";
+  130  stopped by Ctrl-C, or by hand while a pipeline holds the mouse";
 
 /// Sees Flow Free puzzles, solves them and plays them: pipelines of plugins.
 #[derive(Debug, Parser)]
@@ -61,7 +61,7 @@ pub enum Command {
     Schema,
     /// Solve puzzles given as text.
     Solve(Solve),
-    /// Play the practice game in a window: u undo, r restart, n next, Esc close.
+    /// Play the practice game in a window or a terminal: u undo, r restart, n next, Esc or q close.
     Play(Play),
     /// Print a completion script for a shell.
     Completions(Completions),
@@ -77,6 +77,9 @@ pub struct Run {
     /// Don't print the boards.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Touch nothing: say what the mouse would do, and leave it alone.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -179,6 +182,10 @@ pub struct Play {
     /// The window's size in pixels, width x height.
     #[arg(long, default_value = "600x1067", value_name = "SIZE", value_parser = window_size)]
     pub window: (u32, u32),
+    /// Play in this terminal, with the mouse or the keyboard: arrows or h j k l move the cursor,
+    /// Enter or space picks a pipe up and lets it go.
+    #[arg(long, conflicts_with = "window")]
+    pub terminal: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use flowpipe_puzzle::message::{
-    FRAME, FrameNote, OUTCOME, Outcome, SIGHTING, SOLVED, STROKES, SeenBoard, Sighting, Solved,
-    Strokes, Verdict,
+    BoardResult, FRAME, FrameNote, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, STROKES, SeenBoard,
+    Sighting, Solved, Strokes, Verdict,
 };
 use flowpipe_puzzle::stroke_check::check_strokes;
 use flowpipe_puzzle::{Puzzle, check};
@@ -16,12 +16,13 @@ use serde::de::DeserializeOwned;
 
 /// All checks, by schema id.
 pub fn validators() -> Validators {
-    let all: [(&str, Arc<dyn Validator>); 5] = [
+    let all: [(&str, Arc<dyn Validator>); 6] = [
         (FRAME, Arc::new(FrameCheck)),
         (SIGHTING, Arc::new(SightingCheck)),
         (SOLVED, Arc::new(SolvedCheck)),
         (STROKES, Arc::new(StrokesCheck)),
         (OUTCOME, Arc::new(OutcomeCheck)),
+        (RESULT, Arc::new(ResultCheck)),
     ];
     all.into_iter()
         .map(|(schema, check)| (schema.to_owned(), check))
@@ -33,6 +34,7 @@ struct SightingCheck;
 struct SolvedCheck;
 struct StrokesCheck;
 struct OutcomeCheck;
+struct ResultCheck;
 
 /// `Ok(None)`: it stands. `Ok(Some(why))`: it stands but says little. `Err(why)`: it is wrong.
 type Judged = Result<Option<String>, String>;
@@ -191,5 +193,11 @@ fn check_plan(puzzle: &Puzzle, strokes: &Strokes) -> Result<(), String> {
 impl Validator for OutcomeCheck {
     fn judge(&self, _: Option<&Message>, message: &Message) -> Judgement {
         judgement(parse::<Outcome>(message).map(|_| None))
+    }
+}
+
+impl Validator for ResultCheck {
+    fn judge(&self, _: Option<&Message>, message: &Message) -> Judgement {
+        judgement(parse::<BoardResult>(message).map(|_| None))
     }
 }

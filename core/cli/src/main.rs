@@ -8,6 +8,7 @@
 //! - [`follow`]: waiting on a run. [`show`]: boards, tables and colours on the terminal.
 
 mod args;
+mod cast;
 mod checks;
 mod commands;
 mod exit;
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
         Command::Plugins(plugins) => commands::plugins::run(&args.global, &plugins),
         Command::Schema => commands::schema::run(&args.global),
         Command::Solve(solve) => commands::solve::run(&args.global, &solve),
-        Command::Play(play) => commands::play::run(&play),
+        Command::Play(play) => commands::play::run(&args.global, &play),
         Command::Completions(completions) => commands::completions::run(&completions),
     };
     exit::code(ended)

@@ -26,6 +26,24 @@ pub fn read(
     Ok(config::read(&path, &text, catalogue))
 }
 
+/// Reads a pipeline, or shows what is wrong with it and gives `None`.
+///
+/// # Errors
+/// When the file itself can't be read.
+pub fn read_or_show(
+    file: &Path,
+    catalogue: &Catalogue,
+    global: &Global,
+) -> Result<Option<Pipeline>, Failure> {
+    Ok(match read(file, catalogue)? {
+        Ok(pipeline) => Some(pipeline),
+        Err(errors) => {
+            show(errors, global);
+            None
+        }
+    })
+}
+
 /// Shows errors as people read them: file:line:column, the line, a caret and a suggestion.
 pub fn show(errors: Vec<ConfigError>, global: &Global) {
     let theme = if colour::on_stderr(global) {

@@ -10,12 +10,8 @@ use crate::{pipeline_file, plugins};
 
 pub fn run(global: &Global, args: &Graph) -> Result<Ended, Failure> {
     let catalogue = plugins::load(global);
-    let pipeline = match pipeline_file::read(&args.file, &catalogue)? {
-        Ok(pipeline) => pipeline,
-        Err(errors) => {
-            pipeline_file::show(errors, global);
-            return Ok(Ended::BadConfig);
-        }
+    let Some(pipeline) = pipeline_file::read_or_show(&args.file, &catalogue, global)? else {
+        return Ok(Ended::BadConfig);
     };
     let drawing = match args.format {
         GraphFormat::Mermaid => graph::mermaid(&pipeline, &catalogue),

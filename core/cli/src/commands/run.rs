@@ -5,41 +5,46 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::Sender;
-use flowpipe_puzzle::message::{OUTCOME, SIGHTING, SOLVED};
+use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED};
 use flowpipe_runtime::message::Message;
 use flowpipe_runtime::problem::Problem;
+use flowpipe_runtime::report::Ending;
 use flowpipe_runtime::run::{Observer, Options, Run, RunHandle, StartError};
 use serde_json::json;
 
 use crate::args::{self, Global};
+use crate::cast::Cast;
 use crate::exit::{Ended, Failure};
 use crate::follow::follow;
 use crate::show::colour::{self, BAD, paint};
 use crate::show::happenings::Tally;
 use crate::show::progress::ProgressLine;
 use crate::show::report;
+use crate::show::steps::Steps;
 use crate::{checks, pipeline_file, plugins};
 
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let catalogue = plugins::load(global);
-    let pipeline = match pipeline_file::read(&args.file, &catalogue)? {
-        Ok(pipeline) => pipeline,
-        Err(errors) => {
-            pipeline_file::show(errors, global);
-            return Ok(Ended::BadConfig);
-        }
+    let Some(pipeline) = pipeline_file::read_or_show(&args.file, &catalogue, global)? else {
+        return Ok(Ended::BadConfig);
     };
+    let cast = Cast::of(&pipeline, &catalogue);
     let (sender, happenings) = crossbeam_channel::unbounded();
     let options = Options {
         validators: checks::validators(),
-        observer: Some(Arc::new(Forward(sender))),
+        observer: Some(Arc::new(Forward {
+            told: sender,
+            speaks: cast.speaks.clone(),
+        })),
+        dry: args.dry_run,
     };
     let handle = Run::start(pipeline, &catalogue, options).map_err(start_failure)?;
     let interrupted = stop_on_signals(&handle)?;
     let mut screen = Screen {
         global,
         args,
-        tally: Tally::default(),
+        tally: Tally::new(cast.has_referee),
+        steps: Steps::new(cast.names),
         line: ProgressLine::new(),
     };
     let followed = follow(&handle, &happenings, |happening| {
@@ -54,22 +59,35 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         handle.stop();
     }
     let report = handle.wait();
-    let Screen { tally, line, .. } = screen;
+    let Screen {
+        tally, steps, line, ..
+    } = screen;
     line.end();
     followed?;
 
     let mut stdout = std::io::stdout().lock();
     if args.json {
-        let all = json!({ "boards": tally, "report": report });
+        let all = json!({ "boards": tally, "report": report, "steps": steps.report() });
         serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {
         let colours = colour::on_stdout(global);
         writeln!(stdout, "\n{}", report::tables(&report, colours).trim_end())?;
+        write!(stdout, "{}", steps.table())?;
+        if let Some(ended) = &report.ended {
+            let stage = &ended.stage;
+            let how = match ended.how {
+                Ending::Done => "ended",
+                Ending::Stopped => "stopped",
+            };
+            writeln!(stdout, "{how} by {stage}: {}", ended.reason)?;
+        }
         writeln!(stdout, "{}", tally.summary())?;
     }
     catalogue.close();
-    Ok(if interrupted.load(Ordering::Relaxed) {
+    let by_hand = report.ended.as_ref();
+    let by_hand = by_hand.is_some_and(|ended| ended.how == Ending::Stopped);
+    Ok(if by_hand || interrupted.load(Ordering::Relaxed) {
         Ended::Interrupted
     } else if report.failure.is_some() {
         Ended::StageFailed
@@ -109,18 +127,27 @@ enum Happening {
     Problem(Problem),
 }
 
-struct Forward(Sender<Happening>);
+struct Forward {
+    told: Sender<Happening>,
+    speaks: Vec<bool>,
+}
 
 impl Observer for Forward {
-    fn message(&self, _: usize, _: usize, message: &Arc<Message>) {
-        if matches!(message.schema(), SIGHTING | SOLVED | OUTCOME) {
+    fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
+        let speaks = self.speaks.get(stage).copied().unwrap_or(true);
+        let shown = match message.schema() {
+            SIGHTING | SOLVED | OUTCOME => speaks,
+            RESULT => true,
+            _ => false,
+        };
+        if shown {
             // Nobody listens any more when printing failed; the run goes on to its end.
-            let _ = self.0.send(Happening::Message(Arc::clone(message)));
+            let _ = self.told.send(Happening::Message(Arc::clone(message)));
         }
     }
 
     fn problem(&self, problem: &Problem) {
-        let _ = self.0.send(Happening::Problem(problem.clone()));
+        let _ = self.told.send(Happening::Problem(problem.clone()));
     }
 }
 
@@ -128,6 +155,7 @@ struct Screen<'a> {
     global: &'a Global,
     args: &'a args::Run,
     tally: Tally,
+    steps: Steps,
     line: ProgressLine,
 }
 
@@ -137,8 +165,12 @@ impl Screen<'_> {
             global,
             args,
             tally,
+            steps,
             line,
         } = self;
+        if let Happening::Message(message) = happening {
+            steps.take(message);
+        }
         match happening {
             Happening::Message(message) if args.json || args.quiet => {
                 tally.take(message, &mut std::io::sink(), false)

@@ -63,6 +63,7 @@ pub fn run(global: &Global, args: &Solve) -> Result<Ended, Failure> {
     let options = Options {
         validators: checks::validators(),
         observer: Some(Arc::new(Listen(sender))),
+        ..Options::default()
     };
     let handle = Run::start(pipeline, &catalogue, options).map_err(start_failure)?;
     let mut out = Printer {

@@ -2,9 +2,11 @@
 
 use std::io::Write;
 
+use flowpipe_puzzle::Puzzle;
 use flowpipe_puzzle::colour::nearest_name;
 use flowpipe_puzzle::message::{
-    OUTCOME, Outcome, Reading, SIGHTING, SOLVED, SeenBoard, Sighting, Solved, Verdict,
+    BoardResult, OUTCOME, Outcome, RESULT, Reading, SIGHTING, SOLVED, SeenBoard, Sighting, Solved,
+    Verdict,
 };
 use flowpipe_runtime::message::Message;
 use serde::Serialize;
@@ -14,7 +16,7 @@ use crate::show::board;
 use crate::show::colour::{BAD, GOOD, QUIET, paint};
 
 /// What became of the boards of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Tally {
     /// Boards read from frames.
     pub boards: u64,
@@ -30,11 +32,43 @@ pub struct Tally {
     pub accepted: u64,
     /// Strokes played.
     pub strokes: u64,
-    /// Strokes that the game did not take.
+    /// Strokes that the game did not take, or that had to be played again.
     pub strokes_refused: u64,
+    /// What is looked at again and again, where a referee says what became of each board.
+    #[serde(skip)]
+    live: Option<Live>,
 }
 
+/// What was seen last of a live board.
+#[derive(Clone, Debug, Default)]
+struct Live {
+    puzzle: Option<Puzzle>,
+    /// When the frame was captured that is spoken of, in nanoseconds.
+    now: i64,
+    trouble: Option<Trouble>,
+}
+
+/// Why nothing is read or played.
+#[derive(Clone, Debug)]
+struct Trouble {
+    reason: String,
+    since: i64,
+    told: bool,
+}
+
+/// So long something must be in the way before it is said, in nanoseconds: boards that flip can't be
+/// read for a moment.
+const IN_THE_WAY: i64 = 2_000_000_000;
+
 impl Tally {
+    /// Nothing has happened yet.
+    pub fn new(has_referee: bool) -> Self {
+        Self {
+            live: has_referee.then(Live::default),
+            ..Self::default()
+        }
+    }
+
     /// Counts a message and prints what it says.
     ///
     /// # Errors
@@ -45,11 +79,15 @@ impl Tally {
         out: &mut impl Write,
         colours: bool,
     ) -> std::io::Result<()> {
+        if let (Some(live), Some(origin)) = (&mut self.live, message.lineage().origin) {
+            live.now = origin.captured_ns;
+        }
         // Every message here has passed the checks: what does not parse is of another schema.
         match message.schema() {
             SIGHTING => parse(message).map_or(Ok(()), |it| self.sighting(&it, out, colours)),
             SOLVED => parse(message).map_or(Ok(()), |it| self.solved(&it, out, colours)),
             OUTCOME => parse(message).map_or(Ok(()), |it| self.outcome(&it, out, colours)),
+            RESULT => parse(message).map_or(Ok(()), |it| self.result(&it, out, colours)),
             _ => Ok(()),
         }
     }
@@ -61,11 +99,15 @@ impl Tally {
         colours: bool,
     ) -> std::io::Result<()> {
         match &sighting.reading {
-            Reading::Board(_) => {
-                self.boards += 1;
+            Reading::Board(seen) => {
+                let known = self.live.as_mut().is_some_and(|live| live.knows(seen));
+                self.boards += u64::from(!known);
                 Ok(())
             }
             Reading::Refused { step, reason } => {
+                if !self.is_in_the_way(reason) {
+                    return Ok(());
+                }
                 self.unread += 1;
                 let reason = paint(reason, BAD, colours);
                 writeln!(out, "{}: {reason} (step: {step})", sighting.frame.source)
@@ -115,6 +157,9 @@ impl Tally {
         out: &mut impl Write,
         colours: bool,
     ) -> std::io::Result<()> {
+        if self.live.is_some() {
+            return self.live_outcome(outcome, out, colours);
+        }
         let refused: Vec<_> = outcome
             .strokes
             .iter()
@@ -139,8 +184,83 @@ impl Tally {
                 }
                 Ok(())
             }
-            None => writeln!(out, "{source}: played {strokes} strokes"),
+            None => match &outcome.refused {
+                Some(reason) => writeln!(out, "{source}: not played, {reason}"),
+                None => writeln!(out, "{source}: played {strokes} strokes"),
+            },
         }
+    }
+
+    /// What it came to is the referee's to say.
+    fn live_outcome(
+        &mut self,
+        outcome: &Outcome,
+        out: &mut impl Write,
+        colours: bool,
+    ) -> std::io::Result<()> {
+        let Some(reason) = &outcome.refused else {
+            return Ok(());
+        };
+        for would in outcome.strokes.iter().filter_map(|it| it.reason.as_ref()) {
+            writeln!(out, "  {would}")?;
+        }
+        if self.is_in_the_way(reason) {
+            let reason = paint(reason, BAD, colours);
+            writeln!(out, "{}: not played, {reason}", outcome.frame.source)?;
+        }
+        Ok(())
+    }
+
+    fn result(
+        &mut self,
+        result: &BoardResult,
+        out: &mut impl Write,
+        colours: bool,
+    ) -> std::io::Result<()> {
+        self.played += 1;
+        self.accepted += u64::from(result.solved);
+        self.strokes += result.strokes as u64;
+        self.strokes_refused += result.repeated as u64;
+        let board = result.puzzle.board();
+        let what = match &result.reason {
+            None => paint("done", GOOD, colours),
+            Some(reason) => paint(reason, BAD, colours),
+        };
+        let again = match result.repeated {
+            0 => String::new(),
+            repeated => format!(", {repeated} of them again"),
+        };
+        writeln!(
+            out,
+            "board {} ({} x {}): {what}, {} strokes{again}, {:.2} s",
+            result.number,
+            board.cols(),
+            board.rows(),
+            result.strokes,
+            result.took_ns as f64 / 1e9,
+        )
+    }
+
+    /// Whether a reason not to go on is to be said: at once, but in a live run once, and only when it
+    /// stays.
+    fn is_in_the_way(&mut self, reason: &str) -> bool {
+        let Some(live) = &mut self.live else {
+            return true;
+        };
+        let trouble = live
+            .trouble
+            .take_if(|trouble| trouble.reason == reason)
+            .unwrap_or_else(|| Trouble {
+                reason: reason.to_owned(),
+                since: live.now,
+                told: false,
+            });
+        let tell = !trouble.told && live.now - trouble.since >= IN_THE_WAY;
+        live.trouble = Some(Trouble {
+            told: trouble.told || tell,
+            ..trouble
+        });
+        tell
     }
 
     /// One line.
@@ -162,6 +282,18 @@ impl Tally {
             ));
         }
         parts.join(", ")
+    }
+}
+
+impl Live {
+    /// Whether this is the board that was seen last.
+    fn knows(&mut self, seen: &SeenBoard) -> bool {
+        self.trouble = None;
+        let known = self.puzzle.as_ref() == Some(&seen.puzzle);
+        if !known {
+            self.puzzle = Some(seen.puzzle.clone());
+        }
+        known
     }
 }
 

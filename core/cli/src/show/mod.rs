@@ -7,3 +7,4 @@ pub mod happenings;
 pub mod log;
 pub mod progress;
 pub mod report;
+pub mod steps;
