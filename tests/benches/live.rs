@@ -1,0 +1,261 @@
+//! How fast the whole bot plays, against the practice game on a screen of its own, with the real mouse.
+//!
+//! `cargo bench -p flowpipe-tests --bench live [-- trials|first-press|pathfinding]`; the program and its
+//! plugins must be built for release (`./x bench` does both). Every figure is by the game's own log or by
+//! the pipeline's report.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a measurement that can't go on should panic"
+)]
+
+#[path = "../support/live.rs"]
+mod live;
+#[path = "../support/screen.rs"]
+mod screen;
+
+use live::{Table, ready};
+use serde_json::Value;
+
+/// Time trials for each way of taking input.
+const TRIALS: u64 = 5;
+
+fn main() {
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
+    let wants = |name: &str| wanted.is_empty() || wanted.iter().any(|it| name.contains(it));
+    if wants("trials") {
+        trials("events", "fast");
+        trials("frames", "frames");
+    }
+    if wants("first-press") {
+        first_press();
+    }
+    if wants("pathfinding") {
+        pathfinding();
+    }
+}
+
+/// What one run came to.
+struct Played {
+    log: Vec<Value>,
+    report: Value,
+}
+
+fn play(table: &Table, pipeline: &str) -> Played {
+    let report = table.play(pipeline, &["--json"]).ended().expect(0).json();
+    Played {
+        log: table.log(),
+        report,
+    }
+}
+
+impl Played {
+    /// Times of one kind of event, in nanoseconds.
+    fn times(&self, event: &str) -> Vec<f64> {
+        let of_kind = self.log.iter().filter(|line| line["event"] == event);
+        of_kind.map(|line| line["t"].as_f64().unwrap()).collect()
+    }
+
+    fn solved(&self) -> usize {
+        self.times("solved").len()
+    }
+
+    /// Strokes that were drawn a second time.
+    fn again(&self) -> u64 {
+        self.report["boards"]["strokes_refused"].as_u64().unwrap()
+    }
+
+    /// For each solved board, in milliseconds: ready to shown, shown to first press, first press to last
+    /// release, last release to solved.
+    fn parts(&self) -> Vec<[f64; 4]> {
+        let mut parts = Vec::new();
+        let (mut ready, mut shown, mut press, mut release) = (0.0, None, None, 0.0);
+        for line in &self.log {
+            let time = line["t"].as_f64().unwrap() / 1e6;
+            match line["event"].as_str().unwrap() {
+                "ready" => (ready, shown, press) = (time, None, None),
+                "shown" => shown = Some(time),
+                "press" => _ = press.get_or_insert(time),
+                "release" => release = time,
+                "solved" => {
+                    // What was read and solved in the flip may be pressed before it is known to be shown.
+                    let press = press.unwrap();
+                    let shown = shown.unwrap_or(press);
+                    parts.push([
+                        shown - ready,
+                        press - shown,
+                        release - press,
+                        time - release,
+                    ]);
+                }
+                _ => {}
+            }
+        }
+        parts
+    }
+}
+
+/// The given share of the values is not larger.
+fn share(values: impl IntoIterator<Item = f64>, share: f64) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    let index = (share * values.len() as f64).ceil() as usize;
+    values[index.saturating_sub(1).min(values.len() - 1)]
+}
+
+/// 30 s of 5x5 boards.
+fn trials(input: &str, pace: &str) {
+    println!("\n## Time trials: 30 s of 5x5 boards, --input {input}, pace \"{pace}\"\n");
+    println!("| run | solved | strokes drawn again |");
+    println!("|---|---|---|");
+    let mut runs = Vec::new();
+    for seed in 1..=TRIALS {
+        let seed = seed.to_string();
+        let args = [
+            "--size",
+            "5",
+            "--seed",
+            &seed,
+            "--time-trial",
+            "30s",
+            "--input",
+            input,
+        ];
+        let table = Table::set(&args);
+        let pace = format!("pace = \"{pace}\"");
+        let configs = [("mouse", pace.as_str()), ("referee", "seconds = 31.0")];
+        let run = play(&table, &ready("timetrial.toml", &configs));
+        println!("| {seed} | {} | {} |", run.solved(), run.again());
+        runs.push(run);
+    }
+    let median = share(runs.iter().map(|run| run.solved() as f64), 0.5);
+    println!("\nmedian: {median} boards\n");
+    // The first board of a run waits for the pipeline to start and for the window to be raised.
+    let parts: Vec<[f64; 4]> = runs
+        .iter()
+        .flat_map(|run| run.parts().into_iter().skip(1))
+        .collect();
+    println!("| between landing and the next flip, ms | p50 | p95 | max |");
+    println!("|---|---|---|---|");
+    let names = [
+        "landed -> on the screen (the game)",
+        "on the screen -> first press (the pipeline)",
+        "first press -> last release (the mouse)",
+        "last release -> solved (the game)",
+    ];
+    for (index, name) in names.iter().enumerate() {
+        row(name, parts.iter().map(|part| part[index]));
+    }
+    row("in all", parts.iter().map(|part| part.iter().sum()));
+    println!();
+    for run in &runs[..1] {
+        steps(&run.report);
+    }
+}
+
+fn row(name: &str, values: impl Iterator<Item = f64> + Clone) {
+    let [p50, p95, max] = [0.5, 0.95, 1.0].map(|at| share(values.clone(), at));
+    println!("| {name} | {p50:.2} | {p95:.2} | {max:.2} |");
+}
+
+/// The table of the program's own report.
+fn steps(report: &Value) {
+    println!("| captured -> first press, ms | boards | p50 | p95 | max |");
+    println!("|---|---|---|---|---|");
+    for step in report["steps"].as_array().unwrap() {
+        let ms = |key: &str| step[key].as_f64().unwrap() / 1e6;
+        println!(
+            "| {} | {} | {:.2} | {:.2} | {:.2} |",
+            step["step"].as_str().unwrap(),
+            step["count"],
+            ms("p50_ns"),
+            ms("p95_ns"),
+            ms("max_ns")
+        );
+    }
+}
+
+/// Frames of a whole 1920x1080 screen, boards of all sizes.
+fn first_press() {
+    println!("\n## Captured -> first press, frames of a whole screen of 1920x1080\n");
+    for (what, trial) in [
+        (
+            "boards that are read while they flip",
+            &["--time-trial", "1h"][..],
+        ),
+        ("each board by itself", &[]),
+    ] {
+        let sizes = "5,6,7,8,9,10,12,15,15x18";
+        let args = [
+            "--size", sizes, "--seed", "4", "--window", "600x1000", "--input", "events",
+        ];
+        let table = Table::on_a_screen_of([1920, 1080], &[&args[..], trial].concat());
+        let configs = [
+            ("screen", "monitor = 1"),
+            ("mouse", "pace = \"fast\", any_window = true"),
+            ("referee", "boards = 36"),
+        ];
+        let run = play(&table, &ready("live.toml", &configs));
+        println!("{what}:\n");
+        steps(&run.report);
+        println!();
+    }
+}
+
+/// The four versions that the Python bot's author describes, on the same boards.
+fn pathfinding() {
+    println!("\n## Pathfinding, versions 1 to 4: time from first press to last release\n");
+    println!("| | 5x5, ms | 9x9, ms | 15x18, ms | strokes drawn again |");
+    println!("|---|---|---|---|---|");
+    let stop = "{ step = 0.5, dwell_ms = 18.0, ends_ms = 0.0, repeats = 1 }";
+    let versions = [
+        ("1: every cell", "cells", false, "frames", stop),
+        (
+            "2: without the last terminal",
+            "cells",
+            true,
+            "frames",
+            stop,
+        ),
+        ("3: turns only", "turns", true, "frames", stop),
+        (
+            "4: without a stop, in a game that takes every event",
+            "turns",
+            true,
+            "events",
+            "\"fast\"",
+        ),
+    ];
+    for (name, strategy, skip, input, pace) in versions {
+        let sizes = ["5", "9", "15x18"];
+        let mut again = 0;
+        let times = sizes.map(|size| {
+            let args = [
+                "--size",
+                size,
+                "--seed",
+                "6",
+                "--time-trial",
+                "1h",
+                "--input",
+                input,
+            ];
+            let table = Table::set(&args);
+            let planner = format!("strategy = \"{strategy}\", skip_last_terminal = {skip}");
+            let mouse = format!("pace = {pace}");
+            let configs = [
+                ("planner", planner.as_str()),
+                ("mouse", mouse.as_str()),
+                ("referee", "boards = 12"),
+            ];
+            let run = play(&table, &ready("live.toml", &configs));
+            again += run.again();
+            share(run.parts().into_iter().map(|part| part[2]), 0.5)
+        });
+        let [small, middle, large] = times;
+        println!("| {name} | {small:.0} | {middle:.0} | {large:.0} | {again} |");
+    }
+}

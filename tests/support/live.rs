@@ -1,0 +1,196 @@
+//! The practice game in a window on a screen of its own, and the program that plays it with the mouse.
+
+#![allow(dead_code, reason = "each test file uses some of it")]
+#![expect(
+    clippy::expect_used,
+    reason = "a test that lacks what it needs should panic and say so"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use flowpipe_tests::{Ran, flowpipe, project};
+use serde_json::Value;
+
+use crate::screen::{Screen, wait_for};
+
+/// What the game's window is called.
+pub const TITLE: &str = "flowpipe play";
+
+/// A screen with a window manager, the game, and its log.
+pub struct Table {
+    // Fields are dropped in this order: first the game, then its screen.
+    game: Option<Child>,
+    /// The screen.
+    pub screen: Screen,
+    folder: tempfile::TempDir,
+    log: PathBuf,
+}
+
+/// The program, while it plays. It ends with the test, however that ends.
+pub struct Player(Option<Child>);
+
+impl Table {
+    /// Starts all three.
+    pub fn set(args: &[&str]) -> Self {
+        Self::on_a_screen_of([1280, 1200], args)
+    }
+
+    /// The same on a screen of a width and height in pixels.
+    pub fn on_a_screen_of(size: [u16; 2], args: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut table = Self {
+            game: None,
+            screen: Screen::start_with_manager_of(size),
+            log: folder.path().join("game.log"),
+            folder,
+        };
+        table.open_game(args);
+        table
+    }
+
+    /// Opens the game's window, again if it was closed; the log begins anew.
+    pub fn open_game(&mut self, args: &[&str]) {
+        let log = self.log.display().to_string();
+        let game = self
+            .on_screen(&[&["play", "--log", &log], args].concat())
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .spawn();
+        self.game = Some(game.expect("the game can be started"));
+        self.screen.window(TITLE);
+    }
+
+    /// Ends the game: its window goes.
+    pub fn close_game(&mut self) {
+        if let Some(mut game) = self.game.take() {
+            // It may have ended by itself.
+            let _ = game.kill();
+            let _ = game.wait();
+        }
+    }
+
+    fn on_screen(&self, args: &[&str]) -> std::process::Command {
+        let mut command = flowpipe(args);
+        command
+            .env("DISPLAY", self.screen.display())
+            .env_remove("WAYLAND_DISPLAY")
+            .env_remove("WAYLAND_SOCKET");
+        command
+    }
+
+    /// Starts a pipeline.
+    pub fn play(&self, pipeline: &str, args: &[&str]) -> Player {
+        let path = flowpipe_tests::pipeline(self.folder.path(), pipeline);
+        let player = self
+            .on_screen(&[&["run", &path], args].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        Player(Some(player.expect("the program can be started")))
+    }
+
+    /// What the game has logged.
+    pub fn log(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        // The last line may be half written.
+        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        whole
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+            .collect()
+    }
+
+    /// What the game has logged of one kind.
+    pub fn logged(&self, event: &str) -> Vec<Value> {
+        let mut all = self.log();
+        all.retain(|line| line["event"] == event);
+        all
+    }
+
+    /// How often the game has logged something of one kind: much cheaper than to read it all.
+    pub fn count(&self, event: &str) -> usize {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        text.matches(&format!("\"event\":\"{event}\"")).count()
+    }
+
+    /// Waits until the game has logged so much of one kind.
+    pub fn wait_for(&self, event: &str, count: usize) {
+        wait_for(event, || {
+            let enough = self.count(event) >= count;
+            if !enough {
+                // Whoever plays needs the processor more.
+                std::thread::sleep(std::time::Duration::from_millis(50));
+            }
+            enough.then_some(())
+        });
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let path = std::env::temp_dir().join("flowpipe-live.ppm");
+            self.screen.picture(&path);
+            eprintln!("what the screen shows: {}", path.display());
+        }
+        self.close_game();
+    }
+}
+
+impl Player {
+    /// Sends a signal, by its name.
+    pub fn signal(&self, name: &str) {
+        let id = self.child().id().to_string();
+        let kill = std::process::Command::new("kill")
+            .args([&format!("-{name}"), &id])
+            .status();
+        assert!(kill.is_ok_and(|status| status.success()), "kill -{name}");
+    }
+
+    /// Waits for its end.
+    pub fn ended(mut self) -> Ran {
+        let child = self.0.take().expect("it is taken only here");
+        child
+            .wait_with_output()
+            .expect("its output can be read")
+            .into()
+    }
+
+    fn child(&self) -> &Child {
+        self.0.as_ref().expect("it is taken only at the end")
+    }
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            // Only when a test fails: what the program says may tell why.
+            self.signal("INT");
+            if let Some(Ok(output)) = self.0.take().map(Child::wait_with_output) {
+                eprintln!("{:#?}", Ran::from(output));
+            }
+        }
+    }
+}
+
+/// A ready pipeline, with the configs of some stages replaced.
+pub fn ready(name: &str, configs: &[(&str, &str)]) -> String {
+    let path: PathBuf = project().join("pipelines").join(name);
+    with_configs(&path, configs)
+}
+
+fn with_configs(path: &Path, configs: &[(&str, &str)]) -> String {
+    let text = std::fs::read_to_string(path).expect("a ready pipeline");
+    let mut pipeline: toml::Table = text.parse().expect("it is TOML");
+    for (stage, config) in configs {
+        let config: toml::Value = format!("config = {{ {config} }}")
+            .parse::<toml::Table>()
+            .expect("a table")["config"]
+            .clone();
+        let stages = pipeline["stages"].as_table_mut().expect("stages");
+        let stage = stages[*stage].as_table_mut().expect("a stage");
+        stage.insert("config".to_owned(), config);
+    }
+    pipeline.to_string()
+}
