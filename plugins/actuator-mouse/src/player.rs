@@ -173,6 +173,10 @@ impl Player {
 
     /// Notes where the pointer was put.
     pub fn note_put(&mut self, at: [i32; 2]) {
+        // Nobody asks for older places then, so that they would only become more.
+        if !self.by_hand {
+            self.put.clear();
+        }
         self.put.push(at);
     }
 

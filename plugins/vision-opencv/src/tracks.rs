@@ -1,6 +1,6 @@
 //! Boards that were seen at rest: where to look first.
 //!
-//! A few are kept, because boards of several sizes take turns in a window.
+//! Some are kept, because boards of several sizes take turns in a window.
 
 use flowpipe_plugin::puzzle::message::Reading;
 use opencv::core::Rect;
@@ -11,8 +11,8 @@ use crate::picture::Picture;
 use crate::read_board::Read;
 use crate::turned::Rest;
 
-/// Boards kept.
-const MOST: usize = 6;
+/// Boards kept: more than there are sizes in a game. To look whether one is there costs next to nothing.
+const MOST: usize = 32;
 /// What is looked at around a board, in cells: lines are followed so far beyond the border.
 const AROUND: f64 = 0.35;
 
