@@ -141,6 +141,7 @@ fn bench(criterion: &mut Criterion, size: (u32, u32), cells: Size) {
     });
     measure("same again", &mut |reader| board(reader, &played));
     measure("flip", &mut |reader| {
+        reader.read_turned_again();
         let board = board(reader, if next() { &turned } else { &later });
         assert_eq!(board.state, BoardState::Moving);
         board

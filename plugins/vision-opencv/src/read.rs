@@ -1,6 +1,7 @@
 //! Reads pictures one after the other: in place where a board is known to be, else turned about there,
 //! else anywhere.
 
+use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{BoardState, Reading};
 use thiserror::Error;
 
@@ -42,7 +43,14 @@ pub struct Reader {
     last: Last,
     /// Of the part of the picture that is read in place.
     thin: TopHat,
+    /// What was read last at rest.
+    rested: Option<Puzzle>,
+    /// How many more pictures are only looked at for a board that was read while it turned.
+    landing: u32,
 }
+
+/// As many pictures as half a flip has on a screen of 120 Hz.
+const LANDING: u32 = 30;
 
 impl Reader {
     /// With nothing seen yet.
@@ -58,6 +66,17 @@ impl Reader {
     pub fn reset(&mut self) {
         self.tracks.clear();
         self.last.clear();
+        self.rested = None;
+        self.landing = 0;
+    }
+
+    /// Reads the next board that turns too, though one that turns was read.
+    #[allow(
+        dead_code,
+        reason = "for tests and measurements of every picture of a flip"
+    )]
+    pub fn read_turned_again(&mut self) {
+        self.landing = 0;
     }
 
     /// Reads one picture.
@@ -69,15 +88,57 @@ impl Reader {
             return Ok(reading.clone());
         }
         if let Some(reading) = self.read_in_place(picture)? {
+            self.has_rested(&reading);
             return Ok(reading);
         }
+        if self.landing > 0 {
+            self.landing -= 1;
+            let refusal = Refusal::StillTurns;
+            return Ok(refused(refusal.step(), &refusal));
+        }
         if let Some(reading) = self.read_turned(picture)? {
+            self.landing = if self.lands(picture, &reading) {
+                LANDING
+            } else {
+                0
+            };
             return Ok(reading);
         }
         match self.search.search(picture, &self.config)? {
-            Ok(found) => Ok(self.at_rest_or_not(picture, found)),
+            Ok(found) => {
+                let reading = self.at_rest_or_not(picture, found);
+                self.has_rested(&reading);
+                Ok(reading)
+            }
             Err(refusal) => Ok(refused(refusal.step(), &refusal)),
         }
+    }
+
+    /// Notes a board at rest.
+    fn has_rested(&mut self, reading: &Reading) {
+        if let Reading::Board(board) = reading
+            && board.state != BoardState::Moving
+        {
+            self.landing = 0;
+            if self.rested.as_ref() != Some(&board.puzzle) {
+                self.rested = Some(board.puzzle.clone());
+            }
+        }
+    }
+
+    /// Whether a board was read while it turns that is new and will lie where one of its size was at
+    /// rest: until then there is nothing more to learn, and the picture in which it has landed should
+    /// not have to wait.
+    fn lands(&self, picture: &Picture<'_>, reading: &Reading) -> bool {
+        let Reading::Board(board) = reading else {
+            return false;
+        };
+        let is_new = self.rested.as_ref().is_some_and(|it| *it != board.puzzle);
+        let size = (board.geometry.rows, board.geometry.cols);
+        let fits = |track: &Track| {
+            track.has_size_of(picture) && (track.grid.rows(), track.grid.cols()) == size
+        };
+        is_new && self.tracks.all().iter().any(fits)
     }
 
     /// A board where one was at rest before, if there is one that can be read.

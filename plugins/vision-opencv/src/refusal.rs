@@ -102,6 +102,9 @@ pub enum Refusal {
     /// A board that turns, and shows too little of itself.
     #[error("a board that is turned too far")]
     TurnedTooFar,
+    /// A board that was read while it turns, and has not landed.
+    #[error("a board that still turns, and was read already")]
+    StillTurns,
 }
 
 impl Refusal {
@@ -116,7 +119,7 @@ impl Refusal {
             Self::StrangeCell { .. } => "contents",
             Self::NoPartner { .. } => "colours",
             Self::StrangePipe { .. } => "pipes",
-            Self::TurnedTooFar => "flip",
+            Self::TurnedTooFar | Self::StillTurns => "flip",
         }
     }
 
@@ -136,7 +139,7 @@ impl Refusal {
             Self::StrangeCell { .. } => 9,
             Self::StrangePipe { .. } => 10,
             Self::TwoBoards => 11,
-            Self::TurnedTooFar => 12,
+            Self::TurnedTooFar | Self::StillTurns => 12,
         }
     }
 }

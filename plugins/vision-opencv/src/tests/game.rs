@@ -191,6 +191,7 @@ fn flip(game: &mut Game, reader: &mut Reader, from: &Face, to: &Face) -> usize {
             share: f64::from(frame) / f64::from(FRAMES),
         };
         let shows_next = 2 * frame >= FRAMES;
+        reader.read_turned_again();
         let Reading::Board(board) = game.read(reader, to, Some(flip)) else {
             continue;
         };
@@ -223,6 +224,31 @@ fn flips_are_read_exactly_or_not_at_all() {
             );
         }
     }
+}
+
+#[test]
+fn a_board_that_was_read_while_it_turns_is_waited_for() {
+    let mut game = Game::new((800, 800), 3);
+    let mut reader = Reader::new(Config::default());
+    let (from, to) = (Arc::new(solved((7, 7), 1)), fresh((7, 7), 2));
+    let rest = seen(game.read(&mut reader, &from, None));
+    let mut kinds = String::new();
+    for frame in 1..FRAMES {
+        let flip = Flip {
+            from: Arc::clone(&from),
+            share: f64::from(frame) / f64::from(FRAMES),
+        };
+        match game.read(&mut reader, &to, Some(flip)) {
+            Reading::Board(board) if same(&board, &to) => kinds += "n",
+            Reading::Board(board) => assert!(same(&board, &from)),
+            Reading::Refused { reason, .. } if reason.contains("read already") => kinds += "w",
+            Reading::Refused { .. } => {}
+        }
+    }
+    assert!(kinds.starts_with("nw"), "{kinds}");
+    assert_eq!(kinds.trim_start_matches('n').trim_matches('w'), "");
+    let landed = seen(game.read(&mut reader, &to, None));
+    assert!(same(&landed, &to) && landed.geometry == rest.geometry);
 }
 
 #[test]
