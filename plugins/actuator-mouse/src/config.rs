@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// How fast to drag.
     pub pace: PaceChoice,
+    /// Whether the button stays down through a whole stroke.
+    pub drags: Drags,
     /// Play only what was captured within the last so many milliseconds.
     pub max_age_ms: u64,
     /// The key that ends the run at once, by its X11 name, such as "F12", "Escape" or "Pause"; "" for
@@ -27,6 +29,18 @@ pub struct Config {
     /// Play on what was captured from a monitor or a region too, where nobody can tell whether the
     /// board's window is in front. Otherwise capture-screen has to be given a window.
     pub any_window: bool,
+}
+
+/// What is one drag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Drags {
+    /// A whole stroke.
+    #[default]
+    Strokes,
+    /// Each straight segment of a stroke: for games that lose long drags. They must let a pipe be
+    /// drawn on from its end.
+    Segments,
 }
 
 /// How fast to drag.
@@ -59,6 +73,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             pace: PaceChoice::Named(Named::Auto),
+            drags: Drags::default(),
             max_age_ms: 300,
             hotkey: "F12".to_owned(),
             corners: true,

@@ -118,7 +118,7 @@ impl Mechanism {
         let hand = Box::new(SystemHand::new()?);
         let watch = Watch::start(config, Arc::clone(&guard), Box::new(desktop.clone()), host)?;
         Ok(Self {
-            player: Player::new(hand, Arc::clone(&guard), config.by_hand),
+            player: Player::new(hand, Arc::clone(&guard), config),
             guard,
             surroundings: Box::new(desktop),
             raised: None,

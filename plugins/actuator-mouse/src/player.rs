@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use flowpipe_plugin::puzzle::Point;
 use flowpipe_plugin::puzzle::message::{Pace, Stroke};
 use flowpipe_plugin::{Acting, Error, Result};
 
 use crate::area::{Area, Bounds};
+use crate::config::{Config, Drags};
 use crate::guard::{Guard, Trouble};
 use crate::hand::Hand;
 use crate::watch::is_elsewhere;
@@ -19,6 +21,7 @@ pub struct Player {
     hand: Box<dyn Hand>,
     guard: Arc<Guard>,
     by_hand: bool,
+    drags: Drags,
     /// Where the pointer was put since it was last seen where it should be, the newest last. A window
     /// manager that looks at each press before the window gets it holds all input back meanwhile, and
     /// the system goes on to tell an older place.
@@ -49,11 +52,12 @@ impl From<Error> for Halt {
 }
 
 impl Player {
-    pub fn new(hand: Box<dyn Hand>, guard: Arc<Guard>, by_hand: bool) -> Self {
+    pub fn new(hand: Box<dyn Hand>, guard: Arc<Guard>, config: &Config) -> Self {
         Self {
             hand,
             guard,
-            by_hand,
+            by_hand: config.by_hand,
+            drags: config.drags,
             put: Vec::new(),
         }
     }
@@ -92,7 +96,8 @@ impl Player {
     ) -> Result<End> {
         let bounds = area.bounds();
         for (played, stroke) in strokes.iter().enumerate() {
-            match self.drag(stroke, area, bounds, pace, acting) {
+            let mut drags = drags(stroke, self.drags).into_iter();
+            match drags.try_for_each(|drag| self.drag(&drag, area, bounds, pace, acting)) {
                 Ok(()) => {}
                 Err(Halt::Board(reason)) => {
                     return Ok(End {
@@ -238,6 +243,18 @@ impl Player {
             }
         }
     }
+}
+
+/// A stroke as drags.
+fn drags(stroke: &Stroke, drags: Drags) -> Vec<Stroke> {
+    if drags == Drags::Strokes || stroke.points.len() < 3 {
+        return vec![stroke.clone()];
+    }
+    let segment = |points: &[Point]| Stroke {
+        points: points.to_vec(),
+        ..stroke.clone()
+    };
+    stroke.points.windows(2).map(segment).collect()
 }
 
 /// The button is down. However this ends, it goes up.

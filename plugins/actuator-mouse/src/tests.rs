@@ -3,12 +3,12 @@
 
 use std::cell::RefCell;
 
+use flowpipe_plugin::JsonSchema;
 use flowpipe_plugin::harness::Harness;
 use flowpipe_plugin::puzzle::message::{
     BoardState, FrameNote, Outcome, Pace, Reading, STROKES, Sighting,
 };
 use flowpipe_plugin::puzzle::{Board, Flow, Geometry, Puzzle, Rules, Solution, Terminal};
-use flowpipe_plugin::{JsonSchema, NoConfig};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -89,12 +89,12 @@ struct Playing(Player, Arc<Guard>);
 
 impl Actuator for Playing {
     const NAME: &'static str = "actuator-playing";
-    type Config = NoConfig;
+    type Config = Config;
 
-    fn new(_: NoConfig, _: &Host) -> Result<Self> {
+    fn new(config: Config, _: &Host) -> Result<Self> {
         let guard = Arc::new(Guard::default());
         TOLD.with_borrow_mut(|told| told.guard = Some(Arc::clone(&guard)));
-        let player = Player::new(Box::new(Noting), Arc::clone(&guard), true);
+        let player = Player::new(Box::new(Noting), Arc::clone(&guard), &config);
         Ok(Self(player, guard))
     }
 
@@ -194,7 +194,7 @@ fn a_place_that_is_told_late_is_no_person() {
     // The pointer is still told to be at 0, 0, where it never was put: that is a person …
     assert!(outcome.is_err() && harness.ended().is_some());
     TOLD.with_borrow_mut(|told| told.place = [105, 55]);
-    let mut player = Player::new(Box::new(Noting), Arc::new(Guard::default()), true);
+    let mut player = Player::new(Box::new(Noting), Arc::default(), &Config::default());
     // … but where it was put before is only late.
     for x in [105, 115, 125] {
         player.note_put([x, 55]);
@@ -280,4 +280,15 @@ fn wrong_configs_are_refused() {
         let error = config.check().unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
+}
+
+#[test]
+fn each_segment_can_be_a_drag_of_its_own() {
+    TOLD.with_borrow_mut(|told| *told = Told::default());
+    let mut harness = flowpipe_plugin::harness!(Playing, json!({ "drags": "segments" })).unwrap();
+    let mut strokes = strokes(&[0.5]);
+    strokes.strokes[0].points.insert(1, [2.5, 0.5]);
+    harness.send(0, STROKES, &strokes).unwrap();
+    let events = TOLD.with_borrow(|told| told.events.join(" "));
+    assert_eq!(events, "105,55 down 115,55 125,55 up 125,55 down 135,55 up");
 }
