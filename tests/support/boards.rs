@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use flowpipe_game::generate::generate;
 use flowpipe_puzzle::{Board, Cell, Puzzle, Solution, text};
+use flowpipe_tests::game_log;
 use serde_json::Value;
 
 /// Long enough for the slowest machine; no test passes by waiting.
@@ -61,14 +62,9 @@ impl Boards {
 
     /// What the game has logged of one kind.
     pub fn logged(&self, event: &str) -> Vec<Value> {
-        let text = std::fs::read_to_string(self.log()).unwrap_or_default();
-        // The last line may be half written.
-        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        whole
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap())
-            .filter(|line| line["event"] == event)
-            .collect()
+        let mut all = game_log(&self.log());
+        all.retain(|line| line["event"] == event);
+        all
     }
 
     /// Waits until so many lines of one kind are logged.

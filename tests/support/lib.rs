@@ -128,6 +128,18 @@ pub fn pipeline(folder: &Path, text: &str) -> String {
     path.display().to_string()
 }
 
+/// What the practice game has logged, line by line; nothing before it has begun.
+///
+/// # Panics
+/// When a line is no JSON.
+pub fn game_log(path: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    // The last line may be half written.
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    let line = |line| serde_json::from_str(line).expect("a line of JSON");
+    whole.lines().map(line).collect()
+}
+
 /// The folder with real screenshots and levels that are no part of the project, where it is there.
 pub fn shared() -> Option<PathBuf> {
     let folder = std::env::var_os("FLOWPIPE_SHARED")

@@ -6,10 +6,10 @@
     reason = "a test that lacks what it needs should panic and say so"
 )]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
-use flowpipe_tests::{Ran, flowpipe, project};
+use flowpipe_tests::{Ran, flowpipe, game_log, project};
 use serde_json::Value;
 
 use crate::screen::{Screen, wait_for};
@@ -92,13 +92,7 @@ impl Table {
 
     /// What the game has logged.
     pub fn log(&self) -> Vec<Value> {
-        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
-        // The last line may be half written.
-        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        whole
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("a line of JSON"))
-            .collect()
+        game_log(&self.log)
     }
 
     /// What the game has logged of one kind.
@@ -176,11 +170,7 @@ impl Drop for Player {
 
 /// A ready pipeline, with the configs of some stages replaced.
 pub fn ready(name: &str, configs: &[(&str, &str)]) -> String {
-    let path: PathBuf = project().join("pipelines").join(name);
-    with_configs(&path, configs)
-}
-
-fn with_configs(path: &Path, configs: &[(&str, &str)]) -> String {
+    let path = project().join("pipelines").join(name);
     let text = std::fs::read_to_string(path).expect("a ready pipeline");
     let mut pipeline: toml::Table = text.parse().expect("it is TOML");
     for (stage, config) in configs {

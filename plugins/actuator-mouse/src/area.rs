@@ -1,5 +1,6 @@
 //! Where the board is on the screen: nothing outside of it is ever touched.
 
+use flowpipe_desktop::Rect;
 use flowpipe_plugin::puzzle::message::FrameNote;
 use flowpipe_plugin::puzzle::{Geometry, Point};
 
@@ -7,15 +8,6 @@ use flowpipe_plugin::puzzle::{Geometry, Point};
 pub struct Area<'a> {
     geometry: &'a Geometry,
     frame: &'a FrameNote,
-}
-
-/// A rectangle of screen pixels: left, top, right, bottom, the last two outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    pub left: i32,
-    pub top: i32,
-    pub right: i32,
-    pub bottom: i32,
 }
 
 impl<'a> Area<'a> {
@@ -30,7 +22,7 @@ impl<'a> Area<'a> {
     }
 
     /// The pixels that lie wholly inside the board's rectangle.
-    pub fn bounds(&self) -> Bounds {
+    pub fn bounds(&self) -> Rect {
         let corners = self.geometry.corners.map(|corner| self.on_screen(corner));
         let least = |axis: usize| {
             corners
@@ -44,24 +36,19 @@ impl<'a> Area<'a> {
                 .fold(f64::NEG_INFINITY, |most, corner| most.max(corner[axis]))
                 .floor() as i32
         };
-        Bounds {
-            left: least(0),
-            top: least(1),
-            right: most(0),
-            bottom: most(1),
+        let (left, top) = (least(0), least(1));
+        let length = |from: i32, to: i32| u32::try_from(to - from).unwrap_or(0);
+        Rect {
+            x: left,
+            y: top,
+            width: length(left, most(0)),
+            height: length(top, most(1)),
         }
     }
 
     fn on_screen(&self, in_frame: Point) -> Point {
         let FrameNote { origin, scale, .. } = self.frame;
         [0, 1].map(|axis| origin[axis] + in_frame[axis] / scale)
-    }
-}
-
-impl Bounds {
-    /// Whether a pixel lies inside.
-    pub fn hold(&self, [x, y]: [i32; 2]) -> bool {
-        (self.left..self.right).contains(&x) && (self.top..self.bottom).contains(&y)
     }
 }
 
@@ -80,14 +67,18 @@ mod tests {
         let area = Area::new(&geometry, &frame);
         assert_eq!(area.pixel([0.5, 0.5]), [122, 82]);
         let bounds = area.bounds();
-        let expected = Bounds {
-            left: 110,
-            top: 70,
-            right: 160,
-            bottom: 170,
+        let expected = Rect {
+            x: 110,
+            y: 70,
+            width: 50,
+            height: 100,
         };
         assert_eq!(bounds, expected);
-        assert!(bounds.hold([110, 70]) && bounds.hold([159, 169]));
-        assert!(!bounds.hold([109, 70]) && !bounds.hold([160, 100]) && !bounds.hold([120, 170]));
+        assert!(bounds.contains([110, 70]) && bounds.contains([159, 169]));
+        assert!(
+            !bounds.contains([109, 70])
+                && !bounds.contains([160, 100])
+                && !bounds.contains([120, 170])
+        );
     }
 }

@@ -18,12 +18,12 @@ mod way;
 use std::sync::Arc;
 use std::time::Duration;
 
-use flowpipe_desktop::{Desktop, Rect, WindowId};
+use flowpipe_desktop::{Desktop, WindowId};
 use flowpipe_plugin::puzzle::colour;
 use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard, Stroke, StrokeOutcome, Strokes};
 use flowpipe_plugin::{Acting, Actuator, Ending, Error, Host, Played, Result};
 
-use crate::area::{Area, Bounds};
+use crate::area::Area;
 use crate::config::Config;
 use crate::guard::{Guard, Watched};
 use crate::hand::SystemHand;
@@ -186,21 +186,10 @@ fn watched(
             ))
         };
     };
-    let Bounds {
-        left,
-        top,
-        right,
-        bottom,
-    } = area.bounds();
     Ok(Some(Watched {
         window: WindowId(window),
         origin: frame.origin.map(|value| value.round() as i32),
-        board: Rect {
-            x: left,
-            y: top,
-            width: u32::try_from(right - left).unwrap_or(0),
-            height: u32::try_from(bottom - top).unwrap_or(0),
-        },
+        board: area.bounds(),
     }))
 }
 

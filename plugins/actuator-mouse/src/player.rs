@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use flowpipe_desktop::Rect;
 use flowpipe_plugin::puzzle::Point;
 use flowpipe_plugin::puzzle::message::{Pace, Stroke};
 use flowpipe_plugin::{Acting, Error, Result};
 
-use crate::area::{Area, Bounds};
+use crate::area::Area;
 use crate::config::{Config, Drags};
 use crate::guard::{Guard, Trouble};
 use crate::hand::Hand;
@@ -97,7 +98,7 @@ impl Player {
         let bounds = area.bounds();
         for (played, stroke) in strokes.iter().enumerate() {
             let mut drags = drags(stroke, self.drags).into_iter();
-            match drags.try_for_each(|drag| self.drag(&drag, area, bounds, pace, acting)) {
+            match drags.try_for_each(|drag| self.drag(drag, area, bounds, pace, acting)) {
                 Ok(()) => {}
                 Err(Halt::Board(reason)) => {
                     return Ok(End {
@@ -116,17 +117,17 @@ impl Player {
 
     fn drag(
         &mut self,
-        stroke: &Stroke,
+        points: &[Point],
         area: &Area<'_>,
-        bounds: Bounds,
+        bounds: Rect,
         pace: &Pace,
         acting: &mut Acting<'_, '_>,
     ) -> std::result::Result<(), Halt> {
-        let Some((press, steps)) = way(stroke, area, pace) else {
+        let Some((press, steps)) = way(points, area, pace) else {
             return Ok(());
         };
         let all = std::iter::once(&press).chain(&steps);
-        if let Some(outside) = all.map(|step| step.at).find(|&at| !bounds.hold(at)) {
+        if let Some(outside) = all.map(|step| step.at).find(|&at| !bounds.contains(at)) {
             let [x, y] = outside;
             let why = format!("a stroke would leave the board, at {x}, {y} on the screen");
             return Err(Error::new(why).into());
@@ -211,13 +212,13 @@ impl Player {
     fn tell_again(
         &mut self,
         step: &Step,
-        bounds: Bounds,
+        bounds: Rect,
         acting: &Acting<'_, '_>,
     ) -> std::result::Result<(), Halt> {
         let [x, y] = step.at;
         let aside = [[x + 1, y], [x - 1, y]]
             .into_iter()
-            .find(|&aside| bounds.hold(aside));
+            .find(|&aside| bounds.contains(aside));
         if let Some(aside) = aside {
             for _ in 0..step.again {
                 self.go(aside, acting)?;
@@ -245,16 +246,12 @@ impl Player {
     }
 }
 
-/// A stroke as drags.
-fn drags(stroke: &Stroke, drags: Drags) -> Vec<Stroke> {
-    if drags == Drags::Strokes || stroke.points.len() < 3 {
-        return vec![stroke.clone()];
+/// The points of each drag of a stroke.
+fn drags(stroke: &Stroke, drags: Drags) -> Vec<&[Point]> {
+    match drags {
+        Drags::Segments if stroke.points.len() > 1 => stroke.points.windows(2).collect(),
+        _ => vec![&stroke.points],
     }
-    let segment = |points: &[Point]| Stroke {
-        points: points.to_vec(),
-        ..stroke.clone()
-    };
-    stroke.points.windows(2).map(segment).collect()
 }
 
 /// The button is down. However this ends, it goes up.

@@ -1,7 +1,7 @@
 //! A stroke as the places that the pointer is put, one after the other.
 
 use flowpipe_plugin::puzzle::Point;
-use flowpipe_plugin::puzzle::message::{Pace, Stroke};
+use flowpipe_plugin::puzzle::message::Pace;
 
 use crate::area::Area;
 
@@ -16,18 +16,18 @@ pub struct Step {
     pub again: u32,
 }
 
-/// The way of a stroke: the press, and what follows it. `None`: a stroke without points.
-pub fn way(stroke: &Stroke, area: &Area<'_>, pace: &Pace) -> Option<(Step, Vec<Step>)> {
+/// The way through some points in board units: the press, and what follows it. `None`: no points.
+pub fn way(points: &[Point], area: &Area<'_>, pace: &Pace) -> Option<(Step, Vec<Step>)> {
     let step = |point: Point, stay_ms: f64| Step {
         at: area.pixel(point),
         stay_ms,
         again: pace.repeats.saturating_sub(1),
     };
-    let &first = stroke.points.first()?;
+    let &first = points.first()?;
     let press = step(first, pace.ends_ms);
     let mut steps: Vec<Step> = Vec::new();
-    let last = stroke.points.len() - 1;
-    for (index, segment) in stroke.points.windows(2).enumerate() {
+    let last = points.len() - 1;
+    for (index, segment) in points.windows(2).enumerate() {
         let [from, to] = [segment[0], segment[1]];
         let length = (to[0] - from[0]).hypot(to[1] - from[1]);
         let parts = (length / pace.step).ceil().max(1.0) as u32;
@@ -54,14 +54,6 @@ mod tests {
 
     use super::*;
 
-    fn stroke(points: Vec<Point>) -> Stroke {
-        Stroke {
-            colour: 0,
-            cells: Vec::new(),
-            points,
-        }
-    }
-
     fn pace(step: f64) -> Pace {
         Pace {
             step,
@@ -76,12 +68,12 @@ mod tests {
         let geometry = Geometry::upright(0.0, 0.0, 50.0, 50.0, 5, 5);
         let frame = FrameNote::of("test");
         let area = Area::new(&geometry, &frame);
-        let stroke = stroke(vec![[0.5, 0.5], [2.5, 0.5], [2.5, 1.5]]);
-        let (press, steps) = way(&stroke, &area, &pace(1.0)).unwrap();
+        let points = [[0.5, 0.5], [2.5, 0.5], [2.5, 1.5]];
+        let (press, steps) = way(&points, &area, &pace(1.0)).unwrap();
         assert_eq!((press.at, press.stay_ms, press.again), ([5, 5], 4.0, 1));
         let told: Vec<_> = steps.iter().map(|step| (step.at, step.stay_ms)).collect();
         assert_eq!(told, [([15, 5], 0.0), ([25, 5], 18.0), ([25, 15], 4.0)]);
-        assert!(way(&super::tests::stroke(vec![]), &area, &pace(1.0)).is_none());
+        assert!(way(&[], &area, &pace(1.0)).is_none());
     }
 
     proptest! {
@@ -95,8 +87,7 @@ mod tests {
             let frame = FrameNote::of("test");
             let area = Area::new(&geometry, &frame);
             let points: Vec<Point> = points.into_iter().map(|(x, y)| [x, y]).collect();
-            let stroke = stroke(points.clone());
-            let (press, steps) = way(&stroke, &area, &pace(step)).unwrap();
+            let (press, steps) = way(&points, &area, &pace(step)).unwrap();
             let places: Vec<[i32; 2]> = std::iter::once(press).chain(steps).map(|it| it.at).collect();
             for pair in places.windows(2) {
                 let gap = f64::from(pair[0][0] - pair[1][0]).hypot(f64::from(pair[0][1] - pair[1][1]));

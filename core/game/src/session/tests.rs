@@ -55,6 +55,19 @@ fn given(count: u64) -> (Levels, Vec<Solution>) {
     (Levels::Given(levels), solutions)
 }
 
+/// A session of one board.
+fn started_on(puzzle: &Puzzle, input: Input) -> (Session, Kept) {
+    let level = Level {
+        title: None,
+        puzzle: puzzle.clone(),
+    };
+    let options = Options {
+        input,
+        ..Options::default()
+    };
+    started(Levels::Given(vec![level]), options)
+}
+
 fn started(levels: Levels, options: Options) -> (Session, Kept) {
     let kept = Kept::default();
     let session = Session::new(levels, options, Log::to(kept.clone())).expect("a session");
@@ -126,15 +139,7 @@ fn frames_lose_the_way_between_two_looks() {
         .puzzle
         .expect("a puzzle");
     for (input, joined) in [(Input::Events, 1), (Input::Frames, 0)] {
-        let level = Level {
-            title: None,
-            puzzle: puzzle.clone(),
-        };
-        let options = Options {
-            input,
-            ..Options::default()
-        };
-        let (mut session, log) = started(Levels::Given(vec![level]), options);
+        let (mut session, log) = started_on(&puzzle, input);
         let mut now = STEP;
         session.pointer(now, Pointer::Press(at(&session, 0)));
         for cell in [3, 4, 5, 8] {
@@ -159,15 +164,7 @@ fn frames_lose_the_way_between_two_looks() {
 fn events_lose_jumps_that_frames_fill() {
     let (puzzle, _) = text::read("A..A").remove(0).puzzle.expect("a puzzle");
     for (input, solved) in [(Input::Events, 0), (Input::Frames, 1)] {
-        let level = Level {
-            title: None,
-            puzzle: puzzle.clone(),
-        };
-        let options = Options {
-            input,
-            ..Options::default()
-        };
-        let (mut session, log) = started(Levels::Given(vec![level]), options);
+        let (mut session, log) = started_on(&puzzle, input);
         draw(&mut session, &mut STEP.clone(), &[0, 3]);
         session.advance(FRAME * 2);
         assert_eq!(log.all("solved").len(), solved, "{input:?}");
