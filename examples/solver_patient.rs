@@ -2,6 +2,7 @@
 
 use flowpipe_plugin::puzzle::message::Verdict;
 use flowpipe_plugin::puzzle::{Flow, Puzzle, Solution, check};
+use flowpipe_plugin::solver::Supports;
 use flowpipe_plugin::{Cancel, Host, NoConfig, Result, Solver};
 
 /// Tries every path of every flow in turn. For small boards.
@@ -9,6 +10,11 @@ struct Patient;
 
 impl Solver for Patient {
     const NAME: &'static str = "solver-patient";
+    const SUPPORTS: Supports = Supports {
+        bridges: false,
+        pairs: false,
+        ..Supports::EVERYTHING
+    };
     type Config = NoConfig;
 
     fn new(_: NoConfig, _: &Host) -> Result<Self> {
@@ -26,12 +32,8 @@ impl Solver for Patient {
             }
         }
         let solved = grow(puzzle, &mut flows, 0, cancel);
-        let solution = Verdict::Solution {
-            solution: Solution { flows },
-            unique: None,
-        };
         Ok(if solved {
-            solution
+            Verdict::solution(Solution { flows }, None)
         } else {
             Verdict::Unsolvable { reason: None }
         })

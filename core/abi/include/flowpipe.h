@@ -287,8 +287,10 @@ struct flowpipe_stage {
  *     "inputs":  [ { "name": "in",  "schema": "flowpipe.sighting/1" } ],
  *     "outputs": [ { "name": "out", "schema": "flowpipe.solved/1" } ],
  *     "config":  { a JSON Schema of type object },
+ *     "supports": [ "holes", "walls" ],
  *     "deterministic": true, "panic": "unwind" }
  * role is capture, vision, solver, planner, actuator or stage. A stage without inputs is a source.
+ * supports is for people: what the stage takes, where its role leaves a choice. It may be left out.
  */
 typedef struct flowpipe_stage_factory {
   uint32_t struct_size;

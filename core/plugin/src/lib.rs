@@ -37,8 +37,9 @@
 //!
 //! # Layout
 //! - [`capture`], [`vision`], [`solver`], [`planner`], [`actuator`]: the five roles, a trait each.
+//! - [`tally`]: answers for solvers that meet solutions one after the other.
 //! - [`stage`]: the general trait that the roles are made of, for what is none of them.
-//! - [`host`], [`frame`], [`context`], [`cancel`], [`error`]: what a stage has in its hands.
+//! - [`host`], [`frame`], [`context`], [`cancel`], [`watch`], [`error`]: what a stage has in its hands.
 //! - [`harness`]: runs a stage without a pipeline, for tests.
 //! - [`export`]: the C side. [`logging`] and [`panic_guard`] serve it.
 
@@ -57,7 +58,10 @@ pub mod panic_guard;
 pub mod planner;
 pub mod solver;
 pub mod stage;
+mod supports;
+pub mod tally;
 pub mod vision;
+pub mod watch;
 
 pub use actuator::{Acting, Actuator, Played};
 pub use cancel::Cancel;
@@ -67,9 +71,11 @@ pub use error::{Error, Result};
 pub use frame::{Format, Frame, PixelInfo};
 pub use host::{Ending, Host};
 pub use planner::Planner;
-pub use solver::Solver;
+pub use solver::{Solver, Supports, Want};
 pub use stage::{Input, Next, NoConfig, Port, Stage};
+pub use tally::Tally;
 pub use vision::{Captured, Vision};
+pub use watch::Watch;
 
 pub use flowpipe_abi as abi;
 pub use flowpipe_puzzle as puzzle;

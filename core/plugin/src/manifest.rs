@@ -24,6 +24,7 @@ pub(crate) fn manifest<S: Stage>(version: &str) -> String {
         "inputs": S::inputs(),
         "outputs": S::outputs(),
         "config": config,
+        "supports": S::supports(),
         "deterministic": S::DETERMINISTIC,
         "panic": if cfg!(panic = "unwind") { "unwind" } else { "abort" },
     })

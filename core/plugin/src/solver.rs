@@ -1,7 +1,7 @@
 //! The solver role: answers puzzles.
 
 use flowpipe_puzzle::Puzzle;
-use flowpipe_puzzle::message::{SIGHTING, SOLVED, Sighting, Solved, Verdict};
+use flowpipe_puzzle::message::{Effort, SIGHTING, SOLVED, Sighting, Solved, Verdict};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -10,6 +10,8 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::stage::{Input, Next, Port, Stage};
+pub use crate::supports::Supports;
+pub use flowpipe_puzzle::message::Want;
 
 /// Solves puzzles. It sees nothing of screens: the SDK carries the sighting along.
 pub trait Solver: Sized + Send + 'static {
@@ -19,6 +21,8 @@ pub trait Solver: Sized + Send + 'static {
     const DOC: &'static str = "";
     /// Whether the same puzzle always gets the same answer.
     const DETERMINISTIC: bool = true;
+    /// The kinds of puzzles that it takes. All others are refused before they reach it.
+    const SUPPORTS: Supports = Supports::EVERYTHING;
     /// See [`Stage::Config`].
     type Config: DeserializeOwned + JsonSchema;
 
@@ -34,7 +38,18 @@ pub trait Solver: Sized + Send + 'static {
     /// # Errors
     /// When the solver itself fails. That there is no solution is an answer, not an error.
     fn solve(&mut self, puzzle: &Puzzle, cancel: &Cancel<'_>) -> Result<Verdict>;
+
+    /// What the last answer cost; asked after each [`Solver::solve`].
+    fn effort(&mut self) -> Effort {
+        Effort::default()
+    }
 }
+
+/// The name of the mark that a solver's stage sets right before [`Solver::solve`].
+pub const SOLVING: &str = "solving";
+/// The name of the mark that a solver's stage sets right after [`Solver::solve`]. Between the two lies the
+/// solver's own work, without reading and writing messages.
+pub const ANSWERED: &str = "answered";
 
 /// A [`Solver`] as a [`Stage`]: takes sightings, gives answers that carry the sighting on.
 /// A sighting without a board gives nothing; one that still moves is answered, so that it can be
@@ -56,6 +71,10 @@ impl<T: Solver> Stage for SolverStage<T> {
         vec![Port::new("out", SOLVED)]
     }
 
+    fn supports() -> Vec<String> {
+        T::SUPPORTS.in_words()
+    }
+
     fn new(config: Self::Config, host: &Host) -> Result<Self> {
         T::new(config, host).map(Self)
     }
@@ -68,12 +87,14 @@ impl<T: Solver> Stage for SolverStage<T> {
         let Some(board) = sighting.board() else {
             return Ok(Next::More);
         };
-        let answer = self.0.solve(&board.puzzle, &context.cancel())?;
+        context.mark(SOLVING);
+        let answer = match T::SUPPORTS.refusal(&board.puzzle) {
+            Some(reason) => Verdict::Unsupported { reason },
+            None => self.0.solve(&board.puzzle, &context.cancel())?,
+        };
+        context.mark(ANSWERED);
         let answer = match answer {
-            Verdict::Solution { solution, unique } => Verdict::Solution {
-                solution: solution.canonical(),
-                unique,
-            },
+            Verdict::Solution { .. } => answer.canonical(),
             // A solver that was told to give up may say anything but a solution without meaning it.
             _ if context.cancel().is_cancelled() => return Err(Error::cancelled()),
             other => other,
@@ -83,6 +104,7 @@ impl<T: Solver> Stage for SolverStage<T> {
             &Solved {
                 solver: T::NAME.to_owned(),
                 answer,
+                effort: self.0.effort(),
                 sighting,
             },
         )?;

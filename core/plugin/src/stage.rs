@@ -26,6 +26,11 @@ pub trait Stage: Sized + Send + 'static {
     /// None: the stage is a sink.
     fn outputs() -> Vec<Port>;
 
+    /// What it takes, in a few words each, where its role leaves a choice. For people to read.
+    fn supports() -> Vec<String> {
+        Vec::new()
+    }
+
     /// Makes the stage.
     ///
     /// # Errors

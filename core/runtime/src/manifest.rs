@@ -25,6 +25,9 @@ pub struct Manifest {
     /// The JSON Schema of its config.
     #[serde(default = "any_object")]
     pub config: Value,
+    /// What it takes, in a few words each, where its role leaves a choice. The runtime does not read it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub supports: Vec<String>,
     /// The same messages in give the same messages out.
     #[serde(default)]
     pub deterministic: bool,

@@ -322,7 +322,12 @@ fn marks_give_the_time_from_capture() {
     for sink in sinks {
         pipeline.join(slow, sink);
     }
-    let (report, _) = pipeline.run();
+    let (report, watcher) = pipeline.run();
+    let mut marks = watcher.marks();
+    marks.retain(|(_, _, message)| *message == Some(3));
+    marks.sort();
+    let mark = |stage: usize| (stage, "action".to_owned(), Some(3));
+    assert_eq!(marks, sinks.map(mark), "the observer sees every mark");
     let action = report.marks["action"].time;
     assert_eq!(
         action.count, 10,

@@ -106,7 +106,7 @@ flowpipe_plugin::export!(Grid);
 #[cfg(test)]
 mod tests {
     use flowpipe_plugin::puzzle::message::{
-        BoardState, FrameNote, Reading, SOLVED, Sighting, Solved, Strokes, Verdict,
+        BoardState, Effort, FrameNote, Reading, SOLVED, Sighting, Solved, Strokes, Verdict,
     };
     use flowpipe_plugin::puzzle::stroke_check::check_strokes;
     use flowpipe_plugin::puzzle::{Geometry, Puzzle, Rules, Terminal};
@@ -149,10 +149,8 @@ mod tests {
         };
         Solved {
             solver: "test".to_owned(),
-            answer: Verdict::Solution {
-                solution: Solution { flows },
-                unique: None,
-            },
+            answer: Verdict::solution(Solution { flows }, None),
+            effort: Effort::default(),
             sighting: Sighting {
                 frame: FrameNote::of("test"),
                 reading: Reading::Board(Box::new(board)),

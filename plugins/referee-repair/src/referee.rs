@@ -3,7 +3,7 @@
 
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{
-    BoardResult, BoardState, Outcome, Pace, SeenBoard, Sighting, Solved, Verdict,
+    BoardResult, BoardState, Effort, Outcome, Pace, SeenBoard, Sighting, Solved, Verdict,
 };
 
 use crate::answers::{Answer, Answers};
@@ -216,6 +216,7 @@ impl Referee {
         actions.push(Action::Play(Box::new(Solved {
             solver: answer.solver,
             answer: answer.verdict,
+            effort: Effort::default(),
             sighting,
         })));
     }

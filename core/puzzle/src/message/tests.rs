@@ -34,13 +34,10 @@ fn sighting() -> Sighting {
 
 fn solved() -> Solved {
     let solution = level::parse("2,0,1,2;0,1;2,3").unwrap().solution;
-    let answer = Verdict::Solution {
-        solution,
-        unique: None,
-    };
     Solved {
         solver: "solver".to_owned(),
-        answer,
+        answer: Verdict::solution(solution, None),
+        effort: Effort::default(),
         sighting: sighting(),
     }
 }

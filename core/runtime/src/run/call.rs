@@ -253,9 +253,13 @@ pub(crate) unsafe extern "C" fn mark(
     // SAFETY: the border demands the context of the call that runs now and NUL-terminated text.
     let (context, name) = unsafe { (Context::from_abi(context), CStr::from_ptr(name)) };
     let Some(context) = context else { return };
+    let run = &context.stage.run;
+    let (name, now) = (name.to_string_lossy(), run.now());
     if let Some(origin) = context.origin {
-        let run = &context.stage.run;
-        run.marks.note(&name.to_string_lossy(), origin, run.now());
+        run.marks.note(&name, origin, now);
+    }
+    if let Some(observer) = &run.observer {
+        observer.mark(context.stage.index, &name, context.parent, now);
     }
 }
 

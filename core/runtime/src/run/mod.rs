@@ -49,6 +49,12 @@ pub trait Observer: Send + Sync {
         let _ = (stage, port, message);
     }
 
+    /// A stage marks that something of a name happened now (by the run's clock) to the message in its
+    /// hands.
+    fn mark(&self, stage: usize, name: &str, message: Option<&Message>, now_ns: i64) {
+        let _ = (stage, name, message, now_ns);
+    }
+
     /// Something went wrong. It has been logged and counted.
     fn problem(&self, problem: &Problem) {
         let _ = problem;

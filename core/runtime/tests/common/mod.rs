@@ -216,6 +216,7 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
 pub struct Watcher {
     messages: Mutex<Vec<Seen>>,
     problems: Mutex<Vec<Problem>>,
+    marks: Mutex<Vec<(usize, String, Option<u64>)>>,
     /// Looks at nothing but measurements, so that it costs nothing.
     only_last: bool,
 }
@@ -252,6 +253,12 @@ impl Observer for Watcher {
         });
     }
 
+    fn mark(&self, stage: usize, name: &str, message: Option<&Message>, _now_ns: i64) {
+        let sequence = message.map(|message| message.lineage().sequence);
+        let mark = (stage, name.to_owned(), sequence);
+        self.marks.lock().unwrap().push(mark);
+    }
+
     fn problem(&self, problem: &Problem) {
         self.problems.lock().unwrap().push(problem.clone());
     }
@@ -275,6 +282,11 @@ impl Watcher {
             .filter(|seen| seen.stage == stage)
             .cloned()
             .collect()
+    }
+
+    /// The stage, the name and the number of the message in hand of each mark.
+    pub fn marks(&self) -> Vec<(usize, String, Option<u64>)> {
+        self.marks.lock().unwrap().clone()
     }
 
     pub fn problems(&self) -> Vec<Problem> {

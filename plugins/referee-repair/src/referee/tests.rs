@@ -56,10 +56,8 @@ fn empty(rows: usize) -> Sighting {
 fn answer(rows: usize) -> Solved {
     Solved {
         solver: "solver".to_owned(),
-        answer: Verdict::Solution {
-            solution: Solution { flows: flows(rows) },
-            unique: None,
-        },
+        answer: Verdict::solution(Solution { flows: flows(rows) }, None),
+        effort: Effort::default(),
         sighting: empty(rows),
     }
 }

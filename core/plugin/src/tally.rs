@@ -1,0 +1,167 @@
+//! What becomes of the solutions that a solver comes upon one after the other: the answer to its [`Want`].
+
+use flowpipe_puzzle::Solution;
+use flowpipe_puzzle::message::{Count, Verdict};
+
+use crate::solver::Want;
+
+/// The solutions found so far, and what is asked about them. For solvers that meet each solution
+/// once, in any order.
+#[derive(Debug)]
+pub struct Tally {
+    want: Want,
+    most: u64,
+    number: u64,
+    first: Option<Solution>,
+    others: Vec<Solution>,
+    /// Cells in all listed solutions.
+    cells: usize,
+}
+
+impl Tally {
+    /// The most cells that the listed solutions have together, whatever the limit says: 64 MB of them.
+    /// Listing stops there as at a limit.
+    pub const MOST_CELLS: usize = 1 << 23;
+
+    /// Nothing found yet. The limit counts only when solutions are to be counted or listed; at
+    /// least one is always looked for.
+    #[must_use]
+    pub fn new(want: Want, limit: Option<u64>) -> Self {
+        let most = match want {
+            Want::One => 1,
+            Want::Unique => 2,
+            Want::Count | Want::All => limit.unwrap_or(u64::MAX).max(1),
+        };
+        Self {
+            want,
+            most,
+            number: 0,
+            first: None,
+            others: Vec::new(),
+            cells: 0,
+        }
+    }
+
+    /// Takes one more solution; made only where it is kept.
+    pub fn add(&mut self, solution: impl FnOnce() -> Solution) {
+        self.number += 1;
+        if self.first.is_none() {
+            self.first = Some(solution());
+        } else if self.want == Want::All {
+            let solution = solution();
+            self.cells += solution
+                .flows
+                .iter()
+                .map(|flow| flow.cells.len())
+                .sum::<usize>();
+            self.others.push(solution);
+        }
+    }
+
+    /// Whether enough is known to answer.
+    #[must_use]
+    pub fn is_enough(&self) -> bool {
+        self.number >= self.most || self.cells >= Self::MOST_CELLS
+    }
+
+    /// The answer. `all`: there are no solutions but these.
+    #[must_use]
+    pub fn verdict(self, all: bool) -> Verdict {
+        let Some(solution) = self.first else {
+            return if all {
+                Verdict::Unsolvable { reason: None }
+            } else {
+                Verdict::Unknown {
+                    reason: "gave up before a solution was found".to_owned(),
+                }
+            };
+        };
+        let unique = match self.number {
+            1 => all.then_some(true),
+            _ => Some(false),
+        };
+        let count = match self.want {
+            Want::One | Want::Unique => None,
+            _ if all => Some(Count::exactly(self.number)),
+            _ => Some(Count::at_least(self.number)),
+        };
+        Verdict::Solution {
+            solution,
+            unique,
+            count,
+            others: self.others,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_puzzle::Flow;
+
+    use super::*;
+
+    fn solution(cell: usize) -> Solution {
+        Solution {
+            flows: vec![Flow {
+                colour: 0,
+                cells: vec![cell, cell + 1],
+            }],
+        }
+    }
+
+    /// The answer when so many solutions are there.
+    fn answer(want: Want, limit: Option<u64>, there: usize) -> Verdict {
+        let mut tally = Tally::new(want, limit);
+        for cell in 0..there {
+            tally.add(|| solution(cell));
+            if tally.is_enough() {
+                return tally.verdict(false);
+            }
+        }
+        tally.verdict(true)
+    }
+
+    #[test]
+    fn each_question_has_its_answer() {
+        let verdict = |unique, count, others| Verdict::Solution {
+            solution: solution(0),
+            unique,
+            count,
+            others,
+        };
+        let none = Verdict::Unsolvable { reason: None };
+        for want in [Want::One, Want::Unique, Want::Count, Want::All] {
+            assert_eq!(answer(want, None, 0), none);
+        }
+        assert_eq!(answer(Want::One, None, 3), verdict(None, None, vec![]));
+        assert_eq!(
+            answer(Want::Unique, Some(1), 1),
+            verdict(Some(true), None, vec![])
+        );
+        assert_eq!(
+            answer(Want::Unique, None, 3),
+            verdict(Some(false), None, vec![])
+        );
+        let three = Some(Count::exactly(3));
+        assert_eq!(
+            answer(Want::Count, None, 3),
+            verdict(Some(false), three.clone(), vec![])
+        );
+        let others = vec![solution(1), solution(2)];
+        assert_eq!(
+            answer(Want::All, Some(9), 3),
+            verdict(Some(false), three, others)
+        );
+        let stopped = Some(Count::at_least(2));
+        assert_eq!(
+            answer(Want::Count, Some(2), 3),
+            verdict(Some(false), stopped.clone(), vec![])
+        );
+        assert_eq!(
+            answer(Want::All, Some(2), 3),
+            verdict(Some(false), stopped, vec![solution(1)])
+        );
+        let one = Some(Count::at_least(1));
+        assert_eq!(answer(Want::Count, Some(0), 3), verdict(None, one, vec![]));
+    }
+}
