@@ -1,8 +1,8 @@
 //! Puzzles for the tests: as text, and made at random.
 
-use flowpipe_plugin::puzzle::board::{Board, Description, Lattice};
-use flowpipe_plugin::puzzle::graph::step;
-use flowpipe_plugin::puzzle::{Cell, Direction, Node, Puzzle, Rules, Terminal};
+use flowpipe_puzzle::board::{Board, Description, Lattice};
+use flowpipe_puzzle::graph::step;
+use flowpipe_puzzle::{Cell, Direction, Node, Puzzle, Rules, Terminal};
 use proptest::prelude::*;
 
 /// A puzzle on squares: letters are terminals, `#` a hole, `+` a bridge, `.` any other cell.

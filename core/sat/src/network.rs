@@ -1,6 +1,6 @@
 //! A puzzle as the encoding sees it: nodes, edges between them, and a terminal here and there.
 
-use flowpipe_plugin::puzzle::{Cell, Colour, Node, Puzzle, Rules};
+use flowpipe_puzzle::{Cell, Colour, Node, Puzzle, Rules};
 
 /// Index of an edge in its [`Network`].
 pub type Edge = usize;
@@ -123,7 +123,7 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::puzzle;
+    use crate::testing::samples::puzzle;
 
     #[test]
     fn a_square_lattice_has_its_unit_squares() {

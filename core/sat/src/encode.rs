@@ -3,30 +3,32 @@
 //! Every edge of the network has a truth value: a flow goes along it or not. A terminal has one such
 //! edge, any other node two (or none, where the board need not be covered), and both ends of an edge
 //! have the same paint. So the edges that are true make up paths between terminals of one colour,
-//! and rings. The rings can't be kept out by clauses of sensible size; [`crate::solve`] cuts them
-//! when they show up.
+//! and rings. The rings can't be kept out by clauses of sensible size; [`crate::cut`] cuts them
+//! when they show up. [`Encoding::Edges`] does without paints: what they would keep out is cut too.
 //!
 //! Without touching, a paint stands for one flow, so that two flows of one colour may lie side by
 //! side; neighbours that are not joined have different paints. With touching, a paint is a colour.
 
 use std::collections::BTreeMap;
 
-use flowpipe_plugin::puzzle::{Colour, Node};
-use varisat::{CnfFormula, Lit};
+use flowpipe_puzzle::{Colour, Node};
 
 use crate::clauses::{Clauses, Truth};
-use crate::config::Encoding;
+use crate::decode::Path;
+use crate::formula::Formula;
+use crate::literal::Literal;
 use crate::network::{Edge, Network};
-use crate::paint::{Paint, Paints};
+use crate::options::Encoding;
+use crate::paint::{Code, Paint, Paints};
 use crate::shortest::only_shortest;
 use crate::turns;
 
 /// A puzzle's clauses, and where the edges stand in them.
 pub struct Encoded {
     /// The clauses.
-    pub formula: CnfFormula,
+    pub formula: Formula,
     /// Whether a flow goes along an edge: positive literals.
-    pub edges: Vec<Lit>,
+    pub edges: Vec<Literal>,
 }
 
 /// What the solutions are wanted for.
@@ -38,18 +40,21 @@ pub enum Goal {
     All,
 }
 
-/// Writes down the clauses, or stops when `cancelled`.
+/// Writes down the clauses, or stops when `cancelled`. What lies on `likely` paths is to be tried first.
 pub fn encode(
     network: &Network,
     encoding: Encoding,
     goal: Goal,
+    likely: &[Path],
     cancelled: &dyn Fn() -> bool,
 ) -> Option<Encoded> {
     let mut clauses = Clauses::default();
-    let terminals = TerminalPaints::new(network);
-    let edge_literals: Vec<Lit> = network.ends.iter().map(|_| clauses.literal()).collect();
+    let mut chosen = vec![None; network.ends.len()];
+    for &edge in likely.iter().flat_map(|path| &path.edges) {
+        chosen[edge] = Some(true);
+    }
+    let edge_literals: Vec<Literal> = chosen.iter().map(|&phase| clauses.literal(phase)).collect();
     let edges: Vec<Truth> = edge_literals.iter().copied().map(Truth::Open).collect();
-    let paints = Paints::new(&mut clauses, encoding, terminals.count, &terminals.given);
     let mut used = Vec::with_capacity(network.len());
     for node in 0..network.len() {
         if node % 256 == 0 && cancelled() {
@@ -62,15 +67,74 @@ pub fn encode(
             clauses.unknown()
         });
         degree(&mut clauses, network, &edges, node, used[node]);
+    }
+    let shortest = goal == Goal::One && !network.rules.cover && !network.rules.touch;
+    if encoding != Encoding::VertexEdge {
+        rings(&mut clauses, network, &edges, cancelled)?;
+        if shortest || (network.rules.cover && !network.rules.touch) {
+            for [a, b] in turns::forbidden(network, cancelled)? {
+                clauses.not_all(&[edges[a], edges[b]]);
+            }
+        }
+    }
+    let code = match encoding {
+        Encoding::Edges => None,
+        Encoding::Binary | Encoding::Best => Some(Code::Binary),
+        Encoding::VertexEdge => Some(Code::OneEach),
+    };
+    if let Some(code) = code {
+        let paints = painted(
+            &mut clauses,
+            network,
+            code,
+            &edges,
+            &used,
+            likely,
+            cancelled,
+        )?;
+        if code == Code::Binary && shortest {
+            only_shortest(&mut clauses, network, &edges, &used, &paints, cancelled)?;
+        }
+    }
+    Some(Encoded {
+        formula: clauses.finish(),
+        edges: edge_literals,
+    })
+}
+
+/// Paints every node, or stops when `cancelled`.
+fn painted(
+    clauses: &mut Clauses,
+    network: &Network,
+    code: Code,
+    edges: &[Truth],
+    used: &[Truth],
+    likely: &[Path],
+    cancelled: &dyn Fn() -> bool,
+) -> Option<Paints> {
+    let terminals = TerminalPaints::new(network);
+    let mut guessed = vec![None; network.len()];
+    for path in likely {
+        let ends = path.nodes.first().into_iter().chain(path.nodes.last());
+        let paint = ends.filter_map(|&end| terminals.given[end]).next();
+        for &node in &path.nodes {
+            guessed[node] = paint;
+        }
+    }
+    let paints = Paints::new(clauses, code, terminals.count, &terminals.given, &guessed);
+    for (node, &used) in used.iter().enumerate() {
+        if node % 256 == 0 && cancelled() {
+            return None;
+        }
         if terminals.given[node].is_none() {
-            paints.exactly_one(&mut clauses, node, used[node]);
+            paints.exactly_one(clauses, node, used);
         }
     }
     for (node, choice) in &terminals.choices {
         let mut some = Vec::new();
         for paint in choice.clone() {
             let chosen = clauses.unknown();
-            paints.is_if(&mut clauses, chosen, *node, paint);
+            paints.is_if(clauses, chosen, *node, paint);
             some.push(chosen);
         }
         clauses.any(&some);
@@ -79,21 +143,12 @@ pub fn encode(
         if edge % 256 == 0 && cancelled() {
             return None;
         }
-        paints.same_if(&mut clauses, edges[edge], a, b);
+        paints.same_if(clauses, edges[edge], a, b);
         if !network.rules.touch {
-            paints.differ_unless(&mut clauses, &[edges[edge], !used[a], !used[b]], a, b);
+            paints.differ_unless(clauses, &[edges[edge], !used[a], !used[b]], a, b);
         }
     }
-    if encoding == Encoding::Binary {
-        rings(&mut clauses, network, &edges);
-        if goal == Goal::One && !network.rules.cover {
-            only_shortest(&mut clauses, network, &edges, &used, &paints);
-        }
-    }
-    Some(Encoded {
-        formula: clauses.finish(),
-        edges: edge_literals,
-    })
+    Some(paints)
 }
 
 /// A terminal has one edge, any other node that is used two, an unused one none.
@@ -135,7 +190,12 @@ fn degree(clauses: &mut Clauses, network: &Network, edges: &[Truth], node: Node,
 
 /// What follows from the rules for rings of three and four neighbours, said outright: a solver that
 /// must find it out each time is several times slower.
-fn rings(clauses: &mut Clauses, network: &Network, edges: &[Truth]) {
+fn rings(
+    clauses: &mut Clauses,
+    network: &Network,
+    edges: &[Truth],
+    cancelled: &dyn Fn() -> bool,
+) -> Option<()> {
     let mut forbid = |ring: &[Edge]| {
         let ring: Vec<Truth> = ring.iter().map(|&edge| edges[edge]).collect();
         if network.rules.touch {
@@ -149,17 +209,19 @@ fn rings(clauses: &mut Clauses, network: &Network, edges: &[Truth]) {
             }
         }
     };
-    for triangle in network.triangles() {
-        forbid(&triangle);
-    }
-    for square in network.squares() {
-        forbid(&square);
-    }
-    if network.rules.cover && !network.rules.touch {
-        for [a, b] in turns::forbidden(network) {
-            clauses.not_all(&[edges[a], edges[b]]);
+    let triangles = network.triangles();
+    let squares = network.squares();
+    let rings = triangles
+        .iter()
+        .map(<[Edge; 3]>::as_slice)
+        .chain(squares.iter().map(<[Edge; 4]>::as_slice));
+    for (at, ring) in rings.enumerate() {
+        if at % 1024 == 0 && cancelled() {
+            return None;
         }
+        forbid(ring);
     }
+    Some(())
 }
 
 /// Which paints the terminals may have.

@@ -11,22 +11,26 @@
 
 use std::collections::BTreeMap;
 
-use flowpipe_plugin::puzzle::Node;
+use flowpipe_puzzle::Node;
 
 use crate::clauses::{Clauses, Truth};
 use crate::network::Network;
 use crate::paint::Paints;
 
-/// Leaves only solutions as above, and not all of them.
+/// Leaves all solutions as above and no others. `None` when `cancelled`.
 pub fn only_shortest(
     clauses: &mut Clauses,
     network: &Network,
     edges: &[Truth],
     used: &[Truth],
     paints: &Paints,
-) {
+    cancelled: &dyn Fn() -> bool,
+) -> Option<()> {
     let mut differ: BTreeMap<(Node, Node), Truth> = BTreeMap::new();
     for empty in (0..network.len()).filter(|&node| network.terminal[node].is_none()) {
+        if empty % 64 == 0 && cancelled() {
+            return None;
+        }
         let ways = &network.ways[empty];
         for (at, a) in ways.iter().enumerate() {
             for b in &ways[at + 1..] {
@@ -40,7 +44,18 @@ pub fn only_shortest(
                     differ
                 });
                 let mut some = vec![used[empty], differ];
-                for between in network.between(a.node, b.node).filter(|&node| node < empty) {
+                for between in network.between(a.node, b.node) {
+                    if between > empty {
+                        // Follows from the rest, but not by one step at a time.
+                        if let [Some(one), Some(two)] =
+                            [a.node, b.node].map(|beside| network.edge(between, beside))
+                        {
+                            clauses.any(&[!edges[one], !edges[two], used[empty]]);
+                        }
+                    }
+                    if between >= empty {
+                        continue;
+                    }
                     let joined = clauses.unknown();
                     for beside in [a.node, b.node] {
                         if let Some(edge) = network.edge(between, beside) {
@@ -53,4 +68,5 @@ pub fn only_shortest(
             }
         }
     }
+    Some(())
 }

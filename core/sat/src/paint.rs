@@ -4,47 +4,61 @@
 //! of the paint's number in binary, or one truth value for each paint. What must be said of them
 //! reads the same for both.
 
-use flowpipe_plugin::puzzle::Node;
+use flowpipe_puzzle::Node;
 
 use crate::clauses::{Clauses, Truth};
-use crate::config::Encoding;
 
 /// The number by which a flow, or all flows of a colour, are told from the others.
 pub type Paint = usize;
 
+/// How paints are written as truth values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// As binary numbers.
+    Binary,
+    /// One truth value for each paint.
+    OneEach,
+}
+
 /// The paint of every node.
 pub struct Paints {
-    encoding: Encoding,
+    code: Code,
     nodes: Vec<Vec<Truth>>,
 }
 
 impl Paints {
-    /// Truth values for every node: known ones where a paint is given, new unknowns elsewhere.
+    /// Truth values for every node: known ones where a paint is given, new unknowns elsewhere, of which
+    /// some are `likely` of a paint.
     pub fn new(
         clauses: &mut Clauses,
-        encoding: Encoding,
+        code: Code,
         paints: usize,
         given: &[Option<Paint>],
+        likely: &[Option<Paint>],
     ) -> Self {
-        let width = match encoding {
-            Encoding::Binary => paints.next_power_of_two().trailing_zeros() as usize,
-            Encoding::VertexEdge => paints,
+        let width = match code {
+            Code::Binary => paints.next_power_of_two().trailing_zeros() as usize,
+            Code::OneEach => paints,
         };
         let nodes = given
             .iter()
-            .map(|given| match given {
+            .zip(likely)
+            .map(|(given, likely)| match given {
                 Some(paint) => (0..width)
-                    .map(|at| Truth::Known(value(encoding, *paint, at)))
+                    .map(|at| Truth::Known(value(code, *paint, at)))
                     .collect(),
-                None => (0..width).map(|_| clauses.unknown()).collect(),
+                None => (0..width)
+                    .map(|at| likely.map(|paint| value(code, paint, at)))
+                    .map(|phase| Truth::Open(clauses.literal(phase)))
+                    .collect(),
             })
             .collect();
-        Self { encoding, nodes }
+        Self { code, nodes }
     }
 
     /// With one truth value for each paint: a node has at most one, and one when it is `used`.
     pub fn exactly_one(&self, clauses: &mut Clauses, node: Node, used: Truth) {
-        if self.encoding == Encoding::VertexEdge {
+        if self.code == Code::OneEach {
             let row = &self.nodes[node];
             for (at, &one) in row.iter().enumerate() {
                 for &other in &row[at + 1..] {
@@ -60,7 +74,7 @@ impl Paints {
     /// Where `condition`, the node has the paint.
     pub fn is_if(&self, clauses: &mut Clauses, condition: Truth, node: Node, paint: Paint) {
         for (at, &truth) in self.nodes[node].iter().enumerate() {
-            let then = if value(self.encoding, paint, at) {
+            let then = if value(self.code, paint, at) {
                 truth
             } else {
                 !truth
@@ -84,15 +98,15 @@ impl Paints {
             .copied()
             .zip(self.nodes[b].iter().copied());
         let mut some: Vec<Truth> = excuses.to_vec();
-        match self.encoding {
-            Encoding::VertexEdge => {
+        match self.code {
+            Code::OneEach => {
                 for (one, other) in pairs {
                     some.extend([!one, !other]);
                     clauses.any(&some);
                     some.truncate(excuses.len());
                 }
             }
-            Encoding::Binary => {
+            Code::Binary => {
                 for (one, other) in pairs {
                     some.push(match (one, other) {
                         (Truth::Known(known), open) | (open, Truth::Known(known)) => {
@@ -117,9 +131,9 @@ impl Paints {
 }
 
 /// The truth value at a place in the row that stands for a paint.
-fn value(encoding: Encoding, paint: Paint, at: usize) -> bool {
-    match encoding {
-        Encoding::Binary => paint >> at & 1 == 1,
-        Encoding::VertexEdge => paint == at,
+fn value(code: Code, paint: Paint, at: usize) -> bool {
+    match code {
+        Code::Binary => paint >> at & 1 == 1,
+        Code::OneEach => paint == at,
     }
 }

@@ -6,20 +6,28 @@
 //! way is to turn like `v`: every turn lies on a diagonal of turns that ends at a terminal. The
 //! same holds on every graph, so it is worked out for graphs: begin with all pairs, and take away
 //! what the nodes across can't live with, until nothing changes.
+//!
+//! Half of it holds where cells may stay empty, of the solutions that [`crate::shortest`] is after: there a node
+//! across from a turn can be empty only if it has the greater number.
 
 use std::collections::VecDeque;
 
-use flowpipe_plugin::puzzle::Node;
+use flowpipe_puzzle::Node;
 
 use crate::network::{Edge, Network};
 
-/// The pairs of edges that no flow takes through a node. Right only for puzzles with cover and
-/// without touching.
-pub fn forbidden(network: &Network) -> Vec<[Edge; 2]> {
+/// The pairs of edges that no flow takes through a node. Right only without touching, and where cells may stay empty only
+/// of the shortest solutions. `None` when `cancelled`.
+pub fn forbidden(network: &Network, cancelled: &dyn Fn() -> bool) -> Option<Vec<[Edge; 2]>> {
     let mut turns: Vec<Vec<Turn>> = (0..network.len()).map(|node| all(network, node)).collect();
     let mut queue: VecDeque<Node> = (0..network.len()).collect();
     let mut queued = vec![true; network.len()];
+    let mut looks = 0;
     while let Some(node) = queue.pop_front() {
+        looks += 1;
+        if looks % 256 == 0 && cancelled() {
+            return None;
+        }
         queued[node] = false;
         let before = turns[node].len();
         let mut left = std::mem::take(&mut turns[node]);
@@ -48,7 +56,7 @@ pub fn forbidden(network: &Network) -> Vec<[Edge; 2]> {
             );
         }
     }
-    forbidden
+    Some(forbidden)
 }
 
 /// A way through a node (the straight ones too).
@@ -82,7 +90,7 @@ fn possible(network: &Network, turns: &[Vec<Turn>], node: Node, turn: &Turn) -> 
     let elsewhere = |other: &Node| !turn.nodes.contains(other);
     network
         .between(a, b)
-        .filter(|&across| across != node)
+        .filter(|&across| across != node && (network.rules.cover || across < node))
         .all(|across| match network.terminal[across] {
             Some(_) => network.ways[across].iter().any(|way| elsewhere(&way.node)),
             None => turns[across]
@@ -94,7 +102,7 @@ fn possible(network: &Network, turns: &[Vec<Turn>], node: Node, turn: &Turn) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::puzzle;
+    use crate::testing::samples::puzzle;
 
     #[test]
     fn turns_need_a_diagonal_to_a_terminal() {
@@ -112,7 +120,11 @@ mod tests {
                 .iter()
                 .all(|&edge| network.ends[edge].0 == 10 || network.ends[edge].1 == 10)
         };
-        let found: Vec<_> = forbidden(&network).into_iter().filter(at_10).collect();
+        let found: Vec<_> = forbidden(&network, &|| false)
+            .unwrap()
+            .into_iter()
+            .filter(at_10)
+            .collect();
         assert_eq!(
             found,
             [pair(north, east), pair(west, south), pair(east, south)]

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flowpipe_plugin::puzzle::{Cell, Colour, Node, Puzzle, colour};
+use flowpipe_puzzle::{Cell, Colour, Node, Puzzle, colour};
 
 use crate::network::Network;
 
@@ -170,10 +170,10 @@ fn unbalanced(network: &Network) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use flowpipe_plugin::puzzle::Rules;
+    use flowpipe_puzzle::Rules;
 
     use super::*;
-    use crate::samples::puzzle;
+    use crate::testing::samples::puzzle;
 
     #[test]
     fn says_what_is_wrong() {

@@ -1,6 +1,6 @@
 //! Solutions of small puzzles by trying everything: what the solver is held against in the tests.
 
-use flowpipe_plugin::puzzle::{Flow, Node, Puzzle, Solution};
+use flowpipe_puzzle::{Flow, Node, Puzzle, Solution};
 
 /// Up to `limit` solutions, canonical.
 pub fn solutions(puzzle: &Puzzle, limit: usize) -> Vec<Solution> {

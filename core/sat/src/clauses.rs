@@ -2,7 +2,8 @@
 
 use std::ops::Not;
 
-use varisat::{CnfFormula, ExtendFormula, Lit};
+use crate::formula::Formula;
+use crate::literal::Literal;
 
 /// A truth value: known, or left to the solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub enum Truth {
     /// It is so, or it is not.
     Known(bool),
     /// True when the literal is.
-    Open(Lit),
+    Open(Literal),
 }
 
 impl Not for Truth {
@@ -27,19 +28,19 @@ impl Not for Truth {
 /// A formula in the making.
 #[derive(Default)]
 pub struct Clauses {
-    formula: CnfFormula,
-    literals: Vec<Lit>,
+    formula: Formula,
+    literals: Vec<Literal>,
 }
 
 impl Clauses {
     /// A new unknown.
     pub fn unknown(&mut self) -> Truth {
-        Truth::Open(self.literal())
+        Truth::Open(self.formula.variable(None))
     }
 
-    /// A new unknown as a positive literal.
-    pub fn literal(&mut self) -> Lit {
-        self.formula.new_lit()
+    /// A new unknown as a positive literal, which is likelier to be as `phase` says.
+    pub fn literal(&mut self, phase: Option<bool>) -> Literal {
+        self.formula.variable(phase)
     }
 
     /// At least one of them is true.
@@ -52,7 +53,7 @@ impl Clauses {
                 Truth::Open(literal) => self.literals.push(*literal),
             }
         }
-        self.formula.add_clause(&self.literals);
+        self.formula.add(self.literals.iter().copied());
     }
 
     /// At least one of them is false.
@@ -67,7 +68,7 @@ impl Clauses {
     }
 
     /// The formula.
-    pub fn finish(self) -> CnfFormula {
+    pub fn finish(self) -> Formula {
         self.formula
     }
 }
