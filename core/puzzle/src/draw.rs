@@ -1,8 +1,15 @@
 //! Boards as text with pipes, for a terminal or a log.
 //!
-//! A cell is as wide as the longest name and one character more: on most boards two characters, which
-//! looks square. Where there are walls between rows, every row gets a second line.
-//! Hexes are drawn in staggered columns, terminals in brackets, pipes by name only.
+//! A square is as wide as the longest name and one character more: on most boards two characters, which
+//! looks square. Where there are walls between rows, every row gets a second line. Hexes stand in
+//! staggered columns. Holes are blank. Over a bridge the pipe that goes down lies above the one that
+//! goes across, whose colour is behind it. What wraps around an edge ends beyond it.
+
+mod canvas;
+mod hexes;
+mod squares;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 
@@ -128,108 +135,10 @@ impl<'a> Drawing<'a> {
         })
     }
 
-    fn squares(&self) -> Canvas {
-        let (rows, cols) = (self.board.rows(), self.board.cols());
-        let wraps = self.board.description().warps;
-        let tall = self.board.cells().any(|cell| self.walled(cell, 2));
-        let height = if tall { 2 } else { 1 };
-        let cell_width = self.name_width + if tall { 3 } else { 1 };
-        let (left, top) = (usize::from(wraps), usize::from(wraps && tall));
-        // Below the last row there is something to see only where the board wraps around.
-        let last = usize::from(tall && !wraps);
-        let mut canvas = Canvas::new(top + rows * height - last, left + cols * cell_width);
+    /// The character of a pipe with such arms.
+    fn glyph(&self, arms: Arms) -> char {
         let glyphs = if self.style.ascii { &ASCII } else { &BOX };
-        let (along, across) = (
-            glyphs[usize::from(EAST | WEST)],
-            glyphs[usize::from(NORTH | SOUTH)],
-        );
-        let (wall_along, wall_across) = if self.style.ascii {
-            ('=', '!')
-        } else {
-            ('━', '┃')
-        };
-
-        for cell in self.board.cells() {
-            let (row, col) = self.board.row_col(cell);
-            let (y, x) = (top + row * height, left + col * cell_width);
-            let end = x + cell_width - 1;
-            self.square(&mut canvas, cell, y, x, glyphs);
-            if let Some(colour) = self.arm(cell, 1) {
-                for x in x + 1..=end {
-                    canvas.put_if_free(y, x, along, Some(colour));
-                }
-            } else if self.walled(cell, 1) {
-                canvas.put(y, end, wall_across, None);
-            }
-            if tall {
-                if let Some(colour) = self.arm(cell, 2) {
-                    canvas.put(y + 1, x, across, Some(colour));
-                } else if self.walled(cell, 2) {
-                    (x..end).for_each(|x| canvas.put(y + 1, x, wall_along, None));
-                }
-            }
-            // What comes around an edge enters from the margins.
-            if wraps && col == 0 {
-                if let Some(colour) = self.arm(cell, 3) {
-                    canvas.put(y, 0, along, Some(colour));
-                } else if self.walled(cell, 3) {
-                    canvas.put(y, 0, wall_across, None);
-                }
-            }
-            if wraps && tall && row == 0 {
-                if let Some(colour) = self.arm(cell, 0) {
-                    canvas.put(0, x, across, Some(colour));
-                } else if self.walled(cell, 0) {
-                    (x..end).for_each(|x| canvas.put(0, x, wall_along, None));
-                }
-            }
-        }
-        canvas
-    }
-
-    /// The inside of one square cell.
-    fn square(&self, canvas: &mut Canvas, cell: Cell, y: usize, x: usize, glyphs: &[char; 16]) {
-        if let Some(colour) = self.puzzle.terminal_at(cell) {
-            canvas.write(y, x, &self.terminal(colour), Some(colour));
-            return;
-        }
-        let arms = (0..4).filter(|&way| self.arm(cell, way).is_some());
-        let arms = arms.fold(0, |arms, way| arms | (1 << way));
-        let colour = self.colour_of.get(&cell).copied();
-        if self.board.is_bridge(cell) {
-            // Two colours can't share a character.
-            let both =
-                self.arm(cell, 0).or(self.arm(cell, 2)) == self.arm(cell, 1).or(self.arm(cell, 3));
-            let one_way = arms & (NORTH | SOUTH) == 0 || arms & (EAST | WEST) == 0;
-            canvas.put(y, x, glyphs[15], colour.filter(|_| both || one_way));
-        } else {
-            canvas.put(y, x, glyphs[usize::from(arms)], colour);
-        }
-    }
-
-    fn hexes(&self) -> Canvas {
-        let (rows, cols) = (self.board.rows(), self.board.cols());
-        let cell_width = self.name_width + 3;
-        let mut canvas = Canvas::new(2 * rows + 1, cols * cell_width);
-        let empty = if self.style.ascii { "." } else { "·" };
-        let pipe = if self.style.ascii { "o" } else { "•" };
-        for cell in self.board.cells() {
-            let (row, col) = self.board.row_col(cell);
-            // An even column lies half a cell lower.
-            let (y, x) = (2 * row + usize::from(col % 2 == 0), col * cell_width);
-            let flow = self.colour_of.get(&cell).copied();
-            match (self.puzzle.terminal_at(cell), flow) {
-                (Some(colour), _) => {
-                    canvas.write(y, x, &format!("({})", self.terminal(colour)), Some(colour));
-                }
-                (None, Some(colour)) if self.style.dots => {
-                    canvas.write(y, x + 1, pipe, Some(colour))
-                }
-                (None, Some(colour)) => canvas.write(y, x + 1, &self.name(colour), Some(colour)),
-                (None, None) => canvas.write(y, x + 1, empty, None),
-            }
-        }
-        canvas
+        glyphs[usize::from(arms)]
     }
 }
 
@@ -249,68 +158,3 @@ fn way(board: &Board, from: Cell, to: Cell) -> Option<Direction> {
 fn width(name: &str) -> usize {
     name.chars().count()
 }
-
-/// Characters with the colours that they are drawn in.
-struct Canvas {
-    rows: Vec<Vec<(char, Option<Colour>)>>,
-}
-
-impl Canvas {
-    fn new(height: usize, width: usize) -> Self {
-        Self {
-            rows: vec![vec![(' ', None); width]; height],
-        }
-    }
-
-    fn put(&mut self, y: usize, x: usize, character: char, colour: Option<Colour>) {
-        if let Some(place) = self.rows.get_mut(y).and_then(|row| row.get_mut(x)) {
-            *place = (character, colour);
-        }
-    }
-
-    fn put_if_free(&mut self, y: usize, x: usize, character: char, colour: Option<Colour>) {
-        if self
-            .rows
-            .get(y)
-            .and_then(|row| row.get(x))
-            .is_some_and(|place| place.0 == ' ')
-        {
-            self.put(y, x, character, colour);
-        }
-    }
-
-    fn write(&mut self, y: usize, x: usize, text: &str, colour: Option<Colour>) {
-        for (offset, character) in text.chars().enumerate() {
-            self.put(y, x + offset, character, colour);
-        }
-    }
-
-    fn print(&self, style: Style) -> String {
-        let mut text = String::new();
-        for row in &self.rows {
-            let end = row
-                .iter()
-                .rposition(|place| place.0 != ' ')
-                .map_or(0, |last| last + 1);
-            for run in row[..end].chunk_by(|a, b| a.1 == b.1) {
-                let paint = run[0]
-                    .1
-                    .and_then(|colour| style.palette.get(usize::from(colour)));
-                let characters = run.iter().map(|place| place.0);
-                match paint.filter(|_| style.ansi) {
-                    Some([red, green, blue]) => {
-                        text.push_str(&format!("\x1b[38;2;{red};{green};{blue}m"));
-                        text.extend(characters);
-                        text.push_str("\x1b[0m");
-                    }
-                    None => text.extend(characters),
-                }
-            }
-            text.push('\n');
-        }
-        text
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,11 +1,15 @@
-//! Grid text, in and out: one row a line, cells as single characters or as words with blanks between.
+//! Grid text, in and out: one row a line, cells as single characters or as words with blanks between,
+//! and before the rows, where they are not Flow Free's, the rules.
 
-use std::collections::HashMap;
+use crate::board::{Board, Description};
+use crate::colour::Colour;
+use crate::named::{self, Named};
+use crate::puzzle::{Puzzle, Rules};
+use crate::rule_words;
+use crate::text::{Format, TextError, TextProblem, Unsayable};
 
-use crate::board::Cell;
-use crate::colour::{self, Colour};
-use crate::puzzle::{Puzzle, PuzzleError, Rules, Terminal};
-use crate::text::{TextError, TextProblem, grid_board};
+/// What the line with the rules begins with.
+pub(crate) const RULES: &str = "rules:";
 
 /// A cell as written, with its line in the text and its column in characters, both from 1.
 struct Written<'a> {
@@ -16,6 +20,12 @@ struct Written<'a> {
 
 /// Reads the numbered lines of one grid: the puzzle, and by colour number what the text calls it.
 pub(crate) fn read(lines: &[(usize, &str)]) -> Result<(Puzzle, Vec<String>), TextError> {
+    let (rules, lines) = match lines.split_first() {
+        Some((&(number, first), rest)) if first.trim_start().starts_with(RULES) => {
+            (read_rules(number, first, rest)?, rest)
+        }
+        _ => (Rules::default(), lines),
+    };
     let words = lines
         .iter()
         .any(|(_, line)| line.trim().contains(char::is_whitespace));
@@ -24,7 +34,6 @@ pub(crate) fn read(lines: &[(usize, &str)]) -> Result<(Puzzle, Vec<String>), Tex
         .map(|&(number, line)| split(number, line, words))
         .collect();
     let cols = rows.first().map_or(0, Vec::len);
-    let cells: Vec<&Written> = rows.iter().flatten().collect();
     for (row, written) in rows.iter().enumerate() {
         if written.len() != cols {
             // The first cell too many, or the last one before those that are missing.
@@ -44,58 +53,66 @@ pub(crate) fn read(lines: &[(usize, &str)]) -> Result<(Puzzle, Vec<String>), Tex
     }
 
     let (mut holes, mut bridges, mut terminals) = (Vec::new(), Vec::new(), Vec::new());
-    let mut names: Vec<&str> = Vec::new();
-    let mut colours: HashMap<&str, Colour> = HashMap::new();
-    for (cell, written) in cells.iter().enumerate() {
-        let at = |problem| error_at(written, cell, cols, problem);
+    for (cell, written) in rows.iter().flatten().enumerate() {
         match written.text {
             "." | "-" | "_" => {}
             "#" => holes.push(cell),
             "+" => bridges.push(cell),
-            name if name.chars().all(char::is_alphanumeric) => {
-                let colour = match colours.get(name) {
-                    Some(&colour) => colour,
-                    None => {
-                        let new = Colour::try_from(names.len())
-                            .map_err(|_| at(TextProblem::TooManyColours))?;
-                        names.push(name);
-                        colours.insert(name, new);
-                        new
-                    }
-                };
-                terminals.push(Terminal { cell, colour });
-            }
+            name if is_name(name) => terminals.push(Named {
+                name: name.into(),
+                cell,
+                line: written.line,
+                column: written.column,
+            }),
             other => {
-                return Err(at(TextProblem::Cell {
-                    found: other.to_owned(),
-                }));
+                return Err(TextError {
+                    line: written.line,
+                    column: written.column,
+                    cell: Some((cell / cols + 1, cell % cols + 1)),
+                    problem: TextProblem::Cell {
+                        found: other.to_owned(),
+                    },
+                });
             }
         }
     }
-
-    let start = TextError {
-        line: lines.first().map_or(1, |line| line.0),
-        column: 1,
+    let start = (lines.first().map_or(1, |line| line.0), 1);
+    let board = Board::new(Description {
+        rows: rows.len(),
+        cols,
+        holes,
+        bridges,
+        ..Description::default()
+    });
+    let board = board.map_err(|error| TextError {
+        line: start.0,
+        column: start.1,
         cell: None,
-        problem: TextProblem::Puzzle(PuzzleError::NoTerminals),
-    };
-    let board = grid_board(rows.len(), cols, holes, bridges).map_err(|error| TextError {
         problem: error.into(),
-        ..start.clone()
     })?;
-    let first_of = |colour: Colour| terminals.iter().find(|terminal| terminal.colour == colour);
-    let puzzle = Puzzle::new(board, terminals.clone(), Rules::default()).map_err(|error| {
-        let PuzzleError::Odd { colour, count, .. } = error else {
-            return TextError {
-                problem: error.into(),
-                ..start.clone()
-            };
-        };
-        let name = names[usize::from(colour)].to_owned();
-        let cell = first_of(colour).map_or(0, |terminal| terminal.cell);
-        error_at(cells[cell], cell, cols, TextProblem::Odd { name, count })
+    named::puzzle(board, &terminals, rules, start)
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(char::is_alphanumeric)
+}
+
+fn read_rules(number: usize, line: &str, rows: &[(usize, &str)]) -> Result<Rules, TextError> {
+    let start = line.len() - line.trim_start().len() + RULES.len();
+    let at = |byte: usize, problem| TextError {
+        line: number,
+        column: line[..byte].chars().count() + 1,
+        cell: None,
+        problem,
+    };
+    let rules = rule_words::read(&line[start..], Rules::default()).map_err(|(byte, word)| {
+        let found = word.to_owned();
+        at(start + byte, TextProblem::Rules { found })
     })?;
-    Ok((puzzle, names.into_iter().map(str::to_owned).collect()))
+    if rows.is_empty() {
+        return Err(at(0, TextProblem::NoRows));
+    }
+    Ok(rules)
 }
 
 fn split(number: usize, line: &str, words: bool) -> Vec<Written<'_>> {
@@ -123,38 +140,63 @@ fn split(number: usize, line: &str, words: bool) -> Vec<Written<'_>> {
     cells
 }
 
-fn error_at(written: &Written, cell: Cell, cols: usize, problem: TextProblem) -> TextError {
-    let place = (cell / cols + 1, cell % cols + 1);
-    TextError {
-        line: written.line,
-        column: written.column,
-        cell: Some(place),
-        problem,
-    }
-}
-
 /// Writes a rectangle with holes and bridges. Names longer than one character get blanks between.
-pub(crate) fn write(puzzle: &Puzzle, name_length: usize) -> String {
+/// Colours have the names given, by colour number, where these can stand in a grid.
+///
+/// # Errors
+/// What a grid can't say.
+pub(crate) fn write(puzzle: &Puzzle, names: &[String]) -> Result<String, Unsayable> {
     let board = puzzle.board();
+    let description = board.description();
+    let what = Unsayable::kinds(description, |kind| !matches!(kind, "holes" | "bridges"));
+    let colours = puzzle.colours();
+    let name = names_for(&colours, names);
+    let longest = colours.iter().map(|&colour| name(colour).chars().count());
+    let longest = longest.max().unwrap_or(1);
+    // One column of long names has no blanks between them: it would be read as single characters.
+    let column = (board.cols() == 1 && longest > 1)
+        .then(|| "one column of names longer than a character".to_owned());
+    if let Some(what) = what.or(column) {
+        let format = Format::Grid;
+        return Err(Unsayable::Kind { format, what });
+    }
     let mut text = String::new();
+    if puzzle.rules() != Rules::default() {
+        text += &format!("{RULES} {}\n", rule_words::write(puzzle.rules()));
+    }
     for row in 0..board.rows() {
         let cells = (0..board.cols()).map(|col| {
             let cell = row * board.cols() + col;
             match puzzle.terminal_at(cell) {
-                Some(colour) => colour::name(colour),
+                Some(colour) => name(colour),
                 None if !board.exists(cell) => "#".to_owned(),
                 None if board.is_bridge(cell) => "+".to_owned(),
                 None => ".".to_owned(),
             }
         });
-        let line = if name_length == 1 {
+        let line = if longest == 1 {
             cells.collect::<String>()
         } else {
-            let padded: Vec<String> = cells.map(|cell| format!("{cell:<name_length$}")).collect();
+            let padded: Vec<String> = cells.map(|cell| format!("{cell:<longest$}")).collect();
             padded.join(" ")
         };
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    text
+    Ok(text)
+}
+
+/// The names given where every colour has one of its own that can stand in a grid, else letters.
+fn names_for<'a>(colours: &[Colour], names: &'a [String]) -> impl Fn(Colour) -> String + use<'a> {
+    let given: Vec<&String> = colours
+        .iter()
+        .filter_map(|&colour| names.get(usize::from(colour)))
+        .filter(|name| is_name(name))
+        .collect();
+    let distinct: std::collections::HashSet<_> = given.iter().collect();
+    let use_them = distinct.len() == colours.len();
+    move |colour| match names.get(usize::from(colour)) {
+        Some(name) if use_them => name.clone(),
+        _ => crate::colour::name(colour),
+    }
 }

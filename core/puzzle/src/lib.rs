@@ -8,9 +8,13 @@
 //! - [`graph`]: the same as nodes and links; a bridge is one node for each way across.
 //! - [`puzzle`]: a board with terminals and rules; [`solution`]: flows.
 //! - [`mod@check`]: the one checker of solutions; [`stroke_check`]: the one checker of strokes.
-//! - [`text`]: puzzles as text, in and out; [`level`]: Flow Free's own level lines.
-//! - [`colour`]: letters, names and terminal colours. [`draw`]: boards as text with pipes.
-//! - [`geometry`]: where a board lies in a picture. [`message`]: what flows between stages.
+//! - [`text`]: puzzles as text, in and out, of every format: `grid`, `json`, [`level`] (Flow Free's own
+//!   level lines), [`puzzlink`] (puzz.link's URLs). `named`: terminals by the names in a text;
+//!   `rule_words`: rules as words.
+//! - [`colour`]: letters, names and terminal colours. [`draw`]: boards as text with pipes. [`svg`]: boards
+//!   as pictures.
+//! - [`geometry`]: where a board lies in a picture. [`place`]: where cells lie on a board.
+//! - [`message`]: what flows between stages.
 //!
 //! # Example
 //! ```
@@ -37,13 +41,19 @@ pub mod draw;
 pub mod geometry;
 pub mod graph;
 mod grid;
+mod json;
 pub mod level;
 pub mod message;
+mod named;
+pub mod place;
 pub mod puzzle;
+pub mod puzzlink;
+mod rule_words;
 #[cfg(test)]
 mod snapshot;
 pub mod solution;
 pub mod stroke_check;
+pub mod svg;
 pub mod text;
 
 pub use board::{Board, BoardError, Cell, Lattice};

@@ -50,7 +50,12 @@ fn special_boards() {
         // Warps, and with a wall between rows.
         "W_3,0,1,3;1,0,2;5,3,4;8,7,6",
         "W_3,0,1,3,,,1|7:4|7;0,6,3;1,4,5;7,8,2",
+        // Warps from top to bottom, without walls.
+        "W_3,0,1,3;0,6,3;1,4,7;8,2,5",
         "X_3,0,1,3,,8;0,3,6;1,4,7;2,5",
+        "X_3,0,1,3,,8,0|1:2|4;0,3,6;1,4,7;2,5",
+        "X_4:3,0,1,2;0,5,2,3;4,9,6,7",
+        "W_X_4:3,0,1,3;1,0,3,2;4,7,6,5;8,11,10,9",
     ];
     let drawings: Vec<String> = lines
         .iter()
@@ -95,6 +100,7 @@ fn colours_as_escape_codes() {
         &[
             text,
             solved("X_2,0,1,1;0,2,3,1", style).replace('\x1b', "ESC"),
+            solved("3,0,1,2,4,0:2:6:8;1,4,7;3,4,5", style).replace('\x1b', "ESC"),
         ],
     );
 }

@@ -1,0 +1,100 @@
+//! Pipes, and how they cross on bridges.
+
+use super::{CELL, PIPE, Picture, number, step};
+use crate::graph::directions;
+use crate::place::{centre, direction, offset};
+use crate::solution::Flow;
+
+/// How far from a cell's centre a pipe ends that wraps around the board's edge.
+const BEYOND: f64 = 0.7;
+/// What is left free beside the upper pipe of a bridge.
+const GAP: f64 = 0.08;
+
+impl Picture<'_> {
+    pub(super) fn pipes(&self, svg: &mut String) {
+        let width = number(PIPE * CELL);
+        for flow in self.flows {
+            let path = self.path(flow);
+            if !path.is_empty() {
+                let colour = self.colour(flow.colour);
+                svg.push_str(&format!(
+                    "<path fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linecap=\"round\" stroke-linejoin=\"round\" d=\"{path}\"/>\n"
+                ));
+            }
+        }
+    }
+
+    /// Draws the pipes that go down over bridges a second time, above what they cross.
+    pub(super) fn upper_pipes(&self, svg: &mut String) {
+        for flow in self.flows {
+            self.upper(svg, flow);
+        }
+    }
+
+    fn path(&self, flow: &Flow) -> String {
+        let board = self.puzzle.board();
+        let lattice = board.description().lattice;
+        let cells: Vec<_> = flow
+            .cells
+            .iter()
+            .copied()
+            .filter(|&it| board.exists(it))
+            .collect();
+        let mut path = String::new();
+        for (index, &cell) in cells.iter().enumerate() {
+            let here = self.at(cell, [0.0, 0.0]);
+            let before = index.checked_sub(1).map(|before| cells[before]);
+            let way = before.and_then(|before| direction(board, before, cell));
+            let (Some(before), Some(way)) = (before, way) else {
+                step(&mut path, 'M', here);
+                continue;
+            };
+            let [dx, dy] = offset(lattice, way);
+            let [x, y] = centre(board, before);
+            if [x + dx, y + dy] != centre(board, cell) {
+                let out = [dx * BEYOND, dy * BEYOND];
+                step(&mut path, 'L', self.at(before, out));
+                step(&mut path, 'M', self.at(cell, out.map(|it| -it)));
+            }
+            step(&mut path, 'L', here);
+        }
+        path
+    }
+
+    fn upper(&self, svg: &mut String, flow: &Flow) {
+        let board = self.puzzle.board();
+        let lattice = board.description().lattice;
+        let colour = self.colour(flow.colour);
+        for pair in flow.cells.windows(2) {
+            let [from, to] = [pair[0], pair[1]];
+            let Some(way) = direction(board, from, to).filter(|_| board.exists(from)) else {
+                continue;
+            };
+            if way.0 % (directions(lattice) / 2) != 0 {
+                continue;
+            }
+            let [dx, dy] = offset(lattice, way);
+            for (bridge, sign) in [(from, 1.0), (to, -1.0)] {
+                if !board.is_bridge(bridge) {
+                    continue;
+                }
+                // From the middle to the border, for the half on this side of the bridge.
+                let line = |length: f64, width: f64, colour: &str| {
+                    let mut path = String::new();
+                    step(&mut path, 'M', self.at(bridge, [0.0, 0.0]));
+                    step(
+                        &mut path,
+                        'L',
+                        self.at(bridge, [dx * sign * length, dy * sign * length]),
+                    );
+                    let width = number(width * CELL);
+                    format!(
+                        "<path fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" d=\"{path}\"/>\n"
+                    )
+                };
+                svg.push_str(&line(PIPE / 2.0 + GAP, PIPE + 2.0 * GAP, "#000"));
+                svg.push_str(&line(0.5, PIPE, &colour));
+            }
+        }
+    }
+}

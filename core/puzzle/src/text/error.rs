@@ -1,0 +1,87 @@
+//! What is wrong with a text, and where.
+
+use thiserror::Error;
+
+use crate::board::BoardError;
+use crate::colour;
+use crate::level::LevelProblem;
+use crate::puzzle::PuzzleError;
+use crate::puzzlink::LinkProblem;
+use crate::rule_words;
+
+/// Why a text is no puzzle, and where.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("line {line}, column {column}{}: {problem}", .cell.map_or_else(String::new, |(row, col)| format!(" (cell at row {row}, column {col})")))]
+pub struct TextError {
+    /// The line in the text, from 1.
+    pub line: usize,
+    /// Characters from 1 in that line.
+    pub column: usize,
+    /// Row and column on the board, both from 1, where one cell of a grid is at fault.
+    pub cell: Option<(usize, usize)>,
+    /// What is wrong there.
+    pub problem: TextProblem,
+}
+
+/// What can be wrong in a puzzle's text.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TextProblem {
+    /// A character or word that means nothing in a grid.
+    #[error(
+        "expected a letter or digit for a terminal, `.`, `-` or `_` for an empty cell, `#` for a hole or `+` for a bridge, found {found:?}"
+    )]
+    Cell {
+        /// What stands there.
+        found: String,
+    },
+    /// A row of another length than the first one.
+    #[error("expected {expected} cells as in the grid's first row, found {found}")]
+    Ragged {
+        /// Cells in the first row.
+        expected: usize,
+        /// Cells in this one.
+        found: usize,
+    },
+    /// A terminal without another to be joined to.
+    #[error(
+        "terminal {name} stands {} in the grid, expected an even number of times",
+        if *.count == 1 { "once".to_owned() } else { format!("{count} times") }
+    )]
+    Odd {
+        /// What the grid calls it.
+        name: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// More names than there are colour numbers.
+    #[error("a grid can have at most {} colours", usize::from(colour::Colour::MAX) + 1)]
+    TooManyColours,
+    /// A word in the line before a grid that is no rule.
+    #[error("expected {}, found {found:?}", rule_words::EXPECTED)]
+    Rules {
+        /// What stands there.
+        found: String,
+    },
+    /// Rules without a grid.
+    #[error("expected the rows of a grid after its rules")]
+    NoRows,
+    /// A well-formed text with a board or terminals that can't be.
+    #[error(transparent)]
+    Puzzle(#[from] PuzzleError),
+    /// A URL that can't be read.
+    #[error("not a Numberlink puzzle of puzz.link: {0}")]
+    Link(LinkProblem),
+    /// A level line that can't be read.
+    #[error("not a Flow Free level: {0}")]
+    Level(LevelProblem),
+    /// A JSON object that is no puzzle.
+    #[error("not a puzzle in JSON: {0}")]
+    Json(String),
+}
+
+impl From<BoardError> for TextProblem {
+    fn from(error: BoardError) -> Self {
+        Self::Puzzle(error.into())
+    }
+}
