@@ -6,9 +6,9 @@
 //!
 //! # Layout
 //! - [`play`]: a puzzle being played: press, move, release. [`event`]: what each input did.
-//! - [`place`]: where cells lie in board units. `line`: the cells that a straight drag enters.
+//! - `line`: the cells that a straight drag enters.
 //! - `pipes`: the drawn pipes, and which of them holds each cell.
-//! - [`generate`]: puzzles of our own, with a solution. [`random`]: the numbers behind them.
+//! - [`generate`]: puzzles of our own. [`random`]: the numbers behind what is drawn by chance.
 //! - [`render`]: the board as pixels.
 //! - [`session`]: board after board, time trials, how input arrives, the log.
 //! - `window` and `terminal`: a session on a screen. Each is a feature of its own, and off unless
@@ -18,9 +18,7 @@ pub mod event;
 pub mod generate;
 mod line;
 mod pipes;
-pub mod place;
 pub mod play;
-pub mod random;
 pub mod render;
 pub mod session;
 #[cfg(feature = "terminal")]
@@ -29,4 +27,5 @@ pub mod terminal;
 pub mod window;
 
 pub use event::{Event, Reason};
+pub use flowpipe_generate::random;
 pub use play::{Play, ResumeError, Settings};

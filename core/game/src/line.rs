@@ -1,8 +1,7 @@
 //! The cells that a straight drag enters, in order.
 
+use flowpipe_puzzle::place::{cell_in_grid, lowered, reach};
 use flowpipe_puzzle::{Board, Cell, Point};
-
-use crate::place::{cell_in_grid, lowered, reach};
 
 /// Pointers further away than this many cells are taken to be this far away: it keeps the
 /// arithmetic below finite and changes nothing on any board.
@@ -97,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::place::{cell_at, centre};
+    use flowpipe_puzzle::place::{cell_at, centre};
 
     fn board() -> Board {
         Board::rectangle(4, 5).expect("a board")

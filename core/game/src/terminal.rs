@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use flowpipe_puzzle::place::{cell_at, centre};
 use flowpipe_puzzle::{Cell, Point};
 use ratatui::crossterm::event::{
     self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent,
@@ -25,7 +26,6 @@ use ratatui::crossterm::event::{
 };
 use thiserror::Error;
 
-use crate::place::{cell_at, centre};
 use crate::session::{Command, Pointer, Session, SessionError, View};
 pub use colours::Colours;
 use plan::Plan;

@@ -1,12 +1,12 @@
 //! Press, move, release.
 
+use flowpipe_puzzle::place::cell_at;
 use flowpipe_puzzle::{Cell, Node, Point};
 
 use super::{Drag, Play};
 use crate::event::{Event, Reason};
 use crate::line;
 use crate::pipes::Slot;
-use crate::place::cell_at;
 
 impl Play {
     /// The pointer goes down at a point, in board units. If it is down already, a release was

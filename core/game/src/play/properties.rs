@@ -2,13 +2,13 @@
 //! solution solves.
 
 use flowpipe_puzzle::board::Description;
+use flowpipe_puzzle::place::centre;
 use flowpipe_puzzle::{Board, Lattice};
 use proptest::prelude::*;
 
 use super::tests::puzzle;
 use super::*;
 use crate::generate::generate;
-use crate::place::centre;
 use crate::random::Random;
 
 /// What must hold at any moment.

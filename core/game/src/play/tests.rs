@@ -1,11 +1,11 @@
 //! Each rule of dragging.
 
 use flowpipe_puzzle::board::Description;
+use flowpipe_puzzle::place::centre;
 use flowpipe_puzzle::{Board, Terminal};
 
 use super::*;
 use crate::event::{Event, Reason};
-use crate::place::centre;
 
 /// A puzzle from rows of `.` (empty), `#` (hole), `+` (bridge) and letters, A for colour 0.
 pub(super) fn puzzle(rows: &[&str], more: Description) -> Puzzle {

@@ -1,11 +1,11 @@
 //! Cells, lines, pipes and terminals.
 
 use flowpipe_puzzle::graph::step;
+use flowpipe_puzzle::place::{centre, corners, direction, offset};
 use flowpipe_puzzle::{Board, Cell, Direction, Flow, Point, Puzzle};
 
 use super::canvas::{Canvas, Ink};
 use super::{Layout, Scene, paint};
-use crate::place::{centre, corners, direction, offset};
 
 /// Radius of a terminal, in cells. This and what follows is measured on screenshots of the real
 /// game.

@@ -1,11 +1,11 @@
 //! What is drawn, looked at pixel by pixel and from afar.
 
 use flowpipe_puzzle::board::Description;
+use flowpipe_puzzle::place::centre;
 use flowpipe_puzzle::{Board, Lattice, Rules, Solution, Terminal, colour};
 
 use super::*;
 use crate::generate::generate;
-use crate::place::centre;
 
 fn scene<'a>(puzzle: &'a Puzzle, flows: &'a [Flow], style: Style) -> Scene<'a> {
     let header = Header {

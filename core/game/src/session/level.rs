@@ -3,11 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+pub use flowpipe_generate::SizeError;
+use flowpipe_generate::{GenerateError, Generator, Random, usual_flows};
 use flowpipe_puzzle::{Board, Puzzle};
-use thiserror::Error;
-
-use crate::generate::{GenerateError, generate};
-use crate::random::Random;
 
 /// A board to be played.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,9 +45,7 @@ impl Levels {
                 else {
                     return Ok(None);
                 };
-                // Neighbouring seeds must not share boards.
-                let seed = Random::new(*seed).number().wrapping_add(place as u64);
-                size.level(seed).map(Some)
+                size.level(Random::seed_of(*seed, place as u64)).map(Some)
             }
         }
     }
@@ -57,21 +53,7 @@ impl Levels {
 
 /// The size of a generated board. As text `5` or `15x18`, columns before rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Size {
-    cols: usize,
-    rows: usize,
-}
-
-/// Why there is no such size.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum SizeError {
-    /// Not a number, nor two with an `x` between.
-    #[error("a size is columns x rows, such as 5x5 or 15x18, or one number for a square")]
-    Form,
-    /// Too small or too large.
-    #[error("each side must be from {} to {}", Size::SHORTEST, Size::LONGEST)]
-    Range,
-}
+pub struct Size(flowpipe_generate::Size);
 
 impl Size {
     /// The fewest cells of a side.
@@ -85,20 +67,17 @@ impl Size {
     /// [`SizeError::Range`].
     pub fn new(cols: usize, rows: usize) -> Result<Self, SizeError> {
         let sides = Self::SHORTEST..=Self::LONGEST;
-        (sides.contains(&cols) && sides.contains(&rows))
-            .then_some(Self { cols, rows })
-            .ok_or(SizeError::Range)
+        flowpipe_generate::Size::within(cols, rows, sides).map(Self)
     }
 
     /// A board of about as many flows as the real game's of this size have.
     fn level(self, seed: u64) -> Result<Level, GenerateError> {
-        let board = Board::rectangle(self.rows, self.cols)
+        let board = Board::rectangle(self.0.rows(), self.0.cols())
             .map_err(|error| GenerateError::Puzzle(error.into()))?;
-        let flows = self.cols.midpoint(self.rows);
-        let (puzzle, _) = generate(&board, flows, seed)?;
+        let generated = Generator::new().on_board(&board, usual_flows(&board), seed)?;
         Ok(Level {
             title: None,
-            puzzle,
+            puzzle: generated.puzzle,
         })
     }
 }
@@ -107,17 +86,13 @@ impl FromStr for Size {
     type Err = SizeError;
 
     fn from_str(text: &str) -> Result<Self, SizeError> {
-        let number = |text: &str| text.trim().parse().map_err(|_| SizeError::Form);
-        match text.split_once('x') {
-            Some((cols, rows)) => Self::new(number(cols)?, number(rows)?),
-            None => number(text).and_then(|side| Self::new(side, side)),
-        }
+        flowpipe_generate::Size::parse(text, Self::SHORTEST..=Self::LONGEST).map(Self)
     }
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        write!(out, "{}x{}", self.cols, self.rows)
+        self.0.fmt(out)
     }
 }
 
@@ -133,7 +108,11 @@ mod tests {
             assert_eq!(text.parse::<Size>(), Err(SizeError::Form), "{text}");
         }
         for text in ["3", "19x5", "5x0"] {
-            assert_eq!(text.parse::<Size>(), Err(SizeError::Range), "{text}");
+            assert_eq!(
+                text.parse::<Size>(),
+                Err(SizeError::Range(4..=18)),
+                "{text}"
+            );
         }
         assert_eq!(
             Size::new(15, 18).expect("a size").to_string(),
@@ -155,7 +134,7 @@ mod tests {
         for (place, size) in sizes.iter().cycle().enumerate().take(sizes.len() + 2) {
             let level = levels.get(place).expect("a board").expect("one more");
             let board = level.puzzle.board();
-            assert_eq!((board.cols(), board.rows()), (size.cols, size.rows));
+            assert_eq!((board.cols(), board.rows()), (size.0.cols(), size.0.rows()));
         }
     }
 

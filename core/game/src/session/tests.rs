@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
+use flowpipe_puzzle::place::centre;
 use flowpipe_puzzle::{Cell, Solution, text};
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
 use crate::generate::generate;
-use crate::place::centre;
 
 /// A log that the test reads.
 #[derive(Clone, Default)]

@@ -1,6 +1,7 @@
 //! A board and its flows as characters.
 
 use flowpipe_puzzle::graph::step;
+use flowpipe_puzzle::place::{centre, corners, direction, offset};
 use flowpipe_puzzle::{Cell, Direction, Flow, Lattice, Puzzle, colour};
 use ratatui::buffer::Buffer;
 use ratatui::style::{Modifier, Style};
@@ -8,7 +9,6 @@ use ratatui::style::{Modifier, Style};
 use super::colours::Colours;
 use super::lines::{DOUBLE, Lines, Place, THICK, THIN};
 use super::plan::Plan;
-use crate::place::{centre, corners, direction, offset};
 use crate::render::paint;
 use crate::session::Face;
 

@@ -3,9 +3,8 @@
 //! A cell is as large as the terminal allows: eight by four characters or four by two, with lines
 //! between, or, on plain boards, two by one without.
 
+use flowpipe_puzzle::place::centre;
 use flowpipe_puzzle::{Cell, Lattice, Point, Puzzle};
-
-use crate::place::centre;
 
 /// Lines above the board: the title, and how far the game is.
 pub(super) const ABOVE: u16 = 2;

@@ -14,6 +14,13 @@ impl Random {
         Self { state: seed }
     }
 
+    /// The seed of one of many things that are made from one seed, by its place among them. Neighbouring
+    /// seeds share none.
+    #[must_use]
+    pub fn seed_of(seed: u64, place: u64) -> u64 {
+        Self::new(seed).number().wrapping_add(place)
+    }
+
     /// Any number.
     pub fn number(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);

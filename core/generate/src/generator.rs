@@ -1,0 +1,269 @@
+//! Draws boards and tilings until one is a puzzle with exactly one solution.
+
+use std::ops::RangeInclusive;
+
+use flowpipe_puzzle::{Board, Colour, Flow, Puzzle, PuzzleError, Rules, Solution, Terminal};
+use flowpipe_search::{Ended, Limits, Search};
+use thiserror::Error;
+
+use crate::difficulty::{Difficulty, Rating};
+use crate::kind::Kind;
+use crate::net::Net;
+use crate::random::Random;
+use crate::recipe::{Recipe, usual_flows};
+use crate::shape::shape;
+use crate::size::Size;
+use crate::tiling::{SHORTEST, Tiling};
+
+/// A puzzle under Flow Free's rules with its only solution.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generated {
+    /// The puzzle. Colours are numbered from 0 in the order of the solution's flows.
+    pub puzzle: Puzzle,
+    /// Its solution, in canonical order.
+    pub solution: Solution,
+    /// How hard it is.
+    pub rating: Rating,
+}
+
+/// Why no puzzle came out.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum GenerateError {
+    /// More flows than have room.
+    #[error("{flows} flows of {SHORTEST} cells or more do not fit on a board of {cells} cells")]
+    TooManyFlows {
+        /// Flows asked for, at least.
+        flows: usize,
+        /// Cells of the board, bridges counted once for each way across.
+        cells: usize,
+    },
+    /// A recipe of which no puzzle was found.
+    #[error("no {} was found in {attempts} attempts", wanted(*.size, .kinds, *.difficulty))]
+    NoneOfRecipe {
+        /// Columns and rows.
+        size: Size,
+        /// What the boards have besides plain squares.
+        kinds: Vec<Kind>,
+        /// The difficulty asked for.
+        difficulty: Option<Difficulty>,
+        /// Attempts made.
+        attempts: usize,
+    },
+    /// A board on which no puzzle was found.
+    #[error("no puzzle of {} to {} flows was found on this board in {attempts} attempts", .flows.start(), .flows.end())]
+    NoneOnBoard {
+        /// How many flows were asked for.
+        flows: RangeInclusive<usize>,
+        /// Attempts made.
+        attempts: usize,
+    },
+    /// The flows do not make a puzzle.
+    #[error(transparent)]
+    Puzzle(#[from] PuzzleError),
+}
+
+fn wanted(size: Size, kinds: &[Kind], difficulty: Option<Difficulty>) -> String {
+    let mut text = String::new();
+    if let Some(difficulty) = difficulty {
+        text += &format!("{difficulty} ");
+    }
+    text += &format!("puzzle of {size}");
+    for (place, kind) in kinds.iter().enumerate() {
+        let join = if place == 0 { "with" } else { "and" };
+        text += &format!(" {join} {kind}");
+    }
+    text
+}
+
+/// Steps of a walk, for each node, to come down to the number of flows drawn. Nine walks in ten need eleven
+/// on 9x9 and 28 on 15x18, where the number can be reached at all.
+const STEPS_TO_GOAL: usize = 30;
+/// Further steps, for each node, to come to any number asked for.
+const STEPS_TO_ANY: usize = 100;
+/// How freely a step may make things worse. At 0.3 boards of 15x18 take three times as long as at 0.2 to
+/// come down to their usual number of flows, at 0.4 eighty times.
+const TEMPERATURE: f64 = 0.15;
+/// A puzzle for which the search needs more branchings is passed over.
+const MOST_BRANCHINGS: u64 = 2_000;
+/// Steps of walks and searches, for each node, until a board is given up.
+const WORK_PER_NODE: usize = 50_000;
+/// The same where a difficulty is asked for, which may be rare.
+const WORK_PER_NODE_GRADED: usize = 1_000_000;
+/// The most steps of walks and searches: some twenty seconds.
+const MOST_WORK: usize = 200_000_000;
+
+/// Makes puzzles, with memory that is used again for the next.
+#[derive(Default)]
+pub struct Generator {
+    search: Search,
+    tiling: Tiling,
+}
+
+/// What is asked for, and what was done for it.
+struct Order {
+    flows: RangeInclusive<usize>,
+    difficulty: Option<Difficulty>,
+    attempts: usize,
+    /// Steps of walks and searches so far.
+    work: usize,
+}
+
+impl Generator {
+    /// A generator without any memory yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A puzzle by a recipe, with about as many flows as the real game's boards have. The same
+    /// recipe and seed give the same puzzle.
+    ///
+    /// # Errors
+    /// [`GenerateError::NoneOfRecipe`], where such puzzles are rare or none.
+    pub fn generate(&mut self, recipe: &Recipe, seed: u64) -> Result<Generated, GenerateError> {
+        let size = recipe.size();
+        let mut random = Random::new(seed);
+        let mut order = Order {
+            flows: 0..=0,
+            difficulty: recipe.difficulty(),
+            attempts: 0,
+            work: 0,
+        };
+        let most = match recipe.difficulty() {
+            Some(_) => WORK_PER_NODE_GRADED,
+            None => WORK_PER_NODE,
+        };
+        let most = (most * size.cells()).min(MOST_WORK);
+        while order.work < most {
+            let Some(board) = shape(size, recipe.kinds(), &mut random) else {
+                order.attempts += 1;
+                order.work += size.cells();
+                continue;
+            };
+            order.flows = usual_flows(&board);
+            let net = Net::new(&board);
+            if let Some(generated) = self.attempt(&board, &net, &mut order, &mut random)? {
+                return Ok(generated);
+            }
+        }
+        Err(GenerateError::NoneOfRecipe {
+            size,
+            kinds: recipe.kinds().to_vec(),
+            difficulty: recipe.difficulty(),
+            attempts: order.attempts,
+        })
+    }
+
+    /// A puzzle on a board with a number of flows within a range. The same board, flows and seed give
+    /// the same puzzle.
+    ///
+    /// # Errors
+    /// [`GenerateError::TooManyFlows`] and, for rare numbers of flows, [`GenerateError::NoneOnBoard`].
+    pub fn on_board(
+        &mut self,
+        board: &Board,
+        flows: RangeInclusive<usize>,
+        seed: u64,
+    ) -> Result<Generated, GenerateError> {
+        let mut random = Random::new(seed);
+        let net = Net::new(board);
+        if flows.start().saturating_mul(SHORTEST) > net.len() {
+            return Err(GenerateError::TooManyFlows {
+                flows: *flows.start(),
+                cells: net.len(),
+            });
+        }
+        let mut order = Order {
+            flows,
+            difficulty: None,
+            attempts: 0,
+            work: 0,
+        };
+        while order.work < (WORK_PER_NODE * net.len()).min(MOST_WORK) {
+            if let Some(generated) = self.attempt(board, &net, &mut order, &mut random)? {
+                return Ok(generated);
+            }
+        }
+        Err(GenerateError::NoneOnBoard {
+            flows: order.flows,
+            attempts: order.attempts,
+        })
+    }
+
+    /// One tiling, and the puzzle that it makes, if that has one solution and is as hard as asked for.
+    fn attempt(
+        &mut self,
+        board: &Board,
+        net: &Net,
+        order: &mut Order,
+        random: &mut Random,
+    ) -> Result<Option<Generated>, GenerateError> {
+        order.attempts += 1;
+        order.work += net.len();
+        if !self.tile(net, order, random) {
+            return Ok(None);
+        }
+        let (puzzle, solution) = puzzle(board, net, &self.tiling)?;
+        let limits = Limits {
+            solutions: 2,
+            keep: 1,
+            nodes: Some(MOST_BRANCHINGS),
+        };
+        let found = self.search.run(&puzzle, &limits, &|| false);
+        order.work += usize::try_from(found.steps).unwrap_or(usize::MAX);
+        let unique = found.ended == Ended::Complete && found.count == 1;
+        let rating = Rating::new(&found, board.cells().count());
+        let graded = order
+            .difficulty
+            .is_none_or(|difficulty| difficulty == rating.difficulty());
+        Ok((unique && graded).then_some(Generated {
+            puzzle,
+            solution,
+            rating,
+        }))
+    }
+
+    /// Walks to a tiling with a number of flows drawn from the range or, where the walk does not come
+    /// there, any number in it.
+    fn tile(&mut self, net: &Net, order: &mut Order, random: &mut Random) -> bool {
+        let tiling = &mut self.tiling;
+        if !tiling.reset(net) {
+            return false;
+        }
+        let (fewest, most) = (*order.flows.start(), *order.flows.end());
+        let goal = fewest + random.below((most + 1).saturating_sub(fewest));
+        let to_goal = STEPS_TO_GOAL * net.len();
+        let steps = to_goal + STEPS_TO_ANY * net.len();
+        for step in 0..steps {
+            let high = if step < to_goal { goal } else { most };
+            if tiling.short() == 0 && (fewest..=high).contains(&tiling.count()) {
+                order.work += step;
+                return true;
+            }
+            tiling.step(net, random, TEMPERATURE);
+        }
+        order.work += steps;
+        false
+    }
+}
+
+/// The puzzle whose solution a tiling is.
+fn puzzle(board: &Board, net: &Net, tiling: &Tiling) -> Result<(Puzzle, Solution), PuzzleError> {
+    let cells = |path: Vec<_>| path.into_iter().map(|node| net.cell_of(node)).collect();
+    let flows = tiling.paths().map(|path| Flow {
+        colour: 0,
+        cells: cells(path),
+    });
+    let mut solution = Solution {
+        flows: flows.collect(),
+    }
+    .canonical();
+    let mut terminals = Vec::with_capacity(2 * solution.flows.len());
+    for (colour, flow) in (0 as Colour..).zip(&mut solution.flows) {
+        flow.colour = colour;
+        let ends = flow.cells.first().into_iter().chain(flow.cells.last());
+        terminals.extend(ends.map(|&cell| Terminal { cell, colour }));
+    }
+    let puzzle = Puzzle::new(board.clone(), terminals, Rules::default())?;
+    Ok((puzzle, solution))
+}
