@@ -1,0 +1,37 @@
+//! What evolution is made of: creation, crossover and mutation.
+
+mod better;
+mod published;
+
+use fastrand::Rng;
+use thiserror::Error;
+
+use crate::individual::{Genes, Individual};
+pub use better::Better;
+pub use published::Published;
+
+/// The work is not wanted any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("cancelled")]
+pub struct Cancelled;
+
+/// A way to make individuals.
+pub trait Operators {
+    /// An individual out of nothing.
+    ///
+    /// # Errors
+    /// [`Cancelled`].
+    fn create(&mut self, rng: &mut Rng) -> Result<Genes, Cancelled>;
+
+    /// A child of two parents.
+    fn cross(&mut self, mother: &Individual, father: &Individual, rng: &mut Rng) -> Genes;
+
+    /// A changed individual.
+    ///
+    /// # Errors
+    /// [`Cancelled`].
+    fn mutate(&mut self, individual: &Individual, rng: &mut Rng) -> Result<Genes, Cancelled>;
+}
+
+#[cfg(test)]
+mod tests;
