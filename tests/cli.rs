@@ -5,10 +5,7 @@
     reason = "a test helper that can't go on should panic"
 )]
 
-use std::io::Write as _;
-use std::process::Stdio;
-
-use flowpipe_tests::{Ran, built, flowpipe, pipeline, run};
+use flowpipe_tests::{built, pipeline, run};
 use serde_json::Value;
 
 fn snapshot(name: &str, text: &str) {
@@ -18,22 +15,6 @@ fn snapshot(name: &str, text: &str) {
     let text = text.replace(&built().display().to_string(), "BUILT");
     settings.set_prepend_module_to_snapshot(true);
     settings.bind(|| insta::assert_snapshot!(name, text));
-}
-
-fn with_input(args: &[&str], input: &str) -> Ran {
-    let mut child = flowpipe(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
-    child.wait_with_output().unwrap().into()
 }
 
 #[test]
@@ -182,83 +163,6 @@ fn completions() {
                 .contains("plugin-dir")
         );
     }
-}
-
-const PUZZLES: &str = "// easy\nA.B.C\n..D.E\n.....\n.B.C.\n.ADE.\n\nAB\nBA\n\nAB\nA.\n";
-
-#[test]
-fn puzzles_as_text() {
-    // The last puzzle can't be read, which outweighs that the second has no solution.
-    let ran = with_input(&["solve", "-"], PUZZLES).expect(65);
-    let plain = ran
-        .stdout
-        .lines()
-        .map(|line| line.split(" in ").next().unwrap_or(line));
-    snapshot("solve", &plain.collect::<Vec<_>>().join("\n"));
-    let ran = with_input(&["solve", "--json", "-"], PUZZLES).expect(65);
-    let answers: Vec<Value> = ran
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let status: Vec<&str> = answers
-        .iter()
-        .map(|answer| answer["status"].as_str().unwrap())
-        .collect();
-    assert_eq!(status, ["solved", "unsolvable", "invalid"]);
-    assert_eq!(answers[0]["paths"].as_array().unwrap().len(), 5);
-    assert!(
-        answers[2]["reason"]
-            .as_str()
-            .unwrap()
-            .starts_with("line 11, column 2")
-    );
-}
-
-#[test]
-fn other_solvers_and_their_configs() {
-    let board = "A.B.C\n..D.E\n.....\n.B.C.\n.ADE.\n";
-    let ran = with_input(&["solve", "--solver", "solver-patient", "-"], board).expect(0);
-    assert!(
-        ran.stdout.contains("solved by solver-patient"),
-        "{}",
-        ran.stdout
-    );
-    let unique = [
-        "solve",
-        "--config",
-        "{ prove_unique = true }",
-        "--json",
-        "-",
-    ];
-    assert_eq!(with_input(&unique, board).expect(0).json()["unique"], true);
-    let wrong = with_input(&["solve", "--config", "{ prove = 1 }", "-"], board).expect(78);
-    assert!(wrong.stderr.contains("prove"), "{}", wrong.stderr);
-    let wrong = with_input(&["solve", "--solver", "solver-varista", "-"], board).expect(78);
-    assert!(
-        wrong.stderr.contains("did you mean `solver-varisat`?"),
-        "{}",
-        wrong.stderr
-    );
-    with_input(&["solve", "-"], "\n").expect(2);
-}
-
-#[test]
-fn a_solver_out_of_time_is_told_so() {
-    // No solver that tries every path finds this one within its time.
-    let rows = vec![".".repeat(12); 11].join("\n");
-    let board = format!("A{}B\n{rows}\nB{}A\n", ".".repeat(10), ".".repeat(10));
-    let args = [
-        "solve",
-        "--solver",
-        "solver-patient",
-        "--timeout",
-        "100ms",
-        "--json",
-        "-",
-    ];
-    let ran = with_input(&args, &board).expect(3);
-    assert_eq!(ran.json()["status"], "timeout");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn a_run_for_people() {
         "no colours where there is no terminal"
     );
     for part in [
-        "phone-5x5-01.png (5 x 5, 5 flows) solved by solver-varisat",
+        "phone-5x5-01.png (5 x 5, 5 flows) solved by solver-search",
         "the game counts it as solved",
         "stage",
         "share",

@@ -72,7 +72,7 @@ plugin = \"vision-opencv\"
 from = \"screen\"
 queue = {{ capacity = 1, when_full = \"latest\" }}
 [stages.solver]
-plugin = \"solver-varisat\"
+plugin = \"solver-search\"
 from = \"vision\"
 "
     );
@@ -83,7 +83,7 @@ from = \"vision\"
     read_until(&mut stderr, "waiting for it");
     for _ in 0..2 {
         let game = play(&screen);
-        let line = format!("{TITLE} (5 x 5, 5 flows) solved by solver-varisat");
+        let line = format!("{TITLE} (5 x 5, 5 flows) solved by solver-search");
         read_until(&mut stdout, &line);
         // It goes, and the same run finds it again.
         drop(game);

@@ -5,6 +5,8 @@
     reason = "a test that lacks what it needs should panic and say so"
 )]
 
+pub mod puzzles;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -119,6 +121,25 @@ pub fn run(args: &[&str]) -> Ran {
         .output()
         .expect("the program can be started")
         .into()
+}
+
+/// Runs the program to its end with a text on its standard input.
+pub fn with_input(args: &[&str], input: &str) -> Ran {
+    let mut child = flowpipe(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program can be started");
+    let stdin = child.stdin.take().expect("standard input is a pipe");
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // A program that ends before it has read all is what the test looks at.
+            let _ = std::io::Write::write_all(&mut { stdin }, input.as_bytes());
+        });
+        let output = child.wait_with_output();
+        output.expect("the program can be waited for").into()
+    })
 }
 
 /// Writes a pipeline into a folder and gives its path.

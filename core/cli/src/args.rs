@@ -1,18 +1,23 @@
 //! What the user wrote: every subcommand and flag, in the one place that gives the parser, the help
 //! and the completions.
 
+mod bench;
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use flowpipe_game::session::Size;
+
+pub use bench::Bench;
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    a stage failed, or something else went wrong while running
   2    wrong usage, or a file that can't be opened
-  3    solve: a puzzle has no solution, or none was found
-  65   solve, play: a puzzle that can't be read
+  3    solve: a puzzle has no solution
+  4    solve: a puzzle that was not solved in time, or that the solver does not take
+  65   solve, convert, play: a puzzle that can't be read, or not be written in that format
   78   a pipeline file or a plugin's config that can't be used
   130  stopped by Ctrl-C, or by hand while a pipeline holds the mouse";
 
@@ -61,6 +66,12 @@ pub enum Command {
     Schema,
     /// Solve puzzles given as text.
     Solve(Solve),
+    /// Write puzzles in another format.
+    Convert(Convert),
+    /// Make puzzles with exactly one solution.
+    Generate(Generate),
+    /// Measure solvers beside each other on the same boards.
+    Bench(Bench),
     /// Play the practice game in a window or a terminal: u undo, r restart, n next, Esc or q close.
     Play(Play),
     /// Print a completion script for a shell.
@@ -132,20 +143,137 @@ pub enum PluginsCommand {
 #[derive(Debug, ClapArgs)]
 pub struct Solve {
     /// A file of puzzles, or `-` for standard input. Grids (`R.G`, or words with blanks between),
-    /// Flow Free level lines and JSON puzzles, also mixed; blank lines separate grids.
+    /// Flow Free level lines, puzz.link URLs and JSON puzzles, also mixed; blank lines separate grids.
     pub file: String,
     /// The solver plugin.
-    #[arg(long, default_value = "solver-varisat", value_name = "NAME")]
+    #[arg(long, default_value = "solver-search", value_name = "NAME")]
     pub solver: String,
-    /// The solver's config as a TOML inline table, such as '{ prove_unique = true }'.
+    /// The solver's config as a TOML inline table, such as '{ encoding = "edges" }' for solver-varisat.
     #[arg(long, value_name = "TOML")]
     pub config: Option<String>,
+    /// Prove whether each solution is the only one.
+    #[arg(long, group = "want")]
+    pub unique: bool,
+    /// Count the solutions.
+    #[arg(long, group = "want")]
+    pub count: bool,
+    /// List all solutions.
+    #[arg(long, group = "want")]
+    pub all: bool,
+    /// Stop counting or listing after so many solutions. Without it, --all stops after 10000.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        requires = "want",
+        conflicts_with = "unique",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    pub limit: Option<u64>,
     /// Give up on a puzzle after this long, such as 500ms or 10s.
     #[arg(long, value_name = "DURATION")]
     pub timeout: Option<String>,
+    /// Solve so many puzzles side by side. Without it, as many as there are processors.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
     /// Print one JSON object for each puzzle, one a line.
     #[arg(long)]
     pub json: bool,
+    /// Print each solved puzzle with its solution in this format.
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
+    pub to: Option<SolvedFormat>,
+    /// Draw each puzzle as SVG into this file; several into FILE-1.svg, FILE-2.svg …, by their order.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Draw what the solver tells of its generations (best, average, worst) as SVG into this file; of
+    /// several puzzles as --svg does. solver-genetic tells them.
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+}
+
+/// The formats that hold solutions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SolvedFormat {
+    /// Flow Free level lines.
+    Level,
+    /// Puzzles as JSON, with `solution`.
+    Json,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Convert {
+    /// A file of puzzles in any format that `solve` takes, or `-` for standard input.
+    pub file: String,
+    /// The format to write.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: PuzzleFormat,
+    /// Write into this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PuzzleFormat {
+    /// Grid text: rectangles with holes and bridges.
+    Grid,
+    /// Flow Free level lines: everything but other rules and several pairs of one colour; they hold
+    /// the solution, so it must be given.
+    Level,
+    /// puzz.link URLs: rectangles.
+    Puzzlink,
+    /// JSON, one object a line: everything.
+    Json,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Generate {
+    /// The size of the boards, columns x rows or one number: 3 to 60 each.
+    #[arg(long, default_value = "9x9", value_name = "SIZE")]
+    pub size: flowpipe_generate::Size,
+    /// What the boards have besides plain squares; several with commas between: all of them.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
+    pub kind: Vec<PuzzleKind>,
+    /// Only puzzles of this difficulty: how often the dedicated search has to try something to solve one and
+    /// prove that it has no other solution.
+    #[arg(long, value_enum, value_name = "GRADE")]
+    pub difficulty: Option<Grade>,
+    /// How many.
+    #[arg(long, default_value_t = 1, value_name = "NUMBER")]
+    pub count: u64,
+    /// The same seed gives the same puzzles.
+    #[arg(long, default_value_t = 1, value_name = "NUMBER")]
+    pub seed: u64,
+    /// Make so many side by side, which changes nothing else. Without it, as many as there are
+    /// processors.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+    /// The format to write, each puzzle with its difficulty as its title. Level lines and JSON hold the
+    /// solution.
+    #[arg(long, value_enum, default_value_t = PuzzleFormat::Level, value_name = "FORMAT")]
+    pub format: PuzzleFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PuzzleKind {
+    /// Cells that two flows cross.
+    Bridges,
+    /// Six-sided cells.
+    Hexes,
+    /// Edges that wrap around, some of them closed by walls.
+    Warps,
+    /// Walls between cells.
+    Walls,
+    /// Missing cells.
+    Holes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Grade {
+    /// Everything follows, nothing has to be tried.
+    Easy,
+    /// One to three trials.
+    Medium,
+    /// Four trials or more.
+    Hard,
 }
 
 #[derive(Debug, ClapArgs)]

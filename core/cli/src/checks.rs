@@ -2,14 +2,15 @@
 //!
 //! The runtime knows no puzzle; these checks are handed to it by schema id.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use flowpipe_puzzle::message::{
-    BoardResult, FRAME, FrameNote, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, STROKES, SeenBoard,
-    Sighting, Solved, Strokes, Verdict,
+    BoardResult, Count, FRAME, FrameNote, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, STROKES,
+    SeenBoard, Sighting, Solved, Strokes, Verdict,
 };
 use flowpipe_puzzle::stroke_check::check_strokes;
-use flowpipe_puzzle::{Puzzle, check};
+use flowpipe_puzzle::{Puzzle, Solution, check};
 use flowpipe_runtime::check::{Judgement, Validator, Validators};
 use flowpipe_runtime::message::Message;
 use serde::de::DeserializeOwned;
@@ -141,9 +142,14 @@ impl Validator for SolvedCheck {
                 .board()
                 .ok_or("an answer where there is no board")?;
             match &solved.answer {
-                Verdict::Solution { solution, .. } => {
-                    check(&board.puzzle, solution)
-                        .map_err(|breaches| format!("a wrong solution: {}", list(&breaches)))?;
+                Verdict::Solution {
+                    solution,
+                    unique,
+                    count,
+                    others,
+                } => {
+                    check_solutions(&board.puzzle, solution, others)?;
+                    check_count(*unique, count.as_ref(), 1 + others.len())?;
                     Ok(None)
                 }
                 Verdict::Unsolvable { reason } => Ok(Some(with_reason("no solution", reason))),
@@ -152,6 +158,44 @@ impl Validator for SolvedCheck {
             }
         })())
     }
+}
+
+/// Each solution keeps the rules, and no two are the same.
+fn check_solutions(puzzle: &Puzzle, first: &Solution, others: &[Solution]) -> Result<(), String> {
+    let mut seen = HashSet::new();
+    for solution in std::iter::once(first).chain(others) {
+        check(puzzle, solution)
+            .map_err(|breaches| format!("a wrong solution: {}", list(&breaches)))?;
+        if !others.is_empty() && !seen.insert(solution.clone().canonical()) {
+            return Err("the same solution twice".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// What is said of the number of solutions agrees with those that were given.
+fn check_count(unique: Option<bool>, count: Option<&Count>, given: usize) -> Result<(), String> {
+    if unique == Some(true) && given > 1 {
+        return Err(format!("{given} solutions, of which one is the only one"));
+    }
+    let Some(count) = count else { return Ok(()) };
+    if !count.is_well_formed() {
+        return Err(format!("a count of {:?}, which is no number", count.digits));
+    }
+    // Too long for the type is larger than anything that can be listed.
+    let counted = count.digits.parse().unwrap_or(u64::MAX);
+    let agrees = match unique {
+        Some(true) => counted == 1 && !count.or_more,
+        Some(false) => counted > 1,
+        None => counted > 0,
+    };
+    if !agrees || counted < given as u64 {
+        return Err(format!(
+            "a count of {} beside {given} solutions given, unique: {unique:?}",
+            count.digits
+        ));
+    }
+    Ok(())
 }
 
 /// `text: reason`, where there is a reason.

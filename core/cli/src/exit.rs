@@ -12,14 +12,37 @@ pub enum Ended {
     Done,
     /// A stage failed; the report says so already.
     StageFailed,
-    /// A puzzle without a solution, or none found; printed already.
-    Unsolved,
-    /// A puzzle that can't be read; printed already.
+    /// A puzzle without a solution; printed already.
+    Unsolvable,
+    /// A puzzle that was not solved in time, or of a kind that the solver does not take; printed already.
+    Unanswered,
+    /// A puzzle that can't be read, or not written in the format asked for; printed already.
     BadPuzzle,
     /// A pipeline file that can't be used; printed already.
     BadConfig,
     /// Stopped by Ctrl-C.
     Interrupted,
+}
+
+impl Ended {
+    /// The worse of two: a plugin's failure outweighs a puzzle that can't be read, that one a puzzle
+    /// without an answer, and that one a puzzle without a solution.
+    pub fn or_worse(self, other: Self) -> Self {
+        let weight = |ended| match ended {
+            Self::Done => 0,
+            Self::Unsolvable => 1,
+            Self::Unanswered => 2,
+            Self::BadPuzzle => 3,
+            Self::BadConfig => 4,
+            Self::StageFailed => 5,
+            Self::Interrupted => 6,
+        };
+        if weight(other) > weight(self) {
+            other
+        } else {
+            self
+        }
+    }
 }
 
 /// What a command fails with.
@@ -55,7 +78,8 @@ pub fn code(ended: Result<Ended, Failure>) -> ExitCode {
     let code = match ended {
         Ok(Ended::Done) => 0,
         Ok(Ended::StageFailed) => 1,
-        Ok(Ended::Unsolved) => 3,
+        Ok(Ended::Unsolvable) => 3,
+        Ok(Ended::Unanswered) => 4,
         Ok(Ended::BadPuzzle) => 65,
         Ok(Ended::BadConfig) => 78,
         Ok(Ended::Interrupted) => 130,

@@ -4,10 +4,14 @@
 //! - [`args`]: what the user wrote. [`exit`]: how the program ends.
 //! - [`commands`]: one module for each subcommand.
 //! - [`plugins`]: where plugins are looked for. [`pipeline_file`]: reading a pipeline with its errors.
+//! - [`puzzle_file`]: reading puzzles. [`ask`]: putting them to a solver.
 //! - [`checks`]: what the runtime holds the plugins' answers against.
+//! - [`solve`]: what `flowpipe solve` asks and tells.
 //! - [`follow`]: waiting on a run. [`show`]: boards, tables and colours on the terminal.
 
 mod args;
+mod ask;
+mod bench;
 mod cast;
 mod checks;
 mod commands;
@@ -15,7 +19,9 @@ mod exit;
 mod follow;
 mod pipeline_file;
 mod plugins;
+mod puzzle_file;
 mod show;
+mod solve;
 
 use std::process::ExitCode;
 
@@ -25,7 +31,8 @@ use crate::args::{Args, Command};
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    show::log::start(&args.global);
+    let tells_problems = matches!(args.command, Command::Solve(_) | Command::Bench(_));
+    show::log::start(&args.global, tells_problems);
     let ended = match args.command {
         Command::Run(run) => commands::run::run(&args.global, &run),
         Command::Check(check) => commands::check::run(&args.global, &check),
@@ -33,6 +40,9 @@ fn main() -> ExitCode {
         Command::Plugins(plugins) => commands::plugins::run(&args.global, &plugins),
         Command::Schema => commands::schema::run(&args.global),
         Command::Solve(solve) => commands::solve::run(&args.global, &solve),
+        Command::Convert(convert) => commands::convert::run(&convert),
+        Command::Generate(generate) => commands::generate::run(&generate),
+        Command::Bench(bench) => commands::bench::run(&args.global, &bench),
         Command::Play(play) => commands::play::run(&args.global, &play),
         Command::Completions(completions) => commands::completions::run(&completions),
     };

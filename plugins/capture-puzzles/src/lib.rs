@@ -9,7 +9,7 @@ use flowpipe_plugin::puzzle::{Geometry, Puzzle, colour, text};
 use flowpipe_plugin::{Context, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
 use serde::Deserialize;
 
-/// Reads puzzles from text files (grids, Flow Free level lines, JSON) and gives each as a sighting,
+/// Reads puzzles from text files (grids, Flow Free level lines, puzz.link URLs, JSON) and gives each as a sighting,
 /// as if vision had read it from a picture.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

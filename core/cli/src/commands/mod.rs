@@ -1,7 +1,10 @@
 //! One module for each subcommand.
 
+pub mod bench;
 pub mod check;
 pub mod completions;
+pub mod convert;
+pub mod generate;
 pub mod graph;
 pub mod play;
 pub mod plugins;

@@ -129,6 +129,14 @@ fn show(
         stdout,
         "      the same messages in {same} give the same messages out\n"
     )?;
+    if !manifest.supports.is_empty() {
+        writeln!(
+            stdout,
+            "{}\n{}\n",
+            heading("takes"),
+            wrapped(&manifest.supports.join(", "), 2)
+        )?;
+    }
     config(&mut stdout, &manifest.config, colours)?;
     Ok(Ended::Done)
 }

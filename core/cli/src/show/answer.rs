@@ -1,10 +1,13 @@
 //! What a solver said of a puzzle given as text.
 
-use flowpipe_puzzle::Solution;
+use flowpipe_puzzle::message::{Count, Effort, Verdict};
 use flowpipe_puzzle::text::Entry;
+use flowpipe_puzzle::{Cell, Solution};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::value::RawValue;
 
+use crate::ask::Said;
+use crate::exit::Ended;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, HEADING, paint};
 use crate::show::report::duration;
@@ -27,6 +30,19 @@ pub enum Status {
     Failed,
 }
 
+impl Status {
+    /// How the program ends for it.
+    pub fn ended(self) -> Ended {
+        match self {
+            Self::Solved => Ended::Done,
+            Self::Unsolvable => Ended::Unsolvable,
+            Self::Timeout | Self::Unsupported => Ended::Unanswered,
+            Self::Invalid => Ended::BadPuzzle,
+            Self::Failed => Ended::StageFailed,
+        }
+    }
+}
+
 /// An answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -34,12 +50,49 @@ pub struct Answer {
     pub status: Status,
     /// The solution, when solved.
     pub solution: Option<Solution>,
-    /// Whether it was proved the only one; `None`: not looked at.
+    /// Further solutions, where they were asked for.
+    pub others: Vec<Solution>,
+    /// Whether the solution was proved the only one; `None`: not looked at.
     pub unique: Option<bool>,
-    /// From taking the puzzle to giving the answer, microseconds.
-    pub search_us: Option<f64>,
+    /// How many solutions there are, where it is known.
+    pub count: Option<Count>,
+    /// The solver's own work, microseconds.
+    pub search_us: f64,
+    /// What the answer cost by the solver's own measures.
+    pub effort: Effort,
     /// Why it is not solved.
     pub reason: Option<String>,
+}
+
+/// The cells of each flow.
+fn paths(solution: &Solution) -> Vec<&[Cell]> {
+    solution.flows.iter().map(|flow| &flow.cells[..]).collect()
+}
+
+/// One object of JSON lines. Cells are `row * width + column`.
+#[derive(Serialize)]
+struct Record<'a> {
+    index: usize,
+    status: Status,
+    unique: Option<bool>,
+    /// A whole number of any size.
+    count: Option<Box<RawValue>>,
+    paths: Option<Vec<&'a [Cell]>>,
+    search_us: f64,
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    /// There may be more solutions than were counted or listed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    more: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    solutions: Option<Vec<Vec<&'a [Cell]>>>,
+    #[serde(skip_serializing_if = "is_nothing")]
+    effort: &'a Effort,
+}
+
+fn is_nothing(effort: &&Effort) -> bool {
+    **effort == Effort::default()
 }
 
 impl Answer {
@@ -48,39 +101,96 @@ impl Answer {
         Self {
             status,
             solution: None,
+            others: Vec::new(),
             unique: None,
-            search_us: None,
+            count: None,
+            search_us: 0.0,
+            effort: Effort::default(),
             reason,
         }
     }
 
-    /// One object of JSON lines. Cells are `row * width + column`.
-    pub fn record(&self, index: usize) -> Value {
-        let paths: Option<Vec<_>> = self.solution.as_ref().map(|solution| {
-            solution
-                .flows
-                .iter()
-                .map(|flow| flow.cells.clone())
-                .collect()
-        });
-        json!({
-            "index": index,
-            "status": self.status,
-            "unique": self.unique,
-            // Known without counting only where there is exactly one, or none.
-            "count": match (self.status, self.unique) {
-                (Status::Solved, Some(true)) => Some(1),
-                (Status::Unsolvable, _) => Some(0),
-                _ => None,
+    /// The answer that was given, where a puzzle may take a time in microseconds.
+    pub fn of(said: Said, timeout_us: f64) -> Self {
+        match said {
+            Said::Answer {
+                verdict,
+                effort,
+                search_us,
+                ..
+            } => Self {
+                search_us,
+                effort,
+                ..Self::of_verdict(verdict)
             },
-            "paths": paths,
-            "search_us": self.search_us,
-            "reason": self.reason,
-        })
+            Said::TimedOut(reason) => Self {
+                search_us: timeout_us,
+                ..Self::without(Status::Timeout, Some(reason))
+            },
+            Said::Failed(reason) => Self::without(Status::Failed, Some(reason)),
+        }
     }
 
-    /// For people: a heading, and the board.
-    pub fn text(&self, file: &str, entry: &Entry, solver: &str, colours: bool) -> String {
+    fn of_verdict(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Solution {
+                solution,
+                unique,
+                count,
+                others,
+            } => {
+                let exactly_one = |count: &Count| count.digits == "1" && !count.or_more;
+                let counted = count.as_ref().and_then(|count| match exactly_one(count) {
+                    true => Some(true),
+                    // One, and nobody looked further.
+                    false if count.digits == "1" => None,
+                    false => Some(false),
+                });
+                let unique = unique.or(counted);
+                Self {
+                    solution: Some(solution),
+                    others,
+                    count: count.or_else(|| (unique == Some(true)).then(|| Count::exactly(1))),
+                    unique,
+                    ..Self::without(Status::Solved, None)
+                }
+            }
+            Verdict::Unsolvable { reason } => Self {
+                count: Some(Count::exactly(0)),
+                ..Self::without(Status::Unsolvable, reason)
+            },
+            Verdict::Unsupported { reason } => Self::without(Status::Unsupported, Some(reason)),
+            Verdict::Unknown { reason } => Self::without(Status::Timeout, Some(reason)),
+        }
+    }
+
+    /// One line of JSON, without its end; all solutions where they are `listed`.
+    ///
+    /// # Errors
+    /// Never with what a solver can say: it has been read from JSON.
+    pub fn record(&self, index: usize, entry: &Entry, listed: bool) -> serde_json::Result<String> {
+        let count = self.count.as_ref().map(|count| count.digits.clone());
+        let record = Record {
+            index,
+            status: self.status,
+            unique: self.unique,
+            count: count.map(RawValue::from_string).transpose()?,
+            paths: self.solution.as_ref().map(paths),
+            search_us: self.search_us,
+            reason: self.reason.as_deref(),
+            title: entry.title.as_deref(),
+            more: self.count.as_ref().is_some_and(|count| count.or_more),
+            solutions: (listed && self.status == Status::Solved).then(|| {
+                let all = self.solution.iter().chain(&self.others);
+                all.map(paths).collect()
+            }),
+            effort: &self.effort,
+        };
+        serde_json::to_string(&record)
+    }
+
+    /// For people: what became of it, in a line.
+    pub fn heading(&self, file: &str, entry: &Entry, solver: &str, colours: bool) -> String {
         let mut text = paint(&format!("{file}:{}", entry.line), HEADING, colours);
         if let Some(title) = &entry.title {
             text += &format!(" {title}");
@@ -103,24 +213,45 @@ impl Answer {
             Status::Failed => (format!("{solver} failed"), BAD),
         };
         text += &format!(" {}", paint(&verdict, style, colours));
-        match self.unique {
-            Some(true) => text += ", the only solution",
-            Some(false) => text += ", not the only solution",
-            None => {}
-        }
-        if let (Status::Solved, Some(time)) = (self.status, self.search_us) {
-            text += &format!(" in {}", duration((time * 1e3) as u64));
+        if self.status == Status::Solved {
+            text += &self.how_many();
+            text += &format!(" in {}", duration((self.search_us * 1e3) as u64));
+            if let Some(nodes) = self.effort.nodes {
+                text += &format!(", {nodes} nodes");
+            }
         }
         if let Some(reason) = &self.reason {
             text += &format!(": {reason}");
         }
-        text += "\n";
-        if let Ok((puzzle, _)) = &entry.puzzle {
-            let flows = self
-                .solution
-                .as_ref()
-                .map_or(&[][..], |solution| &solution.flows);
-            text += &board::puzzle(puzzle, flows, &entry.names, colours);
+        text
+    }
+
+    /// What is known of the number of solutions.
+    fn how_many(&self) -> String {
+        match (&self.count, self.unique) {
+            (_, Some(true)) => ", the only solution".to_owned(),
+            (Some(count), _) if count.or_more && count.digits == "1" => String::new(),
+            (Some(count), _) if count.or_more => {
+                format!(", at least {} solutions", count.digits)
+            }
+            (Some(count), _) => format!(", {} solutions", count.digits),
+            (None, Some(false)) => ", not the only solution".to_owned(),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// For people: the board, with each solution.
+    pub fn boards(&self, entry: &Entry, colours: bool) -> String {
+        let Ok((puzzle, _)) = &entry.puzzle else {
+            return String::new();
+        };
+        let draw = |solution: Option<&Solution>| {
+            let flows = solution.map_or(&[][..], |solution| &solution.flows);
+            board::puzzle(puzzle, flows, &entry.names, colours)
+        };
+        let mut text = draw(self.solution.as_ref());
+        for (index, other) in self.others.iter().enumerate() {
+            text += &format!("solution {}\n{}", index + 2, draw(Some(other)));
         }
         text
     }

@@ -6,10 +6,12 @@ use crate::args::Global;
 use crate::show::colour;
 
 /// Sends `tracing` to standard error: warnings, with `-v` information, with `-vv` everything.
-/// `FLOWPIPE_LOG` sets it by target, in the syntax of `RUST_LOG`.
-pub fn start(global: &Global) {
+/// `FLOWPIPE_LOG` sets it by target, in the syntax of `RUST_LOG`. A command that tells every problem of
+/// its runs itself `tells_problems`: they are not logged a second time.
+pub fn start(global: &Global, tells_problems: bool) {
     let default = match global.verbose {
         // What the window library warns of is the desktop's, not ours.
+        0 if tells_problems => "warn,winit=error,flowpipe_runtime::run=off",
         0 => "warn,winit=error",
         1 => "info",
         _ => "debug",

@@ -5,6 +5,8 @@ pub mod board;
 pub mod colour;
 pub mod happenings;
 pub mod log;
+pub mod pictures;
+pub mod plot;
 pub mod progress;
 pub mod report;
 pub mod steps;

@@ -1,0 +1,45 @@
+//! `flowpipe bench`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// Files of puzzles in every form that `solve` takes. Without files, boards are generated.
+    pub files: Vec<PathBuf>,
+    /// Measure this solver plugin (may be given several times); without, all that are found.
+    #[arg(long, value_name = "NAME")]
+    pub solver: Vec<String>,
+    /// Give up on a board after this long; on a size after three boards in a row, and on the sizes after one
+    /// of which nothing was solved.
+    #[arg(long, default_value = "1s", value_name = "DURATION")]
+    pub timeout: String,
+    /// At most so many boards of each size or kind.
+    #[arg(long, default_value_t = 20, value_name = "NUMBER", value_parser = at_least_one)]
+    pub most: usize,
+    /// The same seed generates the same boards.
+    #[arg(
+        long,
+        default_value_t = 1,
+        value_name = "NUMBER",
+        conflicts_with = "files"
+    )]
+    pub seed: u64,
+    /// Draw the median times by size into this file.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Print the table as Markdown.
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+    /// Print one JSON object for each solver and size, one a line.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|&number| number > 0)
+        .ok_or_else(|| "expected a number from 1".to_owned())
+}

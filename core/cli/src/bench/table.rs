@@ -1,0 +1,74 @@
+//! Rows as text.
+
+use comfy_table::presets::{ASCII_MARKDOWN, UTF8_BORDERS_ONLY};
+use comfy_table::{CellAlignment, Table};
+
+use crate::bench::row::Row;
+use crate::show::report::duration;
+
+/// For a terminal.
+pub fn text(rows: &[Row]) -> String {
+    table(rows, UTF8_BORDERS_ONLY)
+}
+
+/// For a README.
+pub fn markdown(rows: &[Row]) -> String {
+    table(rows, ASCII_MARKDOWN)
+}
+
+fn table(rows: &[Row], preset: &str) -> String {
+    let mut table = Table::new();
+    table.load_preset(preset);
+    table.set_header([
+        "boards", "solver", "solved", "median", "p99", "worst", "call", "nodes", "ratio",
+    ]);
+    for row in rows {
+        let time = |us: Option<f64>| us.map_or_else(String::new, |us| duration((us * 1e3) as u64));
+        table.add_row([
+            row.class.to_owned(),
+            row.solver.clone(),
+            solved(row),
+            time(row.median_us),
+            time(row.p99_us),
+            time(row.worst_us),
+            time(row.call_median_us),
+            row.median_nodes.map_or_else(String::new, number),
+            row.times_first.map_or_else(String::new, ratio),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("{table}\n")
+}
+
+/// `12 of 12`; a solver that was given up on a class has been tried on fewer boards than there are.
+fn solved(row: &Row) -> String {
+    if row.unsupported == row.tried && row.tried > 0 {
+        return "not taken".to_owned();
+    }
+    let mut text = format!("{} of {}", row.solved, row.boards);
+    if row.tried < row.boards {
+        text += &format!(" ({} tried)", row.tried);
+    }
+    if row.failed > 0 {
+        text += &format!(", {} failed", row.failed);
+    }
+    text
+}
+
+fn number(value: f64) -> String {
+    match value {
+        _ if value < 1e4 => format!("{value}"),
+        _ if value < 1e7 => format!("{:.0}k", value / 1e3),
+        _ => format!("{:.0}M", value / 1e6),
+    }
+}
+
+fn ratio(value: f64) -> String {
+    if value < 10.0 {
+        format!("{value:.1}")
+    } else {
+        number(value.round())
+    }
+}

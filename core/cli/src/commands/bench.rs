@@ -1,0 +1,148 @@
+//! `flowpipe bench [FILE...]`: solvers beside each other on the same boards, by size class.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use flowpipe_puzzle::{Puzzle, text};
+use flowpipe_runtime::plugin::catalogue::Catalogue;
+
+use crate::args::{Bench, Global};
+use crate::ask::{Ask, AskError};
+use crate::bench::corpus::{self, Corpus};
+use crate::bench::measure::measure;
+use crate::bench::row::Row;
+use crate::bench::{chart, table};
+use crate::exit::{Ended, Failure};
+use crate::show::progress::ProgressLine;
+use crate::{pipeline_file, plugins};
+
+/// The solver that the others are compared with, where it is among them.
+const FIRST: &str = "solver-search";
+
+pub fn run(global: &Global, args: &Bench) -> Result<Ended, Failure> {
+    let corpus = if args.files.is_empty() {
+        corpus::generated(args.seed, args.most)?
+    } else {
+        corpus::of(read(&args.files)?, args.most)
+    };
+    let catalogue = plugins::load(global);
+    let mut rows: Vec<Row> = Vec::new();
+    let line = ProgressLine::new();
+    for solver in solvers(&args.solver, &catalogue) {
+        match row_by_row(&solver, &corpus, args, &catalogue, &line, &mut rows) {
+            Ok(()) => {}
+            Err(AskError::Config(errors)) => {
+                line.end();
+                pipeline_file::show(errors, global);
+                return Ok(Ended::BadConfig);
+            }
+            Err(AskError::Failure(failure)) => return Err(failure),
+        }
+    }
+    line.end();
+    rows.sort_by_key(|row| corpus.keys().position(|class| class.name == row.class));
+
+    if let Some(path) = &args.svg {
+        let picture = chart::svg(&rows).ok_or_else(|| {
+            Failure::Run(
+                "there is nothing to draw: no solver solved most boards of any size".to_owned(),
+            )
+        })?;
+        write(path, &picture)?;
+    }
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        for row in &rows {
+            writeln!(out, "{}", serde_json::to_string(row).unwrap_or_default())?;
+        }
+    } else if args.markdown {
+        write!(out, "{}", table::markdown(&rows))?;
+    } else {
+        write!(out, "{}", table::text(&rows))?;
+    }
+    Ok(match rows.iter().any(|row| row.failed > 0) {
+        true => Ended::StageFailed,
+        false => Ended::Done,
+    })
+}
+
+/// One solver on all classes. The larger sizes are left out once it has solved nothing of one.
+fn row_by_row(
+    solver: &str,
+    corpus: &Corpus,
+    args: &Bench,
+    catalogue: &Catalogue,
+    line: &ProgressLine,
+    rows: &mut Vec<Row>,
+) -> Result<(), AskError> {
+    let how = Ask {
+        solver,
+        config: None,
+        timeout: Some(&args.timeout),
+        jobs: 1,
+    };
+    let mut too_large = false;
+    for (class, boards) in corpus {
+        if class.is_size() && too_large {
+            continue;
+        }
+        line.say(&format!(
+            "{solver} on {} boards of {}",
+            boards.len(),
+            class.name
+        ));
+        let samples = measure(boards, &how, catalogue)?;
+        let first = rows
+            .iter()
+            .find(|row| row.solver == FIRST && row.class == class.name);
+        let row = Row::new(solver, class, boards.len(), &samples, first);
+        too_large = too_large || class.is_size() && row.solved == 0;
+        rows.push(row);
+    }
+    Ok(())
+}
+
+/// Those asked for, or all that are there; the one that others are compared with comes first.
+fn solvers(asked: &[String], catalogue: &Catalogue) -> Vec<String> {
+    let mut solvers: Vec<String> = if asked.is_empty() {
+        let stages = catalogue.stages().iter();
+        stages
+            .filter(|found| found.manifest.role == "solver")
+            .map(|found| found.manifest.name.clone())
+            .collect()
+    } else {
+        asked.to_vec()
+    };
+    solvers.sort_by_key(|name| name != FIRST);
+    solvers
+}
+
+fn read(files: &[std::path::PathBuf]) -> Result<Vec<Puzzle>, Failure> {
+    let mut puzzles = Vec::new();
+    for file in files {
+        let path = file.display().to_string();
+        let text = std::fs::read_to_string(file).map_err(|error| Failure::File {
+            path: path.clone(),
+            error,
+        })?;
+        for entry in text::read(&text) {
+            match entry.puzzle {
+                Ok((puzzle, _)) => puzzles.push(puzzle),
+                Err(error) => return Err(Failure::BadText(format!("{path}: {error}"))),
+            }
+        }
+    }
+    if puzzles.is_empty() {
+        return Err(Failure::Usage(
+            "there are no puzzles in these files".to_owned(),
+        ));
+    }
+    Ok(puzzles)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| Failure::File {
+        path: path.display().to_string(),
+        error,
+    })
+}

@@ -1,0 +1,60 @@
+//! Pictures of puzzles and of how they were solved, each in a file of its own.
+
+use std::path::{Path, PathBuf};
+
+use flowpipe_puzzle::svg;
+use flowpipe_puzzle::text::Entry;
+
+use crate::exit::Failure;
+use crate::show::answer::Answer;
+
+/// Draws an entry's puzzle, with the solution where there is one. `None`: it can't be read.
+pub fn puzzle(entry: &Entry, answer: &Answer) -> Option<String> {
+    let (puzzle, _) = entry.puzzle.as_ref().ok()?;
+    let flows = answer.solution.as_ref().map(|solution| &solution.flows[..]);
+    let style = svg::Style {
+        letters: true,
+        names: &entry.names,
+        title: entry.title.as_deref().unwrap_or_default(),
+        ..svg::Style::default()
+    };
+    Some(svg::draw(puzzle, flows.unwrap_or_default(), style))
+}
+
+/// Writes the picture of the puzzle at an index, from 0, of so many: into the file itself where it is
+/// the only one, else into one with the puzzle's number, from 1, behind its name.
+///
+/// # Errors
+/// When the file can't be written.
+pub fn write(file: &Path, index: usize, count: usize, picture: &str) -> Result<(), Failure> {
+    let path = place(file, index, count);
+    std::fs::write(&path, picture).map_err(|error| Failure::File {
+        path: path.display().to_string(),
+        error,
+    })
+}
+
+fn place(file: &Path, index: usize, count: usize) -> PathBuf {
+    if count == 1 {
+        return file.to_owned();
+    }
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let mut name = format!("{stem}-{}", index + 1);
+    if let Some(extension) = file.extension() {
+        name += &format!(".{}", extension.to_string_lossy());
+    }
+    file.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_pictures_are_numbered_from_one() {
+        let place = |file: &str, count| place(Path::new(file), 1, count).display().to_string();
+        assert_eq!(place("a/b.svg", 1), "a/b.svg");
+        assert_eq!(place("a/b.svg", 3), "a/b-2.svg");
+        assert_eq!(place("b", 3), "b-2");
+    }
+}

@@ -1,0 +1,157 @@
+//! Answers, printed in the order of the puzzles.
+
+use std::io::Write as _;
+
+use flowpipe_puzzle::text::{self, Entry, Format};
+
+use crate::args::{Global, Solve, SolvedFormat};
+use crate::exit::{Ended, Failure};
+use crate::show::answer::{Answer, Status};
+use crate::show::progress::PuzzleBar;
+use crate::show::{colour, pictures, plot};
+
+/// Prints each answer at its place, as soon as all before it are printed.
+pub struct Printer<'a> {
+    global: &'a Global,
+    args: &'a Solve,
+    entries: &'a [Entry],
+    /// Answers that wait for those before them.
+    waiting: Vec<Option<Answer>>,
+    next: usize,
+    worst: Ended,
+    bar: PuzzleBar,
+    /// Why something could not be drawn, once.
+    undrawn: Option<String>,
+}
+
+impl<'a> Printer<'a> {
+    pub fn new(global: &'a Global, args: &'a Solve, entries: &'a [Entry]) -> Self {
+        let unreadable = |entry: &Entry| {
+            let error = entry.puzzle.as_ref().err()?;
+            Some(Answer::without(Status::Invalid, Some(error.to_string())))
+        };
+        Self {
+            global,
+            args,
+            entries,
+            waiting: entries.iter().map(unreadable).collect(),
+            next: 0,
+            worst: Ended::Done,
+            bar: PuzzleBar::new(entries.len()),
+            undrawn: None,
+        }
+    }
+
+    /// Takes the answer to the puzzle at an index. A second word on the same puzzle changes nothing.
+    pub fn take(&mut self, index: usize, answer: Answer) -> Result<(), Failure> {
+        if index >= self.next
+            && let Some(place @ None) = self.waiting.get_mut(index)
+        {
+            *place = Some(answer);
+        }
+        self.print_ready()
+    }
+
+    /// Prints what is left; puzzles that nothing was said of get that answer.
+    pub fn end(mut self) -> Result<Ended, Failure> {
+        for place in self.waiting.iter_mut().skip(self.next) {
+            place.get_or_insert_with(|| {
+                let reason = "the solver gave no answer".to_owned();
+                Answer::without(Status::Failed, Some(reason))
+            });
+        }
+        self.print_ready()?;
+        self.bar.end();
+        match self.undrawn {
+            Some(reason) if self.worst == Ended::Done => Err(Failure::Run(reason)),
+            Some(reason) => {
+                eprintln!("flowpipe: {reason}");
+                Ok(self.worst)
+            }
+            None => Ok(self.worst),
+        }
+    }
+
+    fn print_ready(&mut self) -> Result<(), Failure> {
+        while let Some(answer) = self.waiting.get_mut(self.next).and_then(Option::take) {
+            self.bar.above(|| self.print(&answer))?;
+            self.draw(&answer)?;
+            self.next += 1;
+            self.bar.update(self.next);
+            self.worst = self.worst.or_worse(answer.status.ended());
+        }
+        Ok(())
+    }
+
+    fn print(&self, answer: &Answer) -> Result<(), Failure> {
+        let entry = &self.entries[self.next];
+        let mut out = std::io::stdout().lock();
+        if self.args.json {
+            let record = answer
+                .record(self.next, entry, self.args.all)
+                .map_err(|error| Failure::Run(error.to_string()))?;
+            writeln!(out, "{record}")?;
+            return Ok(());
+        }
+        let colours = colour::on_stdout(self.global);
+        let heading = |colours| answer.heading(&self.args.file, entry, &self.args.solver, colours);
+        if let Some(format) = self.args.to {
+            match solved(entry, answer, format) {
+                Some(Ok(text)) => write!(out, "{text}")?,
+                Some(Err(reason)) => {
+                    eprintln!("{}: line {}: {reason}", self.args.file, entry.line);
+                }
+                None => eprintln!("{}", heading(colour::on_stderr(self.global))),
+            }
+            return Ok(());
+        }
+        if self.next > 0 {
+            writeln!(out)?;
+        }
+        writeln!(out, "{}", heading(colours))?;
+        write!(out, "{}", answer.boards(entry, colours))?;
+        Ok(())
+    }
+
+    fn draw(&mut self, answer: &Answer) -> Result<(), Failure> {
+        let (entry, count) = (&self.entries[self.next], self.entries.len());
+        if let Some(file) = &self.args.svg
+            && let Some(picture) = pictures::puzzle(entry, answer)
+        {
+            pictures::write(file, self.next, count, &picture)?;
+        }
+        let Some(file) = &self.args.plot else {
+            return Ok(());
+        };
+        let solver = &self.args.solver;
+        let place = format!("{}:{}", self.args.file, entry.line);
+        match plot::svg(&answer.effort, &format!("{place}, {solver}")) {
+            Some(picture) => pictures::write(file, self.next, count, &picture)?,
+            None if answer.status == Status::Invalid => {}
+            None => {
+                let reason = match answer.status {
+                    Status::Solved | Status::Unsolvable => format!(
+                        "--plot: nothing to draw of {place}, {solver} told no best, average and worst by generation (solver-genetic does, where it needs generations)"
+                    ),
+                    _ => format!("--plot: there is no answer to {place} to draw"),
+                };
+                self.undrawn.get_or_insert(reason);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The puzzle with its solution in a format. `None`: it is not solved.
+fn solved(entry: &Entry, answer: &Answer, format: SolvedFormat) -> Option<Result<String, String>> {
+    let format = match format {
+        SolvedFormat::Level => Format::Level,
+        SolvedFormat::Json => Format::Json,
+    };
+    let solution = answer.solution.as_ref()?;
+    let sheet = text::Sheet {
+        solution: Some(solution),
+        ..entry.sheet().ok()?
+    };
+    Some(text::write_as(&sheet, format).map_err(|error| error.to_string()))
+}
