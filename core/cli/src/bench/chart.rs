@@ -18,7 +18,7 @@ const COLOURS: [RGBColor; 10] = [
     RGBColor(0xAA, 0x33, 0x77),
     RGBColor(0x88, 0x88, 0x88),
     RGBColor(0x33, 0x22, 0x88),
-    RGBColor(0x99, 0x99, 0x33),
+    RGBColor(0x00, 0x99, 0x88),
     RGBColor(0x88, 0x22, 0x55),
 ];
 
@@ -73,6 +73,7 @@ fn draw<'a>(
     chart
         .configure_mesh()
         .disable_x_mesh()
+        .x_labels(sizes.len() + 1)
         .light_line_style(RGBColor(0xEE, 0xEE, 0xEE))
         .bold_line_style(RGBColor(0xCC, 0xCC, 0xCC))
         .x_desc("boards")
