@@ -4,7 +4,7 @@
 //! compared. Each message carries the earlier ones that later stages need, so that a straight
 //! pipeline needs no joins.
 
-use std::collections::BTreeMap;
+mod answer;
 
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,8 @@ use crate::colour::Colour;
 use crate::geometry::{Geometry, Point};
 use crate::puzzle::Puzzle;
 use crate::solution::{Flow, Solution};
+
+pub use answer::{Count, Effort, Verdict, Want};
 
 /// Schema id of [`FrameNote`], which comes with pixels.
 pub const FRAME: &str = "flowpipe.frame/1";
@@ -132,169 +134,6 @@ pub enum BoardState {
     Solved,
     /// It is still moving: not to be played yet.
     Moving,
-}
-
-/// What a solver says of a puzzle.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "verdict", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Verdict {
-    /// Here is a solution.
-    Solution {
-        /// In canonical order.
-        solution: Solution,
-        /// Whether it was proved the only one; `null`: not looked at.
-        unique: Option<bool>,
-        /// How many solutions there are, this one included, where they were counted.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        count: Option<Count>,
-        /// Further solutions, each in canonical order, where they were asked for.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        others: Vec<Solution>,
-    },
-    /// There is none.
-    Unsolvable {
-        /// Why, where one is known.
-        reason: Option<String>,
-    },
-    /// A kind of puzzle that this solver does not take.
-    Unsupported {
-        /// What it does not take.
-        reason: String,
-    },
-    /// Gave up at a limit of its own.
-    Unknown {
-        /// Which limit.
-        reason: String,
-    },
-}
-
-/// What is asked about a puzzle: the config key `want` of solvers that can do more than find one
-/// solution. Its companion `limit` says after how many solutions to stop counting or listing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Want {
-    /// A solution.
-    One,
-    /// A solution, and whether it is the only one.
-    #[default]
-    Unique,
-    /// A solution, and how many there are.
-    Count,
-    /// Every solution.
-    All,
-}
-
-/// A number of solutions, of any size.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Count {
-    /// The number in decimal digits.
-    pub digits: String,
-    /// There may be more: counting stopped there, at a limit.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub or_more: bool,
-}
-
-impl Count {
-    /// The whole number of solutions.
-    #[must_use]
-    pub fn exactly(number: impl std::fmt::Display) -> Self {
-        Self {
-            digits: number.to_string(),
-            or_more: false,
-        }
-    }
-
-    /// So many were found before counting stopped at a limit.
-    #[must_use]
-    pub fn at_least(number: impl std::fmt::Display) -> Self {
-        Self {
-            digits: number.to_string(),
-            or_more: true,
-        }
-    }
-
-    /// Whether the digits are a number as it is written: no sign, no zero in front.
-    #[must_use]
-    pub fn is_well_formed(&self) -> bool {
-        !self.digits.is_empty()
-            && self.digits.bytes().all(|byte| byte.is_ascii_digit())
-            && (self.digits.len() == 1 || !self.digits.starts_with('0'))
-    }
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-/// What an answer cost, by the solver's own measures, which its documentation explains. The same
-/// puzzle costs the same each time where the solver is deterministic, so there are no times in it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Effort {
-    /// Steps of the search: nodes of a tree, expansions, conflicts, states, individuals.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nodes: Option<u64>,
-    /// Other figures by name, such as `frontier`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub figures: BTreeMap<String, f64>,
-    /// Figures that changed while it worked, by name, such as `best` by generation.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub series: BTreeMap<String, Vec<f64>>,
-}
-
-impl Effort {
-    /// An effort of so many steps.
-    #[must_use]
-    pub fn nodes(nodes: u64) -> Self {
-        Self {
-            nodes: Some(nodes),
-            ..Self::default()
-        }
-    }
-
-    /// The same with one more figure.
-    #[must_use]
-    pub fn with(mut self, name: &str, figure: f64) -> Self {
-        self.figures.insert(name.to_owned(), figure);
-        self
-    }
-
-    fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-impl Verdict {
-    /// One solution, and whether it was proved the only one.
-    #[must_use]
-    pub fn solution(solution: Solution, unique: Option<bool>) -> Self {
-        Self::Solution {
-            solution,
-            unique,
-            count: None,
-            others: Vec::new(),
-        }
-    }
-
-    /// The same with every solution in canonical order.
-    #[must_use]
-    pub fn canonical(self) -> Self {
-        match self {
-            Self::Solution {
-                solution,
-                unique,
-                count,
-                others,
-            } => Self::Solution {
-                solution: solution.canonical(),
-                unique,
-                count,
-                others: others.into_iter().map(Solution::canonical).collect(),
-            },
-            other => other,
-        }
-    }
 }
 
 /// A sighting with a solver's answer.
