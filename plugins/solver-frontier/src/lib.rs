@@ -50,11 +50,7 @@ mod trace;
 mod watch;
 
 #[cfg(test)]
-mod brute_force;
-#[cfg(test)]
 mod corpus;
-#[cfg(test)]
-mod samples;
 #[cfg(test)]
 mod tests;
 

@@ -91,7 +91,7 @@ impl Individual {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::puzzle;
+    use flowpipe_sat::testing::samples::puzzle;
 
     fn fitness(text: &str, genes: &[Option<&[Node]>], cover: bool) -> u32 {
         let rules = flowpipe_plugin::puzzle::Rules {

@@ -32,8 +32,6 @@ mod paths;
 mod solve;
 
 #[cfg(test)]
-mod brute_force;
-#[cfg(test)]
 mod samples;
 #[cfg(test)]
 mod tests;

@@ -12,11 +12,12 @@ use flowpipe_plugin::puzzle::{Board, Geometry, Puzzle, Rules, Terminal, check, l
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use crate::brute_force;
 use crate::config::{ArcConsistency, Config, Operators};
 use crate::operators::Cancelled;
-use crate::samples::{NESTED, any_puzzle, puzzle};
+use crate::samples::NESTED;
 use crate::solve::{SolveError, solve};
+use flowpipe_sat::testing::brute_force;
+use flowpipe_sat::testing::samples::{any_puzzle_of_single_pairs as any_puzzle, puzzle};
 
 /// Says something past the test harness, which shows nothing that a passing test prints.
 macro_rules! say {

@@ -4,6 +4,23 @@ use flowpipe_puzzle::{Flow, Node, Puzzle, Solution};
 
 /// Up to `limit` solutions, canonical.
 pub fn solutions(puzzle: &Puzzle, limit: usize) -> Vec<Solution> {
+    search(puzzle, limit)
+        .into_iter()
+        .map(|found| found.1)
+        .collect()
+}
+
+/// The paths of up to `limit` solutions.
+pub fn paths(puzzle: &Puzzle, limit: usize) -> Vec<Vec<Vec<Node>>> {
+    search(puzzle, limit)
+        .into_iter()
+        .map(|found| found.0)
+        .collect()
+}
+
+type Found = (Vec<Vec<Node>>, Solution);
+
+fn search(puzzle: &Puzzle, limit: usize) -> Vec<Found> {
     let graph = puzzle.board().graph();
     let neighbours = (0..graph.len())
         .map(|node| {
@@ -30,7 +47,7 @@ struct Search<'a> {
     neighbours: Vec<Vec<Node>>,
     flow_of: Vec<Option<usize>>,
     flows: Vec<Vec<Node>>,
-    found: Vec<Solution>,
+    found: Vec<Found>,
     limit: usize,
 }
 
@@ -46,7 +63,7 @@ impl Search<'_> {
         let Some(start) = start else {
             let covered = self.flow_of.iter().all(Option::is_some);
             if covered || !self.puzzle.rules().cover {
-                self.found.push(self.solution());
+                self.found.push((self.flows.clone(), self.solution()));
             }
             return;
         };

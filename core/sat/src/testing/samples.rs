@@ -35,12 +35,22 @@ pub fn puzzle(text: &str) -> Puzzle {
 
 /// Any small puzzle: every kind of board, one or several flows of a colour, every mix of rules.
 pub fn any_puzzle() -> impl Strategy<Value = Puzzle> {
+    small_puzzle(2)
+}
+
+/// Any small puzzle with one pair of each colour: every kind of board, every mix of rules.
+pub fn any_puzzle_of_single_pairs() -> impl Strategy<Value = Puzzle> {
+    small_puzzle(1)
+}
+
+/// At most so many pairs share a colour.
+fn small_puzzle(most_pairs: usize) -> impl Strategy<Value = Puzzle> {
     let shape = (1..=4_usize, 1..=4_usize, any::<bool>(), any::<bool>());
     let rules = (any::<bool>(), any::<bool>());
     let choices = proptest::collection::vec(any::<u32>(), 64);
     (shape, rules, any::<bool>(), choices).prop_filter_map(
         "a board without room for terminals",
-        |((rows, cols, hex, warps), (cover, touch), drawn, choices)| {
+        move |((rows, cols, hex, warps), (cover, touch), drawn, choices)| {
             let mut choices = Choices(choices.into_iter());
             // Without an edge or with six neighbours, trying everything takes too long on 4 by 4.
             let rows = if (hex || warps) && rows * cols > 12 {
@@ -61,10 +71,46 @@ pub fn any_puzzle() -> impl Strategy<Value = Puzzle> {
             } else {
                 scattered(&board, &mut choices)
             };
-            // Every second time, two pairs share a colour.
-            let share = choices.below(2) + 1;
+            let share = choices.below(most_pairs) + 1;
             let terminals = ends.into_iter().enumerate().flat_map(|(index, ends)| {
                 let colour = u16::try_from(index / share).unwrap();
+                ends.map(|cell| Terminal { cell, colour })
+            });
+            Puzzle::new(board, terminals.collect(), Rules { cover, touch }).ok()
+        },
+    )
+}
+
+/// A puzzle with many solutions on a flat board that is too large to try everything: the ends of paths
+/// drawn on squares or hexes with a few holes.
+pub fn flat_puzzle() -> impl Strategy<Value = Puzzle> {
+    let shape = (3..=7_usize, 3..=6_usize, any::<bool>());
+    let rules = (any::<bool>(), any::<bool>());
+    let choices = proptest::collection::vec(any::<u32>(), 128);
+    (shape, rules, choices).prop_filter_map(
+        "a board without room for terminals",
+        |((rows, cols, hex), (cover, touch), choices)| {
+            let mut choices = Choices(choices.into_iter());
+            let (rows, cols) = if hex {
+                (rows.min(5), cols.min(4))
+            } else {
+                (rows, cols)
+            };
+            let count = choices.below(4);
+            let holes = (0..count).map(|_| choices.below(rows * cols));
+            let board = Board::new(Description {
+                rows,
+                cols,
+                lattice: if hex { Lattice::Hex } else { Lattice::Square },
+                holes: holes.collect(),
+                ..Description::default()
+            })
+            .ok()?;
+            let ends = ends_of_drawn_paths(&board, &mut choices)
+                .into_iter()
+                .enumerate();
+            let terminals = ends.flat_map(|(colour, ends)| {
+                let colour = u16::try_from(colour).unwrap();
                 ends.map(|cell| Terminal { cell, colour })
             });
             Puzzle::new(board, terminals.collect(), Rules { cover, touch }).ok()

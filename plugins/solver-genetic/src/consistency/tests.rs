@@ -2,9 +2,10 @@ use flowpipe_plugin::puzzle::Rules;
 use proptest::prelude::*;
 
 use super::*;
-use crate::brute_force;
 use crate::network::{Slot, Way};
-use crate::samples::{NESTED, any_puzzle, puzzle};
+use crate::samples::NESTED;
+use flowpipe_sat::testing::brute_force;
+use flowpipe_sat::testing::samples::{any_puzzle_of_single_pairs as any_puzzle, puzzle};
 
 fn settle(network: &Network, strength: Strength) -> Result<Domains, Contradiction> {
     let mut domains = Domains::new(network);

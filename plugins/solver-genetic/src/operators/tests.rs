@@ -4,7 +4,7 @@ use crate::network::Network;
 use crate::paths::Path;
 use crate::paths::route::Router;
 use crate::paths::walk::Walker;
-use crate::samples::puzzle;
+use flowpipe_sat::testing::samples::puzzle;
 
 const TEXT: &str = "AB.C\n....\nAB.C";
 

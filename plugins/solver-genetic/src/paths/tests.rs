@@ -7,10 +7,11 @@ use super::passages::Passages;
 use super::route::Router;
 use super::walk::Walker;
 use super::*;
-use crate::brute_force;
 use crate::consistency::{Domains, Propagator, Strength};
 use crate::network::Network;
-use crate::samples::{NESTED, any_puzzle, puzzle};
+use crate::samples::NESTED;
+use flowpipe_sat::testing::brute_force;
+use flowpipe_sat::testing::samples::{any_puzzle_of_single_pairs as any_puzzle, puzzle};
 
 /// Whether a path leads from terminal to terminal by the rules that concern it alone.
 fn is_legal(network: &Network, flow: usize, path: &[Node]) -> bool {
