@@ -18,8 +18,8 @@ const DRAWN: f64 = 0.12;
 /// Where a line would stand out by less than this many times what it must, had it whole pixels to
 /// itself, it may be lost.
 const HIDDEN: f64 = 4.0;
-/// One in so many stretches may be lost.
-const UNSEEN: usize = 20;
+/// One in so many stretches may be lost: a bright flow fills up to a fifth of a large board.
+const UNSEEN: usize = 5;
 /// A line beyond the border stands out by this share, where there are no tints.
 const CLEAR: f64 = 0.5;
 /// A line inside the board has at most this many times the thickness of the middle one.
@@ -72,9 +72,8 @@ pub fn check(picture: &Picture<'_>, grid: &Grid, beyond: Beyond) -> Result<LineL
     let stretches = || sides.iter().flat_map(|side| &side.stretches);
     let unseen = stretches().filter(|stretch| !seen(stretch)).count();
     // Beside a cell of a bright tint with a light behind it hardly anything of a line is left.
-    let hidden = |stretch: &Stretch| {
-        unseen <= stretches().count() / UNSEEN && stretch.room_for(colour) < HIDDEN * least
-    };
+    let no_room = |stretch: &Stretch| stretch.room_for(colour) < HIDDEN * least;
+    let hidden = |stretch: &Stretch| unseen <= stretches().count() / UNSEEN && no_room(stretch);
     let drawn = |side: &Side| {
         let mut stretches = side.stretches.iter();
         stretches.all(|stretch| seen(stretch) || hidden(stretch))
@@ -93,7 +92,7 @@ pub fn check(picture: &Picture<'_>, grid: &Grid, beyond: Beyond) -> Result<LineL
     let thick = |side: &Side| {
         side.stretches
             .iter()
-            .all(|stretch| stretch.thickness(colour) > THICK * thickness)
+            .all(|stretch| stretch.thickness(colour) > THICK * thickness && !no_room(stretch))
     };
     if let Some(wall) = sides.iter().find(|side| !side.border && thick(side)) {
         return Err(Refusal::Wall {

@@ -9,6 +9,10 @@ use crate::config::Config;
 
 /// Peaks in one direction that are worth looking at: more are noise.
 const MAX_PEAKS: usize = 300;
+/// Fewer than one in so many lines may be missing between others.
+const MISSED: usize = 4;
+/// So many lines beside each other may be missing.
+const STEPPED_OVER: usize = 2;
 /// Grids tried for one shape, best first.
 const MAX_GRIDS: usize = 4;
 
@@ -74,6 +78,8 @@ struct Chain {
     step: f64,
     /// Peaks between its ends that are not of it.
     strangers: usize,
+    /// Lines between its ends that are no peaks.
+    missing: usize,
 }
 
 /// The grids that a shape may be, best first, none if no lines fit. `scale`: frame pixels for one
@@ -116,7 +122,8 @@ pub fn find(mask: &Mat, shape: Rect, scale: f64, config: &Config) -> opencv::Res
 /// How well two chains make a grid.
 fn merit(columns: &Chain, rows: &Chain) -> i64 {
     let cells = (columns.at.len() - 1) * (rows.at.len() - 1);
-    cells as i64 - 2 * (columns.strangers + rows.strangers) as i64
+    let flaws = columns.strangers + rows.strangers + columns.missing + rows.missing;
+    cells as i64 - 2 * flaws as i64
 }
 
 /// Thin pixels by column (`dimension` 0) or by row (1).
@@ -203,8 +210,8 @@ fn chains(counts: &[f64], min_step: f64) -> Vec<Chain> {
             if members.len() < 3 {
                 continue;
             }
-            for &member in &members {
-                used[member] = true;
+            for member in &members {
+                used[member.line] = true;
             }
             chains.extend(fit(&lines, &members));
         }
@@ -243,58 +250,83 @@ fn lines(peaks: &[Peak], step: f64) -> Vec<Peak> {
     lines
 }
 
-/// The lines reached from one by equal steps to the right.
-fn follow(lines: &[Peak], first: usize, step: f64) -> Vec<usize> {
-    let tolerance = 0.05 * step + 0.75;
-    let mut members = vec![first];
-    let mut current = first;
-    let mut stride = step;
-    loop {
-        let expected = lines[current].at + stride;
-        let next = (current + 1..lines.len())
-            .map(|index| (index, (lines[index].at - expected).abs()))
-            .min_by(|a, b| a.1.total_cmp(&b.1));
-        match next {
-            Some((index, off)) if off <= tolerance => {
-                members.push(index);
-                current = index;
-                // The mean so far is a better step than the first guess.
-                stride = (lines[current].at - lines[first].at) / (members.len() - 1) as f64;
-            }
-            _ => return members,
-        }
-    }
+/// A line of a chain, and how many steps it is from the first.
+#[derive(Clone, Copy)]
+struct Member {
+    line: usize,
+    steps: usize,
 }
 
-/// A straight fit through the members. `None` when one lies off.
-fn fit(lines: &[Peak], members: &[usize]) -> Option<Chain> {
+/// The lines reached from one by equal steps to the right. A line in the middle of a board, half covered
+/// by bright flows, may be no peak, and is stepped over.
+fn follow(lines: &[Peak], first: usize, step: f64) -> Vec<Member> {
+    let tolerance = 0.05 * step + 0.75;
+    let mut members = vec![Member {
+        line: first,
+        steps: 0,
+    }];
+    let mut current = members[0];
+    let mut stride = step;
+    let at = |line: usize| lines[line].at;
+    let nearest = |from: Member, expected: f64| {
+        (from.line + 1..lines.len())
+            .map(|line| (line, (at(line) - expected).abs()))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .filter(|(_, off)| *off <= tolerance)
+    };
+    while let Some((line, steps)) = (1..=STEPPED_OVER + 1).find_map(|steps| {
+        let expected = at(current.line) + steps as f64 * stride;
+        let (line, _) = nearest(current, expected)?;
+        Some((line, steps))
+    }) {
+        current = Member {
+            line,
+            steps: current.steps + steps,
+        };
+        members.push(current);
+        // The mean so far is a better step than the first guess.
+        stride = (at(current.line) - at(first)) / current.steps as f64;
+    }
+    members
+}
+
+/// A straight fit through the members. `None` when one lies off, or too many were stepped over.
+fn fit(lines: &[Peak], members: &[Member]) -> Option<Chain> {
+    let [first, .., last] = members else {
+        return None;
+    };
     let count = members.len() as f64;
-    let middle = (count - 1.0) / 2.0;
-    let mean = members.iter().map(|&m| lines[m].at).sum::<f64>() / count;
+    let mean = |value: &dyn Fn(&Member) -> f64| members.iter().map(value).sum::<f64>() / count;
+    let middle = mean(&|member| member.steps as f64);
+    let mean = mean(&|member| lines[member.line].at);
     let (mut covariance, mut variance) = (0.0, 0.0);
-    for (index, &member) in members.iter().enumerate() {
-        let offset = index as f64 - middle;
-        covariance += offset * (lines[member].at - mean);
+    for member in members {
+        let offset = member.steps as f64 - middle;
+        covariance += offset * (lines[member.line].at - mean);
         variance += offset * offset;
     }
     let step = covariance / variance;
-    let at: Vec<f64> = members.iter().map(|&member| lines[member].at).collect();
-    let worst = at
-        .iter()
-        .enumerate()
-        .map(|(index, at)| (at - mean - step * (index as f64 - middle)).abs())
-        .fold(0.0, f64::max);
+    let mut at: Vec<f64> = (0..=last.steps)
+        .map(|steps| mean + step * (steps as f64 - middle))
+        .collect();
+    let off = |member: &Member| (lines[member.line].at - at[member.steps]).abs();
+    let worst = members.iter().map(off).fold(0.0, f64::max);
     let even = worst <= 0.03 * step + 0.75;
-    let strangers = lines[members[0]..=members[members.len() - 1]]
+    for member in members {
+        at[member.steps] = lines[member.line].at;
+    }
+    let strangers = lines[first.line..=last.line]
         .iter()
         .filter(|line| at.iter().all(|at| (line.at - at).abs() > 0.1 * step))
         .count();
-    // Every second line of a grid is evenly spaced as well.
+    // Every second line of a grid is evenly spaced as well, and so is one with a line between any two.
     let skips = 2 * strangers >= members.len();
-    (even && !skips).then_some(Chain {
+    let missing = at.len() - members.len();
+    (even && !skips && MISSED * missing < members.len()).then_some(Chain {
         at,
         step,
         strangers,
+        missing,
     })
 }
 
@@ -304,7 +336,7 @@ mod tests {
 
     /// Counts with lines two pixels wide at these places.
     fn with_lines(at: &[usize]) -> Vec<f64> {
-        let mut counts = vec![5.0; 700];
+        let mut counts = vec![5.0; 800];
         for &at in at {
             counts[at] = 90.0;
             counts[at + 1] = 100.0;
@@ -327,6 +359,9 @@ mod tests {
         // A frame to the left, an edge beside a line, one between two lines.
         let found = longest(&[20, 100, 196, 200, 250, 300, 400]);
         assert_eq!(found, Some(vec![101, 201, 301, 401]));
+        // One in the middle is lost.
+        let found = longest(&[100, 200, 400, 500, 600, 700]);
+        assert_eq!(found, Some(vec![101, 201, 301, 401, 501, 601, 701]));
         // Rounded to pixels.
         assert_eq!(
             longest(&[10, 58, 105, 153, 201]),
