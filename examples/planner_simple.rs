@@ -1,8 +1,8 @@
 //! A planner plugin: drags through the centre of every cell.
 
-use flowpipe_plugin::puzzle::message::{SeenBoard, Stroke};
+use flowpipe_plugin::puzzle::message::{Profile, SeenBoard, Stroke};
 use flowpipe_plugin::puzzle::{Flow, Solution};
-use flowpipe_plugin::{Host, JsonSchema, Planner, Result};
+use flowpipe_plugin::{Host, JsonSchema, Plan, Planner, Result};
 use serde::Deserialize;
 
 /// Drags through the centre of every cell.
@@ -23,7 +23,12 @@ impl Planner for Simple {
         Ok(Self(config))
     }
 
-    fn plan(&mut self, board: &SeenBoard, solution: &Solution) -> Result<Vec<Stroke>> {
+    fn plan(
+        &mut self,
+        board: &SeenBoard,
+        solution: &Solution,
+        _asked: Option<Profile>,
+    ) -> Result<Plan> {
         let stroke = |flow: &Flow| {
             let mut cells = flow.cells.clone();
             if self.0.backwards {
@@ -33,13 +38,10 @@ impl Planner for Simple {
             let points = places
                 .map(|(row, col)| [col as f64 + 0.5, row as f64 + 0.5])
                 .collect();
-            Stroke {
-                colour: flow.colour,
-                cells,
-                points,
-            }
+            Stroke::new(flow.colour, cells, points)
         };
-        Ok(solution.flows.iter().map(stroke).collect())
+        let strokes: Vec<Stroke> = solution.flows.iter().map(stroke).collect();
+        Ok(strokes.into())
     }
 }
 

@@ -22,6 +22,8 @@ const F12: u32 = 0xffc9;
 
 /// So slow that a test can step in between a press and its release.
 const SLOW: &str = "pace = { step = 1.0, dwell_ms = 400.0, ends_ms = 400.0, repeats = 1 }";
+/// Stops at the ends of segments alone, so that it does not take all day.
+const STOPS: (&str, &str) = ("planner", "profile = \"segments\"");
 
 /// Every press, move and release is inside the board that stood there then, and the game took each.
 fn stays_on_the_board(table: &Table) {
@@ -120,7 +122,7 @@ fn a_time_trial_is_played_until_it_is_over() {
 fn mid_drag(table: &Table, mouse: &str) -> live::Player {
     let mouse = format!("{SLOW}, {mouse}");
     let player = table.play(
-        &ready("live.toml", &[("mouse", mouse.as_str())]),
+        &ready("live.toml", &[("mouse", mouse.as_str()), STOPS]),
         &["--json"],
     );
     wait_for("press", || is_down(table).then_some(()));
@@ -186,7 +188,7 @@ fn it_lets_go_at_ctrl_c() {
 #[test]
 fn it_lets_go_when_another_stage_crashes() {
     let table = Table::set(&["--size", "6", "--seed", "1"]);
-    let text = ready("live.toml", &[("mouse", SLOW)]);
+    let text = ready("live.toml", &[("mouse", SLOW), STOPS]);
     // Looks at what vision sees, and panics at its 25th message: heartbeats come ten times a second.
     let text = format!(
         "{text}\n[stages.crash]\nplugin = \"misbehaving\"\nfrom = \"vision\"\n\
@@ -205,7 +207,7 @@ fn it_lets_go_when_another_stage_crashes() {
 #[test]
 fn it_lets_go_when_the_window_goes_and_plays_on_when_it_comes_back() {
     let mut table = Table::set(&["--size", "6", "--seed", "1"]);
-    let configs = [("mouse", SLOW), ("referee", "boards = 1")];
+    let configs = [("mouse", SLOW), STOPS, ("referee", "boards = 1")];
     let player = table.play(&ready("live.toml", &configs), &["--json"]);
     wait_for("press", || is_down(&table).then_some(()));
     table.close_game();
@@ -218,7 +220,7 @@ fn it_lets_go_when_the_window_goes_and_plays_on_when_it_comes_back() {
 #[test]
 fn it_lets_go_while_something_covers_the_board() {
     let table = Table::set(&["--size", "6", "--seed", "1"]);
-    let configs = [("mouse", SLOW), ("referee", "boards = 1")];
+    let configs = [("mouse", SLOW), STOPS, ("referee", "boards = 1")];
     let player = table.play(&ready("live.toml", &configs), &["--json"]);
     wait_for("press", || is_down(&table).then_some(()));
     let before = table.count("press");

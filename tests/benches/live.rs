@@ -14,7 +14,7 @@ mod live;
 #[path = "../support/screen.rs"]
 mod screen;
 
-use live::{Table, ready};
+use live::{Table, ready, with_plugin};
 use serde_json::Value;
 
 /// Time trials for each way of taking input.
@@ -27,8 +27,8 @@ fn main() {
         .collect();
     let wants = |name: &str| wanted.is_empty() || wanted.iter().any(|it| name.contains(it));
     if wants("trials") {
-        trials("events", "fast");
-        trials("frames", "frames");
+        trials("events", "events");
+        trials("frames", "segments");
     }
     if wants("first-press") {
         first_press();
@@ -107,8 +107,8 @@ fn share(values: impl IntoIterator<Item = f64>, share: f64) -> f64 {
 }
 
 /// 30 s of 5x5 boards.
-fn trials(input: &str, pace: &str) {
-    println!("\n## Time trials: 30 s of 5x5 boards, --input {input}, pace \"{pace}\"\n");
+fn trials(input: &str, profile: &str) {
+    println!("\n## Time trials: 30 s of 5x5 boards, --input {input}, profile \"{profile}\"\n");
     println!("| run | solved | strokes drawn again |");
     println!("|---|---|---|");
     let mut runs = Vec::new();
@@ -125,8 +125,8 @@ fn trials(input: &str, pace: &str) {
             input,
         ];
         let table = Table::set(&args);
-        let pace = format!("pace = \"{pace}\"");
-        let configs = [("mouse", pace.as_str()), ("referee", "seconds = 31.0")];
+        let planner = format!("profile = \"{profile}\"");
+        let configs = [("planner", planner.as_str()), ("referee", "seconds = 31.0")];
         let run = play(&table, &ready("timetrial.toml", &configs));
         println!("| {seed} | {} | {} |", run.solved(), run.again());
         runs.push(run);
@@ -206,7 +206,8 @@ fn first_press() {
         let table = Table::on_a_screen_of([1920, 1080], &args);
         let configs = [
             ("screen", "monitor = 1"),
-            ("mouse", "pace = \"fast\", any_window = true"),
+            ("planner", "profile = \"events\""),
+            ("mouse", "any_window = true"),
             ("referee", "boards = 36"),
         ];
         let run = play(&table, &ready("live.toml", &configs));
@@ -216,57 +217,86 @@ fn first_press() {
     }
 }
 
-/// The four versions that the Python bot's author describes, on the same boards.
-fn pathfinding() {
-    println!("\n## Pathfinding, versions 1 to 4: time from first press to last release\n");
-    println!("| | 5x5, ms | 9x9, ms | 15x18, ms | strokes drawn again |");
-    println!("|---|---|---|---|---|");
-    let stop = "{ step = 0.5, dwell_ms = 18.0, ends_ms = 0.0, repeats = 1 }";
-    let versions = [
-        ("1: every cell", "cells", false, "frames", stop),
-        (
-            "2: without the last terminal",
-            "cells",
-            true,
+/// A way of planning, and the game that it is played in.
+struct Version {
+    name: &'static str,
+    planner: &'static str,
+    config: &'static str,
+    input: &'static str,
+}
+
+/// In a game that looks at the pointer once a display frame each point is a stop; in one that takes every
+/// event none is.
+const VERSIONS: [Version; 8] = {
+    const fn version(
+        name: &'static str,
+        planner: &'static str,
+        config: &'static str,
+        input: &'static str,
+    ) -> Version {
+        Version {
+            name,
+            planner,
+            config,
+            input,
+        }
+    }
+    const GRID: &str = "planner-grid";
+    const CORNERS: &str = "planner-corners";
+    const MINLINK: &str = "planner-minlink";
+    const LOOKS: &str = "profile = \"segments\"";
+    const TAKES_ALL: &str = "profile = \"events\"";
+    [
+        version(
+            "1: every cell",
+            GRID,
+            "profile = \"segments\", strategy = \"cells\", skip_last_terminal = false",
             "frames",
-            stop,
         ),
-        ("3: turns only", "turns", true, "frames", stop),
-        (
-            "4: without a stop, in a game that takes every event",
-            "turns",
-            true,
+        version(
+            "2: without the last terminal",
+            GRID,
+            "profile = \"segments\", strategy = \"cells\", skip_last_terminal = true",
+            "frames",
+        ),
+        version(
+            "3: turns only",
+            GRID,
+            "profile = \"segments\", strategy = \"turns\", skip_last_terminal = true",
+            "frames",
+        ),
+        version("5: corners and centres", CORNERS, LOOKS, "frames"),
+        version("6: fewest segments", MINLINK, LOOKS, "frames"),
+        version(
+            "4: as 3, without a stop, in a game that takes every event",
+            GRID,
+            "profile = \"events\", strategy = \"turns\", skip_last_terminal = true",
             "events",
-            "\"fast\"",
         ),
-    ];
-    for (name, strategy, skip, input, pace) in versions {
-        let sizes = ["5", "9", "15x18"];
-        let mut again = 0;
-        let times = sizes.map(|size| {
-            let args = [
-                "--size",
-                size,
-                "--seed",
-                "6",
-                "--time-trial",
-                "1h",
-                "--input",
-                input,
-            ];
-            let table = Table::set(&args);
-            let planner = format!("strategy = \"{strategy}\", skip_last_terminal = {skip}");
-            let mouse = format!("pace = {pace}");
-            let configs = [
-                ("planner", planner.as_str()),
-                ("mouse", mouse.as_str()),
-                ("referee", "boards = 12"),
-            ];
-            let run = play(&table, &ready("live.toml", &configs));
+        version("5, without a stop", CORNERS, TAKES_ALL, "events"),
+        version("6, without a stop", MINLINK, TAKES_ALL, "events"),
+    ]
+};
+
+/// The versions that the Python bot's author describes and the sixth, on the same boards.
+fn pathfinding() {
+    println!("\n## Pathfinding: time from first press to last release\n");
+    println!("| | 5x5, ms | 9x9, ms | 15x18, ms | strokes | drawn again |");
+    println!("|---|---|---|---|---|---|");
+    for version in &VERSIONS {
+        let (mut again, mut strokes) = (0, 0);
+        let times = ["5", "9", "15x18"].map(|size| {
+            let args = ["--size", size, "--seed", "6", "--time-trial", "1h"];
+            let table = Table::set(&[&args[..], &["--input", version.input]].concat());
+            let configs = [("planner", version.config), ("referee", "boards = 12")];
+            let pipeline = ready("live.toml", &configs);
+            let run = play(&table, &with_plugin(&pipeline, "planner", version.planner));
             again += run.again();
+            strokes += run.report["boards"]["strokes"].as_u64().unwrap();
             share(run.parts().into_iter().map(|part| part[2]), 0.5)
         });
         let [small, middle, large] = times;
-        println!("| {name} | {small:.0} | {middle:.0} | {large:.0} | {again} |");
+        let name = version.name;
+        println!("| {name} | {small:.0} | {middle:.0} | {large:.0} | {strokes} | {again} |");
     }
 }

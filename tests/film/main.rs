@@ -62,7 +62,7 @@ fn main() {
     camera.wait_for_stillness();
 
     let player = table.play(
-        &ready("timetrial.toml", &[("mouse", "pace = \"fast\"")]),
+        &ready("timetrial.toml", &[("planner", "profile = \"events\"")]),
         &[],
     );
     let shots = camera.record(BEFORE, PLAY);

@@ -74,6 +74,8 @@ impl Table {
         let mut command = flowpipe(args);
         command
             .env("DISPLAY", self.screen.display())
+            // Nothing is found out of games before, nor kept for the next table.
+            .env("XDG_STATE_HOME", self.folder.path())
             .env_remove("WAYLAND_DISPLAY")
             .env_remove("WAYLAND_SOCKET");
         command
@@ -182,5 +184,12 @@ pub fn ready(name: &str, configs: &[(&str, &str)]) -> String {
         let stage = stages[*stage].as_table_mut().expect("a stage");
         stage.insert("config".to_owned(), config);
     }
+    pipeline.to_string()
+}
+
+/// A pipeline with the plugin of one stage replaced.
+pub fn with_plugin(pipeline: &str, stage: &str, plugin: &str) -> String {
+    let mut pipeline: toml::Table = pipeline.parse().expect("it is TOML");
+    pipeline["stages"][stage]["plugin"] = plugin.into();
     pipeline.to_string()
 }

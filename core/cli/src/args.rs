@@ -169,7 +169,21 @@ pub struct Solve {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     pub limit: Option<u64>,
-    /// Give up on a puzzle after this long, such as 500ms or 10s.
+    /// Plan the mouse's strokes that draw each solution (with --all, the first) with this planner plugin. They
+    /// are checked, drawn with --svg and listed with --json. A planner that fails on a puzzle spoils no
+    /// other; the exit code is that of a failed stage, 1.
+    #[arg(
+        long,
+        value_name = "PLANNER",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "planner-minlink"
+    )]
+    pub plan: Option<String>,
+    /// The planner's config as a TOML inline table, such as '{ strategy = "cells" }' for planner-grid.
+    #[arg(long, value_name = "TOML", requires = "plan")]
+    pub plan_config: Option<String>,
+    /// Give up on a puzzle after this long, such as 500ms or 10s; on a plan too.
     #[arg(long, value_name = "DURATION")]
     pub timeout: Option<String>,
     /// Solve so many puzzles side by side. Without it, as many as there are processors.
@@ -182,11 +196,12 @@ pub struct Solve {
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
     pub to: Option<SolvedFormat>,
     /// Draw each puzzle as SVG into this file; several into FILE-1.svg, FILE-2.svg …, by their order.
-    #[arg(long, value_name = "FILE")]
+    /// Into a folder (one that exists, or a name that ends in `/`) as 1.svg, 2.svg ….
+    #[arg(long, value_name = "FILE|DIR")]
     pub svg: Option<PathBuf>,
-    /// Draw what the solver tells of its generations (best, average, worst) as SVG into this file; of
-    /// several puzzles as --svg does. solver-genetic tells them.
-    #[arg(long, value_name = "FILE")]
+    /// Draw what the solver tells of its generations (best, average, worst) as SVG into this file or
+    /// folder; of several puzzles as --svg does. solver-genetic tells them.
+    #[arg(long, value_name = "FILE|DIR")]
     pub plot: Option<PathBuf>,
 }
 
@@ -300,6 +315,10 @@ pub struct Play {
     /// How the game takes its input.
     #[arg(long, value_enum, default_value_t = PlayInput::Frames)]
     pub input: PlayInput,
+    /// Begin a drag only once the pointer has moved so many pixels inside of the cell that it pressed.
+    /// Not with --input clicks.
+    #[arg(long, default_value_t = 0.0, value_name = "PIXELS", value_parser = pixels, conflicts_with = "terminal")]
+    pub nudge: f64,
     /// Lose this share of the pointer's moves, from 0 to 1.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share)]
     pub drop: f64,
@@ -322,6 +341,10 @@ pub enum PlayInput {
     Events,
     /// One look at the pointer a frame, 60 a second, with the straight line between two looks.
     Frames,
+    /// The same, but only lines along a row or a column: what lies between other looks is lost.
+    Straight,
+    /// A click takes a pipe up, the pointer draws without a button, a second click puts it down.
+    Clicks,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -329,6 +352,13 @@ fn share(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|share| (0.0..=1.0).contains(share))
         .ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
+fn pixels(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|pixels| (0.0..=1000.0).contains(pixels))
+        .ok_or_else(|| "expected a number of pixels from 0 to 1000".to_owned())
 }
 
 fn window_size(text: &str) -> Result<(u32, u32), String> {

@@ -1,30 +1,31 @@
-//! Puzzles put to a solver plugin.
+//! Puzzles put to a solver plugin, and their solutions to a planner.
 //!
-//! It runs pipelines of two stages, `capture-puzzles` and the solver, so that the solver is loaded,
-//! timed, cancelled and checked as in any other.
+//! It runs pipelines of two stages, `capture-puzzles` and the solver, or of three with the planner, so
+//! that they are loaded, timed, cancelled and checked as in any other.
+
+mod heard;
+mod listen;
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use crossbeam_channel::Sender;
 use flowpipe_puzzle::Puzzle;
-use flowpipe_puzzle::message::{Effort, SOLVED, Solved, Verdict};
+use flowpipe_puzzle::message::{Effort, Stroke, Verdict};
 use flowpipe_runtime::config::{self, ConfigError};
-use flowpipe_runtime::message::Message;
 use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
-use flowpipe_runtime::problem::{Problem, ProblemKind};
-use flowpipe_runtime::run::{Observer, Options, Run, RunHandle};
+use flowpipe_runtime::run::{Options, Run, RunHandle};
 use serde_json::json;
 
 use crate::checks;
 use crate::commands::run::start_failure;
 use crate::exit::Failure;
 use crate::follow::follow_until;
+use heard::Heard;
+use listen::{Listen, Told};
 
-/// The marks that the SDK sets around a solver's own work.
-const SOLVING: &str = "solving";
-const ANSWERED: &str = "answered";
+/// The planner's stage.
+const PLANNER: &str = "planner";
 
 /// Who is asked, and how.
 #[derive(Clone, Debug)]
@@ -33,15 +34,72 @@ pub struct Ask<'a> {
     pub solver: &'a str,
     /// Its config as a TOML inline table.
     pub config: Option<&'a str>,
-    /// How long one puzzle may take, as a pipeline file says it.
+    /// Who plans how the solutions are drawn; nothing: nobody.
+    pub planner: Option<AskPlanner<'a>>,
+    /// How long one puzzle may take, and one plan, as a pipeline file says it.
     pub timeout: Option<&'a str>,
     /// So many pipelines side by side, each with its share of the puzzles.
     pub jobs: usize,
 }
 
-/// What became of one puzzle.
+/// Which planner is asked, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct AskPlanner<'a> {
+    /// The planner plugin's name.
+    pub name: &'a str,
+    /// Its config as a TOML inline table.
+    pub config: Option<&'a str>,
+}
+
+/// How a solution is drawn. The strokes have been checked.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// In the order of play.
+    pub strokes: Vec<Stroke>,
+    /// The planner's own work, microseconds. The whole call where the plugin does not tell.
+    pub plan_us: f64,
+}
+
+impl Plan {
+    /// Straight lines in all strokes, however many points lie on them.
+    pub fn segments(&self) -> usize {
+        self.strokes.iter().map(segments).sum()
+    }
+}
+
+fn segments(stroke: &Stroke) -> usize {
+    // As a count, this is for people: what is straight but for rounding is straight.
+    const NOTHING: f64 = 1e-9;
+    let steps = stroke.points.windows(2).map(|pair| {
+        let [from, to] = [pair[0], pair[1]];
+        [to[0] - from[0], to[1] - from[1]]
+    });
+    let steps: Vec<[f64; 2]> = steps
+        .filter(|step| step.iter().any(|length| length.abs() > NOTHING))
+        .collect();
+    let goes_on = |pair: &[[f64; 2]]| {
+        let [a, b] = [pair[0], pair[1]];
+        let aside = a[0] * b[1] - a[1] * b[0];
+        let along = a[0] * b[0] + a[1] * b[1];
+        along > 0.0 && aside.abs() <= NOTHING
+    };
+    let turns = steps.windows(2).filter(|pair| !goes_on(pair)).count();
+    turns + usize::from(!steps.is_empty())
+}
+
+/// What is said of one puzzle.
 #[derive(Debug)]
 pub enum Said {
+    /// By the solver.
+    Solver(SolverSaid),
+    /// By the planner, of a puzzle that is solved: how it is drawn, or why there is no plan that may be
+    /// played.
+    Planner(Result<Plan, String>),
+}
+
+/// What became of one puzzle.
+#[derive(Debug)]
+pub enum SolverSaid {
     /// The solver's answer, which has been checked.
     Answer {
         /// What it says.
@@ -75,8 +133,8 @@ impl From<Failure> for AskError {
 }
 
 /// Puts puzzles to a solver and hands what is said of each, by its index, to `each`, in the order in
-/// which the answers come, until `each` breaks off. A puzzle may be spoken of twice (a failure after its
-/// answer) or, where a stage broke down, not at all.
+/// which the answers come, until `each` breaks off. A plan comes after its answer. A puzzle may be spoken
+/// of once more (a failure after its answer) or, where a stage broke down, not at all.
 ///
 /// # Errors
 /// See [`AskError`].
@@ -111,13 +169,14 @@ pub fn ask(
         handles.push(Run::start(pipeline, catalogue, options).map_err(start_failure)?);
     }
     let mut ended = Ok(());
+    let mut heard = Heard::default();
     let is_over = || handles.iter().all(RunHandle::is_over);
     let _ = follow_until(is_over, &told, |one: Option<Told>| {
         let Some(one) = one else {
             return ControlFlow::Continue(());
         };
         let lane = one.lane;
-        let Some((place, said)) = heard(one.what) else {
+        let Some((place, said)) = heard.hear(one) else {
             return ControlFlow::Continue(());
         };
         each(place * jobs + lane, said).map_break(|result| ended = result)
@@ -132,138 +191,56 @@ pub fn ask(
     Ok(ended?)
 }
 
-/// The pipeline as a file would say it, so that the solver's name and config get the same checks.
+/// The pipeline as a file would say it, so that the plugins' names and configs get the same checks.
 fn pipeline(ask: &Ask<'_>, catalogue: &Catalogue) -> Result<Pipeline, Vec<ConfigError>> {
-    let mut text =
-        String::from("[stages.puzzles]\nplugin = \"capture-puzzles\"\n[stages.solver]\n");
-    text += &format!("plugin = {}\n", toml::Value::from(ask.solver));
-    text += "from = \"puzzles\"\non_error = \"skip\"\n";
-    if let Some(timeout) = &ask.timeout {
-        // A plugin that does not give up by itself is left behind, and made anew for the next puzzle.
-        text += &format!(
-            "timeout = {}\nwatchdog = \"1s\"\n",
-            toml::Value::from(*timeout)
-        );
-    }
-    if let Some(config) = &ask.config {
-        text += &format!("config = {config}\n");
+    let mut text = String::from("[stages.puzzles]\nplugin = \"capture-puzzles\"\n");
+    text += &stage("solver", ask.solver, "puzzles", ask.config, ask.timeout);
+    if let Some(planner) = &ask.planner {
+        text += &stage(PLANNER, planner.name, "solver", planner.config, ask.timeout);
     }
     config::read("command line", &text, catalogue)
 }
 
-/// What one pipeline tells.
-struct Told {
-    lane: usize,
-    what: What,
+fn stage(
+    name: &str,
+    plugin: &str,
+    from: &str,
+    config: Option<&str>,
+    timeout: Option<&str>,
+) -> String {
+    let plugin = toml::Value::from(plugin);
+    let mut text =
+        format!("[stages.{name}]\nplugin = {plugin}\nfrom = \"{from}\"\non_error = \"skip\"\n");
+    if let Some(timeout) = timeout {
+        // A plugin that does not give up by itself is left behind, and made anew for the next puzzle.
+        let timeout = toml::Value::from(timeout);
+        text += &format!("timeout = {timeout}\nwatchdog = \"1s\"\n");
+    }
+    if let Some(config) = config {
+        text += &format!("config = {config}\n");
+    }
+    text
 }
 
-enum What {
-    /// An answer, with the nanoseconds of the solver's own work where it marks them.
-    Message(Arc<Message>, Option<i64>),
-    Problem(Problem),
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-struct Listen {
-    lane: usize,
-    told: Sender<Told>,
-    clock: Mutex<Clock>,
-}
-
-/// The work on one message. It is kept here, not sent: waking whoever listens would be timed too.
-#[derive(Default)]
-struct Clock {
-    /// The message's number and when the work on it began, by the run's clock.
-    began: Option<(u64, i64)>,
-    /// How long the work took.
-    took: Option<i64>,
-}
-
-impl Listen {
-    fn new(lane: usize, told: Sender<Told>) -> Self {
-        Self {
-            lane,
-            told,
-            clock: Mutex::default(),
-        }
+    #[test]
+    fn points_on_a_straight_line_make_no_segments() {
+        let count = |points: &[[f64; 2]]| segments(&Stroke::new(0, Vec::new(), points.to_vec()));
+        assert_eq!(count(&[]), 0);
+        assert_eq!(count(&[[0.5, 0.5], [0.5, 0.5]]), 0);
+        assert_eq!(count(&[[0.5, 0.5], [1.5, 0.5], [2.5, 0.5], [2.5, 1.5]]), 2);
+        assert_eq!(count(&[[0.0, 0.0], [0.1, 0.3], [0.2, 0.6], [1.0, 3.0]]), 1);
+        assert_eq!(
+            count(&[[0.0, 0.0], [1.0, 0.0], [0.5, 0.0]]),
+            2,
+            "back again"
+        );
+        assert_eq!(
+            count(&[[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [2.0, 0.001]]),
+            2
+        );
     }
-
-    fn tell(&self, what: What) {
-        // Nobody listens any more once asking has broken off.
-        let _ = self.told.send(Told {
-            lane: self.lane,
-            what,
-        });
-    }
-
-    fn clock(&self) -> MutexGuard<'_, Clock> {
-        // Nothing that holds it can panic half way.
-        self.clock.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Observer for Listen {
-    fn message(&self, _: usize, _: usize, message: &Arc<Message>) {
-        if message.schema() == SOLVED {
-            let took = self.clock().took.take();
-            self.tell(What::Message(Arc::clone(message), took));
-        }
-    }
-
-    fn mark(&self, _: usize, name: &str, message: Option<&Message>, now_ns: i64) {
-        let Some(message) = message else { return };
-        let sequence = message.lineage().sequence;
-        let mut clock = self.clock();
-        match name {
-            SOLVING => clock.began = Some((sequence, now_ns)),
-            // A plugin that was given up may still speak of an earlier message.
-            ANSWERED => {
-                clock.took = clock
-                    .began
-                    .take_if(|began| began.0 == sequence)
-                    .map(|(_, began)| now_ns - began);
-            }
-            _ => {}
-        }
-    }
-
-    fn problem(&self, problem: &Problem) {
-        self.tell(What::Problem(problem.clone()));
-    }
-}
-
-/// The place of a puzzle in its lane, from 0, and what is said of it.
-fn heard(what: What) -> Option<(usize, Said)> {
-    match what {
-        What::Message(message, search) => {
-            let solved: Solved = serde_json::from_str(message.json()).ok()?;
-            let place = place(&solved)?;
-            let hop = message.lineage().hops.last()?;
-            let call = hop.emitted_ns - hop.taken_ns;
-            let said = Said::Answer {
-                verdict: solved.answer,
-                effort: solved.effort,
-                search_us: search.unwrap_or(call) as f64 / 1e3,
-                call_us: call as f64 / 1e3,
-            };
-            Some((place, said))
-        }
-        What::Problem(problem) => {
-            // Sightings are numbered from 1 in the order of the puzzles.
-            let place = problem.message.as_ref()?.sequence.checked_sub(1)?;
-            let said = match problem.kind {
-                ProblemKind::TimedOut | ProblemKind::Hang => Said::TimedOut(problem.text),
-                // A warning: an answer may still come.
-                ProblemKind::Slow => return None,
-                _ => Said::Failed(problem.text),
-            };
-            Some((usize::try_from(place).ok()?, said))
-        }
-    }
-}
-
-/// `capture-puzzles` names each sighting by the line of the text that it was given.
-fn place(solved: &Solved) -> Option<usize> {
-    let source = &solved.sighting.frame.source;
-    let line: usize = source.rsplit(':').next()?.parse().ok()?;
-    line.checked_sub(1)
 }

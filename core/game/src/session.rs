@@ -13,6 +13,7 @@
 //! # Time trial
 //! The time runs from the first press on a board.
 
+mod gesture;
 mod input;
 mod level;
 mod log;
@@ -33,6 +34,7 @@ use thiserror::Error;
 
 use crate::generate::GenerateError;
 use crate::play::Play;
+use gesture::Gestures;
 use input::Queue;
 pub use input::{FRAME, Input, Pointer};
 pub use level::{Level, Levels, Size, SizeError};
@@ -51,6 +53,9 @@ pub const PAUSE: Duration = Duration::from_secs(1);
 pub struct Options {
     /// How pointer events reach the board.
     pub input: Input,
+    /// A drag begins once the pointer has moved so many pixels inside of the cell that it pressed;
+    /// if it leaves the cell before, the press does nothing. 0: at once.
+    pub nudge: f64,
     /// The share of moves that are lost, from 0 to 1.
     pub drop: f64,
     /// Decides which moves are lost.
@@ -104,6 +109,7 @@ pub struct Session {
     /// The board before the drag that goes on.
     before: Option<Play>,
     queue: Queue,
+    gestures: Gestures,
     phase: Phase,
     /// When the board began to take input.
     ready_at: Duration,
@@ -125,6 +131,7 @@ impl Session {
         let play = Play::new(first.puzzle.clone(), options.input.settings());
         let mut session = Self {
             queue: Queue::new(options.input, options.drop, options.seed),
+            gestures: Gestures::new(options.input, options.nudge),
             options,
             levels,
             next,
@@ -227,6 +234,18 @@ impl Session {
         self.play.dragged().is_some()
     }
 
+    /// Whether a pipe is taken up and put down by clicks, and not dragged.
+    #[must_use]
+    pub fn takes_clicks(&self) -> bool {
+        self.options.input == Input::Clicks
+    }
+
+    /// Whether the game wants to know where the pointer is while no button is down.
+    #[must_use]
+    pub fn is_following(&self) -> bool {
+        self.takes_clicks() && self.is_dragging()
+    }
+
     /// When the board takes what the pointer did, if it has not yet.
     #[must_use]
     pub fn looks_at(&self) -> Option<Duration> {
@@ -239,8 +258,17 @@ impl Session {
         matches!(self.phase, Phase::Flipping { .. })
     }
 
-    /// The board takes an event.
+    /// The game sees an event.
     fn apply(&mut self, now: Duration, pointer: Pointer) {
+        let is_dragging = self.play.dragged().is_some();
+        let board = self.puzzle.board();
+        for meant in self.gestures.read(pointer, board, is_dragging) {
+            self.draw(now, meant);
+        }
+    }
+
+    /// The board takes what an event means.
+    fn draw(&mut self, now: Duration, pointer: Pointer) {
         if matches!(pointer, Pointer::Press(_)) && self.play.dragged().is_some() {
             // A release was missed.
             self.lift(now);
@@ -304,6 +332,7 @@ impl Session {
         let events = self.play.release();
         self.log_all(now, &events);
         self.queue.take();
+        self.gestures.forget();
         self.phase = Phase::Over;
         self.log
             .write(now, json!({"event": "over", "solved": self.solved}));
@@ -329,6 +358,7 @@ impl Session {
         };
         let from = Arc::new(self.face());
         self.queue.take();
+        self.gestures.forget();
         self.number += 1;
         self.puzzle = Arc::new(level.puzzle.clone());
         self.play = Play::new(level.puzzle, self.options.input.settings());

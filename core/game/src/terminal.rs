@@ -167,7 +167,7 @@ impl Game {
         if self.plan != plan {
             if let Some(plan) = &plan {
                 let now = self.now();
-                self.session.log_layout(now, plan.board_xywh());
+                self.session.laid_out(now, plan.board_xywh());
             }
             self.plan = plan;
         }
@@ -248,10 +248,24 @@ impl Game {
         self.is_cursor_seen = true;
         let at = centre(self.session.puzzle().board(), self.cursor);
         if self.session.is_dragging() {
-            self.point(Pointer::Release(at));
+            self.let_go(at);
         } else {
+            self.pick_up(at);
+        }
+    }
+
+    fn pick_up(&mut self, at: Point) {
+        self.point(Pointer::Press(at));
+        if self.session.takes_clicks() {
+            self.point(Pointer::Release(at));
+        }
+    }
+
+    fn let_go(&mut self, at: Point) {
+        if self.session.takes_clicks() {
             self.point(Pointer::Press(at));
         }
+        self.point(Pointer::Release(at));
     }
 
     /// Moves the cursor by one cell, and what it holds with it.
@@ -274,8 +288,8 @@ impl Game {
         } else {
             // Over the edge to the other side: the pointer is taken there by letting go and taking
             // up again, for the straight way leads back over the board.
-            self.point(Pointer::Release(beyond));
-            self.point(Pointer::Press(at));
+            self.let_go(beyond);
+            self.pick_up(at);
         }
     }
 
@@ -303,6 +317,9 @@ impl Game {
                 self.session.pointer(now, Pointer::Press(at));
             }
             MouseEventKind::Drag(MouseButton::Left) if self.is_down => {
+                self.session.pointer(now, Pointer::Move(at));
+            }
+            MouseEventKind::Moved if self.session.is_following() => {
                 self.session.pointer(now, Pointer::Move(at));
             }
             MouseEventKind::Up(MouseButton::Left) if self.is_down => {

@@ -205,7 +205,7 @@ impl Game {
         let layout = Layout::new(Style::Window, self.session.puzzle().board(), width, height);
         if self.layout.as_ref() != Some(&layout) {
             let now = self.now();
-            self.session.log_layout(now, layout.board_xywh());
+            self.session.laid_out(now, layout.board_xywh());
             self.layout = Some(layout);
         }
     }
@@ -315,7 +315,7 @@ impl ApplicationHandler<Call> for Game {
             WindowEvent::Resized(size) => self.resize(size),
             WindowEvent::CursorMoved { position, .. } => {
                 self.pointer = [position.x, position.y];
-                if self.is_down {
+                if self.is_down || self.session.is_following() {
                     self.session
                         .pointer(self.now(), Pointer::Move(self.on_board()));
                 }

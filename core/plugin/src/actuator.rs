@@ -139,6 +139,7 @@ impl<T: Actuator> Stage for ActuatorStage<T> {
                 strokes: played.strokes,
                 drawn: played.drawn,
                 refused: played.refused,
+                profile: strokes.profile,
                 pace: played.pace,
                 act_ns,
             },

@@ -70,7 +70,7 @@ pub use context::{Context, Message};
 pub use error::{Error, Result};
 pub use frame::{Format, Frame, PixelInfo};
 pub use host::{Ending, Host};
-pub use planner::Planner;
+pub use planner::{Plan, Planner};
 pub use solver::{Solver, Supports, Want};
 pub use stage::{Input, Next, NoConfig, Port, Stage};
 pub use tally::Tally;

@@ -1,7 +1,9 @@
 //! The planner role: turns solutions into strokes.
 
 use flowpipe_puzzle::Solution;
-use flowpipe_puzzle::message::{BoardState, SOLVED, STROKES, SeenBoard, Solved, Stroke, Strokes};
+use flowpipe_puzzle::message::{
+    BoardState, Manner, Profile, SOLVED, STROKES, SeenBoard, Solved, Stroke, Strokes,
+};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -29,12 +31,56 @@ pub trait Planner: Sized + Send + 'static {
 
     /// Plans the strokes that draw a solution, in board units (see
     /// [`flowpipe_puzzle::geometry`]). The host checks them against the board. Flows that stand on
-    /// the board already are left out of the solution.
+    /// the board already are left out of the solution. `asked`: what the game was found to need, where
+    /// somebody looked.
     ///
     /// # Errors
     /// When it can't plan for this board.
-    fn plan(&mut self, board: &SeenBoard, solution: &Solution) -> Result<Vec<Stroke>>;
+    fn plan(
+        &mut self,
+        board: &SeenBoard,
+        solution: &Solution,
+        asked: Option<Profile>,
+    ) -> Result<Plan>;
 }
+
+/// What a planner plans.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// In the order of play.
+    pub strokes: Vec<Stroke>,
+    /// What they take the game to need, where that has a name.
+    pub profile: Option<Profile>,
+    /// How to play them; nothing: as the actuator thinks best.
+    pub manner: Option<Manner>,
+}
+
+impl Plan {
+    /// Strokes for a game of a profile, played in its manner.
+    #[must_use]
+    pub fn of(profile: Profile, strokes: Vec<Stroke>) -> Self {
+        Self {
+            strokes,
+            profile: Some(profile),
+            manner: Some(profile.manner()),
+        }
+    }
+}
+
+impl From<Vec<Stroke>> for Plan {
+    fn from(strokes: Vec<Stroke>) -> Self {
+        Self {
+            strokes,
+            ..Self::default()
+        }
+    }
+}
+
+/// The name of the mark that a planner's stage sets right before [`Planner::plan`].
+pub const PLANNING: &str = "planning";
+/// The name of the mark that a planner's stage sets right after [`Planner::plan`]. Between the two lies the
+/// planner's own work, without reading and writing messages.
+pub const PLANNED: &str = "planned";
 
 /// A [`Planner`] as a [`Stage`]: takes answers, gives strokes that carry solution and sighting on.
 /// Flows that stand as the solution has them are not drawn again. An answer without a solution, or a
@@ -73,14 +119,18 @@ impl<T: Planner> Stage for PlannerStage<T> {
         if !at_rest || missing.flows.is_empty() {
             return Ok(Next::More);
         }
-        let strokes = self.0.plan(board, &missing)?;
+        context.mark(PLANNING);
+        let plan = self.0.plan(board, &missing, solved.profile)?;
+        context.mark(PLANNED);
         let solution = solution.clone();
         let planner = T::NAME.to_owned();
         context.emit(
             0,
             &Strokes {
                 planner,
-                strokes,
+                strokes: plan.strokes,
+                profile: plan.profile,
+                manner: plan.manner,
                 solution,
                 sighting: solved.sighting,
             },

@@ -102,6 +102,7 @@ impl<T: Solver> Stage for SolverStage<T> {
         context.emit(
             0,
             &Solved {
+                profile: None,
                 solver: T::NAME.to_owned(),
                 answer,
                 effort: self.0.effort(),

@@ -5,6 +5,7 @@
 //! pipeline needs no joins.
 
 mod answer;
+mod profile;
 
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,9 @@ use crate::geometry::{Geometry, Point};
 use crate::puzzle::Puzzle;
 use crate::solution::{Flow, Solution};
 
+use answer::is_false;
 pub use answer::{Count, Effort, Verdict, Want};
+pub use profile::{Hold, Manner, Pace, Profile, Stops};
 
 /// Schema id of [`FrameNote`], which comes with pixels.
 pub const FRAME: &str = "flowpipe.frame/1";
@@ -147,6 +150,9 @@ pub struct Solved {
     /// What the answer cost.
     #[serde(default, skip_serializing_if = "Effort::is_empty")]
     pub effort: Effort,
+    /// What the game was found to need from the mouse, if somebody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// The sighting answered to.
     pub sighting: Sighting,
 }
@@ -161,6 +167,23 @@ pub struct Stroke {
     pub cells: Vec<Cell>,
     /// Board units: press at the first, drag in straight lines through all, release at the last.
     pub points: Vec<Point>,
+    /// The button stays down, and the next stroke goes on from another place: on boards that warp, in
+    /// games where a drag goes on from the other side.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub held: bool,
+}
+
+impl Stroke {
+    /// A stroke of its own: the button goes up after it.
+    #[must_use]
+    pub fn new(colour: Colour, cells: Vec<Cell>, points: Vec<Point>) -> Self {
+        Self {
+            colour,
+            cells,
+            points,
+            held: false,
+        }
+    }
 }
 
 /// What the mouse should do.
@@ -171,6 +194,12 @@ pub struct Strokes {
     pub planner: String,
     /// In the order of play.
     pub strokes: Vec<Stroke>,
+    /// What they take the game to need, where that has a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// How to play them; nothing: as the actuator thinks best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manner: Option<Manner>,
     /// The solution that they draw.
     pub solution: Solution,
     /// The sighting that they belong to.
@@ -209,6 +238,9 @@ pub struct Outcome {
     /// covered, the sighting is too old. Looking again helps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+    /// The profile that the strokes were planned for, where it has a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// How fast the strokes were played, where that can be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
@@ -235,26 +267,15 @@ pub struct BoardResult {
     pub strokes: usize,
     /// Of these, strokes for flows that had been drawn before.
     pub repeated: usize,
+    /// The profile of the last strokes, where it has a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// The pace of the last strokes, where the actuator chooses one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
     /// Host clock from the capture of the first frame that showed it at rest to the end of the last
     /// stroke, nanoseconds.
     pub took_ns: i64,
-}
-
-/// How fast a pointer is moved along a stroke.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Pace {
-    /// At most so far apart are two places of the pointer, in cells.
-    pub step: f64,
-    /// So long it stays at each point between the first and the last of a stroke, in milliseconds.
-    pub dwell_ms: f64,
-    /// So long it stays after the press and before the release, in milliseconds.
-    pub ends_ms: f64,
-    /// So often it is told each of its places.
-    pub repeats: u32,
 }
 
 impl Sighting {

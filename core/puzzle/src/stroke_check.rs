@@ -1,16 +1,24 @@
 //! The one checker of strokes: before a mouse moves, its way is held against the board.
 //!
-//! A stroke must lie strictly inside the cells that it names. A point may not lie on a border between
-//! cells. A segment may cross a border only from a cell of the stroke into the next one, strictly
-//! between the border's two ends: to run along a border, or through a corner, is to leave the
-//! stroke's cells, since a pixel more or less would be in another cell.
+//! A stroke must lie strictly inside the cells that it names; on hexes those are the pointer's unit
+//! squares (see [`place`](crate::place)). It may cross a border only from a cell into the stroke's next one, strictly
+//! between the ends of what the two share (on hexes that may be half a side): to run along a border, to
+//! touch it and turn back, or to go through a corner, is to leave the stroke's cells, since a pixel more
+//! or less would be in another cell. It may turn on a border while it crosses it, but begins and ends
+//! inside cells.
+//!
+//! On a board that warps a stroke may end one cell beyond an edge, where the pointer is in the cell at
+//! the opposite edge. It begins where its first cell lies, so what follows on the other side is
+//! another stroke.
 //!
 //! Whatever is accepted is so exactly: where rounding leaves it open on which side of a corner a
 //! segment passes (closer than about 10⁻¹⁵ of a cell), it is refused.
 
+mod way;
+
 use thiserror::Error;
 
-use crate::board::{Board, Cell, Lattice};
+use crate::board::{Board, Cell};
 use crate::colour::{self, Colour};
 use crate::geometry::Point;
 use crate::message::Stroke;
@@ -31,12 +39,6 @@ pub struct StrokeRefusal {
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum StrokeProblem {
-    /// A kind of board that this checker does not know yet.
-    #[error("strokes on {kind} can't be checked yet")]
-    Unsupported {
-        /// Hexes or warps.
-        kind: &'static str,
-    },
     /// No points: nowhere to press.
     #[error("it has no points")]
     NoPoints,
@@ -69,6 +71,18 @@ pub enum StrokeProblem {
         /// The next.
         to: Cell,
     },
+    /// A cell beyond the board's edge that is not the last: the stroke would go on beyond it, where no
+    /// cells are.
+    #[error("it goes over the board's edge into cell {cell} and on; it has to end there")]
+    Beyond {
+        /// The cell.
+        cell: Cell,
+    },
+    /// The button stays down, but no stroke goes on from there.
+    #[error(
+        "the button stays down after it, but the next stroke does not go on with its colour from its last cell"
+    )]
+    HeldForNothing,
     /// The press is not inside the first cell.
     #[error(
         "the press at {}, {} is not inside its first cell, row {row}, column {col}", .point[0], .point[1]
@@ -106,11 +120,12 @@ pub enum StrokeProblem {
 /// Holds strokes against the board and the solution that they draw. Each must press inside its first
 /// cell, pass through its cells in their order and no others, and end inside the last. Its cells
 /// must be a run of consecutive cells of one flow of its colour, in either direction; it need not be
-/// the whole flow. The solution itself is not checked here: see [`check`](crate::check::check).
+/// the whole flow. A cell that the flow passes twice (a bridge) may be there twice. After a stroke that
+/// is held comes one of its colour from its last cell. The solution itself is not checked here: see
+/// [`check`](crate::check::check).
 ///
 /// # Errors
-/// The first problem of each stroke that has one, in their order. On hexes and on boards that warp
-/// every stroke is refused: they can't be checked yet.
+/// The first problem of each stroke that has one, in their order.
 pub fn check_strokes(
     puzzle: &Puzzle,
     solution: &Solution,
@@ -120,7 +135,9 @@ pub fn check_strokes(
         .iter()
         .enumerate()
         .filter_map(|(index, stroke)| {
-            let problem = check_stroke(puzzle.board(), solution, stroke).err()?;
+            let checked = check_stroke(puzzle.board(), solution, stroke);
+            let held = || check_hold(stroke, strokes.get(index + 1));
+            let problem = checked.and_then(|()| held()).err()?;
             Some(StrokeRefusal {
                 stroke: index,
                 problem,
@@ -135,20 +152,12 @@ pub fn check_strokes(
 }
 
 fn check_stroke(board: &Board, solution: &Solution, stroke: &Stroke) -> Result<(), StrokeProblem> {
-    if board.description().lattice == Lattice::Hex {
-        return Err(StrokeProblem::Unsupported { kind: "hexes" });
-    }
-    if board.description().warps {
-        return Err(StrokeProblem::Unsupported {
-            kind: "a board that warps",
-        });
-    }
     if stroke.cells.is_empty() {
         return Err(StrokeProblem::NoCells);
     }
-    let &[press, ..] = stroke.points.as_slice() else {
+    if stroke.points.is_empty() {
         return Err(StrokeProblem::NoPoints);
-    };
+    }
     let not_finite = |point: &Point| !point.iter().all(|value| value.is_finite());
     if let Some(point) = stroke.points.iter().position(not_finite) {
         return Err(StrokeProblem::NotFinite { point });
@@ -168,7 +177,7 @@ fn check_stroke(board: &Board, solution: &Solution, stroke: &Stroke) -> Result<(
             to: pair[1],
         });
     }
-    follow(board, stroke, press)
+    way::check(board, stroke)
 }
 
 fn is_part_of_flow(solution: &Solution, stroke: &Stroke) -> bool {
@@ -182,87 +191,13 @@ fn is_part_of_flow(solution: &Solution, stroke: &Stroke) -> bool {
         .any(|run| run == stroke.cells || run == reversed)
 }
 
-/// Goes along the points and keeps the cell in which the mouse is. A cell is convex, so that a segment
-/// leaves it at one place only: either it ends inside, or that place must be the border to the next.
-fn follow(board: &Board, stroke: &Stroke, press: Point) -> Result<(), StrokeProblem> {
-    let mut at = 0;
-    let place = |at: usize| {
-        let (row, col) = board.row_col(stroke.cells[at]);
-        (row + 1, col + 1)
-    };
-    if !inside(board, stroke.cells[0], press) {
-        let (row, col) = place(0);
-        return Err(StrokeProblem::Press {
-            point: press,
-            row,
-            col,
-        });
-    }
-    for (index, segment) in stroke.points.windows(2).enumerate() {
-        let (from, to) = (segment[0], segment[1]);
-        while !inside(board, stroke.cells[at], to) {
-            let next = stroke.cells.get(at + 1);
-            if !next.is_some_and(|&next| crosses(board, stroke.cells[at], next, from, to)) {
-                let (row, col) = place(at);
-                return Err(StrokeProblem::Leaves {
-                    point: index + 1,
-                    row,
-                    col,
-                });
-            }
-            at += 1;
-        }
-    }
-    if at + 1 < stroke.cells.len() {
-        let (row, col) = place(at);
-        return Err(StrokeProblem::TooShort { row, col });
+fn check_hold(stroke: &Stroke, next: Option<&Stroke>) -> Result<(), StrokeProblem> {
+    let goes_on =
+        |next: &Stroke| next.colour == stroke.colour && next.cells.first() == stroke.cells.last();
+    if stroke.held && !next.is_some_and(goes_on) {
+        return Err(StrokeProblem::HeldForNothing);
     }
     Ok(())
-}
-
-/// Whether a point lies in the open square of a cell.
-fn inside(board: &Board, cell: Cell, [x, y]: Point) -> bool {
-    let (row, col) = board.row_col(cell);
-    let (top, left) = (row as f64, col as f64);
-    left < x && x < left + 1.0 && top < y && y < top + 1.0
-}
-
-/// Whether a segment that comes from inside a cell, or through it from the one before, goes over the
-/// border into the next cell, strictly between the border's ends.
-fn crosses(board: &Board, cell: Cell, next: Cell, from: Point, to: Point) -> bool {
-    let (row, col) = board.row_col(cell);
-    let (next_row, next_col) = board.row_col(next);
-    let (beyond, ends) = if row == next_row {
-        let border = col.max(next_col) as f64;
-        let beyond = if next_col > col {
-            to[0] > border
-        } else {
-            to[0] < border
-        };
-        (beyond, [[border, row as f64], [border, row as f64 + 1.0]])
-    } else {
-        let border = row.max(next_row) as f64;
-        let beyond = if next_row > row {
-            to[1] > border
-        } else {
-            to[1] < border
-        };
-        (beyond, [[col as f64, border], [col as f64 + 1.0, border]])
-    };
-    let sides = ends.map(|end| side(from, to, end));
-    beyond && matches!(sides, [Some(a), Some(b)] if a != b)
-}
-
-/// Whether a point lies to the left of a line; `None` if it lies on it or too near to be sure. The
-/// bound on the rounding error is Shewchuk's ("Adaptive precision floating-point arithmetic and fast
-/// robust geometric predicates", 1997, stage A); the smallest normal number covers underflow.
-fn side(from: Point, to: Point, point: Point) -> Option<bool> {
-    let left = (from[0] - point[0]) * (to[1] - point[1]);
-    let right = (from[1] - point[1]) * (to[0] - point[0]);
-    let half_ulp = f64::EPSILON / 2.0;
-    let bound = (3.0 + 16.0 * half_ulp) * half_ulp * (left.abs() + right.abs()) + f64::MIN_POSITIVE;
-    let determinant = left - right;
-    (determinant.abs() > bound).then_some(determinant > 0.0)
 }
 
 #[cfg(test)]

@@ -4,9 +4,13 @@
 //! where the board wraps around; walls are bright and thick. Pipes have round joins and tint their
 //! cells; over a bridge the one that goes down lies above the one that goes across. What wraps around
 //! an edge ends just beyond it.
+//!
+//! Strokes lie above everything else, white with a dark rim: a ring where the mouse presses, a dot at
+//! each point, a square where it lets go. The pipes below them are thinner and darker then.
 
 mod lines;
 mod pipes;
+mod strokes;
 #[cfg(test)]
 mod tests;
 
@@ -15,21 +19,27 @@ use std::fmt::Write as _;
 use crate::board::{Cell, Lattice};
 use crate::colour::{self, Colour};
 use crate::geometry::Point;
+use crate::message::Stroke;
 use crate::place::{centre, corners};
-use crate::puzzle::Puzzle;
+use crate::puzzle::{Puzzle, Terminal};
 use crate::solution::Flow;
 
 /// How a board is drawn. The default has no letters and takes all colours from [`colour::palette`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Style<'a> {
     /// Red, green, blue by colour number; colours past its end get [`colour::palette`]'s.
     pub palette: &'a [[u8; 3]],
-    /// Terminals bear their names.
+    /// Terminals bear their names, and strokes their numbers in the order of play.
     pub letters: bool,
     /// What colours are called, by colour number; past its end [`colour::name`] is used.
     pub names: &'a [String],
     /// What the picture is of; empty: nothing is said.
     pub title: &'a str,
+    /// What the mouse does, in the order of play. The picture has room for one cell beyond the board's
+    /// edges.
+    pub strokes: &'a [Stroke],
+    /// Where strokes may go: polygons in board units, filled together and faintly, below the strokes.
+    pub corridor: &'a [Vec<Point>],
 }
 
 /// A cell's side, in the picture's units.
@@ -37,6 +47,8 @@ const CELL: f64 = 48.0;
 /// Around the board, in cells.
 const MARGIN: f64 = 0.5;
 const PIPE: f64 = 0.34;
+/// Below strokes.
+const THIN_PIPE: f64 = 0.24;
 const DISC: f64 = 0.36;
 /// How much of its colour a covered cell takes on.
 const TINT: f64 = 0.25;
@@ -78,10 +90,11 @@ impl Picture<'_> {
         // Hexes stand out of their bounding grid to the left and right, and by half a cell below.
         let hexes = board.description().lattice == Lattice::Hex;
         let (aside, below) = if hexes { (1.0 / 6.0, 0.5) } else { (0.0, 0.0) };
-        let left = -(MARGIN + aside) * CELL;
-        let top = -MARGIN * CELL;
-        let width = (board.cols() as f64 + 2.0 * (MARGIN + aside)) * CELL;
-        let height = (board.rows() as f64 + below + 2.0 * MARGIN) * CELL;
+        let margin = self.margin(below);
+        let left = -(margin + aside) * CELL;
+        let top = -margin * CELL;
+        let width = (board.cols() as f64 + 2.0 * (margin + aside)) * CELL;
+        let height = (board.rows() as f64 + below + 2.0 * margin) * CELL;
         let frame = [left, top, width, height].map(number).join(" ");
         let (width, height) = (number(width), number(height));
 
@@ -102,7 +115,9 @@ impl Picture<'_> {
         self.bridges(&mut svg);
         self.upper_pipes(&mut svg);
         self.walls(&mut svg);
+        self.corridor(&mut svg);
         self.terminals(&mut svg);
+        self.strokes(&mut svg);
         svg.push_str("</svg>\n");
         svg
     }
@@ -140,19 +155,26 @@ impl Picture<'_> {
                 "<circle cx=\"{cx}\" cy=\"{cy}\" r=\"{radius}\" fill=\"{colour}\"/>\n"
             ));
             if self.style.letters {
-                self.letter(svg, [x, y], terminal.colour);
+                self.letter(svg, terminal);
             }
         }
     }
 
-    fn letter(&self, svg: &mut String, [x, y]: Point, colour: Colour) {
-        let name = match self.style.names.get(usize::from(colour)) {
+    fn letter(&self, svg: &mut String, terminal: &Terminal) {
+        let name = match self.style.names.get(usize::from(terminal.colour)) {
             Some(name) => name.clone(),
-            None => colour::name(colour),
+            None => colour::name(terminal.colour),
         };
+        if !self.style.strokes.is_empty() {
+            // The middle is the mouse's.
+            let place = self.at(terminal.cell, [self.aside(), 0.44]);
+            let ink = self.colour(terminal.colour);
+            return strokes::small(svg, &name, place, &ink);
+        }
+        let [x, y] = self.at(terminal.cell, [0.0, 0.0]);
         // Long names still fit into the disc.
         let size = CELL * (0.46_f64).min(0.95 / name.chars().count().max(1) as f64);
-        let ink = if is_bright(self.rgb(colour)) {
+        let ink = if is_bright(self.rgb(terminal.colour)) {
             "#000"
         } else {
             "#fff"
@@ -179,9 +201,21 @@ impl Picture<'_> {
     }
 
     fn colour(&self, colour: Colour) -> String {
-        let [red, green, blue] = self.rgb(colour);
-        format!("#{red:02x}{green:02x}{blue:02x}")
+        hex(self.rgb(colour))
     }
+
+    /// A pipe's width, in cells, and its colour.
+    fn pipe(&self, colour: Colour) -> (f64, String) {
+        if self.style.strokes.is_empty() {
+            return (PIPE, self.colour(colour));
+        }
+        let darker = |part: u8| (f64::from(part) * 0.65) as u8;
+        (THIN_PIPE, hex(self.rgb(colour).map(darker)))
+    }
+}
+
+fn hex([red, green, blue]: [u8; 3]) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
 fn is_bright(rgb: [u8; 3]) -> bool {

@@ -1,6 +1,6 @@
 //! What a pipeline can set.
 
-use flowpipe_plugin::puzzle::message::Pace;
+use flowpipe_plugin::puzzle::message::{Manner, Pace};
 use flowpipe_plugin::{Error, JsonSchema, Result};
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +10,14 @@ use serde::{Deserialize, Serialize};
 /// nothing covers the board, and only on what was captured a moment ago. It lets go and ends the run as
 /// soon as somebody moves the mouse, throws the pointer into a corner of the screen, or presses the
 /// hotkey; and lets go when the run ends for whatever reason.
+///
+/// How fast, and whether by drags or by clicks, the planner says by what the game needs. On boards that
+/// warp the pointer leaves the board by up to a cell, but never its window.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How fast to drag.
-    pub pace: PaceChoice,
+    /// How fast to drag, instead of as the planner says.
+    pub pace: Option<Pace>,
     /// Whether the button stays down through a whole stroke.
     pub drags: Drags,
     /// Play only what was captured within the last so many milliseconds.
@@ -43,36 +46,10 @@ pub enum Drags {
     Segments,
 }
 
-/// How fast to drag.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum PaceChoice {
-    /// By name.
-    Named(Named),
-    /// In figures.
-    Given(Pace),
-}
-
-/// Paces by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Named {
-    /// Starts with `fast`, and takes the next slower one when the game is seen to miss drags.
-    Auto,
-    /// Without waiting, with every cell on the way told: for games that handle every event.
-    Fast,
-    /// A display frame at each turn: for games that look at the pointer once a frame.
-    Frames,
-    /// Longer at each turn, and each place told more than once: for games that lose events.
-    Careful,
-    /// As slow as a person.
-    Slow,
-}
-
 impl Default for Config {
     fn default() -> Self {
         Self {
-            pace: PaceChoice::Named(Named::Auto),
+            pace: None,
             drags: Drags::default(),
             max_age_ms: 300,
             hotkey: "F12".to_owned(),
@@ -89,26 +66,47 @@ impl Config {
     /// # Errors
     /// What is wrong, naming the key.
     pub fn check(&self) -> Result<()> {
-        if let PaceChoice::Given(pace) = &self.pace {
-            let time = |ms: f64| (0.0..=10_000.0).contains(&ms);
-            if !(0.05..=1.0).contains(&pace.step) {
-                return Err(Error::bad_config(format!(
-                    "pace.step is {}, it must be 0.05 to 1 cell",
-                    pace.step
-                )));
-            }
-            if !time(pace.dwell_ms) || !time(pace.ends_ms) {
-                return Err(Error::bad_config(
-                    "pace.dwell_ms and pace.ends_ms must be 0 to 10000",
-                ));
-            }
-            if !(1..=20).contains(&pace.repeats) {
-                return Err(Error::bad_config(format!(
-                    "pace.repeats is {}, it must be 1 to 20",
-                    pace.repeats
-                )));
-            }
-        }
-        Ok(())
+        self.pace
+            .map_or(Ok(()), |pace| check(&pace))
+            .map_err(Error::bad_config)
     }
+
+    /// How to play strokes that are to be played in a manner.
+    ///
+    /// # Errors
+    /// When that can't be meant.
+    pub fn manner(&self, asked: Option<Manner>) -> Result<Manner> {
+        let mut manner = asked.unwrap_or_default();
+        manner.pace = self.pace.unwrap_or(manner.pace);
+        let nudge = manner.nudge;
+        let judged = if (0.0..=1.0).contains(&nudge) {
+            check(&manner.pace)
+        } else {
+            Err(format!("nudge is {nudge}, it must be 0 to 1 cell"))
+        };
+        judged
+            .map(|()| manner)
+            .map_err(|wrong| Error::bad_message(format!("strokes that can't be played: {wrong}")))
+    }
+}
+
+/// What is wrong with a pace.
+fn check(pace: &Pace) -> std::result::Result<(), String> {
+    let Pace {
+        step,
+        dwell_ms,
+        ends_ms,
+        repeats,
+    } = *pace;
+    if let Some(step) = step.filter(|step| !(0.05..=1.0).contains(step)) {
+        return Err(format!("pace.step is {step}, it must be 0.05 to 1 cell"));
+    }
+    let time = |ms: f64| (0.0..=10_000.0).contains(&ms);
+    if !time(dwell_ms) || !time(ends_ms) {
+        return Err("pace.dwell_ms and pace.ends_ms must be 0 to 10000".to_owned());
+    }
+    if !(1..=20).contains(&repeats) {
+        return Err(format!("pace.repeats is {repeats}, it must be 1 to 20"));
+    }
+    Ok(())
 }

@@ -31,7 +31,7 @@ pub struct Watched {
     pub window: WindowId,
     /// Where the window's inside began when the board was seen.
     pub origin: [i32; 2],
-    /// Where the board is on the screen.
+    /// Where the board is on the screen, with what of a cell around it may be touched too.
     pub board: Rect,
 }
 

@@ -2,14 +2,13 @@
 //!
 //! # Layout
 //! [`config`]: what can be set. [`area`]: where the board is on the screen. [`way`]: a stroke as places of
-//! the pointer. [`pace`]: how fast. [`hand`]: the mouse. [`surroundings`]: windows, keys, the pointer.
-//! [`guard`], [`watch`]: when to let go. [`player`] joins them.
+//! the pointer. [`hand`]: the mouse. [`surroundings`]: windows, keys, the pointer. [`guard`], [`watch`]:
+//! when to let go. [`player`] joins them.
 
 mod area;
 mod config;
 mod guard;
 mod hand;
-mod pace;
 mod player;
 mod surroundings;
 mod watch;
@@ -18,16 +17,17 @@ mod way;
 use std::sync::Arc;
 use std::time::Duration;
 
-use flowpipe_desktop::{Desktop, WindowId};
+use flowpipe_desktop::{Desktop, Rect, WindowId};
 use flowpipe_plugin::puzzle::colour;
-use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard, Stroke, StrokeOutcome, Strokes};
+use flowpipe_plugin::puzzle::message::{
+    BoardState, FrameNote, SeenBoard, Stroke, StrokeOutcome, Strokes,
+};
 use flowpipe_plugin::{Acting, Actuator, Ending, Error, Host, Played, Result};
 
 use crate::area::Area;
 use crate::config::Config;
 use crate::guard::{Guard, Watched};
 use crate::hand::SystemHand;
-use crate::pace::Finder;
 use crate::player::{End, Player};
 use crate::surroundings::Surroundings;
 use crate::watch::Watch;
@@ -39,7 +39,6 @@ const SETTLED_AFTER: Duration = Duration::from_millis(60);
 
 struct Mouse {
     config: Config,
-    finder: Finder,
     /// `None` in a dry run.
     held: Option<Mechanism>,
 }
@@ -66,11 +65,7 @@ impl Actuator for Mouse {
         } else {
             Some(Mechanism::new(&config, *host)?)
         };
-        Ok(Self {
-            finder: Finder::new(&config.pace),
-            config,
-            held,
-        })
+        Ok(Self { config, held })
     }
 
     fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
@@ -78,28 +73,30 @@ impl Actuator for Mouse {
             .sighting
             .board()
             .ok_or_else(|| Error::bad_message("strokes that belong to no board"))?;
-        let area = Area::new(&board.geometry, &strokes.sighting.frame);
+        let manner = self.config.manner(strokes.manner)?;
+        let frame = &strokes.sighting.frame;
+        let area = Area::new(board.puzzle.board(), &board.geometry, frame);
         let Some(held) = &mut self.held else {
             return Ok(would(strokes, &area));
         };
-        let watched = match watched(strokes, &area, &self.config) {
+        let bounds = held.bounds(&area, frame);
+        let watched = match watched(frame, bounds, &self.config) {
             Ok(watched) => watched,
             Err(reason) => return Ok(refused(reason)),
         };
         if let Some(reason) = held.not_now(board, watched, &self.config, acting)? {
             return Ok(refused(reason));
         }
-        let pace = self.finder.choose(&board.puzzle, &strokes.strokes);
         held.guard.begin(watched);
-        let end = held.player.play(&strokes.strokes, &area, &pace, acting);
+        let end = held
+            .player
+            .play(&strokes.strokes, &area, bounds, &manner, acting);
         held.guard.end(held.player.put());
         let End { played, refused } = end?;
-        let played = &strokes.strokes[..played];
-        self.finder.played(&board.puzzle, played);
         Ok(Played {
-            strokes: told(played, |_| None),
+            strokes: told(&strokes.strokes[..played], |_| None),
             refused,
-            pace: Some(pace),
+            pace: Some(manner.pace),
             ..Played::default()
         })
     }
@@ -124,6 +121,12 @@ impl Mechanism {
             raised: None,
             _watch: watch,
         })
+    }
+
+    /// Where the pointer may be put.
+    fn bounds(&self, area: &Area<'_>, frame: &FrameNote) -> Rect {
+        let window = frame.window.filter(|_| area.warps()).map(WindowId);
+        area.bounds(window.and_then(|window| self.surroundings.inside(window)))
     }
 
     /// Why nothing is played now, if so.
@@ -171,11 +174,10 @@ impl Mechanism {
 
 /// The window to watch; `Ok(None)`: there is none, and none is asked for.
 fn watched(
-    strokes: &Strokes,
-    area: &Area<'_>,
+    frame: &FrameNote,
+    bounds: Rect,
     config: &Config,
 ) -> std::result::Result<Option<Watched>, String> {
-    let frame = &strokes.sighting.frame;
     let Some(window) = frame.window else {
         return if config.any_window {
             Ok(None)
@@ -189,7 +191,7 @@ fn watched(
     Ok(Some(Watched {
         window: WindowId(window),
         origin: frame.origin.map(|value| value.round() as i32),
-        board: area.bounds(),
+        board: bounds,
     }))
 }
 

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use flowpipe_desktop::Rect;
-use flowpipe_plugin::puzzle::Point;
-use flowpipe_plugin::puzzle::message::{Pace, Stroke};
+use flowpipe_plugin::puzzle::message::{Hold, Manner, Stroke};
 use flowpipe_plugin::{Acting, Error, Result};
 
 use crate::area::Area;
@@ -12,7 +11,7 @@ use crate::config::{Config, Drags};
 use crate::guard::{Guard, Trouble};
 use crate::hand::Hand;
 use crate::watch::is_elsewhere;
-use crate::way::{Step, way};
+use crate::way::{Step, Way, ways};
 
 /// Nanoseconds in a millisecond.
 const MS: f64 = 1e6;
@@ -84,21 +83,32 @@ impl Player {
         Ok(self.put.iter().all(|&before| is_elsewhere(place, before)))
     }
 
-    /// Plays strokes one after the other. However it ends, the button is up.
+    /// Plays strokes one after the other, with the pointer inside of `bounds`. However it ends, the
+    /// button is up.
     ///
     /// # Errors
-    /// When the run ends, or the mouse fails.
+    /// When a stroke leaves the bounds (then nothing is pressed), the run ends, or the mouse fails.
     pub fn play(
         &mut self,
         strokes: &[Stroke],
         area: &Area<'_>,
-        pace: &Pace,
+        bounds: Rect,
+        manner: &Manner,
         acting: &mut Acting<'_, '_>,
     ) -> Result<End> {
-        let bounds = area.bounds();
-        for (played, stroke) in strokes.iter().enumerate() {
-            let mut drags = drags(stroke, self.drags).into_iter();
-            match drags.try_for_each(|drag| self.drag(drag, area, bounds, pace, acting)) {
+        let ways = ways(strokes, area, manner, self.drags);
+        let mut places = ways.iter().flatten().flat_map(Way::steps);
+        if let Some(Step { at: [x, y], .. }) = places.find(|step| !bounds.contains(step.at)) {
+            let why = format!("a stroke would leave the board, at {x}, {y} on the screen");
+            return Err(Error::new(why));
+        }
+        let mut button = Button {
+            player: self,
+            is_down: false,
+        };
+        for (played, stroke) in ways.iter().enumerate() {
+            let mut drags = stroke.iter();
+            match drags.try_for_each(|way| button.drag(way, bounds, manner.hold, acting)) {
                 Ok(()) => {}
                 Err(Halt::Board(reason)) => {
                     return Ok(End {
@@ -113,38 +123,6 @@ impl Player {
             played: strokes.len(),
             refused: None,
         })
-    }
-
-    fn drag(
-        &mut self,
-        points: &[Point],
-        area: &Area<'_>,
-        bounds: Rect,
-        pace: &Pace,
-        acting: &mut Acting<'_, '_>,
-    ) -> std::result::Result<(), Halt> {
-        let Some((press, steps)) = way(points, area, pace) else {
-            return Ok(());
-        };
-        let all = std::iter::once(&press).chain(&steps);
-        if let Some(outside) = all.map(|step| step.at).find(|&at| !bounds.contains(at)) {
-            let [x, y] = outside;
-            let why = format!("a stroke would leave the board, at {x}, {y} on the screen");
-            return Err(Error::new(why).into());
-        }
-        self.go(press.at, acting)?;
-        let held = Held::press(self, acting)?;
-        held.player.stay(&press, acting)?;
-        for (index, step) in steps.iter().enumerate() {
-            held.player.go(step.at, acting)?;
-            if index == 0 {
-                held.player.catch_up(acting)?;
-            }
-            held.player.tell_again(step, bounds, acting)?;
-            held.player.stay(step, acting)?;
-        }
-        held.release()?;
-        Ok(())
     }
 
     /// Puts the pointer somewhere, if that may be.
@@ -246,40 +224,66 @@ impl Player {
     }
 }
 
-/// The points of each drag of a stroke.
-fn drags(stroke: &Stroke, drags: Drags) -> Vec<&[Point]> {
-    match drags {
-        Drags::Segments if stroke.points.len() > 1 => stroke.points.windows(2).collect(),
-        _ => vec![&stroke.points],
-    }
-}
-
-/// The button is down. However this ends, it goes up.
-struct Held<'a> {
+/// The button, while strokes are played. However that ends, it goes up.
+struct Button<'a> {
     player: &'a mut Player,
-    down: bool,
+    is_down: bool,
 }
 
-impl<'a> Held<'a> {
-    fn press(player: &'a mut Player, acting: &mut Acting<'_, '_>) -> Result<Self> {
+impl Button<'_> {
+    fn drag(
+        &mut self,
+        way: &Way,
+        bounds: Rect,
+        hold: Hold,
+        acting: &mut Acting<'_, '_>,
+    ) -> std::result::Result<(), Halt> {
+        self.player.go(way.first.at, acting)?;
+        if way.begins {
+            self.press(acting)?;
+        }
+        self.player.stay(&way.first, acting)?;
+        if hold == Hold::Clicks {
+            self.release()?;
+        }
+        for (index, step) in way.rest.iter().enumerate() {
+            self.player.go(step.at, acting)?;
+            if index == 0 && way.begins {
+                self.player.catch_up(acting)?;
+            }
+            self.player.tell_again(step, bounds, acting)?;
+            self.player.stay(step, acting)?;
+        }
+        if way.ends {
+            if hold == Hold::Clicks {
+                self.player.look(acting)?;
+                self.press(acting)?;
+                self.player
+                    .stay(way.rest.last().unwrap_or(&way.first), acting)?;
+            }
+            self.release()?;
+        }
+        Ok(())
+    }
+
+    fn press(&mut self, acting: &mut Acting<'_, '_>) -> Result<()> {
         acting.pressed();
-        // From here on, so that a press that fails half way is undone too.
-        let held = Self { player, down: true };
-        held.player.hand.press()?;
-        Ok(held)
+        // Before it is, so that a press that fails half way is undone too.
+        self.is_down = true;
+        self.player.hand.press()
     }
 
-    fn release(mut self) -> Result<()> {
-        self.down = false;
-        self.player.hand.release()
+    fn release(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.is_down) {
+            self.player.hand.release()?;
+        }
+        Ok(())
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for Button<'_> {
     fn drop(&mut self) {
-        if self.down
-            && let Err(error) = self.player.hand.release()
-        {
+        if let Err(error) = self.release() {
             flowpipe_plugin::tracing::error!("the button could not be released: {error}");
         }
     }

@@ -1,6 +1,6 @@
 //! What the desktop tells of a window and of the person before it.
 
-use flowpipe_desktop::{Desktop, DesktopError, Rect};
+use flowpipe_desktop::{Desktop, DesktopError, Rect, WindowId};
 
 use crate::guard::Watched;
 
@@ -8,6 +8,8 @@ use crate::guard::Watched;
 pub trait Surroundings: Send {
     /// Why a board can't be played now; `None`: it can.
     fn trouble(&self, watched: &Watched) -> Option<String>;
+    /// What of a window's inside is on the screen, where the system tells.
+    fn inside(&self, window: WindowId) -> Option<Rect>;
     /// Brings the board's window to the front.
     fn raise(&self, watched: &Watched);
     /// Whether a key is down.
@@ -44,6 +46,17 @@ impl Surroundings for Desktop {
             Ok(false) => Some("something covers the board".to_owned()),
             Err(error) => Some(error.to_string()),
         }
+    }
+
+    fn inside(&self, window: WindowId) -> Option<Rect> {
+        let place = self.place(window).ok().flatten()?;
+        let [width, height] = self.screen_size().ok()?;
+        place.intersection(Rect {
+            x: 0,
+            y: 0,
+            width,
+            height,
+        })
     }
 
     fn raise(&self, watched: &Watched) {

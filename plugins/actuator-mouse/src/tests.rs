@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use flowpipe_plugin::JsonSchema;
 use flowpipe_plugin::harness::Harness;
 use flowpipe_plugin::puzzle::message::{
-    BoardState, FrameNote, Outcome, Pace, Reading, STROKES, Sighting,
+    BoardState, FrameNote, Hold, Manner, Outcome, Pace, Reading, STROKES, Sighting,
 };
 use flowpipe_plugin::puzzle::{Board, Flow, Geometry, Puzzle, Rules, Solution, Terminal};
 use serde::Deserialize;
@@ -15,6 +15,8 @@ use serde_json::json;
 use super::*;
 use crate::guard::Trouble;
 use crate::hand::Hand;
+
+mod manners;
 
 thread_local! {
     static TOLD: RefCell<Told> = RefCell::default();
@@ -85,7 +87,7 @@ impl Hand for Noting {
 }
 
 /// The player as a stage.
-struct Playing(Player, Arc<Guard>);
+struct Playing(Player, Arc<Guard>, Config);
 
 impl Actuator for Playing {
     const NAME: &'static str = "actuator-playing";
@@ -95,20 +97,16 @@ impl Actuator for Playing {
         let guard = Arc::new(Guard::default());
         TOLD.with_borrow_mut(|told| told.guard = Some(Arc::clone(&guard)));
         let player = Player::new(Box::new(Noting), Arc::clone(&guard), &config);
-        Ok(Self(player, guard))
+        Ok(Self(player, guard, config))
     }
 
     fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
-        let board = strokes.sighting.board().unwrap();
-        let area = Area::new(&board.geometry, &strokes.sighting.frame);
-        let pace = Pace {
-            step: 1.0,
-            dwell_ms: 0.0,
-            ends_ms: 0.0,
-            repeats: 1,
-        };
+        let manner = self.2.manner(strokes.manner)?;
+        let area = area(strokes);
         self.1.begin(None);
-        let end = self.0.play(&strokes.strokes, &area, &pace, acting);
+        let end = self
+            .0
+            .play(&strokes.strokes, &area, area.bounds(None), &manner, acting);
         self.1.end(self.0.put());
         let End { played, refused } = end?;
         Ok(Played {
@@ -116,6 +114,26 @@ impl Actuator for Playing {
             refused,
             ..Played::default()
         })
+    }
+}
+
+fn area(strokes: &Strokes) -> Area<'_> {
+    let board = strokes.sighting.board().unwrap();
+    let frame = &strokes.sighting.frame;
+    Area::new(board.puzzle.board(), &board.geometry, frame)
+}
+
+/// An event in every cell, without waiting.
+fn manner(hold: Hold) -> Manner {
+    Manner {
+        pace: Pace {
+            step: Some(1.0),
+            dwell_ms: 0.0,
+            ends_ms: 0.0,
+            repeats: 1,
+        },
+        nudge: 0.0,
+        hold,
     }
 }
 
@@ -127,14 +145,12 @@ fn strokes(rows: &[f64]) -> Strokes {
     };
     let terminals = [0, 3].map(|cell| Terminal { cell, colour: 0 });
     let board = Board::rectangle(1, 4).unwrap();
-    let stroke = |&row: &f64| Stroke {
-        colour: 0,
-        cells: flow.cells.clone(),
-        points: vec![[0.5, row], [3.5, row]],
-    };
+    let stroke = |&row: &f64| Stroke::new(0, flow.cells.clone(), vec![[0.5, row], [3.5, row]]);
     Strokes {
         planner: "test".to_owned(),
         strokes: rows.iter().map(stroke).collect(),
+        profile: None,
+        manner: Some(manner(Hold::Drag)),
         solution: Solution {
             flows: vec![flow.clone()],
         },
@@ -156,14 +172,22 @@ fn strokes(rows: &[f64]) -> Strokes {
 }
 
 fn play(mischief: Mischief, rows: &[f64]) -> (Harness, Result<Outcome>, String) {
+    play_all(mischief, &json!({}), &strokes(rows))
+}
+
+fn play_all(
+    mischief: Mischief,
+    config: &serde_json::Value,
+    strokes: &Strokes,
+) -> (Harness, Result<Outcome>, String) {
     TOLD.with_borrow_mut(|told| {
         *told = Told {
             mischief,
             ..Told::default()
         };
     });
-    let mut harness = flowpipe_plugin::harness!(Playing, json!({})).unwrap();
-    let sent = harness.send(0, STROKES, &strokes(rows));
+    let mut harness = flowpipe_plugin::harness!(Playing, config.clone()).unwrap();
+    let sent = harness.send(0, STROKES, strokes);
     let outcome = sent.map(|emitted| serde_json::from_value(emitted[0].body.clone()).unwrap());
     let events = TOLD.with_borrow(|told| told.events.join(" "));
     (harness, outcome, events)
@@ -222,7 +246,7 @@ fn the_button_goes_up_on_failures_and_panics() {
 
 #[test]
 fn nothing_is_pressed_for_a_stroke_that_leaves_the_board() {
-    let (_, outcome, events) = play(Mischief::None, &[1.5]);
+    let (_, outcome, events) = play(Mischief::None, &[0.5, 1.5]);
     assert_eq!(events, "");
     let error = outcome.unwrap_err().to_string();
     assert!(error.contains("leave the board, at 105, 65"), "{error}");
@@ -240,23 +264,20 @@ fn nothing_is_pressed_once_the_run_ends() {
 #[test]
 fn what_no_window_is_known_of_is_not_played() {
     let strokes = strokes(&[0.5]);
-    let board = strokes.sighting.board().unwrap();
-    let area = Area::new(&board.geometry, &strokes.sighting.frame);
-    let reason = watched(&strokes, &area, &Config::default()).unwrap_err();
+    let (frame, bounds) = (&strokes.sighting.frame, area(&strokes).bounds(None));
+    let reason = watched(frame, bounds, &Config::default()).unwrap_err();
     assert!(reason.contains("set any_window"), "{reason}");
     let any = Config {
         any_window: true,
         ..Config::default()
     };
-    assert_eq!(watched(&strokes, &area, &any), Ok(None));
+    assert_eq!(watched(frame, bounds, &any), Ok(None));
 }
 
 #[test]
 fn a_dry_run_says_what_it_would_do() {
     let strokes = strokes(&[0.5]);
-    let board = strokes.sighting.board().unwrap();
-    let area = Area::new(&board.geometry, &strokes.sighting.frame);
-    let said = would(&strokes, &area).strokes[0].reason.clone();
+    let said = would(&strokes, &area(&strokes)).strokes[0].reason.clone();
     assert_eq!(said.as_deref(), Some("would drag A by 105,55 135,55"));
 }
 
@@ -284,11 +305,9 @@ fn wrong_configs_are_refused() {
 
 #[test]
 fn each_segment_can_be_a_drag_of_its_own() {
-    TOLD.with_borrow_mut(|told| *told = Told::default());
-    let mut harness = flowpipe_plugin::harness!(Playing, json!({ "drags": "segments" })).unwrap();
     let mut strokes = strokes(&[0.5]);
     strokes.strokes[0].points.insert(1, [2.5, 0.5]);
-    harness.send(0, STROKES, &strokes).unwrap();
-    let events = TOLD.with_borrow(|told| told.events.join(" "));
+    let config = json!({ "drags": "segments" });
+    let (_, _, events) = play_all(Mischief::None, &config, &strokes);
     assert_eq!(events, "105,55 down 115,55 125,55 up 125,55 down 135,55 up");
 }

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 /// Plays strokes on a board in memory, under the game's rules of dragging, and says which were
 /// accepted.
+///
+/// There is no time and no button here: of the manner that the planner asks for only the steps count,
+/// and clicks are played as drags.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

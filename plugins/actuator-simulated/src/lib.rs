@@ -1,6 +1,10 @@
 //! Actuator stage: plays strokes on a board in memory, under the game's own rules of dragging.
+//!
+//! There is no time here, so that of the manner in which strokes are to be played only the places
+//! count: [`drag`] plays them, [`pointer`] says where a mouse would really be.
 
 mod config;
+mod drag;
 mod picture;
 mod pointer;
 
@@ -9,6 +13,7 @@ use flowpipe_plugin::puzzle::message::{SeenBoard, Stroke, StrokeOutcome, Strokes
 use flowpipe_plugin::{Acting, Actuator, Error, Host, Played, Result};
 
 use crate::config::Config;
+use crate::drag::drag_all;
 use crate::picture::Pictures;
 use crate::pointer::Pointer;
 
@@ -43,9 +48,7 @@ impl Actuator for Simulated {
             &strokes.sighting.frame,
             self.config.subpixel,
         );
-        for stroke in &strokes.strokes {
-            drag(&mut play, &pointer, stroke, acting)?;
-        }
+        drag_all(&mut play, &pointer, strokes, acting)?;
         if let Some(pictures) = &mut self.pictures {
             pictures.write(&play, board, &strokes.sighting.frame.source)?;
         }
@@ -61,32 +64,6 @@ impl Actuator for Simulated {
             pace: None,
         })
     }
-}
-
-/// Plays one stroke. When cancelled, the button goes up where it is.
-fn drag(
-    play: &mut Play,
-    pointer: &Pointer<'_>,
-    stroke: &Stroke,
-    acting: &mut Acting<'_, '_>,
-) -> Result<()> {
-    let Some((&first, rest)) = stroke.points.split_first() else {
-        return Ok(());
-    };
-    if acting.cancel().is_cancelled() {
-        return Err(Error::cancelled());
-    }
-    acting.pressed();
-    play.press(pointer.at(first)?);
-    for &point in rest {
-        if acting.cancel().is_cancelled() {
-            play.release();
-            return Err(Error::cancelled());
-        }
-        play.move_to(pointer.at(point)?);
-    }
-    play.release();
-    Ok(())
 }
 
 /// Whether the flow that a stroke was to draw stands, cell by cell.

@@ -1,6 +1,6 @@
 use flowpipe_plugin::harness::Harness;
 use flowpipe_plugin::puzzle::message::{
-    BoardState, FrameNote, Outcome, Reading, STROKES, Sighting,
+    BoardState, FrameNote, Hold, Manner, Outcome, Profile, Reading, STROKES, Sighting,
 };
 use flowpipe_plugin::puzzle::{Board, Flow, Geometry, Point, Puzzle, Rules, Solution, Terminal};
 use serde_json::{Value, json};
@@ -28,12 +28,10 @@ fn strokes(points: [Vec<Point>; 2]) -> Strokes {
         strokes: flows
             .iter()
             .zip(points)
-            .map(|(flow, points)| Stroke {
-                colour: flow.colour,
-                cells: flow.cells.clone(),
-                points,
-            })
+            .map(|(flow, points)| Stroke::new(flow.colour, flow.cells.clone(), points))
             .collect(),
+        profile: None,
+        manner: None,
         solution: Solution {
             flows: flows.to_vec(),
         },
@@ -107,6 +105,47 @@ fn a_game_that_only_knows_events_loses_jumps() {
         &strokes(cells),
     );
     assert_eq!(outcome.solved, Some(true));
+}
+
+#[test]
+fn steps_between_are_events_of_their_own() {
+    let mut stepped = strokes(straight());
+    stepped.manner = Some(Profile::Turns.manner());
+    let mut harness = simulated(json!({ "input": "events" }));
+    let outcome = play(&mut harness, &stepped);
+    assert_eq!(outcome.solved, Some(true));
+    stepped.manner = Some(Manner {
+        hold: Hold::Clicks,
+        ..Profile::Turns.manner()
+    });
+    stepped.profile = Some(Profile::Clicks);
+    let outcome = play(&mut harness, &stepped);
+    assert_eq!(outcome.solved, Some(true), "clicks draw as drags do");
+    assert_eq!(outcome.profile, Some(Profile::Clicks));
+    stepped.manner.as_mut().unwrap().pace.step = Some(1e-12);
+    assert!(harness.send(0, STROKES, &stepped).is_err());
+}
+
+#[test]
+fn a_held_stroke_goes_on_in_the_next_one() {
+    let mut held = strokes(straight());
+    let second = held.strokes[0].clone();
+    held.strokes[0].points = vec![[0.5, 0.5], [1.5, 0.5]];
+    held.strokes.insert(1, second);
+    held.strokes[1].points = vec![[2.4, 0.5], [2.5, 0.5]];
+    held.strokes[2].points = vec![[0.5, 1.5], [1.5, 1.5], [2.5, 1.5]];
+    let solved = |held: &Strokes| {
+        let mut harness = simulated(json!({ "input": "events" }));
+        play(&mut harness, held).solved
+    };
+    // Let go beside its terminal, the pipe is joined; then the terminal is pressed and dragged nowhere,
+    // which takes the pipe off the board.
+    assert_eq!(solved(&held), Some(false));
+    held.strokes[0].held = true;
+    assert_eq!(solved(&held), Some(true));
+    // The last one lets go all the same.
+    held.strokes[2].held = true;
+    assert_eq!(solved(&held), Some(true));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What a pipeline can set.
 
+use std::path::PathBuf;
+
 use flowpipe_plugin::{Error, JsonSchema, Result};
 use serde::Deserialize;
 
@@ -10,6 +12,10 @@ use serde::Deserialize;
 /// It stands in the middle of a live pipeline: vision feeds `sighting`, the solver `solved` and the
 /// actuator `outcome`; `ask` feeds the solver, `play` the planner, and `results` says what became of
 /// each board.
+///
+/// It also finds out what the game needs from the mouse, for planners with `profile = "auto"`: it begins
+/// with the fastest profile, and asks for the next slower one while more than a few flows in a hundred
+/// are missed.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -25,6 +31,11 @@ pub struct Config {
     pub attempts: usize,
     /// Play only what was captured within the last so many milliseconds.
     pub fresh_ms: u64,
+    /// Keep what the game was found to need, by the title of its window, and begin with it the next time.
+    pub remember: bool,
+    /// The file in which that is kept. Without it `flowpipe/games.toml` where programs of the user's keep
+    /// their state: on Linux `$XDG_STATE_HOME` or `~/.local/state`.
+    pub games: Option<PathBuf>,
 }
 
 impl Default for Config {
@@ -35,6 +46,8 @@ impl Default for Config {
             patience_ms: 150,
             attempts: 8,
             fresh_ms: 250,
+            remember: true,
+            games: None,
         }
     }
 }

@@ -1,10 +1,14 @@
 //! Referee stage: has new puzzles solved, asks for what is missing, again if need be, and counts.
 //!
-//! [`referee`] decides, [`answers`] remembers what the solver said, [`config`] is what can be set; here
-//! is the stage around them.
+//! [`referee`] decides, [`answers`] remembers what the solver said, [`findings`] what the game needs
+//! from the mouse ([`finder`]) and keeps it ([`games`]), [`config`] is what can be set; here is the stage
+//! around them.
 
 mod answers;
 mod config;
+mod finder;
+mod findings;
+mod games;
 mod referee;
 
 use flowpipe_plugin::puzzle::message::{
@@ -13,6 +17,8 @@ use flowpipe_plugin::puzzle::message::{
 use flowpipe_plugin::{Context, Ending, Host, Input, Next, Port, Result, Stage};
 
 use crate::config::Config;
+use crate::findings::Findings;
+use crate::games::Games;
 use crate::referee::{Action, Referee};
 
 /// Inputs, in the order of the manifest.
@@ -51,7 +57,7 @@ impl Stage for Repair {
     fn new(config: Config, host: &Host) -> Result<Self> {
         config.check()?;
         Ok(Self {
-            referee: Referee::new(config.clone(), host.is_dry()),
+            referee: referee(&config, host.is_dry()),
             config,
         })
     }
@@ -87,10 +93,19 @@ impl Stage for Repair {
     }
 
     fn reset(&mut self) -> Result<()> {
-        let dry = self.referee.is_dry();
-        self.referee = Referee::new(self.config.clone(), dry);
+        self.referee = referee(&self.config, self.referee.is_dry());
         Ok(())
     }
+}
+
+/// The referee of a run that begins.
+fn referee(config: &Config, dry: bool) -> Referee {
+    let games = if config.remember && !dry {
+        Games::new(config.games.clone())
+    } else {
+        Games::none()
+    };
+    Referee::new(config.clone(), Findings::new(games), dry)
 }
 
 flowpipe_plugin::export!(Repair);

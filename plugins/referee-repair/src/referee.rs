@@ -3,11 +3,13 @@
 
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{
-    BoardResult, BoardState, Effort, Outcome, Pace, SeenBoard, Sighting, Solved, Verdict,
+    BoardResult, BoardState, Effort, FrameNote, Outcome, Pace, Profile, SeenBoard, Sighting,
+    Solved, Verdict,
 };
 
 use crate::answers::{Answer, Answers};
 use crate::config::Config;
+use crate::findings::Findings;
 
 /// An outcome that has not come after this long does not come any more: its stage failed.
 const LOST_AFTER_NS: i64 = 120_000_000_000;
@@ -31,6 +33,7 @@ pub struct Referee {
     /// Nothing is played: the actuator only says what it would do.
     dry: bool,
     answers: Answers,
+    findings: Findings,
     /// The board in hand.
     board: Option<Board>,
     /// The newest sighting of a board, with the time of its capture.
@@ -57,6 +60,7 @@ struct Board {
     missing: usize,
     strokes: usize,
     repeated: usize,
+    profile: Option<Profile>,
     pace: Option<Pace>,
     window: Option<u64>,
     /// The last attempt was played to its end.
@@ -68,11 +72,12 @@ struct Board {
 }
 
 impl Referee {
-    pub fn new(config: Config, dry: bool) -> Self {
+    pub fn new(config: Config, findings: Findings, dry: bool) -> Self {
         Self {
             config,
             dry,
             answers: Answers::default(),
+            findings,
             board: None,
             latest: None,
             acting_since: None,
@@ -127,6 +132,7 @@ impl Referee {
     pub fn outcome(&mut self, outcome: &Outcome, now: i64) -> Vec<Action> {
         self.acting_since = None;
         self.acted_at = Some(now);
+        self.findings.played(outcome);
         let played = outcome.act_ns > 0;
         if played {
             self.first_stroke_at.get_or_insert(now - outcome.act_ns);
@@ -134,6 +140,7 @@ impl Referee {
         if let Some(board) = &mut self.board {
             board.pace = outcome.pace.or(board.pace);
             if played {
+                board.profile = outcome.profile;
                 if board.attempts > 0 {
                     board.repeated += outcome.strokes.len();
                 }
@@ -170,7 +177,7 @@ impl Referee {
         if self.acted_at.is_some_and(|acted| captured <= acted) {
             return;
         }
-        self.take_in_hand(seen, sighting.frame.window, captured, actions);
+        self.take_in_hand(seen, &sighting.frame, captured, actions);
         if seen.state == BoardState::Solved {
             self.close(None, actions);
             return;
@@ -192,7 +199,9 @@ impl Referee {
             self.close(Some(reason), actions);
             return;
         };
-        let missing = solution.missing(&seen.drawn).flows.len();
+        let flows = solution.missing(&seen.drawn).flows;
+        let missing = flows.len();
+        self.findings.look(&flows);
         if missing < board.missing {
             board.futile = 0;
         }
@@ -217,6 +226,7 @@ impl Referee {
             solver: answer.solver,
             answer: answer.verdict,
             effort: Effort::default(),
+            profile: Some(self.findings.ask(flows)),
             sighting,
         })));
     }
@@ -225,7 +235,7 @@ impl Referee {
     fn take_in_hand(
         &mut self,
         seen: &SeenBoard,
-        window: Option<u64>,
+        frame: &FrameNote,
         captured: i64,
         actions: &mut Vec<Action>,
     ) {
@@ -240,10 +250,11 @@ impl Referee {
         }
         // A board that made way for another once all was drawn was solved: no game goes on
         // otherwise. One in a window that was closed was not.
-        let made_way = |board: &Board| board.complete && board.window == window;
+        let made_way = |board: &Board| board.complete && board.window == frame.window;
         if self.board.as_ref().is_some_and(made_way) {
             self.close(None, actions);
         }
+        self.findings.meet(frame);
         self.board = Some(Board {
             puzzle: seen.puzzle.clone(),
             seen_at: captured,
@@ -252,8 +263,9 @@ impl Referee {
             missing: usize::MAX,
             strokes: 0,
             repeated: 0,
+            profile: None,
             pace: None,
-            window,
+            window: frame.window,
             complete: false,
             last_stroke_at: captured,
             // Nothing to do about a board that was solved by others.
@@ -271,6 +283,9 @@ impl Referee {
         self.told += 1;
         let solved = reason.is_none();
         board.solved = solved;
+        if solved {
+            self.findings.solved();
+        }
         self.solved += usize::from(solved);
         actions.push(Action::Tell(Box::new(BoardResult {
             number: self.told,
@@ -280,6 +295,7 @@ impl Referee {
             attempts: board.attempts,
             strokes: board.strokes,
             repeated: board.repeated,
+            profile: board.profile,
             pace: board.pace,
             took_ns: board.last_stroke_at - board.seen_at,
         })));

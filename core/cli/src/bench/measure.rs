@@ -6,7 +6,7 @@ use flowpipe_puzzle::Puzzle;
 use flowpipe_puzzle::message::Verdict;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
 
-use crate::ask::{Ask, AskError, Said, ask};
+use crate::ask::{Ask, AskError, Said, SolverSaid, ask};
 use crate::bench::sample::{Outcome, Sample};
 
 /// After so many boards in a row without an answer a solver is given up on a class.
@@ -26,6 +26,9 @@ pub fn measure(
     let mut samples: Vec<Option<Sample>> = vec![None; asked.len()];
     let mut in_vain = 0;
     ask(&asked, how, catalogue, |at, said| {
+        let Said::Solver(said) = said else {
+            return ControlFlow::Continue(());
+        };
         let sample = sample(said);
         // A second word on the same board (a late problem) changes nothing.
         if samples[at].is_none() {
@@ -47,7 +50,7 @@ pub fn measure(
     Ok(samples.into_iter().skip(1).flatten().collect())
 }
 
-fn sample(said: Said) -> Sample {
+fn sample(said: SolverSaid) -> Sample {
     let without = |outcome| Sample {
         outcome,
         search_us: None,
@@ -55,7 +58,7 @@ fn sample(said: Said) -> Sample {
         nodes: None,
     };
     match said {
-        Said::Answer {
+        SolverSaid::Answer {
             verdict,
             effort,
             search_us,
@@ -71,7 +74,7 @@ fn sample(said: Said) -> Sample {
             call_us: Some(call_us),
             nodes: effort.nodes,
         },
-        Said::TimedOut(_) => without(Outcome::GaveUp),
-        Said::Failed(_) => without(Outcome::Failed),
+        SolverSaid::TimedOut(_) => without(Outcome::GaveUp),
+        SolverSaid::Failed(_) => without(Outcome::Failed),
     }
 }

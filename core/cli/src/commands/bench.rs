@@ -78,6 +78,7 @@ fn row_by_row(
     let how = Ask {
         solver,
         config: None,
+        planner: None,
         timeout: Some(&args.timeout),
         jobs: 1,
     };

@@ -18,6 +18,10 @@ use crate::show::colour;
 
 pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
     let trial = args.time_trial.as_deref().map(trial).transpose()?;
+    if args.nudge > 0.0 && args.input == PlayInput::Clicks {
+        let why = "--nudge is for games with drags, and --input clicks has none";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let levels = levels(args)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let start = || -> Result<Session, Failure> {
@@ -25,7 +29,10 @@ pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
             input: match args.input {
                 PlayInput::Events => Input::Events,
                 PlayInput::Frames => Input::Frames,
+                PlayInput::Straight => Input::Straight,
+                PlayInput::Clicks => Input::Clicks,
             },
+            nudge: args.nudge,
             drop: args.drop,
             seed: args.seed,
             trial,

@@ -1,4 +1,5 @@
-//! `flowpipe solve FILE|-`: solves puzzles given as text, with a solver plugin.
+//! `flowpipe solve FILE|-`: solves puzzles given as text, with a solver plugin, and plans how they are
+//! drawn, with a planner.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +7,7 @@ use flowpipe_puzzle::Puzzle;
 use flowpipe_runtime::config::duration;
 
 use crate::args::{Global, Solve};
-use crate::ask::{Ask, AskError, ask};
+use crate::ask::{Ask, AskError, AskPlanner, Said, ask};
 use crate::exit::{Ended, Failure};
 use crate::show::answer::Answer;
 use crate::solve::printer::Printer;
@@ -31,14 +32,19 @@ pub fn run(global: &Global, args: &Solve) -> Result<Ended, Failure> {
     let how = Ask {
         solver: &args.solver,
         config: config.as_deref(),
+        planner: args.plan.as_deref().map(|name| AskPlanner {
+            name,
+            config: args.plan_config.as_deref(),
+        }),
         timeout: args.timeout.as_deref(),
         jobs: args.jobs.map_or_else(processors, usize::from),
     };
     let mut printer = Printer::new(global, args, &entries);
     let asked = ask(&puzzles, &how, &catalogue, |place, said| {
-        let taken = match indices.get(place) {
-            Some(&index) => printer.take(index, Answer::of(said, timeout_us)),
-            None => Ok(()),
+        let taken = match (indices.get(place), said) {
+            (Some(&index), Said::Solver(said)) => printer.take(index, Answer::of(said, timeout_us)),
+            (Some(&index), Said::Planner(plan)) => printer.take_plan(index, plan),
+            (None, _) => Ok(()),
         };
         match taken {
             Ok(()) => ControlFlow::Continue(()),

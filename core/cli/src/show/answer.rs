@@ -1,12 +1,12 @@
 //! What a solver said of a puzzle given as text.
 
-use flowpipe_puzzle::message::{Count, Effort, Verdict};
+use flowpipe_puzzle::message::{Count, Effort, Stroke, Verdict};
 use flowpipe_puzzle::text::Entry;
 use flowpipe_puzzle::{Cell, Solution};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::ask::Said;
+use crate::ask::{Plan, SolverSaid};
 use crate::exit::Ended;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, HEADING, paint};
@@ -62,6 +62,8 @@ pub struct Answer {
     pub effort: Effort,
     /// Why it is not solved.
     pub reason: Option<String>,
+    /// How the solution is drawn, or why there is no plan; `None`: no planner was asked.
+    pub plan: Option<Result<Plan, String>>,
 }
 
 /// The cells of each flow.
@@ -89,6 +91,17 @@ struct Record<'a> {
     solutions: Option<Vec<Vec<&'a [Cell]>>>,
     #[serde(skip_serializing_if = "is_nothing")]
     effort: &'a Effort,
+    /// With their points in board units: one a cell, from the upper left corner of the grid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strokes: Option<&'a [Stroke]>,
+    /// Straight lines in all strokes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    segments: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan_us: Option<f64>,
+    /// Why there is no plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan_error: Option<&'a str>,
 }
 
 fn is_nothing(effort: &&Effort) -> bool {
@@ -107,13 +120,14 @@ impl Answer {
             search_us: 0.0,
             effort: Effort::default(),
             reason,
+            plan: None,
         }
     }
 
     /// The answer that was given, where a puzzle may take a time in microseconds.
-    pub fn of(said: Said, timeout_us: f64) -> Self {
+    pub fn of(said: SolverSaid, timeout_us: f64) -> Self {
         match said {
-            Said::Answer {
+            SolverSaid::Answer {
                 verdict,
                 effort,
                 search_us,
@@ -123,11 +137,11 @@ impl Answer {
                 effort,
                 ..Self::of_verdict(verdict)
             },
-            Said::TimedOut(reason) => Self {
+            SolverSaid::TimedOut(reason) => Self {
                 search_us: timeout_us,
                 ..Self::without(Status::Timeout, Some(reason))
             },
-            Said::Failed(reason) => Self::without(Status::Failed, Some(reason)),
+            SolverSaid::Failed(reason) => Self::without(Status::Failed, Some(reason)),
         }
     }
 
@@ -164,12 +178,28 @@ impl Answer {
         }
     }
 
+    /// How the program ends for it.
+    pub fn ended(&self) -> Ended {
+        let plan = match self.plan {
+            Some(Err(_)) => Ended::StageFailed,
+            _ => Ended::Done,
+        };
+        self.status.ended().or_worse(plan)
+    }
+
+    /// Whether its solution waits for a plan, where a planner is asked.
+    pub fn waits_for_plan(&self) -> bool {
+        self.solution.is_some() && self.plan.is_none()
+    }
+
     /// One line of JSON, without its end; all solutions where they are `listed`.
     ///
     /// # Errors
     /// Never with what a solver can say: it has been read from JSON.
     pub fn record(&self, index: usize, entry: &Entry, listed: bool) -> serde_json::Result<String> {
         let count = self.count.as_ref().map(|count| count.digits.clone());
+        let plan = self.plan.as_ref();
+        let planned = plan.and_then(|plan| plan.as_ref().ok());
         let record = Record {
             index,
             status: self.status,
@@ -185,6 +215,10 @@ impl Answer {
                 all.map(paths).collect()
             }),
             effort: &self.effort,
+            strokes: planned.map(|plan| &plan.strokes[..]),
+            segments: planned.map(Plan::segments),
+            plan_us: planned.map(|plan| plan.plan_us),
+            plan_error: plan.and_then(|plan| plan.as_ref().err().map(|why| &why[..])),
         };
         serde_json::to_string(&record)
     }
@@ -224,6 +258,23 @@ impl Answer {
             text += &format!(": {reason}");
         }
         text
+    }
+
+    /// For people: the plan, in a line. `None`: no planner was asked.
+    pub fn planned(&self, planner: &str, colours: bool) -> Option<String> {
+        let text = match self.plan.as_ref()? {
+            Ok(plan) => format!(
+                "planned by {planner}: {} strokes, {} segments in {}",
+                plan.strokes.len(),
+                plan.segments(),
+                duration((plan.plan_us * 1e3) as u64)
+            ),
+            Err(why) => format!(
+                "{}: {why}",
+                paint(&format!("{planner} failed"), BAD, colours)
+            ),
+        };
+        Some(text)
     }
 
     /// What is known of the number of solutions.

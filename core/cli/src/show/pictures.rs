@@ -1,6 +1,6 @@
 //! Pictures of puzzles and of how they were solved, each in a file of its own.
 
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 use flowpipe_puzzle::svg;
 use flowpipe_puzzle::text::Entry;
@@ -8,13 +8,15 @@ use flowpipe_puzzle::text::Entry;
 use crate::exit::Failure;
 use crate::show::answer::Answer;
 
-/// Draws an entry's puzzle, with the solution where there is one. `None`: it can't be read.
+/// Draws an entry's puzzle, with the solution and the plan where there are some. `None`: it can't be read.
 pub fn puzzle(entry: &Entry, answer: &Answer) -> Option<String> {
     let (puzzle, _) = entry.puzzle.as_ref().ok()?;
     let flows = answer.solution.as_ref().map(|solution| &solution.flows[..]);
+    let plan = answer.plan.as_ref().and_then(|plan| plan.as_ref().ok());
     let style = svg::Style {
         letters: true,
         names: &entry.names,
+        strokes: plan.map_or(&[], |plan| &plan.strokes),
         title: entry.title.as_deref().unwrap_or_default(),
         ..svg::Style::default()
     };
@@ -22,16 +24,24 @@ pub fn puzzle(entry: &Entry, answer: &Answer) -> Option<String> {
 }
 
 /// Writes the picture of the puzzle at an index, from 0, of so many: into the file itself where it is
-/// the only one, else into one with the puzzle's number, from 1, behind its name.
+/// the only one, else into one with the puzzle's number, from 1, behind its name. Into a folder by its
+/// number alone; it is made where it is not there and its name ends as a folder's.
 ///
 /// # Errors
 /// When the file can't be written.
 pub fn write(file: &Path, index: usize, count: usize, picture: &str) -> Result<(), Failure> {
-    let path = place(file, index, count);
-    std::fs::write(&path, picture).map_err(|error| Failure::File {
+    let failure = |path: &Path, error| Failure::File {
         path: path.display().to_string(),
         error,
-    })
+    };
+    let named_as_folder = file.to_string_lossy().ends_with(is_separator);
+    let path = if named_as_folder || file.is_dir() {
+        std::fs::create_dir_all(file).map_err(|error| failure(file, error))?;
+        file.join(format!("{}.svg", index + 1))
+    } else {
+        place(file, index, count)
+    };
+    std::fs::write(&path, picture).map_err(|error| failure(&path, error))
 }
 
 fn place(file: &Path, index: usize, count: usize) -> PathBuf {

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use flowpipe_puzzle::text::{self, Entry, Format};
 
 use crate::args::{Global, Solve, SolvedFormat};
+use crate::ask::Plan;
 use crate::exit::{Ended, Failure};
 use crate::show::answer::{Answer, Status};
 use crate::show::progress::PuzzleBar;
@@ -42,7 +43,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Takes the answer to the puzzle at an index. A second word on the same puzzle changes nothing.
+    /// Takes the answer to the puzzle at an index. A second answer to the same puzzle changes nothing.
     pub fn take(&mut self, index: usize, answer: Answer) -> Result<(), Failure> {
         if index >= self.next
             && let Some(place @ None) = self.waiting.get_mut(index)
@@ -52,13 +53,25 @@ impl<'a> Printer<'a> {
         self.print_ready()
     }
 
+    /// Takes the plan for the puzzle at an index, which has been answered. Only the first counts.
+    pub fn take_plan(&mut self, index: usize, plan: Result<Plan, String>) -> Result<(), Failure> {
+        let answer = self.waiting.get_mut(index).and_then(Option::as_mut);
+        if let Some(answer) = answer.filter(|answer| answer.waits_for_plan()) {
+            answer.plan = Some(plan);
+        }
+        self.print_ready()
+    }
+
     /// Prints what is left; puzzles that nothing was said of get that answer.
     pub fn end(mut self) -> Result<Ended, Failure> {
         for place in self.waiting.iter_mut().skip(self.next) {
-            place.get_or_insert_with(|| {
+            let answer = place.get_or_insert_with(|| {
                 let reason = "the solver gave no answer".to_owned();
                 Answer::without(Status::Failed, Some(reason))
             });
+            if self.args.plan.is_some() && answer.waits_for_plan() {
+                answer.plan = Some(Err("it gave no plan".to_owned()));
+            }
         }
         self.print_ready()?;
         self.bar.end();
@@ -73,12 +86,16 @@ impl<'a> Printer<'a> {
     }
 
     fn print_ready(&mut self) -> Result<(), Failure> {
-        while let Some(answer) = self.waiting.get_mut(self.next).and_then(Option::take) {
+        let planning = self.args.plan.is_some();
+        let is_ready = |answer: &mut Answer| !planning || !answer.waits_for_plan();
+        while let Some(place) = self.waiting.get_mut(self.next)
+            && let Some(answer) = place.take_if(is_ready)
+        {
             self.bar.above(|| self.print(&answer))?;
             self.draw(&answer)?;
             self.next += 1;
             self.bar.update(self.next);
-            self.worst = self.worst.or_worse(answer.status.ended());
+            self.worst = self.worst.or_worse(answer.ended());
         }
         Ok(())
     }
@@ -103,6 +120,10 @@ impl<'a> Printer<'a> {
                 }
                 None => eprintln!("{}", heading(colour::on_stderr(self.global))),
             }
+            if let Some(Err(why)) = &answer.plan {
+                let (file, line) = (&self.args.file, entry.line);
+                eprintln!("{file}:{line} {} failed: {why}", self.planner());
+            }
             return Ok(());
         }
         if self.next > 0 {
@@ -110,7 +131,14 @@ impl<'a> Printer<'a> {
         }
         writeln!(out, "{}", heading(colours))?;
         write!(out, "{}", answer.boards(entry, colours))?;
+        if let Some(planned) = answer.planned(self.planner(), colours) {
+            writeln!(out, "{planned}")?;
+        }
         Ok(())
+    }
+
+    fn planner(&self) -> &str {
+        self.args.plan.as_deref().unwrap_or_default()
     }
 
     fn draw(&mut self, answer: &Answer) -> Result<(), Failure> {

@@ -31,6 +31,12 @@ pub enum Input {
     /// phones and web games do. Presses and releases are taken in order, each where it happened.
     #[default]
     Frames,
+    /// The same, but between two looks only straight ways along a row or a column are filled in; of
+    /// others the cells between are lost.
+    Straight,
+    /// No drags: a click takes a pipe up, the pointer draws without a button, with the straight line
+    /// between two events, and a second click puts the pipe down. Every event as it arrives.
+    Clicks,
 }
 
 impl Input {
@@ -38,7 +44,7 @@ impl Input {
     #[must_use]
     pub fn settings(self) -> Settings {
         Settings {
-            fill: self == Self::Frames,
+            fill: matches!(self, Self::Frames | Self::Clicks),
             ..Settings::default()
         }
     }
@@ -82,8 +88,8 @@ impl Queue {
             _ => self.waiting.push(pointer),
         }
         self.due.get_or_insert(match self.input {
-            Input::Events => now,
-            Input::Frames => next_frame(now),
+            Input::Events | Input::Clicks => now,
+            Input::Frames | Input::Straight => next_frame(now),
         });
         true
     }

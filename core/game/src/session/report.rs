@@ -10,9 +10,11 @@ use super::{Options, Session, SessionError};
 const SETTLING: Duration = Duration::from_millis(10);
 
 impl Session {
-    /// Says in the log where the board lies in the window: left, top, width and height in
-    /// pixels, or in a terminal in characters.
-    pub fn log_layout(&mut self, now: Duration, [x, y, width, height]: [f64; 4]) {
+    /// The board lies there in the window now: left, top, width and height in pixels, or in a
+    /// terminal in characters. Says so in the log.
+    pub fn laid_out(&mut self, now: Duration, [x, y, width, height]: [f64; 4]) {
+        self.gestures
+            .lay_out(width / self.puzzle.board().cols() as f64);
         let record = json!({"event": "layout", "x": x, "y": y, "width": width, "height": height});
         self.log.write(now, record);
     }
@@ -63,6 +65,7 @@ pub(super) fn start_record(options: &Options) -> serde_json::Value {
     json!({
         "event": "start",
         "input": options.input,
+        "nudge": options.nudge,
         "drop": options.drop,
         "seed": options.seed,
         "trial": options.trial.map(|trial| trial.as_nanos() as u64),

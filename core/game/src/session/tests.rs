@@ -172,6 +172,80 @@ fn events_lose_jumps_that_frames_fill() {
 }
 
 #[test]
+fn only_straight_jumps_are_filled_where_the_game_does_not_fill_others() {
+    let (puzzle, _) = text::read("A..\n...\n..A")
+        .remove(0)
+        .puzzle
+        .expect("a puzzle");
+    for (input, extended) in [(Input::Frames, 2), (Input::Straight, 2), (Input::Events, 0)] {
+        let (mut session, log) = started_on(&puzzle, input);
+        draw(&mut session, &mut STEP.clone(), &[0, 2]);
+        session.advance(FRAME * 2);
+        assert_eq!(log.all("extended").len(), extended, "{input:?}");
+    }
+    // A knight's move: through the cells 3 and 4 to 7.
+    for (input, extended) in [(Input::Frames, 3), (Input::Straight, 0)] {
+        let (mut session, log) = started_on(&puzzle, input);
+        session.pointer(STEP, Pointer::Press([0.5, 0.5]));
+        session.pointer(STEP, Pointer::Move([1.5, 2.5]));
+        session.advance(FRAME * 2);
+        assert_eq!(log.all("extended").len(), extended, "{input:?}");
+    }
+}
+
+#[test]
+fn a_drag_that_is_not_nudged_draws_nothing() {
+    let (puzzle, _) = text::read("A.A").remove(0).puzzle.expect("a puzzle");
+    for (to, solved) in [([0.7, 0.5], 0), ([0.9, 0.5], 1)] {
+        let level = Level {
+            title: None,
+            puzzle: puzzle.clone(),
+        };
+        let options = Options {
+            input: Input::Events,
+            nudge: 8.0,
+            ..Options::default()
+        };
+        let (mut session, log) = started(Levels::Given(vec![level]), options);
+        session.laid_out(STEP, [10.0, 10.0, 75.0, 25.0]);
+        session.pointer(STEP, Pointer::Press([0.5, 0.5]));
+        for at in [to, [1.5, 0.5], [2.5, 0.5]] {
+            session.pointer(STEP, Pointer::Move(at));
+        }
+        session.pointer(STEP, Pointer::Release([2.5, 0.5]));
+        assert_eq!(log.all("solved").len(), solved, "{to:?}");
+        assert_eq!(log.all("press").len(), 1);
+    }
+}
+
+#[test]
+fn clicks_draw_without_a_button() {
+    let (levels, solutions) = given(1);
+    let options = Options {
+        input: Input::Clicks,
+        ..Options::default()
+    };
+    let (mut session, log) = started(levels, options);
+    let mut now = STEP;
+    // Drags do nothing.
+    solve(&mut session, &mut now, &solutions[0]);
+    assert!(log.all("extended").is_empty() && !session.is_following());
+    for flow in &solutions[0].flows {
+        let ends = [flow.cells[0], flow.cells[flow.cells.len() - 1]];
+        for (cell, is_following) in ends.into_iter().zip([true, false]) {
+            session.pointer(now, Pointer::Press(at(&session, cell)));
+            session.pointer(now, Pointer::Release(at(&session, cell)));
+            assert_eq!(session.is_following(), is_following);
+            for &cell in flow.cells.iter().filter(|_| is_following) {
+                now += STEP;
+                session.pointer(now, Pointer::Move(at(&session, cell)));
+            }
+        }
+    }
+    assert_eq!(log.all("solved").len(), 1);
+}
+
+#[test]
 fn a_time_trial_flips_and_ends() {
     let options = Options {
         input: Input::Events,
@@ -259,16 +333,19 @@ proptest! {
     #[test]
     fn the_same_inputs_give_the_same_game(
         inputs in prop::collection::vec((0..8u8, 0..400u64, -0.5..5.5f64, -0.5..6.5f64), 1..120),
-        frames in any::<bool>(),
+        input in prop::sample::select(vec![
+            Input::Events, Input::Frames, Input::Straight, Input::Clicks,
+        ]),
+        nudge in prop::sample::select(vec![0.0, 8.0]),
         trial in any::<bool>(),
         drop in prop::sample::select(vec![0.0, 0.3]),
     ) {
-        let input = if frames { Input::Frames } else { Input::Events };
         let trial = trial.then_some(Duration::from_secs(3));
-        let options = Options { input, drop, seed: 5, trial };
+        let options = Options { input, nudge, drop, seed: 5, trial };
         let play = |looks: bool| {
             let (mut session, log) = started(given(2).0, options.clone());
             let mut now = Duration::ZERO;
+            session.laid_out(now, [0.0, 0.0, 250.0, 300.0]);
             for &(kind, wait, x, y) in &inputs {
                 let later = now + Duration::from_millis(wait);
                 while let Some(at) = session.wake_at(now).filter(|&at| looks && at < later) {

@@ -201,7 +201,7 @@ fn go(game: &mut Game, cell: Cell) {
 
 #[test]
 fn a_board_is_solved_with_keys() {
-    for input in [Input::Events, Input::Frames] {
+    for input in [Input::Events, Input::Frames, Input::Straight, Input::Clicks] {
         let (mut game, solution) = game(input);
         // A pipe begun, let go, taken back.
         go(&mut game, solution.flows[0].cells[0]);
@@ -256,6 +256,38 @@ fn a_board_is_solved_with_the_mouse() {
     }
     assert_eq!(game.session.view(game.now()).header.pipe_percent, 100);
     assert!(!game.is_cursor_seen);
+}
+
+#[test]
+fn a_board_is_solved_with_clicks() {
+    let (mut game, solution) = game(Input::Clicks);
+    let mut mouse = |kind, cell| {
+        let plan = game.plan.as_ref().expect("room");
+        let (column, row) = plan.middle(game.session.puzzle(), cell);
+        let modifiers = KeyModifiers::NONE;
+        let event = MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers,
+        };
+        assert!(!game.take(&Event::Mouse(event)));
+    };
+    let left = MouseButton::Left;
+    for flow in &solution.flows {
+        let [first, .., last] = flow.cells[..] else {
+            panic!("a flow of one cell")
+        };
+        mouse(MouseEventKind::Moved, last);
+        for cell in [first, last] {
+            mouse(MouseEventKind::Down(left), cell);
+            mouse(MouseEventKind::Up(left), cell);
+            for &cell in flow.cells.iter().filter(|_| cell == first) {
+                mouse(MouseEventKind::Moved, cell);
+            }
+        }
+    }
+    assert_eq!(game.session.view(game.now()).header.pipe_percent, 100);
 }
 
 #[test]

@@ -38,19 +38,19 @@ fn solved() -> Solved {
         solver: "solver".to_owned(),
         answer: Verdict::solution(solution, None),
         effort: Effort::default(),
+        profile: None,
         sighting: sighting(),
     }
 }
 
 fn strokes() -> Strokes {
-    let stroke = Stroke {
-        colour: 0,
-        cells: vec![0, 1],
-        points: vec![[0.5, 0.5], [1.234_567_890_123_456_7, 0.5]],
-    };
+    let points = vec![[0.5, 0.5], [1.234_567_890_123_456_7, 0.5]];
+    let stroke = Stroke::new(0, vec![0, 1], points);
     Strokes {
         planner: "planner".to_owned(),
         strokes: vec![stroke],
+        profile: Some(Profile::Cells),
+        manner: Some(Profile::Cells.manner()),
         solution: solved().solution().unwrap().clone(),
         sighting: sighting(),
     }
@@ -68,6 +68,7 @@ fn outcome() -> Outcome {
         }],
         drawn: Some(vec![]),
         refused: None,
+        profile: None,
         pace: None,
         act_ns: -1,
     }

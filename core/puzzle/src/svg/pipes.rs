@@ -1,6 +1,6 @@
 //! Pipes, and how they cross on bridges.
 
-use super::{CELL, PIPE, Picture, number, step};
+use super::{CELL, Picture, number, step};
 use crate::graph::directions;
 use crate::place::{centre, direction, offset};
 use crate::solution::Flow;
@@ -12,11 +12,11 @@ const GAP: f64 = 0.08;
 
 impl Picture<'_> {
     pub(super) fn pipes(&self, svg: &mut String) {
-        let width = number(PIPE * CELL);
         for flow in self.flows {
             let path = self.path(flow);
             if !path.is_empty() {
-                let colour = self.colour(flow.colour);
+                let (width, colour) = self.pipe(flow.colour);
+                let width = number(width * CELL);
                 svg.push_str(&format!(
                     "<path fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linecap=\"round\" stroke-linejoin=\"round\" d=\"{path}\"/>\n"
                 ));
@@ -64,7 +64,7 @@ impl Picture<'_> {
     fn upper(&self, svg: &mut String, flow: &Flow) {
         let board = self.puzzle.board();
         let lattice = board.description().lattice;
-        let colour = self.colour(flow.colour);
+        let (width, colour) = self.pipe(flow.colour);
         for pair in flow.cells.windows(2) {
             let [from, to] = [pair[0], pair[1]];
             let Some(way) = direction(board, from, to).filter(|_| board.exists(from)) else {
@@ -92,8 +92,8 @@ impl Picture<'_> {
                         "<path fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" d=\"{path}\"/>\n"
                     )
                 };
-                svg.push_str(&line(PIPE / 2.0 + GAP, PIPE + 2.0 * GAP, "#000"));
-                svg.push_str(&line(0.5, PIPE, &colour));
+                svg.push_str(&line(width / 2.0 + GAP, width + 2.0 * GAP, "#000"));
+                svg.push_str(&line(0.5, width, &colour));
             }
         }
     }

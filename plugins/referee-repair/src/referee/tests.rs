@@ -2,6 +2,9 @@ use flowpipe_plugin::puzzle::message::{FrameNote, Reading, StrokeOutcome};
 use flowpipe_plugin::puzzle::{Board as Cells, Flow, Geometry, Rules, Solution, Terminal};
 
 use super::*;
+use crate::games::Games;
+
+mod profiles;
 
 const MS: i64 = 1_000_000;
 
@@ -58,6 +61,7 @@ fn answer(rows: usize) -> Solved {
         solver: "solver".to_owned(),
         answer: Verdict::solution(Solution { flows: flows(rows) }, None),
         effort: Effort::default(),
+        profile: None,
         sighting: empty(rows),
     }
 }
@@ -77,6 +81,7 @@ fn outcome(strokes: usize) -> Outcome {
         ],
         drawn: None,
         refused: None,
+        profile: None,
         pace: None,
         act_ns: 10 * MS,
     }
@@ -102,8 +107,12 @@ struct Table {
 
 impl Table {
     fn new(config: Config) -> Self {
+        Self::keeping(config, Games::none())
+    }
+
+    fn keeping(config: Config, games: Games) -> Self {
         Self {
-            referee: Referee::new(config, false),
+            referee: Referee::new(config, Findings::new(games), false),
             now: 1000 * MS,
         }
     }
@@ -294,7 +303,7 @@ fn a_refused_try_is_no_attempt() {
 #[test]
 fn a_dry_run_plays_each_board_once() {
     let mut table = Table::new(Config::default());
-    table.referee = Referee::new(Config::default(), true);
+    table.referee = Referee::new(Config::default(), Findings::new(Games::none()), true);
     table.see(1, empty(2));
     assert_eq!(table.answer(1, 2), ["play"]);
     let dry = Outcome {

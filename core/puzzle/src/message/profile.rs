@@ -1,0 +1,198 @@
+//! What games need from the mouse.
+//!
+//! Games differ in what they make of pointer events. What is said here of each profile was seen by
+//! driving real games with real pointer events.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a game needs from the mouse, by name.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// It takes every event and fills in nothing: one event in each cell on a straight way, and no
+    /// waiting.
+    Events,
+    /// It looks at the pointer once a display frame and fills in the straight line between two looks,
+    /// at any angle, as the real game and web games do: a stop at the end of each segment.
+    #[default]
+    Segments,
+    /// The same, but only along rows and columns, and it misses some looks: stops where the pipe turns.
+    Turns,
+    /// It loses what lies between two events, and drags start only after a nudge, as desktop games do:
+    /// a stop at every cell, in small steps.
+    Cells,
+    /// It loses events: the same, as slowly as a person.
+    Slow,
+    /// It takes no drags: a click at the first cell, moves, a click at the last.
+    Clicks,
+}
+
+/// Where the pointer has to stop on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stops {
+    /// Anywhere: straight segments at any angle.
+    Segments,
+    /// Where the pipe turns, at the centres of cells.
+    Turns,
+    /// At the centre of every cell.
+    Cells,
+}
+
+/// How strokes are to be played.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Manner {
+    /// How fast.
+    pub pace: Pace,
+    /// After the press the pointer first goes so far towards the next point, in cells, and waits as at
+    /// a point: some games begin a drag only after that. 0: it does not.
+    #[serde(default)]
+    pub nudge: f64,
+    /// How a stroke begins and ends.
+    #[serde(default)]
+    pub hold: Hold,
+}
+
+/// How a stroke begins and ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Hold {
+    /// The button is down from the first point to the last.
+    #[default]
+    Drag,
+    /// A click at the first point and a click at the last.
+    Clicks,
+}
+
+/// How fast a pointer is moved along a stroke.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pace {
+    /// At most so far apart are two places of the pointer, in cells. Nothing: the points of the stroke
+    /// are enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<f64>,
+    /// So long it stays at each point between the first and the last of a stroke, in milliseconds.
+    pub dwell_ms: f64,
+    /// So long it stays after the press and before the release, in milliseconds.
+    pub ends_ms: f64,
+    /// So often it is told each of its places.
+    pub repeats: u32,
+}
+
+impl Profile {
+    /// From fast to slow: what is tried one after the other while a game loses cells.
+    pub const LADDER: [Self; 5] = [
+        Self::Events,
+        Self::Segments,
+        Self::Turns,
+        Self::Cells,
+        Self::Slow,
+    ];
+
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Events,
+        Self::Segments,
+        Self::Turns,
+        Self::Cells,
+        Self::Slow,
+        Self::Clicks,
+    ];
+
+    /// The next one of [`Profile::LADDER`].
+    #[must_use]
+    pub fn slower(self) -> Option<Self> {
+        let at = Self::LADDER.iter().position(|&rung| rung == self)?;
+        Self::LADDER.get(at + 1).copied()
+    }
+
+    /// Where the pointer has to stop.
+    #[must_use]
+    pub fn stops(self) -> Stops {
+        match self {
+            Self::Events | Self::Segments => Stops::Segments,
+            Self::Turns | Self::Clicks => Stops::Turns,
+            Self::Cells | Self::Slow => Stops::Cells,
+        }
+    }
+
+    /// Whether the game has to be told every cell on the way.
+    #[must_use]
+    pub fn tells_every_cell(self) -> bool {
+        self == Self::Events
+    }
+
+    /// How strokes are to be played.
+    #[must_use]
+    pub fn manner(self) -> Manner {
+        // Display frames last 16.7 ms: a look that comes late must not meet the pointer beyond the
+        // turn.
+        match self {
+            Self::Events => manner(None, 0.0, 0.0, 1, 0.0),
+            Self::Segments => manner(None, 18.0, 0.0, 1, 0.0),
+            Self::Turns => manner(Some(0.34), 25.0, 5.0, 2, 0.0),
+            Self::Cells => manner(Some(0.25), 5.0, 5.0, 1, 0.4),
+            Self::Slow => manner(Some(0.25), 45.0, 25.0, 3, 0.4),
+            Self::Clicks => Manner {
+                hold: Hold::Clicks,
+                ..manner(Some(0.5), 18.0, 18.0, 1, 0.0)
+            },
+        }
+    }
+}
+
+impl Default for Manner {
+    /// Of a planner that says nothing: no waiting, and every cell told.
+    fn default() -> Self {
+        manner(Some(0.5), 0.0, 0.0, 1, 0.0)
+    }
+}
+
+const fn manner(
+    step: Option<f64>,
+    dwell_ms: f64,
+    ends_ms: f64,
+    repeats: u32,
+    nudge: f64,
+) -> Manner {
+    Manner {
+        pace: Pace {
+            step,
+            dwell_ms,
+            ends_ms,
+            repeats,
+        },
+        nudge,
+        hold: Hold::Drag,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ladder_ends() {
+        let mut rungs = vec![Profile::LADDER[0]];
+        rungs.extend(std::iter::successors(Profile::LADDER[0].slower(), |it| {
+            it.slower()
+        }));
+        assert_eq!(rungs, Profile::LADDER);
+        assert_eq!(Profile::Clicks.slower(), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! What is found of the game in hand: what it is asked with, what became of that, and what is kept.
+//!
+//! It is judged only by what was played as it was asked for: a planner with a profile of its own
+//! teaches nothing, and nothing is kept of it.
+
+use flowpipe_plugin::puzzle::Flow;
+use flowpipe_plugin::puzzle::message::{FrameNote, Outcome, Profile};
+
+use crate::finder::Finder;
+use crate::games::Games;
+
+/// What is found of games.
+pub struct Findings {
+    games: Games,
+    finder: Finder,
+    game: Option<Game>,
+    /// What the planner was asked for last, until it is known what became of it.
+    asked: Option<Asked>,
+    /// The profile of the last strokes, where they were played as asked.
+    played: Option<Profile>,
+}
+
+/// The game in hand.
+struct Game {
+    window: Option<u64>,
+    /// Its window's title when its first board was seen; some change theirs from board to board.
+    title: String,
+    kept: Option<Profile>,
+}
+
+struct Asked {
+    profile: Profile,
+    /// The flows that were missing.
+    flows: Vec<Flow>,
+    /// Whether they were played to their end.
+    is_played: bool,
+}
+
+impl Findings {
+    pub fn new(games: Games) -> Self {
+        Self {
+            games,
+            finder: Finder::new(None),
+            game: None,
+            asked: None,
+            played: None,
+        }
+    }
+
+    /// A board that was not in hand before is seen in a frame.
+    pub fn meet(&mut self, frame: &FrameNote) {
+        self.asked = None;
+        self.played = None;
+        let is_known = |game: &Game| game.window == frame.window;
+        if self.game.as_ref().is_some_and(is_known) {
+            return;
+        }
+        // What is no window has no name that lasts.
+        let kept = frame.window.and_then(|_| self.games.get(&frame.source));
+        self.finder = Finder::new(kept);
+        self.game = Some(Game {
+            window: frame.window,
+            title: frame.source.clone(),
+            kept,
+        });
+    }
+
+    /// The profile to ask for, now that these flows are missing.
+    pub fn ask(&mut self, missing: Vec<Flow>) -> Profile {
+        let profile = self.finder.profile();
+        self.asked = Some(Asked {
+            profile,
+            flows: missing,
+            is_played: false,
+        });
+        profile
+    }
+
+    /// The actuator is done with what was asked for.
+    pub fn played(&mut self, outcome: &Outcome) {
+        let is_complete = outcome.act_ns > 0 && outcome.refused.is_none();
+        self.asked = self
+            .asked
+            .take()
+            .filter(|asked| is_complete && outcome.profile == Some(asked.profile))
+            .map(|asked| Asked {
+                is_played: true,
+                ..asked
+            });
+        if outcome.act_ns > 0 {
+            self.played = self.asked.as_ref().map(|asked| asked.profile);
+        }
+    }
+
+    /// The game has had its time to show what was drawn, and these flows are missing.
+    pub fn look(&mut self, missing: &[Flow]) {
+        if let Some(asked) = self.asked.take_if(|asked| asked.is_played) {
+            let missed = asked.flows.iter().map(|flow| missing.contains(flow));
+            self.finder.judge(missed);
+        }
+    }
+
+    /// The board in hand is solved: nothing of what was played was missed. What solved it is kept, where
+    /// that is news.
+    pub fn solved(&mut self) {
+        self.look(&[]);
+        let Some(game) = self.game.as_mut().filter(|game| game.window.is_some()) else {
+            return;
+        };
+        let profile = self.finder.profile();
+        if self.played == Some(profile) && profile != game.kept.unwrap_or(Profile::LADDER[0]) {
+            game.kept = Some(profile);
+            self.games.keep(&game.title, profile);
+        }
+    }
+}

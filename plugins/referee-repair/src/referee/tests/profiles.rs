@@ -1,0 +1,155 @@
+//! Games that need different things from the mouse, played until it is found out.
+
+use super::*;
+
+/// A game that takes what is drawn for some profiles and misses all else.
+struct Picky<'a> {
+    table: Table,
+    takes: &'a [Profile],
+    /// The planner's own profile; otherwise it does as it is asked.
+    fixed: Option<Profile>,
+    /// What the planner was asked for, by attempt.
+    asked: Vec<Profile>,
+    source: &'a str,
+    window: Option<u64>,
+}
+
+impl<'a> Picky<'a> {
+    fn new(games: Games, takes: &'a [Profile]) -> Self {
+        Self {
+            table: Table::keeping(Config::default(), games),
+            takes,
+            fixed: None,
+            asked: Vec::new(),
+            source: "a game",
+            window: Some(7),
+        }
+    }
+
+    fn see(&mut self, rows: usize, drawn: &[usize], state: BoardState) -> Vec<Action> {
+        self.table.now += 200 * MS;
+        let mut sighting = sighting(rows, drawn, state);
+        sighting.frame.source = self.source.to_owned();
+        sighting.frame.window = self.window;
+        let now = self.table.now;
+        self.table.referee.sighting(sighting, now - MS, now)
+    }
+
+    /// Plays a board until it is solved or given up, and says what was told of it.
+    fn board(&mut self, rows: usize) -> BoardResult {
+        let mut actions = self.see(rows, &[], BoardState::Empty);
+        actions.extend(self.table.referee.solved(answer(rows), self.table.now));
+        loop {
+            for action in std::mem::take(&mut actions) {
+                match action {
+                    Action::Tell(result) => return *result,
+                    Action::Play(solved) => {
+                        let asked = solved.profile.unwrap();
+                        self.asked.push(asked);
+                        let profile = self.fixed.unwrap_or(asked);
+                        let played = Outcome {
+                            profile: Some(profile),
+                            ..outcome(rows)
+                        };
+                        self.table.now += 50 * MS;
+                        self.table.referee.outcome(&played, self.table.now);
+                        let all: Vec<usize> = (0..rows).collect();
+                        actions = if self.takes.contains(&profile) {
+                            self.see(rows, &all, BoardState::Solved)
+                        } else {
+                            self.see(rows, &[], BoardState::Empty)
+                        };
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_game_needs_is_found_and_kept() {
+    use Profile::{Cells, Events, Segments, Slow, Turns};
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("games.toml");
+    let games = || Games::new(Some(file.clone()));
+    let mut first = Picky::new(games(), &[Cells, Slow]);
+    let result = first.board(3);
+    assert!(result.solved);
+    assert_eq!((result.attempts, result.profile), (4, Some(Cells)));
+    assert_eq!(first.asked, [Events, Segments, Turns, Cells]);
+    first.board(4);
+    assert_eq!(first.asked.last(), Some(&Cells));
+    // The next run begins with it; another game does not.
+    let mut second = Picky::new(games(), &[Cells]);
+    assert_eq!(second.board(3).attempts, 1);
+    assert_eq!(second.asked, [Cells]);
+    let mut other = Picky::new(games(), &[Events]);
+    other.source = "another game";
+    other.board(3);
+    assert_eq!(other.asked, [Events]);
+    // Neither what begins fast and stays fast is kept, nor what no window shows.
+    let mut nowhere = Picky::new(games(), &[Slow]);
+    (nowhere.source, nowhere.window) = ("monitor 1", None);
+    assert!(nowhere.board(3).solved);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        text.ends_with("[profiles]\n\"a game\" = \"cells\"\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_game_that_takes_more_than_it_did_is_played_faster_again() {
+    use Profile::{Segments, Turns};
+    let folder = tempfile::tempdir().unwrap();
+    let games = Games::new(Some(folder.path().join("games.toml")));
+    games.keep("a game", Turns);
+    let mut game = Picky::new(games, &[Segments, Turns]);
+    // Boards of two and three flows in turns, 125 flows in all.
+    for _ in 0..25 {
+        assert!(game.board(2).solved && game.board(3).solved);
+    }
+    assert_eq!(game.asked[..40], [Turns; 40]);
+    assert_eq!(game.asked[40..], [Segments; 10]);
+    let games = Games::new(Some(folder.path().join("games.toml")));
+    assert_eq!(games.get("a game"), Some(Segments));
+}
+
+#[test]
+fn a_planner_with_a_profile_of_its_own_teaches_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("games.toml");
+    for fixed in Profile::ALL {
+        let mut game = Picky::new(Games::new(Some(file.clone())), &[]);
+        game.fixed = Some(fixed);
+        let result = game.board(3);
+        assert_eq!((result.solved, result.profile), (false, Some(fixed)));
+        game.takes = &Profile::ALL;
+        assert!(game.board(4).solved);
+    }
+    assert!(!file.exists());
+}
+
+#[test]
+fn what_was_not_played_to_its_end_was_not_missed() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(4));
+    let asked = |actions: &[Action]| match actions {
+        [Action::Play(solved)] => solved.profile,
+        _ => panic!("{actions:?}"),
+    };
+    let mut actions = table.referee.solved(answer(4), table.now);
+    for _ in 0..5 {
+        assert_eq!(asked(&actions), Some(Profile::Events));
+        let covered = Outcome {
+            refused: Some("covered".to_owned()),
+            profile: Some(Profile::Events),
+            ..outcome(1)
+        };
+        table.now += 20 * MS;
+        table.referee.outcome(&covered, table.now);
+        table.now += 200 * MS;
+        actions = table.referee.sighting(empty(4), table.now - MS, table.now);
+    }
+}
