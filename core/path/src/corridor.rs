@@ -63,7 +63,7 @@ impl Corridor {
     const MOST_OF_A_HEX: [i64; 2] = [7, 10];
 
     /// Into how many steps a corridor's width is divided, see [`Corridor::narrowed`].
-    pub const STEPS: u32 = 32;
+    pub const STEPS: u32 = 16;
 
     /// The corridor of a leg. On hexes at most 7/10 of a cell's side are used.
     ///

@@ -2,20 +2,21 @@
 //!
 //! The method is Suri's ("A linear time algorithm for minimum link paths inside a simple polygon", 1986):
 //! what one segment from the start can reach ends at a *window*, a line across the corridor; what two
-//! can reach is what one segment from that window can reach, and so on ([`windows`]). A corridor is a
+//! can reach is what one segment from that window can reach, and so on (`windows`). A corridor is a
 //! sequence of gates, so a segment is a line that passes them in their order, and of all such lines two
-//! extreme ones say what can still be reached ([`stab`]; Guibas, Hershberger, Mitchell and Snoeyink,
-//! "Approximating polygons and subdivisions with minimum-link paths", 1993). The corridor may cross
-//! itself, since no step asks what lies beside it.
+//! extreme ones say what can still be reached (`stab`; Guibas, Hershberger, Mitchell and Snoeyink,
+//! "Approximating polygons and subdivisions with minimum-link paths", 1993). Nothing is asked about what
+//! lies beside the corridor, so it may cross itself.
 //!
-//! Points follow from the last segment to the first ([`points`]).
+//! Points follow from the last segment to the first (`points`).
 //!
 //! Of the ways with as few segments, one that keeps far from the walls is taken: the corridor is
-//! narrowed, by bisection, in steps of 1/32 of its width (at 2/3 a hundredth of a cell), as far as its count stays the same. If the
-//! count is that of the turns-only way, the way leads through the centres.
+//! narrowed as far as its count stays the same, by bisection, in steps of 1/16 of its width (with the usual
+//! 2/3 of a cell, of a fiftieth of a cell on each side). If the count is that of the turns-only way, the
+//! way leads through the centres.
 //!
-//! All is decided in whole numbers ([`crate::number`]). Only finished points are rounded, to the
-//! nearest 10⁻¹⁵ or so of a cell.
+//! All is decided in whole numbers (`number`), the narrower corridors too. Only finished points
+//! are rounded, by 10⁻¹⁵ or so of a cell.
 
 mod points;
 mod stab;
@@ -78,6 +79,11 @@ impl Minlink {
     /// See [`fewest`].
     pub fn fewest(&mut self, corridor: &Corridor) -> Way {
         let fewest = self.count(corridor);
+        self.fewest_of(corridor, fewest)
+    }
+
+    /// The same, when the corridor's [count](Minlink::count) is known. It is not asked for again.
+    pub fn fewest_of(&mut self, corridor: &Corridor, fewest: usize) -> Way {
         if fewest == corridor.turns() {
             return points::through_centres(corridor);
         }

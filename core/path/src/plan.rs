@@ -101,6 +101,8 @@ struct Draft {
     corridors: Vec<Corridor>,
     /// The legs' ways, where they are found by counting their segments.
     ways: Vec<Vec<Point>>,
+    /// The fewest segments of each leg, where they are counted alone.
+    counts: Vec<usize>,
     segments: usize,
 }
 
@@ -146,6 +148,7 @@ impl Planning<'_> {
             corridors.extend(legs.iter().map(|leg| Corridor::of(board, leg, inner)));
         }
         let mut ways: Vec<Vec<Point>> = Vec::new();
+        let mut counts: Vec<usize> = Vec::new();
         let segments = match self.method {
             Method::Cells => legs.iter().map(|leg| leg.dragged().len() - 1).sum(),
             Method::Turns => {
@@ -156,12 +159,16 @@ impl Planning<'_> {
                 ways.extend(corridors.iter().map(corners));
                 ways.iter().map(|way| way.len() - 1).sum()
             }
-            Method::FewestSegments => corridors.iter().map(|it| self.minlink.count(it)).sum(),
+            Method::FewestSegments => {
+                counts.extend(corridors.iter().map(|it| self.minlink.count(it)));
+                counts.iter().sum()
+            }
         };
         Draft {
             legs,
             corridors,
             ways,
+            counts,
             segments,
         }
     }
@@ -213,10 +220,13 @@ impl Planning<'_> {
         let board = self.puzzle.board();
         let last = draft.legs.len().saturating_sub(1);
         let mut ways = draft.ways.into_iter();
+        let mut counted = draft.corridors.iter().zip(draft.counts);
         for (index, leg) in draft.legs.iter().enumerate() {
-            let mut points = match (self.method, draft.corridors.get(index)) {
+            let mut points = match (self.method, counted.next()) {
                 (Method::Corners, _) => ways.next().unwrap_or_default(),
-                (Method::FewestSegments, Some(corridor)) => self.minlink.fewest(corridor).points,
+                (Method::FewestSegments, Some((corridor, count))) => {
+                    self.minlink.fewest_of(corridor, count).points
+                }
                 (Method::Cells, _) => grid::cells(leg),
                 _ => grid::turns(leg),
             };

@@ -230,14 +230,16 @@ impl Tally {
             0 => String::new(),
             repeated => format!(", {repeated} of them again"),
         };
+        let profile = result.profile.map(|it| format!(", profile {}", it.name()));
         writeln!(
             out,
-            "board {} ({} x {}): {what}, {} strokes{again}, {:.2} s",
+            "board {} ({} x {}): {what}, {} strokes{again}, {:.2} s{}",
             result.number,
             board.cols(),
             board.rows(),
             result.strokes,
             result.took_ns as f64 / 1e9,
+            profile.unwrap_or_default(),
         )
     }
 

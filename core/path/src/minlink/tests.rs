@@ -39,7 +39,7 @@ fn a_third_just_admits_the_staircase() {
     assert_eq!(fewest(&exact).width, Corridor::STEPS);
     let less = corridor(&cells, Inner::new(333, 500).expect("a share"));
     assert!(count(&less) > 1);
-    let more = corridor(&cells, Inner::new(7, 10).expect("a share"));
+    let more = corridor(&cells, Inner::new(3, 4).expect("a share"));
     assert!(fewest(&more).width < Corridor::STEPS);
 }
 

@@ -11,12 +11,16 @@ use crate::number::{Number, Triple, line as line_through, point};
 /// The first window is the side where the way leaves the first cell. From each, lines are followed
 /// through the gates until one lies wholly on one side of all of them. The extreme line on that side,
 /// from the last end that it touches to where it leaves the piece before that gate, is the next window:
-/// the target's side of it can't be seen from the one before.
+/// the goal's side of it can't be seen from the one before.
 ///
 /// A window may cross several pieces, and the next segment may begin in any of them. That takes no more
-/// than to keep, of the gates that the window crosses, the ends on the target's side: a line that
+/// than to keep, of the gates that the window crosses, the ends on the goal's side: a line that
 /// crosses the window in a later piece has them on their side by itself. The parts of the gates on
 /// the other side of the window lie behind it.
+///
+/// It has, that is, in the plane: were such an end on the line's other side, the corridor would have to
+/// cross itself. Where it does (on a bridge), the window is taken apart, each part is tried, and the one
+/// from which the segment gets farthest is kept.
 pub(super) struct Windows<N> {
     /// The ends of the gates in whole units.
     gates: Vec<[Triple<N>; 2]>,

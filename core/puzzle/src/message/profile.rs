@@ -114,6 +114,19 @@ impl Profile {
         Self::Clicks,
     ];
 
+    /// Its name, as in messages and configs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Events => "events",
+            Self::Segments => "segments",
+            Self::Turns => "turns",
+            Self::Cells => "cells",
+            Self::Slow => "slow",
+            Self::Clicks => "clicks",
+        }
+    }
+
     /// The next one of [`Profile::LADDER`].
     #[must_use]
     pub fn slower(self) -> Option<Self> {
@@ -194,5 +207,15 @@ mod tests {
         }));
         assert_eq!(rungs, Profile::LADDER);
         assert_eq!(Profile::Clicks.slower(), None);
+    }
+
+    #[test]
+    fn names_are_those_of_messages() {
+        for profile in Profile::ALL {
+            assert_eq!(
+                serde_json::to_value(profile).expect("a name"),
+                profile.name()
+            );
+        }
     }
 }
