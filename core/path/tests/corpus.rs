@@ -1,9 +1,20 @@
 //! Real levels, where they are there: every way lies inside its corridor.
 
-use std::path::PathBuf;
+#[path = "support/boards.rs"]
+#[allow(dead_code, reason = "only real boards are looked at here")]
+mod boards;
 
+use std::io::Write as _;
+
+use boards::Solved;
 use flowpipe_path::{Corridor, End, Inner, Minlink, legs, lies_inside};
-use flowpipe_puzzle::level::{self, Level};
+
+/// Says something past the test harness, which shows nothing that a passing test prints.
+macro_rules! say {
+    ($($text:tt)+) => {{
+        let _ = writeln!(std::io::stderr(), $($text)+);
+    }};
+}
 
 /// Rounding of points to floats.
 const SLACK: f64 = 1.0 / (1u64 << 40) as f64;
@@ -20,7 +31,7 @@ struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, level: &Level, minlink: &mut Minlink) {
+    fn add(&mut self, level: &Solved, minlink: &mut Minlink) {
         let board = level.puzzle.board();
         self.boards += 1;
         for flow in &level.solution.flows {
@@ -48,9 +59,14 @@ impl Totals {
     }
 
     fn tell(&self, kind: &str) {
-        println!(
+        say!(
             "{} {kind} levels, {} flows: every cell {} segments, turns {}, fewest {}, in the better direction {}",
-            self.boards, self.flows, self.cells, self.turns, self.fewest, self.better_direction
+            self.boards,
+            self.flows,
+            self.cells,
+            self.turns,
+            self.fewest,
+            self.better_direction
         );
     }
 }
@@ -66,17 +82,13 @@ fn checked(corridor: &Corridor, minlink: &mut Minlink) -> usize {
 
 #[test]
 fn ways_of_real_levels_lie_inside() {
-    let folder = std::env::var_os("FLOWPIPE_SHARED").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
-        PathBuf::from,
-    );
-    let Ok(text) = std::fs::read_to_string(folder.join("puzzles/flowfree-levels.txt")) else {
-        println!("skipped: no flowfree-levels.txt in {}", folder.display());
+    let Some(levels) = boards::real() else {
+        say!("ways of real levels: skipped, there are none here");
         return;
     };
     let mut minlink = Minlink::default();
     let (mut plain, mut others) = (Totals::default(), Totals::default());
-    for level in text.lines().flat_map(level::parse) {
+    for level in levels {
         let totals = match level.puzzle.board().is_plain_rectangle() {
             true => &mut plain,
             false => &mut others,

@@ -1,8 +1,7 @@
-use flowpipe_plugin::puzzle::message::{
-    BoardState, Effort, FrameNote, Reading, SOLVED, Sighting, Solved, Stroke, Strokes, Verdict,
-};
+use flowpipe_plugin::harness::samples;
+use flowpipe_plugin::puzzle::message::{BoardState, Reading, SOLVED, Solved, Stroke, Strokes};
 use flowpipe_plugin::puzzle::stroke_check::check_strokes;
-use flowpipe_plugin::puzzle::{Board, Flow, Geometry, Puzzle, Rules, Terminal, level};
+use flowpipe_plugin::puzzle::{Board, Flow, Puzzle, Rules, Terminal, level};
 use serde_json::{Value, json};
 
 use super::*;
@@ -32,24 +31,7 @@ fn solved() -> Solved {
         ..Rules::default()
     };
     let puzzle = Puzzle::new(Board::rectangle(3, 3).unwrap(), terminals, rules).unwrap();
-    let board = SeenBoard {
-        puzzle,
-        geometry: Geometry::upright(0.0, 0.0, 90.0, 90.0, 3, 3),
-        palette: vec![[255, 0, 0], [0, 0, 255]],
-        drawn: Vec::new(),
-        state: BoardState::Empty,
-        confidence: 1.0,
-    };
-    Solved {
-        solver: "test".to_owned(),
-        answer: Verdict::solution(Solution { flows }, None),
-        effort: Effort::default(),
-        profile: None,
-        sighting: Sighting {
-            frame: FrameNote::of("test"),
-            reading: Reading::Board(Box::new(board)),
-        },
-    }
+    samples::solved(puzzle, Solution { flows })
 }
 
 fn plan(config: Value) -> Vec<Stroke> {
@@ -92,13 +74,7 @@ fn without_the_last_terminal() {
 /// A level line's board instead of the plain one.
 fn solved_level(line: &str) -> Solved {
     let level = level::parse(line).unwrap();
-    let mut solved = solved();
-    let Reading::Board(board) = &mut solved.sighting.reading else {
-        unreachable!()
-    };
-    board.puzzle = level.puzzle;
-    solved.answer = Verdict::solution(level.solution, None);
-    solved
+    samples::solved(level.puzzle, level.solution)
 }
 
 #[test]

@@ -1,8 +1,7 @@
-use flowpipe_plugin::puzzle::message::{
-    BoardState, Effort, FrameNote, Reading, SOLVED, Sighting, Solved, Stroke, Strokes, Verdict,
-};
+use flowpipe_plugin::harness::samples;
+use flowpipe_plugin::puzzle::level;
+use flowpipe_plugin::puzzle::message::{SOLVED, Solved, Stroke, Strokes};
 use flowpipe_plugin::puzzle::stroke_check::check_strokes;
-use flowpipe_plugin::puzzle::{Geometry, level};
 use serde_json::{Value, json};
 
 use super::*;
@@ -16,33 +15,12 @@ const TWO: &str = "2:5,0,1,1;0,1,3,5,4,6,8,9";
 /// Hexes: three columns of two.
 const HEXES: &str = "X_3:2,0,1,2;0,1,2,5;3,4";
 
-fn solved(line: &str, profile: Option<Profile>) -> Solved {
-    let level = level::parse(line).unwrap();
-    let board = level.puzzle.board();
-    let (rows, cols) = (board.rows(), board.cols());
-    let palette = vec![[255, 0, 0]; level.solution.flows.len()];
-    let board = SeenBoard {
-        geometry: Geometry::upright(0.0, 0.0, 500.0, 500.0, rows, cols),
-        puzzle: level.puzzle,
-        palette,
-        drawn: Vec::new(),
-        state: BoardState::Empty,
-        confidence: 1.0,
-    };
-    Solved {
-        solver: "test".to_owned(),
-        answer: Verdict::solution(level.solution, None),
-        effort: Effort::default(),
-        profile,
-        sighting: Sighting {
-            frame: FrameNote::of("test"),
-            reading: Reading::Board(Box::new(board)),
-        },
-    }
-}
-
 fn plan(config: Value, line: &str, profile: Option<Profile>) -> Strokes {
-    let solved = solved(line, profile);
+    let level = level::parse(line).unwrap();
+    let solved = Solved {
+        profile,
+        ..samples::solved(level.puzzle, level.solution)
+    };
     let mut harness = flowpipe_plugin::harness!(Minlink, config).unwrap();
     let emitted = harness.send(0, SOLVED, &solved).unwrap();
     let strokes: Strokes = serde_json::from_value(emitted[0].body.clone()).unwrap();

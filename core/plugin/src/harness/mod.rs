@@ -24,6 +24,7 @@
 //! ```
 
 mod host_table;
+pub mod samples;
 #[cfg(test)]
 mod tests;
 
