@@ -41,19 +41,23 @@ fn kept(games: &Path) -> Option<String> {
     Some(file["profiles"][TITLE].as_str().unwrap().to_owned())
 }
 
-/// In a game with these arguments this profile is found, kept, and begun with the next time.
+/// In a game with these arguments this profile is found, kept, and begun with the next time; or a slower one
+/// on a machine so busy that the game misses looks. A faster one is never enough.
 fn is_found(args: &[&str], profile: &str) {
+    const LADDER: [&str; 5] = ["events", "segments", "turns", "cells", "slow"];
+    let rung = |profile: &str| LADDER.iter().position(|&name| name == profile).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let games = folder.path().join("games.toml");
     let table = Table::set(args);
     let begins = "begins with profile";
     let first = play(&table, "auto", &games);
     assert!(!first.stderr.contains(begins), "{first:#?}");
-    assert_eq!(kept(&games).as_deref(), Some(profile), "{first:#?}");
+    let found = kept(&games).unwrap();
+    assert!(rung(&found) >= rung(profile), "{found}: {first:#?}");
     let second = play(&table, "auto", &games);
-    let said = format!("{begins} {profile}, found earlier");
+    let said = format!("{begins} {found}, found earlier");
     assert!(second.stderr.contains(&said), "{second:#?}");
-    assert_eq!(kept(&games).as_deref(), Some(profile), "{second:#?}");
+    assert!(rung(&kept(&games).unwrap()) >= rung(&found), "{second:#?}");
 }
 
 /// With this profile a game is played without any finding, and nothing is kept.
