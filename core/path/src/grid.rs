@@ -22,12 +22,7 @@ pub fn turns(leg: &Leg) -> Vec<Point> {
         return Vec::new();
     };
     let mut way = vec![first];
-    way.extend(
-        centres
-            .windows(3)
-            .filter(|window| !straight(window))
-            .map(|window| window[1]),
-    );
+    way.extend(turning_places(leg).map(|place| centres[place]));
     way.extend(rest.last());
     way
 }

@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 
 use crate::board::Cell;
-use crate::colour::Colour;
+use crate::colour::{self, Colour};
 use crate::geometry::{Geometry, Point};
 use crate::puzzle::Puzzle;
 use crate::solution::{Flow, Solution};
@@ -123,6 +123,25 @@ pub struct SeenBoard {
     pub state: BoardState,
     /// From 0 to 1.
     pub confidence: f64,
+}
+
+impl SeenBoard {
+    /// A puzzle as if it was seen upright in the corner of a picture, with nothing drawn on it. `cell`:
+    /// the side of a cell, in frame pixels.
+    #[must_use]
+    pub fn untouched(puzzle: Puzzle, cell: f64) -> Self {
+        let (rows, cols) = (puzzle.board().rows(), puzzle.board().cols());
+        let (width, height) = (cell * cols as f64, cell * rows as f64);
+        let last = puzzle.colours().last().copied();
+        Self {
+            geometry: Geometry::upright(0.0, 0.0, width, height, rows, cols),
+            palette: colour::palette(last.map_or(0, |last| usize::from(last) + 1)),
+            puzzle,
+            drawn: Vec::new(),
+            state: BoardState::Empty,
+            confidence: 1.0,
+        }
+    }
 }
 
 /// How far a board is played.

@@ -98,7 +98,7 @@ fn check(pace: &Pace) -> std::result::Result<(), String> {
         ends_ms,
         repeats,
     } = *pace;
-    if let Some(step) = step.filter(|step| !(0.05..=1.0).contains(step)) {
+    if let Some(step) = step.filter(|step| !Pace::STEPS.contains(step)) {
         return Err(format!("pace.step is {step}, it must be 0.05 to 1 cell"));
     }
     let time = |ms: f64| (0.0..=10_000.0).contains(&ms);

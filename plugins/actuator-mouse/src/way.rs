@@ -1,6 +1,6 @@
 //! A stroke as the places that the pointer is put, one after the other.
 
-use flowpipe_plugin::puzzle::message::{Manner, Stroke};
+use flowpipe_plugin::puzzle::message::{Manner, Pace, Stroke};
 use flowpipe_plugin::puzzle::place::lowered;
 use flowpipe_plugin::puzzle::{Board, Point};
 
@@ -64,16 +64,11 @@ impl Way {
         let mut rest: Vec<Step> = Vec::new();
         let last = points.len() - 1;
         for (index, segment) in points.windows(2).enumerate() {
-            let [from, to] = [segment[0], segment[1]];
-            let length = (to[0] - from[0]).hypot(to[1] - from[1]);
-            let parts = pace
-                .step
-                .map_or(1, |step| (length / step).ceil().max(1.0) as u32);
-            for part in 1..parts {
-                let share = f64::from(part) / f64::from(parts);
-                rest.push(step(towards(from, to, share), 0.0));
+            let places = Pace::places(pace.step, segment[0], segment[1]);
+            rest.extend(places.map(|place| step(place, 0.0)));
+            if let Some(at_point) = rest.last_mut() {
+                at_point.stay_ms = stay(ends && index + 1 == last);
             }
-            rest.push(step(to, stay(ends && index + 1 == last)));
         }
         Some(Self {
             begins,

@@ -1,8 +1,7 @@
 //! Strokes as what a pointer does: press, move, release.
 
 use flowpipe_game::Play;
-use flowpipe_plugin::puzzle::Point;
-use flowpipe_plugin::puzzle::message::{Stroke, Strokes};
+use flowpipe_plugin::puzzle::message::{Pace, Stroke, Strokes};
 use flowpipe_plugin::{Acting, Error, Result};
 
 use crate::pointer::Pointer;
@@ -20,7 +19,7 @@ pub fn drag_all(
     acting: &mut Acting<'_, '_>,
 ) -> Result<()> {
     let step = strokes.manner.and_then(|manner| manner.pace.step);
-    if let Some(step) = step.filter(|step| !(0.05..=1.0).contains(step)) {
+    if let Some(step) = step.filter(|step| !Pace::STEPS.contains(step)) {
         let why = format!("strokes in steps of {step}, it must be 0.05 to 1 cell");
         return Err(Error::bad_message(why));
     }
@@ -57,7 +56,7 @@ fn drag(
         play.press(pointer.at(first)?);
     }
     for segment in stroke.points.windows(2) {
-        for point in places([segment[0], segment[1]], step) {
+        for point in Pace::places(step, segment[0], segment[1]) {
             if acting.cancel().is_cancelled() {
                 play.release();
                 return Err(Error::cancelled());
@@ -69,14 +68,4 @@ fn drag(
         play.release();
     }
     Ok(())
-}
-
-/// Where the pointer is put on a segment after its first point.
-fn places([from, to]: [Point; 2], step: Option<f64>) -> impl Iterator<Item = Point> {
-    let length = (to[0] - from[0]).hypot(to[1] - from[1]);
-    let parts = step.map_or(1, |step| (length / step).ceil().max(1.0) as u32);
-    (1..=parts).map(move |part| {
-        let share = f64::from(part) / f64::from(parts);
-        [0, 1].map(|axis| from[axis] + (to[axis] - from[axis]) * share)
-    })
 }

@@ -2,10 +2,8 @@
 
 use std::collections::VecDeque;
 
-use flowpipe_plugin::puzzle::message::{
-    BoardState, FrameNote, Reading, SIGHTING, SeenBoard, Sighting,
-};
-use flowpipe_plugin::puzzle::{Geometry, Puzzle, colour, text};
+use flowpipe_plugin::puzzle::message::{FrameNote, Reading, SIGHTING, SeenBoard, Sighting};
+use flowpipe_plugin::puzzle::{Puzzle, text};
 use flowpipe_plugin::{Context, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
 use serde::Deserialize;
 
@@ -77,28 +75,9 @@ fn read(text: &str, name: &str, skip_bad: bool, sightings: &mut VecDeque<Sightin
 }
 
 fn sighting(puzzle: Puzzle, source: String) -> Sighting {
-    let (rows, cols) = (puzzle.board().rows(), puzzle.board().cols());
-    let colours = puzzle
-        .colours()
-        .last()
-        .map_or(0, |&last| usize::from(last) + 1);
     Sighting {
         frame: FrameNote::of(source),
-        reading: Reading::Board(Box::new(SeenBoard {
-            geometry: Geometry::upright(
-                0.0,
-                0.0,
-                cols as f64 * CELL,
-                rows as f64 * CELL,
-                rows,
-                cols,
-            ),
-            palette: colour::palette(colours),
-            drawn: Vec::new(),
-            state: BoardState::Empty,
-            confidence: 1.0,
-            puzzle,
-        })),
+        reading: Reading::Board(Box::new(SeenBoard::untouched(puzzle, CELL))),
     }
 }
 

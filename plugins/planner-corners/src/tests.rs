@@ -1,7 +1,6 @@
 use flowpipe_plugin::harness::samples;
 use flowpipe_plugin::puzzle::level;
-use flowpipe_plugin::puzzle::message::{SOLVED, Stroke, Strokes};
-use flowpipe_plugin::puzzle::stroke_check::check_strokes;
+use flowpipe_plugin::puzzle::message::{Stroke, Strokes};
 use serde_json::{Value, json};
 
 use super::*;
@@ -9,12 +8,8 @@ use super::*;
 /// The strokes for a level line's board, which have been checked.
 fn plan(config: Value, line: &str) -> Strokes {
     let level = level::parse(line).unwrap();
-    let solved = samples::solved(level.puzzle.clone(), level.solution.clone());
     let mut harness = flowpipe_plugin::harness!(Corners, config).unwrap();
-    let emitted = harness.send(0, SOLVED, &solved).unwrap();
-    let strokes: Strokes = serde_json::from_value(emitted[0].body.clone()).unwrap();
-    check_strokes(&level.puzzle, &level.solution, &strokes.strokes).unwrap();
-    strokes
+    samples::strokes(&mut harness, &samples::solved(level.puzzle, level.solution)).unwrap()
 }
 
 fn segments(strokes: &Strokes) -> usize {

@@ -1,6 +1,5 @@
 use flowpipe_plugin::harness::samples;
 use flowpipe_plugin::puzzle::message::{BoardState, Reading, SOLVED, Solved, Stroke, Strokes};
-use flowpipe_plugin::puzzle::stroke_check::check_strokes;
 use flowpipe_plugin::puzzle::{Board, Flow, Puzzle, Rules, Terminal, level};
 use serde_json::{Value, json};
 
@@ -40,10 +39,7 @@ fn plan(config: Value) -> Vec<Stroke> {
 
 fn plan_of(solved: Solved, config: Value) -> Strokes {
     let mut harness = flowpipe_plugin::harness!(Grid, config).unwrap();
-    let emitted = harness.send(0, SOLVED, &solved).unwrap();
-    let strokes: Strokes = serde_json::from_value(emitted[0].body.clone()).unwrap();
-    let puzzle = &solved.sighting.board().unwrap().puzzle;
-    check_strokes(puzzle, solved.solution().unwrap(), &strokes.strokes).unwrap();
+    let strokes = samples::strokes(&mut harness, &solved).unwrap();
     assert_eq!(strokes.sighting, solved.sighting);
     strokes
 }

@@ -1,7 +1,6 @@
 use flowpipe_plugin::harness::samples;
 use flowpipe_plugin::puzzle::level;
-use flowpipe_plugin::puzzle::message::{SOLVED, Solved, Stroke, Strokes};
-use flowpipe_plugin::puzzle::stroke_check::check_strokes;
+use flowpipe_plugin::puzzle::message::{Solved, Stroke, Strokes};
 use serde_json::{Value, json};
 
 use super::*;
@@ -22,11 +21,7 @@ fn plan(config: Value, line: &str, profile: Option<Profile>) -> Strokes {
         ..samples::solved(level.puzzle, level.solution)
     };
     let mut harness = flowpipe_plugin::harness!(Minlink, config).unwrap();
-    let emitted = harness.send(0, SOLVED, &solved).unwrap();
-    let strokes: Strokes = serde_json::from_value(emitted[0].body.clone()).unwrap();
-    let puzzle = &solved.sighting.board().unwrap().puzzle;
-    check_strokes(puzzle, solved.solution().unwrap(), &strokes.strokes).unwrap();
-    strokes
+    samples::strokes(&mut harness, &solved).unwrap()
 }
 
 fn segments(strokes: &Strokes) -> usize {

@@ -59,7 +59,7 @@ impl Finder {
             self.go_to(self.profile.slower(), &why);
         } else if self.taken >= STEADY && std::mem::take(&mut self.may_hurry) {
             let why = format!("{} flows in a row were taken", self.taken);
-            self.go_to(faster(self.profile), &why);
+            self.go_to(self.profile.faster(), &why);
         }
     }
 
@@ -67,31 +67,13 @@ impl Finder {
         if let Some(profile) = profile {
             tracing::info!(
                 "{why} with profile {}: asks for {}",
-                name(self.profile),
-                name(profile)
+                self.profile.name(),
+                profile.name()
             );
             self.profile = profile;
             self.missed.clear();
             self.taken = 0;
         }
-    }
-}
-
-/// The rung of the ladder before a profile's.
-fn faster(profile: Profile) -> Option<Profile> {
-    let at = Profile::LADDER.iter().position(|&rung| rung == profile)?;
-    Profile::LADDER.get(at.checked_sub(1)?).copied()
-}
-
-/// A profile's name, as pipelines write it.
-pub fn name(profile: Profile) -> &'static str {
-    match profile {
-        Profile::Events => "events",
-        Profile::Segments => "segments",
-        Profile::Turns => "turns",
-        Profile::Cells => "cells",
-        Profile::Slow => "slow",
-        Profile::Clicks => "clicks",
     }
 }
 
@@ -154,12 +136,5 @@ mod tests {
         found_now.judge(flows(2, 5));
         found_now.judge(flows(0, 3 * STEADY));
         assert_eq!(found_now.profile(), Profile::Segments);
-    }
-
-    #[test]
-    fn names_are_those_of_pipelines() {
-        for profile in Profile::ALL {
-            assert_eq!(serde_json::json!(profile), name(profile));
-        }
     }
 }

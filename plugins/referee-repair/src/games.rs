@@ -63,7 +63,7 @@ impl Games {
             Kept::default()
         });
         let profile = kept.profiles.get(game).copied()?;
-        let name = crate::finder::name(profile);
+        let name = profile.name();
         tracing::info!(
             "{game}: begins with profile {name}, found earlier ({})",
             file.display()
@@ -76,7 +76,7 @@ impl Games {
         let Some(file) = self.file.as_deref() else {
             return;
         };
-        let name = crate::finder::name(profile);
+        let name = profile.name();
         match write(file, game, profile) {
             Ok(()) => tracing::info!("{game}: profile {name} is kept ({})", file.display()),
             Err(error) => {

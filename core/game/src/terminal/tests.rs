@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use flowpipe_puzzle::board::Description;
-use flowpipe_puzzle::{Board, Flow, Lattice, Puzzle, Rules, Solution, Terminal as Dot};
+use flowpipe_puzzle::{Board, Cell, Flow, Lattice, Puzzle, Rules, Solution, Terminal as Dot};
 use ratatui::Terminal as Ratatui;
 use ratatui::backend::TestBackend;
 use ratatui::style::{Color, Modifier};
@@ -229,21 +229,24 @@ fn a_board_is_solved_with_keys() {
     }
 }
 
+/// An event of the mouse in a cell, which does not end the game.
+fn mouse(game: &mut Game, kind: MouseEventKind, cell: Cell) {
+    let plan = game.plan.as_ref().expect("room");
+    let (column, row) = plan.middle(game.session.puzzle(), cell);
+    let modifiers = KeyModifiers::NONE;
+    let event = MouseEvent {
+        kind,
+        column,
+        row,
+        modifiers,
+    };
+    assert!(!game.take(&Event::Mouse(event)));
+}
+
 #[test]
 fn a_board_is_solved_with_the_mouse() {
     let (mut game, solution) = game(Input::Events);
-    let mut mouse = |kind, cell| {
-        let plan = game.plan.as_ref().expect("room");
-        let (column, row) = plan.middle(game.session.puzzle(), cell);
-        let modifiers = KeyModifiers::NONE;
-        let event = MouseEvent {
-            kind,
-            column,
-            row,
-            modifiers,
-        };
-        assert!(!game.take(&Event::Mouse(event)));
-    };
+    let mut mouse = |kind, cell| mouse(&mut game, kind, cell);
     let left = MouseButton::Left;
     for flow in &solution.flows {
         mouse(MouseEventKind::Down(left), flow.cells[0]);
@@ -261,18 +264,7 @@ fn a_board_is_solved_with_the_mouse() {
 #[test]
 fn a_board_is_solved_with_clicks() {
     let (mut game, solution) = game(Input::Clicks);
-    let mut mouse = |kind, cell| {
-        let plan = game.plan.as_ref().expect("room");
-        let (column, row) = plan.middle(game.session.puzzle(), cell);
-        let modifiers = KeyModifiers::NONE;
-        let event = MouseEvent {
-            kind,
-            column,
-            row,
-            modifiers,
-        };
-        assert!(!game.take(&Event::Mouse(event)));
-    };
+    let mut mouse = |kind, cell| mouse(&mut game, kind, cell);
     let left = MouseButton::Left;
     for flow in &solution.flows {
         let [first, .., last] = flow.cells[..] else {

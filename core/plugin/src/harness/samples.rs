@@ -1,32 +1,19 @@
-//! Messages to send to a stage in tests.
+//! Messages to send to a stage in tests, and what to expect of what comes back.
 
 use flowpipe_puzzle::message::{
-    BoardState, Effort, FrameNote, Reading, SeenBoard, Sighting, Solved, Verdict,
+    Effort, FrameNote, Reading, SOLVED, SeenBoard, Sighting, Solved, Strokes, Verdict,
 };
-use flowpipe_puzzle::{Geometry, Puzzle, Solution, colour};
+use flowpipe_puzzle::stroke_check::check_strokes;
+use flowpipe_puzzle::{Puzzle, Solution};
+
+use super::Harness;
+use crate::error::{Error, Result};
 
 /// Pixels of a cell's side.
 const CELL: f64 = 100.0;
 
-/// A board that lies upright in the corner of a picture, 100 pixels a cell, with nothing drawn.
-#[must_use]
-pub fn seen(puzzle: Puzzle) -> SeenBoard {
-    let (rows, cols) = (puzzle.board().rows(), puzzle.board().cols());
-    let colours = puzzle
-        .colours()
-        .last()
-        .map_or(0, |&last| usize::from(last) + 1);
-    SeenBoard {
-        geometry: Geometry::upright(0.0, 0.0, CELL * cols as f64, CELL * rows as f64, rows, cols),
-        puzzle,
-        palette: colour::palette(colours),
-        drawn: Vec::new(),
-        state: BoardState::Empty,
-        confidence: 1.0,
-    }
-}
-
-/// A solver's answer to such a board.
+/// A solver's answer to a puzzle that was seen upright in the corner of a picture, 100 pixels a cell, with
+/// nothing drawn.
 #[must_use]
 pub fn solved(puzzle: Puzzle, solution: Solution) -> Solved {
     Solved {
@@ -36,7 +23,25 @@ pub fn solved(puzzle: Puzzle, solution: Solution) -> Solved {
         profile: None,
         sighting: Sighting {
             frame: FrameNote::of("test"),
-            reading: Reading::Board(Box::new(seen(puzzle))),
+            reading: Reading::Board(Box::new(SeenBoard::untouched(puzzle, CELL))),
         },
     }
+}
+
+/// Has a planner plan what a solver answered, and holds the strokes against the board as the host does.
+///
+/// # Errors
+/// What the planner says, no plan, and the first stroke that the host would refuse.
+pub fn strokes(planner: &mut Harness, solved: &Solved) -> Result<Strokes> {
+    let emitted = planner.send(0, SOLVED, solved)?;
+    let (Some(emitted), Some(board), Some(solution)) =
+        (emitted.first(), solved.sighting.board(), solved.solution())
+    else {
+        return Err(Error::new("there is no plan"));
+    };
+    let strokes: Strokes = serde_json::from_value(emitted.body.clone())
+        .map_err(|error| Error::bad_message(error.to_string()))?;
+    check_strokes(&board.puzzle, solution, &strokes.strokes)
+        .map_err(|refusals| Error::new(refusals[0].to_string()))?;
+    Ok(strokes)
 }

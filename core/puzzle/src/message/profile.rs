@@ -3,8 +3,12 @@
 //! Games differ in what they make of pointer events. What is said here of each profile was seen by
 //! driving real games with real pointer events.
 
+use std::ops::RangeInclusive;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::geometry::Point;
 
 /// What a game needs from the mouse, by name.
 #[derive(
@@ -94,6 +98,23 @@ pub struct Pace {
     pub repeats: u32,
 }
 
+impl Pace {
+    /// What [`Pace::step`] may be.
+    pub const STEPS: RangeInclusive<f64> = 0.05..=1.0;
+
+    /// Where a pointer with such a [`Pace::step`] is put on the straight way from one point to the next:
+    /// after the first, up to and with the second.
+    pub fn places(step: Option<f64>, from: Point, to: Point) -> impl Iterator<Item = Point> {
+        let length = (to[0] - from[0]).hypot(to[1] - from[1]);
+        let parts = step.map_or(1, |step| (length / step).ceil().max(1.0) as u32);
+        let between = (1..parts).map(move |part| {
+            let share = f64::from(part) / f64::from(parts);
+            [0, 1].map(|axis| from[axis] + (to[axis] - from[axis]) * share)
+        });
+        between.chain(std::iter::once(to))
+    }
+}
+
 impl Profile {
     /// From fast to slow: what is tried one after the other while a game loses cells.
     pub const LADDER: [Self; 5] = [
@@ -132,6 +153,13 @@ impl Profile {
     pub fn slower(self) -> Option<Self> {
         let at = Self::LADDER.iter().position(|&rung| rung == self)?;
         Self::LADDER.get(at + 1).copied()
+    }
+
+    /// The one before it in [`Profile::LADDER`].
+    #[must_use]
+    pub fn faster(self) -> Option<Self> {
+        let at = Self::LADDER.iter().position(|&rung| rung == self)?;
+        Self::LADDER.get(at.checked_sub(1)?).copied()
     }
 
     /// Where the pointer has to stop.
