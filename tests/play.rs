@@ -13,7 +13,7 @@ mod screen;
 use std::process::{Child, Stdio};
 
 use boards::Boards;
-use flowpipe_game::render::paint;
+use flowpipe_game::render::{Theme, paint};
 use flowpipe_puzzle::{Cell, Flow};
 use flowpipe_tests::{Ran, flowpipe, run};
 use screen::{Screen, wait_for};
@@ -137,6 +137,27 @@ fn boards_are_drawn_with_the_mouse_and_escape_closes_the_window() {
     assert_eq!(ran.stdout, "solved 2 boards\n");
     assert!(!game.screen.has_window(TITLE));
     assert_eq!(game.logged("closed")[0]["solved"], 2);
+}
+
+#[test]
+fn a_theme_is_seen_in_the_window_and_changes_no_rule() {
+    let mut game = Game::start(&[(4, 4)], &["--theme", "light"]);
+    let (puzzle, solution) = &game.boards.boards[0];
+    wait_for("picture", || {
+        let seen = |cell| {
+            let seen = game.screen.pixel(game.middle(0, cell));
+            puzzle.terminal_at(cell).map_or_else(
+                || seen.iter().all(|&value| value > 200),
+                |colour| seen == Theme::Light.paint(&[], colour),
+            )
+        };
+        puzzle.board().cells().all(seen).then_some(())
+    });
+    let moves = solution.flows.len();
+    game.solve(0, true);
+    assert_eq!(game.logged("solved")[0]["moves"], moves);
+    game.screen.key(ESCAPE);
+    assert_eq!(game.ended().expect(0).stdout, "solved 1 board\n");
 }
 
 #[test]
@@ -273,6 +294,12 @@ fn wrong_usage() {
         (&["--size", "3"][..], 2, "from 4 to 18"),
         (&["--drop", "1.5"], 2, "from 0 to 1"),
         (&["--window", "600"], 2, "600x1067"),
+        (&["--theme", "paper"], 2, "dark, light, blocks"),
+        (
+            &["--theme", "light", "--terminal"],
+            2,
+            "cannot be used with",
+        ),
         (&["--time-trial", "30"], 2, "the unit is missing"),
         (&["no/such/file"], 2, "no/such/file"),
         (&[&file("empty", "\n")], 2, "no puzzles"),

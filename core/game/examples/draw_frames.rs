@@ -10,7 +10,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use flowpipe_game::generate::generate;
-use flowpipe_game::render::{Header, Layout, Pixels, Scene, Style, paint, render};
+use flowpipe_game::render::{Header, Layout, Pixels, Scene, Style, Theme, paint, render};
 use flowpipe_puzzle::{Board, Flow, Puzzle, Solution, colour};
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
@@ -111,6 +111,7 @@ fn draw(folder: &Path, frame: &Frame, number: u64) -> Result<String, Box<dyn Err
         puzzle: &puzzle,
         flows,
         style,
+        theme: Theme::Dark,
         palette,
         line,
         lights: number,

@@ -1,5 +1,5 @@
 //! The board as pixels, in the style of the real game: coloured lights behind a dark board, thin
-//! lines, discs, round pipes over tinted cells, a header and buttons.
+//! lines, discs, round pipes over tinted cells, a header and buttons. A [`Theme`] changes how they look.
 //!
 //! The same scene at the same size always gives the same bytes on the same machine.
 
@@ -11,11 +11,16 @@ mod flip;
 mod font;
 mod header;
 pub mod layout;
+mod lines;
+mod mark;
+pub mod overlay;
 pub mod paint;
 mod painter;
+pub mod popup;
 mod sheet;
 #[cfg(test)]
 mod tests;
+mod theme;
 mod writing;
 
 use flowpipe_puzzle::{Flow, Puzzle};
@@ -26,6 +31,7 @@ use canvas::Canvas;
 pub use layout::{Button, Layout, Style};
 use painter::Look;
 pub use painter::{Painter, Picture};
+pub use theme::{Theme, UnknownTheme};
 
 /// All that is in a picture.
 #[derive(Clone, Debug)]
@@ -36,9 +42,11 @@ pub struct Scene<'a> {
     pub flows: &'a [Flow],
     /// Which device's look.
     pub style: Style,
+    /// What the board is dressed in.
+    pub theme: Theme,
     /// Red, green, blue by colour number; colours past its end get [`paint::colour`]'s.
     pub palette: &'a [[u8; 3]],
-    /// Red, green, blue of the board's lines.
+    /// Red, green, blue of the board's lines. Themes with a light ground make it darker.
     pub line: [u8; 3],
     /// Where the lights behind the board are: any number.
     pub lights: u64,
@@ -114,8 +122,8 @@ pub const MAX_SIDE: u32 = 8192;
 /// [`SizeError`].
 pub fn render(scene: &Scene, width: u32, height: u32) -> Result<Pixels, SizeError> {
     let layout = Layout::new(scene.style, scene.puzzle.board(), width, height);
-    let mut canvas = Canvas::new(width, height)?;
-    backdrop::draw(&mut canvas, scene.style, scene.lights);
+    let mut canvas = Canvas::new(width, height, scene.theme.ground())?;
+    backdrop::draw(&mut canvas, scene.style, scene.theme, scene.lights);
     board::draw(&mut canvas, scene, &layout);
     header::draw(&mut canvas, scene, &layout);
     Ok(canvas.into_pixels())

@@ -24,7 +24,7 @@ use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy}
 use winit::keyboard::{Key, NamedKey};
 use winit::window::{Window as SystemWindow, WindowId};
 
-use crate::render::{Button, Layout, Style};
+use crate::render::{Button, Layout, Painter, Style, Theme};
 use crate::session::{Command, Pointer, Session, SessionError, View};
 use artist::{Artist, Job};
 
@@ -95,6 +95,7 @@ impl Window {
 
     /// Plays a session in a window of a width and height in pixels until it is closed; how many
     /// boards were solved. `lights`: any number, it decides where the lights behind the board are.
+    /// `theme`: what boards are dressed in.
     ///
     /// # Errors
     /// See [`WindowError`].
@@ -103,12 +104,14 @@ impl Window {
         session: Session,
         size: (u32, u32),
         lights: u64,
+        theme: Theme,
     ) -> Result<usize, WindowError> {
         let mut game = Game {
             calls: self.system.create_proxy(),
             session,
             size,
             lights,
+            theme,
             began: Instant::now(),
             artist: None,
             sent: None,
@@ -149,6 +152,7 @@ struct Game {
     /// Of the window's inside, in pixels. Kept here, for to ask the system takes a round trip.
     size: (u32, u32),
     lights: u64,
+    theme: Theme,
     began: Instant,
     artist: Option<Artist>,
     /// What the artist was last told to show; `None` to have it all drawn again.
@@ -188,7 +192,8 @@ impl Game {
             .create_window(attributes)
             .map_err(|error| WindowError::NoScreen(error.to_string()))?;
         self.resize(window.inner_size());
-        let artist = Artist::start(Arc::new(window), self.lights, self.calls.clone())?;
+        let painter = Painter::new(self.lights).with_theme(self.theme);
+        let artist = Artist::start(Arc::new(window), painter, self.calls.clone())?;
         self.artist = Some(artist);
         Ok(())
     }

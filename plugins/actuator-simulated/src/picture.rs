@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use flowpipe_game::Play;
-use flowpipe_game::render::{Header, Scene, Style, render};
+use flowpipe_game::render::{Header, Scene, Style, Theme, render};
 use flowpipe_plugin::puzzle::message::SeenBoard;
 use flowpipe_plugin::{Error, Result};
 
@@ -47,6 +47,7 @@ impl Pictures {
             puzzle: play.puzzle(),
             flows: &play.drawn(),
             style: Style::Phone,
+            theme: Theme::default(),
             palette: &seen.palette,
             line: LINE,
             lights: self.written as u64,

@@ -1,12 +1,9 @@
 //! The lights behind the board.
 
-use super::Style;
 use super::canvas::{Canvas, Ink};
 use super::paint::CLASSIC;
+use super::{Style, Theme};
 use crate::random::Random;
-
-/// How bright a light is at its middle, from 0 to 1.
-const BRIGHTNESS: f64 = 0.17;
 
 /// A bar of light, in frame pixels.
 struct Bar {
@@ -16,12 +13,15 @@ struct Bar {
     half: [f64; 2],
 }
 
-/// Draws the lights that a number stands for.
-pub(super) fn draw(canvas: &mut Canvas, style: Style, lights: u64) {
+/// Draws the lights that a number stands for. On a light ground they are pale tints.
+pub(super) fn draw(canvas: &mut Canvas, style: Style, theme: Theme, lights: u64) {
+    if theme.light() == 0.0 {
+        return;
+    }
     let bars = bars(lights, canvas.width() as f64, canvas.height() as f64);
     match style {
-        Style::Phone | Style::Window => draw_blurred(canvas, &bars),
-        Style::Desktop => draw_sharp(canvas, &bars),
+        Style::Phone | Style::Window => draw_blurred(canvas, theme, &bars),
+        Style::Desktop => draw_sharp(canvas, theme, &bars),
     }
 }
 
@@ -47,7 +47,7 @@ fn bars(seed: u64, width: f64, height: f64) -> Vec<Bar> {
         .collect()
 }
 
-fn draw_blurred(canvas: &mut Canvas, bars: &[Bar]) {
+fn draw_blurred(canvas: &mut Canvas, theme: Theme, bars: &[Bar]) {
     let (width, height) = (canvas.width(), canvas.height());
     // A bar's light is the product of what it is across and what it is down.
     let profiles: Vec<_> = bars
@@ -60,19 +60,27 @@ fn draw_blurred(canvas: &mut Canvas, bars: &[Bar]) {
                     .map(|index| falloff(distance(index), bar.half[axis], soft))
                     .collect()
             };
-            (bar.paint, profile(0, width), profile(1, height))
+            let glow = bar.paint.map(|value| glow(theme, value));
+            (glow, profile(0, width), profile(1, height))
         })
         .collect();
     canvas.add_light(|y, row| {
-        for (paint, across, down) in profiles.iter().filter(|(_, _, down)| down[y] > 0.0) {
-            let paint = paint.map(|value| f32::from(value) * BRIGHTNESS as f32 * down[y]);
+        for (glow, across, down) in profiles.iter().filter(|(_, _, down)| down[y] > 0.0) {
+            let glow = glow.map(|value| value * down[y]);
             for (light, &strength) in row.iter_mut().zip(across).filter(|(_, one)| **one > 0.0) {
-                for (value, paint) in light.iter_mut().zip(paint) {
-                    *value += paint * strength;
+                for (value, glow) in light.iter_mut().zip(glow) {
+                    *value += glow * strength;
                 }
             }
         }
     });
+}
+
+/// What a light adds to the ground at its middle where its paint has a value.
+fn glow(theme: Theme, value: u8) -> f32 {
+    // Nothing is lighter than paper: there a light takes off what its paint lacks.
+    let lack = if theme.is_light() { 255.0 } else { 0.0 };
+    (f32::from(value) - lack) * theme.light() as f32
 }
 
 /// 1 well within a bar, 0 well outside, smooth between.
@@ -81,7 +89,7 @@ fn falloff(distance: f64, half: f64, soft: f64) -> f32 {
     (rise * rise * (3.0 - 2.0 * rise)) as f32
 }
 
-fn draw_sharp(canvas: &mut Canvas, bars: &[Bar]) {
+fn draw_sharp(canvas: &mut Canvas, theme: Theme, bars: &[Bar]) {
     for bar in bars {
         let [x, y] = bar.middle;
         let radius = bar.half[0].min(bar.half[1]) / 2.0;
@@ -92,7 +100,7 @@ fn draw_sharp(canvas: &mut Canvas, bars: &[Bar]) {
             2.0 * radius,
             Ink {
                 paint: bar.paint,
-                opacity: BRIGHTNESS,
+                opacity: theme.light(),
             },
         );
     }

@@ -1,63 +1,43 @@
 //! Cells, lines, pipes and terminals.
 
-use flowpipe_puzzle::graph::step;
 use flowpipe_puzzle::place::{centre, corners, direction, offset};
-use flowpipe_puzzle::{Board, Cell, Direction, Flow, Point, Puzzle};
+use flowpipe_puzzle::{Board, Cell, Colour, Flow, Point};
 
 use super::canvas::{Canvas, Ink};
-use super::{Layout, Scene, paint};
+use super::lines::{self, Lines, from_centre, outline};
+use super::{Layout, Scene, Theme, mark};
 
-/// Radius of a terminal, in cells. This and what follows is measured on screenshots of the real
-/// game.
-pub const TERMINAL_RADIUS: f64 = 0.35;
-/// Width of a pipe, in cells.
-pub const PIPE_WIDTH: f64 = 0.33;
-/// How strongly a pipe tints its cells.
-const TINT: f64 = 0.27;
-/// How much the board dims the lights behind it.
-const DIMMING: f64 = 0.55;
+/// Width of a pipe, in cells, as measured on screenshots of the real game.
+const PIPE_WIDTH: f64 = 0.33;
+/// And of a line drawn by pencil.
+const PENCIL_WIDTH: f64 = 0.2;
 
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     let board = scene.puzzle.board();
-    let black = Ink {
-        paint: [0, 0, 0],
-        opacity: DIMMING,
+    let dim = Ink {
+        paint: scene.theme.ground(),
+        opacity: scene.theme.dimming(),
     };
-    canvas.areas(
-        board.cells().map(|cell| outline(board, layout, cell)),
-        black,
-    );
-    let flows: Vec<&Flow> = scene
-        .flows
-        .iter()
-        .filter(|flow| is_on(board, flow))
-        .collect();
-    for flow in &flows {
-        let tint = Ink {
-            paint: paint::of(scene.palette, flow.colour),
-            opacity: TINT,
-        };
-        canvas.areas(
-            flow.cells.iter().map(|&cell| outline(board, layout, cell)),
-            tint,
-        );
+    canvas.areas(board.cells().map(|cell| outline(board, layout, cell)), dim);
+    let flows = scene.flows.iter().filter(|flow| is_on(board, flow));
+    let flows: Vec<_> = flows.map(|flow| (flow, ends(flow))).collect();
+    let stretches: Vec<_> = flows.iter().map(|(flow, ends)| whole(flow, ends)).collect();
+    for flow in &stretches {
+        let areas = flow.tinted.iter().map(|&cell| outline(board, layout, cell));
+        tint(canvas, scene, flow, areas);
     }
-    draw_lines(canvas, scene, layout);
-    let size = layout.cell_size();
-    for flow in flows {
-        let ink = paint::of(scene.palette, flow.colour).into();
-        canvas.lines(pipe(board, layout, &flow.cells), PIPE_WIDTH * size, ink);
+    Lines::all(board, layout).draw(canvas, scene, layout);
+    for flow in &stretches {
+        draw_pipe(canvas, scene, layout, flow);
     }
     for terminal in scene.puzzle.terminals() {
-        let ink = paint::of(scene.palette, terminal.colour).into();
-        let middle = layout.to_frame(centre(board, terminal.cell));
-        canvas.disc(middle, TERMINAL_RADIUS * size, ink);
+        mark::draw(canvas, scene, layout, terminal.cell, terminal.colour);
     }
 }
 
 /// A stretch of a flow: cells one after the other.
 pub(super) struct Stretch<'a> {
-    pub(super) paint: [u8; 3],
+    pub(super) colour: Colour,
     /// All cells that the pipe is drawn through.
     pub(super) cells: &'a [Cell],
     /// Those of them that are tinted.
@@ -66,17 +46,34 @@ pub(super) struct Stretch<'a> {
     pub(super) ends: &'a [Cell],
 }
 
-/// Draws a stretch of a flow onto a board that was drawn without flows, which costs much less than
-/// drawing it all. Only the edges of lines beside drawn cells differ from [`draw`]'s, by a shade.
-pub(super) fn draw_stretch(canvas: &mut Canvas, puzzle: &Puzzle, layout: &Layout, flow: &Stretch) {
-    let board = puzzle.board();
-    let size = layout.cell_size();
-    // The lines are there already: the tint stays between them.
-    let inner = 1.0 - line_width(layout) / size;
-    let tint = Ink {
-        paint: flow.paint,
-        opacity: TINT,
-    };
+/// The first and the last cell of a flow.
+pub(super) fn ends(flow: &Flow) -> Vec<Cell> {
+    let ends = flow.cells.iter().take(1).chain(flow.cells.last());
+    ends.copied().collect()
+}
+
+/// All of a flow with its [`ends`].
+pub(super) fn whole<'a>(flow: &'a Flow, ends: &'a [Cell]) -> Stretch<'a> {
+    Stretch {
+        colour: flow.colour,
+        cells: &flow.cells,
+        tinted: &flow.cells,
+        ends,
+    }
+}
+
+/// Draws stretches of flows onto a board that was drawn without flows, which costs much less than
+/// drawing it all. Only the edges of lines beside drawn cells differ from [`draw`]'s, by a shade. The
+/// scene's own flows are not looked at.
+pub(super) fn draw_stretches(
+    canvas: &mut Canvas,
+    scene: &Scene,
+    layout: &Layout,
+    stretches: &[Stretch],
+) {
+    let board = scene.puzzle.board();
+    // The lines are there already: the tint stays between the thin ones.
+    let inner = 1.0 - lines::width(layout) / layout.cell_size();
     let corners = corners(board.description().lattice);
     let area = |&cell: &Cell| {
         let corners = corners.iter();
@@ -84,19 +81,22 @@ pub(super) fn draw_stretch(canvas: &mut Canvas, puzzle: &Puzzle, layout: &Layout
             .map(|&[x, y]| from_centre(board, layout, cell, [x * inner, y * inner]))
             .collect()
     };
-    canvas.areas(flow.tinted.iter().map(area), tint);
-    let pipe = pipe(board, layout, flow.cells);
-    canvas.lines(pipe, PIPE_WIDTH * size, flow.paint.into());
-    let ends = flow.ends.iter();
-    for &cell in ends.filter(|&&cell| puzzle.terminal_at(cell).is_some()) {
-        let middle = layout.to_frame(centre(board, cell));
-        canvas.disc(middle, TERMINAL_RADIUS * size, flow.paint.into());
+    for flow in stretches {
+        tint(canvas, scene, flow, flow.tinted.iter().map(area));
     }
-}
-
-/// Width of the thin lines, in pixels.
-fn line_width(layout: &Layout) -> f64 {
-    1.0 + layout.cell_size() / 80.0
+    if scene.theme.tint() > 0.0 {
+        let tinted = stretches.iter().flat_map(|flow| flow.tinted);
+        let tinted: Vec<Cell> = tinted.copied().collect();
+        Lines::thick_on(board, layout, &tinted).draw(canvas, scene, layout);
+    }
+    for flow in stretches {
+        draw_pipe(canvas, scene, layout, flow);
+        // Numbers are never covered.
+        let covered = flow.ends.iter().filter(|_| scene.theme != Theme::Numbers);
+        for &cell in covered.filter(|&&cell| scene.puzzle.terminal_at(cell).is_some()) {
+            mark::draw(canvas, scene, layout, cell, flow.colour);
+        }
+    }
 }
 
 /// Whether all cells of a flow are on the board.
@@ -104,67 +104,51 @@ pub(super) fn is_on(board: &Board, flow: &Flow) -> bool {
     flow.cells.iter().all(|&cell| board.exists(cell))
 }
 
-/// A point given from a cell's centre in board units, in frame pixels.
-fn from_centre(board: &Board, layout: &Layout, cell: Cell, [dx, dy]: Point) -> Point {
-    let [x, y] = centre(board, cell);
-    layout.to_frame([x + dx, y + dy])
-}
-
-fn outline(board: &Board, layout: &Layout, cell: Cell) -> Vec<Point> {
-    let corners = corners(board.description().lattice).iter();
-    corners
-        .map(|&corner| from_centre(board, layout, cell, corner))
-        .collect()
-}
-
-/// The thin lines between cells, and the thick ones where there is no passage. On a plain rectangle
-/// the border is thin too.
-fn draw_lines(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
-    let board = scene.puzzle.board();
-    let (mut thin, mut thick) = (Vec::new(), Vec::new());
-    for cell in board.cells() {
-        let outline = outline(board, layout, cell);
-        for (way, &corner) in outline.iter().enumerate() {
-            let side = vec![corner, outline[(way + 1) % outline.len()]];
-            let passage = step(board.description(), cell, Direction(way as u8))
-                .is_some_and(|next| board.touch(cell, next));
-            if passage || board.is_plain_rectangle() {
-                &mut thin
-            } else {
-                &mut thick
-            }
-            .push(side);
-        }
-        if board.is_bridge(cell) {
-            thin.extend(bridge(board, layout, cell));
-        }
+fn tint(
+    canvas: &mut Canvas,
+    scene: &Scene,
+    flow: &Stretch,
+    areas: impl Iterator<Item = Vec<Point>>,
+) {
+    let opacity = scene.theme.tint();
+    if opacity > 0.0 {
+        let paint = scene.theme.paint(scene.palette, flow.colour);
+        canvas.areas(areas, Ink { paint, opacity });
     }
-    let width = line_width(layout);
-    canvas.lines(thin, width, scene.line.into());
-    canvas.lines(thick, width * 2.0, paint::brightest(scene.line).into());
 }
 
-/// Rails along both ways over a bridge, left open where the ways cross.
-fn bridge(board: &Board, layout: &Layout, cell: Cell) -> Vec<Vec<Point>> {
-    const RAIL: f64 = 0.3;
-    let ways = offset_ways(board);
-    let mut rails = Vec::new();
-    for [dx, dy] in ways {
-        // Along the way from the side of the cell inwards, on its left and on its right.
-        for side in [-RAIL, RAIL] {
-            let at = |along: f64| {
-                let point = [dx * along - dy * side, dy * along + dx * side];
-                from_centre(board, layout, cell, point)
-            };
-            rails.push(vec![at(0.5), at(RAIL)]);
-        }
+fn draw_pipe(canvas: &mut Canvas, scene: &Scene, layout: &Layout, flow: &Stretch) {
+    let size = layout.cell_size();
+    let ink = scene.theme.paint(scene.palette, flow.colour).into();
+    let mut lines = pipe(scene.puzzle.board(), layout, flow.cells);
+    if scene.theme != Theme::Numbers {
+        canvas.lines(lines, PIPE_WIDTH * size, ink);
+        return;
     }
-    rails
+    let is_number = |cell: Option<&Cell>| {
+        cell.is_some_and(|cell| {
+            flow.ends.contains(cell) && scene.puzzle.terminal_at(*cell).is_some()
+        })
+    };
+    let clear = mark::CLEAR * size;
+    if let Some(first) = lines.first_mut().filter(|_| is_number(flow.cells.first())) {
+        shorten(first, clear);
+    }
+    if let Some(last) = lines.last_mut().filter(|_| is_number(flow.cells.last())) {
+        last.reverse();
+        shorten(last, clear);
+    }
+    canvas.lines(lines, PENCIL_WIDTH * size, ink);
 }
 
-fn offset_ways(board: &Board) -> impl Iterator<Item = Point> {
-    let lattice = board.description().lattice;
-    (0..corners(lattice).len() as u8).map(move |way| offset(lattice, Direction(way)))
+/// Takes a length off the beginning of a line, or its only point.
+fn shorten(line: &mut Vec<Point>, length: f64) {
+    let [[x, y], [to_x, to_y], ..] = line[..] else {
+        line.clear();
+        return;
+    };
+    let share = (length / (to_x - x).hypot(to_y - y)).min(1.0);
+    line[0] = [x + (to_x - x) * share, y + (to_y - y) * share];
 }
 
 /// The lines of a pipe: one, or several where it goes over an edge of the board.

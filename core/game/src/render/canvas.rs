@@ -2,8 +2,8 @@
 
 use flowpipe_puzzle::Point;
 use tiny_skia::{
-    Color, FillRule, IntRect, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Shader, Stroke,
-    Transform,
+    Color, FillRule, IntRect, IntSize, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Shader,
+    Stroke, Transform,
 };
 
 use super::{Area, MAX_SIDE, Pixels, SizeError};
@@ -33,15 +33,35 @@ impl From<[u8; 3]> for Ink {
 }
 
 impl Canvas {
-    /// A black picture.
-    pub(super) fn new(width: u32, height: u32) -> Result<Self, SizeError> {
+    /// A picture of one paint.
+    pub(super) fn new(
+        width: u32,
+        height: u32,
+        [red, green, blue]: [u8; 3],
+    ) -> Result<Self, SizeError> {
         let pixmap = (width.max(height) <= MAX_SIDE)
             .then(|| Pixmap::new(width, height))
             .flatten();
         let mut pixmap = pixmap.ok_or(SizeError { width, height })?;
-        pixmap.fill(Color::BLACK);
+        pixmap.fill(Color::from_rgba8(red, green, blue, 255));
         let origin = [0, 0];
         Ok(Self { pixmap, origin })
+    }
+
+    /// A picture that is there already, made opaque.
+    pub(super) fn of_pixels(pixels: Pixels) -> Result<Self, SizeError> {
+        let (width, height) = (pixels.width, pixels.height);
+        let mut rgba = pixels.rgba;
+        for pixel in rgba.chunks_exact_mut(4) {
+            pixel[3] = u8::MAX;
+        }
+        let pixmap = IntSize::from_wh(width, height)
+            .filter(|_| width.max(height) <= MAX_SIDE)
+            .and_then(|size| Pixmap::from_vec(rgba, size));
+        Ok(Self {
+            pixmap: pixmap.ok_or(SizeError { width, height })?,
+            origin: [0, 0],
+        })
     }
 
     /// A copy of a part, to be drawn on with the frame's coordinates. `None` where nothing of the
@@ -104,6 +124,25 @@ impl Canvas {
         self.fill(path, ink);
     }
 
+    /// Fills a rectangle with round corners about a middle, by half of its width and height.
+    pub(super) fn block(&mut self, middle: Point, half: Point, radius: f64, ink: Ink) {
+        let [left, top] = [0, 1].map(|axis| (middle[axis] - half[axis]) as f32);
+        let [right, bottom] = [0, 1].map(|axis| (middle[axis] + half[axis]) as f32);
+        let radius = radius as f32;
+        let mut path = PathBuilder::new();
+        path.move_to(left + radius, top);
+        path.line_to(right - radius, top);
+        path.quad_to(right, top, right, top + radius);
+        path.line_to(right, bottom - radius);
+        path.quad_to(right, bottom, right - radius, bottom);
+        path.line_to(left + radius, bottom);
+        path.quad_to(left, bottom, left, bottom - radius);
+        path.line_to(left, top + radius);
+        path.quad_to(left, top, left + radius, top);
+        path.close();
+        self.fill(path, ink);
+    }
+
     pub(super) fn ring(&mut self, centre: Point, radius: f64, width: f64, ink: Ink) {
         let mut path = PathBuilder::new();
         path.push_circle(centre[0] as f32, centre[1] as f32, radius as f32);
@@ -152,8 +191,8 @@ impl Canvas {
         Transform::from_translate(-left, -top)
     }
 
-    /// Adds light, row by row: `row_light` adds red, green and blue, each up to 255, to the zeros
-    /// of a row's pixels.
+    /// Adds light, row by row: `row_light` adds red, green and blue, each from -255 to 255, to the
+    /// zeros of a row's pixels.
     pub(super) fn add_light(&mut self, row_light: impl Fn(usize, &mut [[f32; 3]])) {
         let mut light = vec![[0.0; 3]; self.width()];
         let row_bytes = self.width() * 4;
@@ -185,7 +224,7 @@ impl Canvas {
 
     pub(super) fn into_pixels(self) -> Pixels {
         let (width, height) = (self.pixmap.width(), self.pixmap.height());
-        // Every pixel is opaque, for the picture begins black, so that nothing is premultiplied.
+        // Every pixel is opaque, for the picture begins so, and so that nothing is premultiplied.
         Pixels {
             width,
             height,

@@ -22,6 +22,16 @@ pub(super) fn width(text: &str, height: f64) -> f64 {
     (letters - GAP).max(0.0) * height / HEIGHT
 }
 
+/// A height, or as much of it as leaves a line of text no wider than there is room.
+pub(super) fn fitting(text: &str, height: f64, room: f64) -> f64 {
+    let wide = width(text, height);
+    if wide > room {
+        height * room / wide
+    } else {
+        height
+    }
+}
+
 /// The strokes of a line of text whose feet begin at a point.
 pub(super) fn path(text: &str, [x, y]: Point, height: f64) -> PathBuilder {
     let scale = height / HEIGHT;
@@ -204,6 +214,8 @@ mod tests {
         assert_eq!(width("l", 9.0), 0.0);
         assert_eq!(width("o", 18.0), 10.0);
         assert!(width("flows: 10/12", 9.0) > width("flows: 1/5", 9.0));
+        assert_eq!(fitting("o", 18.0, 11.0), 18.0);
+        assert_eq!(fitting("o", 18.0, 5.0), 9.0);
         assert!(path(" ", [0.0, 0.0], 9.0).finish().is_none());
     }
 }

@@ -4,31 +4,22 @@ use flowpipe_puzzle::Point;
 
 use super::canvas::{Canvas, Ink};
 use super::layout::Button;
-use super::{Area, Layout, Scene, Style, font, paint};
-
-const WHITE: Ink = Ink {
-    paint: [255, 255, 255],
-    opacity: 1.0,
-};
-const GREY: Ink = Ink {
-    paint: [160, 160, 160],
-    opacity: 1.0,
-};
-const FAINT: Ink = Ink {
-    paint: [255, 255, 255],
-    opacity: 0.45,
-};
+use super::{Area, Layout, Scene, Style, Theme, font};
 
 pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     match scene.style {
         Style::Phone => {
-            draw_back_and_settings(canvas, layout);
+            draw_back_and_settings(canvas, scene.theme, layout);
             draw_title(canvas, scene, layout, layout.unit * 0.13);
-            draw_buttons(canvas, layout, Icon::Hint, FAINT);
+            let faint = Ink {
+                paint: scene.theme.ink(),
+                opacity: 0.45,
+            };
+            draw_buttons(canvas, scene.theme, layout, Icon::Hint, faint);
         }
         Style::Window => {
             draw_title(canvas, scene, layout, layout.text_span.0);
-            draw_window_buttons(canvas, layout);
+            draw_window_buttons(canvas, scene.theme, layout);
         }
         Style::Desktop => draw_desktop(canvas, scene, layout),
     }
@@ -36,8 +27,8 @@ pub(super) fn draw(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
 }
 
 /// The buttons of [`Style::Window`].
-pub(super) fn draw_window_buttons(canvas: &mut Canvas, layout: &Layout) {
-    draw_buttons(canvas, layout, Icon::Next, WHITE);
+pub(super) fn draw_window_buttons(canvas: &mut Canvas, theme: Theme, layout: &Layout) {
+    draw_buttons(canvas, theme, layout, Icon::Next, theme.ink().into());
 }
 
 /// A text and where it is written.
@@ -96,7 +87,7 @@ fn status(scene: &Scene, layout: &Layout) -> [Text; 3] {
         text,
         feet: [x, layout.status_y],
         size,
-        ink: WHITE,
+        ink: scene.theme.ink().into(),
     })
 }
 
@@ -110,13 +101,14 @@ fn title_size(layout: &Layout) -> f64 {
     layout.unit * 0.06
 }
 
-fn draw_back_and_settings(canvas: &mut Canvas, layout: &Layout) {
+fn draw_back_and_settings(canvas: &mut Canvas, theme: Theme, layout: &Layout) {
+    let ink = theme.ink().into();
     let (unit, width) = (layout.unit, canvas.width() as f64);
     let row = layout.title_y - title_size(layout) / 2.0;
     let radius = unit * 0.042;
-    button(canvas, [unit * 0.06, row], radius, Icon::Back, WHITE);
+    button(canvas, [unit * 0.06, row], radius, Icon::Back, ink);
     let right = [width - unit * 0.06, row];
-    button(canvas, right, radius, Icon::Settings, WHITE);
+    button(canvas, right, radius, Icon::Settings, ink);
 }
 
 fn draw_title(canvas: &mut Canvas, scene: &Scene, layout: &Layout, left: f64) {
@@ -134,22 +126,23 @@ fn titles(scene: &Scene, layout: &Layout, left: f64) -> [Text; 2] {
             text: header.title.clone(),
             feet: [left, feet],
             size,
-            ink: paint::brightest(scene.line).into(),
+            ink: scene.theme.title(scene.line).into(),
         },
         Text {
             text: header.note.clone(),
             feet: [x, feet],
             size: size * 0.75,
-            ink: GREY,
+            ink: scene.theme.grey().into(),
         },
     ]
 }
 
-fn draw_buttons(canvas: &mut Canvas, layout: &Layout, middle: Icon, undo: Ink) {
+fn draw_buttons(canvas: &mut Canvas, theme: Theme, layout: &Layout, middle: Icon, undo: Ink) {
+    let ink = theme.ink().into();
     for (place, icon, ink) in [
         (Button::Undo, Icon::Undo, undo),
-        (Button::Next, middle, WHITE),
-        (Button::Restart, Icon::Restart, WHITE),
+        (Button::Next, middle, ink),
+        (Button::Restart, Icon::Restart, ink),
     ] {
         let (middle, radius) = layout.button(place);
         button(canvas, middle, radius, icon, ink);
@@ -158,40 +151,30 @@ fn draw_buttons(canvas: &mut Canvas, layout: &Layout, middle: Icon, undo: Ink) {
 
 fn draw_desktop(canvas: &mut Canvas, scene: &Scene, layout: &Layout) {
     let (unit, left) = (layout.unit, layout.text_span.0);
+    let ink = scene.theme.ink().into();
+    let grey = scene.theme.grey().into();
     let radius = unit * 0.044;
-    button(
-        canvas,
-        [unit * 0.135, unit * 0.2],
-        radius,
-        Icon::Back,
-        WHITE,
-    );
+    button(canvas, [unit * 0.135, unit * 0.2], radius, Icon::Back, ink);
     let feet = layout.status_y - unit * 0.075;
-    write(
-        canvas,
-        &scene.header.title,
-        [left, feet],
-        unit * 0.066,
-        WHITE,
-    );
+    write(canvas, &scene.header.title, [left, feet], unit * 0.066, ink);
     write(
         canvas,
         &scene.header.note,
         [left, feet - unit * 0.105],
         unit * 0.03,
-        GREY,
+        grey,
     );
     let middle = (layout.text_span.0 + layout.text_span.1) / 2.0;
     for (place, icon) in [(-1.0, Icon::Back), (0.0, Icon::Restart), (1.0, Icon::Next)] {
         let x = middle + place * unit * 0.18;
-        button(canvas, [x, layout.buttons_y], radius, icon, WHITE);
+        button(canvas, [x, layout.buttons_y], radius, icon, ink);
     }
     button(
         canvas,
         [layout.text_span.1 - radius, layout.buttons_y],
         radius,
         Icon::Hint,
-        WHITE,
+        ink,
     );
 }
 

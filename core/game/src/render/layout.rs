@@ -34,6 +34,8 @@ pub struct Layout {
     pub cell: Point,
     /// A length that the writing and the buttons are measured in.
     pub(super) unit: f64,
+    /// Left, top, width and height of all that belongs to the board.
+    pub(super) extent: [f64; 4],
     /// First and last column of the writing.
     pub(super) text_span: (f64, f64),
     /// Foot of the letters of the line with flows, moves and pipe.
@@ -46,6 +48,10 @@ pub struct Layout {
 
 /// A hexagon's width is 4/3 columns: how much it stands out to each side.
 const HEX_OVERHANG: f64 = 1.0 / 6.0;
+/// The room on each side, in cells' heights, for thick lines, and for those that go on outwards where a
+/// board warps.
+const THICK_ROOM: f64 = 0.1;
+const STUB_ROOM: f64 = 0.35;
 /// The distance of a regular hexagon's columns, by its height: √3 / 2.
 const HEX_COLUMN: f64 = 0.866_025_403_784_438_6;
 
@@ -58,9 +64,14 @@ impl Layout {
             Lattice::Square => (0.0, 0.0, 1.0),
             Lattice::Hex => (HEX_OVERHANG, 0.5, HEX_COLUMN),
         };
+        let room_for_lines = match board {
+            plain if plain.is_plain_rectangle() => 0.0,
+            warped if warped.description().warps => STUB_ROOM,
+            _ => THICK_ROOM,
+        };
         // The board's size in cells' heights, and the room for it.
-        let wide = (board.cols() as f64 + 2.0 * overhang) * squeeze;
-        let high = board.rows() as f64 + lowered;
+        let wide = (board.cols() as f64 + 2.0 * overhang) * squeeze + 2.0 * room_for_lines;
+        let high = board.rows() as f64 + lowered + 2.0 * room_for_lines;
         let (room, middle) = match style {
             Style::Phone | Style::Window => ([width * 0.994, height * 0.66], height * 0.5),
             Style::Desktop => ([width * 0.9, height * 0.626], height * 0.465),
@@ -69,14 +80,23 @@ impl Layout {
         let cell = [size * squeeze, size];
         let left = (width - wide * size) / 2.0;
         let top = middle - high * size / 2.0;
+        let room_for_lines = room_for_lines * size;
+        let around = [overhang * cell[0] + room_for_lines, room_for_lines];
         let geometry = Geometry::upright(
-            left + overhang * cell[0],
-            top,
+            left + around[0],
+            top + around[1],
             cell[0] * board.cols() as f64,
             cell[1] * board.rows() as f64,
             board.rows(),
             board.cols(),
         );
+        let [[grid_left, grid_top], _, [grid_right, grid_bottom], _] = geometry.corners;
+        let extent = [
+            grid_left - around[0],
+            grid_top - around[1],
+            grid_right - grid_left + 2.0 * around[0],
+            grid_bottom - grid_top + 2.0 * around[1] + lowered * size,
+        ];
         let bottom = top + high * size;
         let (unit, text_span) = match style {
             Style::Phone | Style::Window => (width.min(height * 0.6), (width * 0.01, width * 0.99)),
@@ -94,6 +114,7 @@ impl Layout {
             geometry,
             cell,
             unit,
+            extent,
             text_span,
             status_y,
             title_y: (status_y - unit * 0.1).min(height * 0.1),

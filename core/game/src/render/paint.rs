@@ -57,6 +57,19 @@ pub(crate) fn brightest(paint: [u8; 3]) -> [u8; 3] {
     paint.map(|value| (255.0 * (f64::from(value) - grey) / (most - grey).max(1.0)).round() as u8)
 }
 
+/// The greatest of a paint's values.
+pub(crate) fn brightness([red, green, blue]: [u8; 3]) -> u8 {
+    red.max(green).max(blue)
+}
+
+/// A paint of the same hue and a given [`brightness`]; black becomes grey.
+pub(crate) fn scaled(paint: [u8; 3], to: u8) -> [u8; 3] {
+    match brightness(paint) {
+        0 => [to; 3],
+        most => paint.map(|value| (u32::from(value) * u32::from(to) / u32::from(most)) as u8),
+    }
+}
+
 /// A pure hue, from 0 to 1 around the circle, each value from 0 to 255.
 fn hue(turn: f64) -> [f64; 3] {
     [0.0, 2.0, 4.0].map(|third| {
@@ -83,5 +96,7 @@ mod tests {
         assert_eq!(of(&[[1, 2, 3]], 1), CLASSIC[1]);
         assert_eq!(brightest([51, 102, 0]), [128, 255, 0]);
         assert_eq!(brightest([0, 0, 0]), [0, 0, 0]);
+        assert_eq!(scaled([51, 102, 0], 204), [102, 204, 0]);
+        assert_eq!(scaled([0, 0, 0], 70), [70, 70, 70]);
     }
 }

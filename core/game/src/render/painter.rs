@@ -11,7 +11,7 @@ use super::canvas::Canvas;
 use super::flip::Turn;
 use super::sheet::Sheet;
 use super::writing::Writing;
-use super::{Area, Header, Layout, Pixels, Scene, SizeError, Style, backdrop, header};
+use super::{Area, Header, Layout, Pixels, Scene, SizeError, Style, Theme, backdrop, header};
 use crate::session::{Flip, View};
 
 /// Red, green, blue of the board's lines.
@@ -49,6 +49,7 @@ pub struct Picture<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Look {
     pub(super) lights: u64,
+    pub(super) theme: Theme,
 }
 
 /// What the last picture showed.
@@ -73,13 +74,24 @@ impl Painter {
     #[must_use]
     pub fn new(lights: u64) -> Self {
         Self {
-            look: Look { lights },
+            look: Look {
+                lights,
+                theme: Theme::default(),
+            },
             size: (0, 0),
             backdrop: None,
             sheets: Vec::new(),
             turning: None,
             last: None,
         }
+    }
+
+    /// The same in a theme. What was drawn is forgotten.
+    #[must_use]
+    pub fn with_theme(self, theme: Theme) -> Self {
+        let mut painter = Self::new(self.look.lights);
+        painter.look.theme = theme;
+        painter
     }
 
     /// Draws a view in [`Style::Window`].
@@ -107,7 +119,7 @@ impl Painter {
     ) -> Result<Picture<'_>, SizeError> {
         // In a tiny picture the writing runs into the board: nothing is kept of it.
         if self.size != (width, height) || width.min(height) < SMALL {
-            *self = Self::new(self.look.lights);
+            *self = Self::new(self.look.lights).with_theme(self.look.theme);
             self.size = (width, height);
         }
         let (rgba, changed) = match &view.flip {
@@ -165,12 +177,12 @@ impl Painter {
         } else {
             &*flip.from
         };
-        let turned = turn.see(layout(&face.puzzle, size).board_xywh(), size);
+        let turned = turn.see(layout(&face.puzzle, size).extent, size);
 
         let kept = self.turning.take();
         let mut turning = match kept.filter(|kept| Arc::ptr_eq(&kept.puzzle, &view.face.puzzle)) {
             Some(kept) => kept,
-            None => Turning::new(self.backdrop()?, &view.face.puzzle, size),
+            None => Turning::new(self.backdrop()?, look.theme, &view.face.puzzle, size),
         };
         let mut changed = Vec::new();
         let scene = look.scene(&view.face.puzzle, &[], &view.header);
@@ -215,8 +227,9 @@ impl Painter {
         let backdrop = match self.backdrop.take() {
             Some(kept) => kept,
             None => {
-                let mut fresh = Canvas::new(self.size.0, self.size.1)?;
-                backdrop::draw(&mut fresh, Style::Window, self.look.lights);
+                let Look { lights, theme } = self.look;
+                let mut fresh = Canvas::new(self.size.0, self.size.1, theme.ground())?;
+                backdrop::draw(&mut fresh, Style::Window, theme, lights);
                 fresh
             }
         };
@@ -235,6 +248,7 @@ impl Look {
             puzzle,
             flows,
             style: Style::Window,
+            theme: self.theme,
             palette: &[],
             line: LINE,
             lights: self.lights,
@@ -244,9 +258,9 @@ impl Look {
 }
 
 impl Turning {
-    fn new(backdrop: &Canvas, puzzle: &Arc<Puzzle>, size: (u32, u32)) -> Self {
+    fn new(backdrop: &Canvas, theme: Theme, puzzle: &Arc<Puzzle>, size: (u32, u32)) -> Self {
         let mut behind = backdrop.clone();
-        header::draw_window_buttons(&mut behind, &layout(puzzle, size));
+        header::draw_window_buttons(&mut behind, theme, &layout(puzzle, size));
         Self {
             puzzle: Arc::clone(puzzle),
             canvas: behind.clone(),

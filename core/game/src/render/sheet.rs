@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use flowpipe_puzzle::{Cell, Colour, Flow, Lattice, Puzzle};
 
-use super::board::{self, Stretch};
+use super::board::{self, Stretch, ends, whole};
 use super::canvas::Canvas;
 use super::header;
 use super::writing::Writing;
-use super::{Area, Header, Layout, Look, paint};
+use super::{Area, Header, Layout, Look};
 
 /// A board, its flows, the writing above it and the buttons below.
 ///
 /// Each cell is a picture of its own, cut off at the cell's borders: what is seen in it depends on
 /// nothing but the pieces of flows in it, and not on what was drawn before.
 pub(super) struct Sheet {
+    look: Look,
     puzzle: Arc<Puzzle>,
     layout: Layout,
     size: (u32, u32),
@@ -41,8 +42,9 @@ impl Sheet {
         let mut empty = backdrop.clone();
         let scene = look.scene(&puzzle, &[], &Header::default());
         board::draw(&mut empty, &scene, &layout);
-        header::draw_window_buttons(&mut empty, &layout);
+        header::draw_window_buttons(&mut empty, look.theme, &layout);
         Self {
+            look,
             canvas: empty.clone(),
             size: backdrop.size(),
             empty,
@@ -64,17 +66,12 @@ impl Sheet {
 
     /// All that is drawn on the backdrop, but for the buttons.
     pub(super) fn covers(&self) -> impl Iterator<Item = Area> {
-        let [left, top, width, height] = self.layout.board_xywh();
-        // Lines stand out over the edge, hexes aside by a sixth of a column, and every other column of
-        // theirs is lowered by half a cell.
+        let [left, top, width, height] = self.layout.extent;
+        // Lines stand out over the edge.
         let around = self.layout.cell_size() * 0.2 + 4.0;
-        let lowered = match self.puzzle.board().description().lattice {
-            Lattice::Square => 0.0,
-            Lattice::Hex => self.layout.cell[1] / 2.0,
-        };
         let board = Area::between(
             [left - around, top - around],
-            [left + width + around, top + height + lowered + around],
+            [left + width + around, top + height + around],
             self.size,
         );
         self.writing.covers(self.size).chain(board)
@@ -112,26 +109,15 @@ impl Sheet {
     }
 
     fn show_all(&mut self, changed: &mut Vec<Area>) {
-        let whole = Area::whole(self.size);
-        self.canvas.copy(&self.empty, whole);
-        for flow in &self.flows {
-            let ends: Vec<Cell> = flow
-                .cells
-                .iter()
-                .take(1)
-                .chain(flow.cells.last())
-                .copied()
-                .collect();
-            let stretch = Stretch {
-                paint: paint::colour(flow.colour),
-                cells: &flow.cells,
-                tinted: &flow.cells,
-                ends: &ends,
-            };
-            board::draw_stretch(&mut self.canvas, &self.puzzle, &self.layout, &stretch);
-        }
+        let all = Area::whole(self.size);
+        self.canvas.copy(&self.empty, all);
+        let ends: Vec<_> = self.flows.iter().map(ends).collect();
+        let flows = self.flows.iter().zip(&ends);
+        let stretches: Vec<_> = flows.map(|(flow, ends)| whole(flow, ends)).collect();
+        let scene = self.look.scene(&self.puzzle, &[], &Header::default());
+        board::draw_stretches(&mut self.canvas, &scene, &self.layout, &stretches);
         self.writing = Writing::default();
-        changed.push(whole);
+        changed.push(all);
     }
 
     fn show_cell(&mut self, cell: Cell, changed: &mut Vec<Area>) {
@@ -143,20 +129,22 @@ impl Sheet {
         else {
             return;
         };
-        for piece in &self.pieces[cell] {
-            let cells: Vec<Cell> = [piece.before, Some(cell), piece.after]
-                .into_iter()
-                .flatten()
-                .collect();
-            let is_end = cells.len() < 3;
-            let stretch = Stretch {
-                paint: paint::colour(piece.colour),
-                cells: &cells,
-                tinted: &[cell],
-                ends: if is_end { &[cell] } else { &[] },
-            };
-            board::draw_stretch(&mut part, &self.puzzle, &self.layout, &stretch);
-        }
+        let (own, pieces) = ([cell], self.pieces[cell].iter());
+        let cells: Vec<Vec<Cell>> = pieces
+            .map(|piece| [piece.before, Some(cell), piece.after])
+            .map(|cells| cells.into_iter().flatten().collect())
+            .collect();
+        let pieces = self.pieces[cell].iter().zip(&cells);
+        let stretches: Vec<_> = pieces
+            .map(|(piece, cells)| Stretch {
+                colour: piece.colour,
+                cells,
+                tinted: &own,
+                ends: if cells.len() < 3 { &own } else { &[] },
+            })
+            .collect();
+        let scene = self.look.scene(&self.puzzle, &[], &Header::default());
+        board::draw_stretches(&mut part, &scene, &self.layout, &stretches);
         self.canvas.paste(&part);
         changed.push(area);
     }

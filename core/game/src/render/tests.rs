@@ -1,5 +1,9 @@
 //! What is drawn, looked at pixel by pixel and from afar.
 
+mod popup;
+mod special;
+mod themes;
+
 use flowpipe_puzzle::board::Description;
 use flowpipe_puzzle::place::centre;
 use flowpipe_puzzle::{Board, Lattice, Rules, Solution, Terminal, colour};
@@ -17,6 +21,7 @@ fn scene<'a>(puzzle: &'a Puzzle, flows: &'a [Flow], style: Style) -> Scene<'a> {
         puzzle,
         flows,
         style,
+        theme: Theme::default(),
         palette: &[],
         line: [80, 110, 75],
         lights: 4,
@@ -158,13 +163,19 @@ fn all_kinds_of_boards_and_wrong_flows_are_drawn() {
     }
 }
 
+/// How far a pixel is from the ground, by the value that differs most.
+fn contrast(seen: [u8; 3], ground: [u8; 3]) -> u8 {
+    let pairs = seen.into_iter().zip(ground);
+    pairs.map(|(a, b)| a.abs_diff(b)).max().unwrap_or(0)
+}
+
 /// The picture from afar: a letter where a pixel has a terminal's or pipe's colour, else a mark by
-/// brightness.
-fn from_afar(pixels: &Pixels, columns: u32, rows: u32) -> String {
+/// how much it stands out from the ground.
+fn from_afar(pixels: &Pixels, theme: Theme, columns: u32, rows: u32) -> String {
     let mark = |x: u32, y: u32| {
-        let [red, green, blue] = pixels.at(x, y).unwrap_or_default();
-        let flow = (0..16).find(|&number| paint::colour(number) == [red, green, blue]);
-        match (flow, red.max(green).max(blue)) {
+        let seen = pixels.at(x, y).unwrap_or_default();
+        let flow = (0..16).find(|&number| theme.paint(&[], number) == seen);
+        match (flow, contrast(seen, theme.ground())) {
             (Some(number), _) => colour::name(number),
             (None, 0..12) => " ".into(),
             (None, 12..60) => ".".into(),
@@ -180,18 +191,23 @@ fn from_afar(pixels: &Pixels, columns: u32, rows: u32) -> String {
     (0..rows).map(row).collect::<Vec<_>>().join("\n")
 }
 
-#[test]
-fn the_picture_from_afar() {
+fn assert_looks(name: &str, scene: &Scene, (width, height): (u32, u32), afar: (u32, u32)) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots"));
     settings.set_prepend_module_to_snapshot(true);
+    let pixels = render(scene, width, height).expect("a picture");
+    let seen = from_afar(&pixels, scene.theme, afar.0, afar.1);
+    settings.bind(|| insta::assert_snapshot!(name, seen));
+}
+
+#[test]
+fn the_picture_from_afar() {
     let (puzzle, solution) = small();
     let flows = &solution.flows[1..3];
-    for (name, style, width, height) in [
-        ("phone", Style::Phone, 360, 740),
-        ("desktop", Style::Desktop, 960, 540),
+    for (name, style, size) in [
+        ("phone", Style::Phone, (360, 740)),
+        ("desktop", Style::Desktop, (960, 540)),
     ] {
-        let pixels = render(&scene(&puzzle, flows, style), width, height).expect("a picture");
-        settings.bind(|| insta::assert_snapshot!(name, from_afar(&pixels, 72, 64)));
+        assert_looks(name, &scene(&puzzle, flows, style), size, (72, 64));
     }
 }

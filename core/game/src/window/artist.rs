@@ -38,19 +38,19 @@ pub(super) enum Artist {
 }
 
 impl Artist {
-    /// An artist for a window. `lights`: see [`Painter::new`].
+    /// An artist for a window, who paints on with a painter.
     pub(super) fn start(
         window: Arc<Window>,
-        lights: u64,
+        painter: Painter,
         calls: EventLoopProxy<Call>,
     ) -> Result<Self, WindowError> {
         if !IS_APART {
-            return Ok(Self::Here(Box::new(Easel::new(window, lights, calls)?)));
+            return Ok(Self::Here(Box::new(Easel::new(window, painter, calls)?)));
         }
         let (jobs, todo) = channel::<Job>();
         let work = move || {
             let end = End(calls.clone());
-            match Easel::new(window, lights, calls) {
+            match Easel::new(window, painter, calls) {
                 Ok(mut easel) => todo.into_iter().for_each(|job| easel.work(&job)),
                 Err(error) => end.fail(error),
             }
@@ -99,11 +99,11 @@ pub(super) struct Easel {
 impl Easel {
     fn new(
         window: Arc<Window>,
-        lights: u64,
+        painter: Painter,
         calls: EventLoopProxy<Call>,
     ) -> Result<Self, WindowError> {
         Ok(Self {
-            painter: Painter::new(lights),
+            painter,
             screen: Screen::new(window)?,
             calls,
         })

@@ -34,25 +34,59 @@ fn difference(a: &Pixels, b: &Pixels) -> usize {
     differ.count() * 1000 / (a.rgba.len() / 4)
 }
 
+/// A board with a hole, a wall and a bridge, all drawn; or one of another lattice or that warps.
+fn special(lattice: Lattice, warps: bool, bridges: Vec<usize>) -> Face {
+    let board = Board::new(flowpipe_puzzle::board::Description {
+        rows: 6,
+        cols: 5,
+        lattice,
+        warps,
+        holes: vec![0],
+        walls: vec![(12, 17)],
+        bridges,
+    });
+    let (puzzle, solution) = generate(&board.expect("a board"), 5, 1).expect("a puzzle");
+    let (puzzle, flows) = (Arc::new(puzzle), solution.flows);
+    Face { puzzle, flows }
+}
+
 #[test]
 fn what_is_kept_changes_nothing() {
-    let mut painter = Painter::new(3);
-    let full = face(1, 5);
-    for count in [0, 3, 1, 5] {
-        let flows = full.flows[..count].to_vec();
-        let puzzle = Arc::clone(&full.puzzle);
-        let view = view(Face { puzzle, flows }, None);
-        let painted = paint(&mut painter, &view);
-        let mut fresh = Painter::new(3);
-        assert_eq!(paint(&mut fresh, &view), painted);
-        let style = Look { lights: 3 };
-        let scene = style.scene(&view.face.puzzle, &view.face.flows, &view.header);
-        let whole = render(&scene, 300, 600).expect("a picture");
-        // A line's edge shares a pixel with the tint beside it, of which a quarter is seen.
-        let pairs = whole.rgba.iter().zip(&painted.rgba);
-        let largest = pairs.map(|(a, b)| a.abs_diff(*b)).max();
-        assert!(largest < Some(64), "{largest:?} at {count} flows");
-        assert!(difference(&whole, &painted) < 5, "{count} flows");
+    let faces = [
+        face(1, 5),
+        special(Lattice::Square, false, vec![8, 21]),
+        special(Lattice::Square, true, Vec::new()),
+        special(Lattice::Hex, false, Vec::new()),
+    ];
+    for (theme, full) in Theme::all()
+        .into_iter()
+        .flat_map(|theme| faces.iter().map(move |full| (theme, full)))
+    {
+        let mut painter = Painter::new(3).with_theme(theme);
+        for count in [0, 3, 1, 5] {
+            let flows = full.flows[..count].to_vec();
+            let puzzle = Arc::clone(&full.puzzle);
+            let view = view(Face { puzzle, flows }, None);
+            let painted = paint(&mut painter, &view);
+            let mut fresh = Painter::new(3).with_theme(theme);
+            assert!(
+                paint(&mut fresh, &view) == painted,
+                "{theme}, {count} flows"
+            );
+            let style = Look { lights: 3, theme };
+            let scene = style.scene(&view.face.puzzle, &view.face.flows, &view.header);
+            let whole = render(&scene, 300, 600).expect("a picture");
+            // A line's edge shares a pixel with the tint beside it, of which a quarter is seen.
+            let pairs = whole.rgba.iter().zip(&painted.rgba);
+            let largest = pairs.map(|(a, b)| a.abs_diff(*b)).max();
+            assert!(largest < Some(64), "{theme}: {largest:?} at {count} flows");
+            let differ = difference(&whole, &painted);
+            // There are more such edges where lines are thick or slanted, and more of a tint is seen
+            // where the ground is light.
+            let is_plain = full.puzzle.board().is_plain_rectangle();
+            let most = if is_plain && !theme.is_light() { 8 } else { 30 };
+            assert!(differ < most, "{theme}, {count} flows: {differ}");
+        }
     }
 }
 
