@@ -1,6 +1,6 @@
 //! The vision role: reads boards from frames.
 
-use flowpipe_puzzle::message::{FRAME, FrameNote, Reading, SIGHTING, Sighting};
+use flowpipe_puzzle::message::{FRAME, FrameNote, Reading, SIGHTING, Sighting, StepTime};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -33,6 +33,11 @@ pub trait Vision: Sized + Send + 'static {
     /// # Errors
     /// When something fails that has nothing to do with what the picture shows.
     fn see(&mut self, captured: &Captured) -> Result<Reading>;
+
+    /// What the last look cost, by step; empty unless the config asks for it.
+    fn steps(&mut self) -> Vec<StepTime> {
+        Vec::new()
+    }
 
     /// Forgets what earlier frames left behind.
     ///
@@ -111,18 +116,94 @@ impl<T: Vision> Stage for VisionStage<T> {
         if let Input::Message(message) = input {
             let captured = Captured::from_message(&message)?;
             let reading = self.0.see(&captured)?;
-            context.emit(
-                0,
-                &Sighting {
-                    frame: captured.note,
-                    reading,
-                },
-            )?;
+            let sighting = Sighting {
+                steps: self.0.steps(),
+                ..Sighting::new(captured.note, reading)
+            };
+            context.emit(0, &sighting)?;
         }
         Ok(Next::More)
     }
 
     fn reset(&mut self) -> Result<()> {
         self.0.reset()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::frame::Format;
+    use crate::stage::NoConfig;
+
+    /// Knows nothing of steps.
+    struct Blind;
+
+    impl Vision for Blind {
+        const NAME: &'static str = "vision-blind";
+        type Config = NoConfig;
+
+        fn new(_: NoConfig, _: &Host) -> Result<Self> {
+            Ok(Self)
+        }
+
+        fn see(&mut self, captured: &Captured) -> Result<Reading> {
+            Ok(Reading::Refused {
+                step: "look".to_owned(),
+                reason: format!("{} pixels are nothing", captured.pixels().len()),
+                confidence: 0.0,
+            })
+        }
+    }
+
+    /// Tells what it cost.
+    struct Timed(Blind);
+
+    impl Vision for Timed {
+        const NAME: &'static str = "vision-timed";
+        type Config = NoConfig;
+
+        fn new(config: NoConfig, host: &Host) -> Result<Self> {
+            Blind::new(config, host).map(Self)
+        }
+
+        fn see(&mut self, captured: &Captured) -> Result<Reading> {
+            self.0.see(captured)
+        }
+
+        fn steps(&mut self) -> Vec<StepTime> {
+            vec![StepTime {
+                step: "look".to_owned(),
+                ms: 0.5,
+            }]
+        }
+    }
+
+    #[test]
+    fn sightings_have_steps_where_a_vision_tells_them() {
+        let note = FrameNote::of("test");
+        let layout = (Format::Grey8, 2, 1);
+        let mut blind = crate::harness!(Blind, json!({})).unwrap();
+        let emitted = blind.send_picture(FRAME, &note, layout, &[0, 0]).unwrap();
+        assert_eq!(
+            emitted[0].body,
+            json!({
+                "frame": note,
+                "reading": {
+                    "status": "refused",
+                    "step": "look",
+                    "reason": "2 pixels are nothing",
+                    "confidence": 0.0,
+                },
+            })
+        );
+        let mut timed = crate::harness!(Timed, json!({})).unwrap();
+        let emitted = timed.send_picture(FRAME, &note, layout, &[0, 0]).unwrap();
+        assert_eq!(
+            emitted[0].body["steps"],
+            json!([{ "step": "look", "ms": 0.5 }])
+        );
     }
 }

@@ -89,6 +89,19 @@ pub struct Sighting {
     pub frame: FrameNote,
     /// What is there.
     pub reading: Reading,
+    /// What looking cost, by step. Only where it was asked for: it differs from run to run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepTime>,
+}
+
+/// What one step of a look at a frame cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StepTime {
+    /// The step, such as `find board`.
+    pub step: String,
+    /// Milliseconds of the host's clock, all times that the step was taken together.
+    pub ms: f64,
 }
 
 /// Exact, or silent.
@@ -103,6 +116,10 @@ pub enum Reading {
         step: String,
         /// Why, in a sentence.
         reason: String,
+        /// From 0 to 1, how much of a board was made out: 0 nothing, near 1 everything but one
+        /// thing.
+        #[serde(default)]
+        confidence: f64,
     },
 }
 
@@ -298,6 +315,16 @@ pub struct BoardResult {
 }
 
 impl Sighting {
+    /// What was made of a frame.
+    #[must_use]
+    pub fn new(frame: FrameNote, reading: Reading) -> Self {
+        Self {
+            frame,
+            reading,
+            steps: Vec::new(),
+        }
+    }
+
     /// The board, if one was read.
     #[must_use]
     pub fn board(&self) -> Option<&SeenBoard> {

@@ -35,6 +35,9 @@ pub struct Stage {
     /// How long the stage may sit on one message before the watchdog names it. After a `timeout`,
     /// how long it may take to notice the cancellation before it is given up.
     pub watchdog: Duration,
+    /// Each message is worked on as if it was the first: the stage forgets the ones before it. Files
+    /// can't say this.
+    pub fresh: bool,
 }
 
 /// One plugin in a stage.

@@ -39,6 +39,17 @@ fn the_end_of_the_stream_drains_everything_in_order() {
 }
 
 #[test]
+fn a_fresh_stage_forgets_the_messages_before() {
+    for (fresh, remembered) in [(false, 3), (true, 1)] {
+        let mut pipeline = Builder::line(3, "tally", json!({}));
+        pipeline.0.stages[1].fresh = fresh;
+        let (report, watcher) = pipeline.run();
+        assert_eq!(watcher.from(2)[0].json["n"], remembered);
+        adds_up(&report);
+    }
+}
+
+#[test]
 fn lineage_names_the_frame_and_every_hop() {
     let mut pipeline = Builder::line(3, "tally", json!({}));
     pipeline.0.stages[0].contestants[0].config = json!({ "count": 3, "width": 8, "height": 8 });

@@ -154,12 +154,12 @@ fn strokes(rows: &[f64]) -> Strokes {
         solution: Solution {
             flows: vec![flow.clone()],
         },
-        sighting: Sighting {
-            frame: FrameNote {
+        sighting: Sighting::new(
+            FrameNote {
                 origin: [100.0, 50.0],
                 ..FrameNote::of("test")
             },
-            reading: Reading::Board(Box::new(SeenBoard {
+            Reading::Board(Box::new(SeenBoard {
                 puzzle: Puzzle::new(board, terminals.to_vec(), Rules::default()).unwrap(),
                 geometry: Geometry::upright(0.0, 0.0, 40.0, 10.0, 1, 4),
                 palette: vec![[255, 0, 0]],
@@ -167,7 +167,7 @@ fn strokes(rows: &[f64]) -> Strokes {
                 state: BoardState::Empty,
                 confidence: 1.0,
             })),
-        },
+        ),
     }
 }
 

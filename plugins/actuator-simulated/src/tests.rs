@@ -35,15 +35,15 @@ fn strokes(points: [Vec<Point>; 2]) -> Strokes {
         solution: Solution {
             flows: flows.to_vec(),
         },
-        sighting: Sighting {
-            frame: FrameNote {
+        sighting: Sighting::new(
+            FrameNote {
                 source: "a/b.png".to_owned(),
                 origin: [1000.0, 500.0],
                 scale: 2.0,
                 window: None,
             },
-            reading: Reading::Board(Box::new(seen)),
-        },
+            Reading::Board(Box::new(seen)),
+        ),
     }
 }
 

@@ -1,12 +1,18 @@
 //! One picture, decoded straight into a frame of the host.
 
+use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
 
-use flowpipe_plugin::{Format, Frame, FrameSink, Result};
+use flowpipe_plugin::{Error, Format, Frame, FrameSink, Result};
+use image::metadata::Orientation;
 use image::{ColorType, DynamicImage, ImageDecoder, ImageReader};
 
+/// Bytes of a decoded picture, at most: 16,384 by 8,192 pixels with four channels.
+const MOST_BYTES: u64 = 512 << 20;
+
 /// Decodes a file. Its kind is told by its first bytes, not by its name. Pictures of 8 bits keep
-/// their layout, others become RGB.
+/// their layout, others become RGB. A photograph that says which side is up is turned that way.
 ///
 /// # Errors
 /// Names the file and what is wrong with it.
@@ -15,16 +21,28 @@ pub fn decode(path: &Path, sink: &FrameSink<'_, '_>) -> Result<Frame> {
 }
 
 fn decode_unnamed(path: &Path, sink: &FrameSink<'_, '_>) -> Result<Frame> {
-    let decoder = ImageReader::open(path)?
-        .with_guessed_format()?
-        .into_decoder()?;
+    let reader = ImageReader::new(BufReader::new(File::open(path)?)).with_guessed_format()?;
+    if reader.format().is_none() {
+        return Err(Error::new("this is no PNG or JPEG picture"));
+    }
+    let mut decoder = reader.into_decoder()?;
     let (width, height) = decoder.dimensions();
-    let format = match decoder.color_type() {
-        ColorType::L8 => Format::Grey8,
-        ColorType::Rgb8 => Format::Rgb8,
-        ColorType::Rgba8 => Format::Rgba8,
+    if decoder.total_bytes() > MOST_BYTES {
+        return Err(Error::new(format!(
+            "a picture of {width} by {height} pixels is too large"
+        )));
+    }
+    // What it says of its orientation is no reason to refuse a picture.
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let format = match (decoder.color_type(), orientation) {
+        (ColorType::L8, Orientation::NoTransforms) => Format::Grey8,
+        (ColorType::Rgb8, Orientation::NoTransforms) => Format::Rgb8,
+        (ColorType::Rgba8, Orientation::NoTransforms) => Format::Rgba8,
         _ => {
-            let picture = DynamicImage::from_decoder(decoder)?.into_rgb8();
+            let mut picture = DynamicImage::from_decoder(decoder)?;
+            picture.apply_orientation(orientation);
+            let picture = picture.into_rgb8();
+            let (width, height) = picture.dimensions();
             let mut frame = sink.new_frame(Format::Rgb8, width, height)?;
             frame.pixels_mut()?.copy_from_slice(picture.as_raw());
             return Ok(frame);

@@ -106,6 +106,70 @@ fn keeps_the_layout_of_8_bit_pictures() {
 }
 
 #[test]
+fn the_content_decides_what_a_file_is() {
+    let folder = folder(&["1.png"]);
+    let at = |name: &str| folder.path().join(name);
+    std::fs::rename(at("1.png"), at("1.jpg")).unwrap();
+    assert_eq!(
+        names(&mut stage(json!({ "paths": at("1.jpg") })).unwrap(), 1),
+        ["1.jpg"]
+    );
+    std::fs::write(at("2.png"), "no picture").unwrap();
+    let refused = stage(json!({ "paths": at("2.png") })).unwrap().tick();
+    let error = refused.err().unwrap().to_string();
+    assert!(
+        error.ends_with("2.png: this is no PNG or JPEG picture"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_photograph_is_turned_as_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.jpg");
+    let picture = RgbImage::from_fn(32, 16, |x, _| Rgb([if x < 16 { 200 } else { 20 }; 3]));
+    picture.save(&path).unwrap();
+    // After the two bytes that every JPEG begins with: EXIF with one entry, orientation 6.
+    let exif =
+        b"\xFF\xE1\0\x22Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.splice(2..2, exif.iter().copied());
+    std::fs::write(&path, bytes).unwrap();
+    let emitted = stage(json!({ "paths": path })).unwrap().tick().unwrap();
+    let frame = emitted[0].frame.as_ref().unwrap();
+    let info = frame.info().unwrap();
+    assert_eq!((info.width, info.height), (16, 32), "on its side");
+    assert!(frame.pixels()[0] > 150, "what was on the left is above");
+}
+
+#[test]
+fn a_picture_too_large_to_hold_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.png");
+    RgbImage::new(4, 3).save(&path).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The header says 100,000 by 100,000 pixels; its checksum goes with that.
+    bytes[16..24].copy_from_slice(&[0, 1, 0x86, 0xA0, 0, 1, 0x86, 0xA0]);
+    let sum = checksum(&bytes[12..29]).to_be_bytes();
+    bytes[29..33].copy_from_slice(&sum);
+    std::fs::write(&path, bytes).unwrap();
+    let refused = stage(json!({ "paths": path })).unwrap().tick();
+    let error = refused.err().unwrap().to_string();
+    assert!(
+        error.contains("100000 by 100000 pixels is too large"),
+        "{error}"
+    );
+}
+
+/// The checksum of PNG (CRC-32).
+fn checksum(bytes: &[u8]) -> u32 {
+    let step = |sum: u32, _| (sum >> 1) ^ (0xEDB8_8320 * (sum & 1));
+    !bytes.iter().fold(u32::MAX, |sum, &byte| {
+        (0..8).fold(sum ^ u32::from(byte), step)
+    })
+}
+
+#[test]
 fn a_broken_picture_fails_or_is_skipped() {
     let folder = folder(&["1.png", "2.png", "3.png"]);
     let broken = folder.path().join("2.png");

@@ -75,10 +75,8 @@ fn read(text: &str, name: &str, skip_bad: bool, sightings: &mut VecDeque<Sightin
 }
 
 fn sighting(puzzle: Puzzle, source: String) -> Sighting {
-    Sighting {
-        frame: FrameNote::of(source),
-        reading: Reading::Board(Box::new(SeenBoard::untouched(puzzle, CELL))),
-    }
+    let seen = SeenBoard::untouched(puzzle, CELL);
+    Sighting::new(FrameNote::of(source), Reading::Board(Box::new(seen)))
 }
 
 flowpipe_plugin::export!(Puzzles);

@@ -232,9 +232,9 @@ fn larger_levels_converge() {
 
 #[test]
 fn answers_carry_their_effort_over_the_border() {
-    let sighting = Sighting {
-        frame: FrameNote::of("test"),
-        reading: Reading::Board(Box::new(SeenBoard {
+    let sighting = Sighting::new(
+        FrameNote::of("test"),
+        Reading::Board(Box::new(SeenBoard {
             puzzle: puzzle(WINDING),
             geometry: Geometry::upright(0.0, 0.0, 50.0, 50.0, 5, 5),
             palette: Vec::new(),
@@ -242,7 +242,7 @@ fn answers_carry_their_effort_over_the_border() {
             state: BoardState::Empty,
             confidence: 1.0,
         })),
-    };
+    );
     let config = serde_json::json!({
         "seed": 7, "arc_consistency": "off", "operators": "published",
         "population": 6, "generations": 3, "runs": 1,

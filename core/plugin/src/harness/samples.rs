@@ -21,10 +21,10 @@ pub fn solved(puzzle: Puzzle, solution: Solution) -> Solved {
         answer: Verdict::solution(solution, None),
         effort: Effort::default(),
         profile: None,
-        sighting: Sighting {
-            frame: FrameNote::of("test"),
-            reading: Reading::Board(Box::new(SeenBoard::untouched(puzzle, CELL))),
-        },
+        sighting: Sighting::new(
+            FrameNote::of("test"),
+            Reading::Board(Box::new(SeenBoard::untouched(puzzle, CELL))),
+        ),
     }
 }
 

@@ -26,10 +26,7 @@ fn sighting() -> Sighting {
         state: BoardState::Partial,
         confidence: 0.987_654_321_012_345_6,
     };
-    Sighting {
-        frame: frame(),
-        reading: Reading::Board(Box::new(board)),
-    }
+    Sighting::new(frame(), Reading::Board(Box::new(board)))
 }
 
 fn solved() -> Solved {
@@ -88,6 +85,14 @@ fn messages_read_back_as_the_same_bytes() {
     let refused = Reading::Refused {
         step: "find board".to_owned(),
         reason: "no grid".to_owned(),
+        confidence: 0.25,
+    };
+    let refused = Sighting {
+        steps: vec![StepTime {
+            step: "find board".to_owned(),
+            ms: 1.0 / 3.0,
+        }],
+        ..Sighting::new(frame(), refused)
     };
     let verdicts = [
         Verdict::Unsolvable { reason: None },
@@ -101,16 +106,27 @@ fn messages_read_back_as_the_same_bytes() {
     let mut lines = vec![
         canonical(&frame()),
         canonical(&sighting()),
-        canonical(&Sighting {
-            frame: frame(),
-            reading: refused,
-        }),
+        canonical(&refused),
         canonical(&solved()),
         canonical(&strokes()),
         canonical(&outcome()),
     ];
     lines.extend(verdicts.iter().map(canonical));
     crate::snapshot::settings().bind(|| insta::assert_snapshot!("messages", lines.join("\n")));
+}
+
+#[test]
+fn what_vision_need_not_say() {
+    let json = r#"{"frame":{"source":"x"},"reading":{"status":"refused","step":"a","reason":"b"}}"#;
+    let reading = Reading::Refused {
+        step: "a".to_owned(),
+        reason: "b".to_owned(),
+        confidence: 0.0,
+    };
+    assert_eq!(
+        serde_json::from_str::<Sighting>(json).unwrap(),
+        Sighting::new(FrameNote::of("x"), reading)
+    );
 }
 
 #[test]

@@ -52,6 +52,7 @@ pub(super) fn resolve(
             timeout: stage.timeout,
             on_error: stage.on_error.unwrap_or_default(),
             watchdog: stage.watchdog.unwrap_or(DEFAULT_WATCHDOG),
+            fresh: false,
         });
     }
     let wires = wiring::wire(stages, &manifests, plugins, findings);

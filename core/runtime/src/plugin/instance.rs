@@ -24,6 +24,7 @@ pub(crate) struct Instance {
     stage: NonNull<abi::Stage>,
     activate: Act,
     process: unsafe extern "C" fn(*mut abi::Stage, *const abi::Process) -> abi::Status,
+    reset: Act,
     deactivate: Part,
     destroy: Part,
     active: bool,
@@ -66,7 +67,7 @@ impl Instance {
         }
         // SAFETY: as above, and the table was just seen to be long enough.
         let table = unsafe { stage.as_ref() };
-        let (Some(activate), Some(process), Some(_), Some(deactivate), Some(destroy), Some(_)) = (
+        let (Some(activate), Some(process), Some(reset), Some(deactivate), Some(destroy), Some(_)) = (
             table.activate,
             table.process,
             table.reset,
@@ -82,6 +83,7 @@ impl Instance {
             stage,
             activate,
             process,
+            reset,
             deactivate,
             destroy,
             active: false,
@@ -107,6 +109,12 @@ impl Instance {
     pub(crate) fn process(&mut self, process: &abi::Process) -> abi::Status {
         // SAFETY: the stage lives and is active, and `&mut` keeps other calls away.
         unsafe { (self.process)(self.stage.as_ptr(), process) }
+    }
+
+    /// Makes it forget what earlier messages left behind. [stage-thread, active]
+    pub(crate) fn reset(&mut self) -> abi::Status {
+        // SAFETY: the stage lives and is active, and `&mut` keeps other calls away.
+        unsafe { (self.reset)(self.stage.as_ptr()) }
     }
 
     /// Ends it. [control-thread]

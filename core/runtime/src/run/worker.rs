@@ -189,7 +189,14 @@ impl Worker {
                 .map_or(std::ptr::null(), std::ptr::from_ref),
             context: context.as_abi(),
         };
-        let status = self.instance.process(&process);
+        let forgotten = match work.message.is_some() && stage.settings.fresh {
+            true => self.instance.reset(),
+            false => abi::OK,
+        };
+        let status = match forgotten {
+            failed @ ..abi::OK => failed,
+            _ => self.instance.process(&process),
+        };
         if !self.watch.end(call) {
             return nothing(Outcome::GivenUp);
         }

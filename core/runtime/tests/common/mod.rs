@@ -101,6 +101,7 @@ impl Builder {
             timeout: None,
             on_error: OnError::Stop,
             watchdog: Duration::from_secs(30),
+            fresh: false,
         });
         index
     }

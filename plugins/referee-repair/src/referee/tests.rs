@@ -36,12 +36,12 @@ fn flows(rows: usize) -> Vec<Flow> {
 
 fn sighting(rows: usize, drawn: &[usize], state: BoardState) -> Sighting {
     let all = flows(rows);
-    Sighting {
-        frame: FrameNote {
+    Sighting::new(
+        FrameNote {
             window: Some(7),
             ..FrameNote::of("window")
         },
-        reading: Reading::Board(Box::new(SeenBoard {
+        Reading::Board(Box::new(SeenBoard {
             puzzle: puzzle(rows),
             geometry: Geometry::upright(0.0, 0.0, 30.0, 10.0 * rows as f64, rows, 3),
             palette: vec![[255, 0, 0]; rows],
@@ -49,7 +49,7 @@ fn sighting(rows: usize, drawn: &[usize], state: BoardState) -> Sighting {
             state,
             confidence: 1.0,
         })),
-    }
+    )
 }
 
 fn empty(rows: usize) -> Sighting {
