@@ -10,36 +10,76 @@
     reason = "a bench ends by panicking, and uses a part of the modules"
 )]
 
+#[path = "../src/beyond.rs"]
+mod beyond;
 #[path = "../src/cells.rs"]
 mod cells;
+#[path = "../src/colour.rs"]
+mod colour;
 #[path = "../src/colours.rs"]
 mod colours;
 #[path = "../src/config.rs"]
 mod config;
 #[path = "../src/contents.rs"]
 mod contents;
+#[path = "../src/drawings.rs"]
+mod drawings;
 #[path = "../src/face_on.rs"]
 mod face_on;
-#[path = "../src/find_board.rs"]
-mod find_board;
-#[path = "../src/grid_lines.rs"]
-mod grid_lines;
+#[path = "../src/fit.rs"]
+mod fit;
+#[path = "../src/grid.rs"]
+mod grid;
+#[path = "../src/hexes.rs"]
+mod hexes;
+#[path = "../src/lattice.rs"]
+mod lattice;
 #[path = "../src/line_look.rs"]
 mod line_look;
 #[path = "../src/line_places.rs"]
 mod line_places;
+#[path = "../src/measure.rs"]
+mod measure;
+#[path = "../src/numbers.rs"]
+mod numbers;
+#[path = "../src/outline.rs"]
+mod outline;
+#[path = "../src/pairs.rs"]
+mod pairs;
+#[path = "../src/peaks.rs"]
+mod peaks;
 #[path = "../src/picture.rs"]
 mod picture;
 #[path = "../src/pipes.rs"]
 mod pipes;
+#[path = "../src/places.rs"]
+mod places;
+#[path = "../src/quad.rs"]
+mod quad;
 #[path = "../src/read.rs"]
 mod read;
 #[path = "../src/read_board.rs"]
 mod read_board;
 #[path = "../src/refusal.rs"]
 mod refusal;
+#[path = "../src/runs.rs"]
+mod runs;
 #[path = "../src/search.rs"]
 mod search;
+#[path = "../src/shape.rs"]
+mod shape;
+#[path = "../src/show.rs"]
+mod show;
+#[path = "../src/sides.rs"]
+mod sides;
+#[path = "../src/sketch.rs"]
+mod sketch;
+#[path = "../src/solvable.rs"]
+mod solvable;
+#[path = "../src/spacing.rs"]
+mod spacing;
+#[path = "../src/steps.rs"]
+mod steps;
 #[path = "../src/terminals.rs"]
 mod terminals;
 #[path = "../src/thin.rs"]
@@ -48,6 +88,8 @@ mod thin;
 mod tracks;
 #[path = "../src/turned.rs"]
 mod turned;
+#[path = "../src/warps.rs"]
+mod warps;
 
 use std::hint::black_box;
 use std::sync::Arc;

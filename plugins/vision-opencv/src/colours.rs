@@ -1,16 +1,16 @@
 //! Which terminals have one colour.
 //!
-//! Each colour has two terminals, so that nothing need be known of the game's paints: in a
-//! perceptual space each terminal's nearest must have it as its own nearest, and be much nearer than
-//! the second. Near paints (blue and dark blue, maroon and red) stay apart, and what is
-//! ambiguous is refused.
+//! Each colour has two terminals, so that nothing need be known of the game's paints: they are paired in a
+//! perceptual space. Near paints (blue and dark blue, maroon and red) stay apart, and what is ambiguous is
+//! refused.
 
-use flowpipe_plugin::puzzle::{Cell, Colour, Terminal};
+use flowpipe_plugin::puzzle::{Cell, Terminal};
 
-use crate::grid_lines::Grid;
+use crate::colour::{apart, distance, lab, mean, square_distance};
+use crate::grid::Grid;
+use crate::pairs::Pairs;
 use crate::picture::Rgb;
 use crate::refusal::Refusal;
-use crate::terminals::{distance, square_distance};
 
 /// The partner is nearer than the second nearest by this factor.
 const MARGIN: f64 = 0.5;
@@ -25,6 +25,8 @@ pub struct Paints {
     pub terminals: Vec<Terminal>,
     /// By colour number.
     pub palette: Vec<Rgb>,
+    /// Whether each colour's pipes have its paint. Where terminals are numbers they have not.
+    pub on_pipes: bool,
     /// How clear the worst pair is: 0 at the margin, 1 for two equal paints.
     pub clearness: f64,
 }
@@ -35,65 +37,25 @@ pub struct Paints {
 /// [`Refusal::NoPartner`] for the first terminal that has no clear partner.
 pub fn pair(found: &[(Cell, Rgb)], grid: &Grid) -> Result<Paints, Refusal> {
     let labs: Vec<[f64; 3]> = found.iter().map(|&(_, colour)| lab(colour)).collect();
-    let nearest: Vec<Option<(usize, f64)>> = (0..labs.len())
-        .map(|index| nearest_two(&labs, index))
-        .collect();
-    let mut terminals = Vec::with_capacity(found.len());
-    let mut palette = Vec::with_capacity(found.len() / 2);
-    let mut clearness: f64 = 1.0;
-    for (index, &(cell, colour)) in found.iter().enumerate() {
-        let no_partner = Refusal::NoPartner {
-            row: cell / grid.cols() + 1,
-            col: cell % grid.cols() + 1,
-        };
-        let Some((partner, ratio)) = nearest[index] else {
-            return Err(no_partner);
-        };
-        let mutual = nearest[partner].is_some_and(|(back, _)| back == index);
-        if !mutual || ratio > MARGIN {
-            return Err(no_partner);
-        }
-        clearness = clearness.min(1.0 - ratio / MARGIN);
-        if index < partner {
-            let number = palette.len() as Colour;
-            palette.push(mean(colour, found[partner].1));
-            terminals.push(Terminal {
-                cell,
-                colour: number,
-            });
-            terminals.push(Terminal {
-                cell: found[partner].0,
-                colour: number,
-            });
-        }
-    }
-    terminals.sort_unstable();
+    // A single pair is held against black, which a board's background is near to.
+    let lone = |index: usize| apart(labs[index], [0.0; 3]);
+    let pairs = Pairs::find(labs.len(), MARGIN, |a, b| apart(labs[a], labs[b]), lone)
+        .map_err(|index| no_partner(found[index].0, grid))?;
+    let paint = |&(a, b): &(usize, usize)| mean(found[a].1, found[b].1);
     Ok(Paints {
-        terminals,
-        palette,
-        clearness,
+        terminals: pairs.terminals(|index| found[index].0),
+        palette: pairs.pairs.iter().map(paint).collect(),
+        on_pipes: true,
+        clearness: pairs.clearness,
     })
 }
 
-/// The nearest other one, and its distance as a share of the second nearest's. A single pair is
-/// held against black, which a board's background is near to.
-fn nearest_two(labs: &[[f64; 3]], index: usize) -> Option<(usize, f64)> {
-    let mut others: Vec<(f64, usize)> = (0..labs.len())
-        .filter(|&other| other != index)
-        .map(|other| (apart(labs[index], labs[other]), other))
-        .collect();
-    others.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let &(first, partner) = others.first()?;
-    let second = others
-        .get(1)
-        .map_or_else(|| apart(labs[index], [0.0; 3]), |other| other.0);
-    // Equal paints that are four are as ambiguous as can be.
-    let ratio = if second > 0.0 { first / second } else { 1.0 };
-    Some((partner, ratio))
-}
-
-fn mean(a: Rgb, b: Rgb) -> Rgb {
-    std::array::from_fn(|channel| a[channel].midpoint(b[channel]))
+/// That a terminal has none.
+pub fn no_partner(cell: Cell, grid: &Grid) -> Refusal {
+    Refusal::NoPartner {
+        row: cell / grid.cols() + 1,
+        col: cell % grid.cols() + 1,
+    }
 }
 
 /// Whether a colour is a paint and not what is around it.
@@ -110,71 +72,64 @@ pub fn unpainted_within(palette: &[Rgb], background: Rgb) -> f64 {
     (1.0 - PAINTED) * to_paint.fold(f64::INFINITY, f64::min)
 }
 
-/// How far apart two paints look (CIE 1976).
-fn apart(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| (a - b).powi(2))
-        .sum::<f64>()
-        .sqrt()
-}
-
-/// sRGB (IEC 61966-2-1) to CIELAB under D65.
-fn lab(colour: Rgb) -> [f64; 3] {
-    let [red, green, blue] = colour.map(|value| {
-        let value = f64::from(value) / 255.0;
-        if value <= 0.040_45 {
-            value / 12.92
-        } else {
-            ((value + 0.055) / 1.055).powf(2.4)
-        }
-    });
-    let x = 0.412_456 * red + 0.357_576 * green + 0.180_438 * blue;
-    let y = 0.212_673 * red + 0.715_152 * green + 0.072_175 * blue;
-    let z = 0.019_334 * red + 0.119_192 * green + 0.950_304 * blue;
-    let [x, y, z] = [x / 0.950_47, y, z / 1.088_83].map(|value| {
-        if value > 0.008_856 {
-            value.cbrt()
-        } else {
-            7.787 * value + 16.0 / 116.0
-        }
-    });
-    [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
-}
-
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// As near as the nearest of the real game's paints: the blue and the dark blue, in CIELAB.
+    fn nearest_of_the_game() -> f64 {
+        apart(lab([0, 0, 255]), lab([0, 0, 139])).min(apart(lab([0, 128, 0]), lab([0, 128, 128])))
+    }
+
+    /// Sixteen of these colours that are no nearer to each other than the real game's.
+    fn spread(colours: Vec<Rgb>) -> Vec<Rgb> {
+        let mut chosen: Vec<Rgb> = Vec::new();
+        for colour in colours {
+            let is_far = |other: &Rgb| apart(lab(*other), lab(colour)) >= nearest_of_the_game();
+            if chosen.len() < 16 && chosen.iter().all(is_far) {
+                chosen.push(colour);
+            }
+        }
+        chosen
+    }
+
+    proptest! {
+        #[test]
+        fn any_palette_is_paired_right_or_refused(
+            colours in prop::collection::vec(any::<Rgb>(), 60),
+            off in prop::collection::vec(prop::array::uniform3(-5_i16..=5), 32),
+            order in Just((0..32).collect::<Vec<usize>>()).prop_shuffle(),
+        ) {
+            let palette = spread(colours);
+            let order: Vec<usize> = order.into_iter().filter(|it| it / 2 < palette.len()).collect();
+            let seen = |(cell, &index): (Cell, &usize)| {
+                let (colour, off) = (palette[index / 2], off[index]);
+                let value = |it: usize| (i16::from(colour[it]) + off[it]).clamp(0, 255) as u8;
+                (cell, [0, 1, 2].map(value))
+            };
+            let found: Vec<(Cell, Rgb)> = order.iter().enumerate().map(seen).collect();
+            let Ok(paints) = pair(&found, &grid()) else {
+                return Ok(());
+            };
+            for terminal in &paints.terminals {
+                let same = |other: &&Terminal| other.colour == terminal.colour;
+                for other in paints.terminals.iter().filter(same) {
+                    prop_assert_eq!(order[other.cell] / 2, order[terminal.cell] / 2);
+                }
+            }
+        }
+    }
 
     fn grid() -> Grid {
         let lines: Vec<f64> = (0..9).map(f64::from).collect();
-        Grid {
-            xs: lines.clone(),
-            ys: lines,
-            cell: 1.0,
-        }
+        Grid::squares(lines.clone(), lines, 1.0)
     }
 
     fn palette(colours: &[Rgb]) -> Result<Vec<Rgb>, Refusal> {
         let found: Vec<(Cell, Rgb)> = colours.iter().copied().enumerate().collect();
         pair(&found, &grid()).map(|paints| paints.palette)
-    }
-
-    #[test]
-    fn lab_is_that_of_the_standard() {
-        // White, and the primary red of sRGB under D65 (Lindbloom's calculator).
-        for (colour, expected) in [
-            ([255; 3], [100.0, 0.0, 0.0]),
-            ([255, 0, 0], [53.24, 80.09, 67.20]),
-            ([0; 3], [0.0; 3]),
-        ] {
-            for (value, expected) in lab(colour).into_iter().zip(expected) {
-                assert!(
-                    (value - expected).abs() < 0.05,
-                    "{colour:?}: {value} for {expected}"
-                );
-            }
-        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What can be set.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,6 +21,11 @@ pub struct Config {
     /// to be sure of what they hold.
     #[schemars(range(min = 8))]
     pub min_cell_pixels: u32,
+    /// Tell with each reading what it cost, by step. Readings then differ from run to run.
+    pub timed: bool,
+    /// A folder to save a picture of what each step saw in, `01-….png` and so on, of the last frame
+    /// that was looked at. It is made where it is not there. Slow: to see why a board is not read.
+    pub steps: Option<PathBuf>,
 }
 
 impl Default for Config {
@@ -27,6 +34,8 @@ impl Default for Config {
             min_cells: 3,
             max_cells: 40,
             min_cell_pixels: 12,
+            timed: false,
+            steps: None,
         }
     }
 }

@@ -1,89 +1,100 @@
-//! What cells without a terminal hold: a piece of pipe, or nothing.
+//! What cells without a terminal hold: a piece of pipe, a bridge, or nothing.
 //!
 //! A pipe has the paint of its terminals. The lights behind the board are dimmer than any paint, and
-//! without one they leave a cell empty. A thin drawing in an empty cell (a bridge, a digit, a mark) means
-//! a kind of board that this reader does not know, and that must not pass for a plain one.
+//! without one they leave a cell empty. Rails near all corners, which neither pipes nor terminals reach, make
+//! a bridge ([`drawings`]). Any other thin drawing in an empty cell means a kind of board that this
+//! reader does not know, and that must not pass for a plain one.
+//!
+//! [`drawings`]: crate::drawings
 
+use crate::colour::distance;
 use crate::colours::{Paints, painted, unpainted_within};
-use crate::grid_lines::Grid;
-use crate::picture::Rgb;
+use crate::drawings::{Drawings, Rails};
+use crate::grid::Grid;
+use crate::picture::{Picture, Rgb};
+use crate::places::Places;
 use crate::refusal::Refusal;
-use crate::terminals::{Look, Looks, distance};
+use crate::terminals::{Look, Looks};
 use crate::thin::Thin;
 
-/// The inner part of a cell that is looked at, in cells from its side.
-const MARGIN: f64 = 0.2;
-/// A drawing stands out by at least this share of what grid lines do.
-const STRONG: f64 = 0.5;
-/// It is at least this long, in cells.
-const LONG: f64 = 0.3;
+/// A pipe that has no paint stands out by this share of what the faintest terminal does.
+const STROKE: f64 = 0.4;
 
 /// What a cell holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Nothing but background.
+    /// Nothing but background, or there is no cell.
     Empty,
     /// A terminal.
     Terminal,
     /// A pipe passes or ends in the middle.
     Pipe,
+    /// Two pipes may cross here.
+    Bridge,
 }
 
-/// What each cell holds, by index. `strength`: the [`line_strength`].
+/// What each cell holds, by index. `contrast`: how far grid lines stand out.
 ///
 /// # Errors
 /// [`Refusal::StrangeCell`].
 pub fn contents(
+    picture: &Picture<'_>,
+    places: &Places<'_>,
+    grid: &Grid,
     looks: &Looks,
     paints: &Paints,
-    thin: &Thin<'_>,
-    strength: f64,
-    grid: &Grid,
+    contrast: f64,
 ) -> Result<Vec<Content>, Refusal> {
-    let level = (STRONG * strength).max(1.0) as u8;
-    let content = |(cell, look): (usize, &Look)| {
-        let (row, col) = (cell / grid.cols(), cell % grid.cols());
+    let drawings = Drawings::new(picture, places, looks, contrast);
+    let mut contents = vec![Content::Empty; grid.len()];
+    for (cell, look) in looks.there() {
         let strange = |what| Refusal::StrangeCell {
-            row: row + 1,
-            col: col + 1,
+            row: cell / grid.cols() + 1,
+            col: cell % grid.cols() + 1,
             what,
         };
-        if look.terminal.is_some() {
-            return Ok(Content::Terminal);
-        }
-        let of_a_paint = |colour| {
-            paints
-                .palette
-                .iter()
-                .any(|&paint| painted(colour, paint, look.background))
+        contents[cell] = if look.terminal.is_some() {
+            Content::Terminal
+        } else {
+            match (is_pipe(look, looks, paints), drawings.rails(cell, look)) {
+                (_, Rails::All) => Content::Bridge,
+                (true, _) => Content::Pipe,
+                (false, _) if is_strange(look, looks, paints) => {
+                    return Err(strange("something that is neither a terminal nor a pipe"));
+                }
+                (false, Rails::None) if !drawings.is_drawn(cell) => Content::Empty,
+                (false, _) => {
+                    return Err(strange("a drawing that is neither a terminal nor a pipe"));
+                }
+            }
         };
-        if of_a_paint(look.middle) {
-            return Ok(Content::Pipe);
-        }
-        let unpainted = unpainted_within(&paints.palette, look.background);
-        let is_strange = |&colour: &Rgb| {
-            let off = distance(colour, look.background);
-            off > looks.faintest || (off >= unpainted && of_a_paint(colour))
-        };
-        if look.ring.iter().chain([&look.middle]).any(is_strange) {
-            return Err(strange("something that is neither a terminal nor a pipe"));
-        }
-        if drawn(thin, grid, row, col, level) {
-            return Err(strange("a drawing that is neither a terminal nor a pipe"));
-        }
-        Ok(Content::Empty)
-    };
-    looks.cells.iter().enumerate().map(content).collect()
+    }
+    Ok(contents)
 }
 
-/// Whether there is a thin drawing inside a cell.
-fn drawn(thin: &Thin<'_>, grid: &Grid, row: usize, col: usize, level: u8) -> bool {
-    let inner = |lines: &[f64]| {
-        let margin = MARGIN * (lines[1] - lines[0]);
-        (lines[0] + margin, lines[1] - margin)
-    };
-    let length = thin.count(inner(&grid.xs[col..]), inner(&grid.ys[row..]), level);
-    length > LONG * grid.cell
+/// Whether a pipe goes over the middle of a cell.
+fn is_pipe(look: &Look, looks: &Looks, paints: &Paints) -> bool {
+    if paints.on_pipes {
+        is_painted(look.middle, look, paints)
+    } else {
+        distance(look.middle, look.background) > STROKE * looks.faintest
+    }
+}
+
+fn is_painted(colour: Rgb, look: &Look, paints: &Paints) -> bool {
+    let mut palette = paints.palette.iter();
+    palette.any(|&paint| painted(colour, paint, look.background))
+}
+
+/// Whether an empty cell shows what stands out like a terminal.
+fn is_strange(look: &Look, looks: &Looks, paints: &Paints) -> bool {
+    let unpainted = unpainted_within(&paints.palette, look.background);
+    let ring = look.ring.iter().chain([&look.middle]);
+    let strange = ring.filter(|&&colour| {
+        let off = distance(colour, look.background);
+        off > looks.faintest || (off >= unpainted && is_painted(colour, look, paints))
+    });
+    strange.count() > 0
 }
 
 /// How much the grid lines stand out in grey, the middle one of samples beside each crossing.

@@ -5,7 +5,7 @@
 
 use flowpipe_plugin::{Format, PixelInfo};
 
-use crate::grid_lines::Grid;
+use crate::grid::Grid;
 use crate::picture::Picture;
 use crate::turned::Turned;
 
@@ -36,11 +36,7 @@ impl FaceOn {
                 .map(|line| around + line as f64 * cell)
                 .collect()
         };
-        let grid = Grid {
-            xs: lines(turned.cols),
-            ys: lines(turned.rows),
-            cell,
-        };
+        let grid = Grid::squares(lines(turned.cols), lines(turned.rows), cell);
         let (width, height) = (side(turned.cols) as usize, side(turned.rows) as usize);
         let mut rgb = vec![0; 3 * width * height];
         let half_width = turned.cols as f64 * cell / 2.0;

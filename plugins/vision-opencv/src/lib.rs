@@ -6,50 +6,78 @@
 //!   third of a pixel whether one's lines are where they were. Pixels that are the same as the last time are
 //!   not even looked at.
 //! - Turned about there, as boards flip over: [`turned`] finds the board in perspective, [`face_on`] undoes
-//!   that.
-//! - Anywhere: [`search`] looks through the picture. [`find_board`] finds large shapes made of thin lines,
-//!   [`grid_lines`] evenly spaced lines in them.
+//!   that. Where none was and no board is at rest, [`quad`] finds its outline from the upright lines alone, which
+//!   [`spacing`] tells the columns of.
+//! - Anywhere: [`search`] looks through the picture. [`runs`] finds straight lines in some of its rows and
+//!   columns, [`lattice`] evenly spaced ones that make squares, [`hexes`] those that make hexagons ([`fit`]).
 //!
-//! All three end in [`read_board`] with a grid, whose steps are one a file, in this order: [`cells`]
-//! checks with [`line_look`] that every side of every cell is drawn, [`terminals`] which cells hold a
-//! terminal, [`colours`] pairs them, [`contents`] says what the other cells hold, [`pipes`] follows what is
-//! drawn. [`picture`] reads the host's pixels in place, [`thin`] says what in them is thin and bright,
-//! [`refusal`] names what can be wrong with a picture, [`config`] what can be set.
+//! All three end in [`read_board`] with a [`grid`], whose steps are one a file, in this order: [`cells`] tells
+//! by the [`sides`] of cells, as [`line_look`] sees them and [`measure`] takes them, and by what lies [`beyond`]
+//! the border, the [`shape`] of the board: which cells there are ([`outline`]), where walls stand, whether it
+//! [`warps`]. [`terminals`] says which cells hold
+//! a terminal, [`colours`] pairs them ([`numbers`] where there are numbers instead), [`contents`] says with
+//! [`drawings`] what the other cells hold, [`pipes`] follows what is drawn, [`solvable`] doubts boards without
+//! a solution. [`places`] says where in a cell to look, [`colour`] and [`pairs`] how alike things are.
+//! [`picture`] reads the host's pixels in place, [`thin`] says what in them is thin and stands out ([`peaks`]: where
+//! that is much), [`refusal`] names what can be wrong with a picture, [`config`] what can be set. Where that asks
+//! for it, [`steps`] times all this, and saves pictures of what a step saw: [`show`] draws them, on a [`sketch`].
 //!
 //! # At rest or moving
-//! A board is at rest when each end of each of its border lines is within 0.3 pixels of where it was, or, when it was
-//! found by a search, of the line's middle. In the perspective of the game's flip, a board 400 pixels wide
-//! is told from one at rest when it is turned by half a degree; a frame's step of a flip is six degrees.
+//! A board is at rest when each end of each of its border lines is within 0.3 pixels of where it was, or, when it
+//! was found by a search, within 0.7 pixels (and a little more for blurred lines) of the line's other end. In the perspective of the game's flip, a
+//! board 400 pixels wide is told from one at rest when it is turned by a degree; a frame's step of a flip is six.
 //!
 //! No step knows a device: all lengths are shares of the picture or of a cell, all brightnesses shares
 //! of what else is in the picture.
 
+mod beyond;
 mod cells;
+mod colour;
 mod colours;
 mod config;
 mod contents;
+mod drawings;
 mod face_on;
-mod find_board;
-mod grid_lines;
+mod fit;
+mod grid;
+mod hexes;
+mod lattice;
 mod line_look;
 mod line_places;
+mod measure;
+mod numbers;
+mod outline;
+mod pairs;
+mod peaks;
 mod picture;
 mod pipes;
+mod places;
+mod quad;
 mod read;
 mod read_board;
 mod refusal;
+mod runs;
 mod search;
+mod shape;
+mod show;
+mod sides;
+mod sketch;
+mod solvable;
+mod spacing;
+mod steps;
 mod terminals;
 mod thin;
 mod tracks;
 mod turned;
+mod warps;
 
-use flowpipe_plugin::puzzle::message::Reading;
+use flowpipe_plugin::puzzle::message::{Reading, StepTime};
 use flowpipe_plugin::{Captured, Error, Host, Result, Vision};
 
 use crate::config::Config;
 use crate::picture::Picture;
 use crate::read::Reader;
+use crate::steps::Steps;
 
 struct VisionOpencv {
     reader: Reader,
@@ -62,18 +90,23 @@ impl Vision for VisionOpencv {
     const NAME: &'static str = "vision-opencv";
     type Config = Config;
 
-    fn new(config: Config, _host: &Host) -> Result<Self> {
+    fn new(config: Config, host: &Host) -> Result<Self> {
         config.check().map_err(Error::bad_config)?;
         // The pipeline has a thread for each stage: cores are its to share out.
         opencv::core::set_num_threads(1)?;
+        let steps = Steps::new(&config, host)?;
         Ok(Self {
-            reader: Reader::new(config),
+            reader: Reader::with_steps(config, steps),
         })
     }
 
     fn see(&mut self, captured: &Captured) -> Result<Reading> {
         let picture = Picture::new(captured.pixels(), captured.info())?;
         Ok(self.reader.read(&picture)?)
+    }
+
+    fn steps(&mut self) -> Vec<StepTime> {
+        self.reader.steps().take()
     }
 
     fn reset(&mut self) -> Result<()> {

@@ -1,10 +1,18 @@
 //! How a stretch of a line looks: how far it stands out from both of its sides.
+//!
+//! Dark lines are seen as bright ones in a picture turned round: all colours here are as bright as the line's
+//! ink is strong.
+
+use flowpipe_plugin::puzzle::Point;
 
 use crate::picture::Picture;
+use crate::runs::Ink;
 
 /// How wide lines are thought to be, in cells to each side of their place: single ones first, then
 /// those that are drawn double.
 const REACHES: [f64; 2] = [0.02, 0.05];
+/// Lines are at most so thick to each side of their place, in cells.
+const THICKEST: f64 = 0.06;
 /// What lies beside a line is searched up to this far from it, in cells.
 const BESIDE: f64 = 0.14;
 /// One stretch of a line.
@@ -13,7 +21,7 @@ pub struct Stretch {
     /// Levels above the brighter side of it.
     pub contrast: f64,
     /// Levels above its surroundings, summed across it: brightness times pixels.
-    mass: f64,
+    pub mass: f64,
     /// Red, green and blue where it stands out most.
     pub colour: [f64; 3],
     /// The channel in which it does, from 0.
@@ -24,28 +32,30 @@ pub struct Stretch {
     beside: [f64; 3],
 }
 
-/// Where a stretch is, in frame pixels.
+/// Where a stretch is: from one point to another, in frame pixels.
+///
+/// *Before* it is above a level one and left of an upright one; of one aslant, left of somebody who walks
+/// along it.
+#[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Which way the line runs.
-    pub run: Run,
-    /// The line's y when it runs across, its x when down.
-    pub line: f64,
-    /// Where it begins along the line.
-    pub from: f64,
+    /// Where it begins; the upper or left end of one that is upright or level.
+    pub from: Point,
     /// Where it ends.
-    pub to: f64,
+    pub to: Point,
     /// On which side of it the board ends.
     pub outside: Outside,
+    /// Whether the line is brighter or darker than its sides.
+    pub ink: Ink,
 }
 
 /// On which side of a line the board ends.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
-    /// It is inside the board.
+    /// It is inside the board, or nobody knows.
     Neither,
-    /// To the left or above.
+    /// Before it.
     Before,
-    /// To the right or below.
+    /// After it.
     After,
 }
 
@@ -59,26 +69,85 @@ pub enum Run {
 }
 
 impl Place {
+    /// A stretch of a level or upright line, with nothing known of its sides. `line`: the line's y when it
+    /// runs across, its x when down.
+    #[must_use]
+    pub fn along(run: Run, line: f64, (from, to): (f64, f64), ink: Ink) -> Self {
+        let point = |at: f64| match run {
+            Run::Across => [at, line],
+            Run::Down => [line, at],
+        };
+        Self {
+            from: point(from),
+            to: point(to),
+            outside: Outside::Neither,
+            ink,
+        }
+    }
+
+    /// The part of it from one share of its length to another.
+    #[must_use]
+    pub fn part(&self, (from, to): (f64, f64)) -> Self {
+        let point = |share: f64| {
+            let along = |axis: usize| self.from[axis] + share * (self.to[axis] - self.from[axis]);
+            [along(0), along(1)]
+        };
+        Self {
+            from: point(from),
+            to: point(to),
+            ..*self
+        }
+    }
+
     /// The mean colours along the stretch, moved sideways by each number of pixels up to `far`, to both
-    /// sides. `None` where that lies outside of the picture.
+    /// sides, turned round for dark ink so that lines are always bright. `None` where that lies outside of
+    /// the picture.
     #[must_use]
     pub fn profile(&self, picture: &Picture<'_>, far: i32) -> Vec<Option<[f64; 3]>> {
-        let first = self.from.round() as i64;
-        let length = (self.to.round() as i64 - first).max(1);
-        // More than a dozen points along a stretch tell nothing new.
-        let stride = (length + 11) / 12;
-        let count = (length + stride - 1) / stride;
-        let share = 1.0 / count as f64;
-        let line = self.line.floor() as i64;
-        let mean = |off: i32| {
-            let across = line + i64::from(off);
-            let sum = match self.run {
-                Run::Across => picture.sum([first, across], [stride, 0], count as u32),
-                Run::Down => picture.sum([across, first], [0, stride], count as u32),
+        let [dx, dy] = [self.to[0] - self.from[0], self.to[1] - self.from[1]];
+        let axis = usize::from(dx == 0.0);
+        let means: Vec<Option<[f64; 3]>> = if dx == 0.0 || dy == 0.0 {
+            let first = self.from[axis].round() as i64;
+            let length = (self.to[axis].round() as i64 - first).max(1);
+            // More than a dozen points along a stretch tell nothing new.
+            let stride = (length + 11) / 12;
+            let count = (length + stride - 1) / stride;
+            let share = 1.0 / count as f64;
+            let line = self.from[1 - axis].floor() as i64;
+            let mean = |off: i32| {
+                let across = line + i64::from(off);
+                let sum = match axis {
+                    0 => picture.sum([first, across], [stride, 0], count as u32),
+                    _ => picture.sum([across, first], [0, stride], count as u32),
+                };
+                sum.map(|sum| sum.map(|sum| f64::from(sum) * share))
             };
-            sum.map(|sum| sum.map(|sum| f64::from(sum) * share))
+            (-far..=far).map(mean).collect()
+        } else {
+            let length = dx.hypot(dy);
+            let count = length.ceil().clamp(1.0, 12.0);
+            let (along, aside) = ([dx / length, dy / length], [-dy / length, dx / length]);
+            let mean = |off: i32| {
+                let mut sum = [0.0; 3];
+                for index in 0..count as u32 {
+                    let far = (f64::from(index) + 0.5) / count * length;
+                    let at = |axis: usize| {
+                        self.from[axis] + far * along[axis] + f64::from(off) * aside[axis]
+                    };
+                    let colour = picture.between(at(0), at(1))?;
+                    for (sum, value) in sum.iter_mut().zip(colour) {
+                        *sum += f64::from(value) / count;
+                    }
+                }
+                Some(sum)
+            };
+            (-far..=far).map(mean).collect()
         };
-        (-far..=far).map(mean).collect()
+        let turned = |mean: Option<[f64; 3]>| match self.ink {
+            Ink::Bright => mean,
+            Ink::Dark => mean.map(|mean| mean.map(|value| 255.0 - value)),
+        };
+        means.into_iter().map(turned).collect()
     }
 }
 
@@ -113,7 +182,6 @@ impl Stretch {
             for channel in 0..3 {
                 let level = f64::midpoint(before[channel], after[channel]);
                 let line = || (-reach..=reach).filter_map(at);
-                let mass = line().map(|value| (value[channel] - level).max(0.0)).sum();
                 let Some(peak) = line().max_by(|a, b| a[channel].total_cmp(&b[channel])) else {
                     continue;
                 };
@@ -121,7 +189,7 @@ impl Stretch {
                 if contrast > best.contrast {
                     best = Self {
                         contrast,
-                        mass,
+                        mass: 0.0,
                         colour: peak,
                         channel,
                         level,
@@ -129,6 +197,23 @@ impl Stretch {
                     };
                 }
             }
+        }
+        // An outline may be some times as thick as the lines inside.
+        let wide = ((THICKEST * cell).round() as i32).clamp(2, far - 1);
+        let (before, after) = (
+            darkest((-far..-wide).filter_map(at)),
+            darkest((wide + 1..=far).filter_map(at)),
+        );
+        if let Some((before, after)) = before.or(after).zip(after.or(before)) {
+            let channel = best.channel;
+            let behind = |off: i32| match off.signum() {
+                -1 => before[channel],
+                0 => best.level,
+                _ => after[channel],
+            };
+            let over =
+                |off: i32| at(off).map_or(0.0, |value| (value[channel] - behind(off)).max(0.0));
+            best.mass = (-wide..=wide).map(over).sum();
         }
         best
     }

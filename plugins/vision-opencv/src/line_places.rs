@@ -5,15 +5,20 @@
 //! tints beside a line, which differ from side to side and come and go as pipes are drawn, do not
 //! move it by more than a small part of a pixel.
 
-use flowpipe_plugin::puzzle::Point;
+use flowpipe_plugin::puzzle::{Lattice, Point};
 
-use crate::cells::LineLook;
-use crate::grid_lines::Grid;
-use crate::line_look::{Outside, Place, Run};
+use crate::grid::Grid;
+use crate::line_look::{Place, Run};
+use crate::measure::LineLook;
 use crate::picture::Picture;
 
-/// A line is where it was, or upright, when it is so within this many pixels.
+/// A line is where it was when it is so within this many pixels.
 const STILL: f64 = 0.3;
+/// It is upright when its ends are, from each other: lights behind a compressed picture move an end by half a
+/// pixel.
+const UPRIGHT: f64 = 0.7;
+/// Blurred lines by this share of their thickness more.
+const BLURRED: f64 = 0.08;
 /// The stretch of a side that is looked at, in cells from the side's end that is nearer to the line's.
 const STRETCH: (f64, f64) = (0.08, 0.27);
 /// Sides of a border line that are looked at near each of its ends.
@@ -61,9 +66,12 @@ const BORDERS: [(Run, bool, bool); 8] = [
 ];
 
 impl LinePlaces {
-    /// Finds the lines of a grid. `None` where a border line can't be placed near both of its ends.
+    /// Finds the lines of a grid of squares. `None` where a border line can't be placed near both of its ends.
     #[must_use]
     pub fn find(picture: &Picture<'_>, grid: &Grid, look: LineLook) -> Option<Self> {
+        if grid.lattice != Lattice::Square {
+            return None;
+        }
         let marks = marks(grid).into_iter().filter_map(|mark| {
             let at = place(picture, &mark, &look)?;
             Some(Mark { at, ..mark })
@@ -134,8 +142,7 @@ impl LinePlaces {
         [Run::Across, Run::Down].into_iter().all(|run| {
             [false, true].into_iter().all(|last| {
                 let ends = end(run, last, false).zip(end(run, last, true));
-                // Each end within the tolerance of the line's middle.
-                ends.is_some_and(|(a, b)| (a - b).abs() <= 2.0 * STILL)
+                ends.is_some_and(|(a, b)| (a - b).abs() <= UPRIGHT + BLURRED * self.look.thickness)
             })
         })
     }
@@ -194,13 +201,7 @@ fn marks(grid: &Grid) -> Vec<Mark> {
 /// Where the line is now that was at a mark. `None` where nothing like it is near.
 fn place(picture: &Picture<'_>, mark: &Mark, look: &LineLook) -> Option<f64> {
     let far = (look.thickness / 2.0).ceil() as i32 + 3;
-    let stretch = Place {
-        run: mark.run,
-        line: mark.at,
-        from: mark.along.0,
-        to: mark.along.1,
-        outside: Outside::Neither,
-    };
+    let stretch = Place::along(mark.run, mark.at, mark.along, look.ink);
     let profile = stretch.profile(picture, far);
     // Beside the picture's edge there may be nothing on one side of the line.
     let (before, after) = (*profile.first()?, *profile.last()?);

@@ -205,6 +205,23 @@ impl<'a> Picture<'a> {
         self.pixels.get(bytes).unwrap_or_default()
     }
 
+    /// Appends the grey of every so many pixels of a row, from one column on: the mean of red, blue and twice
+    /// green.
+    pub fn grey_row(&self, y: usize, first: usize, stride: usize, grey: &mut Vec<u8>) {
+        let bytes = self.row(y, first..self.width());
+        let [red, green, blue] = self.order;
+        let mean = |pixel: &[u8]| {
+            let sum = u16::from(pixel[red]) + 2 * u16::from(pixel[green]) + u16::from(pixel[blue]);
+            (sum / 4) as u8
+        };
+        // The compiler does many pixels at once where it knows how long one is.
+        match (self.step, stride) {
+            (4, 1) => grey.extend(bytes.as_chunks::<4>().0.iter().map(|pixel| mean(pixel))),
+            (3, 1) => grey.extend(bytes.as_chunks::<3>().0.iter().map(|pixel| mean(pixel))),
+            (step, _) => grey.extend(bytes.chunks(step * stride.max(1)).map(mean)),
+        }
+    }
+
     /// How the pixels lie.
     #[must_use]
     pub fn info(&self) -> PixelInfo {

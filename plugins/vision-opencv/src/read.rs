@@ -5,14 +5,18 @@ use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{BoardState, Reading};
 use thiserror::Error;
 
-use crate::cells::Beyond;
+use crate::beyond::Beyond;
 use crate::config::Config;
+use crate::contents::line_strength;
 use crate::face_on::FaceOn;
 use crate::line_places::LinePlaces;
 use crate::picture::{Picture, PictureError};
 use crate::read_board::{Read, read_board};
 use crate::refusal::Refusal;
-use crate::search::{Found, Search};
+use crate::runs::Ink;
+use crate::search::Search;
+use crate::show;
+use crate::steps::Steps;
 use crate::thin::TopHat;
 use crate::tracks::{Last, Track, Tracks, part};
 use crate::turned::{Rest, Turned};
@@ -47,6 +51,8 @@ pub struct Reader {
     rested: Option<Puzzle>,
     /// How many more pictures are only looked at for a board that was read while it turned.
     landing: u32,
+    /// What the last look cost.
+    steps: Steps,
 }
 
 /// As many pictures as half a flip has on a screen of 120 Hz.
@@ -60,6 +66,20 @@ impl Reader {
             config,
             ..Self::default()
         }
+    }
+
+    /// With a watch on its steps.
+    #[must_use]
+    pub fn with_steps(config: Config, steps: Steps) -> Self {
+        Self {
+            steps,
+            ..Self::new(config)
+        }
+    }
+
+    /// The watch on its steps.
+    pub fn steps(&mut self) -> &mut Steps {
+        &mut self.steps
     }
 
     /// Forgets what was seen.
@@ -84,7 +104,10 @@ impl Reader {
     /// # Errors
     /// [`ReadError`]; a picture without a readable board is none.
     pub fn read(&mut self, picture: &Picture<'_>) -> Result<Reading, ReadError> {
-        if let Some(reading) = self.last.reading(picture) {
+        self.steps.start();
+        let last = self.last.reading(picture);
+        self.steps.done("same pixels");
+        if let Some(reading) = last {
             return Ok(reading.clone());
         }
         if let Some(reading) = self.read_in_place(picture)? {
@@ -96,6 +119,7 @@ impl Reader {
             let refusal = Refusal::StillTurns;
             return Ok(refused(refusal.step(), &refusal));
         }
+        self.steps.done("in place");
         if let Some(reading) = self.read_turned(picture)? {
             self.landing = if self.lands(picture, &reading) {
                 LANDING
@@ -104,13 +128,20 @@ impl Reader {
             };
             return Ok(reading);
         }
-        match self.search.search(picture, &self.config)? {
+        self.steps.done("flip");
+        match self.search.search(picture, &self.config, &mut self.steps)? {
             Ok(found) => {
-                let reading = self.at_rest_or_not(picture, found);
+                let reading = self.at_rest_or_not(picture, found)?;
                 self.has_rested(&reading);
                 Ok(reading)
             }
-            Err(refusal) => Ok(refused(refusal.step(), &refusal)),
+            Err(refusal) => {
+                let turned = match refusal.tells_lines_only() {
+                    true => self.search_turned(picture)?,
+                    false => None,
+                };
+                Ok(turned.unwrap_or_else(|| refused(refusal.step(), &refusal)))
+            }
         }
     }
 
@@ -148,9 +179,14 @@ impl Reader {
                 continue;
             }
             let part = track.part(picture);
-            self.thin.look_at(picture, part, track.scale)?;
-            let thin = self.thin.thin()?;
-            let read = read_board(picture, &thin, &track.grid, Beyond::Nothing)?;
+            self.steps.done("in place");
+            let read = read_board(
+                picture,
+                &track.grid,
+                Beyond::Nothing,
+                track.ink,
+                &mut self.steps,
+            )?;
             if let Ok(read) = read {
                 let reading = Reading::Board(read.board);
                 self.last.keep(picture, part, reading.clone());
@@ -166,22 +202,23 @@ impl Reader {
     fn read_turned(&mut self, picture: &Picture<'_>) -> Result<Option<Reading>, ReadError> {
         let mut tried: Vec<Rest> = Vec::new();
         for track in self.tracks.all() {
-            let Track { rest, scale, .. } = track;
+            let rest = &track.rest;
             let is_near = |other: &Rest| {
                 let [x, y] = [0, 1].map(|axis| other.middle[axis] - rest.middle[axis]);
                 x.hypot(y) < 1.0
             };
-            // On pictures made smaller the thinnest lines of a turned board are lost.
-            if *scale != 1 || !track.has_size_of(picture) || tried.iter().any(is_near) {
+            if !track.has_size_of(picture) || tried.iter().any(is_near) {
                 continue;
             }
             tried.push(*rest);
-            self.thin
-                .look_at(picture, part(picture, rest.room()), *scale)?;
+            let room = part(picture, rest.room());
+            self.thin.look_at(picture, room, track.ink)?;
+            show::thin(&self.thin, &mut self.steps);
             let Some(turned) = Turned::find(&self.thin.thin()?, rest, &self.config) else {
                 continue;
             };
-            return match self.read_face(picture, &turned)? {
+            let ink = track.ink;
+            return match self.read_face(picture, &turned, Beyond::Writing, ink)? {
                 Ok(reading) => Ok(Some(reading)),
                 Err(refusal) => Ok(Some(refused("flip", &refusal))),
             };
@@ -189,11 +226,59 @@ impl Reader {
         Ok(None)
     }
 
+    /// A board that turns where none was at rest before, or why it can't be read. `None` where none is seen to
+    /// turn.
+    fn search_turned(&mut self, picture: &Picture<'_>) -> Result<Option<Reading>, ReadError> {
+        let mut too_far = false;
+        for (ink, turned, seen) in self.find_turned(picture)? {
+            if turned.is_cut_off(picture) {
+                continue;
+            }
+            let mut read = self.read_face(picture, &turned, Beyond::Nothing, ink)?;
+            // Bright flows may hide most of a border.
+            if let Err(Refusal::GoesOn {
+                side: side @ ("left" | "right"),
+            }) = read
+                && let Some(wider) = turned.with_column(side == "right")
+                && wider.is_inside(picture)
+            {
+                read = self.read_face(picture, &wider, Beyond::Nothing, ink)?;
+            }
+            match read {
+                Ok(Reading::Board(mut board)) => {
+                    board.confidence = board.confidence.min(seen);
+                    return Ok(Some(Reading::Board(board)));
+                }
+                Err(Refusal::TurnedTooFar) => too_far = true,
+                _ => {}
+            }
+        }
+        let refusal = Refusal::TurnedTooFar;
+        Ok(too_far.then(|| refused(refusal.step(), &refusal)))
+    }
+
+    /// What may be boards that turn, with the ink of their lines and the share of the lines' ends that are seen.
+    fn find_turned(&mut self, picture: &Picture<'_>) -> Result<Vec<(Ink, Turned, f64)>, ReadError> {
+        let mut found = Vec::new();
+        for (ink, quad) in self.search.quads(&self.config) {
+            let room = part(picture, quad.rest.room());
+            self.thin.look_at(picture, room, ink)?;
+            show::thin(&self.thin, &mut self.steps);
+            let thin = self.thin.thin()?;
+            if let Some(turned) = quad.turned.find_rows(&thin, &quad.rest, &self.config) {
+                found.push((ink, turned, quad.seen));
+            }
+        }
+        Ok(found)
+    }
+
     /// What a turned board holds.
     fn read_face(
         &mut self,
         picture: &Picture<'_>,
         turned: &Turned,
+        beyond: Beyond,
+        ink: Ink,
     ) -> Result<Result<Reading, Refusal>, ReadError> {
         if turned.narrowest() < f64::from(self.config.min_cell_pixels) {
             return Ok(Err(Refusal::TurnedTooFar));
@@ -201,9 +286,8 @@ impl Reader {
         let face = FaceOn::of(picture, turned);
         let (pixels, info) = face.pixels();
         let picture = Picture::new(pixels, info)?;
-        self.thin.look(&picture, 1)?;
-        let thin = self.thin.thin()?;
-        let read = read_board(&picture, &thin, &face.grid, Beyond::Writing)?;
+        self.steps.done("flip");
+        let read = read_board(&picture, &face.grid, beyond, ink, &mut self.steps)?;
         Ok(read.map(|Read { mut board, .. }| {
             board.geometry = turned.geometry();
             board.state = BoardState::Moving;
@@ -212,28 +296,41 @@ impl Reader {
     }
 
     /// A board that was found: it is kept for the next picture if it is at rest.
-    fn at_rest_or_not(&mut self, picture: &Picture<'_>, found: Found) -> Reading {
-        let Found {
-            mut read,
-            grid,
-            scale,
-        } = found;
-        match LinePlaces::find(picture, &grid, read.lines) {
+    fn at_rest_or_not(
+        &mut self,
+        picture: &Picture<'_>,
+        mut read: Read,
+    ) -> Result<Reading, ReadError> {
+        match LinePlaces::find(picture, &read.grid, read.lines) {
             Some(places) if !places.upright() => {
                 read.board.geometry.corners = places.corners();
                 read.board.state = BoardState::Moving;
-                Reading::Board(read.board)
+                Ok(Reading::Board(read.board))
             }
             Some(places) => {
-                let track = Track::new(picture, &read, grid, scale, places);
+                let [left, top, width, height] = read.grid.bounds();
+                let bounds = part(picture, [left, top, width, height]);
+                self.thin.look_at(picture, bounds, read.lines.ink)?;
+                let strength = line_strength(&self.thin.thin()?, &read.grid);
+                let track = Track::new(picture, &read, strength, places);
                 let reading = Reading::Board(read.board);
                 self.last
                     .keep(picture, track.part(picture), reading.clone());
                 self.tracks.insert(track);
-                reading
+                Ok(reading)
             }
-            // Lines that can't be placed to a part of a pixel tell nothing of a turn.
-            None => Reading::Board(read.board),
+            // Lines that can't be placed to a part of a pixel may be aslant.
+            None => {
+                let (rows, cols) = (read.grid.rows(), read.grid.cols());
+                let is_it = |(_, turned, _): &(Ink, Turned, f64)| {
+                    (turned.rows, turned.cols) == (rows, cols)
+                };
+                if let Some((_, turned, _)) = self.find_turned(picture)?.into_iter().find(is_it) {
+                    read.board.geometry = turned.geometry();
+                    read.board.state = BoardState::Moving;
+                }
+                Ok(Reading::Board(read.board))
+            }
         }
     }
 }
@@ -242,5 +339,6 @@ fn refused(step: &str, refusal: &Refusal) -> Reading {
     Reading::Refused {
         step: step.to_owned(),
         reason: format!("not a board that I can read: {refusal}"),
+        confidence: refusal.confidence(),
     }
 }

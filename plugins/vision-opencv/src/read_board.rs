@@ -1,17 +1,24 @@
 //! Reads a board whose grid is known: the steps from its lines to its pipes.
 
 use flowpipe_plugin::puzzle::message::SeenBoard;
-use flowpipe_plugin::puzzle::{Board, Geometry, Puzzle, PuzzleError, Rules};
+use flowpipe_plugin::puzzle::{Cell, Puzzle, PuzzleError, Rules};
 
-use crate::cells::{self, Beyond, LineLook};
+use crate::beyond::Beyond;
+use crate::cells::{self, Checked};
 use crate::colours;
-use crate::contents;
-use crate::grid_lines::Grid;
+use crate::contents::{self, Content};
+use crate::grid::Grid;
+use crate::measure::LineLook;
+use crate::numbers;
 use crate::picture::Picture;
-use crate::pipes;
+use crate::pipes::{self, Scene};
+use crate::places::Places;
 use crate::refusal::Refusal;
+use crate::runs::Ink;
+use crate::show;
+use crate::solvable;
+use crate::steps::Steps;
 use crate::terminals;
-use crate::thin::Thin;
 
 /// A board, and how its lines look.
 pub struct Read {
@@ -19,8 +26,8 @@ pub struct Read {
     pub board: Box<SeenBoard>,
     /// Its lines.
     pub lines: LineLook,
-    /// How much they stand out in the top-hat.
-    pub strength: f64,
+    /// Where its cells are.
+    pub grid: Grid,
 }
 
 /// Reads what a grid holds.
@@ -30,43 +37,109 @@ pub struct Read {
 /// pass; a board that can't be read is none.
 pub fn read_board(
     picture: &Picture<'_>,
-    thin: &Thin<'_>,
     grid: &Grid,
     beyond: Beyond,
+    ink: Ink,
+    steps: &mut Steps,
 ) -> Result<Result<Read, Refusal>, PuzzleError> {
-    let strength = contents::line_strength(thin, grid);
-    let steps = || {
-        let lines = cells::check(picture, grid, beyond)?;
-        let looks = terminals::look(picture, grid)?;
-        let found: Vec<_> = looks
-            .cells
-            .iter()
-            .enumerate()
-            .filter_map(|(cell, look)| Some((cell, look.terminal?)))
-            .collect();
-        let paints = colours::pair(&found, grid)?;
-        let contents = contents::contents(&looks, &paints, thin, strength, grid)?;
-        let drawn = pipes::trace(picture, grid, &looks.cells, &contents, &paints)?;
-        Ok((lines, paints, drawn))
+    let checked = cells::check(picture, grid, beyond, ink);
+    steps.done("cells");
+    let read = match checked {
+        Ok(checked) => read_cells(picture, checked, steps)?,
+        Err(refusal) => Err(refusal),
     };
-    let (lines, paints, drawn) = match steps() {
+    if let Err(refusal) = &read {
+        steps.done(refusal.step());
+    }
+    Ok(read)
+}
+
+/// Reads what the cells of a grid hold that was checked.
+///
+/// # Errors
+/// As [`read_board`].
+pub fn read_cells(
+    picture: &Picture<'_>,
+    checked: Checked,
+    steps: &mut Steps,
+) -> Result<Result<Read, Refusal>, PuzzleError> {
+    let Checked {
+        lines,
+        shape,
+        grid,
+        unseen,
+    } = checked;
+    let places = Places::new(&grid);
+    let mut read = || {
+        let mut looks = terminals::look(picture, &places, &grid, &shape);
+        let are_discs = looks.find_terminals(picture, &places, &grid)? > 0;
+        steps.done("terminals");
+        let paints = if are_discs {
+            colours::pair(&looks.terminals(), &grid)?
+        } else {
+            numbers::pair(picture, &places, &grid, &mut looks)?
+        };
+        steps.done("colours");
+        show::terminals(picture, &grid, &paints.terminals, &paints.palette, steps);
+        let contrast = lines.contrast;
+        let contents = contents::contents(picture, &places, &grid, &looks, &paints, contrast)?;
+        let is_empty = |cell: Cell| contents[cell] == Content::Empty;
+        let covered =
+            |&&(cell, other): &&(Cell, Option<Cell>)| is_empty(cell) && other.is_none_or(is_empty);
+        if let Some(&(cell, _)) = unseen.iter().find(covered) {
+            return Err(Refusal::Covered {
+                row: cell / grid.cols() + 1,
+                col: cell % grid.cols() + 1,
+            });
+        }
+        steps.done("contents");
+        Ok::<_, Refusal>((looks, paints, contents))
+    };
+    let (looks, paints, contents) = match read() {
         Ok(seen) => seen,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let (rows, cols) = (grid.rows(), grid.cols());
-    let board = Board::rectangle(rows, cols)?;
-    let [x, y, width, height] = grid.bounds();
-    let board = Box::new(SeenBoard {
-        puzzle: Puzzle::new(board, paints.terminals, Rules::default())?,
-        geometry: Geometry::upright(x, y, width, height, rows, cols),
+    let bridges = (0..grid.len()).filter(|&cell| contents[cell] == Content::Bridge);
+    let board = shape.board(&grid, bridges.collect())?;
+    let scene = Scene {
+        picture,
+        places: &places,
+        looks: &looks,
+        paints: &paints,
+    };
+    let drawn = match pipes::trace(&scene, &grid, &board, &contents) {
+        Ok(drawn) => drawn,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    steps.done("pipes");
+    show::pipes(picture, &grid, &drawn.flows, steps);
+    let rules = match paints.on_pipes {
+        true => Rules::default(),
+        // Numbers are of puzzles on paper, which need not cover the board.
+        false => numbers::RULES,
+    };
+    let mut board = Box::new(SeenBoard {
+        puzzle: Puzzle::new(board, paints.terminals, rules)?,
+        geometry: grid.geometry(),
         palette: paints.palette,
         drawn: drawn.flows,
         state: drawn.state,
         confidence: paints.clearness.min(lines.faintest.min(1.0)),
     });
-    Ok(Ok(Read {
-        board,
-        lines,
-        strength,
-    }))
+    let doubt = solvable::doubt(&mut board, may_be_cut(picture, &grid));
+    steps.done("solvable");
+    Ok(doubt.map(|()| Read { board, lines, grid }))
+}
+
+/// Lines that go on beyond a border are seen unless it lies within so many cells of the picture's edge.
+const CLOSE: f64 = 0.15;
+
+/// Whether a border lies so close to the picture's edge that a part of the board may lie beyond. A board
+/// that fills the picture from edge to edge is none that is cut off there.
+fn may_be_cut(picture: &Picture<'_>, grid: &Grid) -> bool {
+    let [left, top, width, height] = grid.bounds();
+    let right = picture.width() as f64 - left - width;
+    let bottom = picture.height() as f64 - top - height;
+    let is_close = |room: f64| room < CLOSE * grid.cell;
+    is_close(left) != is_close(right) || is_close(top) != is_close(bottom)
 }

@@ -43,10 +43,10 @@ pub enum Refusal {
         /// Column of the first one's cell, from 1.
         col: usize,
     },
-    /// A side inside the board is drawn thicker than the others.
-    #[error("a wall at row {row}, column {col}")]
-    Wall {
-        /// Row of the cell above or left of it, from 1.
+    /// Something lies over lines where no pipe is drawn.
+    #[error("row {row}, column {col}: something covers a line beside it")]
+    Covered {
+        /// Row of a cell beside it, from 1.
         row: usize,
         /// Column of that cell, from 1.
         col: usize,
@@ -96,6 +96,9 @@ pub enum Refusal {
         /// What is strange about it.
         what: &'static str,
     },
+    /// No solution, and little confidence.
+    #[error("unclear terminals or colours that make a board without a solution")]
+    Unsolvable,
     /// Two boards of similar size.
     #[error("two boards of similar size in one picture")]
     TwoBoards,
@@ -107,6 +110,9 @@ pub enum Refusal {
     StillTurns,
 }
 
+/// [`Refusal::progress`] of what is not refused.
+const ALL_OF_IT: u32 = 13;
+
 impl Refusal {
     /// The step that gave up, by name.
     #[must_use]
@@ -114,13 +120,27 @@ impl Refusal {
         match self {
             Self::NoShape | Self::TwoBoards => "find board",
             Self::NoGrid | Self::Size { .. } => "grid lines",
-            Self::SidesMissing { .. } | Self::Wall { .. } | Self::GoesOn { .. } => "cells",
+            Self::SidesMissing { .. } | Self::GoesOn { .. } => "cells",
             Self::NoTerminals { .. } | Self::OddTerminals(_) => "terminals",
-            Self::StrangeCell { .. } => "contents",
+            Self::StrangeCell { .. } | Self::Covered { .. } => "contents",
             Self::NoPartner { .. } => "colours",
             Self::StrangePipe { .. } => "pipes",
+            Self::Unsolvable => "solution",
             Self::TurnedTooFar | Self::StillTurns => "flip",
         }
+    }
+
+    /// How much of a board was made out, from 0 to 1: see [`Refusal::progress`].
+    #[must_use]
+    pub fn confidence(&self) -> f64 {
+        f64::from(self.progress()) / f64::from(ALL_OF_IT)
+    }
+
+    /// Whether there are only lines, none of a whole board at rest: what they are of may be a board that turns,
+    /// some cells of which lie as those of one at rest.
+    #[must_use]
+    pub fn tells_lines_only(&self) -> bool {
+        self.progress() <= Self::NoTerminals { rows: 0, cols: 0 }.progress()
     }
 
     /// How far reading came: of several refusals, the largest one says most.
@@ -132,14 +152,15 @@ impl Refusal {
             Self::Size { .. } => 2,
             Self::SidesMissing { missing, all, .. } if 2 * missing > *all => 3,
             Self::SidesMissing { .. } => 4,
-            Self::GoesOn { .. } | Self::Wall { .. } => 5,
+            Self::GoesOn { .. } => 5,
             Self::NoTerminals { .. } => 6,
             Self::OddTerminals(_) => 7,
             Self::NoPartner { .. } => 8,
-            Self::StrangeCell { .. } => 9,
+            Self::StrangeCell { .. } | Self::Covered { .. } => 9,
             Self::StrangePipe { .. } => 10,
-            Self::TwoBoards => 11,
-            Self::TurnedTooFar | Self::StillTurns => 12,
+            Self::Unsolvable => 11,
+            Self::TwoBoards => 12,
+            Self::TurnedTooFar | Self::StillTurns => 13,
         }
     }
 }

@@ -1,37 +1,62 @@
 //! The full search: a board anywhere in a picture, with nothing known before.
 
-use opencv::core::Rect;
+use flowpipe_plugin::puzzle::Lattice;
 
-use crate::cells::Beyond;
+use crate::beyond::Beyond;
 use crate::config::Config;
-use crate::find_board::Shapes;
-use crate::grid_lines::{self, Grid};
+use crate::grid::Grid;
+use crate::hexes;
+use crate::lattice;
 use crate::picture::Picture;
+use crate::quad::{self, Quad};
 use crate::read::ReadError;
 use crate::read_board::{Read, read_board};
 use crate::refusal::Refusal;
-use crate::thin::TopHat;
+use crate::runs::{Ink, PIPE, Samples, Sought};
+use crate::show;
+use crate::steps::Steps;
 
-/// How much a line must stand out, as shares of the picture's contrast, in the order tried.
-const LEVELS: [f64; 3] = [0.05, 0.12, 0.022];
-/// Pictures with a longer side than this are made smaller first.
-const LARGE: usize = 2600;
+/// What lines are looked for, in the order tried.
+const ATTEMPTS: [Attempt; 6] = [
+    Attempt::new(Ink::Bright, 0.06, 1),
+    Attempt::new(Ink::Dark, 0.06, 1),
+    Attempt::new(Ink::Bright, 0.03, 4),
+    Attempt::new(Ink::Dark, 0.03, 4),
+    Attempt::new(Ink::Bright, 0.022, 2),
+    Attempt::new(Ink::Bright, 0.12, 1),
+];
+/// The same for boards that turn.
+const TURNED_ATTEMPTS: [Attempt; 4] = [
+    Attempt::new(Ink::Bright, 0.06, 1),
+    Attempt::new(Ink::Dark, 0.06, 1),
+    Attempt::new(Ink::Bright, 0.022, 1),
+    Attempt::new(Ink::Dark, 0.022, 1),
+];
+/// Quadrilaterals looked at in one picture.
+const MOST_QUADS: usize = 3;
+/// Grids looked at for one attempt.
+const MOST_GRIDS: usize = 12;
 
-/// A board and where it was found.
-pub struct Found {
-    /// The board.
-    pub read: Read,
-    /// Its lines.
-    pub grid: Grid,
-    /// Frame pixels made one to find it.
-    pub scale: u32,
+/// Lines of one kind.
+#[derive(Clone, Copy)]
+struct Attempt {
+    ink: Ink,
+    /// By what share of the picture's contrast they stand out.
+    share: f64,
+    /// How many times as wide as drawn sharply: blurred ones are.
+    times: usize,
+}
+
+impl Attempt {
+    const fn new(ink: Ink, share: f64, times: usize) -> Self {
+        Self { ink, share, times }
+    }
 }
 
 /// Searches pictures, one after the other. It keeps nothing of them but memory.
 #[derive(Default)]
 pub struct Search {
-    thin: TopHat,
-    shapes: Shapes,
+    samples: Samples,
 }
 
 impl Search {
@@ -43,86 +68,167 @@ impl Search {
         &mut self,
         picture: &Picture<'_>,
         config: &Config,
-    ) -> Result<Result<Found, Refusal>, ReadError> {
-        let longer = picture.width().max(picture.height());
-        // Half size is enough for most boards and much faster; small ones need every pixel.
-        let scales: &[u32] = if longer > LARGE { &[2, 1] } else { &[1] };
+        steps: &mut Steps,
+    ) -> Result<Result<Read, Refusal>, ReadError> {
+        self.samples.take(picture);
+        steps.done("samples");
         let mut refusal = Refusal::NoShape;
-        for &scale in scales {
-            self.thin.look(picture, scale)?;
-            let contrast = self.thin.contrast()?;
-            for level in LEVELS {
-                match self.try_level(picture, config, level * contrast)? {
-                    Ok((read, grid)) => return Ok(Ok(Found { read, grid, scale })),
-                    Err(Refusal::TwoBoards) => return Ok(Err(Refusal::TwoBoards)),
-                    Err(new) if new.progress() > refusal.progress() => refusal = new,
-                    Err(_) => {}
-                }
+        for attempt in ATTEMPTS {
+            let sought = self.sought(config, attempt);
+            match self.attempt(picture, config, &sought, steps)? {
+                Ok(read) => return Ok(Ok(read)),
+                Err(Refusal::TwoBoards) => return Ok(Err(Refusal::TwoBoards)),
+                Err(new) if new.progress() > refusal.progress() => refusal = new,
+                Err(_) => {}
             }
         }
         Ok(Err(refusal))
     }
 
-    /// All shapes at one level.
-    fn try_level(
+    /// The quadrilaterals in the picture that was searched last that may be boards which turn, with the ink of
+    /// their lines: those of the most lines first.
+    #[must_use]
+    pub fn quads(&mut self, config: &Config) -> Vec<(Ink, Quad)> {
+        let mut quads: Vec<(Ink, Quad)> = Vec::new();
+        for attempt in TURNED_ATTEMPTS {
+            let sought = self.sought(config, attempt);
+            let upright = self.samples.upright(&sought);
+            let blur = self.samples.stride() as f64;
+            let found = quad::find(&upright, blur, config);
+            for quad in found {
+                let is_known =
+                    |(ink, other): &(Ink, Quad)| sought.ink == *ink && quad.is_near(other);
+                if !quads.iter().any(is_known) {
+                    quads.push((sought.ink, quad));
+                }
+            }
+        }
+        quads.sort_by_key(|(_, quad)| usize::MAX - quad.ends);
+        quads.truncate(MOST_QUADS);
+        quads
+    }
+
+    /// What is looked for in the picture whose samples were taken last.
+    fn sought(&self, config: &Config, attempt: Attempt) -> Sought {
+        let contrast = f64::from(self.samples.contrast());
+        Sought {
+            ink: attempt.ink,
+            // Some levels of grey are what compression and rounding leave on a flat surface.
+            level: (attempt.share * contrast).max(3.0) as u8,
+            aside: self.samples.aside() * attempt.times,
+            shortest: 0.7 * f64::from(config.min_cell_pixels),
+            gaps: PIPE,
+        }
+    }
+
+    /// All grids of lines that stand out by a level.
+    fn attempt(
         &mut self,
         picture: &Picture<'_>,
         config: &Config,
-        level: f64,
-    ) -> Result<Result<(Read, Grid), Refusal>, ReadError> {
-        let scale = self.thin.scale();
-        let min_side = config.min_cells as f64 * f64::from(config.min_cell_pixels) / scale;
-        let shapes = self.shapes.find(&self.thin, level, min_side as i32)?;
-        let mut refusal = Refusal::NoShape;
-        let mut found: Option<(Read, Grid)> = None;
-        for shape in shapes {
-            let grids = self.grids(shape, config)?;
-            if grids.is_empty() && refusal.progress() < Refusal::NoGrid.progress() {
-                refusal = Refusal::NoGrid;
-            }
-            for grid in grids {
-                let bounds = grid.bounds();
-                let overlaps = |(_, other): &(_, Grid)| overlap(bounds, other.bounds());
-                if found.as_ref().is_some_and(overlaps) {
-                    continue;
-                }
-                match (self.try_grid(picture, config, &grid)?, &found) {
-                    (Ok(read), None) => found = Some((read, grid)),
-                    (Ok(_), Some((_, first))) if area(bounds) > 0.5 * area(first.bounds()) => {
-                        return Ok(Err(Refusal::TwoBoards));
-                    }
-                    (Err(new), _) if new.progress() > refusal.progress() => refusal = new,
-                    _ => {}
-                }
+        sought: &Sought,
+        steps: &mut Steps,
+    ) -> Result<Result<Read, Refusal>, ReadError> {
+        let upright = self.samples.upright(sought);
+        let level = self.samples.level(sought);
+        steps.done("lines");
+        show::lines(picture, &upright, &level, steps);
+        if level.is_empty() {
+            return Ok(Err(Refusal::NoShape));
+        }
+        let squares = lattice::find(&upright, &level, config);
+        steps.done("grid");
+        let mut read = try_grids(picture, config, squares, sought.ink, steps)?;
+        if read.is_err() {
+            // Terminals and level sides of hexagons lie in line, and outlines are three times as thick as lines.
+            let level = self.samples.level(&Sought {
+                gaps: 0.0,
+                aside: 2 * sought.aside,
+                ..*sought
+            });
+            let hexes = hexes::find(picture, &level, self.samples.stride(), sought.ink);
+            steps.done("grid");
+            let other = try_grids(picture, config, hexes, sought.ink, steps)?;
+            let is_better = |refusal: &Refusal| match &other {
+                Ok(_) => true,
+                // Where the sides of hexagons are not drawn there is rather no board of them.
+                Err(Refusal::SidesMissing { .. }) => false,
+                Err(other) => other.progress() > refusal.progress(),
+            };
+            if read.as_ref().is_err_and(is_better) {
+                read = other;
             }
         }
-        Ok(found.ok_or(refusal))
+        match read {
+            Err(Refusal::NoGrid) if upright.is_empty() => Ok(Err(Refusal::NoShape)),
+            read => Ok(read),
+        }
     }
+}
 
-    fn grids(&self, shape: Rect, config: &Config) -> opencv::Result<Vec<Grid>> {
-        grid_lines::find(self.shapes.mask(), shape, self.thin.scale(), config)
+/// The one board that there is on some grids, the most likely ones first.
+fn try_grids(
+    picture: &Picture<'_>,
+    config: &Config,
+    grids: Vec<Grid>,
+    ink: Ink,
+    steps: &mut Steps,
+) -> Result<Result<Read, Refusal>, ReadError> {
+    let mut refusal = Refusal::NoGrid;
+    let mut found: Option<Read> = None;
+    for grid in grids.into_iter().take(MOST_GRIDS) {
+        let bounds = grid.bounds();
+        let overlaps = |other: &Read| overlap(bounds, other.grid.bounds());
+        if found.as_ref().is_some_and(overlaps) {
+            continue;
+        }
+        match (try_grid(picture, config, &grid, ink, steps)?, &found) {
+            (Ok(read), None) => found = Some(read),
+            (Ok(read), Some(first)) => {
+                let share = area(read.grid.bounds()) / area(first.grid.bounds());
+                if (0.5..=2.0).contains(&share) {
+                    return Ok(Err(Refusal::TwoBoards));
+                }
+                if share > 1.0 {
+                    found = Some(read);
+                }
+            }
+            (Err(new), _) if new.progress() > refusal.progress() => refusal = new,
+            _ => {}
+        }
     }
+    Ok(found.ok_or(refusal))
+}
 
-    /// One grid.
-    fn try_grid(
-        &self,
-        picture: &Picture<'_>,
-        config: &Config,
-        grid: &Grid,
-    ) -> Result<Result<Read, Refusal>, ReadError> {
+/// One grid.
+fn try_grid(
+    picture: &Picture<'_>,
+    config: &Config,
+    grid: &Grid,
+    ink: Ink,
+    steps: &mut Steps,
+) -> Result<Result<Read, Refusal>, ReadError> {
+    let size = |grid: &Grid| {
         let (rows, cols) = (grid.rows(), grid.cols());
         let (min, max) = (config.min_cells, config.max_cells);
-        if rows.min(cols) < min || rows.max(cols) > max {
-            return Ok(Err(Refusal::Size {
-                rows,
-                cols,
-                min,
-                max,
-            }));
-        }
-        let thin = self.thin.thin()?;
-        Ok(read_board(picture, &thin, grid, Beyond::Nothing)?)
+        let refusal = Refusal::Size {
+            rows,
+            cols,
+            min,
+            max,
+        };
+        let fits = rows.min(cols) >= min && rows.max(cols) <= max;
+        fits.then_some(()).ok_or(refusal)
+    };
+    // Grids of hexagons are wider than their boards.
+    if grid.lattice == Lattice::Square
+        && let Err(refusal) = size(grid)
+    {
+        return Ok(Err(refusal));
     }
+    show::grid_lines(picture, grid, steps);
+    let read = read_board(picture, grid, Beyond::Nothing, ink, steps)?;
+    Ok(read.and_then(|read| size(&read.grid).map(|()| read)))
 }
 
 fn area([_, _, width, height]: [f64; 4]) -> f64 {

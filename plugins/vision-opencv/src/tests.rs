@@ -2,13 +2,20 @@
 
 mod canvas;
 mod corpus;
+mod flips;
 mod game;
+mod hexes;
+mod known_grid;
+mod levels;
 mod pictures;
 mod plugin;
 mod properties;
 mod refusals;
+mod robust;
+mod steps;
 mod summary;
 mod tracking;
+mod truth;
 
 use flowpipe_plugin::puzzle::message::{Reading, SeenBoard};
 
@@ -26,7 +33,7 @@ fn read(canvas: &Canvas) -> Reading {
 fn board(canvas: &Canvas) -> Box<SeenBoard> {
     match read(canvas) {
         Reading::Board(board) => board,
-        Reading::Refused { step, reason } => panic!("refused at {step}: {reason}"),
+        Reading::Refused { step, reason, .. } => panic!("refused at {step}: {reason}"),
     }
 }
 
@@ -35,7 +42,7 @@ fn board(canvas: &Canvas) -> Box<SeenBoard> {
 fn refusal(canvas: &Canvas) -> (String, String) {
     match read(canvas) {
         Reading::Board(board) => panic!("read as a board:\n{}", summary::of(&board)),
-        Reading::Refused { step, reason } => {
+        Reading::Refused { step, reason, .. } => {
             let rest = reason.strip_prefix("not a board that I can read: ");
             (step, rest.unwrap().to_owned())
         }

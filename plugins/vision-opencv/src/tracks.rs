@@ -5,10 +5,11 @@
 use flowpipe_plugin::puzzle::message::Reading;
 use opencv::core::Rect;
 
-use crate::grid_lines::Grid;
+use crate::grid::Grid;
 use crate::line_places::LinePlaces;
 use crate::picture::Picture;
 use crate::read_board::Read;
+use crate::runs::Ink;
 use crate::turned::Rest;
 
 /// Boards kept: more than there are sizes in a game. To look whether one is there costs next to nothing.
@@ -21,8 +22,8 @@ const AROUND: f64 = 0.35;
 pub struct Track {
     /// Its lines.
     pub grid: Grid,
-    /// Frame pixels made one in its top-hat.
-    pub scale: u32,
+    /// Whether they are bright or dark.
+    pub ink: Ink,
     /// For one that turns at the same place.
     pub rest: Rest,
     places: LinePlaces,
@@ -31,25 +32,19 @@ pub struct Track {
 }
 
 impl Track {
-    /// Of a board that was read.
+    /// Of a board that was read. `strength`: how much its lines stand out in the top-hat.
     #[must_use]
-    pub fn new(
-        picture: &Picture<'_>,
-        read: &Read,
-        grid: Grid,
-        scale: u32,
-        places: LinePlaces,
-    ) -> Self {
-        let [left, top, width, height] = grid.bounds();
+    pub fn new(picture: &Picture<'_>, read: &Read, strength: f64, places: LinePlaces) -> Self {
+        let [left, top, width, height] = read.grid.bounds();
         let rest = Rest {
             middle: [left + width / 2.0, top + height / 2.0],
             size: [width, height],
             thickness: read.lines.thickness,
-            strength: read.strength,
+            strength,
         };
         Self {
-            grid,
-            scale,
+            grid: read.grid.clone(),
+            ink: read.lines.ink,
             rest,
             places,
             frame: size(picture),

@@ -10,7 +10,9 @@
 use flowpipe_plugin::puzzle::{Geometry, Point};
 
 use crate::config::Config;
-use crate::grid_lines::{Peak, peaks};
+use crate::peaks::{Peak, peaks};
+use crate::picture::Picture;
+use crate::spacing::Spacing;
 use crate::thin::Thin;
 
 /// How much a line stands out at least, as a share of what the lines at rest do: those that are seen
@@ -21,9 +23,13 @@ const ENDS: usize = 3;
 /// The share of a line's length, around the middle, that the upright ones are looked for in.
 const BAND: f64 = 0.6;
 /// A board that is turned further shows too little.
-const LEAST_COSINE: f64 = 0.3;
+const LEAST_COSINE: f64 = 0.19;
 /// Level lines are looked for in steps of so many pixels.
 const STEP: f64 = 1.0;
+/// A column that the edge cuts may be lost if more of it shows: of less the level lines are seen to go on.
+const CUT: f64 = 0.75;
+/// How often the middle's height is made better, at most.
+const CENTRINGS: usize = 5;
 /// Points along a level line that are looked at, at most.
 const POINTS: f64 = 160.0;
 
@@ -41,6 +47,11 @@ pub struct Rest {
 }
 
 impl Rest {
+    /// What stands out less is no line.
+    fn level(&self) -> u8 {
+        (STRONG * self.strength).max(3.0) as u8
+    }
+
     /// Where a board may be seen that turns here: left, top, width and height in frame pixels, which may
     /// lie outside of the frame. The next board's sides may be longer than this one's, and the side that
     /// comes towards the eye is seen longer.
@@ -74,7 +85,7 @@ impl Turned {
     /// Finds it. `None` where there is none that can be made out, or one that is hardly turned.
     #[must_use]
     pub fn find(thin: &Thin<'_>, rest: &Rest, config: &Config) -> Option<Self> {
-        let level = (STRONG * rest.strength).max(3.0) as u8;
+        let level = rest.level();
         let upright = upright_lines(thin, rest, level);
         pairs(&upright).find_map(|(left, right, inner)| {
             let (a, b) = (left.at, right.at);
@@ -91,6 +102,95 @@ impl Turned {
                 cols,
             };
             turned.with_rows(thin, rest, level, config)
+        })
+    }
+
+    /// One whose upright lines are known: its middle and half of its width as in [`Turned::across`], its depth
+    /// and its columns. `None` for what can't be one.
+    #[must_use]
+    pub fn of_columns(middle: Point, half_width: f64, depth: f64, cols: usize) -> Option<Self> {
+        let can_be = half_width > 0.0 && depth.abs() < 1.0;
+        can_be.then_some(Self {
+            middle,
+            half_width,
+            half_height: 0.0,
+            depth,
+            rows: 0,
+            cols,
+        })
+    }
+
+    /// Finds the level lines of one whose height is known roughly. Pipes hide some of them.
+    #[must_use]
+    pub fn find_rows(mut self, thin: &Thin<'_>, rest: &Rest, config: &Config) -> Option<Self> {
+        let most = 0.8 * rest.size[1];
+        // Level lines are followed rightly once the middle is where they have their vanishing point.
+        for _ in 0..CENTRINGS {
+            let lines = self.level_lines(thin, rest, rest.level());
+            let places = lines.iter().map(|peak| peak.at);
+            let places: Vec<f64> = places.filter(|at| at.abs() <= most).collect();
+            let spacing = Spacing::find(&places, 0.05, 1.0)?;
+            let (first, last) = (spacing.members.first()?.1, spacing.members.last()?.1);
+            let (top, bottom) = (places[first], places[last]);
+            let off = f64::midpoint(top, bottom);
+            self.middle[1] += off;
+            self.half_height = (bottom - top) / 2.0;
+            self.rows = spacing.parts();
+            if off.abs() < 0.5 {
+                break;
+            }
+        }
+        let height = 2.0 * self.half_height;
+        let whole = height >= 0.8 * rest.size[1] && height <= 1.35 * rest.size[1];
+        let fits = self.rows >= config.min_cells && self.rows <= config.max_cells;
+        (whole && fits && self.is_turned(rest)).then_some(self)
+    }
+
+    /// Whether all of its borders lie in the picture.
+    #[must_use]
+    pub fn is_inside(&self, picture: &Picture<'_>) -> bool {
+        let inside = |at: f64, length: usize| (0.0..=length as f64).contains(&at);
+        let corners = self.geometry().corners;
+        corners
+            .iter()
+            .all(|[x, y]| inside(*x, picture.width()) && inside(*y, picture.height()))
+    }
+
+    /// Whether the picture may end within the board: a column more would fit into it in part.
+    #[must_use]
+    pub fn is_cut_off(&self, picture: &Picture<'_>) -> bool {
+        let width = picture.width() as f64;
+        [true, false].into_iter().any(|at_right| {
+            let Some(wider) = self.with_column(at_right) else {
+                return false;
+            };
+            let end = |turned: &Self, along: f64| turned.middle[0] + turned.across(along);
+            let (from, to) = match at_right {
+                true => (end(self, 1.0), end(&wider, 1.0)),
+                false => (width - end(self, -1.0), width - end(&wider, -1.0)),
+            };
+            to > width && width - from > CUT * (to - from)
+        })
+    }
+
+    /// The same with a column more at its right border, or at its left one.
+    #[must_use]
+    pub fn with_column(&self, at_right: bool) -> Option<Self> {
+        let cols = self.cols as f64;
+        // The new middle, and half of the new width, in halves of the old one.
+        let (middle, half) = (
+            if at_right { 1.0 } else { -1.0 } / cols,
+            (cols + 1.0) / cols,
+        );
+        let shrink = self.shrink(middle);
+        let depth = self.depth * half * shrink;
+        let off = self.across(middle);
+        let half_width = self.half_width * half * shrink - off * depth;
+        let place = [self.middle[0] + off, self.middle[1]];
+        Some(Self {
+            half_height: self.half_height * shrink,
+            rows: self.rows,
+            ..Self::of_columns(place, half_width, depth, self.cols + 1)?
         })
     }
 
@@ -253,4 +353,34 @@ fn evenly(lines: impl ExactSizeIterator<Item = f64>, half: f64) -> Option<usize>
         off.abs() <= (0.05 * part).max(1.0)
     });
     (even && parts > 0).then_some(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_more_leaves_the_others_where_they_are() {
+        let old = Turned {
+            half_height: 200.0,
+            rows: 7,
+            ..Turned::of_columns([300.0, 400.0], 150.0, 0.1, 6).unwrap()
+        };
+        let line = |turned: &Turned, column: usize| {
+            let along = 2.0 * column as f64 / turned.cols as f64 - 1.0;
+            let half_height = turned.half_height * turned.shrink(along);
+            (turned.middle[0] + turned.across(along), half_height)
+        };
+        for (at_right, shift) in [(true, 0), (false, 1)] {
+            let new = old.with_column(at_right).unwrap();
+            assert_eq!((new.rows, new.cols), (7, 7));
+            for column in 0..=6 {
+                let (a, b) = (line(&old, column), line(&new, column + shift));
+                assert!(
+                    (a.0 - b.0).abs() < 1e-6 && (a.1 - b.1).abs() < 1e-6,
+                    "{a:?} {b:?}"
+                );
+            }
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! The practice game, frame by frame: boards being drawn, read in place, and boards that flip over, read
 //! exactly or not at all.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use flowpipe_game::generate::generate;
@@ -11,12 +10,13 @@ use flowpipe_plugin::puzzle::message::{BoardState, Reading, SeenBoard};
 use flowpipe_plugin::puzzle::{Board, Flow, Puzzle, Solution};
 use flowpipe_plugin::{Format, PixelInfo};
 
+use super::summary::pairs;
 use crate::config::Config;
 use crate::picture::Picture;
 use crate::read::Reader;
 
 /// A board takes so many frames of 60 a second to flip over.
-const FRAMES: u32 = 30;
+pub(super) const FRAMES: u32 = 30;
 
 fn puzzle((rows, cols): (usize, usize), seed: u64) -> (Arc<Puzzle>, Solution) {
     let flows = (rows + cols) / 2;
@@ -26,7 +26,7 @@ fn puzzle((rows, cols): (usize, usize), seed: u64) -> (Arc<Puzzle>, Solution) {
 }
 
 /// A puzzle with nothing drawn.
-fn fresh(size: (usize, usize), seed: u64) -> Face {
+pub(super) fn fresh(size: (usize, usize), seed: u64) -> Face {
     let (puzzle, _) = puzzle(size, seed);
     Face {
         puzzle,
@@ -35,7 +35,7 @@ fn fresh(size: (usize, usize), seed: u64) -> Face {
 }
 
 /// A puzzle with all of its flows drawn.
-fn solved(size: (usize, usize), seed: u64) -> Face {
+pub(super) fn solved(size: (usize, usize), seed: u64) -> Face {
     let (puzzle, solution) = puzzle(size, seed);
     Face {
         puzzle,
@@ -43,9 +43,9 @@ fn solved(size: (usize, usize), seed: u64) -> Face {
     }
 }
 
-struct Game {
-    painter: Painter,
-    size: (u32, u32),
+pub(super) struct Game {
+    pub(super) painter: Painter,
+    pub(super) size: (u32, u32),
 }
 
 impl Game {
@@ -56,7 +56,7 @@ impl Game {
         }
     }
 
-    fn read(&mut self, reader: &mut Reader, face: &Face, flip: Option<Flip>) -> Reading {
+    pub(super) fn read(&mut self, reader: &mut Reader, face: &Face, flip: Option<Flip>) -> Reading {
         let view = View {
             header: Header::default(),
             face: face.clone(),
@@ -76,21 +76,7 @@ impl Game {
     }
 }
 
-/// Terminals by colour, whatever the colours are numbered.
-fn pairs(puzzle: &Puzzle) -> Vec<Vec<usize>> {
-    let mut pairs: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for terminal in puzzle.terminals() {
-        pairs
-            .entry(terminal.colour)
-            .or_default()
-            .push(terminal.cell);
-    }
-    let mut pairs: Vec<_> = pairs.into_values().collect();
-    pairs.sort();
-    pairs
-}
-
-fn same(seen: &SeenBoard, face: &Face) -> bool {
+pub(super) fn same(seen: &SeenBoard, face: &Face) -> bool {
     let (seen, real) = (&seen.puzzle, &face.puzzle);
     let size = |puzzle: &Puzzle| (puzzle.board().rows(), puzzle.board().cols());
     size(seen) == size(real) && pairs(seen) == pairs(real)
@@ -113,7 +99,7 @@ fn assert_alike(in_place: &SeenBoard, searched: &SeenBoard) {
 fn seen(reading: Reading) -> Box<SeenBoard> {
     match reading {
         Reading::Board(board) => board,
-        Reading::Refused { step, reason } => panic!("refused at {step}: {reason}"),
+        Reading::Refused { step, reason, .. } => panic!("refused at {step}: {reason}"),
     }
 }
 

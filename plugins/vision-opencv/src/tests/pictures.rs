@@ -2,7 +2,7 @@
 
 use flowpipe_plugin::puzzle::message::BoardState;
 
-use super::canvas::{Canvas, Place, paint};
+use super::canvas::{Canvas, LINE, Place, paint};
 use super::summary::{canonical, grid, of};
 use super::{board, read};
 
@@ -84,6 +84,20 @@ fn a_solved_board() {
     );
     canvas.terminals(place, &["BR.", ".R.", "B.."]);
     snapshots("solved", &of(&board(&canvas)));
+}
+
+#[test]
+fn a_wall() {
+    let mut canvas = Canvas::new(800, 900, [0, 0, 0]);
+    let place = Place {
+        x: 100.0,
+        y: 120.0,
+        cell: 100.0,
+    };
+    canvas.board(place, &SIX);
+    canvas.rectangle(197.0, 220.0, 6.0, 100.0, LINE);
+    let walls = &board(&canvas).puzzle.board().description().walls.clone();
+    assert_eq!(walls, &[(6, 7)]);
 }
 
 #[test]

@@ -35,6 +35,55 @@ fn a_frame_becomes_a_sighting() {
         .unwrap();
     let sighting: Sighting = serde_json::from_value(emitted[0].body.clone()).unwrap();
     assert!(matches!(sighting.reading, Reading::Refused { .. }));
+    assert_eq!(sighting.steps, [], "nobody asked");
+}
+
+#[test]
+fn the_time_of_each_step_where_it_is_asked_for() {
+    let mut harness = flowpipe_plugin::harness!(VisionOpencv, json!({ "timed": true })).unwrap();
+    let mut canvas = Canvas::new(300, 300, [0, 0, 0]);
+    let place = Place {
+        x: 40.0,
+        y: 40.0,
+        cell: 40.0,
+    };
+    canvas.board(place, &["R...", "..B.", ".R..", "...B"]);
+    let mut names = |canvas: &Canvas| -> Vec<String> {
+        let emitted = harness
+            .send_picture(FRAME, &note(), (Format::Rgb8, 300, 300), &canvas.rgb)
+            .unwrap();
+        let sighting: Sighting = serde_json::from_value(emitted[0].body.clone()).unwrap();
+        let steps = sighting.steps.into_iter();
+        steps.map(|time| time.step).collect()
+    };
+    let found = names(&canvas);
+    for step in ["samples", "lines", "grid", "cells", "terminals", "pipes"] {
+        assert!(found.iter().any(|name| name == step), "{step} of {found:?}");
+    }
+    assert_eq!(names(&canvas), ["same pixels"]);
+}
+
+#[test]
+fn a_picture_of_each_step_where_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = json!({ "steps": folder.path() });
+    let mut harness = flowpipe_plugin::harness!(VisionOpencv, config).unwrap();
+    let mut canvas = Canvas::new(300, 200, [0, 0, 0]);
+    let place = Place {
+        x: 20.0,
+        y: 20.0,
+        cell: 40.0,
+    };
+    canvas.board(place, &["R...", "..B.", ".R..", "...B"]);
+    let layout = (Format::Rgb8, 300, 200);
+    let emitted = harness
+        .send_picture(FRAME, &note(), layout, &canvas.rgb)
+        .unwrap();
+    assert!(emitted[0].body.get("steps").is_none(), "pictures, no times");
+    for name in ["01-lines", "02-grid-lines", "03-terminals", "04-pipes"] {
+        let picture = image::open(folder.path().join(format!("{name}.png"))).unwrap();
+        assert_eq!((picture.width(), picture.height()), (300, 200), "{name}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::picture::Picture;
 use crate::read::Reader;
 
-fn formats() -> impl Strategy<Value = Format> {
+pub(super) fn formats() -> impl Strategy<Value = Format> {
     prop::sample::select(vec![
         Format::Bgra8,
         Format::Rgba8,
@@ -21,7 +21,7 @@ fn formats() -> impl Strategy<Value = Format> {
 }
 
 /// The canvas in another format with gaps after its rows.
-fn repacked(canvas: &Canvas, format: Format, gap: usize) -> (Vec<u8>, PixelInfo) {
+pub(super) fn repacked(canvas: &Canvas, format: Format, gap: usize) -> (Vec<u8>, PixelInfo) {
     let mut bytes = Vec::new();
     for row in canvas.rgb.chunks_exact(canvas.width * 3) {
         for pixel in row.chunks_exact(3) {
@@ -98,7 +98,9 @@ proptest! {
         }
         let letters: Vec<String> = letters.iter().map(|row| row.iter().collect()).collect();
         let lines: Vec<&str> = letters.iter().map(String::as_str).collect();
-        let place = Place { x: f64::from(left), y: f64::from(top), cell };
+        // Boards without a solution are refused where they may be cut off.
+        let room = 0.2 * cell;
+        let place = Place { x: room + f64::from(left), y: room + f64::from(top), cell };
         let width = (place.x * 2.0 + cols as f64 * cell) as usize + 2;
         let height = (place.y * 2.0 + rows as f64 * cell) as usize + 2;
         let mut canvas = Canvas::new(width, height, [0, 0, 0]);
@@ -107,7 +109,7 @@ proptest! {
         let picture = Picture::new(&bytes, info).unwrap();
         match Reader::new(Config::default()).read(&picture).unwrap() {
             Reading::Board(board) => prop_assert_eq!(grid(&board), canonical(&lines)),
-            Reading::Refused { step, reason } => prop_assert!(false, "{}: {}", step, reason),
+            Reading::Refused { step, reason, .. } => prop_assert!(false, "{}: {}", step, reason),
         }
     }
 }

@@ -1,14 +1,19 @@
 //! A reading in a form that people can check.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use flowpipe_plugin::puzzle::colour;
+use flowpipe_plugin::puzzle::colour::{self, Colour};
 use flowpipe_plugin::puzzle::message::SeenBoard;
+use flowpipe_plugin::puzzle::{Cell, Flow, Puzzle};
 
-/// The grid, by rows, with letters in order of first appearance.
+/// The grid, by rows, with letters in order of first appearance; `.` is an empty cell, `#` none.
 pub fn grid(board: &SeenBoard) -> Vec<String> {
     let (rows, cols) = (board.puzzle.board().rows(), board.puzzle.board().cols());
     let letter = |cell| {
+        if !board.puzzle.board().exists(cell) {
+            return "#".to_owned();
+        }
         board
             .puzzle
             .terminal_at(cell)
@@ -23,8 +28,8 @@ pub fn grid(board: &SeenBoard) -> Vec<String> {
 pub fn canonical(grid: &[impl AsRef<str>]) -> Vec<String> {
     let mut seen: Vec<char> = Vec::new();
     let mut exchange = |letter: char| {
-        if letter == '.' {
-            return ".".to_owned();
+        if matches!(letter, '.' | '#') {
+            return letter.to_string();
         }
         let number = seen
             .iter()
@@ -38,6 +43,29 @@ pub fn canonical(grid: &[impl AsRef<str>]) -> Vec<String> {
     grid.iter()
         .map(|row| row.as_ref().chars().map(&mut exchange).collect())
         .collect()
+}
+
+/// The cells of each colour's terminals, whatever the colours are numbered.
+pub fn pairs(puzzle: &Puzzle) -> Vec<Vec<Cell>> {
+    let mut pairs: BTreeMap<Colour, Vec<Cell>> = BTreeMap::new();
+    for terminal in puzzle.terminals() {
+        let cells = pairs.entry(terminal.colour).or_default();
+        cells.push(terminal.cell);
+    }
+    let mut pairs: Vec<_> = pairs.into_values().collect();
+    pairs.sort();
+    pairs
+}
+
+/// The cells of flows, whichever end is the first. The terminal at one end tells the colour.
+pub fn ways(flows: &[Flow]) -> Vec<Vec<Cell>> {
+    let way = |flow: &Flow| {
+        let back: Vec<Cell> = flow.cells.iter().rev().copied().collect();
+        back.min(flow.cells.clone())
+    };
+    let mut ways: Vec<_> = flows.iter().map(way).collect();
+    ways.sort();
+    ways
 }
 
 /// Everything but the confidence.

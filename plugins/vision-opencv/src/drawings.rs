@@ -1,0 +1,225 @@
+//! Thin drawings in cells: the rails of bridges, and what should not be there.
+//!
+//! A drawing is narrow and has an edge on both of its sides, which neither blurred lights nor what
+//! compression leaves have.
+
+use flowpipe_plugin::puzzle::{Cell, Point};
+
+use crate::colour::distance;
+use crate::picture::{Picture, Rgb};
+use crate::places::Places;
+use crate::terminals::{Look, Looks};
+
+/// A drawing stands out by at least this share of what grid lines do.
+const STRONG: f64 = 0.4;
+/// And by so many times what noise does.
+const ABOVE_NOISE: f64 = 5.0;
+/// Two levels are what compression leaves on a flat surface, and a drawing is more.
+const FAINT: f64 = 6.0;
+/// What is farther than this from a point, in spans of a cell, is beside the stroke that goes over it.
+const BESIDE: f64 = 0.1;
+/// Where scan lines go, in spans from the centre.
+const SCANS: [f64; 5] = [-0.24, -0.12, 0.0, 0.12, 0.24];
+/// How far they go to both sides.
+const REACH: f64 = 0.4;
+/// A stroke is crossed by so many of them at least.
+const CROSSED: usize = 2;
+/// Samples of a scan line, at most.
+const SAMPLES: usize = 96;
+/// A cell is empty, to estimate noise by, when its middle differs from its corners by fewer levels.
+const EMPTY: f64 = 30.0;
+/// Cells that noise is estimated from, at most.
+const ENOUGH: usize = 24;
+
+/// Looks for drawings.
+pub struct Drawings<'a> {
+    picture: &'a Picture<'a>,
+    places: &'a Places<'a>,
+    /// By how many levels of a channel they stand out.
+    level: i32,
+}
+
+/// Which of the places where a bridge has rails show some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rails {
+    /// None.
+    None,
+    /// Some, so that it is no bridge.
+    Some,
+    /// All.
+    All,
+}
+
+type Sample = [i32; 3];
+
+impl<'a> Drawings<'a> {
+    /// `contrast`: how far grid lines stand out, in levels of their best channel.
+    #[must_use]
+    pub fn new(
+        picture: &'a Picture<'a>,
+        places: &'a Places<'a>,
+        looks: &Looks,
+        contrast: f64,
+    ) -> Self {
+        let drawings = Self {
+            picture,
+            places,
+            level: 0,
+        };
+        let level = (STRONG * contrast)
+            .max(ABOVE_NOISE * drawings.noise(looks))
+            .max(FAINT);
+        Self {
+            level: level.round() as i32,
+            ..drawings
+        }
+    }
+
+    /// The rails in a cell.
+    #[must_use]
+    pub fn rails(&self, cell: Cell, look: &Look) -> Rails {
+        let centre = self.places.centre(cell);
+        let sides = self.places.corners();
+        let mut seen = 0;
+        for side in 0..sides {
+            for at_next in [false, true] {
+                seen += usize::from(self.has_rail(centre, self.places.beside(side, at_next), look));
+            }
+            // Most cells have none at all, which is seen at a few.
+            if side == 1 && seen == 0 {
+                return Rails::None;
+            }
+        }
+        match seen {
+            _ if seen == 2 * sides => Rails::All,
+            _ if seen < CROSSED => Rails::None,
+            _ => Rails::Some,
+        }
+    }
+
+    /// Whether there is a thin drawing inside a cell.
+    #[must_use]
+    pub fn is_drawn(&self, cell: Cell) -> bool {
+        let centre = self.places.centre(cell);
+        let beside = self.beside();
+        let crosses = |&(axis, off): &(usize, f64)| {
+            let (samples, count) = self.scan(centre, axis, off);
+            (beside..count.saturating_sub(beside)).any(|index| {
+                let [before, here, after] =
+                    [index - beside, index, index + beside].map(|at| samples[at]);
+                let far = apart(here, before).min(apart(here, after));
+                far >= self.level && 2 * apart(before, after) <= far
+            })
+        };
+        let scans = [0, 1]
+            .into_iter()
+            .flat_map(|axis| SCANS.map(|off| (axis, off)));
+        scans.filter(crosses).take(CROSSED).count() == CROSSED
+    }
+
+    /// Whether something crosses a stretch before its end.
+    fn has_rail(&self, centre: Point, [from, to]: [Point; 2], look: &Look) -> bool {
+        let along = [0, 1].map(|axis| to[axis] - from[axis]);
+        let length = along[0].hypot(along[1]).max(1.0);
+        // Rails lead away from the side that the stretch goes along.
+        let mut inwards = [-along[1] / length, along[0] / length];
+        if inwards[0] * from[0] + inwards[1] * from[1] > 0.0 {
+            inwards = inwards.map(|it| -it);
+        }
+        let steps = (length / (0.02 * self.places.span).max(0.7)).ceil();
+        let mean = |share: f64| {
+            // Pixels of their own, so that noise is less.
+            let off = (0.01 * self.places.span).max(1.0);
+            let mut sum = [0; 3];
+            for off in [0.0, off, 2.0 * off] {
+                let place = |axis: usize| {
+                    centre[axis] + from[axis] + share * along[axis] + off * inwards[axis]
+                };
+                let colour = self.picture.at(place(0), place(1)).unwrap_or_default();
+                add(&mut sum, colour);
+            }
+            sum.map(|sum| sum / 3)
+        };
+        let end = mean(1.0);
+        // A rail has the cell's own background on both sides; the rim of a shape has not.
+        if apart(end, look.background.map(i32::from)) >= self.level {
+            return false;
+        }
+        let steps = steps as usize;
+        (0..steps).any(|step| apart(mean(step as f64 / steps as f64), end) >= self.level)
+    }
+
+    /// How many samples of a scan line there are to what lies beside a stroke.
+    fn beside(&self) -> usize {
+        let beside = BESIDE * self.places.span / self.step() as f64;
+        (beside.round() as usize).max(2)
+    }
+
+    /// Pixels from sample to sample: lines are some fiftieth of a cell wide, and at least one pixel.
+    fn step(&self) -> i64 {
+        let coarse =
+            (0.015 * self.places.span).max(2.0 * REACH * self.places.span / SAMPLES as f64);
+        (coarse.ceil() as i64).max(1)
+    }
+
+    /// Samples along a line through a cell, each of a few pixels across it. `axis`: 0 from left to right,
+    /// 1 downwards. `off`: how far aside of the centre.
+    fn scan(&self, centre: Point, axis: usize, off: f64) -> ([Sample; SAMPLES], usize) {
+        let (span, step) = (self.places.span, self.step());
+        let wide = ((0.05 * span).round() as i64).clamp(1, 3);
+        let mut first = [0; 2];
+        first[axis] = (centre[axis] - REACH * span).round() as i64;
+        first[1 - axis] = (centre[1 - axis] + off * span).floor() as i64 - wide / 2;
+        let mut stride = [0; 2];
+        stride[1 - axis] = 1;
+        let mut samples = [[0; 3]; SAMPLES];
+        let count = ((2.0 * REACH * span) as usize / step as usize).min(SAMPLES);
+        for sample in &mut samples[..count] {
+            if let Some(sum) = self.picture.sum(first, stride, wide as u32) {
+                *sample = sum.map(|sum| (sum / wide as u32) as i32);
+            }
+            first[axis] += step;
+        }
+        (samples, count)
+    }
+
+    /// How many levels noise makes of nothing: how far samples are from those beside, in cells that are
+    /// empty. Dark values are cut off at black, so that cells with a light behind them show most of it.
+    fn noise(&self, looks: &Looks) -> f64 {
+        let is_empty =
+            |look: &Look| look.terminal.is_none() && distance(look.middle, look.background) < EMPTY;
+        let beside = self.beside();
+        let every = looks.cells.len().div_ceil(ENOUGH).max(1);
+        let cells = looks
+            .there()
+            .filter(|(cell, look)| cell % every == 0 && is_empty(look));
+        let mut found: Vec<i32> = cells
+            .filter_map(|(cell, _)| {
+                let (samples, count) = self.scan(self.places.centre(cell), 0, SCANS[1]);
+                let samples = &samples[..count];
+                let pairs = samples.iter().zip(samples.get(beside..)?);
+                let mut apart: Vec<i32> = pairs.map(|(a, b)| apart(*a, *b)).collect();
+                apart.sort_unstable();
+                apart.get(apart.len() * 4 / 5).copied()
+            })
+            .collect();
+        let most = found.len() * 9 / 10;
+        match found.get_mut(..) {
+            // Of the largest of three normal values four in five are below 1.8 deviations.
+            Some(found @ [_, ..]) => f64::from(*found.select_nth_unstable(most).1) / 1.8,
+            _ => 0.0,
+        }
+    }
+}
+
+fn add(sum: &mut Sample, colour: Rgb) {
+    for (sum, value) in sum.iter_mut().zip(colour) {
+        *sum += i32::from(value);
+    }
+}
+
+/// How far apart two samples are in the channel that shows it best.
+fn apart(a: Sample, b: Sample) -> i32 {
+    let [red, green, blue] = [0, 1, 2].map(|channel: usize| (a[channel] - b[channel]).abs());
+    red.max(green).max(blue)
+}

@@ -1,0 +1,197 @@
+//! What lines look like on a board, and what does not count as one.
+
+use flowpipe_plugin::puzzle::Lattice;
+
+use crate::grid::Grid;
+use crate::line_look::Stretch;
+use crate::picture::Picture;
+use crate::runs::Ink;
+use crate::sides::{self, Side, Sides};
+
+/// A line stands out by at least this share of what a thin one does: little is left of it between
+/// two cells of a light tint.
+const DRAWN: f64 = 0.12;
+/// One that tells where a board has cells stands out by this share.
+const PLAIN: f64 = 0.35;
+/// Where a line would stand out by less than this many times what it must, had it whole pixels to
+/// itself, it may be lost.
+const HIDDEN: f64 = 4.0;
+/// One in so many stretches may be lost: a bright flow fills up to a fifth of a large board.
+const UNSEEN: usize = 5;
+/// A thin line has at most this many times the thickness of the others.
+const THICK: f64 = 2.1;
+/// Sharp thin lines are at most this share of a cell wide.
+const BLURRED: f64 = 0.055;
+/// Where they are wider, a thick one stands out by this many times what a thin one does.
+const BRIGHT: f64 = 1.2;
+/// One with at most this many times is surely thin.
+const THIN_AT_MOST: f64 = 1.6;
+/// What is taken for a thin line: so far up in the order of all that are drawn. Of small boards most
+/// lines may be outline.
+const THIN: f64 = 0.3;
+/// Places where no line is that are looked at, at most.
+const BLANKS: usize = 64;
+
+/// How grid lines look on this board. Dark ones are seen in a picture turned round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LineLook {
+    /// Whether they are brighter or darker than what they lie on.
+    pub ink: Ink,
+    /// How far a thin one stands out, in levels of its best channel.
+    pub contrast: f64,
+    /// The faintest one, as a share of that.
+    pub faintest: f64,
+    /// How many pixels wide a thin one is.
+    pub thickness: f64,
+    /// Its red, green and blue.
+    pub colour: [f64; 3],
+}
+
+/// How far things stand out where no line is.
+pub fn noise(picture: &Picture<'_>, grid: &Grid, ink: Ink) -> f64 {
+    let every = grid.len().div_ceil(BLANKS / 2);
+    let blanks = (0..grid.len())
+        .step_by(every)
+        .flat_map(|cell| sides::blanks(grid, cell, ink));
+    quantile(
+        blanks.map(|place| Stretch::look(picture, &place, grid.cell).contrast),
+        0.6,
+    )
+}
+
+/// What lines look like, and what does not count as one.
+pub struct Measure {
+    contrast: f64,
+    colour: [f64; 3],
+    thickness: f64,
+    /// Of lines with nothing bright behind them.
+    mass: f64,
+    /// The least that a line stands out by, in levels.
+    least: f64,
+    /// What stands out where there is no line.
+    noise: f64,
+    /// Whether more stretches than may be lost are not seen.
+    unclear: bool,
+    /// Whether thin lines are as wide as blurred or small ones are.
+    is_blurred: bool,
+}
+
+impl Measure {
+    /// `None` where hardly any side is drawn.
+    pub fn new(sides: &Sides, noise: f64, grid: &Grid) -> Option<Self> {
+        let drawn = |side: &&Side| mean(side, |stretch| stretch.contrast) > 3.0 + 1.8 * noise;
+        let drawn: Vec<&Side> = sides.all.iter().filter(drawn).collect();
+        if drawn.len() < 8 {
+            return None;
+        }
+        let contrast = |side: &&Side| mean(side, |stretch| stretch.contrast);
+        let low = quantile(drawn.iter().map(contrast), THIN);
+        let is_faint = |side: &&&Side| (0.6 * low..=1.6 * low).contains(&contrast(side));
+        let faint: Vec<Stretch> = drawn
+            .iter()
+            .filter(is_faint)
+            .flat_map(|side| side.looks)
+            .collect();
+        let colour = [0, 1, 2].map(|channel: usize| {
+            quantile(faint.iter().map(|stretch| stretch.colour[channel]), 0.5)
+        });
+        let thick = |side: &&Side| mean(side, |stretch| stretch.thickness(colour));
+        let thickness = quantile(drawn.iter().map(thick), THIN);
+        // Lines stand out less between tinted cells, but are as thick there.
+        let thin = drawn.iter().filter(|side| thick(side) <= 1.6 * thickness);
+        let contrast = quantile(thin.clone().map(contrast), 0.5);
+        let mass = quantile(thin.map(|side| mean(side, |stretch| stretch.mass)), 0.7);
+        // Two levels are what compression leaves on a flat surface.
+        let least = (DRAWN * contrast).max(2.0);
+        let mut measure = Self {
+            contrast,
+            colour,
+            thickness,
+            mass,
+            least,
+            noise,
+            unclear: false,
+            is_blurred: grid.lattice == Lattice::Square && thickness > BLURRED * grid.cell,
+        };
+        let stretches = || sides.all.iter().flat_map(|side| &side.looks);
+        let unseen = stretches().filter(|stretch| !measure.sees(stretch));
+        measure.unclear = unseen.count() > stretches().count() / UNSEEN;
+        Some(measure)
+    }
+
+    pub fn sees(&self, stretch: &Stretch) -> bool {
+        stretch.contrast >= self.least
+    }
+
+    pub fn sees_all(&self, side: &Side) -> bool {
+        side.looks.iter().all(|stretch| self.sees(stretch))
+    }
+
+    /// Beside a cell of a bright tint with a light behind it hardly anything of a line is left.
+    pub fn has_no_room(&self, stretch: &Stretch) -> bool {
+        stretch.room_for(self.colour) < HIDDEN * self.least
+    }
+
+    /// Whether a side may be drawn, if nearly all others are.
+    pub fn shows(&self, side: &Side) -> bool {
+        side.looks
+            .iter()
+            .all(|stretch| self.sees(stretch) || (!self.unclear && self.has_no_room(stretch)))
+    }
+
+    /// Whether a side is drawn, whatever the others are.
+    pub fn draws(&self, side: &Side) -> bool {
+        let level = (PLAIN * self.contrast).max(2.0 * self.noise).max(3.0);
+        side.looks.iter().all(|stretch| {
+            stretch.contrast >= level || (self.sees(stretch) && self.has_no_room(stretch))
+        })
+    }
+
+    pub fn is_thick(&self, side: &Side) -> bool {
+        side.looks.iter().all(|stretch| {
+            // Between tinted cells a thin line only looks thinner.
+            let is_thick = stretch.mass > THICK * self.mass
+                || (stretch.thickness(self.colour) > THICK * self.thickness
+                    && !self.has_no_room(stretch));
+            // A light behind a blurred line is as wide as the line, but does not make it stand out more.
+            let is_bright = stretch.contrast > BRIGHT * self.contrast;
+            is_thick && (is_bright || !self.is_blurred)
+        })
+    }
+
+    /// Whether a side is clearly drawn, and not thick.
+    pub fn is_thin(&self, side: &Side) -> bool {
+        let seen = |stretch: &Stretch| !self.has_no_room(stretch);
+        self.draws(side)
+            && side.looks.iter().all(seen)
+            && mean(side, |stretch| stretch.thickness(self.colour)) < THIN_AT_MOST * self.thickness
+    }
+
+    /// How lines look that are sides of the board's cells.
+    pub fn look<'a>(&self, ink: Ink, sides: impl Iterator<Item = &'a Side>) -> LineLook {
+        let stretches = sides.flat_map(|side| &side.looks);
+        let shares = stretches.map(|stretch| stretch.contrast / self.contrast.max(1.0));
+        LineLook {
+            ink,
+            contrast: self.contrast,
+            faintest: shares.fold(1.0, f64::min).max(0.0),
+            thickness: self.thickness,
+            colour: self.colour,
+        }
+    }
+}
+
+fn mean(side: &Side, value: impl Fn(&Stretch) -> f64) -> f64 {
+    f64::midpoint(value(&side.looks[0]), value(&side.looks[1]))
+}
+
+/// The value at a share of the order, 0 of none.
+fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    if values.is_empty() {
+        return 0.0;
+    }
+    let index = (share * values.len() as f64) as usize;
+    let index = index.min(values.len() - 1);
+    *values.select_nth_unstable_by(index, f64::total_cmp).1
+}

@@ -1,0 +1,173 @@
+//! Which cells of a grid are there, and whether their outline is one.
+
+use flowpipe_plugin::puzzle::{Cell, Lattice};
+
+use crate::beyond::Border;
+use crate::grid::Grid;
+use crate::measure::Measure;
+use crate::refusal::Refusal;
+use crate::shape::Shape;
+use crate::sides::{Side, Sides};
+
+/// This share of the outline of a board that is no rectangle is seen to be thick.
+const OUTLINED: f64 = 0.9;
+/// This share of a plain rectangle's border may be taken for thick.
+const PLAIN_BORDER: f64 = 0.3;
+
+/// Why a grid does not hold.
+pub enum Stop {
+    /// It has cells beyond a border.
+    Wider(Border),
+    /// It is none.
+    Refused(Refusal),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// Which cells of a grid are there.
+pub struct Cells {
+    pub is_there: Vec<bool>,
+}
+
+impl Cells {
+    /// All sides are drawn: all cells are there, but for holes of one cell, which thick lines surround.
+    pub fn whole(sides: &Sides, measure: &Measure, grid: &Grid) -> Self {
+        let thick: Vec<bool> = sides
+            .all
+            .iter()
+            .map(|side| measure.is_thick(side))
+            .collect();
+        let is_hole = |cell: Cell| sides.of(cell).all(|side| thick[side]);
+        Self {
+            is_there: (0..grid.len()).map(|cell| !is_hole(cell)).collect(),
+        }
+    }
+
+    /// The most cells that hang together of those that have all sides drawn.
+    pub fn closed(sides: &Sides, measure: &Measure, grid: &Grid) -> Self {
+        let drawn: Vec<bool> = sides.all.iter().map(|side| measure.draws(side)).collect();
+        let thick: Vec<bool> = sides
+            .all
+            .iter()
+            .map(|side| measure.is_thick(side))
+            .collect();
+        let mut is_closed: Vec<bool> = (0..grid.len())
+            .map(|cell| sides.of(cell).all(|side| drawn[side]))
+            .collect();
+        let mut largest = Vec::new();
+        for first in 0..grid.len() {
+            if !is_closed[first] {
+                continue;
+            }
+            is_closed[first] = false;
+            let mut part = vec![first];
+            let mut next = 0;
+            while let Some(&cell) = part.get(next) {
+                next += 1;
+                for side in sides.of(cell).filter(|side| !thick[*side]) {
+                    let side = &sides.all[side];
+                    let beside = [Some(side.cell), side.other];
+                    for other in beside.into_iter().flatten() {
+                        if is_closed[other] {
+                            is_closed[other] = false;
+                            part.push(other);
+                        }
+                    }
+                }
+            }
+            if part.len() > largest.len() {
+                largest = part;
+            }
+        }
+        let mut is_there = vec![false; grid.len()];
+        for cell in largest {
+            is_there[cell] = true;
+        }
+        Self { is_there }
+    }
+
+    /// The sides of all cells that are there.
+    pub fn sides<'a>(&'a self, sides: &'a Sides) -> impl Iterator<Item = &'a Side> {
+        sides.all.iter().filter(|side| {
+            let cells = [Some(side.cell), side.other];
+            cells.into_iter().flatten().any(|cell| self.is_there[cell])
+        })
+    }
+
+    /// Whether a side lies between a cell that is there and none.
+    pub fn is_outline(&self, side: &Side) -> bool {
+        self.is_there[side.cell] != side.other.is_some_and(|other| self.is_there[other])
+    }
+
+    /// A board that is no whole rectangle has a thick outline, and a whole one a thick or a thin one all around.
+    /// Gives the border that it may go on beyond, if there is a side that may be either. `open`: sides that a board
+    /// that warps leaves open.
+    pub fn check_outline(
+        &self,
+        sides: &Sides,
+        measure: &Measure,
+        grid: &Grid,
+        all_drawn: bool,
+        open: &[usize],
+    ) -> Result<Option<Border>, Stop> {
+        let outline = || {
+            let sides = sides.all.iter().enumerate();
+            let closed = sides.filter(|(index, _)| !open.contains(index));
+            closed
+                .map(|(_, side)| side)
+                .filter(|side| self.is_outline(side))
+        };
+        let count = outline().count() as f64;
+        let thick = outline().filter(|side| measure.is_thick(side)).count() as f64;
+        if all_drawn && thick <= PLAIN_BORDER * count {
+            return Ok(None);
+        }
+        let border = |side: &Side| match (side.other, grid.lattice) {
+            (None, Lattice::Square) => Border::ALL.get(usize::from(side.direction.0)).copied(),
+            _ => None,
+        };
+        let thin = outline().find(|side| measure.is_thin(side));
+        if let Some(border) = thin.and_then(border) {
+            return Err(Stop::Wider(border));
+        }
+        if thick >= OUTLINED * count && thin.is_none() {
+            let mut others = outline().filter(|side| !measure.is_thick(side));
+            return Ok(others.find_map(border));
+        }
+        let shows = |side: &&Side| !measure.shows(side);
+        let missing = sides.all.iter().filter(shows);
+        let first = missing.clone().next().map_or(0, |side| side.cell);
+        Err(Stop::Refused(Refusal::SidesMissing {
+            missing: missing.count(),
+            all: sides.all.len(),
+            rows: grid.rows(),
+            cols: grid.cols(),
+            row: first / grid.cols() + 1,
+            col: first % grid.cols() + 1,
+        }))
+    }
+
+    pub fn shape(&self, sides: &Sides, measure: &Measure) -> Shape {
+        let there = |cell: Cell| self.is_there[cell];
+        let walls = sides.all.iter().filter_map(|side| {
+            let other = side
+                .other
+                .filter(|other| there(side.cell) && there(*other))?;
+            let wall = (side.cell.min(other), side.cell.max(other));
+            measure.is_thick(side).then_some(wall)
+        });
+        let mut walls: Vec<_> = walls.collect();
+        walls.sort_unstable();
+        Shape {
+            holes: (0..self.is_there.len())
+                .filter(|&cell| !there(cell))
+                .collect(),
+            walls,
+            warps: false,
+        }
+    }
+}
