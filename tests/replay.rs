@@ -68,7 +68,7 @@ fn a_run_for_people() {
     );
 }
 
-/// Every rectangular board is read exactly; the others are refused, and nothing is played on them.
+/// Every board is read, solved and played.
 #[test]
 fn real_screenshots() {
     let Some(frames) = shared().map(|shared| shared.join("frames")) else {
@@ -81,35 +81,21 @@ fn real_screenshots() {
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
         .map(|truth| (truth["file"].as_str().unwrap().to_owned(), truth))
         .collect();
-    let rectangle = |truth: &Value| !truth["grid"].to_string().contains('#');
-    let solved = |truth: &Value| truth["state"] == "solved";
-    let readable = truth.values().filter(|truth| rectangle(truth)).count();
+    let boards = truth.len();
     // A board that stands solved needs no strokes.
-    let playable = truth
-        .values()
-        .filter(|truth| rectangle(truth) && !solved(truth))
-        .count();
+    let solved = truth.values().filter(|truth| truth["state"] == "solved");
+    let playable = boards - solved.count();
 
     let folder = tempfile::tempdir().unwrap();
     let file = pipeline(folder.path(), &replay_of(&frames.display().to_string()));
     let ran = run(&["run", &file]).expect(0);
-    let refused = truth.len() - readable;
     let summary = format!(
-        "{readable} boards read, {refused} frame without a board, {readable} solved, \
-         {playable} played, {playable} accepted by the game"
+        "{boards} boards read, {boards} solved, {playable} played, {playable} accepted by the game"
     );
     assert!(
         ran.stdout.contains(&summary),
         "no {summary:?} in {}",
         ran.stdout
     );
-    for (name, truth) in truth.iter().filter(|(_, truth)| !rectangle(truth)) {
-        let line = format!("{name}: not a board that I can read");
-        assert!(ran.stdout.contains(&line), "no {line:?} for {truth}");
-        assert!(!ran.stdout.contains(&format!("{name}: played")));
-    }
-    say!(
-        "{} real screenshots: {readable} read, {refused} refused",
-        truth.len()
-    );
+    say!("{boards} real screenshots read, solved and played");
 }

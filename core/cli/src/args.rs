@@ -2,13 +2,17 @@
 //! and the completions.
 
 mod bench;
+mod see;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use flowpipe_game::render::Theme;
 use flowpipe_game::session::Size;
 
 pub use bench::Bench;
+pub use see::See;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -16,8 +20,10 @@ Exit codes:
   1    a stage failed, or something else went wrong while running
   2    wrong usage, or a file that can't be opened
   3    solve: a puzzle has no solution
-  4    solve: a puzzle that was not solved in time, or that the solver does not take
-  65   solve, convert, play: a puzzle that can't be read, or not be written in that format
+  4    solve: a puzzle that was not solved in time, or that the solver does not take;
+       see: a picture without a board that can be read
+  65   solve, convert, play: a puzzle that can't be read, or not be written in that format;
+       see: a file that is no picture
   78   a pipeline file or a plugin's config that can't be used
   130  stopped by Ctrl-C, or by hand while a pipeline holds the mouse";
 
@@ -64,6 +70,8 @@ pub enum Command {
     Plugins(Plugins),
     /// Print the JSON Schema of pipeline files, for editors.
     Schema,
+    /// Show what vision makes of pictures: the board, or why none is read, and what each step cost.
+    See(See),
     /// Solve puzzles given as text.
     Solve(Solve),
     /// Write puzzles in another format.
@@ -329,6 +337,10 @@ pub struct Play {
     /// The window's size in pixels, width x height.
     #[arg(long, default_value = "600x1067", value_name = "SIZE", value_parser = window_size)]
     pub window: (u32, u32),
+    /// What the window's boards are dressed in: discs on dark or light, blocks, letters in the discs, or
+    /// Numberlink's numbers on paper.
+    #[arg(long, default_value_t, value_parser = theme(), conflicts_with = "terminal")]
+    pub theme: Theme,
     /// Play in this terminal, with the mouse or the keyboard: arrows or h j k l move the cursor,
     /// Enter or space picks a pipe up and lets it go.
     #[arg(long, conflicts_with = "window")]
@@ -345,6 +357,10 @@ pub enum PlayInput {
     Straight,
     /// A click takes a pipe up, the pointer draws without a button, a second click puts it down.
     Clicks,
+}
+
+fn theme() -> impl TypedValueParser<Value = Theme> {
+    PossibleValuesParser::new(Theme::all().map(Theme::name)).try_map(|name| name.parse())
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -201,7 +201,8 @@ fn pipeline(ask: &Ask<'_>, catalogue: &Catalogue) -> Result<Pipeline, Vec<Config
     config::read("command line", &text, catalogue)
 }
 
-fn stage(
+/// A stage of such a pipeline, which goes on after what it can't answer.
+pub fn stage(
     name: &str,
     plugin: &str,
     from: &str,

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use flowpipe_puzzle::message::{
-    BoardResult, Count, FRAME, FrameNote, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, STROKES,
-    SeenBoard, Sighting, Solved, Strokes, Verdict,
+    BoardResult, Count, FRAME, FrameNote, OUTCOME, Outcome, RESULT, Reading, SIGHTING, SOLVED,
+    STROKES, SeenBoard, Sighting, Solved, Strokes, Verdict,
 };
 use flowpipe_puzzle::stroke_check::check_strokes;
 use flowpipe_puzzle::{Puzzle, Solution, check};
@@ -96,13 +96,27 @@ impl Validator for SightingCheck {
     fn judge(&self, _: Option<&Message>, message: &Message) -> Judgement {
         judgement((|| {
             let sighting: Sighting = parse(message)?;
-            sighting.board().map_or(Ok(()), check_board)?;
+            check_reading(&sighting.reading)?;
             Ok(None)
         })())
     }
 }
 
-/// Holds a sighting's parts against each other.
+fn check_reading(reading: &Reading) -> Result<(), String> {
+    let confidence = match reading {
+        Reading::Board(seen) => {
+            check_board(seen)?;
+            seen.confidence
+        }
+        Reading::Refused { confidence, .. } => *confidence,
+    };
+    if !(0.0..=1.0).contains(&confidence) {
+        return Err(format!("a confidence of {confidence}, it must be 0 to 1"));
+    }
+    Ok(())
+}
+
+/// Holds a board's parts against each other.
 fn check_board(seen: &SeenBoard) -> Result<(), String> {
     let board = seen.puzzle.board();
     let geometry = &seen.geometry;
@@ -120,12 +134,6 @@ fn check_board(seen: &SeenBoard) -> Result<(), String> {
     let back = geometry.to_board(in_frame);
     if !back.is_some_and(|back| (0..2).all(|axis| (back[axis] - centre[axis]).abs() < 1e-3)) {
         return Err("a board whose corners in the frame span no area".to_owned());
-    }
-    if !(0.0..=1.0).contains(&seen.confidence) {
-        return Err(format!(
-            "a confidence of {}, it must be 0 to 1",
-            seen.confidence
-        ));
     }
     Ok(())
 }

@@ -14,10 +14,14 @@ pub enum Ended {
     StageFailed,
     /// A puzzle without a solution; printed already.
     Unsolvable,
-    /// A puzzle that was not solved in time, or of a kind that the solver does not take; printed already.
+    /// A puzzle that was not solved in time, or of a kind that the solver does not take, or a picture
+    /// without a board that can be read; printed already.
     Unanswered,
-    /// A puzzle that can't be read, or not written in the format asked for; printed already.
+    /// A puzzle or a picture that can't be read, or a puzzle that can't be written in the format asked
+    /// for; printed already.
     BadPuzzle,
+    /// A file among several that can't be opened; printed already.
+    Unopened,
     /// A pipeline file that can't be used; printed already.
     BadConfig,
     /// Stopped by Ctrl-C.
@@ -25,17 +29,18 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// The worse of two: a plugin's failure outweighs a puzzle that can't be read, that one a puzzle
-    /// without an answer, and that one a puzzle without a solution.
+    /// The worse of two: a plugin's failure outweighs a file that can't be opened, that one a puzzle that
+    /// can't be read, that one a puzzle without an answer, and that one a puzzle without a solution.
     pub fn or_worse(self, other: Self) -> Self {
         let weight = |ended| match ended {
             Self::Done => 0,
             Self::Unsolvable => 1,
             Self::Unanswered => 2,
             Self::BadPuzzle => 3,
-            Self::BadConfig => 4,
-            Self::StageFailed => 5,
-            Self::Interrupted => 6,
+            Self::Unopened => 4,
+            Self::BadConfig => 5,
+            Self::StageFailed => 6,
+            Self::Interrupted => 7,
         };
         if weight(other) > weight(self) {
             other
@@ -78,6 +83,7 @@ pub fn code(ended: Result<Ended, Failure>) -> ExitCode {
     let code = match ended {
         Ok(Ended::Done) => 0,
         Ok(Ended::StageFailed) => 1,
+        Ok(Ended::Unopened) => 2,
         Ok(Ended::Unsolvable) => 3,
         Ok(Ended::Unanswered) => 4,
         Ok(Ended::BadPuzzle) => 65,

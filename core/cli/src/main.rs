@@ -6,7 +6,7 @@
 //! - [`plugins`]: where plugins are looked for. [`pipeline_file`]: reading a pipeline with its errors.
 //! - [`puzzle_file`]: reading puzzles. [`ask`]: putting them to a solver.
 //! - [`checks`]: what the runtime holds the plugins' answers against.
-//! - [`solve`]: what `flowpipe solve` asks and tells.
+//! - [`solve`]: what `flowpipe solve` asks and tells. [`see`]: what `flowpipe see` shows to vision, and tells.
 //! - [`follow`]: waiting on a run. [`show`]: boards, tables and colours on the terminal.
 
 mod args;
@@ -20,6 +20,8 @@ mod follow;
 mod pipeline_file;
 mod plugins;
 mod puzzle_file;
+mod quantile;
+mod see;
 mod show;
 mod solve;
 
@@ -31,7 +33,10 @@ use crate::args::{Args, Command};
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let tells_problems = matches!(args.command, Command::Solve(_) | Command::Bench(_));
+    let tells_problems = matches!(
+        args.command,
+        Command::See(_) | Command::Solve(_) | Command::Bench(_)
+    );
     show::log::start(&args.global, tells_problems);
     let ended = match args.command {
         Command::Run(run) => commands::run::run(&args.global, &run),
@@ -39,6 +44,7 @@ fn main() -> ExitCode {
         Command::Graph(graph) => commands::graph::run(&args.global, &graph),
         Command::Plugins(plugins) => commands::plugins::run(&args.global, &plugins),
         Command::Schema => commands::schema::run(&args.global),
+        Command::See(see) => commands::see::run(&args.global, &see),
         Command::Solve(solve) => commands::solve::run(&args.global, &solve),
         Command::Convert(convert) => commands::convert::run(&convert),
         Command::Generate(generate) => commands::generate::run(&generate),

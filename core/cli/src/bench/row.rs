@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::bench::class::Class;
 use crate::bench::sample::{Outcome, Sample};
+use crate::quantile::quantile;
 
 /// One solver on one class of boards. Times are of solved boards only, in microseconds.
 #[derive(Clone, Debug, Serialize)]
@@ -85,12 +86,6 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// The smallest value that so large a share of the values does not exceed.
-fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
-    let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +124,6 @@ mod tests {
             (Some(12.0), Some(4.0))
         );
         assert_eq!(row.median_nodes, Some(7.0));
-        assert_eq!(quantile(&[], 0.5), None);
+        assert_eq!(quantile::<f64>(&[], 0.5), None);
     }
 }

@@ -10,4 +10,5 @@ pub mod play;
 pub mod plugins;
 pub mod run;
 pub mod schema;
+pub mod see;
 pub mod solve;

@@ -54,7 +54,7 @@ pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
         let closer = window.closer();
         on_interrupt(&interrupted, move || closer.close())?;
         window
-            .play(session, args.window, args.seed)
+            .play(session, args.window, args.seed, args.theme)
             .map_err(run_failure)?
     };
     let boards = if solved == 1 { "board" } else { "boards" };

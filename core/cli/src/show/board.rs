@@ -18,6 +18,24 @@ pub fn seen(board: &SeenBoard, flows: &[Flow], colours: bool) -> String {
     )
 }
 
+/// Which letter is which colour, where colours can't be shown.
+pub fn legend(seen: &SeenBoard) -> String {
+    let names: Vec<String> = seen
+        .puzzle
+        .colours()
+        .into_iter()
+        .filter_map(|colour| {
+            let rgb = seen.palette.get(usize::from(colour))?;
+            Some(format!(
+                "{} {}",
+                colour::name(colour),
+                colour::nearest_name(*rgb)
+            ))
+        })
+        .collect();
+    names.join(", ")
+}
+
 /// A puzzle that came as text, with the letters of the text.
 pub fn puzzle(puzzle: &Puzzle, flows: &[Flow], names: &[String], colours: bool) -> String {
     let count = puzzle

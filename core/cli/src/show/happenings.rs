@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use flowpipe_puzzle::Puzzle;
-use flowpipe_puzzle::colour::nearest_name;
 use flowpipe_puzzle::message::{
     BoardResult, OUTCOME, Outcome, RESULT, Reading, SIGHTING, SOLVED, SeenBoard, Sighting, Solved,
     Verdict,
@@ -104,7 +103,7 @@ impl Tally {
                 self.boards += u64::from(!known);
                 Ok(())
             }
-            Reading::Refused { step, reason } => {
+            Reading::Refused { step, reason, .. } => {
                 if !self.is_in_the_way(reason) {
                     return Ok(());
                 }
@@ -132,7 +131,7 @@ impl Tally {
                 writeln!(out, "\n{source} {}", heading("solved"))?;
                 write!(out, "{}", board::seen(seen, &solution.flows, colours))?;
                 if !colours {
-                    writeln!(out, "{}", legend(seen))?;
+                    writeln!(out, "{}", board::legend(seen))?;
                 }
                 Ok(())
             }
@@ -315,22 +314,4 @@ fn heading(seen: &SeenBoard, solver: &str, text: &str) -> String {
         board.rows(),
         seen.puzzle.flow_count()
     )
-}
-
-/// Which letter is which colour, where colours can't be shown.
-fn legend(seen: &SeenBoard) -> String {
-    let names: Vec<String> = seen
-        .puzzle
-        .colours()
-        .into_iter()
-        .filter_map(|colour| {
-            let rgb = seen.palette.get(usize::from(colour))?;
-            Some(format!(
-                "{} {}",
-                flowpipe_puzzle::colour::name(colour),
-                nearest_name(*rgb)
-            ))
-        })
-        .collect();
-    names.join(", ")
 }

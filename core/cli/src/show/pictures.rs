@@ -23,13 +23,19 @@ pub fn puzzle(entry: &Entry, answer: &Answer) -> Option<String> {
     Some(svg::draw(puzzle, flows.unwrap_or_default(), style))
 }
 
-/// Writes the picture of the puzzle at an index, from 0, of so many: into the file itself where it is
-/// the only one, else into one with the puzzle's number, from 1, behind its name. Into a folder by its
-/// number alone; it is made where it is not there and its name ends as a folder's.
+/// Writes the picture at an index, from 0, of so many: into the file itself where it is the only one, else
+/// into one with its number, from 1, behind its name. Into a folder by its number alone, with the ending
+/// of its kind (`svg`); the folder is made where it is not there and its name ends as a folder's.
 ///
 /// # Errors
 /// When the file can't be written.
-pub fn write(file: &Path, index: usize, count: usize, picture: &str) -> Result<(), Failure> {
+pub fn write(
+    file: &Path,
+    index: usize,
+    count: usize,
+    ending: &str,
+    picture: impl AsRef<[u8]>,
+) -> Result<(), Failure> {
     let failure = |path: &Path, error| Failure::File {
         path: path.display().to_string(),
         error,
@@ -37,7 +43,7 @@ pub fn write(file: &Path, index: usize, count: usize, picture: &str) -> Result<(
     let named_as_folder = file.to_string_lossy().ends_with(is_separator);
     let path = if named_as_folder || file.is_dir() {
         std::fs::create_dir_all(file).map_err(|error| failure(file, error))?;
-        file.join(format!("{}.svg", index + 1))
+        file.join(format!("{}.{ending}", index + 1))
     } else {
         place(file, index, count)
     };

@@ -8,6 +8,7 @@ use flowpipe_puzzle::message::{OUTCOME, Outcome};
 use flowpipe_runtime::message::Message;
 use serde::Serialize;
 
+use crate::quantile::quantile;
 use crate::show::report::duration;
 
 /// The times of all frames that were acted upon.
@@ -141,10 +142,7 @@ impl Row {
     fn step(&self) -> Step {
         let mut times = self.times.clone();
         times.sort_unstable();
-        let at = |share: f64| {
-            let index = (share * times.len() as f64).ceil() as usize;
-            times.get(index.saturating_sub(1)).copied().unwrap_or(0)
-        };
+        let at = |share| quantile(&times, share).unwrap_or(0);
         Step {
             step: self.name.clone(),
             count: times.len(),

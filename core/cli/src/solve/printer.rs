@@ -146,7 +146,7 @@ impl<'a> Printer<'a> {
         if let Some(file) = &self.args.svg
             && let Some(picture) = pictures::puzzle(entry, answer)
         {
-            pictures::write(file, self.next, count, &picture)?;
+            pictures::write(file, self.next, count, "svg", &picture)?;
         }
         let Some(file) = &self.args.plot else {
             return Ok(());
@@ -154,7 +154,7 @@ impl<'a> Printer<'a> {
         let solver = &self.args.solver;
         let place = format!("{}:{}", self.args.file, entry.line);
         match plot::svg(&answer.effort, &format!("{place}, {solver}")) {
-            Some(picture) => pictures::write(file, self.next, count, &picture)?,
+            Some(picture) => pictures::write(file, self.next, count, "svg", &picture)?,
             None if answer.status == Status::Invalid => {}
             None => {
                 let reason = match answer.status {

@@ -1,0 +1,53 @@
+//! What vision made of a picture, drawn over it.
+
+use flowpipe_abi as abi;
+use flowpipe_game::render::{Pixels, overlay};
+use flowpipe_puzzle::message::Reading;
+use flowpipe_runtime::frame::Frame;
+
+/// The picture with what was made out, or the reason for which nothing was, as PNG.
+///
+/// # Errors
+/// In words: it is too large to be drawn on.
+pub fn png(picture: &Frame, reading: &Reading) -> Result<Vec<u8>, String> {
+    let pixels = pixels(picture)?;
+    let drawn = match reading {
+        Reading::Board(seen) => overlay::board(pixels, seen),
+        Reading::Refused { step, reason, .. } => {
+            overlay::caption(pixels, &format!("{step}: {reason}"))
+        }
+    };
+    encode(&drawn.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
+}
+
+/// A copy, with what shines through made opaque.
+fn pixels(picture: &Frame) -> Result<Pixels, String> {
+    let shape = picture.shape();
+    let (step, [red, green, blue]) = match shape.format {
+        abi::FORMAT_BGRA8 => (4, [2, 1, 0]),
+        abi::FORMAT_RGBA8 => (4, [0, 1, 2]),
+        abi::FORMAT_BGR8 => (3, [2, 1, 0]),
+        abi::FORMAT_RGB8 => (3, [0, 1, 2]),
+        abi::FORMAT_GREY8 => (1, [0; 3]),
+        other => return Err(format!("a picture of the unknown format {other}")),
+    };
+    let row_bytes = shape.width as usize * step;
+    let rows = picture.pixels().chunks(shape.stride.max(1) as usize);
+    let pixels = rows.flat_map(|row| row[..row_bytes.min(row.len())].chunks_exact(step));
+    let rgba = pixels.flat_map(|pixel| [pixel[red], pixel[green], pixel[blue], u8::MAX]);
+    Ok(Pixels {
+        width: shape.width,
+        height: shape.height,
+        rgba: rgba.collect(),
+    })
+}
+
+fn encode(pixels: &Pixels) -> Result<Vec<u8>, png::EncodingError> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, pixels.width, pixels.height);
+    encoder.set_color(png::ColorType::Rgba);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&pixels.rgba)?;
+    writer.finish()?;
+    Ok(bytes)
+}

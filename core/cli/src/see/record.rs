@@ -1,0 +1,191 @@
+//! What vision made of a picture, as JSON.
+
+use std::collections::BTreeMap;
+
+use flowpipe_puzzle::geometry::Point;
+use flowpipe_puzzle::message::{BoardState, Reading, SeenBoard};
+use flowpipe_puzzle::{Cell, Colour, Lattice, Puzzle};
+use serde::Serialize;
+
+use crate::see::seen::Seen;
+use crate::see::times::{ByName, milliseconds};
+
+/// Row and column, from 0.
+type Place = (usize, usize);
+
+/// One object of JSON lines.
+#[derive(Default, Serialize)]
+struct Record<'a> {
+    file: &'a str,
+    /// `board`, `refused`, or `error`: nothing was made of it.
+    status: &'static str,
+    reason: Option<&'a str>,
+    /// The step that refused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<&'a str>,
+    rows: Option<usize>,
+    cols: Option<usize>,
+    /// By row: `.` is empty, `#` no cell, equal letters belong together.
+    grid: Option<Vec<String>>,
+    state: Option<BoardState>,
+    /// Pixels of the corners of the board's grid: top left, top right, bottom right, bottom left.
+    board_quad: Option<[Point; 4]>,
+    confidence: Option<f64>,
+    /// From picture to sighting; of several looks, the median.
+    ms: Option<f64>,
+    /// How cells touch, where they are no squares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lattice: Option<Lattice>,
+    /// Edges wrap around.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    warps: bool,
+    /// Pairs of cells with no passage between them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    walls: Vec<[Place; 2]>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bridges: Vec<Place>,
+    /// What is drawn already, by the grid's letters: the cells of each pipe.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    drawn: Vec<Pipe>,
+    /// What the grid's letters look like: red, green, blue.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    colours: BTreeMap<char, [u8; 3]>,
+    /// Milliseconds by step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<ByName<'a>>,
+    /// What 95 in 100 looks did not exceed, where there were several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ms_p95: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps_p95: Option<ByName<'a>>,
+}
+
+#[derive(Serialize)]
+struct Pipe {
+    letter: char,
+    cells: Vec<Place>,
+}
+
+/// One line of JSON, without its end.
+///
+/// # Errors
+/// Never: all of it can be written.
+pub fn record(file: &str, seen: &Seen) -> serde_json::Result<String> {
+    let mut record = match seen.result() {
+        Ok(Reading::Board(board)) => of_board(board),
+        Ok(Reading::Refused {
+            step,
+            reason,
+            confidence,
+        }) => Record {
+            status: "refused",
+            reason: Some(reason),
+            step: Some(step),
+            confidence: Some(*confidence),
+            ..Record::default()
+        },
+        Err(reason) => Record {
+            status: "error",
+            reason: Some(reason),
+            ..Record::default()
+        },
+    };
+    record.file = file;
+    let looks = seen.times.looks();
+    if looks > 0 {
+        record.ms = Some(milliseconds(seen.times.whole().p50_ns));
+        record.steps = ByName::new(seen.times.steps(), |cost| cost.p50_ns);
+    }
+    if looks > 1 {
+        record.ms_p95 = Some(milliseconds(seen.times.whole().p95_ns));
+        record.steps_p95 = ByName::new(seen.times.steps(), |cost| cost.p95_ns);
+    }
+    serde_json::to_string(&record)
+}
+
+fn of_board(seen: &SeenBoard) -> Record<'static> {
+    let board = seen.puzzle.board();
+    let shape = board.description();
+    let letters = letters(&seen.puzzle);
+    let letter = |colour| letters.get(&colour).copied().unwrap_or('?');
+    let place = |&cell: &Cell| board.row_col(cell);
+    let drawn = seen.drawn.iter().map(|flow| Pipe {
+        letter: letter(flow.colour),
+        cells: flow.cells.iter().map(place).collect(),
+    });
+    let looks = letters.iter().filter_map(|(&colour, &letter)| {
+        let rgb = seen.palette.get(usize::from(colour))?;
+        Some((letter, *rgb))
+    });
+    Record {
+        status: "board",
+        rows: Some(board.rows()),
+        cols: Some(board.cols()),
+        grid: Some(grid(&seen.puzzle, letter)),
+        state: Some(seen.state),
+        board_quad: Some(seen.geometry.corners),
+        confidence: Some(seen.confidence),
+        lattice: (shape.lattice != Lattice::Square).then_some(shape.lattice),
+        warps: shape.warps,
+        walls: shape
+            .walls
+            .iter()
+            .map(|(a, b)| [place(a), place(b)])
+            .collect(),
+        bridges: shape.bridges.iter().map(place).collect(),
+        drawn: drawn.collect(),
+        colours: looks.collect(),
+        ..Record::default()
+    }
+}
+
+fn grid(puzzle: &Puzzle, letter: impl Fn(Colour) -> char) -> Vec<String> {
+    let board = puzzle.board();
+    let character = |row, col| match board.cell(row, col) {
+        Some(cell) => puzzle.terminal_at(cell).map_or('.', &letter),
+        None => '#',
+    };
+    let row = |row| (0..board.cols()).map(|col| character(row, col)).collect();
+    (0..board.rows()).map(row).collect()
+}
+
+/// A character for each colour of a puzzle: letters of English first, then digits, then letters of others.
+fn letters(puzzle: &Puzzle) -> BTreeMap<Colour, char> {
+    let plain = ('A'..='Z').chain('a'..='z').chain('0'..='9');
+    let others = ('\u{C0}'..).filter(|letter| letter.is_alphabetic());
+    puzzle
+        .colours()
+        .into_iter()
+        .zip(plain.chain(others))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use flowpipe_puzzle::{Board, Rules, Terminal};
+
+    use super::*;
+
+    #[test]
+    fn more_pairs_than_english_has_letters() {
+        let board = Board::rectangle(40, 50).unwrap();
+        let terminals = (0..2000).map(|cell| Terminal {
+            cell,
+            colour: (cell / 2) as Colour,
+        });
+        let puzzle = Puzzle::new(board, terminals.collect(), Rules::default()).unwrap();
+        let letters = letters(&puzzle);
+        assert_eq!(letters.len(), 1000);
+        assert_eq!(letters.values().collect::<HashSet<_>>().len(), 1000);
+        let fits = |letter: &char| !letter.is_whitespace() && !".#".contains(*letter);
+        assert!(letters.values().all(fits));
+        let rows = grid(&puzzle, |colour| letters[&colour]);
+        assert!(rows.iter().all(|row| row.chars().count() == 50));
+        assert!(
+            rows[0].starts_with("AABBCC") && rows[1].starts_with("ZZaabb"),
+            "{rows:?}"
+        );
+    }
+}
