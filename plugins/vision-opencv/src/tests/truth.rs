@@ -40,10 +40,6 @@ pub struct Truth {
 }
 
 impl Truth {
-    pub fn is_rectangle(&self) -> bool {
-        !self.grid.iter().any(|row| row.contains('#'))
-    }
-
     /// Pixels from one grid line to the next.
     pub fn cell(&self) -> f64 {
         self.board_xywh[2] / self.cols as f64
