@@ -21,9 +21,9 @@ const UNSEEN: usize = 5;
 /// A thin line has at most this many times the thickness of the others.
 const THICK: f64 = 2.1;
 /// Sharp thin lines are at most this share of a cell wide.
-const BLURRED: f64 = 0.055;
+const BLURRED: f64 = 0.05;
 /// Where they are wider, a thick one stands out by this many times what a thin one does.
-const BRIGHT: f64 = 1.2;
+const BRIGHT: f64 = 1.6;
 /// One with at most this many times is surely thin.
 const THIN_AT_MOST: f64 = 1.6;
 /// What is taken for a thin line: so far up in the order of all that are drawn. Of small boards most
