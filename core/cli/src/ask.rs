@@ -17,10 +17,11 @@ use flowpipe_runtime::plugin::catalogue::Catalogue;
 use flowpipe_runtime::run::{Options, Run, RunHandle};
 use serde_json::json;
 
-use crate::checks;
+use crate::args::Global;
 use crate::commands::run::start_failure;
-use crate::exit::Failure;
+use crate::exit::{Ended, Failure};
 use crate::follow::follow_until;
+use crate::{checks, pipeline_file};
 use heard::Heard;
 use listen::{Listen, Told};
 
@@ -129,6 +130,38 @@ pub enum AskError {
 impl From<Failure> for AskError {
     fn from(failure: Failure) -> Self {
         Self::Failure(failure)
+    }
+}
+
+/// How a command ends that asked. `end`: what it has to say at last; what was answered before a run failed is not
+/// held back.
+///
+/// # Errors
+/// What asking or `end` failed with.
+pub fn ended(
+    asked: Result<(), AskError>,
+    global: &Global,
+    end: impl FnOnce() -> Result<Ended, Failure>,
+) -> Result<Ended, Failure> {
+    match asked {
+        Ok(()) => end(),
+        Err(AskError::Config(errors)) => {
+            pipeline_file::show(errors, global);
+            Ok(Ended::BadConfig)
+        }
+        Err(AskError::Failure(Failure::Run(reason))) => {
+            end()?;
+            Err(Failure::Run(reason))
+        }
+        Err(AskError::Failure(failure)) => Err(failure),
+    }
+}
+
+/// What asking does once an answer was taken: it goes on, or ends with the failure.
+pub fn taken(taken: Result<(), Failure>) -> ControlFlow<Result<(), Failure>> {
+    match taken {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(failure) => ControlFlow::Break(Err(failure)),
     }
 }
 

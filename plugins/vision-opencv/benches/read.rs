@@ -42,6 +42,8 @@ mod line_places;
 mod measure;
 #[path = "../src/numbers.rs"]
 mod numbers;
+#[path = "../src/order.rs"]
+mod order;
 #[path = "../src/outline.rs"]
 mod outline;
 #[path = "../src/pairs.rs"]

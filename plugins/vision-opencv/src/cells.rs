@@ -106,15 +106,12 @@ fn check_all(
         col: 1,
     })?;
     let all_drawn = sides.all.iter().all(|side| measure.shows(side));
-    let cells = match all_drawn {
-        true => Cells::whole(&sides, &measure, grid),
-        false => Cells::closed(&sides, &measure, grid),
-    };
+    let cells = Cells::new(&sides, &measure, grid, all_drawn);
     let lines = measure.look(ink, cells.sides(&sides));
     let whole = cells.is_there.iter().all(|there| *there);
-    let mut shape = cells.shape(&sides, &measure);
+    let mut shape = cells.shape(&sides);
     let open = match grid.lattice {
-        Lattice::Square => warps::open_borders(picture, grid, &cells, &sides, &measure, &lines),
+        Lattice::Square => warps::open_borders(picture, grid, &cells, &sides, &lines),
         Lattice::Hex => None,
     };
     let mut doubtful = None;

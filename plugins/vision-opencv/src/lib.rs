@@ -17,7 +17,7 @@
 //! [`warps`]. [`terminals`] says which cells hold
 //! a terminal, [`colours`] pairs them ([`numbers`] where there are numbers instead), [`contents`] says with
 //! [`drawings`] what the other cells hold, [`pipes`] follows what is drawn, [`solvable`] doubts boards without
-//! a solution. [`places`] says where in a cell to look, [`colour`] and [`pairs`] how alike things are.
+//! a solution. [`places`] says where in a cell to look, [`colour`] and [`pairs`] how alike things are, [`order`] what is common among many.
 //! [`picture`] reads the host's pixels in place, [`thin`] says what in them is thin and stands out ([`peaks`]: where
 //! that is much), [`refusal`] names what can be wrong with a picture, [`config`] what can be set. Where that asks
 //! for it, [`steps`] times all this, and saves pictures of what a step saw: [`show`] draws them, on a [`sketch`].
@@ -46,6 +46,7 @@ mod line_look;
 mod line_places;
 mod measure;
 mod numbers;
+mod order;
 mod outline;
 mod pairs;
 mod peaks;

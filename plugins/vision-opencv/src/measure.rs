@@ -4,6 +4,7 @@ use flowpipe_plugin::puzzle::Lattice;
 
 use crate::grid::Grid;
 use crate::line_look::Stretch;
+use crate::order::quantile;
 use crate::picture::Picture;
 use crate::runs::Ink;
 use crate::sides::{self, Side, Sides};
@@ -79,12 +80,15 @@ pub struct Measure {
 impl Measure {
     /// `None` where hardly any side is drawn.
     pub fn new(sides: &Sides, noise: f64, grid: &Grid) -> Option<Self> {
-        let drawn = |side: &&Side| mean(side, |stretch| stretch.contrast) > 3.0 + 1.8 * noise;
-        let drawn: Vec<&Side> = sides.all.iter().filter(drawn).collect();
+        let contrast = |side: &&Side| mean(side, |stretch| stretch.contrast);
+        let drawn = sides
+            .all
+            .iter()
+            .filter(|side| contrast(side) > 3.0 + 1.8 * noise);
+        let drawn: Vec<&Side> = drawn.collect();
         if drawn.len() < 8 {
             return None;
         }
-        let contrast = |side: &&Side| mean(side, |stretch| stretch.contrast);
         let low = quantile(drawn.iter().map(contrast), THIN);
         let is_faint = |side: &&&Side| (0.6 * low..=1.6 * low).contains(&contrast(side));
         let faint: Vec<Stretch> = drawn
@@ -119,10 +123,12 @@ impl Measure {
         Some(measure)
     }
 
+    /// Whether a line stands out enough to be seen.
     pub fn sees(&self, stretch: &Stretch) -> bool {
         stretch.contrast >= self.least
     }
 
+    /// Whether a side is seen near both of its ends.
     pub fn sees_all(&self, side: &Side) -> bool {
         side.looks.iter().all(|stretch| self.sees(stretch))
     }
@@ -147,6 +153,7 @@ impl Measure {
         })
     }
 
+    /// Whether a side is clearly thicker than the thin ones.
     pub fn is_thick(&self, side: &Side) -> bool {
         side.looks.iter().all(|stretch| {
             // Between tinted cells a thin line only looks thinner.
@@ -183,15 +190,4 @@ impl Measure {
 
 fn mean(side: &Side, value: impl Fn(&Stretch) -> f64) -> f64 {
     f64::midpoint(value(&side.looks[0]), value(&side.looks[1]))
-}
-
-/// The value at a share of the order, 0 of none.
-fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    if values.is_empty() {
-        return 0.0;
-    }
-    let index = (share * values.len() as f64) as usize;
-    let index = index.min(values.len() - 1);
-    *values.select_nth_unstable_by(index, f64::total_cmp).1
 }

@@ -30,64 +30,25 @@ impl From<Refusal> for Stop {
 
 /// Which cells of a grid are there.
 pub struct Cells {
+    /// By cell.
     pub is_there: Vec<bool>,
+    /// Whether it is drawn thick, by side.
+    pub is_thick: Vec<bool>,
 }
 
 impl Cells {
-    /// All sides are drawn: all cells are there, but for holes of one cell, which thick lines surround.
-    pub fn whole(sides: &Sides, measure: &Measure, grid: &Grid) -> Self {
-        let thick: Vec<bool> = sides
-            .all
-            .iter()
-            .map(|side| measure.is_thick(side))
-            .collect();
-        let is_hole = |cell: Cell| sides.of(cell).all(|side| thick[side]);
-        Self {
-            is_there: (0..grid.len()).map(|cell| !is_hole(cell)).collect(),
-        }
-    }
-
-    /// The most cells that hang together of those that have all sides drawn.
-    pub fn closed(sides: &Sides, measure: &Measure, grid: &Grid) -> Self {
-        let drawn: Vec<bool> = sides.all.iter().map(|side| measure.draws(side)).collect();
-        let thick: Vec<bool> = sides
-            .all
-            .iter()
-            .map(|side| measure.is_thick(side))
-            .collect();
-        let mut is_closed: Vec<bool> = (0..grid.len())
-            .map(|cell| sides.of(cell).all(|side| drawn[side]))
-            .collect();
-        let mut largest = Vec::new();
-        for first in 0..grid.len() {
-            if !is_closed[first] {
-                continue;
-            }
-            is_closed[first] = false;
-            let mut part = vec![first];
-            let mut next = 0;
-            while let Some(&cell) = part.get(next) {
-                next += 1;
-                for side in sides.of(cell).filter(|side| !thick[*side]) {
-                    let side = &sides.all[side];
-                    let beside = [Some(side.cell), side.other];
-                    for other in beside.into_iter().flatten() {
-                        if is_closed[other] {
-                            is_closed[other] = false;
-                            part.push(other);
-                        }
-                    }
-                }
-            }
-            if part.len() > largest.len() {
-                largest = part;
-            }
-        }
-        let mut is_there = vec![false; grid.len()];
-        for cell in largest {
-            is_there[cell] = true;
-        }
-        Self { is_there }
+    /// Tells by how the sides are drawn. `all_drawn`: every one of them is.
+    pub fn new(sides: &Sides, measure: &Measure, grid: &Grid, all_drawn: bool) -> Self {
+        let thick = sides.all.iter().map(|side| measure.is_thick(side));
+        let is_thick: Vec<bool> = thick.collect();
+        let is_there = if all_drawn {
+            // All cells are there, but for holes of one cell, which thick lines surround.
+            let is_hole = |cell: Cell| sides.of(cell).all(|side| is_thick[side]);
+            (0..grid.len()).map(|cell| !is_hole(cell)).collect()
+        } else {
+            closed(sides, measure, grid, &is_thick)
+        };
+        Self { is_there, is_thick }
     }
 
     /// The sides of all cells that are there.
@@ -117,12 +78,10 @@ impl Cells {
         let outline = || {
             let sides = sides.all.iter().enumerate();
             let closed = sides.filter(|(index, _)| !open.contains(index));
-            closed
-                .map(|(_, side)| side)
-                .filter(|side| self.is_outline(side))
+            closed.filter(|(_, side)| self.is_outline(side))
         };
         let count = outline().count() as f64;
-        let thick = outline().filter(|side| measure.is_thick(side)).count() as f64;
+        let thick = outline().filter(|(index, _)| self.is_thick[*index]).count() as f64;
         if all_drawn && thick <= PLAIN_BORDER * count {
             return Ok(None);
         }
@@ -130,13 +89,15 @@ impl Cells {
             (None, Lattice::Square) => Border::ALL.get(usize::from(side.direction.0)).copied(),
             _ => None,
         };
-        let thin = outline().find(|side| measure.is_thin(side));
+        let thin = outline()
+            .map(|(_, side)| side)
+            .find(|side| measure.is_thin(side));
         if let Some(border) = thin.and_then(border) {
             return Err(Stop::Wider(border));
         }
         if thick >= OUTLINED * count && thin.is_none() {
-            let mut others = outline().filter(|side| !measure.is_thick(side));
-            return Ok(others.find_map(border));
+            let mut others = outline().filter(|(index, _)| !self.is_thick[*index]);
+            return Ok(others.find_map(|(_, side)| border(side)));
         }
         let shows = |side: &&Side| !measure.shows(side);
         let missing = sides.all.iter().filter(shows);
@@ -151,14 +112,16 @@ impl Cells {
         }))
     }
 
-    pub fn shape(&self, sides: &Sides, measure: &Measure) -> Shape {
+    /// The holes and the walls between cells that are there.
+    pub fn shape(&self, sides: &Sides) -> Shape {
         let there = |cell: Cell| self.is_there[cell];
-        let walls = sides.all.iter().filter_map(|side| {
+        let walls = sides.all.iter().zip(&self.is_thick);
+        let walls = walls.filter_map(|(side, is_thick)| {
             let other = side
                 .other
                 .filter(|other| there(side.cell) && there(*other))?;
             let wall = (side.cell.min(other), side.cell.max(other));
-            measure.is_thick(side).then_some(wall)
+            is_thick.then_some(wall)
         });
         let mut walls: Vec<_> = walls.collect();
         walls.sort_unstable();
@@ -170,4 +133,42 @@ impl Cells {
             warps: false,
         }
     }
+}
+
+/// The most cells that hang together of those that have all sides drawn.
+fn closed(sides: &Sides, measure: &Measure, grid: &Grid, is_thick: &[bool]) -> Vec<bool> {
+    let drawn: Vec<bool> = sides.all.iter().map(|side| measure.draws(side)).collect();
+    let mut is_closed: Vec<bool> = (0..grid.len())
+        .map(|cell| sides.of(cell).all(|side| drawn[side]))
+        .collect();
+    let mut largest = Vec::new();
+    for first in 0..grid.len() {
+        if !is_closed[first] {
+            continue;
+        }
+        is_closed[first] = false;
+        let mut part = vec![first];
+        let mut next = 0;
+        while let Some(&cell) = part.get(next) {
+            next += 1;
+            for side in sides.of(cell).filter(|side| !is_thick[*side]) {
+                let side = &sides.all[side];
+                let beside = [Some(side.cell), side.other];
+                for other in beside.into_iter().flatten() {
+                    if is_closed[other] {
+                        is_closed[other] = false;
+                        part.push(other);
+                    }
+                }
+            }
+        }
+        if part.len() > largest.len() {
+            largest = part;
+        }
+    }
+    let mut is_there = vec![false; grid.len()];
+    for cell in largest {
+        is_there[cell] = true;
+    }
+    is_there
 }

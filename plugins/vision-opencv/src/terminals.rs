@@ -13,6 +13,7 @@ use flowpipe_plugin::puzzle::Cell;
 
 use crate::colour::{distance, median};
 use crate::grid::Grid;
+use crate::order::quantile;
 use crate::picture::{Picture, Rgb};
 use crate::places::Places;
 use crate::refusal::Refusal;
@@ -358,14 +359,3 @@ static DIRECTIONS: LazyLock<[(f64, f64); POINTS]> = LazyLock::new(|| {
         (angle.cos(), angle.sin())
     })
 });
-
-/// The value at a share of the order, 0 of none.
-fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let index = (share * values.len() as f64) as usize;
-    values
-        .get(index.min(values.len().saturating_sub(1)))
-        .copied()
-        .unwrap_or(0.0)
-}

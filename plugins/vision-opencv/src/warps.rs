@@ -4,7 +4,7 @@ use flowpipe_plugin::puzzle::Cell;
 
 use crate::beyond::{self, Border};
 use crate::grid::Grid;
-use crate::measure::{LineLook, Measure};
+use crate::measure::LineLook;
 use crate::outline::Cells;
 use crate::picture::Picture;
 use crate::sides::Sides;
@@ -26,7 +26,6 @@ pub fn open_borders(
     grid: &Grid,
     cells: &Cells,
     sides: &Sides,
-    measure: &Measure,
     look: &LineLook,
 ) -> Option<Open> {
     let (rows, cols) = (grid.rows(), grid.cols());
@@ -42,7 +41,7 @@ pub fn open_borders(
                 Border::Left => place * cols,
             };
             let side = sides.of(cell).nth(border as usize)?;
-            let is_closed = !cells.is_there[cell] || measure.is_thick(&sides.all[side]);
+            let is_closed = !cells.is_there[cell] || cells.is_thick[side];
             // Between two open sides the lines of both look as if a closed one was open too.
             let is_open = !is_closed && stubs == [true; 2];
             if !is_open && !is_closed {

@@ -1,13 +1,11 @@
 //! `flowpipe see FILE...`: what vision makes of pictures.
 
-use std::ops::ControlFlow;
-
 use crate::args::{Global, See};
-use crate::ask::AskError;
+use crate::ask;
 use crate::exit::{Ended, Failure};
+use crate::plugins;
 use crate::see::look::{Look, look};
 use crate::see::printer::Printer;
-use crate::{pipeline_file, plugins};
 
 pub fn run(global: &Global, args: &See) -> Result<Ended, Failure> {
     let catalogue = plugins::load(global);
@@ -31,28 +29,13 @@ pub fn run(global: &Global, args: &See) -> Result<Ended, Failure> {
         };
         ended = look(&files, &how, &catalogue, |place, said| {
             let taken = indices.get(place).map(|&index| printer.take(index, said));
-            match taken.unwrap_or(Ok(())) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(failure) => ControlFlow::Break(Err(failure)),
-            }
+            ask::taken(taken.unwrap_or(Ok(())))
         });
         if ended.is_err() {
             break;
         }
     }
-    let ended = match ended {
-        Ok(()) => printer.end(),
-        Err(AskError::Config(errors)) => {
-            pipeline_file::show(errors, global);
-            Ok(Ended::BadConfig)
-        }
-        // What was made out before it is not held back.
-        Err(AskError::Failure(Failure::Run(reason))) => {
-            printer.end()?;
-            Err(Failure::Run(reason))
-        }
-        Err(AskError::Failure(failure)) => Err(failure),
-    };
+    let ended = ask::ended(ended, global, || printer.end());
     catalogue.close();
     ended
 }

@@ -1,18 +1,16 @@
 //! `flowpipe solve FILE|-`: solves puzzles given as text, with a solver plugin, and plans how they are
 //! drawn, with a planner.
 
-use std::ops::ControlFlow;
-
 use flowpipe_puzzle::Puzzle;
 use flowpipe_runtime::config::duration;
 
 use crate::args::{Global, Solve};
-use crate::ask::{Ask, AskError, AskPlanner, Said, ask};
+use crate::ask::{self, Ask, AskPlanner, Said, ask};
 use crate::exit::{Ended, Failure};
 use crate::show::answer::Answer;
 use crate::solve::printer::Printer;
 use crate::solve::want;
-use crate::{pipeline_file, plugins, puzzle_file};
+use crate::{plugins, puzzle_file};
 
 pub fn run(global: &Global, args: &Solve) -> Result<Ended, Failure> {
     let entries = puzzle_file::read(&args.file)?;
@@ -41,29 +39,13 @@ pub fn run(global: &Global, args: &Solve) -> Result<Ended, Failure> {
     };
     let mut printer = Printer::new(global, args, &entries);
     let asked = ask(&puzzles, &how, &catalogue, |place, said| {
-        let taken = match (indices.get(place), said) {
+        ask::taken(match (indices.get(place), said) {
             (Some(&index), Said::Solver(said)) => printer.take(index, Answer::of(said, timeout_us)),
             (Some(&index), Said::Planner(plan)) => printer.take_plan(index, plan),
             (None, _) => Ok(()),
-        };
-        match taken {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(failure) => ControlFlow::Break(Err(failure)),
-        }
+        })
     });
-    let ended = match asked {
-        Ok(()) => printer.end(),
-        Err(AskError::Config(errors)) => {
-            pipeline_file::show(errors, global);
-            Ok(Ended::BadConfig)
-        }
-        // What was answered before it is not held back.
-        Err(AskError::Failure(Failure::Run(reason))) => {
-            printer.end()?;
-            Err(Failure::Run(reason))
-        }
-        Err(AskError::Failure(failure)) => Err(failure),
-    };
+    let ended = ask::ended(asked, global, || printer.end());
     catalogue.close();
     ended
 }

@@ -44,6 +44,18 @@ pub struct Place {
     pub cell: f64,
 }
 
+/// Where most boards are drawn: on [`canvas`] there is room for six rows and columns.
+pub const PLACE: Place = Place {
+    x: 100.0,
+    y: 120.0,
+    cell: 100.0,
+};
+
+/// A black one that most boards are drawn on.
+pub fn canvas() -> Canvas {
+    Canvas::new(800, 900, [0, 0, 0])
+}
+
 impl Canvas {
     pub fn new(width: usize, height: usize, colour: Rgb) -> Self {
         let rgb = colour.repeat(width * height);

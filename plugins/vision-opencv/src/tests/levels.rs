@@ -1,7 +1,6 @@
 //! Real levels of every kind, drawn by the practice game in every theme: all read exactly.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::thread;
 
 use flowpipe_game::render::{Header, Scene, Style, Theme, render};
@@ -11,18 +10,14 @@ use flowpipe_plugin::puzzle::{Board, Cell, Flow, Lattice, Puzzle};
 use flowpipe_plugin::{Format, PixelInfo};
 
 use super::summary::{pairs, ways};
-use super::truth::say;
+use super::truth::{say, shared};
 use crate::config::Config;
 use crate::picture::Picture;
 use crate::read::Reader;
 
 /// Real levels, where they are at hand; says so where they are not.
 pub(super) fn levels() -> Vec<Level> {
-    let shared = std::env::var_os("FLOWPIPE_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-        PathBuf::from,
-    );
-    let file = shared.join("puzzles/flowfree-levels.txt");
+    let file = shared("puzzles/flowfree-levels.txt");
     let Ok(text) = fs::read_to_string(&file) else {
         say!("skipped: no real levels at {}", file.display());
         return Vec::new();

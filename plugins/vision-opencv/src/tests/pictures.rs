@@ -2,7 +2,7 @@
 
 use flowpipe_plugin::puzzle::message::BoardState;
 
-use super::canvas::{Canvas, LINE, Place, paint};
+use super::canvas::{Canvas, LINE, PLACE, Place, canvas, paint};
 use super::summary::{canonical, grid, of};
 use super::{board, read};
 
@@ -38,30 +38,18 @@ fn snapshots(name: &str, text: &str) {
 
 #[test]
 fn an_untouched_board() {
-    let mut canvas = Canvas::new(800, 900, [0, 0, 0]);
-    canvas.board(
-        Place {
-            x: 100.0,
-            y: 120.0,
-            cell: 100.0,
-        },
-        &SIX,
-    );
+    let mut canvas = canvas();
+    canvas.board(PLACE, &SIX);
     snapshots("untouched", &of(&board(&canvas)));
 }
 
 #[test]
 fn pipes_are_followed() {
-    let mut canvas = Canvas::new(800, 900, [0, 0, 0]);
-    let place = Place {
-        x: 100.0,
-        y: 120.0,
-        cell: 100.0,
-    };
-    canvas.grid(place, 6, 6, super::canvas::LINE);
-    canvas.pipe(place, 'R', &[(0, 0), (0, 1), (0, 2), (1, 2), (2, 2)]);
-    canvas.pipe(place, 'Y', &[(4, 2), (4, 3), (3, 4)][..2]);
-    canvas.terminals(place, &SIX);
+    let mut canvas = canvas();
+    canvas.grid(PLACE, 6, 6, super::canvas::LINE);
+    canvas.pipe(PLACE, 'R', &[(0, 0), (0, 1), (0, 2), (1, 2), (2, 2)]);
+    canvas.pipe(PLACE, 'Y', &[(4, 2), (4, 3), (3, 4)][..2]);
+    canvas.terminals(PLACE, &SIX);
     let board = board(&canvas);
     assert_eq!(board.state, BoardState::Partial);
     snapshots("partial", &of(&board));
@@ -88,13 +76,8 @@ fn a_solved_board() {
 
 #[test]
 fn a_wall() {
-    let mut canvas = Canvas::new(800, 900, [0, 0, 0]);
-    let place = Place {
-        x: 100.0,
-        y: 120.0,
-        cell: 100.0,
-    };
-    canvas.board(place, &SIX);
+    let mut canvas = canvas();
+    canvas.board(PLACE, &SIX);
     canvas.rectangle(197.0, 220.0, 6.0, 100.0, LINE);
     let walls = &board(&canvas).puzzle.board().description().walls.clone();
     assert_eq!(walls, &[(6, 7)]);
@@ -148,7 +131,7 @@ fn a_board_in_a_window_among_others() {
 
 #[test]
 fn double_lines_are_one() {
-    let mut canvas = Canvas::new(800, 900, [0, 0, 0]);
+    let mut canvas = canvas();
     for off in [-2.0, 2.0] {
         let place = Place {
             x: 100.0 + off,
@@ -157,33 +140,21 @@ fn double_lines_are_one() {
         };
         canvas.grid(place, 6, 6, super::canvas::LINE);
     }
-    canvas.terminals(
-        Place {
-            x: 100.0,
-            y: 120.0,
-            cell: 100.0,
-        },
-        &SIX,
-    );
+    canvas.terminals(PLACE, &SIX);
     assert_eq!(grid(&board(&canvas)), canonical(&SIX));
 }
 
 #[test]
 fn letters_on_terminals_do_not_matter() {
-    let mut canvas = Canvas::new(800, 900, [0, 0, 0]);
-    let place = Place {
-        x: 100.0,
-        y: 120.0,
-        cell: 100.0,
-    };
-    canvas.board(place, &SIX);
+    let mut canvas = canvas();
+    canvas.board(PLACE, &SIX);
     for (row, letters) in SIX.iter().enumerate() {
         for (col, _) in letters
             .chars()
             .enumerate()
             .filter(|(_, letter)| *letter != '.')
         {
-            let (x, y) = place.centre(row, col);
+            let (x, y) = PLACE.centre(row, col);
             canvas.rectangle(x - 12.0, y - 15.0, 6.0, 30.0, [255, 255, 255]);
             canvas.rectangle(x - 12.0, y - 3.0, 24.0, 6.0, [255, 255, 255]);
         }
@@ -215,15 +186,8 @@ fn the_larger_of_two_boards() {
 
 #[test]
 fn a_reader_forgets_the_picture_before() {
-    let mut canvas = Canvas::new(800, 900, [0, 0, 0]);
-    canvas.board(
-        Place {
-            x: 100.0,
-            y: 120.0,
-            cell: 100.0,
-        },
-        &SIX,
-    );
+    let mut canvas = canvas();
+    canvas.board(PLACE, &SIX);
     let mut reader = crate::read::Reader::new(crate::config::Config::default());
     let mut see = |canvas: &Canvas| {
         let picture = crate::picture::Picture::new(&canvas.rgb, canvas.info()).unwrap();

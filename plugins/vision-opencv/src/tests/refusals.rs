@@ -1,19 +1,9 @@
 //! What is no board, or not one of this kind, is refused with the reason.
 
-use super::canvas::{Canvas, LINE, Place, paint};
+use super::canvas::{Canvas, LINE, PLACE, Place, canvas, paint};
 use super::refusal;
 
 const SIX: [&str; 6] = ["R..G.B", "....Y.", "..R...", ".G.O..", "..Y..B", "O....."];
-const PLACE: Place = Place {
-    x: 100.0,
-    y: 120.0,
-    cell: 100.0,
-};
-
-fn canvas() -> Canvas {
-    Canvas::new(800, 900, [0, 0, 0])
-}
-
 /// A board with something done to it.
 fn spoilt(spoil: impl Fn(&mut Canvas)) -> (String, String) {
     let mut canvas = canvas();

@@ -104,6 +104,15 @@ fn difference(truth: &Truth, board: &SeenBoard) -> Option<String> {
     }
 }
 
+/// Where a folder or file lies that is shared with the tests but no part of the project, if it is at hand.
+pub fn shared(path: &str) -> PathBuf {
+    let folder = std::env::var_os("FLOWPIPE_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+        PathBuf::from,
+    );
+    folder.join(path)
+}
+
 /// A folder of pictures with their truths.
 pub struct Frames {
     folder: PathBuf,
@@ -118,11 +127,7 @@ impl Frames {
 
     /// Real screenshots, where they are at hand; says so where they are not.
     pub fn real() -> Option<Self> {
-        let shared = std::env::var_os("FLOWPIPE_SHARED").map_or_else(
-            || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-            PathBuf::from,
-        );
-        let folder = shared.join("frames");
+        let folder = shared("frames");
         if !folder.join("truth.jsonl").exists() {
             say!("skipped: no real screenshots at {}", folder.display());
             return None;
