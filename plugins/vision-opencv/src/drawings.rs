@@ -50,6 +50,15 @@ pub enum Rails {
     All,
 }
 
+/// What crosses a stretch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Crossing {
+    /// It has an edge on one side. In small cells a rail may reach the beginning.
+    Edge,
+    /// It has one on both.
+    Narrow,
+}
+
 type Sample = [i32; 3];
 
 impl<'a> Drawings<'a> {
@@ -80,19 +89,21 @@ impl<'a> Drawings<'a> {
     pub fn rails(&self, cell: Cell, look: &Look) -> Rails {
         let centre = self.places.centre(cell);
         let sides = self.places.corners();
-        let mut seen = 0;
+        let (mut seen, mut narrow) = (0, 0);
         for side in 0..sides {
             for at_next in [false, true] {
-                seen += usize::from(self.has_rail(centre, self.places.beside(side, at_next), look));
+                let crossing = self.crossing(centre, self.places.beside(side, at_next), look);
+                seen += usize::from(crossing.is_some());
+                narrow += usize::from(crossing == Some(Crossing::Narrow));
             }
             // Most cells have none at all, which is seen at a few.
             if side == 1 && seen == 0 {
                 return Rails::None;
             }
         }
-        match seen {
+        match narrow {
             _ if seen == 2 * sides => Rails::All,
-            _ if seen < CROSSED => Rails::None,
+            _ if narrow < CROSSED => Rails::None,
             _ => Rails::Some,
         }
     }
@@ -117,8 +128,8 @@ impl<'a> Drawings<'a> {
         scans.filter(crosses).take(CROSSED).count() == CROSSED
     }
 
-    /// Whether something crosses a stretch before its end.
-    fn has_rail(&self, centre: Point, [from, to]: [Point; 2], look: &Look) -> bool {
+    /// What crosses a stretch before its end.
+    fn crossing(&self, centre: Point, [from, to]: [Point; 2], look: &Look) -> Option<Crossing> {
         let along = [0, 1].map(|axis| to[axis] - from[axis]);
         let length = along[0].hypot(along[1]).max(1.0);
         // Rails lead away from the side that the stretch goes along.
@@ -143,10 +154,17 @@ impl<'a> Drawings<'a> {
         let end = mean(1.0);
         // A rail has the cell's own background on both sides; the rim of a shape has not.
         if apart(end, look.background.map(i32::from)) >= self.level {
-            return false;
+            return None;
         }
-        let steps = steps as usize;
-        (0..steps).any(|step| apart(mean(step as f64 / steps as f64), end) >= self.level)
+        let beginning = mean(0.0);
+        let means = (0..steps as usize).map(|step| mean(step as f64 / steps));
+        let crossing = means.max_by_key(|mean| apart(*mean, end))?;
+        let is_narrow = 2 * apart(crossing, beginning) >= self.level;
+        (apart(crossing, end) >= self.level).then_some(if is_narrow {
+            Crossing::Narrow
+        } else {
+            Crossing::Edge
+        })
     }
 
     /// How many samples of a scan line there are to what lies beside a stroke.

@@ -22,6 +22,9 @@ pub struct Stretch {
     pub contrast: f64,
     /// Levels above its surroundings, summed across it: brightness times pixels.
     pub mass: f64,
+    /// How many pixels wide it is as far as it is brighter than its brighter side, had all of them the peak's
+    /// brightness.
+    pub width: f64,
     /// Red, green and blue where it stands out most.
     pub colour: [f64; 3],
     /// The channel in which it does, from 0.
@@ -190,6 +193,7 @@ impl Stretch {
                     best = Self {
                         contrast,
                         mass: 0.0,
+                        width: 0.0,
                         colour: peak,
                         channel,
                         level,
@@ -214,6 +218,11 @@ impl Stretch {
             let over =
                 |off: i32| at(off).map_or(0.0, |value| (value[channel] - behind(off)).max(0.0));
             best.mass = (-wide..=wide).map(over).sum();
+            let brighter = before[channel].max(after[channel]);
+            let peak = (-wide..=wide).filter_map(at).map(|value| value[channel]);
+            let height = peak.clone().fold(brighter, f64::max) - brighter;
+            let area: f64 = peak.map(|value| (value - brighter).max(0.0)).sum();
+            best.width = area / height.max(1.0);
         }
         best
     }

@@ -25,6 +25,11 @@ const THICK: f64 = 2.1;
 const BLURRED: f64 = 0.05;
 /// Where they are wider, a thick one stands out by this many times what a thin one does.
 const BRIGHT: f64 = 1.6;
+/// And a thick one is wider than so many times a thin one, as far as it is brighter than what is beside it:
+/// where thin ones are sharp, and where they are blurred.
+const WIDE: [f64; 2] = [1.85, 1.3];
+/// Shares of a cell that sharp and blurred lines are wide.
+const SHARP: [f64; 2] = [0.025, 0.045];
 /// One with at most this many times is surely thin.
 const THIN_AT_MOST: f64 = 1.6;
 /// What is taken for a thin line: so far up in the order of all that are drawn. Of small boards most
@@ -67,6 +72,8 @@ pub struct Measure {
     thickness: f64,
     /// Of lines with nothing bright behind them.
     mass: f64,
+    /// Thick ones are wider than this over the brighter of their sides, in pixels.
+    wide: f64,
     /// The least that a line stands out by, in levels.
     least: f64,
     /// What stands out where there is no line.
@@ -104,6 +111,10 @@ impl Measure {
         // Lines stand out less between tinted cells, but are as thick there.
         let thin = drawn.iter().filter(|side| thick(side) <= 1.6 * thickness);
         let contrast = quantile(thin.clone().map(contrast), 0.5);
+        let width = quantile(
+            thin.clone().map(|side| mean(side, |stretch| stretch.width)),
+            0.5,
+        );
         let mass = quantile(thin.map(|side| mean(side, |stretch| stretch.mass)), 0.7);
         // Two levels are what compression leaves on a flat surface.
         let least = (DRAWN * contrast).max(2.0);
@@ -112,6 +123,7 @@ impl Measure {
             colour,
             thickness,
             mass,
+            wide: width * wide(width / grid.cell),
             least,
             noise,
             unclear: false,
@@ -160,9 +172,11 @@ impl Measure {
             let is_thick = stretch.mass > THICK * self.mass
                 || (stretch.thickness(self.colour) > THICK * self.thickness
                     && !self.has_no_room(stretch));
+            // What is drawn over a thin line adds to its surroundings, but leaves it as wide.
+            let is_wide = stretch.width > self.wide;
             // A light behind a blurred line is as wide as the line, but does not make it stand out more.
             let is_bright = stretch.contrast > BRIGHT * self.contrast;
-            is_thick && (is_bright || !self.is_blurred)
+            is_thick && is_wide && (is_bright || !self.is_blurred)
         })
     }
 
@@ -186,6 +200,12 @@ impl Measure {
             colour: self.colour,
         }
     }
+}
+
+/// How many times as wide as a thin line a thick one is at least. `width`: of a thin one, in cells.
+fn wide(width: f64) -> f64 {
+    let blur = (width - SHARP[0]) / (SHARP[1] - SHARP[0]);
+    WIDE[0] + blur.clamp(0.0, 1.0) * (WIDE[1] - WIDE[0])
 }
 
 fn mean(side: &Side, value: impl Fn(&Stretch) -> f64) -> f64 {

@@ -70,10 +70,17 @@ fn dealt<T: Clone>(choices: &[T], tasks: usize, each: usize, name: &str) -> Vec<
 }
 
 fn disturbed(scene: &Scene, disturbances: &[Disturbance]) -> Vec<Outcome> {
-    disturbances
-        .iter()
-        .map(|disturbance| Outcome::of(&disturbance.name, &disturbance.disturb(scene)))
-        .collect()
+    let kept = std::env::var_os("KEEP_FAILED").map(PathBuf::from);
+    let outcome = |disturbance: &Disturbance| {
+        let scene = disturbance.disturb(scene);
+        let outcome = Outcome::of(&disturbance.name, &scene);
+        if let Some(folder) = kept.as_ref().filter(|_| !outcome.is_exact()) {
+            let name = format!("{}, {}.png", scene.truth.file, disturbance.name);
+            scene.picture.save(folder.join(name)).unwrap();
+        }
+        outcome
+    };
+    disturbances.iter().map(outcome).collect()
 }
 
 #[track_caller]
@@ -132,13 +139,19 @@ fn unreadable_pictures() {
 /// Every picture with every disturbance, and made unreadable in every way. Prints the tables and writes them
 /// to `vision-table.md` in the target folder:
 /// `cargo test --release -p vision-opencv robust -- --ignored --nocapture`.
+///
+/// With `ONLY=blur` only what has `blur` in its name, with `KEEP_FAILED=folder` the
+/// pictures that are not read exactly are kept there.
 #[test]
 #[ignore = "takes minutes"]
 fn whole_table() {
     let album = Album::new();
-    let choices = all();
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let mut choices = all();
+    choices.retain(|disturbance| disturbance.name.contains(&only));
     let table = Table::of(album.len(), |task| disturbed(&album.scene(task), &choices));
-    let spoils = Spoil::all();
+    let mut spoils = Spoil::all();
+    spoils.retain(|spoil| spoil.name().contains(&only));
     let unreadable = Table::of(album.len(), |task| {
         let scene = album.scene(task);
         spoils.iter().map(|spoil| spoil.outcome(&scene)).collect()

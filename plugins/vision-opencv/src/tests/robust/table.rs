@@ -29,6 +29,10 @@ impl Outcome {
             verdict: Verdict::of(&scene.truth, &see(&scene.picture)),
         }
     }
+
+    pub fn is_exact(&self) -> bool {
+        matches!(self.verdict, Verdict::Exact)
+    }
 }
 
 /// How often.

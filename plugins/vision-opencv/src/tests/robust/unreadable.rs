@@ -35,7 +35,7 @@ impl Spoil {
         cuts.into_iter().chain(others).chain(adverts).collect()
     }
 
-    fn name(self) -> String {
+    pub fn name(self) -> String {
         match self {
             Self::Cut(side) => format!("cut {side:?}"),
             Self::Popup => "popup".to_owned(),
