@@ -82,6 +82,8 @@ mod solvable;
 mod spacing;
 #[path = "../src/steps.rs"]
 mod steps;
+#[path = "../src/strength.rs"]
+mod strength;
 #[path = "../src/terminals.rs"]
 mod terminals;
 #[path = "../src/thin.rs"]

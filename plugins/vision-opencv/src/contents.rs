@@ -15,7 +15,6 @@ use crate::picture::{Picture, Rgb};
 use crate::places::Places;
 use crate::refusal::Refusal;
 use crate::terminals::{Look, Looks};
-use crate::thin::Thin;
 
 /// A pipe that has no paint stands out by this share of what the faintest terminal does.
 const STROKE: f64 = 0.4;
@@ -95,20 +94,4 @@ fn is_strange(look: &Look, looks: &Looks, paints: &Paints) -> bool {
         off > looks.faintest || (off >= unpainted && is_painted(colour, look, paints))
     });
     strange.count() > 0
-}
-
-/// How much the grid lines stand out in grey, the middle one of samples beside each crossing.
-#[must_use]
-pub fn line_strength(thin: &Thin<'_>, grid: &Grid) -> f64 {
-    // Wide enough for lines that are drawn double.
-    let (off, reach) = (0.2 * grid.cell, 0.06 * grid.cell);
-    let mut found: Vec<u8> = Vec::new();
-    for &x in &grid.xs[..grid.cols()] {
-        for &y in &grid.ys[..grid.rows()] {
-            found.push(thin.strongest(x + off, y, reach));
-            found.push(thin.strongest(x, y + off, reach));
-        }
-    }
-    found.sort_unstable();
-    found.get(found.len() / 2).copied().map_or(0.0, f64::from)
 }

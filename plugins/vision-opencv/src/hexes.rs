@@ -285,11 +285,10 @@ impl Grid {
 /// How far to the right of its place a line aslant is, in pixels. `None` where none is seen.
 fn shift(picture: &Picture<'_>, place: &Place, cell: f64) -> Option<f64> {
     let far = (0.14 * cell).ceil().max(4.0) as i32;
-    let profile: Option<Vec<[f64; 3]>> = place.profile(picture, far).into_iter().collect();
-    let grey: Vec<f64> = profile?
-        .iter()
-        .map(|colour| colour.iter().sum::<f64>() / 3.0)
-        .collect();
+    let profile = place.profile(picture, far);
+    let colours = (-far..=far).map(|off| profile.at(off));
+    let grey = colours.map(|colour| Some(colour?.iter().sum::<f64>() / 3.0));
+    let grey = grey.collect::<Option<Vec<f64>>>()?;
     let (first, last) = (grey.first()?, grey.last()?);
     // Tints on both sides may differ.
     let beside = first.max(*last);

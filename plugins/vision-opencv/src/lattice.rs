@@ -1,5 +1,7 @@
 //! Evenly spaced lines: the squares that lines in both directions make.
 
+use std::ops::Range;
+
 use crate::config::Config;
 use crate::fit;
 use crate::grid::Grid;
@@ -177,7 +179,7 @@ fn pitches(upright: &[Run], level: &[Run], least: f64) -> Vec<f64> {
     }
     votes.sort_by(|a, b| a.distance.total_cmp(&b.distance));
     // All votes within a window about each one.
-    let mut scored: Vec<(f64, f64)> = Vec::new();
+    let mut scored: Vec<(f64, Range<usize>)> = Vec::with_capacity(votes.len());
     let (mut first, mut last) = (0, 0);
     let mut sums = [0.0; 2];
     for vote in &votes {
@@ -193,16 +195,18 @@ fn pitches(upright: &[Run], level: &[Run], least: f64) -> Vec<f64> {
             sums[usize::from(votes[first].upright)] -= votes[first].weight;
             first += 1;
         }
-        let window = &votes[first..last];
-        let weight: f64 = window.iter().map(|vote| vote.weight).sum();
-        let moment: f64 = window.iter().map(|vote| vote.weight * vote.distance).sum();
-        scored.push((sums[0].min(sums[1]), moment / weight.max(1e-9)));
+        scored.push((sums[0].min(sums[1]), first..last));
     }
+    scored.retain(|(score, _)| *score > 0.0);
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut pitches: Vec<f64> = Vec::new();
-    for (score, distance) in scored {
+    for (_, window) in scored {
+        let window = &votes[window];
+        let weight: f64 = window.iter().map(|vote| vote.weight).sum();
+        let moment: f64 = window.iter().map(|vote| vote.weight * vote.distance).sum();
+        let distance = moment / weight.max(1e-9);
         let near = |other: &f64| (other - distance).abs() <= 0.03 * distance + 1.0;
-        if score > 0.0 && !pitches.iter().any(near) {
+        if !pitches.iter().any(near) {
             pitches.push(distance);
             if pitches.len() == MOST_PITCHES {
                 break;
@@ -257,15 +261,14 @@ impl Rows {
         let mut seeds: Vec<&Run> = runs.iter().collect();
         seeds.sort_by(|a, b| b.length().total_cmp(&a.length()));
         seeds.truncate(MOST_SEEDS);
-        let support = |seed: &&&Run| -> f64 {
+        let support = |seed: &&Run| -> f64 {
             let members = runs
                 .iter()
                 .filter(|run| steps(run.at - seed.at, pitch).is_some());
             members.map(Run::length).sum()
         };
-        let seed = seeds
-            .iter()
-            .max_by(|a, b| support(a).total_cmp(&support(b)))?;
+        let supported = seeds.iter().map(|seed| (support(seed), seed));
+        let (_, seed) = supported.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
         let (mut start, mut step) = (seed.at, pitch);
         let mut lines: Vec<(i64, Run)> = Vec::new();
         for _ in 0..3 {
@@ -316,10 +319,13 @@ impl Rows {
 
 /// How many whole steps a distance is, if it is.
 fn steps(distance: f64, step: f64) -> Option<i64> {
-    let count = (distance / step).round();
+    // To the nearest whole number, as `round` does but slowly: for this is asked most. Halfway between it does not matter.
+    let parts = distance / step;
+    let count = (parts + 0.5_f64.copysign(parts)) as i64;
+    let whole = count as f64;
     // The step is known to a part of a pixel, which adds up.
-    let tolerance = 0.035 * step + 0.75 + 0.002 * step * count.abs();
-    ((distance - count * step).abs() <= tolerance.min(0.2 * step)).then_some(count as i64)
+    let tolerance = 0.035 * step + 0.75 + 0.002 * step * whole.abs();
+    ((distance - whole * step).abs() <= tolerance.min(0.2 * step)).then_some(count)
 }
 
 /// The grids that closed cells make which hang together, with the number of cells.
@@ -395,7 +401,7 @@ fn blocks(columns: &Rows, rows: &Rows, config: &Config) -> Vec<(usize, Grid)> {
 fn covered<'a>(
     lines: &'a Rows,
     crossing: &'a Rows,
-) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> + 'a {
+) -> impl Iterator<Item = (usize, Range<usize>)> + 'a {
     lines.lines.iter().map(|&(index, run)| {
         let place = |at: f64| (at - crossing.start) / crossing.step;
         let from = (place(run.from) - SIDE).ceil().max(0.0);

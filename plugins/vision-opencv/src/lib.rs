@@ -19,7 +19,7 @@
 //! [`drawings`] what the other cells hold, [`pipes`] follows what is drawn, [`solvable`] doubts boards without
 //! a solution. [`places`] says where in a cell to look, [`colour`] and [`pairs`] how alike things are, [`order`] what is common among many.
 //! [`picture`] reads the host's pixels in place, [`thin`] says what in them is thin and stands out ([`peaks`]: where
-//! that is much), [`refusal`] names what can be wrong with a picture, [`config`] what can be set. Where that asks
+//! that is much; [`strength`]: by how much a board's lines do), [`refusal`] names what can be wrong with a picture, [`config`] what can be set. Where that asks
 //! for it, [`steps`] times all this, and saves pictures of what a step saw: [`show`] draws them, on a [`sketch`].
 //!
 //! # At rest or moving
@@ -66,6 +66,7 @@ mod sketch;
 mod solvable;
 mod spacing;
 mod steps;
+mod strength;
 mod terminals;
 mod thin;
 mod tracks;

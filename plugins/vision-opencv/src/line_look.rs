@@ -3,6 +3,8 @@
 //! Dark lines are seen as bright ones in a picture turned round: all colours here are as bright as the line's
 //! ink is strong.
 
+use std::ops::Range;
+
 use flowpipe_plugin::puzzle::Point;
 
 use crate::picture::Picture;
@@ -15,6 +17,9 @@ const REACHES: [f64; 2] = [0.02, 0.05];
 const THICKEST: f64 = 0.06;
 /// What lies beside a line is searched up to this far from it, in cells.
 const BESIDE: f64 = 0.14;
+/// Channels in which a line stands out by this share of its best one show its width.
+const SHOWN: f64 = 0.5;
+
 /// One stretch of a line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stretch {
@@ -22,9 +27,8 @@ pub struct Stretch {
     pub contrast: f64,
     /// Levels above its surroundings, summed across it: brightness times pixels.
     pub mass: f64,
-    /// How many pixels wide it is as far as it is brighter than its brighter side, had all of them the peak's
-    /// brightness.
-    pub width: f64,
+    /// How wide it is where it is brighter than its brighter side.
+    pub widths: Widths,
     /// Red, green and blue where it stands out most.
     pub colour: [f64; 3],
     /// The channel in which it does, from 0.
@@ -33,6 +37,15 @@ pub struct Stretch {
     level: f64,
     /// The brighter side of it, by channel.
     beside: [f64; 3],
+}
+
+/// How many pixels wide a line is, in the channel that shows least of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Widths {
+    /// Had all of it the brightness of its peak.
+    pub whole: f64,
+    /// Of what is brighter than half of that alone: what a glow around the line leaves as it is.
+    pub core: f64,
 }
 
 /// Where a stretch is: from one point to another, in frame pixels.
@@ -103,54 +116,105 @@ impl Place {
     }
 
     /// The mean colours along the stretch, moved sideways by each number of pixels up to `far`, to both
-    /// sides, turned round for dark ink so that lines are always bright. `None` where that lies outside of
-    /// the picture.
+    /// sides, turned round for dark ink so that lines are always bright.
     #[must_use]
-    pub fn profile(&self, picture: &Picture<'_>, far: i32) -> Vec<Option<[f64; 3]>> {
+    pub fn profile(&self, picture: &Picture<'_>, far: i32) -> Profile {
         let [dx, dy] = [self.to[0] - self.from[0], self.to[1] - self.from[1]];
-        let axis = usize::from(dx == 0.0);
-        let means: Vec<Option<[f64; 3]>> = if dx == 0.0 || dy == 0.0 {
-            let first = self.from[axis].round() as i64;
-            let length = (self.to[axis].round() as i64 - first).max(1);
-            // More than a dozen points along a stretch tell nothing new.
-            let stride = (length + 11) / 12;
-            let count = (length + stride - 1) / stride;
-            let share = 1.0 / count as f64;
-            let line = self.from[1 - axis].floor() as i64;
-            let mean = |off: i32| {
-                let across = line + i64::from(off);
-                let sum = match axis {
-                    0 => picture.sum([first, across], [stride, 0], count as u32),
-                    _ => picture.sum([across, first], [0, stride], count as u32),
+        let mut profile = match dx == 0.0 || dy == 0.0 {
+            true => self.straight(picture, far, usize::from(dx == 0.0)),
+            false => self.aslant(picture, far, [dx, dy]),
+        };
+        if self.ink == Ink::Dark {
+            for value in profile.colours.iter_mut().flatten() {
+                *value = 255.0 - *value;
+            }
+        }
+        profile
+    }
+
+    /// Of a level or upright one. `axis`: 0 of a level one.
+    fn straight(&self, picture: &Picture<'_>, far: i32, axis: usize) -> Profile {
+        let first = self.from[axis].round() as i64;
+        let length = (self.to[axis].round() as i64 - first).max(1);
+        // More than a dozen points along a stretch tell nothing new.
+        let stride = (length + 11) / 12;
+        let count = (length + stride - 1) / stride;
+        let line = self.from[1 - axis].floor() as i64;
+        let edge = [picture.height(), picture.width()][axis] as i64;
+        let from = (line - i64::from(far)).max(0);
+        let to = (line + i64::from(far) + 1).min(edge).max(from);
+        let point = |along: i64, aside: i64| match axis {
+            0 => [along, aside],
+            _ => [aside, along],
+        };
+        let along = (point(stride, 0), count as u32);
+        let aside = (point(0, 1), (to - from) as u32);
+        let mut sums = Vec::with_capacity((to - from) as usize);
+        picture.sums_of_rows(point(first, from), along, aside, &mut sums);
+        let share = 1.0 / count as f64;
+        let mean = |sum: [u16; 3]| sum.map(|sum| f64::from(sum) * share);
+        Profile {
+            first: (from - line) as i32,
+            colours: sums.into_iter().map(mean).collect(),
+        }
+    }
+
+    /// Of one aslant.
+    fn aslant(&self, picture: &Picture<'_>, far: i32, [dx, dy]: [f64; 2]) -> Profile {
+        let length = dx.hypot(dy);
+        let count = length.ceil().clamp(1.0, 12.0);
+        let (along, aside) = ([dx / length, dy / length], [-dy / length, dx / length]);
+        let mean = |off: i32| {
+            let mut sum = [0.0; 3];
+            for index in 0..count as u32 {
+                let far = (f64::from(index) + 0.5) / count * length;
+                let at = |axis: usize| {
+                    self.from[axis] + far * along[axis] + f64::from(off) * aside[axis]
                 };
-                sum.map(|sum| sum.map(|sum| f64::from(sum) * share))
-            };
-            (-far..=far).map(mean).collect()
-        } else {
-            let length = dx.hypot(dy);
-            let count = length.ceil().clamp(1.0, 12.0);
-            let (along, aside) = ([dx / length, dy / length], [-dy / length, dx / length]);
-            let mean = |off: i32| {
-                let mut sum = [0.0; 3];
-                for index in 0..count as u32 {
-                    let far = (f64::from(index) + 0.5) / count * length;
-                    let at = |axis: usize| {
-                        self.from[axis] + far * along[axis] + f64::from(off) * aside[axis]
-                    };
-                    let colour = picture.between(at(0), at(1))?;
-                    for (sum, value) in sum.iter_mut().zip(colour) {
-                        *sum += f64::from(value) / count;
-                    }
+                let colour = picture.between(at(0), at(1))?;
+                for (sum, value) in sum.iter_mut().zip(colour) {
+                    *sum += f64::from(value) / count;
                 }
-                Some(sum)
-            };
-            (-far..=far).map(mean).collect()
+            }
+            Some(sum)
         };
-        let turned = |mean: Option<[f64; 3]>| match self.ink {
-            Ink::Bright => mean,
-            Ink::Dark => mean.map(|mean| mean.map(|value| 255.0 - value)),
+        let mut profile = Profile {
+            first: -far,
+            colours: Vec::with_capacity(2 * far as usize + 1),
         };
-        means.into_iter().map(turned).collect()
+        // What lies in the picture hangs together.
+        for off in -far..=far {
+            match mean(off) {
+                Some(colour) => profile.colours.push(colour),
+                None if profile.colours.is_empty() => profile.first = off + 1,
+                None => break,
+            }
+        }
+        profile
+    }
+}
+
+/// Mean colours along a stretch that is moved sideways, as far as it lies in the picture then.
+pub struct Profile {
+    /// By how many pixels the first one is moved.
+    first: i32,
+    colours: Vec<[f64; 3]>,
+}
+
+impl Profile {
+    /// Moved by a number of pixels. `None` where that lies outside of the picture.
+    #[must_use]
+    pub fn at(&self, off: i32) -> Option<[f64; 3]> {
+        let index = usize::try_from(off - self.first).ok()?;
+        self.colours.get(index).copied()
+    }
+
+    /// Moved by one number of pixels up to, but not with, another one, what lies in the picture.
+    #[must_use]
+    pub fn range(&self, offs: Range<i32>) -> &[[f64; 3]] {
+        let most = self.colours.len() as i32;
+        let [from, to] = [offs.start, offs.end].map(|off| (off - self.first).clamp(0, most));
+        &self.colours[from as usize..to.max(from) as usize]
     }
 }
 
@@ -162,41 +226,46 @@ impl Stretch {
     pub fn look(picture: &Picture<'_>, place: &Place, cell: f64) -> Self {
         let far = (BESIDE * cell).max(3.5).ceil() as i32;
         let profile = place.profile(picture, far);
-        let at = |off: i32| profile[(off + far) as usize];
         let mut best = Self::default();
         for reach in REACHES {
             let reach = (reach * cell).max(1.0).round() as i32;
             // A caption close to the border is brighter than the gap between: the darkest counts.
-            let before = darkest((-far..-reach).filter_map(at));
-            let after = darkest((reach + 1..=far).filter_map(at));
+            let before = darkest(profile.range(-far..-reach));
+            let after = darkest(profile.range(reach + 1..far + 1));
             // What lies outside of the picture counts as what lies on the line's other side.
             let (Some(before), Some(after)) = (before.or(after), after.or(before)) else {
                 continue;
             };
             let (before, after) = match place.outside {
-                Outside::Before if brighter(before, at(0)) => (after, after),
-                Outside::After if brighter(after, at(0)) => (before, before),
+                Outside::Before if brighter(before, profile.at(0)) => (after, after),
+                Outside::After if brighter(after, profile.at(0)) => (before, before),
                 _ => (before, after),
             };
             let beside = [0, 1, 2].map(|channel: usize| before[channel].max(after[channel]));
             if best.contrast <= 0.0 {
                 best.beside = beside;
             }
-            for channel in 0..3 {
-                let level = f64::midpoint(before[channel], after[channel]);
-                let line = || (-reach..=reach).filter_map(at);
-                let Some(peak) = line().max_by(|a, b| a[channel].total_cmp(&b[channel])) else {
-                    continue;
-                };
+            let line = profile.range(-reach..reach + 1);
+            let Some(mut peaks) = line.first().map(|first| [*first; 3]) else {
+                continue;
+            };
+            for colour in line {
+                for (channel, peak) in peaks.iter_mut().enumerate() {
+                    if colour[channel] >= peak[channel] {
+                        *peak = *colour;
+                    }
+                }
+            }
+            for (channel, peak) in peaks.into_iter().enumerate() {
                 let contrast = peak[channel] - beside[channel];
                 if contrast > best.contrast {
                     best = Self {
                         contrast,
                         mass: 0.0,
-                        width: 0.0,
+                        widths: Widths::default(),
                         colour: peak,
                         channel,
-                        level,
+                        level: f64::midpoint(before[channel], after[channel]),
                         beside,
                     };
                 }
@@ -204,25 +273,21 @@ impl Stretch {
         }
         // An outline may be some times as thick as the lines inside.
         let wide = ((THICKEST * cell).round() as i32).clamp(2, far - 1);
-        let (before, after) = (
-            darkest((-far..-wide).filter_map(at)),
-            darkest((wide + 1..=far).filter_map(at)),
-        );
+        let before = darkest(profile.range(-far..-wide));
+        let after = darkest(profile.range(wide + 1..far + 1));
         if let Some((before, after)) = before.or(after).zip(after.or(before)) {
             let channel = best.channel;
-            let behind = |off: i32| match off.signum() {
-                -1 => before[channel],
-                0 => best.level,
-                _ => after[channel],
-            };
-            let over =
-                |off: i32| at(off).map_or(0.0, |value| (value[channel] - behind(off)).max(0.0));
-            best.mass = (-wide..=wide).map(over).sum();
-            let brighter = before[channel].max(after[channel]);
-            let peak = (-wide..=wide).filter_map(at).map(|value| value[channel]);
-            let height = peak.clone().fold(brighter, f64::max) - brighter;
-            let area: f64 = peak.map(|value| (value - brighter).max(0.0)).sum();
-            best.width = area / height.max(1.0);
+            for (offs, behind) in [
+                (-wide..0, before[channel]),
+                (0..1, best.level),
+                (1..wide + 1, after[channel]),
+            ] {
+                for value in profile.range(offs) {
+                    best.mass += (value[channel] - behind).max(0.0);
+                }
+            }
+            let brighter = [0, 1, 2].map(|channel: usize| before[channel].max(after[channel]));
+            best.widths = widths(profile.range(-wide..wide + 1), brighter);
         }
         best
     }
@@ -243,11 +308,41 @@ impl Stretch {
     }
 }
 
+/// The widths of a line over what is beside it. A light of another colour does not show in all channels.
+fn widths(line: &[[f64; 3]], beside: [f64; 3]) -> Widths {
+    let channels = [0, 1, 2].map(|channel: usize| {
+        let over = move |colour: &[f64; 3]| (colour[channel] - beside[channel]).max(0.0);
+        (line.iter().map(over).fold(0.0, f64::max), over)
+    });
+    let most = channels.iter().fold(1.0, |most: f64, (peak, _)| most.max(*peak));
+    let shown = channels.iter().filter(|(peak, _)| *peak >= SHOWN * most);
+    let widths = shown.map(|(peak, over)| Widths {
+        whole: line.iter().map(|colour| over(colour) / peak).sum(),
+        core: line
+            .iter()
+            .map(|colour| (2.0 * over(colour) / peak - 1.0).max(0.0))
+            .sum(),
+    });
+    let least = widths.reduce(|a, b| Widths {
+        whole: a.whole.min(b.whole),
+        core: a.core.min(b.core),
+    });
+    least.unwrap_or_default()
+}
+
 /// Whether a colour is brighter in every channel than another one.
 fn brighter(a: [f64; 3], b: Option<[f64; 3]>) -> bool {
     b.is_some_and(|b| a.iter().zip(b).all(|(a, b)| *a > b))
 }
 
-fn darkest(values: impl Iterator<Item = [f64; 3]>) -> Option<[f64; 3]> {
-    values.reduce(|a, b| std::array::from_fn(|channel| a[channel].min(b[channel])))
+fn darkest(values: &[[f64; 3]]) -> Option<[f64; 3]> {
+    let (first, rest) = values.split_first()?;
+    let mut darkest = *first;
+    for value in rest {
+        for (least, value) in darkest.iter_mut().zip(value) {
+            // `min` minds what is no number, which nothing here can be.
+            *least = if value < least { *value } else { *least };
+        }
+    }
+    Some(darkest)
 }

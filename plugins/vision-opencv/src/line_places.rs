@@ -204,7 +204,7 @@ fn place(picture: &Picture<'_>, mark: &Mark, look: &LineLook) -> Option<f64> {
     let stretch = Place::along(mark.run, mark.at, mark.along, look.ink);
     let profile = stretch.profile(picture, far);
     // Beside the picture's edge there may be nothing on one side of the line.
-    let (before, after) = (*profile.first()?, *profile.last()?);
+    let (before, after) = (profile.at(-far), profile.at(far));
     let (before, after) = (before.or(after)?, after.or(before)?);
     let clear = |channel: usize| look.colour[channel] - before[channel].max(after[channel]);
     let channel = (0..3).max_by(|&a, &b| clear(a).total_cmp(&clear(b)))?;
@@ -212,8 +212,10 @@ fn place(picture: &Picture<'_>, mark: &Mark, look: &LineLook) -> Option<f64> {
         return None;
     }
     let (mut covered, mut moment) = (0.0, 0.0);
-    for (off, colour) in (-far..=far).zip(&profile) {
-        let Some(colour) = colour else { continue };
+    for off in -far..=far {
+        let Some(colour) = profile.at(off) else {
+            continue;
+        };
         let behind = match off.signum() {
             -1 => before[channel],
             0 => f64::midpoint(before[channel], after[channel]),

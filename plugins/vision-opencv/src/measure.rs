@@ -3,7 +3,7 @@
 use flowpipe_plugin::puzzle::Lattice;
 
 use crate::grid::Grid;
-use crate::line_look::Stretch;
+use crate::line_look::{Stretch, Widths};
 use crate::order::quantile;
 use crate::picture::Picture;
 use crate::runs::Ink;
@@ -25,8 +25,8 @@ const THICK: f64 = 2.1;
 const BLURRED: f64 = 0.05;
 /// Where they are wider, a thick one stands out by this many times what a thin one does.
 const BRIGHT: f64 = 1.6;
-/// And a thick one is wider than so many times a thin one, as far as it is brighter than what is beside it:
-/// where thin ones are sharp, and where they are blurred.
+/// A thick one is so many times as wide as a thin one at least: where thin ones are sharp, and where they are
+/// blurred. What is drawn over a thin line adds to its surroundings, but leaves it as wide.
 const WIDE: [f64; 2] = [1.85, 1.3];
 /// Shares of a cell that sharp and blurred lines are wide.
 const SHARP: [f64; 2] = [0.025, 0.045];
@@ -72,7 +72,9 @@ pub struct Measure {
     thickness: f64,
     /// Of lines with nothing bright behind them.
     mass: f64,
-    /// Thick ones are wider than this over the brighter of their sides, in pixels.
+    /// Of thin ones, each the middle one.
+    widths: Widths,
+    /// How many times as wide as those a thick one is at least.
     wide: f64,
     /// The least that a line stands out by, in levels.
     least: f64,
@@ -111,10 +113,14 @@ impl Measure {
         // Lines stand out less between tinted cells, but are as thick there.
         let thin = drawn.iter().filter(|side| thick(side) <= 1.6 * thickness);
         let contrast = quantile(thin.clone().map(contrast), 0.5);
-        let width = quantile(
-            thin.clone().map(|side| mean(side, |stretch| stretch.width)),
-            0.5,
-        );
+        let width = |of: fn(&Widths) -> f64| {
+            let widths = thin.clone().map(|side| mean(side, |stretch| of(&stretch.widths)));
+            quantile(widths, 0.5)
+        };
+        let widths = Widths {
+            whole: width(|widths| widths.whole),
+            core: width(|widths| widths.core),
+        };
         let mass = quantile(thin.map(|side| mean(side, |stretch| stretch.mass)), 0.7);
         // Two levels are what compression leaves on a flat surface.
         let least = (DRAWN * contrast).max(2.0);
@@ -123,7 +129,8 @@ impl Measure {
             colour,
             thickness,
             mass,
-            wide: width * wide(width / grid.cell),
+            widths,
+            wide: wide(widths.whole / grid.cell),
             least,
             noise,
             unclear: false,
@@ -167,16 +174,31 @@ impl Measure {
 
     /// Whether a side is clearly thicker than the thin ones.
     pub fn is_thick(&self, side: &Side) -> bool {
+        self.has_more(side) && self.is_wide(side, self.wide)
+    }
+
+    /// Whether nobody can say if a side is thick: something lies over it, or close beside it.
+    pub fn is_unclear(&self, side: &Side) -> bool {
+        self.has_more(side) && !self.is_thick(side) && self.is_wide(side, self.wide.sqrt())
+    }
+
+    /// Whether a side stands out more than thin ones do, summed across it.
+    fn has_more(&self, side: &Side) -> bool {
         side.looks.iter().all(|stretch| {
             // Between tinted cells a thin line only looks thinner.
             let is_thick = stretch.mass > THICK * self.mass
                 || (stretch.thickness(self.colour) > THICK * self.thickness
                     && !self.has_no_room(stretch));
-            // What is drawn over a thin line adds to its surroundings, but leaves it as wide.
-            let is_wide = stretch.width > self.wide;
             // A light behind a blurred line is as wide as the line, but does not make it stand out more.
             let is_bright = stretch.contrast > BRIGHT * self.contrast;
-            is_thick && is_wide && (is_bright || !self.is_blurred)
+            is_thick && (is_bright || !self.is_blurred)
+        })
+    }
+
+    /// Whether a side is so many times as wide as thin ones.
+    fn is_wide(&self, side: &Side, times: f64) -> bool {
+        side.looks.iter().all(|Stretch { widths, .. }| {
+            widths.whole > times * self.widths.whole && widths.core > times * self.widths.core
         })
     }
 

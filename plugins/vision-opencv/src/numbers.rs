@@ -144,11 +144,7 @@ impl Marks {
         for index in 0..side * side {
             let at = |axis: usize, index: usize| corner[axis] + index as i64 * step;
             let (x, y) = (at(0, index % side), at(1, index / side));
-            let mut sum = [0; 3];
-            for row in 0..step {
-                let part = picture.sum([x, y + row], [1, 0], step as u32)?;
-                sum = [0, 1, 2].map(|channel| sum[channel] + part[channel]);
-            }
+            let sum = picture.sum_of_square([x, y], step as u32)?;
             let colour = sum.map(|sum| ((sum + count / 2) / count) as u8);
             let level = distance(colour, background);
             if level > marks.most {

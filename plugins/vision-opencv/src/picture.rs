@@ -21,6 +21,9 @@ pub struct Picture<'a> {
     order: [usize; 3],
 }
 
+/// The first bytes of a pixel and perhaps of the next one, as they lie in memory.
+type Bytes = [u8; 4];
+
 /// Why bytes are no picture.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum PictureError {
@@ -132,14 +135,20 @@ impl<'a> Picture<'a> {
     #[inline]
     #[must_use]
     pub fn between(&self, x: f64, y: f64) -> Option<Rgb> {
-        let (left, top) = ((x - 0.5).floor(), (y - 0.5).floor());
-        let (right, low) = (x - 0.5 - left, y - 0.5 - top);
-        let corners = [
-            self.at(left, top)?,
-            self.at(left + 1.0, top)?,
-            self.at(left, top + 1.0)?,
-            self.at(left + 1.0, top + 1.0)?,
-        ];
+        // Casts stop at zero, and bring what is no number there.
+        let (left, top) = ((x - 0.5) as usize, (y - 0.5) as usize);
+        if !(x >= 0.5 && y >= 0.5) || left >= self.width() - 1 || top >= self.height() - 1 {
+            return None;
+        }
+        let start = top * self.info.stride + left * self.step;
+        let below = start + self.info.stride;
+        let corners = [start, start + self.step, below, below + self.step];
+        let corners = corners.map(|start| self.colour(self.bytes(start)));
+        // Most of a board is flat.
+        if corners == [corners[0]; 4] {
+            return Some(corners[0]);
+        }
+        let (right, low) = (x - 0.5 - left as f64, y - 0.5 - top as f64);
         let weights = [
             (1.0 - right) * (1.0 - low),
             right * (1.0 - low),
@@ -164,8 +173,34 @@ impl<'a> Picture<'a> {
             return None;
         }
         let start = y * self.info.stride + x * self.step;
-        let pixel = &self.pixels[start..start + self.step];
-        Some(self.order.map(|place| pixel[place]))
+        Some(self.colour(self.bytes(start)))
+    }
+
+    /// The bytes of the pixel that begins at a byte.
+    #[inline]
+    fn bytes(&self, start: usize) -> Bytes {
+        let rest = &self.pixels[start..];
+        // The last pixels of a picture may have fewer.
+        rest.first_chunk().copied().unwrap_or_else(|| {
+            let mut bytes = Bytes::default();
+            bytes
+                .iter_mut()
+                .zip(rest)
+                .for_each(|(to, from)| *to = *from);
+            bytes
+        })
+    }
+
+    #[inline]
+    fn colour(&self, bytes: Bytes) -> Rgb {
+        self.ordered(bytes)
+    }
+
+    /// What belongs to red, green and blue, of what belongs to the bytes of a pixel.
+    #[inline]
+    fn ordered<T: Copy>(&self, bytes: [T; 4]) -> [T; 3] {
+        // The remainder changes nothing, but says that there is such a place.
+        self.order.map(|place| bytes[place % 4])
     }
 
     /// The sum of the colours of some pixels: from one on, each so many columns and rows (none of them
@@ -174,26 +209,82 @@ impl<'a> Picture<'a> {
     #[must_use]
     pub fn sum(&self, first: [i64; 2], stride: [i64; 2], count: u32) -> Option<[u32; 3]> {
         let last = i64::from(count.checked_sub(1)?);
-        let inside = |axis: usize, length: u32| {
-            let range = 0..i64::from(length);
-            range.contains(&first[axis]) && range.contains(&(first[axis] + stride[axis] * last))
+        let end = [0, 1].map(|axis| first[axis] + stride[axis] * last);
+        let start = self.start_of(first, end)?;
+        let mut sum = [0; 4];
+        self.add(start, self.bytes_to(stride), count, &mut sum);
+        Some(self.ordered(sum))
+    }
+
+    /// The sum of the colours of a square of pixels, given by its upper left one and its side. `None` where one
+    /// lies outside of the picture.
+    #[inline]
+    #[must_use]
+    pub fn sum_of_square(&self, first: [i64; 2], side: u32) -> Option<[u32; 3]> {
+        let last = i64::from(side.checked_sub(1)?);
+        let start = self.start_of(first, first.map(|at| at + last))?;
+        let mut sum = [0; 4];
+        for row in 0..side as usize {
+            self.add(start + row * self.info.stride, self.step, side, &mut sum);
+        }
+        Some(self.ordered(sum))
+    }
+
+    /// Appends the sums of the colours of rows of pixels that lie side by side. The first row begins at `first`,
+    /// each next one `aside`; in a row each pixel lies `along` after the one before (none of these negative), and
+    /// there are `count` of them, 256 at most. All must lie in the picture, else nothing is appended.
+    pub fn sums_of_rows(
+        &self,
+        first: [i64; 2],
+        (along, count): ([i64; 2], u32),
+        (aside, rows): ([i64; 2], u32),
+        sums: &mut Vec<[u16; 3]>,
+    ) {
+        let Some((last, other)) = count.checked_sub(1).zip(rows.checked_sub(1)) else {
+            return;
         };
-        if !inside(0, self.info.width) || !inside(1, self.info.height) {
-            return None;
+        let (last, other) = (i64::from(last), i64::from(other));
+        let end = [0, 1].map(|axis| first[axis] + along[axis] * last + aside[axis] * other);
+        let Some(start) = self.start_of(first, end) else {
+            return;
+        };
+        let (next, beside) = (self.bytes_to(along), self.bytes_to(aside));
+        sums.extend((0..rows as usize).map(|row| {
+            let mut sum = [0_u16; 4];
+            for index in 0..count as usize {
+                let bytes = self.bytes(start + row * beside + index * next);
+                for (sum, byte) in sum.iter_mut().zip(bytes) {
+                    *sum += u16::from(byte);
+                }
+            }
+            self.ordered(sum)
+        }));
+    }
+
+    /// The byte at which a pixel begins. `None` where it or another one lies outside of the picture.
+    #[inline]
+    fn start_of(&self, first: [i64; 2], last: [i64; 2]) -> Option<usize> {
+        let [width, height] = [self.info.width, self.info.height].map(i64::from);
+        let inside = |[x, y]: [i64; 2]| (0..width).contains(&x) && (0..height).contains(&y);
+        (inside(first) && inside(last))
+            .then(|| first[1] as usize * self.info.stride + first[0] as usize * self.step)
+    }
+
+    /// Bytes from a pixel to one so many columns and rows after it.
+    #[inline]
+    fn bytes_to(&self, [columns, rows]: [i64; 2]) -> usize {
+        rows as usize * self.info.stride + columns as usize * self.step
+    }
+
+    /// Adds up the bytes of pixels.
+    #[inline]
+    fn add(&self, start: usize, next: usize, count: u32, sum: &mut [u32; 4]) {
+        for index in 0..count as usize {
+            let bytes = self.bytes(start + index * next);
+            for (sum, byte) in sum.iter_mut().zip(bytes) {
+                *sum += u32::from(byte);
+            }
         }
-        let start = first[1] as usize * self.info.stride + first[0] as usize * self.step;
-        let next = stride[1] as usize * self.info.stride + stride[0] as usize * self.step;
-        let bytes = self
-            .pixels
-            .get(start..start + next * last as usize + self.step)?;
-        let [red, green, blue] = self.order;
-        let mut sum = [0; 3];
-        for pixel in bytes.chunks(next.max(1)) {
-            sum[0] += u32::from(pixel[red]);
-            sum[1] += u32::from(pixel[green]);
-            sum[2] += u32::from(pixel[blue]);
-        }
-        Some(sum)
     }
 
     /// The bytes of a row of pixels from one column to another, as far as they lie in the picture.
@@ -209,16 +300,21 @@ impl<'a> Picture<'a> {
     /// green.
     pub fn grey_row(&self, y: usize, first: usize, stride: usize, grey: &mut Vec<u8>) {
         let bytes = self.row(y, first..self.width());
-        let [red, green, blue] = self.order;
-        let mean = |pixel: &[u8]| {
-            let sum = u16::from(pixel[red]) + 2 * u16::from(pixel[green]) + u16::from(pixel[blue]);
-            (sum / 4) as u8
-        };
-        // The compiler does many pixels at once where it knows how long one is.
+        // The compiler does many pixels at once where it knows how far apart they are. Red and blue count the
+        // same: so it does not matter which comes first.
         match (self.step, stride) {
-            (4, 1) => grey.extend(bytes.as_chunks::<4>().0.iter().map(|pixel| mean(pixel))),
-            (3, 1) => grey.extend(bytes.as_chunks::<3>().0.iter().map(|pixel| mean(pixel))),
-            (step, _) => grey.extend(bytes.chunks(step * stride.max(1)).map(mean)),
+            (4, 1) => grey_of::<4>(bytes, grey),
+            (4, 2) => grey_of::<8>(bytes, grey),
+            (4, 3) => grey_of::<12>(bytes, grey),
+            (4, 4) => grey_of::<16>(bytes, grey),
+            (4, 5) => grey_of::<20>(bytes, grey),
+            (4, 8) => grey_of::<32>(bytes, grey),
+            (3, 1) => grey_of::<3>(bytes, grey),
+            (1, _) => grey.extend(bytes.iter().step_by(stride.max(1))),
+            (step, _) => {
+                let pixels = bytes.chunks(step * stride.max(1));
+                grey.extend(pixels.map(|pixel| mean([pixel[0], pixel[1], pixel[2]])));
+            }
         }
     }
 
@@ -251,6 +347,25 @@ impl<'a> Picture<'a> {
             Format::Grey8 => return pixels.copy_to(grey),
         };
         imgproc::cvt_color(&pixels, grey, code, 0)
+    }
+}
+
+/// Red and blue in any order, green between.
+fn mean([first, green, last]: [u8; 3]) -> u8 {
+    let sum = u16::from(first) + 2 * u16::from(green) + u16::from(last);
+    (sum / 4) as u8
+}
+
+/// Appends the grey of pixels that begin every so many bytes.
+fn grey_of<const BYTES: usize>(bytes: &[u8], grey: &mut Vec<u8>) {
+    let (pixels, rest) = bytes.as_chunks::<BYTES>();
+    grey.extend(
+        pixels
+            .iter()
+            .map(|pixel| mean([pixel[0], pixel[1], pixel[2]])),
+    );
+    if let Some(&[first, green, last]) = rest.first_chunk() {
+        grey.push(mean([first, green, last]));
     }
 }
 

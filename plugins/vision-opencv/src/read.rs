@@ -7,7 +7,6 @@ use thiserror::Error;
 
 use crate::beyond::Beyond;
 use crate::config::Config;
-use crate::contents::line_strength;
 use crate::face_on::FaceOn;
 use crate::line_places::LinePlaces;
 use crate::picture::{Picture, PictureError};
@@ -17,6 +16,7 @@ use crate::runs::Ink;
 use crate::search::Search;
 use crate::show;
 use crate::steps::Steps;
+use crate::strength::line_strength;
 use crate::thin::TopHat;
 use crate::tracks::{Last, Track, Tracks, part};
 use crate::turned::{Rest, Turned};
@@ -133,6 +133,7 @@ impl Reader {
             Ok(found) => {
                 let reading = self.at_rest_or_not(picture, found)?;
                 self.has_rested(&reading);
+                self.steps.done("at rest");
                 Ok(reading)
             }
             Err(refusal) => {
@@ -308,10 +309,8 @@ impl Reader {
                 Ok(Reading::Board(read.board))
             }
             Some(places) => {
-                let [left, top, width, height] = read.grid.bounds();
-                let bounds = part(picture, [left, top, width, height]);
-                self.thin.look_at(picture, bounds, read.lines.ink)?;
-                let strength = line_strength(&self.thin.thin()?, &read.grid);
+                let ink = read.lines.ink;
+                let strength = line_strength(picture, &read.grid, ink, &mut self.thin)?;
                 let track = Track::new(picture, &read, strength, places);
                 let reading = Reading::Board(read.board);
                 self.last

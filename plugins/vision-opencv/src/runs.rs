@@ -94,8 +94,12 @@ impl Samples {
             }
             picture.grey_row(y, first, stride, &mut self.columns);
         }
-        let range = |(low, high): (u8, u8), &value: &u8| (low.min(value), high.max(value));
-        (self.darkest, self.brightest) = self.rows.iter().fold((255, 0), range);
+        // One after the other, for then many are looked at at once.
+        self.darkest = self
+            .rows
+            .iter()
+            .fold(u8::MAX, |least, &value| least.min(value));
+        self.brightest = self.rows.iter().fold(0, |most, &value| most.max(value));
     }
 
     /// From the darkest to the brightest sample, in levels of grey.
