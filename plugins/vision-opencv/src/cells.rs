@@ -37,7 +37,7 @@ pub struct Checked {
 /// Checks all sides.
 ///
 /// # Errors
-/// [`Refusal::SidesMissing`], [`Refusal::GoesOn`].
+/// [`Refusal::SidesMissing`], [`Refusal::GoesOn`], [`Refusal::Covered`].
 pub fn check(
     picture: &Picture<'_>,
     grid: &Grid,
@@ -123,6 +123,16 @@ fn check_all(
     if !whole || open.is_none() {
         let open = open.as_ref().map_or(&[][..], |open| &open.sides);
         doubtful = cells.check_outline(&sides, &measure, grid, all_drawn, open)?;
+    }
+    if let Some(side) = sides
+        .all
+        .iter()
+        .find(|side| cells.joins(side) && measure.is_unclear(side))
+    {
+        return Err(Stop::Refused(Refusal::Covered {
+            row: side.cell / grid.cols() + 1,
+            col: side.cell % grid.cols() + 1,
+        }));
     }
     if whole
         && open.is_none()

@@ -101,9 +101,15 @@ impl<'a> Drawings<'a> {
                 return Rails::None;
             }
         }
-        match narrow {
-            _ if seen == 2 * sides => Rails::All,
-            _ if narrow < CROSSED => Rails::None,
+        // Where a rail reaches the beginning of its stretch it has an edge on one side only.
+        let crossed = if self.places.rails_reach() {
+            seen
+        } else {
+            narrow
+        };
+        match (seen, crossed) {
+            (seen, crossed) if seen == 2 * sides && crossed >= sides => Rails::All,
+            (_, crossed) if crossed < CROSSED && seen < 2 * sides => Rails::None,
             _ => Rails::Some,
         }
     }

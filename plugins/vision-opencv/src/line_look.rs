@@ -314,7 +314,9 @@ fn widths(line: &[[f64; 3]], beside: [f64; 3]) -> Widths {
         let over = move |colour: &[f64; 3]| (colour[channel] - beside[channel]).max(0.0);
         (line.iter().map(over).fold(0.0, f64::max), over)
     });
-    let most = channels.iter().fold(1.0, |most: f64, (peak, _)| most.max(*peak));
+    let most = channels
+        .iter()
+        .fold(1.0, |most: f64, (peak, _)| most.max(*peak));
     let shown = channels.iter().filter(|(peak, _)| *peak >= SHOWN * most);
     let widths = shown.map(|(peak, over)| Widths {
         whole: line.iter().map(|colour| over(colour) / peak).sum(),

@@ -28,6 +28,13 @@ const BRIGHT: f64 = 1.6;
 /// A thick one is so many times as wide as a thin one at least: where thin ones are sharp, and where they are
 /// blurred. What is drawn over a thin line adds to its surroundings, but leaves it as wide.
 const WIDE: [f64; 2] = [1.85, 1.3];
+/// Lines of fewer pixels are unevenly wide, and a thick one is so many times as wide.
+const NARROW: f64 = 2.2;
+const UNEVEN: f64 = 1.5;
+/// Two lines are of one colour where their channels are in one proportion, give or take this share.
+const ALIKE: f64 = 0.45;
+/// How thick a line is can be told where it has room for this many times what it must stand out by.
+const ROOM: f64 = 2.0;
 /// Shares of a cell that sharp and blurred lines are wide.
 const SHARP: [f64; 2] = [0.025, 0.045];
 /// One with at most this many times is surely thin.
@@ -114,7 +121,9 @@ impl Measure {
         let thin = drawn.iter().filter(|side| thick(side) <= 1.6 * thickness);
         let contrast = quantile(thin.clone().map(contrast), 0.5);
         let width = |of: fn(&Widths) -> f64| {
-            let widths = thin.clone().map(|side| mean(side, |stretch| of(&stretch.widths)));
+            let widths = thin
+                .clone()
+                .map(|side| mean(side, |stretch| of(&stretch.widths)));
             quantile(widths, 0.5)
         };
         let widths = Widths {
@@ -130,7 +139,7 @@ impl Measure {
             thickness,
             mass,
             widths,
-            wide: wide(widths.whole / grid.cell),
+            wide: wide(widths.whole, grid.cell),
             least,
             noise,
             unclear: false,
@@ -174,32 +183,70 @@ impl Measure {
 
     /// Whether a side is clearly thicker than the thin ones.
     pub fn is_thick(&self, side: &Side) -> bool {
-        self.has_more(side) && self.is_wide(side, self.wide)
+        let is_thick = |stretch: &Stretch| {
+            let has_mass = stretch.mass > THICK * self.mass * self.left(stretch, ROOM);
+            let stands_out = has_mass && self.is_bright(stretch);
+            stands_out && self.is_wide(stretch) && self.has_colour(stretch)
+        };
+        side.looks.iter().all(is_thick)
     }
 
     /// Whether nobody can say if a side is thick: something lies over it, or close beside it.
     pub fn is_unclear(&self, side: &Side) -> bool {
-        self.has_more(side) && !self.is_thick(side) && self.is_wide(side, self.wide.sqrt())
+        let may_be_thick = |stretch: &Stretch| {
+            let is_wider = self.times(stretch).iter().any(|it| *it > self.wide.sqrt());
+            let has_some = stretch.mass > THICK.sqrt() * self.mass * self.left(stretch, 1.0);
+            (is_wider && self.has_more(stretch))
+                || (has_some && self.is_wide(stretch) && self.sees(stretch))
+        };
+        side.looks.iter().all(may_be_thick) && !self.is_thick(side)
     }
 
-    /// Whether a side stands out more than thin ones do, summed across it.
-    fn has_more(&self, side: &Side) -> bool {
-        side.looks.iter().all(|stretch| {
-            // Between tinted cells a thin line only looks thinner.
-            let is_thick = stretch.mass > THICK * self.mass
-                || (stretch.thickness(self.colour) > THICK * self.thickness
-                    && !self.has_no_room(stretch));
-            // A light behind a blurred line is as wide as the line, but does not make it stand out more.
-            let is_bright = stretch.contrast > BRIGHT * self.contrast;
-            is_thick && (is_bright || !self.is_blurred)
-        })
+    /// Whether a stretch seems to stand out more than thin ones do, summed across it.
+    fn has_more(&self, stretch: &Stretch) -> bool {
+        // Between tinted cells a thin line only looks thinner.
+        let has_more = stretch.mass > THICK * self.mass
+            || (stretch.thickness(self.colour) > THICK * self.thickness
+                && !self.has_no_room(stretch));
+        has_more && self.is_bright(stretch)
     }
 
-    /// Whether a side is so many times as wide as thin ones.
-    fn is_wide(&self, side: &Side, times: f64) -> bool {
-        side.looks.iter().all(|Stretch { widths, .. }| {
-            widths.whole > times * self.widths.whole && widths.core > times * self.widths.core
-        })
+    /// A light behind a blurred line is as wide as the line, but does not make it stand out more.
+    fn is_bright(&self, stretch: &Stretch) -> bool {
+        !self.is_blurred || stretch.contrast > BRIGHT * self.contrast
+    }
+
+    /// How much is left of a sharp line beside a tinted cell, as a share. `room`: at least so many times what it
+    /// must stand out by, or nobody can tell.
+    fn left(&self, stretch: &Stretch, room: f64) -> f64 {
+        let seen = stretch.room_for(self.colour);
+        if self.is_blurred || seen < room * self.least {
+            return 1.0;
+        }
+        (seen / self.contrast).min(1.0)
+    }
+
+    /// Whether a stretch has the colour of lines, be it brighter or darker.
+    fn has_colour(&self, stretch: &Stretch) -> bool {
+        let most = self.colour.iter().copied().fold(1.0, f64::max);
+        let channels = self.colour.iter().zip(stretch.colour);
+        let shown = channels.filter(|(line, _)| **line > ALIKE * most);
+        let shares = shown.map(|(line, seen)| seen / line);
+        let (low, high) = shares.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), share| {
+            (low.min(share), high.max(share))
+        });
+        low > ALIKE * high
+    }
+
+    /// Whether a stretch is as wide as a thick line.
+    fn is_wide(&self, stretch: &Stretch) -> bool {
+        self.times(stretch).iter().all(|times| *times > self.wide)
+    }
+
+    /// How many times as wide as a thin line a stretch is, wholly and in its core.
+    fn times(&self, stretch: &Stretch) -> [f64; 2] {
+        let (widths, thin) = (&stretch.widths, &self.widths);
+        [widths.whole / thin.whole, widths.core / thin.core]
     }
 
     /// Whether a side is clearly drawn, and not thick.
@@ -224,10 +271,16 @@ impl Measure {
     }
 }
 
-/// How many times as wide as a thin line a thick one is at least. `width`: of a thin one, in cells.
-fn wide(width: f64) -> f64 {
-    let blur = (width - SHARP[0]) / (SHARP[1] - SHARP[0]);
-    WIDE[0] + blur.clamp(0.0, 1.0) * (WIDE[1] - WIDE[0])
+/// How many times as wide as a thin line a thick one is at least. `width`: of a thin one, in pixels.
+fn wide(width: f64, cell: f64) -> f64 {
+    let blur = (width / cell - SHARP[0]) / (SHARP[1] - SHARP[0]);
+    let wide = WIDE[0] + blur.clamp(0.0, 1.0) * (WIDE[1] - WIDE[0]);
+    // Narrow ones may cover one pixel or a part of two.
+    if width < NARROW {
+        wide.max(UNEVEN)
+    } else {
+        wide
+    }
 }
 
 fn mean(side: &Side, value: impl Fn(&Stretch) -> f64) -> f64 {

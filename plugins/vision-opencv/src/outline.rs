@@ -112,22 +112,25 @@ impl Cells {
         }))
     }
 
+    /// Whether a side lies between two cells that are there.
+    pub fn joins(&self, side: &Side) -> bool {
+        let is_there = |cell: Cell| self.is_there[cell];
+        is_there(side.cell) && side.other.is_some_and(is_there)
+    }
+
     /// The holes and the walls between cells that are there.
     pub fn shape(&self, sides: &Sides) -> Shape {
-        let there = |cell: Cell| self.is_there[cell];
         let walls = sides.all.iter().zip(&self.is_thick);
-        let walls = walls.filter_map(|(side, is_thick)| {
-            let other = side
-                .other
-                .filter(|other| there(side.cell) && there(*other))?;
-            let wall = (side.cell.min(other), side.cell.max(other));
-            is_thick.then_some(wall)
+        let walls = walls.filter(|(side, is_thick)| **is_thick && self.joins(side));
+        let walls = walls.filter_map(|(side, _)| {
+            let other = side.other?;
+            Some((side.cell.min(other), side.cell.max(other)))
         });
         let mut walls: Vec<_> = walls.collect();
         walls.sort_unstable();
         Shape {
             holes: (0..self.is_there.len())
-                .filter(|&cell| !there(cell))
+                .filter(|&cell| !self.is_there[cell])
                 .collect(),
             walls,
             warps: false,

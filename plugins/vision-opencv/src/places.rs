@@ -81,6 +81,12 @@ impl<'a> Places<'a> {
         [from, end]
     }
 
+    /// Whether rails may reach the beginning of such a stretch.
+    #[must_use]
+    pub fn rails_reach(&self) -> bool {
+        self.grid.lattice == Lattice::Hex
+    }
+
     /// Where between the centre and its corners a cell shows what is behind it, as a share of the way.
     #[must_use]
     pub fn clear(&self) -> f64 {
