@@ -32,6 +32,8 @@ mod fit;
 mod grid;
 #[path = "../src/hexes.rs"]
 mod hexes;
+#[path = "../src/last.rs"]
+mod last;
 #[path = "../src/lattice.rs"]
 mod lattice;
 #[path = "../src/line_look.rs"]
@@ -40,6 +42,8 @@ mod line_look;
 mod line_places;
 #[path = "../src/measure.rs"]
 mod measure;
+#[path = "../src/memory.rs"]
+mod memory;
 #[path = "../src/numbers.rs"]
 mod numbers;
 #[path = "../src/order.rs"]

@@ -6,6 +6,7 @@
 use flowpipe_plugin::puzzle::{Cell, Point};
 
 use crate::colour::distance;
+use crate::memory::{Area, Key};
 use crate::picture::{Picture, Rgb};
 use crate::places::Places;
 use crate::terminals::{Look, Looks};
@@ -88,6 +89,20 @@ impl<'a> Drawings<'a> {
     #[must_use]
     pub fn rails(&self, cell: Cell, look: &Look) -> Rails {
         let centre = self.places.centre(cell);
+        self.picture.recall(
+            |memory| &memory.rails,
+            || self.what(centre),
+            || self.rails_around(centre, look),
+        )
+    }
+
+    /// What looks at the cell around a place depend on.
+    fn what(&self, centre: Point) -> (Key, Area) {
+        let key = self.places.key(centre, f64::from(self.level));
+        (key, self.places.area(centre, 0.0))
+    }
+
+    fn rails_around(&self, centre: Point, look: &Look) -> Rails {
         let sides = self.places.corners();
         let (mut seen, mut narrow) = (0, 0);
         for side in 0..sides {
@@ -118,6 +133,14 @@ impl<'a> Drawings<'a> {
     #[must_use]
     pub fn is_drawn(&self, cell: Cell) -> bool {
         let centre = self.places.centre(cell);
+        self.picture.recall(
+            |memory| &memory.drawings,
+            || self.what(centre),
+            || self.is_drawn_around(centre),
+        )
+    }
+
+    fn is_drawn_around(&self, centre: Point) -> bool {
         let beside = self.beside();
         let crosses = |&(axis, off): &(usize, f64)| {
             let (samples, count) = self.scan(centre, axis, off);
@@ -219,12 +242,12 @@ impl<'a> Drawings<'a> {
             .filter(|(cell, look)| cell % every == 0 && is_empty(look));
         let mut found: Vec<i32> = cells
             .filter_map(|(cell, _)| {
-                let (samples, count) = self.scan(self.places.centre(cell), 0, SCANS[1]);
-                let samples = &samples[..count];
-                let pairs = samples.iter().zip(samples.get(beside..)?);
-                let mut apart: Vec<i32> = pairs.map(|(a, b)| apart(*a, *b)).collect();
-                apart.sort_unstable();
-                apart.get(apart.len() * 4 / 5).copied()
+                let centre = self.places.centre(cell);
+                self.picture.recall(
+                    |memory| &memory.noises,
+                    || self.what(centre),
+                    || self.noise_around(centre, beside),
+                )
             })
             .collect();
         let most = found.len() * 9 / 10;
@@ -233,6 +256,15 @@ impl<'a> Drawings<'a> {
             Some(found @ [_, ..]) => f64::from(*found.select_nth_unstable(most).1) / 1.8,
             _ => 0.0,
         }
+    }
+
+    fn noise_around(&self, centre: Point, beside: usize) -> Option<i32> {
+        let (samples, count) = self.scan(centre, 0, SCANS[1]);
+        let samples = &samples[..count];
+        let pairs = samples.iter().zip(samples.get(beside..)?);
+        let mut apart: Vec<i32> = pairs.map(|(a, b)| apart(*a, *b)).collect();
+        apart.sort_unstable();
+        apart.get(apart.len() * 4 / 5).copied()
     }
 }
 

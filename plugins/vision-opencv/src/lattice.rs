@@ -358,6 +358,10 @@ fn blocks(columns: &Rows, rows: &Rows, config: &Config) -> Vec<(usize, Grid)> {
         }
     }
     let mut grids = Vec::new();
+    let closed = sides.iter().filter(|count| **count >= 3).count();
+    if closed < 2 * config.min_cells - 1 {
+        return grids;
+    }
     let mut open: Vec<usize> = Vec::new();
     for first in 0..sides.len() {
         if sides[first] < 3 {

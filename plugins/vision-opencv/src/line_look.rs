@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use flowpipe_plugin::puzzle::Point;
 
+use crate::memory::{Area, Key};
 use crate::picture::Picture;
 use crate::runs::Ink;
 
@@ -115,14 +116,55 @@ impl Place {
         }
     }
 
+    /// What a look at it depends on but pixels. `cell`: how large cells are, in pixels.
+    #[must_use]
+    pub fn key(&self, cell: f64) -> Key {
+        let [from, to] = match self.axis() {
+            // Of level and upright ones whole pixels are looked at.
+            Some(axis) => {
+                let (from, to) = (self.from[axis].round(), self.to[axis].round());
+                let line = self.from[1 - axis].floor();
+                match axis {
+                    0 => [[from, line], [to, line]],
+                    _ => [[line, from], [line, to]],
+                }
+            }
+            None => [self.from, self.to],
+        };
+        let kind = f64::from(3 * self.ink as u8 + self.outside as u8);
+        Key::new([from[0], from[1], to[0], to[1], cell, kind])
+    }
+
+    /// All pixels that its profile is taken of. `far`: to both sides.
+    #[must_use]
+    pub fn area(&self, far: i32) -> Area {
+        let middle = [0, 1].map(|axis| f64::midpoint(self.from[axis], self.to[axis]));
+        // A pixel more, for places between pixels are mixed of those around.
+        let reach = |axis: usize| (self.to[axis] - self.from[axis]).abs() / 2.0 + 1.0;
+        let far = f64::from(far);
+        let aside = match self.axis() {
+            Some(axis) => [[0.0, far], [far, 0.0]][axis],
+            None => [far; 2],
+        };
+        Area::around(middle, [reach(0) + aside[0], reach(1) + aside[1]])
+    }
+
+    /// 0 of a level one, 1 of an upright one, `None` of one aslant.
+    fn axis(&self) -> Option<usize> {
+        match [0, 1].map(|axis| self.to[axis] == self.from[axis]) {
+            [true, _] => Some(1),
+            [_, true] => Some(0),
+            _ => None,
+        }
+    }
+
     /// The mean colours along the stretch, moved sideways by each number of pixels up to `far`, to both
     /// sides, turned round for dark ink so that lines are always bright.
     #[must_use]
     pub fn profile(&self, picture: &Picture<'_>, far: i32) -> Profile {
-        let [dx, dy] = [self.to[0] - self.from[0], self.to[1] - self.from[1]];
-        let mut profile = match dx == 0.0 || dy == 0.0 {
-            true => self.straight(picture, far, usize::from(dx == 0.0)),
-            false => self.aslant(picture, far, [dx, dy]),
+        let mut profile = match self.axis() {
+            Some(axis) => self.straight(picture, far, axis),
+            None => self.aslant(picture, far),
         };
         if self.ink == Ink::Dark {
             for value in profile.colours.iter_mut().flatten() {
@@ -160,7 +202,8 @@ impl Place {
     }
 
     /// Of one aslant.
-    fn aslant(&self, picture: &Picture<'_>, far: i32, [dx, dy]: [f64; 2]) -> Profile {
+    fn aslant(&self, picture: &Picture<'_>, far: i32) -> Profile {
+        let [dx, dy] = [self.to[0] - self.from[0], self.to[1] - self.from[1]];
         let length = dx.hypot(dy);
         let count = length.ceil().clamp(1.0, 12.0);
         let (along, aside) = ([dx / length, dy / length], [-dy / length, dx / length]);
@@ -225,6 +268,14 @@ impl Stretch {
     /// window or a caption.
     pub fn look(picture: &Picture<'_>, place: &Place, cell: f64) -> Self {
         let far = (BESIDE * cell).max(3.5).ceil() as i32;
+        picture.recall(
+            |memory| &memory.stretches,
+            || (place.key(cell), place.area(far)),
+            || Self::look_anew(picture, place, cell, far),
+        )
+    }
+
+    fn look_anew(picture: &Picture<'_>, place: &Place, cell: f64, far: i32) -> Self {
         let profile = place.profile(picture, far);
         let mut best = Self::default();
         for reach in REACHES {

@@ -10,6 +10,7 @@ use flowpipe_plugin::puzzle::{Lattice, Point};
 use crate::grid::Grid;
 use crate::line_look::{Place, Run};
 use crate::measure::LineLook;
+use crate::memory::Key;
 use crate::picture::Picture;
 
 /// A line is where it was when it is so within this many pixels.
@@ -202,6 +203,23 @@ fn marks(grid: &Grid) -> Vec<Mark> {
 fn place(picture: &Picture<'_>, mark: &Mark, look: &LineLook) -> Option<f64> {
     let far = (look.thickness / 2.0).ceil() as i32 + 3;
     let stretch = Place::along(mark.run, mark.at, mark.along, look.ink);
+    let (from, to) = mark.along;
+    // What is remembered is of one board, whose lines look alike.
+    let key = || Key::new([mark.at, from, to, f64::from(mark.run as u8)]);
+    picture.recall(
+        |memory| &memory.marks,
+        || (key(), stretch.area(far)),
+        || place_anew(picture, mark, &stretch, look, far),
+    )
+}
+
+fn place_anew(
+    picture: &Picture<'_>,
+    mark: &Mark,
+    stretch: &Place,
+    look: &LineLook,
+    far: i32,
+) -> Option<f64> {
     let profile = stretch.profile(picture, far);
     // Beside the picture's edge there may be nothing on one side of the line.
     let (before, after) = (profile.at(-far), profile.at(far));

@@ -48,7 +48,8 @@ const GLANCE: f64 = 0.06;
 const GLANCES: i32 = 4;
 
 /// The picture of a number: how much ink there is, about its centre of mass.
-struct Glyph {
+#[derive(Clone)]
+pub struct Glyph {
     ink: [f32; SIDE * SIDE],
     /// The sum of its squares.
     energy: f32,
@@ -69,7 +70,12 @@ pub fn pair(
     let mut found: Vec<(Cell, Glyph)> = looks
         .there()
         .filter_map(|(cell, look)| {
-            let glyph = Glyph::find(picture, places, places.centre(cell), look.background)?;
+            let centre = places.centre(cell);
+            let glyph = picture.recall(
+                |memory| &memory.glyphs,
+                || (places.key(centre, 0.0), places.area(centre, 0.0)),
+                || Glyph::find(picture, places, centre, look.background),
+            )?;
             Some((cell, glyph))
         })
         .collect();

@@ -7,6 +7,8 @@ use opencv::core::{Mat, MatTraitConst, Rect};
 use opencv::imgproc;
 use thiserror::Error;
 
+use crate::memory::{Area, Key, Memory, Table};
+
 /// Red, green, blue.
 pub type Rgb = [u8; 3];
 
@@ -19,6 +21,8 @@ pub struct Picture<'a> {
     step: usize,
     /// Where red, green and blue are in it.
     order: [usize; 3],
+    /// What was seen in it before.
+    memory: Option<&'a Memory>,
 }
 
 /// The first bytes of a pixel and perhaps of the next one, as they lie in memory.
@@ -102,7 +106,37 @@ impl<'a> Picture<'a> {
             info,
             step,
             order,
+            memory: None,
         })
+    }
+
+    /// The same with what was seen in it before.
+    #[must_use]
+    pub fn with_memory<'b>(&self, memory: &'b Memory) -> Picture<'b>
+    where
+        'a: 'b,
+    {
+        Picture {
+            memory: Some(memory),
+            ..*self
+        }
+    }
+
+    /// What was seen before, where that is remembered, else what looking gives. `what` says by which key, and all
+    /// pixels that it depends on.
+    #[inline]
+    pub fn recall<V: Clone>(
+        &self,
+        table: impl FnOnce(&Memory) -> &Table<V>,
+        what: impl FnOnce() -> (Key, Area),
+        look: impl FnOnce() -> V,
+    ) -> V {
+        let Some(memory) = self.memory else {
+            return look();
+        };
+        let (key, area) = what();
+        let area = area.clipped([self.width(), self.height()]);
+        memory.recall(table(memory), key, area, look)
     }
 
     /// Pixels.
@@ -300,8 +334,7 @@ impl<'a> Picture<'a> {
     /// green.
     pub fn grey_row(&self, y: usize, first: usize, stride: usize, grey: &mut Vec<u8>) {
         let bytes = self.row(y, first..self.width());
-        // The compiler does many pixels at once where it knows how far apart they are. Red and blue count the
-        // same: so it does not matter which comes first.
+        // The compiler does many pixels at once where it knows how far apart they are.
         match (self.step, stride) {
             (4, 1) => grey_of::<4>(bytes, grey),
             (4, 2) => grey_of::<8>(bytes, grey),
@@ -309,11 +342,10 @@ impl<'a> Picture<'a> {
             (4, 4) => grey_of::<16>(bytes, grey),
             (4, 5) => grey_of::<20>(bytes, grey),
             (4, 8) => grey_of::<32>(bytes, grey),
-            (3, 1) => grey_of::<3>(bytes, grey),
             (1, _) => grey.extend(bytes.iter().step_by(stride.max(1))),
             (step, _) => {
                 let pixels = bytes.chunks(step * stride.max(1));
-                grey.extend(pixels.map(|pixel| mean([pixel[0], pixel[1], pixel[2]])));
+                grey.extend(pixels.map(|pixel| mean([pixel[0], pixel[1], pixel[2], 0])));
             }
         }
     }
@@ -350,23 +382,20 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// Red and blue in any order, green between.
-fn mean([first, green, last]: [u8; 3]) -> u8 {
-    let sum = u16::from(first) + 2 * u16::from(green) + u16::from(last);
-    (sum / 4) as u8
+/// Of red and blue in any order, green between, and what does not count.
+#[inline]
+fn mean(bytes: Bytes) -> u8 {
+    // As one word, of which many are done at once.
+    let word = u32::from_le_bytes(bytes);
+    (((word & 0xff) + (word >> 7 & 0x1fe) + (word >> 16 & 0xff)) >> 2) as u8
 }
 
-/// Appends the grey of pixels that begin every so many bytes.
+/// Appends the grey of pixels of four bytes that begin every so many bytes.
 fn grey_of<const BYTES: usize>(bytes: &[u8], grey: &mut Vec<u8>) {
+    let first = |pixel: &[u8]| pixel.first_chunk().copied().map(mean);
     let (pixels, rest) = bytes.as_chunks::<BYTES>();
-    grey.extend(
-        pixels
-            .iter()
-            .map(|pixel| mean([pixel[0], pixel[1], pixel[2]])),
-    );
-    if let Some(&[first, green, last]) = rest.first_chunk() {
-        grey.push(mean([first, green, last]));
-    }
+    grey.extend(pixels.iter().map(|pixel| first(pixel).unwrap_or_default()));
+    grey.extend(first(rest));
 }
 
 #[cfg(test)]

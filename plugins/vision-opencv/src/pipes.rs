@@ -8,6 +8,7 @@ use crate::colour::{distance, median, square_distance};
 use crate::colours::{Paints, painted};
 use crate::contents::Content;
 use crate::grid::Grid;
+use crate::memory::{Area, Key};
 use crate::picture::{Picture, Rgb};
 use crate::places::Places;
 use crate::refusal::Refusal;
@@ -218,15 +219,8 @@ impl Scene<'_> {
         }
     }
 
-    /// The pipe that covers the middle of a side: before, on and behind it the picture must be nearer to
-    /// one paint than to the background, the grid line included. `side`: the middle from its cell's centre.
-    fn covered(
-        &self,
-        cells: [Cell; 2],
-        [x, y]: Point,
-        side: Point,
-        along: [f64; 3],
-    ) -> Option<Option<Colour>> {
+    /// The colours before, on and behind the middle of a side. `None` where that lies outside of the picture.
+    fn patch(&self, [x, y]: Point, side: Point, along: [f64; 3]) -> Option<[Rgb; 3]> {
         let length = side[0].hypot(side[1]).max(1.0);
         let out = side.map(|side| side / length * self.places.span);
         // Across the pipe each is a mean, so that noise is less.
@@ -245,6 +239,30 @@ impl Scene<'_> {
             }
             *colour = sum.map(|sum| (sum / 3) as u8);
         }
+        Some(patch)
+    }
+
+    /// The pipe that covers the middle of a side: before, on and behind it the picture must be nearer to
+    /// one paint than to the background, the grid line included. `side`: the middle from its cell's centre.
+    fn covered(
+        &self,
+        cells: [Cell; 2],
+        [x, y]: Point,
+        side: Point,
+        along: [f64; 3],
+    ) -> Option<Option<Colour>> {
+        let most = along
+            .iter()
+            .fold(0.0, |most: f64, along| most.max(along.abs()));
+        let reach = (most + ACROSS) * self.places.span + 3.0;
+        let patch = self.picture.recall(
+            |memory| &memory.crossings,
+            || {
+                let key = Key::new([x, y, side[0], side[1], along[0]]);
+                (key, Area::around([x, y], [reach; 2]))
+            },
+            || self.patch([x, y], side, along),
+        )?;
         let backgrounds = cells.map(|cell| self.looks.cells[cell].as_ref().map(|it| it.background));
         let [Some(a), Some(b)] = backgrounds else {
             return None;

@@ -4,6 +4,7 @@ use flowpipe_plugin::puzzle::place::{corners, offset};
 use flowpipe_plugin::puzzle::{Cell, Direction, Lattice, Point};
 
 use crate::grid::Grid;
+use crate::memory::{Area, Key};
 use crate::picture::{Picture, Rgb};
 
 /// Where the parts of cells lie, in frame pixels.
@@ -118,6 +119,21 @@ impl<'a> Places<'a> {
         let total = picture.sum_of_square([first(x, side), first(y, side)], side as u32)?;
         let count = (side * side) as u32;
         Some(total.map(|sum| ((sum + count / 2) / count) as u8))
+    }
+
+    /// What a look at the cell around a place depends on but pixels, and a number more that it depends on.
+    #[must_use]
+    pub fn key(&self, [x, y]: Point, other: f64) -> Key {
+        Key::new([x, y, self.pitch[0], self.pitch[1], self.span, other])
+    }
+
+    /// All pixels of the cell around a place, and more beyond its sides, in spans.
+    #[must_use]
+    pub fn area(&self, centre: Point, beyond: f64) -> Area {
+        let corners = (0..self.corners()).map(|corner| self.corner(corner).map(f64::abs));
+        let most = corners.fold([0.0; 2], |[x, y]: Point, [a, b]| [x.max(a), y.max(b)]);
+        // Points are means of some pixels around.
+        Area::around(centre, most.map(|at| at + beyond * self.span + 3.0))
     }
 
     fn scaled(&self, [x, y]: Point, by: f64) -> Point {

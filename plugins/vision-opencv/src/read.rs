@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::beyond::Beyond;
 use crate::config::Config;
 use crate::face_on::FaceOn;
+use crate::last::Last;
 use crate::line_places::LinePlaces;
 use crate::picture::{Picture, PictureError};
 use crate::read_board::{Read, read_board};
@@ -18,7 +19,7 @@ use crate::show;
 use crate::steps::Steps;
 use crate::strength::line_strength;
 use crate::thin::TopHat;
-use crate::tracks::{Last, Track, Tracks, part};
+use crate::tracks::{Track, Tracks, part};
 use crate::turned::{Rest, Turned};
 
 /// What has nothing to do with what the picture shows.
@@ -176,21 +177,21 @@ impl Reader {
     /// A board where one was at rest before, if there is one that can be read.
     fn read_in_place(&mut self, picture: &Picture<'_>) -> Result<Option<Reading>, ReadError> {
         for (index, track) in self.tracks.all().iter().enumerate() {
-            if !track.holds(picture) {
+            let seen = self.last.remembered(picture, &track.grid);
+            if !track.holds(seen.as_ref().unwrap_or(picture)) {
                 continue;
             }
-            let part = track.part(picture);
+            if seen.is_none() {
+                self.last.begin(picture, track.part(picture), &track.grid);
+            }
+            let seen = self.last.remembered(picture, &track.grid);
+            let seen = seen.as_ref().unwrap_or(picture);
             self.steps.done("in place");
-            let read = read_board(
-                picture,
-                &track.grid,
-                Beyond::Nothing,
-                track.ink,
-                &mut self.steps,
-            )?;
+            let beyond = Beyond::Nothing;
+            let read = read_board(seen, &track.grid, beyond, track.ink, &mut self.steps)?;
             if let Ok(read) = read {
                 let reading = Reading::Board(read.board);
-                self.last.keep(picture, part, reading.clone());
+                self.last.keep(&reading);
                 self.tracks.touch(index);
                 return Ok(Some(reading));
             }
@@ -311,12 +312,11 @@ impl Reader {
             Some(places) => {
                 let ink = read.lines.ink;
                 let strength = line_strength(picture, &read.grid, ink, &mut self.thin)?;
-                let track = Track::new(picture, &read, strength, places);
-                let reading = Reading::Board(read.board);
-                self.last
-                    .keep(picture, track.part(picture), reading.clone());
-                self.tracks.insert(track);
-                Ok(reading)
+                self.tracks
+                    .insert(Track::new(picture, &read, strength, places));
+                // What is remembered may be of the one whose place it takes.
+                self.last.clear();
+                Ok(Reading::Board(read.board))
             }
             // Lines that can't be placed to a part of a pixel may be aslant.
             None => {

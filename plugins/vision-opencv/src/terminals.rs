@@ -75,7 +75,8 @@ enum Form {
 }
 
 /// A disc or a block in a cell.
-struct Blob {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blob {
     form: Form,
     colour: Rgb,
     /// Half of its width, in spans of the cell.
@@ -92,7 +93,7 @@ pub fn look(picture: &Picture<'_>, places: &Places<'_>, grid: &Grid, shape: &Sha
     let look = |cell| {
         shape
             .has(cell)
-            .then(|| Look::take(picture, places, places.centre(cell)))
+            .then(|| Look::recall(picture, places, places.centre(cell)))
     };
     Looks {
         cells: (0..grid.len()).map(look).collect(),
@@ -114,7 +115,7 @@ impl Looks {
         let span = places.span;
         let mut blobs: Vec<(Cell, Blob)> = self
             .there()
-            .filter_map(|(cell, look)| Some((cell, look.blob(picture, places)?)))
+            .filter_map(|(cell, look)| Some((cell, look.recall_blob(picture, places)?)))
             .collect();
         // The round end of a light's stripe looks like a disc that a pipe leaves, but for being faint, and
         // so do the edges of some lights.
@@ -170,6 +171,14 @@ impl Looks {
 }
 
 impl Look {
+    fn recall(picture: &Picture<'_>, places: &Places<'_>, centre: [f64; 2]) -> Self {
+        picture.recall(
+            |memory| &memory.looks,
+            || (places.key(centre, 0.0), places.area(centre, 0.0)),
+            || Self::take(picture, places, centre),
+        )
+    }
+
     fn take(picture: &Picture<'_>, places: &Places<'_>, centre: [f64; 2]) -> Self {
         let span = places.span;
         let at = |[x, y]: [f64; 2]| {
@@ -202,6 +211,15 @@ impl Look {
             ring: DIRECTIONS.map(|(cos, sin)| at([RING * span * cos, RING * span * sin])),
             background: median(&around[..3 * count]),
         }
+    }
+
+    fn recall_blob(&self, picture: &Picture<'_>, places: &Places<'_>) -> Option<Blob> {
+        picture.recall(
+            |memory| &memory.blobs,
+            // The rim's outside is looked at too.
+            || (places.key(self.centre, 0.0), places.area(self.centre, 0.1)),
+            || self.blob(picture, places),
+        )
     }
 
     /// The disc or block around the centre, if there is one.

@@ -2,7 +2,6 @@
 //!
 //! Some are kept, because boards of several sizes take turns in a window.
 
-use flowpipe_plugin::puzzle::message::Reading;
 use opencv::core::Rect;
 
 use crate::grid::Grid;
@@ -130,57 +129,4 @@ impl Tracks {
     pub fn clear(&mut self) {
         self.tracks.clear();
     }
-}
-
-/// What was read last in place, and all the pixels that it was read from.
-#[derive(Default)]
-pub struct Last {
-    seen: Option<Seen>,
-    /// Its memory is used again.
-    bytes: Vec<u8>,
-}
-
-struct Seen {
-    reading: Reading,
-    part: Rect,
-    info: flowpipe_plugin::PixelInfo,
-}
-
-impl Last {
-    /// The reading, if the same pixels are there.
-    #[must_use]
-    pub fn reading(&self, picture: &Picture<'_>) -> Option<&Reading> {
-        let seen = self.seen.as_ref()?;
-        if seen.info != picture.info() || seen.part.width <= 0 {
-            return None;
-        }
-        let length = self.bytes.len() / (seen.part.height.max(1) as usize);
-        let mut rows = rows(picture, seen.part).zip(self.bytes.chunks_exact(length.max(1)));
-        rows.all(|(new, old)| new == old).then_some(&seen.reading)
-    }
-
-    /// Keeps a reading.
-    pub fn keep(&mut self, picture: &Picture<'_>, part: Rect, reading: Reading) {
-        self.bytes.clear();
-        for row in rows(picture, part) {
-            self.bytes.extend_from_slice(row);
-        }
-        self.seen = Some(Seen {
-            reading,
-            part,
-            info: picture.info(),
-        });
-    }
-
-    /// Forgets it.
-    pub fn clear(&mut self) {
-        self.seen = None;
-    }
-}
-
-fn rows<'a>(picture: &Picture<'a>, part: Rect) -> impl Iterator<Item = &'a [u8]> {
-    let (left, top) = (part.x as usize, part.y as usize);
-    let columns = left..left + part.width as usize;
-    let picture = *picture;
-    (top..top + part.height as usize).map(move |y| picture.row(y, columns.clone()))
 }

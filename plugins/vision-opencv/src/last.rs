@@ -1,0 +1,149 @@
+//! The part of a picture that was looked at last where a board is known to be: what has changed in it since.
+
+use flowpipe_plugin::PixelInfo;
+use flowpipe_plugin::puzzle::message::Reading;
+use opencv::core::Rect;
+
+use crate::grid::Grid;
+use crate::memory::{Area, Memory};
+use crate::picture::Picture;
+
+/// What changes is told by blocks of so many bytes of a row.
+const BYTES: usize = 64;
+/// And of so many rows.
+const ROWS: usize = 16;
+
+/// What was read last in place, all the pixels that it was read from, and what was seen in them.
+#[derive(Default)]
+pub struct Last {
+    seen: Option<Seen>,
+    /// Its memory is used again.
+    bytes: Vec<u8>,
+    changed: Vec<bool>,
+}
+
+struct Seen {
+    part: Rect,
+    info: PixelInfo,
+    grid: Grid,
+    /// `None` where no board could be read.
+    reading: Option<Reading>,
+    memory: Memory,
+}
+
+impl Last {
+    /// Looks at what has changed in the part. Gives the last reading, if nothing has.
+    pub fn reading(&mut self, picture: &Picture<'_>) -> Option<&Reading> {
+        let seen = self.seen.as_mut()?;
+        if seen.info != picture.info() {
+            return None;
+        }
+        let changed = Changed::update(picture, seen.part, &mut self.bytes, &mut self.changed);
+        if let Some(changed) = changed {
+            seen.reading = None;
+            seen.memory.forget(|area| changed.touches(area));
+        }
+        seen.reading.as_ref()
+    }
+
+    /// The picture with what is remembered of it, where that is of a grid.
+    #[must_use]
+    pub fn remembered<'a>(&'a self, picture: &Picture<'a>, grid: &Grid) -> Option<Picture<'a>> {
+        let seen = self.seen.as_ref()?;
+        let is_it = seen.info == picture.info() && seen.grid == *grid;
+        is_it.then(|| picture.with_memory(&seen.memory))
+    }
+
+    /// Begins to remember a part of a picture, in which a grid lies.
+    pub fn begin(&mut self, picture: &Picture<'_>, part: Rect, grid: &Grid) {
+        self.bytes.clear();
+        for row in rows(picture, part) {
+            self.bytes.extend_from_slice(row);
+        }
+        self.seen = Some(Seen {
+            part,
+            info: picture.info(),
+            grid: grid.clone(),
+            reading: None,
+            memory: Memory::of(part),
+        });
+    }
+
+    /// Keeps what was read in the picture that is remembered, if that depends on nothing else.
+    pub fn keep(&mut self, reading: &Reading) {
+        if let Some(seen) = &mut self.seen {
+            let is_all = !seen.memory.went_beyond();
+            seen.reading = is_all.then(|| reading.clone());
+        }
+    }
+
+    /// Forgets it.
+    pub fn clear(&mut self) {
+        self.seen = None;
+    }
+}
+
+/// The blocks in which pixels have changed.
+struct Changed<'a> {
+    blocks: &'a [bool],
+    /// Blocks from left to right.
+    wide: usize,
+    part: Rect,
+    /// Bytes of one pixel.
+    step: usize,
+}
+
+impl<'a> Changed<'a> {
+    /// Compares a part with the bytes that it had, and takes over those that have changed. `None` where none have.
+    fn update(
+        picture: &Picture<'_>,
+        part: Rect,
+        bytes: &mut [u8],
+        blocks: &'a mut Vec<bool>,
+    ) -> Option<Self> {
+        let step = picture.info().format.bytes_per_pixel();
+        let length = part.width as usize * step;
+        let wide = length.div_ceil(BYTES);
+        blocks.clear();
+        let old = bytes.chunks_exact_mut(length.max(1));
+        for (index, (old, new)) in old.zip(rows(picture, part)).enumerate() {
+            if old == new {
+                continue;
+            }
+            blocks.resize(wide * (part.height as usize).div_ceil(ROWS), false);
+            let blocks = blocks[index / ROWS * wide..].iter_mut();
+            for (block, (old, new)) in blocks.zip(old.chunks(BYTES).zip(new.chunks(BYTES))) {
+                *block |= old != new;
+            }
+            old.copy_from_slice(new);
+        }
+        (!blocks.is_empty()).then_some(Self {
+            blocks,
+            wide,
+            part,
+            step,
+        })
+    }
+
+    /// Whether something has changed in an area, which must lie in the part.
+    fn touches(&self, area: Area) -> bool {
+        let block = |[x, y]: [i32; 2]| {
+            let column = (x - self.part.x) as usize * self.step;
+            (column / BYTES, (y - self.part.y) as usize / ROWS)
+        };
+        let ((left, top), (right, bottom)) = (block(area.from), block(area.to));
+        // The last byte of the last pixel.
+        let right = right.max(((area.to[0] + 1 - self.part.x) as usize * self.step - 1) / BYTES);
+        (top..=bottom).any(|row| {
+            let row = &self.blocks[row * self.wide..][left..=right.min(self.wide - 1)];
+            row.contains(&true)
+        })
+    }
+}
+
+fn rows<'a>(picture: &Picture<'a>, part: Rect) -> impl Iterator<Item = &'a [u8]> {
+    let (left, top) = (part.x as usize, part.y as usize);
+    let columns = left..left + part.width as usize;
+    let picture = *picture;
+    (top..top + part.height as usize).map(move |y| picture.row(y, columns.clone()))
+}
