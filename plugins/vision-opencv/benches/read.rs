@@ -30,6 +30,8 @@ mod face_on;
 mod fit;
 #[path = "../src/grid.rs"]
 mod grid;
+#[path = "../src/hex_places.rs"]
+mod hex_places;
 #[path = "../src/hexes.rs"]
 mod hexes;
 #[path = "../src/last.rs"]

@@ -2,8 +2,8 @@
 //!
 //! # Layout
 //! [`read`] reads picture after picture, in one of three ways:
-//! - In place, where a board was at rest before: [`tracks`] keeps the last few, [`line_places`] tells to a
-//!   third of a pixel whether one's lines are where they were. [`last`] knows the pixels from the
+//! - In place, where a board was at rest before: [`tracks`] keeps the last few, [`line_places`] (of hexagons
+//!   [`hex_places`]) tells to a third of a pixel whether one's lines are where they were. [`last`] knows the pixels from the
 //!   last time: those that are the same are not looked at again ([`memory`]).
 //! - Turned about there, as boards flip over: [`turned`] finds the board in perspective, [`face_on`] undoes
 //!   that. Where none was and no board is at rest, [`quad`] finds its outline from the upright lines alone, which
@@ -40,6 +40,7 @@ mod drawings;
 mod face_on;
 mod fit;
 mod grid;
+mod hex_places;
 mod hexes;
 mod last;
 mod lattice;

@@ -150,7 +150,8 @@ impl Place {
     }
 
     /// 0 of a level one, 1 of an upright one, `None` of one aslant.
-    fn axis(&self) -> Option<usize> {
+    #[must_use]
+    pub fn axis(&self) -> Option<usize> {
         match [0, 1].map(|axis| self.to[axis] == self.from[axis]) {
             [true, _] => Some(1),
             [_, true] => Some(0),

@@ -10,16 +10,15 @@ use flowpipe_plugin::puzzle::{Lattice, Point};
 use crate::grid::Grid;
 use crate::line_look::{Place, Run};
 use crate::measure::LineLook;
-use crate::memory::Key;
 use crate::picture::Picture;
 
 /// A line is where it was when it is so within this many pixels.
-const STILL: f64 = 0.3;
+pub const STILL: f64 = 0.3;
 /// It is upright when its ends are, from each other: lights behind a compressed picture move an end by half a
 /// pixel.
-const UPRIGHT: f64 = 0.7;
+pub const UPRIGHT: f64 = 0.7;
 /// Blurred lines by this share of their thickness more.
-const BLURRED: f64 = 0.08;
+pub const BLURRED: f64 = 0.08;
 /// The stretch of a side that is looked at, in cells from the side's end that is nearer to the line's.
 const STRETCH: (f64, f64) = (0.08, 0.27);
 /// Sides of a border line that are looked at near each of its ends.
@@ -201,25 +200,22 @@ fn marks(grid: &Grid) -> Vec<Mark> {
 
 /// Where the line is now that was at a mark. `None` where nothing like it is near.
 fn place(picture: &Picture<'_>, mark: &Mark, look: &LineLook) -> Option<f64> {
-    let far = (look.thickness / 2.0).ceil() as i32 + 3;
     let stretch = Place::along(mark.run, mark.at, mark.along, look.ink);
-    let (from, to) = mark.along;
-    // What is remembered is of one board, whose lines look alike.
-    let key = || Key::new([mark.at, from, to, f64::from(mark.run as u8)]);
+    Some(mark.at + shift(picture, &stretch, look)?)
+}
+
+/// How many pixels a line lies aside of its place. `None` where nothing like it is near.
+pub fn shift(picture: &Picture<'_>, stretch: &Place, look: &LineLook) -> Option<f64> {
+    let far = (look.thickness / 2.0).ceil() as i32 + 3;
     picture.recall(
-        |memory| &memory.marks,
-        || (key(), stretch.area(far)),
-        || place_anew(picture, mark, &stretch, look, far),
+        |memory| &memory.shifts,
+        // What is remembered is of one board, whose lines look alike.
+        || (stretch.key(0.0), stretch.area(far)),
+        || shift_anew(picture, stretch, look, far),
     )
 }
 
-fn place_anew(
-    picture: &Picture<'_>,
-    mark: &Mark,
-    stretch: &Place,
-    look: &LineLook,
-    far: i32,
-) -> Option<f64> {
+fn shift_anew(picture: &Picture<'_>, stretch: &Place, look: &LineLook, far: i32) -> Option<f64> {
     let profile = stretch.profile(picture, far);
     // Beside the picture's edge there may be nothing on one side of the line.
     let (before, after) = (profile.at(-far), profile.at(far));
@@ -245,11 +241,16 @@ fn place_anew(
         moment += share * f64::from(off);
     }
     let like_it = covered >= 0.5 * look.thickness && covered <= 1.7 * look.thickness + 0.5;
-    like_it.then(|| mark.at.floor() + 0.5 + moment / covered)
+    // Of level and upright ones whole pixels are looked at.
+    let middle = stretch.axis().map_or(0.0, |axis| {
+        let line = stretch.from[1 - axis];
+        line.floor() + 0.5 - line
+    });
+    like_it.then(|| middle + moment / covered)
 }
 
-/// The middle one, or the mean of the two middle ones.
-fn median(mut values: Vec<f64>) -> Option<f64> {
+/// The middle one, or the mean of the two middle ones. `None` of none.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let upper = values.len() / 2;
     let lower = values.len().checked_sub(1)? / 2;

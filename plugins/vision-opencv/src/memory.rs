@@ -21,8 +21,8 @@ use crate::terminals::{Blob, Look};
 pub struct Memory {
     /// Stretches of lines.
     pub stretches: Table<Stretch>,
-    /// Where lines are across their stretches.
-    pub marks: Table<Option<f64>>,
+    /// How far lines are aside of their stretches.
+    pub shifts: Table<Option<f64>>,
     /// The colours of cells.
     pub looks: Table<Look>,
     /// Discs and blocks in cells.
@@ -90,7 +90,7 @@ impl Memory {
     /// Forgets what was seen where something has changed, and what was not asked for since the last time.
     pub fn forget(&mut self, has_changed: impl Fn(Area) -> bool) {
         self.stretches.forget(&has_changed);
-        self.marks.forget(&has_changed);
+        self.shifts.forget(&has_changed);
         self.looks.forget(&has_changed);
         self.blobs.forget(&has_changed);
         self.glyphs.forget(&has_changed);

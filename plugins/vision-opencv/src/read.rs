@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::beyond::Beyond;
 use crate::config::Config;
 use crate::face_on::FaceOn;
+use crate::hex_places::HexPlaces;
 use crate::last::Last;
 use crate::line_places::LinePlaces;
 use crate::picture::{Picture, PictureError};
@@ -91,6 +92,18 @@ impl Reader {
         self.landing = 0;
     }
 
+    /// Forgets what was seen in the last picture, but not where boards are.
+    #[cfg(test)]
+    pub fn forget_pixels(&mut self) {
+        self.last.clear();
+    }
+
+    /// Whether a board is known to be somewhere.
+    #[cfg(test)]
+    pub fn is_known(&self) -> bool {
+        !self.tracks.all().is_empty()
+    }
+
     /// Reads the next board that turns too, though one that turns was read.
     #[allow(
         dead_code,
@@ -169,7 +182,9 @@ impl Reader {
         let is_new = self.rested.as_ref().is_some_and(|it| *it != board.puzzle);
         let size = (board.geometry.rows, board.geometry.cols);
         let fits = |track: &Track| {
-            track.has_size_of(picture) && (track.grid.rows(), track.grid.cols()) == size
+            track.has_size_of(picture)
+                && track.rest.is_some()
+                && (track.grid.rows(), track.grid.cols()) == size
         };
         is_new && self.tracks.all().iter().any(fits)
     }
@@ -204,7 +219,7 @@ impl Reader {
     fn read_turned(&mut self, picture: &Picture<'_>) -> Result<Option<Reading>, ReadError> {
         let mut tried: Vec<Rest> = Vec::new();
         for track in self.tracks.all() {
-            let rest = &track.rest;
+            let Some(rest) = &track.rest else { continue };
             let is_near = |other: &Rest| {
                 let [x, y] = [0, 1].map(|axis| other.middle[axis] - rest.middle[axis]);
                 x.hypot(y) < 1.0
@@ -303,6 +318,11 @@ impl Reader {
         picture: &Picture<'_>,
         mut read: Read,
     ) -> Result<Reading, ReadError> {
+        if let Some(places) = HexPlaces::find(picture, &read.home, read.lines) {
+            self.tracks.insert(Track::of_hexes(picture, &read, places));
+            self.last.clear();
+            return Ok(Reading::Board(read.board));
+        }
         match LinePlaces::find(picture, &read.grid, read.lines) {
             Some(places) if !places.upright() => {
                 read.board.geometry.corners = places.corners();
@@ -313,7 +333,7 @@ impl Reader {
                 let ink = read.lines.ink;
                 let strength = line_strength(picture, &read.grid, ink, &mut self.thin)?;
                 self.tracks
-                    .insert(Track::new(picture, &read, strength, places));
+                    .insert(Track::of_squares(picture, &read, strength, places));
                 // What is remembered may be of the one whose place it takes.
                 self.last.clear();
                 Ok(Reading::Board(read.board))

@@ -1,7 +1,7 @@
 //! Reads a board whose grid is known: the steps from its lines to its pipes.
 
 use flowpipe_plugin::puzzle::message::SeenBoard;
-use flowpipe_plugin::puzzle::{Cell, Puzzle, PuzzleError, Rules};
+use flowpipe_plugin::puzzle::{Cell, Lattice, Puzzle, PuzzleError, Rules};
 
 use crate::beyond::Beyond;
 use crate::cells::{self, Checked};
@@ -28,6 +28,8 @@ pub struct Read {
     pub lines: LineLook,
     /// Where its cells are.
     pub grid: Grid,
+    /// What to read it by in the next picture. Hexagons are found by a grid that is wider than their board.
+    pub home: Grid,
 }
 
 /// Reads what a grid holds.
@@ -44,12 +46,14 @@ pub fn read_board(
 ) -> Result<Result<Read, Refusal>, PuzzleError> {
     let checked = cells::check(picture, grid, beyond, ink);
     steps.done("cells");
-    let read = match checked {
+    let mut read = match checked {
         Ok(checked) => read_cells(picture, checked, steps)?,
         Err(refusal) => Err(refusal),
     };
-    if let Err(refusal) = &read {
-        steps.done(refusal.step());
+    match &mut read {
+        Ok(read) if grid.lattice == Lattice::Hex => read.home = grid.clone(),
+        Ok(_) => {}
+        Err(refusal) => steps.done(refusal.step()),
     }
     Ok(read)
 }
@@ -128,7 +132,13 @@ pub fn read_cells(
     });
     let doubt = solvable::doubt(&mut board, may_be_cut(picture, &grid));
     steps.done("solvable");
-    Ok(doubt.map(|()| Read { board, lines, grid }))
+    let home = grid.clone();
+    Ok(doubt.map(|()| Read {
+        board,
+        lines,
+        grid,
+        home,
+    }))
 }
 
 /// Lines that go on beyond a border are seen unless it lies within so many cells of the picture's edge.

@@ -5,6 +5,7 @@
 use opencv::core::Rect;
 
 use crate::grid::Grid;
+use crate::hex_places::HexPlaces;
 use crate::line_places::LinePlaces;
 use crate::picture::Picture;
 use crate::read_board::Read;
@@ -19,21 +20,26 @@ const AROUND: f64 = 0.35;
 /// The place of a board that was at rest.
 #[derive(Clone, Debug)]
 pub struct Track {
-    /// Its lines.
+    /// What to read it by.
     pub grid: Grid,
     /// Whether they are bright or dark.
     pub ink: Ink,
-    /// For one that turns at the same place.
-    pub rest: Rest,
-    places: LinePlaces,
+    /// For one that turns at the same place; hexagons are not read then.
+    pub rest: Option<Rest>,
+    places: Lines,
     /// Width and height of the frame.
     frame: (usize, usize),
 }
 
 impl Track {
-    /// Of a board that was read. `strength`: how much its lines stand out in the top-hat.
+    /// Of a board of squares that was read. `strength`: how much its lines stand out in the top-hat.
     #[must_use]
-    pub fn new(picture: &Picture<'_>, read: &Read, strength: f64, places: LinePlaces) -> Self {
+    pub fn of_squares(
+        picture: &Picture<'_>,
+        read: &Read,
+        strength: f64,
+        places: LinePlaces,
+    ) -> Self {
         let [left, top, width, height] = read.grid.bounds();
         let rest = Rest {
             middle: [left + width / 2.0, top + height / 2.0],
@@ -41,8 +47,18 @@ impl Track {
             thickness: read.lines.thickness,
             strength,
         };
+        Self::new(picture, read, Some(rest), Lines::Squares(places))
+    }
+
+    /// Of a board of hexagons that was read.
+    #[must_use]
+    pub fn of_hexes(picture: &Picture<'_>, read: &Read, places: HexPlaces) -> Self {
+        Self::new(picture, read, None, Lines::Hexes(places))
+    }
+
+    fn new(picture: &Picture<'_>, read: &Read, rest: Option<Rest>, places: Lines) -> Self {
         Self {
-            grid: read.grid.clone(),
+            grid: read.home.clone(),
             ink: read.lines.ink,
             rest,
             places,
@@ -53,7 +69,11 @@ impl Track {
     /// Whether a board with these lines lies in the picture.
     #[must_use]
     pub fn holds(&self, picture: &Picture<'_>) -> bool {
-        self.has_size_of(picture) && self.places.hold(picture)
+        self.has_size_of(picture)
+            && match &self.places {
+                Lines::Squares(places) => places.hold(picture),
+                Lines::Hexes(places) => places.hold(picture),
+            }
     }
 
     /// Whether the picture is as large as the one that it was seen in.
@@ -70,6 +90,13 @@ impl Track {
         let (width, height) = (width + 2.0 * around, height + 2.0 * around);
         part(picture, [left - around, top - around, width, height])
     }
+}
+
+/// Where a board's lines lie.
+#[derive(Clone, Debug)]
+enum Lines {
+    Squares(LinePlaces),
+    Hexes(HexPlaces),
 }
 
 /// Whole pixels of a rectangle (left, top, width and height), as far as it lies in the picture.
@@ -110,6 +137,7 @@ impl Tracks {
             let bounds = old.grid.bounds().into_iter().zip(track.grid.bounds());
             let size = |grid: &Grid| (grid.rows(), grid.cols());
             old.frame == track.frame
+                && old.grid.lattice == track.grid.lattice
                 && size(&old.grid) == size(&track.grid)
                 && bounds.into_iter().all(|(a, b)| near(a, b))
         };
