@@ -16,7 +16,8 @@ pub type Point = [f64; 2];
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Geometry {
-    /// Frame pixels of the corners top left, top right, bottom right, bottom left.
+    /// Frame pixels of the corners top left, top right, bottom right, bottom left of the board. They lie elsewhere in
+    /// the frame where the board lies on its side there.
     pub corners: [Point; 4],
     /// Rows of the bounding grid.
     pub rows: usize,

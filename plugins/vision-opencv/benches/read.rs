@@ -10,6 +10,8 @@
     reason = "a bench ends by panicking, and uses a part of the modules"
 )]
 
+#[path = "../src/aslant.rs"]
+mod aslant;
 #[path = "../src/beyond.rs"]
 mod beyond;
 #[path = "../src/cells.rs"]
@@ -28,6 +30,8 @@ mod drawings;
 mod face_on;
 #[path = "../src/fit.rs"]
 mod fit;
+#[path = "../src/flips.rs"]
+mod flips;
 #[path = "../src/grid.rs"]
 mod grid;
 #[path = "../src/hex_places.rs"]
@@ -64,6 +68,8 @@ mod pipes;
 mod places;
 #[path = "../src/quad.rs"]
 mod quad;
+#[path = "../src/quarter.rs"]
+mod quarter;
 #[path = "../src/read.rs"]
 mod read;
 #[path = "../src/read_board.rs"]
@@ -100,6 +106,8 @@ mod tracks;
 mod turned;
 #[path = "../src/warps.rs"]
 mod warps;
+#[path = "../src/widened.rs"]
+mod widened;
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -6,11 +6,14 @@
 use flowpipe_plugin::{Format, PixelInfo};
 
 use crate::grid::Grid;
-use crate::picture::Picture;
+use crate::picture::{Picture, PictureError};
+use crate::quarter::Quarter;
 use crate::turned::Turned;
 
 /// Cells are at most so many pixels wide: more show nothing that reading needs.
 const LARGEST: f64 = 40.0;
+/// And at most so many where each pixel counts.
+const LARGEST_IN_FULL: f64 = 64.0;
 /// What is seen around the board, in cells.
 const AROUND: f64 = 0.45;
 
@@ -28,7 +31,31 @@ impl FaceOn {
     #[must_use]
     pub fn of(picture: &Picture<'_>, turned: &Turned) -> Self {
         let mean = (turned.across(1.0) - turned.across(-1.0)) / turned.cols as f64;
-        let cell = mean.min(LARGEST).round().max(1.0);
+        Self::with_cell(picture, turned, mean.min(LARGEST))
+    }
+
+    /// The same, with as many pixels as the widest column has.
+    #[must_use]
+    pub fn in_full(picture: &Picture<'_>, turned: &Turned) -> Self {
+        Self::with_cell(picture, turned, turned.widest().min(LARGEST_IN_FULL))
+    }
+
+    /// One that was seen in the picture turned clockwise, as it lies in the picture.
+    ///
+    /// # Errors
+    /// See [`PictureError`].
+    pub fn back(&self) -> Result<Self, PictureError> {
+        let picture = Picture::new(&self.rgb, self.info)?;
+        let (rgb, info) = Quarter::anticlockwise(&picture).into_pixels();
+        // The lines lie alike from both ends.
+        let (xs, ys) = (self.grid.ys.clone(), self.grid.xs.clone());
+        let grid = Grid::squares(xs, ys, self.grid.cell);
+        Ok(Self { rgb, info, grid })
+    }
+
+    /// With cells of so many pixels, in whole ones.
+    fn with_cell(picture: &Picture<'_>, turned: &Turned, cell: f64) -> Self {
+        let cell = cell.round().max(1.0);
         let around = (AROUND * cell).ceil() + 3.0;
         let side = |cells: usize| 2.0 * around + cells as f64 * cell;
         let lines = |cells: usize| {

@@ -1,6 +1,6 @@
-//! Evenly spaced values: where the first one lies, and how far the next one is.
+//! What comes closest to many measured values: least squares.
 
-/// The value at 0 and the step by least squares, of places, values and weights. `None` of values at one place.
+/// Of evenly spaced values the one at 0 and the step, from places, values and weights. `None` of values at one place.
 #[must_use]
 pub fn line(points: impl Iterator<Item = (f64, f64, f64)> + Clone) -> Option<(f64, f64)> {
     let weight: f64 = points.clone().map(|(_, _, weight)| weight).sum();
@@ -13,6 +13,49 @@ pub fn line(points: impl Iterator<Item = (f64, f64, f64)> + Clone) -> Option<(f6
     let variance = mean(&|x, _| (x - middle).powi(2));
     let step = covariance / variance;
     (variance > 0.0 && step.is_finite()).then_some((height - step * middle, step))
+}
+
+/// The weights of the terms of a sum that come closest to what it should be, by the normal equations. `None`
+/// where there are too few different sums to tell.
+#[must_use]
+pub fn least_squares<const N: usize>(
+    sums: impl Iterator<Item = ([f64; N], f64)>,
+) -> Option<[f64; N]> {
+    let mut matrix = [[0.0; N]; N];
+    let mut right = [0.0; N];
+    for (terms, value) in sums {
+        for row in 0..N {
+            for column in 0..N {
+                matrix[row][column] += terms[row] * terms[column];
+            }
+            right[row] += terms[row] * value;
+        }
+    }
+    // Gauss, with the largest pivot of each column.
+    for column in 0..N {
+        let pivot = (column..N)
+            .max_by(|&a, &b| matrix[a][column].abs().total_cmp(&matrix[b][column].abs()))?;
+        matrix.swap(column, pivot);
+        right.swap(column, pivot);
+        if matrix[column][column].abs() < 1e-9 {
+            return None;
+        }
+        for row in 0..N {
+            if row != column {
+                let factor = matrix[row][column] / matrix[column][column];
+                let pivot = matrix[column];
+                for (value, pivot) in matrix[row].iter_mut().zip(pivot) {
+                    *value -= factor * pivot;
+                }
+                right[row] -= factor * right[column];
+            }
+        }
+    }
+    let solved: [f64; N] = std::array::from_fn(|row| right[row] / matrix[row][row]);
+    solved
+        .iter()
+        .all(|value| value.is_finite())
+        .then_some(solved)
 }
 
 #[cfg(test)]
@@ -28,5 +71,13 @@ mod tests {
         assert!((start - 5.0).abs() < 1e-3 && (step - 3.0).abs() < 1e-3);
         assert_eq!(line([(2.0, 1.0, 1.0), (2.0, 3.0, 1.0)].into_iter()), None);
         assert_eq!(line(std::iter::empty()), None);
+    }
+
+    #[test]
+    fn least_squares_find_a_line() {
+        let points = [(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)];
+        let found = least_squares(points.into_iter().map(|(x, y)| ([1.0, x], y))).unwrap();
+        assert!((found[0] - 1.0).abs() < 1e-9 && (found[1] - 2.0).abs() < 1e-9);
+        assert_eq!(least_squares([([1.0, 2.0], 1.0); 3].into_iter()), None);
     }
 }

@@ -4,6 +4,9 @@
 //! one a whole row below, and one half a row lower in each column beside it: those that hang together so are of one
 //! board. Their heights are known to a part of a pixel; where the columns are, which are sampled, is measured
 //! at the sides aslant between.
+//!
+//! Where such a board lies on its side its level sides are upright: it is looked for in the picture turned clockwise,
+//! and its cells are named as they are seen there. Where they lie in the picture the corners tell.
 
 use std::ops::RangeInclusive;
 
@@ -35,10 +38,10 @@ const STUBS: RangeInclusive<f64> = 0.15..=0.35;
 /// Sides that are measured for each line between columns.
 const MOST_MEASURED: usize = 12;
 
-/// The grids of hexagons that level lines may be sides of, those with the most sides first. Each has two
-/// columns and rows more on every side than were seen. `stride`: pixels from one sampled column to the next.
+/// The grids of hexagons that level lines may be sides of, those with the most sides first, to a pixel or two. Each
+/// has two columns and rows more on every side than were seen. `stride`: pixels from one sampled column to the next.
 #[must_use]
-pub fn find(picture: &Picture<'_>, level: &[Run], stride: usize, ink: Ink) -> Vec<Grid> {
+pub fn find(level: &[Run], stride: usize) -> Vec<Grid> {
     if level.len() < FEWEST_DASHES || level.len() > MOST_DASHES {
         return Vec::new();
     }
@@ -48,14 +51,19 @@ pub fn find(picture: &Picture<'_>, level: &[Run], stride: usize, ink: Ink) -> Ve
     for height in heights(level, stride) {
         for dashes in Dashes::all(level, height, stride) {
             if let Some(fit) = dashes.fit() {
-                let grid = fit.grid(&dashes).refined(picture, ink);
-                found.push((dashes.members.len(), grid));
+                found.push((dashes.members.len(), fit.grid(&dashes)));
             }
         }
     }
     found.sort_by(|(a, _), (b, _)| b.cmp(a));
+    found.into_iter().map(|(_, grid)| grid).collect()
+}
+
+/// Grids of hexagons with their columns where they are seen in the picture, each one once.
+#[must_use]
+pub fn placed(grids: Vec<Grid>, picture: &Picture<'_>, ink: Ink) -> Vec<Grid> {
     let mut distinct: Vec<Grid> = Vec::new();
-    for (_, grid) in found {
+    for grid in grids.into_iter().map(|grid| grid.refined(picture, ink)) {
         if !distinct.iter().any(|other| same(other, &grid)) {
             distinct.push(grid);
         }
@@ -307,7 +315,6 @@ fn shift(picture: &Picture<'_>, place: &Place, cell: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use flowpipe_plugin::puzzle::Lattice;
-    use flowpipe_plugin::{Format, PixelInfo};
 
     use super::*;
 
@@ -333,16 +340,6 @@ mod tests {
         runs
     }
 
-    fn grids(level: &[Run]) -> Vec<Grid> {
-        let info = PixelInfo {
-            format: Format::Rgb8,
-            width: 1,
-            height: 1,
-            stride: 3,
-        };
-        find(&Picture::new(&[0; 3], info).unwrap(), level, 2, Ink::Bright)
-    }
-
     #[test]
     fn a_lattice_is_found_among_other_lines() {
         let mut level = dashes(4, 5);
@@ -365,7 +362,7 @@ mod tests {
             });
         }
         level.sort_by(|a, b| a.at.total_cmp(&b.at));
-        let grids = grids(&level);
+        let grids = find(&level, 2);
         let grid = grids.first().unwrap();
         let middle = |x: f64, y: f64| {
             (0..grid.len()).any(|cell| {
@@ -391,7 +388,7 @@ mod tests {
                 contrast: 50.0,
             })
             .collect();
-        assert_eq!(grids(&level), []);
-        assert_eq!(grids(&[]), []);
+        assert_eq!(find(&level, 2), []);
+        assert_eq!(find(&[], 2), []);
     }
 }

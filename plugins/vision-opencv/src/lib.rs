@@ -6,8 +6,9 @@
 //!   [`hex_places`]) tells to a third of a pixel whether one's lines are where they were. [`last`] knows the pixels from the
 //!   last time: those that are the same are not looked at again ([`memory`]).
 //! - Turned about there, as boards flip over: [`turned`] finds the board in perspective, [`face_on`] undoes
-//!   that. Where none was and no board is at rest, [`quad`] finds its outline from the upright lines alone, which
-//!   [`spacing`] tells the columns of.
+//!   that. Where none was and no board is at rest, [`flips`] looks for one: [`quad`] finds its outline from the upright
+//!   lines alone, whose ends lie on borders [`aslant`], and which [`spacing`] tells the columns of; [`widened`] adds
+//!   those that were missed.
 //! - Anywhere: [`search`] looks through the picture. [`runs`] finds straight lines in some of its rows and
 //!   columns, [`lattice`] evenly spaced ones that make squares, [`hexes`] those that make hexagons ([`fit`]).
 //!
@@ -22,6 +23,12 @@
 //! that is much; [`strength`]: by how much a board's lines do), [`refusal`] names what can be wrong with a picture, [`config`] what can be set. Where that asks
 //! for it, [`steps`] times all this, and saves pictures of what a step saw: [`show`] draws them, on a [`sketch`].
 //!
+//! # Boards that do not stand upright
+//! A board of squares is read as it lies in the picture. One that turns about a level line, as one does that is turned
+//! top over bottom, is found in the picture turned clockwise by a [`quarter`], and read as it lies in the picture. A board of
+//! hexagons that lies on its side has no rows in the picture: its cells are named as they are seen in the picture
+//! turned clockwise. Where they lie in the picture the geometry tells: its first corner is the board's own top left one.
+//!
 //! # At rest or moving
 //! A board is at rest when each end of each of its border lines is within 0.3 pixels of where it was, or, when it
 //! was found by a search, within 0.7 pixels (and a little more for blurred lines) of the line's other end. In the perspective of the game's flip, a
@@ -30,6 +37,7 @@
 //! No step knows a device: all lengths are shares of the picture or of a cell, all brightnesses shares
 //! of what else is in the picture.
 
+mod aslant;
 mod beyond;
 mod cells;
 mod colour;
@@ -39,6 +47,7 @@ mod contents;
 mod drawings;
 mod face_on;
 mod fit;
+mod flips;
 mod grid;
 mod hex_places;
 mod hexes;
@@ -57,6 +66,7 @@ mod picture;
 mod pipes;
 mod places;
 mod quad;
+mod quarter;
 mod read;
 mod read_board;
 mod refusal;
@@ -75,6 +85,7 @@ mod thin;
 mod tracks;
 mod turned;
 mod warps;
+mod widened;
 
 use flowpipe_plugin::puzzle::message::{Reading, StepTime};
 use flowpipe_plugin::{Captured, Error, Host, Result, Vision};

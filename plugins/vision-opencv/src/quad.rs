@@ -7,15 +7,15 @@
 //! Lines whose lengths and distances tell the same perspective are hardly anything else than a board's. Pipes
 //! hide ends of some, and writing makes others longer: the outline is the one that the most ends lie on.
 
+use crate::aslant::{Aslant, aslant};
 use crate::config::Config;
+use crate::fit::least_squares;
 use crate::runs::Run;
 use crate::spacing::Spacing;
 use crate::turned::{Rest, Turned};
 
 /// The longest lines are looked at, so many of them.
 const MOST_LINES: usize = 48;
-/// Borders that are looked into, those with the most ends first.
-const MOST_ASLANT: usize = 24;
 /// Outlines that are looked into, those with the most ends first.
 const MOST_OUTLINES: usize = 24;
 /// Quadrilaterals given.
@@ -26,6 +26,8 @@ const FEWEST: usize = 4;
 const STEEPEST: f64 = 2.0;
 /// A line lies within this part of a cell of its place.
 const OFF: f64 = 0.08;
+/// Pieces of one line are at one place, to so many pixels.
+const SAME: f64 = 1.0;
 /// A line of the board covers at least this part of its height.
 const COVERED: f64 = 0.4;
 
@@ -78,126 +80,19 @@ fn outlines(lines: &[Run], blur: f64) -> Vec<(usize, Outline)> {
     let mut outlines: Vec<(usize, Outline)> = Vec::new();
     for aslant in aslant(lines, blur) {
         for line in lines {
-            let outline = aslant.outline(line, blur);
+            let outline = Outline::of(&aslant, line, blur);
             let known = |(_, other): &(usize, Outline)| outline.is_near(other);
             if 2.0 * outline.half < COVERED * line.length() {
                 continue;
             }
             let [upper, lower] = outline.count(lines);
-            if upper.min(lower) + 1 >= FEWEST && !outlines.iter().any(known) {
+            let enough = upper.min(lower) >= 2 && upper + lower + 1 >= 2 * FEWEST;
+            if enough && !outlines.iter().any(known) {
                 outlines.push((upper + lower, outline));
             }
         }
     }
     outlines
-}
-
-/// What may be a level border seen aslant: through the ends of two lines.
-#[derive(Clone, Copy, Debug)]
-struct Aslant {
-    border: Border,
-    /// A place across the picture, and its height there.
-    at: [f64; 2],
-    /// How much lower it is from pixel to pixel.
-    slope: f64,
-}
-
-/// Those that the most lines end at.
-fn aslant(lines: &[Run], blur: f64) -> Vec<Aslant> {
-    let mut all: Vec<(usize, Aslant)> = Vec::new();
-    for (index, first) in lines.iter().enumerate() {
-        for second in &lines[index + 1..] {
-            for border in [Border::Upper, Border::Lower] {
-                let Some(slope) = border.slope(first, second, blur) else {
-                    continue;
-                };
-                let at = [first.at, border.end(first)];
-                let aslant = Aslant { border, at, slope };
-                let ends_on_it =
-                    |run: &&Run| (border.end(run) - aslant.height(run.at)).abs() <= blur;
-                let count = lines.iter().filter(ends_on_it).count();
-                if count >= FEWEST {
-                    all.push((count, aslant));
-                }
-            }
-        }
-    }
-    all.sort_by_key(|(count, _)| usize::MAX - count);
-    let mut distinct: Vec<Aslant> = Vec::new();
-    for (_, aslant) in all {
-        if distinct.len() == MOST_ASLANT {
-            break;
-        }
-        if !distinct.iter().any(|other| aslant.is_near(other, blur)) {
-            distinct.push(aslant);
-        }
-    }
-    distinct
-}
-
-impl Aslant {
-    /// Its height at a place across the picture.
-    fn height(&self, x: f64) -> f64 {
-        self.at[1] + self.slope * (x - self.at[0])
-    }
-
-    fn is_near(&self, other: &Self, blur: f64) -> bool {
-        let off = |x: f64| (self.height(x) - other.height(x)).abs() <= blur / 2.0;
-        self.border == other.border && off(self.at[0]) && off(other.at[0])
-    }
-
-    /// The outline that it makes with the other end of a line.
-    fn outline(&self, line: &Run, blur: f64) -> Outline {
-        let (near, far) = (self.height(line.at), self.border.other().end(line));
-        Outline {
-            origin: line.at,
-            middle: f64::midpoint(near, far),
-            half: (near - far).abs() / 2.0,
-            slope: self.border.outwards() * self.slope,
-            blur,
-        }
-    }
-}
-
-/// The two level borders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Border {
-    Upper,
-    Lower,
-}
-
-impl Border {
-    fn other(self) -> Self {
-        match self {
-            Self::Upper => Self::Lower,
-            Self::Lower => Self::Upper,
-        }
-    }
-
-    fn outwards(self) -> f64 {
-        match self {
-            Self::Upper => -1.0,
-            Self::Lower => 1.0,
-        }
-    }
-
-    /// The height of a line's end at this border.
-    fn end(self, run: &Run) -> f64 {
-        match self {
-            Self::Upper => run.from,
-            Self::Lower => run.to,
-        }
-    }
-
-    /// How much lower the border is from pixel to pixel, if two lines end at it. `None` for one that is hardly
-    /// aslant, or too much so.
-    fn slope(self, first: &Run, second: &Run, blur: f64) -> Option<f64> {
-        let rise = self.end(second) - self.end(first);
-        let (across, longer) = (second.at - first.at, first.length().max(second.length()));
-        let fits =
-            rise.abs() > blur && rise.abs() <= 2.0 * across.abs() && across.abs() <= 2.0 * longer;
-        fits.then_some(rise / across)
-    }
 }
 
 impl Quad {
@@ -224,6 +119,18 @@ struct Outline {
 }
 
 impl Outline {
+    /// The one that a border makes with the other end of a line.
+    fn of(border: &Aslant, line: &Run, blur: f64) -> Self {
+        let (near, far) = (border.height(line.at), border.border.other().end(line));
+        Self {
+            origin: line.at,
+            middle: f64::midpoint(near, far),
+            half: (near - far).abs() / 2.0,
+            slope: border.border.outwards() * border.slope,
+            blur,
+        }
+    }
+
     fn is_near(&self, other: &Self) -> bool {
         let near = |a: f64, b: f64| (a - b).abs() <= self.blur / 2.0;
         near(self.middle, other.middle)
@@ -267,6 +174,35 @@ impl Outline {
         (run.to.min(to) - run.from.max(from)) / (2.0 * half)
     }
 
+    /// The lines that cover enough of the height between the borders, pieces of one line joined: pipes part them.
+    fn mended(&self, lines: &[Run]) -> Vec<Run> {
+        let mut pieces: Vec<(Run, f64)> = lines
+            .iter()
+            .filter(|run| self.half(run.at) > 0.0)
+            .map(|run| (*run, self.covered(run)))
+            .filter(|(_, covered)| *covered > 0.0)
+            .collect();
+        pieces.sort_by(|(a, _), (b, _)| a.at.total_cmp(&b.at));
+        let mut mended: Vec<(Run, f64)> = Vec::new();
+        for (piece, covered) in pieces {
+            match mended.last_mut() {
+                Some((line, sum)) if piece.at - line.at <= SAME && line.beside(&piece) <= 0.0 => {
+                    // The longest piece tells best where the line is.
+                    let longest = if covered > *sum { piece } else { *line };
+                    *line = Run {
+                        from: line.from.min(piece.from),
+                        to: line.to.max(piece.to),
+                        ..longest
+                    };
+                    *sum += covered;
+                }
+                _ => mended.push((piece, covered)),
+            }
+        }
+        mended.retain(|(_, covered)| *covered >= COVERED);
+        mended.into_iter().map(|(line, _)| line).collect()
+    }
+
     /// The same through all ends that lie on it, in the mean.
     fn fitted(&self, lines: &[Run]) -> Option<Self> {
         let ends = lines.iter().flat_map(|run| {
@@ -289,12 +225,7 @@ impl Outline {
     /// The board, if the lines between are where a board's would be.
     fn quad(&self, lines: &[Run], config: &Config) -> Option<Quad> {
         let fitted = self.fitted(lines)?;
-        let mut lines: Vec<Run> = lines
-            .iter()
-            .filter(|run| fitted.half(run.at) > 0.0 && fitted.covered(run) >= COVERED)
-            .copied()
-            .collect();
-        lines.sort_by(|a, b| a.at.total_cmp(&b.at));
+        let lines = fitted.mended(lines);
         // Seen face on, lines lie at these places: heights tell how far away they are.
         let unbent = |x: f64| (x - fitted.origin) * fitted.half / fitted.half(x);
         let places: Vec<f64> = lines.iter().map(|run| unbent(run.at)).collect();
@@ -317,17 +248,11 @@ impl Outline {
             }
         }
         let (left, right) = (columns.first()?.1, columns.last()?.1);
-        // At a share of -1 to 1 along the board is seen x = (m + b a) / (1 + d a), or x = m + b a - d a x.
-        let origin = f64::midpoint(left.at, right.at);
-        let rows = columns.iter().map(|&(column, run)| {
-            let along = 2.0 * column as f64 / cols as f64 - 1.0;
-            let x = run.at - origin;
-            ([1.0, along, -along * x], x)
-        });
-        let [middle, slope, depth] = least_squares(rows)?;
-        let half_width = slope - middle * depth;
-        let middle = [origin + middle, fitted.middle];
-        let turned = Turned::of_columns(middle, half_width, depth, cols)?;
+        let seen: Vec<(usize, f64)> = columns.iter().map(|(col, run)| (*col, run.at)).collect();
+        let roughly = [f64::midpoint(left.at, right.at), fitted.middle];
+        let half_width = (right.at - left.at) / 2.0;
+        let turned = Turned::of_columns(roughly, half_width, 0.0, cols)?.with_lines(&seen)?;
+        let middle = turned.middle;
         let half_height = fitted.half(middle[0]);
         // The ends of the lines tell the same perspective.
         let [near, far] = [(-1.0, left), (1.0, right)].map(|(along, run)| {
@@ -353,59 +278,19 @@ impl Outline {
         };
         let rest = Rest {
             middle,
-            size: [2.0 * half_width, 2.0 * half_height],
+            size: [2.0 * turned.half_width(), 2.0 * half_height],
             thickness: mean(&|run| run.width),
             strength: mean(&|run| run.contrast),
         };
         let ends: usize = columns.iter().map(|(_, run)| fitted.ends(run)).sum();
         let seen = ends as f64 / (2 * (cols + 1)) as f64;
-        turns.then_some(Quad {
+        (turns && ends > FEWEST).then_some(Quad {
             turned,
             rest,
             ends,
             seen,
         })
     }
-}
-
-/// The weights of the terms of a sum that come closest to what it should be, by the normal equations. `None`
-/// where there are too few different sums to tell.
-fn least_squares<const N: usize>(sums: impl Iterator<Item = ([f64; N], f64)>) -> Option<[f64; N]> {
-    let mut matrix = [[0.0; N]; N];
-    let mut right = [0.0; N];
-    for (terms, value) in sums {
-        for row in 0..N {
-            for column in 0..N {
-                matrix[row][column] += terms[row] * terms[column];
-            }
-            right[row] += terms[row] * value;
-        }
-    }
-    // Gauss, with the largest pivot of each column.
-    for column in 0..N {
-        let pivot = (column..N)
-            .max_by(|&a, &b| matrix[a][column].abs().total_cmp(&matrix[b][column].abs()))?;
-        matrix.swap(column, pivot);
-        right.swap(column, pivot);
-        if matrix[column][column].abs() < 1e-9 {
-            return None;
-        }
-        for row in 0..N {
-            if row != column {
-                let factor = matrix[row][column] / matrix[column][column];
-                let pivot = matrix[column];
-                for (value, pivot) in matrix[row].iter_mut().zip(pivot) {
-                    *value -= factor * pivot;
-                }
-                right[row] -= factor * right[column];
-            }
-        }
-    }
-    let solved: [f64; N] = std::array::from_fn(|row| right[row] / matrix[row][row]);
-    solved
-        .iter()
-        .all(|value| value.is_finite())
-        .then_some(solved)
 }
 
 #[cfg(test)]
@@ -488,13 +373,5 @@ mod tests {
             .collect();
         assert!(find_one(&steps).is_none());
         assert!(find_one(&[]).is_none());
-    }
-
-    #[test]
-    fn least_squares_find_a_line() {
-        let points = [(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)];
-        let found = least_squares(points.into_iter().map(|(x, y)| ([1.0, x], y))).unwrap();
-        assert!((found[0] - 1.0).abs() < 1e-9 && (found[1] - 2.0).abs() < 1e-9);
-        assert_eq!(least_squares([([1.0, 2.0], 1.0); 3].into_iter()), None);
     }
 }

@@ -1,20 +1,19 @@
 //! Reads pictures one after the other: in place where a board is known to be, else turned about there,
 //! else anywhere.
 
-use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{BoardState, Reading};
+use flowpipe_plugin::puzzle::{Lattice, Puzzle};
 use thiserror::Error;
 
 use crate::beyond::Beyond;
 use crate::config::Config;
-use crate::face_on::FaceOn;
+use crate::flips::{Flips, read_known};
 use crate::hex_places::HexPlaces;
 use crate::last::Last;
 use crate::line_places::LinePlaces;
 use crate::picture::{Picture, PictureError};
 use crate::read_board::{Read, read_board};
 use crate::refusal::Refusal;
-use crate::runs::Ink;
 use crate::search::Search;
 use crate::show;
 use crate::steps::Steps;
@@ -49,6 +48,7 @@ pub struct Reader {
     last: Last,
     /// Of the part of the picture that is read in place.
     thin: TopHat,
+    flips: Flips,
     /// What was read last at rest.
     rested: Option<Puzzle>,
     /// How many more pictures are only looked at for a board that was read while it turned.
@@ -151,11 +151,19 @@ impl Reader {
                 Ok(reading)
             }
             Err(refusal) => {
-                let turned = match refusal.tells_lines_only() {
-                    true => self.search_turned(picture)?,
-                    false => None,
-                };
-                Ok(turned.unwrap_or_else(|| refused(refusal.step(), &refusal)))
+                if refusal.may_turn() {
+                    let (search, steps) = (&mut self.search, &mut self.steps);
+                    match self.flips.read(picture, search, &self.config, steps)? {
+                        Some(Ok(board)) => return Ok(Reading::Board(board)),
+                        Some(Err(turned)) => return Ok(refused(turned.step(), &turned)),
+                        None => {}
+                    }
+                    let (search, steps) = (&mut self.search, &mut self.steps);
+                    if let Some(board) = search.search_lying(picture, &self.config, steps)? {
+                        return Ok(Reading::Board(board));
+                    }
+                }
+                Ok(refused(refusal.step(), &refusal))
             }
         }
     }
@@ -231,85 +239,20 @@ impl Reader {
             let room = part(picture, rest.room());
             self.thin.look_at(picture, room, track.ink)?;
             show::thin(&self.thin, &mut self.steps);
-            let Some(turned) = Turned::find(&self.thin.thin()?, rest, &self.config) else {
+            let thin = self.thin.thin()?;
+            let turned = Turned::find(&thin, rest, &self.config);
+            let Some(turned) = turned.and_then(|it| it.widened(&thin, rest, picture)) else {
                 continue;
             };
-            let ink = track.ink;
-            return match self.read_face(picture, &turned, Beyond::Writing, ink)? {
-                Ok(reading) => Ok(Some(reading)),
-                Err(refusal) => Ok(Some(refused("flip", &refusal))),
-            };
+            let (config, steps) = (&self.config, &mut self.steps);
+            return Ok(Some(
+                match read_known(picture, &turned, track.ink, config, steps)? {
+                    Ok(board) => Reading::Board(board),
+                    Err(refusal) => refused("flip", &refusal),
+                },
+            ));
         }
         Ok(None)
-    }
-
-    /// A board that turns where none was at rest before, or why it can't be read. `None` where none is seen to
-    /// turn.
-    fn search_turned(&mut self, picture: &Picture<'_>) -> Result<Option<Reading>, ReadError> {
-        let mut too_far = false;
-        for (ink, turned, seen) in self.find_turned(picture)? {
-            if turned.is_cut_off(picture) {
-                continue;
-            }
-            let mut read = self.read_face(picture, &turned, Beyond::Nothing, ink)?;
-            // Bright flows may hide most of a border.
-            if let Err(Refusal::GoesOn {
-                side: side @ ("left" | "right"),
-            }) = read
-                && let Some(wider) = turned.with_column(side == "right")
-                && wider.is_inside(picture)
-            {
-                read = self.read_face(picture, &wider, Beyond::Nothing, ink)?;
-            }
-            match read {
-                Ok(Reading::Board(mut board)) => {
-                    board.confidence = board.confidence.min(seen);
-                    return Ok(Some(Reading::Board(board)));
-                }
-                Err(Refusal::TurnedTooFar) => too_far = true,
-                _ => {}
-            }
-        }
-        let refusal = Refusal::TurnedTooFar;
-        Ok(too_far.then(|| refused(refusal.step(), &refusal)))
-    }
-
-    /// What may be boards that turn, with the ink of their lines and the share of the lines' ends that are seen.
-    fn find_turned(&mut self, picture: &Picture<'_>) -> Result<Vec<(Ink, Turned, f64)>, ReadError> {
-        let mut found = Vec::new();
-        for (ink, quad) in self.search.quads(&self.config) {
-            let room = part(picture, quad.rest.room());
-            self.thin.look_at(picture, room, ink)?;
-            show::thin(&self.thin, &mut self.steps);
-            let thin = self.thin.thin()?;
-            if let Some(turned) = quad.turned.find_rows(&thin, &quad.rest, &self.config) {
-                found.push((ink, turned, quad.seen));
-            }
-        }
-        Ok(found)
-    }
-
-    /// What a turned board holds.
-    fn read_face(
-        &mut self,
-        picture: &Picture<'_>,
-        turned: &Turned,
-        beyond: Beyond,
-        ink: Ink,
-    ) -> Result<Result<Reading, Refusal>, ReadError> {
-        if turned.narrowest() < f64::from(self.config.min_cell_pixels) {
-            return Ok(Err(Refusal::TurnedTooFar));
-        }
-        let face = FaceOn::of(picture, turned);
-        let (pixels, info) = face.pixels();
-        let picture = Picture::new(pixels, info)?;
-        self.steps.done("flip");
-        let read = read_board(&picture, &face.grid, beyond, ink, &mut self.steps)?;
-        Ok(read.map(|Read { mut board, .. }| {
-            board.geometry = turned.geometry();
-            board.state = BoardState::Moving;
-            Reading::Board(board)
-        }))
     }
 
     /// A board that was found: it is kept for the next picture if it is at rest.
@@ -339,17 +282,19 @@ impl Reader {
                 Ok(Reading::Board(read.board))
             }
             // Lines that can't be placed to a part of a pixel may be aslant.
-            None => {
-                let (rows, cols) = (read.grid.rows(), read.grid.cols());
-                let is_it = |(_, turned, _): &(Ink, Turned, f64)| {
-                    (turned.rows, turned.cols) == (rows, cols)
-                };
-                if let Some((_, turned, _)) = self.find_turned(picture)?.into_iter().find(is_it) {
-                    read.board.geometry = turned.geometry();
+            None if read.grid.lattice == Lattice::Square => {
+                let size = (read.grid.rows(), read.grid.cols());
+                let (search, steps) = (&mut self.search, &mut self.steps);
+                let turned = self
+                    .flips
+                    .place(picture, size, search, &self.config, steps)?;
+                if let Some(geometry) = turned {
+                    read.board.geometry = geometry;
                     read.board.state = BoardState::Moving;
                 }
                 Ok(Reading::Board(read.board))
             }
+            None => Ok(Reading::Board(read.board)),
         }
     }
 }

@@ -136,11 +136,10 @@ impl Refusal {
         f64::from(self.progress()) / f64::from(ALL_OF_IT)
     }
 
-    /// Whether there are only lines, none of a whole board at rest: what they are of may be a board that turns,
-    /// some cells of which lie as those of one at rest.
+    /// Whether there may be a board that turns all the same, some cells of which lie as those of one at rest.
     #[must_use]
-    pub fn tells_lines_only(&self) -> bool {
-        self.progress() <= Self::NoTerminals { rows: 0, cols: 0 }.progress()
+    pub fn may_turn(&self) -> bool {
+        self.progress() < Self::Unsolvable.progress()
     }
 
     /// How far reading came: of several refusals, the largest one says most.

@@ -108,6 +108,12 @@ impl Samples {
         self.brightest.saturating_sub(self.darkest)
     }
 
+    /// Pixels from top to bottom.
+    #[must_use]
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
     /// Pixels from one sampled row or column to the next.
     #[must_use]
     pub fn stride(&self) -> usize {

@@ -1,14 +1,17 @@
 //! The full search: a board anywhere in a picture, with nothing known before.
 
 use flowpipe_plugin::puzzle::Lattice;
+use flowpipe_plugin::puzzle::message::SeenBoard;
 
 use crate::beyond::Beyond;
 use crate::config::Config;
+use crate::flips::Axis;
 use crate::grid::Grid;
 use crate::hexes;
 use crate::lattice;
 use crate::picture::Picture;
 use crate::quad::{self, Quad};
+use crate::quarter::{self, Quarter};
 use crate::read::ReadError;
 use crate::read_board::{Read, read_board};
 use crate::refusal::Refusal;
@@ -85,14 +88,55 @@ impl Search {
         Ok(Err(refusal))
     }
 
+    /// The board of hexagons that lies on its side in the picture that was searched last: named as it is seen in the
+    /// picture turned clockwise, placed where it is in the picture.
+    ///
+    /// # Errors
+    /// [`ReadError`]; a picture without such a board is none.
+    pub fn search_lying(
+        &mut self,
+        picture: &Picture<'_>,
+        config: &Config,
+        steps: &mut Steps,
+    ) -> Result<Option<Box<SeenBoard>>, ReadError> {
+        let mut quarter = None;
+        for attempt in ATTEMPTS {
+            let sought = sides_of_hexes(&self.sought(config, attempt));
+            let upright = self.samples.upright(&sought);
+            let level = quarter::level(&upright, picture.height());
+            let hexes = hexes::find(&level, self.samples.stride());
+            if hexes.is_empty() {
+                continue;
+            }
+            let turned = quarter.get_or_insert_with(|| Quarter::clockwise(picture));
+            let turned = turned.picture()?;
+            let hexes = hexes::placed(hexes, &turned, sought.ink);
+            steps.done("grid");
+            if let Ok(Read { mut board, .. }) =
+                try_grids(&turned, config, hexes, sought.ink, steps)?
+            {
+                board.geometry = quarter::geometry_back(board.geometry, picture.height());
+                return Ok(Some(board));
+            }
+        }
+        steps.done("grid");
+        Ok(None)
+    }
+
     /// The quadrilaterals in the picture that was searched last that may be boards which turn, with the ink of
-    /// their lines: those of the most lines first.
+    /// their lines: those of the most lines first. Where they turn about a level line they are those of the picture
+    /// turned clockwise.
     #[must_use]
-    pub fn quads(&mut self, config: &Config) -> Vec<(Ink, Quad)> {
+    pub fn quads(&mut self, config: &Config, axis: Axis) -> Vec<(Ink, Quad)> {
         let mut quads: Vec<(Ink, Quad)> = Vec::new();
         for attempt in TURNED_ATTEMPTS {
             let sought = self.sought(config, attempt);
-            let upright = self.samples.upright(&sought);
+            let upright = match axis {
+                Axis::Upright => self.samples.upright(&sought),
+                Axis::Level => {
+                    quarter::upright(&self.samples.level(&sought), self.samples.height())
+                }
+            };
             let blur = self.samples.stride() as f64;
             let found = quad::find(&upright, blur, config);
             for quad in found {
@@ -140,13 +184,9 @@ impl Search {
         steps.done("grid");
         let mut read = try_grids(picture, config, squares, sought.ink, steps)?;
         if read.is_err() {
-            // Terminals and level sides of hexagons lie in line, and outlines are three times as thick as lines.
-            let level = self.samples.level(&Sought {
-                gaps: 0.0,
-                aside: 2 * sought.aside,
-                ..*sought
-            });
-            let hexes = hexes::find(picture, &level, self.samples.stride(), sought.ink);
+            let level = self.samples.level(&sides_of_hexes(sought));
+            let hexes = hexes::find(&level, self.samples.stride());
+            let hexes = hexes::placed(hexes, picture, sought.ink);
             steps.done("grid");
             let other = try_grids(picture, config, hexes, sought.ink, steps)?;
             let is_better = |refusal: &Refusal| match &other {
@@ -163,6 +203,16 @@ impl Search {
             Err(Refusal::NoGrid) if upright.is_empty() => Ok(Err(Refusal::NoShape)),
             read => Ok(read),
         }
+    }
+}
+
+/// Sides of hexagons among lines: terminals and level sides lie in line, and outlines are three times as thick as
+/// lines.
+fn sides_of_hexes(sought: &Sought) -> Sought {
+    Sought {
+        gaps: 0.0,
+        aside: 2 * sought.aside,
+        ..*sought
     }
 }
 

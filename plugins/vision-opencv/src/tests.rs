@@ -7,6 +7,7 @@ mod game;
 mod hexes;
 mod known_grid;
 mod levels;
+mod lying;
 mod memory;
 mod pictures;
 mod plugin;

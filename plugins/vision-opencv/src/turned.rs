@@ -10,8 +10,8 @@
 use flowpipe_plugin::puzzle::{Geometry, Point};
 
 use crate::config::Config;
+use crate::fit::least_squares;
 use crate::peaks::{Peak, peaks};
-use crate::picture::Picture;
 use crate::spacing::Spacing;
 use crate::thin::Thin;
 
@@ -26,8 +26,6 @@ const BAND: f64 = 0.6;
 const LEAST_COSINE: f64 = 0.19;
 /// Level lines are looked for in steps of so many pixels.
 const STEP: f64 = 1.0;
-/// A column that the edge cuts may be lost if more of it shows: of less the level lines are seen to go on.
-const CUT: f64 = 0.75;
 /// How often the middle's height is made better, at most.
 const CENTRINGS: usize = 5;
 /// Points along a level line that are looked at, at most.
@@ -48,7 +46,8 @@ pub struct Rest {
 
 impl Rest {
     /// What stands out less is no line.
-    fn level(&self) -> u8 {
+    #[must_use]
+    pub fn level(&self) -> u8 {
         (STRONG * self.strength).max(3.0) as u8
     }
 
@@ -120,6 +119,26 @@ impl Turned {
         })
     }
 
+    /// The same with its upright lines where they were seen: columns and frame pixels from the left.
+    #[must_use]
+    pub fn with_lines(&self, lines: &[(usize, f64)]) -> Option<Self> {
+        // At a share of -1 to 1 along the board is seen x = (m + b a) / (1 + d a), or x = m + b a - d a x.
+        let origin = self.middle[0];
+        let rows = lines.iter().map(|&(column, at)| {
+            let along = 2.0 * column as f64 / self.cols as f64 - 1.0;
+            let x = at - origin;
+            ([1.0, along, -along * x], x)
+        });
+        let [off, slope, depth] = least_squares(rows)?;
+        let half_width = slope - off * depth;
+        let middle = [origin + off, self.middle[1]];
+        Some(Self {
+            half_height: self.half_height * self.shrink(self.along(off)),
+            rows: self.rows,
+            ..Self::of_columns(middle, half_width, depth, self.cols)?
+        })
+    }
+
     /// Finds the level lines of one whose height is known roughly. Pipes hide some of them.
     #[must_use]
     pub fn find_rows(mut self, thin: &Thin<'_>, rest: &Rest, config: &Config) -> Option<Self> {
@@ -144,33 +163,6 @@ impl Turned {
         let whole = height >= 0.8 * rest.size[1] && height <= 1.35 * rest.size[1];
         let fits = self.rows >= config.min_cells && self.rows <= config.max_cells;
         (whole && fits && self.is_turned(rest)).then_some(self)
-    }
-
-    /// Whether all of its borders lie in the picture.
-    #[must_use]
-    pub fn is_inside(&self, picture: &Picture<'_>) -> bool {
-        let inside = |at: f64, length: usize| (0.0..=length as f64).contains(&at);
-        let corners = self.geometry().corners;
-        corners
-            .iter()
-            .all(|[x, y]| inside(*x, picture.width()) && inside(*y, picture.height()))
-    }
-
-    /// Whether the picture may end within the board: a column more would fit into it in part.
-    #[must_use]
-    pub fn is_cut_off(&self, picture: &Picture<'_>) -> bool {
-        let width = picture.width() as f64;
-        [true, false].into_iter().any(|at_right| {
-            let Some(wider) = self.with_column(at_right) else {
-                return false;
-            };
-            let end = |turned: &Self, along: f64| turned.middle[0] + turned.across(along);
-            let (from, to) = match at_right {
-                true => (end(self, 1.0), end(&wider, 1.0)),
-                false => (width - end(self, -1.0), width - end(&wider, -1.0)),
-            };
-            to > width && width - from > CUT * (to - from)
-        })
     }
 
     /// The same with a column more at its right border, or at its left one.
@@ -264,11 +256,23 @@ impl Turned {
         self.half_width * along * self.shrink(along)
     }
 
+    /// The place along the board that is seen so many frame pixels from the middle.
+    #[must_use]
+    pub fn along(&self, across: f64) -> f64 {
+        across / (self.half_width - self.depth * across)
+    }
+
     /// How long upright things are seen at a place along the board, as a share of what they are at the
     /// middle.
     #[must_use]
     pub fn shrink(&self, along: f64) -> f64 {
         1.0 / (1.0 + self.depth * along)
+    }
+
+    /// Half of the width as it would be seen without perspective, in frame pixels.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        self.half_width
     }
 
     /// Half of the height where it turns, in frame pixels.
@@ -283,6 +287,14 @@ impl Turned {
         let next = 1.0 - 2.0 / self.cols as f64;
         let left = self.across(-next) - self.across(-1.0);
         left.min(self.across(1.0) - self.across(next))
+    }
+
+    /// The width of the widest column, in frame pixels.
+    #[must_use]
+    pub fn widest(&self) -> f64 {
+        let next = 1.0 - 2.0 / self.cols as f64;
+        let left = self.across(-next) - self.across(-1.0);
+        left.max(self.across(1.0) - self.across(next))
     }
 
     /// The place in the frame.

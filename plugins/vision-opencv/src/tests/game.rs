@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use flowpipe_game::generate::generate;
-use flowpipe_game::render::{Header, Painter};
+use flowpipe_game::render::{Header, Painter, Pixels};
 use flowpipe_game::session::{Face, Flip, View};
 use flowpipe_plugin::puzzle::message::{BoardState, Reading, SeenBoard};
 use flowpipe_plugin::puzzle::{Board, Flow, Puzzle, Solution};
@@ -56,15 +56,19 @@ impl Game {
         }
     }
 
-    pub(super) fn read(&mut self, reader: &mut Reader, face: &Face, flip: Option<Flip>) -> Reading {
+    pub(super) fn paint(&mut self, face: &Face, flip: Option<Flip>) -> Pixels {
         let view = View {
             header: Header::default(),
             face: face.clone(),
             flip,
         };
         let (width, height) = self.size;
-        let pixels = self.painter.paint(&view, width, height).unwrap();
-        let bytes = pixels.into_bgra();
+        self.painter.paint(&view, width, height).unwrap()
+    }
+
+    fn read(&mut self, reader: &mut Reader, face: &Face, flip: Option<Flip>) -> Reading {
+        let (width, height) = self.size;
+        let bytes = self.paint(face, flip).into_bgra();
         let info = PixelInfo {
             format: Format::Bgra8,
             width,

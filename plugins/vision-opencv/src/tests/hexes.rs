@@ -22,13 +22,13 @@ const THEMES: [Theme; 4] = [Theme::Dark, Theme::Light, Theme::Blocks, Theme::Let
 const CELLS: [f64; 2] = [28.0, 60.0];
 
 /// Real levels of hexagons, where they are at hand.
-fn real() -> Vec<Level> {
+pub(super) fn real() -> Vec<Level> {
     let is_hex = |level: &Level| level.puzzle.board().description().lattice == Lattice::Hex;
     levels().into_iter().filter(is_hex).collect()
 }
 
 /// Puzzles of our own: with and without holes and walls.
-fn own() -> Vec<Level> {
+pub(super) fn own() -> Vec<Level> {
     let plain = |rows, cols| Description {
         rows,
         cols,
@@ -61,7 +61,7 @@ fn own() -> Vec<Level> {
 }
 
 /// A board whose columns are so many pixels apart.
-fn paint(level: &Level, played: Played, theme: Theme, cell: f64) -> Pixels {
+pub(super) fn paint(level: &Level, played: Played, theme: Theme, cell: f64) -> Pixels {
     let board = level.puzzle.board();
     let is_wide = |width: &u32| Layout::new(Style::Phone, board, *width, 2 * width).cell[0] >= cell;
     let width = (64..4096).find(is_wide).unwrap();

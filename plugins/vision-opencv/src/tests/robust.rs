@@ -5,7 +5,7 @@ mod advert;
 mod disturb;
 mod fuzz;
 mod pixels;
-mod scene;
+pub(super) mod scene;
 mod table;
 mod unreadable;
 

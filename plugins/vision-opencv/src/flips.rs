@@ -1,0 +1,239 @@
+//! Boards that turn where none was at rest before, as they flip over: found in perspective, seen face on and read.
+//!
+//! Those that turn about a level line are looked for in the picture turned by a quarter, and read as they lie in
+//! the picture.
+
+use flowpipe_plugin::puzzle::Geometry;
+use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard};
+
+use crate::beyond::Beyond;
+use crate::config::Config;
+use crate::face_on::FaceOn;
+use crate::picture::Picture;
+use crate::quad::Quad;
+use crate::quarter::{self, Quarter};
+use crate::read::ReadError;
+use crate::read_board::read_board;
+use crate::refusal::Refusal;
+use crate::runs::Ink;
+use crate::search::Search;
+use crate::show;
+use crate::steps::Steps;
+use crate::thin::TopHat;
+use crate::tracks::part;
+use crate::turned::Turned;
+
+/// The line that a board turns about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// From top to bottom: its upright lines stay upright.
+    Upright,
+    /// From left to right: its level lines stay level.
+    Level,
+}
+
+impl Axis {
+    /// Both, in the order tried.
+    pub const ALL: [Self; 2] = [Self::Upright, Self::Level];
+}
+
+/// What may be a board that turns.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    ink: Ink,
+    turned: Turned,
+    /// The share of its lines' ends that are seen.
+    seen: f64,
+}
+
+/// Looks for boards that turn. It keeps nothing of a picture but memory.
+#[derive(Default)]
+pub struct Flips {
+    thin: TopHat,
+}
+
+impl Flips {
+    /// Reads the board that turns in the picture that was searched last. `None` where none is seen to turn.
+    ///
+    /// # Errors
+    /// [`ReadError`]; a board that can't be read is none.
+    pub fn read(
+        &mut self,
+        picture: &Picture<'_>,
+        search: &mut Search,
+        config: &Config,
+        steps: &mut Steps,
+    ) -> Result<Option<Result<Box<SeenBoard>, Refusal>>, ReadError> {
+        let mut too_far = false;
+        for axis in Axis::ALL {
+            let quads = search.quads(config, axis);
+            if quads.is_empty() {
+                continue;
+            }
+            let quarter = quarter(picture, axis);
+            let seen = quarter.as_ref().map_or(Ok(*picture), Quarter::picture)?;
+            for found in self.find(&seen, quads, config, steps)? {
+                match read_found(&seen, &found, axis, config, steps)? {
+                    Ok(mut board) => {
+                        board.confidence = board.confidence.min(found.seen);
+                        board.geometry = geometry(picture, &found.turned, axis);
+                        return Ok(Some(Ok(board)));
+                    }
+                    Err(Refusal::TurnedTooFar) => too_far = true,
+                    Err(_) => {}
+                }
+            }
+        }
+        Ok(too_far.then_some(Err(Refusal::TurnedTooFar)))
+    }
+
+    /// Where a board of so many rows and columns lies that turns in the picture that was searched last, if one
+    /// does.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    pub fn place(
+        &mut self,
+        picture: &Picture<'_>,
+        size: (usize, usize),
+        search: &mut Search,
+        config: &Config,
+        steps: &mut Steps,
+    ) -> Result<Option<Geometry>, ReadError> {
+        for axis in Axis::ALL {
+            let quads = search.quads(config, axis);
+            if quads.is_empty() {
+                continue;
+            }
+            let quarter = quarter(picture, axis);
+            let seen = quarter.as_ref().map_or(Ok(*picture), Quarter::picture)?;
+            let places = self.find(&seen, quads, config, steps)?.into_iter();
+            let mut places = places.map(|found| geometry(picture, &found.turned, axis));
+            if let Some(place) = places.find(|place| (place.rows, place.cols) == size) {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Those that have rows too, with all of their columns.
+    fn find(
+        &mut self,
+        picture: &Picture<'_>,
+        quads: Vec<(Ink, Quad)>,
+        config: &Config,
+        steps: &mut Steps,
+    ) -> Result<Vec<Found>, ReadError> {
+        let mut found = Vec::new();
+        for (ink, quad) in quads {
+            let room = part(picture, quad.rest.room());
+            self.thin.look_at(picture, room, ink)?;
+            show::thin(&self.thin, steps);
+            let thin = self.thin.thin()?;
+            let turned = quad.turned.find_rows(&thin, &quad.rest, config);
+            let whole = turned.and_then(|turned| turned.widened(&thin, &quad.rest, picture));
+            found.extend(whole.map(|turned| Found {
+                ink,
+                turned,
+                seen: quad.seen,
+            }));
+        }
+        Ok(found)
+    }
+}
+
+/// What a board holds that turns where none was at rest. Its outline ends at its corners: what seems to go on between
+/// may be writing that it reaches into.
+fn read_found(
+    picture: &Picture<'_>,
+    found: &Found,
+    axis: Axis,
+    config: &Config,
+    steps: &mut Steps,
+) -> Result<Result<Box<SeenBoard>, Refusal>, ReadError> {
+    if is_too_far(&found.turned, config) {
+        return Ok(Err(Refusal::TurnedTooFar));
+    }
+    let face = FaceOn::in_full(picture, &found.turned);
+    let face = match axis {
+        Axis::Upright => face,
+        Axis::Level => face.back()?,
+    };
+    let read = read_face(&face, Beyond::Nothing, found.ink, steps)?;
+    match read {
+        Err(Refusal::GoesOn { .. }) => read_face(&face, Beyond::Writing, found.ink, steps),
+        read => Ok(read),
+    }
+}
+
+/// What a board holds that turns where one was at rest: seen small, which is quick, or else in full. Its place in the
+/// picture is the turned one's.
+///
+/// # Errors
+/// [`ReadError`]; a board that can't be read is none.
+pub fn read_known(
+    picture: &Picture<'_>,
+    turned: &Turned,
+    ink: Ink,
+    config: &Config,
+    steps: &mut Steps,
+) -> Result<Result<Box<SeenBoard>, Refusal>, ReadError> {
+    if is_too_far(turned, config) {
+        return Ok(Err(Refusal::TurnedTooFar));
+    }
+    let faces = [FaceOn::of, FaceOn::in_full];
+    let mut read = Err(Refusal::TurnedTooFar);
+    for face in faces {
+        read = read_face(&face(picture, turned), Beyond::Writing, ink, steps)?;
+        if let Ok(board) = &mut read {
+            board.geometry = turned.geometry();
+            break;
+        }
+    }
+    Ok(read)
+}
+
+/// Whether too little of a column is seen.
+fn is_too_far(turned: &Turned, config: &Config) -> bool {
+    turned.narrowest() < f64::from(config.min_cell_pixels)
+}
+
+/// What a board holds that is seen face on. Its place in the picture is not known here.
+fn read_face(
+    face: &FaceOn,
+    beyond: Beyond,
+    ink: Ink,
+    steps: &mut Steps,
+) -> Result<Result<Box<SeenBoard>, Refusal>, ReadError> {
+    let (pixels, info) = face.pixels();
+    let picture = Picture::new(pixels, info)?;
+    steps.done("flip");
+    let read = read_board(&picture, &face.grid, beyond, ink, steps)?;
+    Ok(read.map(|read| {
+        let mut board = read.board;
+        board.state = BoardState::Moving;
+        board
+    }))
+}
+
+/// The picture turned clockwise, where a level axis is looked for.
+fn quarter(picture: &Picture<'_>, axis: Axis) -> Option<Quarter> {
+    (axis == Axis::Level).then(|| Quarter::clockwise(picture))
+}
+
+/// Where a board lies that turns about an axis.
+fn geometry(picture: &Picture<'_>, turned: &Turned, axis: Axis) -> Geometry {
+    let geometry = turned.geometry();
+    match axis {
+        Axis::Upright => geometry,
+        Axis::Level => {
+            let [left_bottom, left_top, right_top, right_bottom] =
+                quarter::geometry_back(geometry, picture.height()).corners;
+            Geometry {
+                corners: [left_top, right_top, right_bottom, left_bottom],
+                rows: turned.cols,
+                cols: turned.rows,
+            }
+        }
+    }
+}
