@@ -71,11 +71,11 @@ pub fn goes_on(
         let inner = 1..way.lines.len() - 1;
         let count = inner.len();
         let leading = inner.filter(|&line| way.leads(picture, grid, line, 0.0, REACH, look));
-        // Close to the picture's edge a letter of a caption may look like the stub of a line.
+        // Close to the picture's edge some letters of a caption may look like stubs of lines, elsewhere one.
         let enough = if beyond == Beyond::Writing || way.room < REACH * grid.cell {
             count.div_ceil(2)
         } else {
-            1
+            count.div_ceil(4).min(2)
         };
         leading.count() >= enough.max(1)
     })

@@ -124,10 +124,10 @@ fn check_all(
         let open = open.as_ref().map_or(&[][..], |open| &open.sides);
         doubtful = cells.check_outline(&sides, &measure, grid, all_drawn, open)?;
     }
-    if let Some(side) = sides
-        .all
-        .iter()
-        .find(|side| cells.joins(side) && measure.is_unclear(side))
+    // A board that has walls has a thick outline too: without one, something only lies over thin lines.
+    let mut unclear = sides.all.iter();
+    if cells.is_thick.contains(&true)
+        && let Some(side) = unclear.find(|side| cells.joins(side) && measure.is_unclear(side))
     {
         return Err(Stop::Refused(Refusal::Covered {
             row: side.cell / grid.cols() + 1,

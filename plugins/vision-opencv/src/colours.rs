@@ -15,6 +15,9 @@ use crate::refusal::Refusal;
 /// The partner is nearer than the second nearest by this factor.
 const MARGIN: f64 = 0.5;
 
+/// Paints that are nearer than this in CIELAB may be one: noise and compression move a disc's mean by less.
+const ALIKE: f64 = 4.0;
+
 /// A point is of a paint when it is nearer to it than this share of how far the background is.
 const PAINTED: f64 = 0.35;
 
@@ -39,8 +42,14 @@ pub fn pair(found: &[(Cell, Rgb)], grid: &Grid) -> Result<Paints, Refusal> {
     let labs: Vec<[f64; 3]> = found.iter().map(|&(_, colour)| lab(colour)).collect();
     // A single pair is held against black, which a board's background is near to.
     let lone = |index: usize| apart(labs[index], [0.0; 3]);
-    let pairs = Pairs::find(labs.len(), MARGIN, |a, b| apart(labs[a], labs[b]), lone)
-        .map_err(|index| no_partner(found[index].0, grid))?;
+    let pairs = Pairs::find(
+        labs.len(),
+        MARGIN,
+        ALIKE,
+        |a, b| apart(labs[a], labs[b]),
+        lone,
+    )
+    .map_err(|index| no_partner(found[index].0, grid))?;
     let paint = |&(a, b): &(usize, usize)| mean(found[a].1, found[b].1);
     Ok(Paints {
         terminals: pairs.terminals(|index| found[index].0),

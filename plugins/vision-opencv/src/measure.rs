@@ -28,6 +28,10 @@ const BRIGHT: f64 = 1.6;
 /// A thick one is so many times as wide as a thin one at least: where thin ones are sharp, and where they are
 /// blurred. What is drawn over a thin line adds to its surroundings, but leaves it as wide.
 const WIDE: [f64; 2] = [1.85, 1.3];
+/// Or it stands out so many times as much, summed across it, and is brighter.
+const MUCH: f64 = 3.0;
+/// An outline has so many stretches at least: around four cells in a row, two at each side.
+const OUTLINE: usize = 20;
 /// Lines of fewer pixels are unevenly wide, and a thick one is so many times as wide.
 const NARROW: f64 = 2.2;
 const UNEVEN: f64 = 1.5;
@@ -87,6 +91,8 @@ pub struct Measure {
     least: f64,
     /// What stands out where there is no line.
     noise: f64,
+    /// The colour of thick lines, where there are as many as an outline has.
+    thick_colour: Option<[f64; 3]>,
     /// Whether more stretches than may be lost are not seen.
     unclear: bool,
     /// Whether thin lines are as wide as blurred or small ones are.
@@ -112,9 +118,11 @@ impl Measure {
             .filter(is_faint)
             .flat_map(|side| side.looks)
             .collect();
-        let colour = [0, 1, 2].map(|channel: usize| {
-            quantile(faint.iter().map(|stretch| stretch.colour[channel]), 0.5)
-        });
+        let colour_of = |lines: &[Stretch]| {
+            let channel = |channel: usize| lines.iter().map(move |it| it.colour[channel]);
+            [0, 1, 2].map(|it| quantile(channel(it), 0.5))
+        };
+        let colour = colour_of(&faint);
         let thick = |side: &&Side| mean(side, |stretch| stretch.thickness(colour));
         let thickness = quantile(drawn.iter().map(thick), THIN);
         // Lines stand out less between tinted cells, but are as thick there.
@@ -142,12 +150,21 @@ impl Measure {
             wide: wide(widths.whole, grid.cell),
             least,
             noise,
+            thick_colour: None,
             unclear: false,
             is_blurred: grid.lattice == Lattice::Square && thickness > BLURRED * grid.cell,
         };
         let stretches = || sides.all.iter().flat_map(|side| &side.looks);
         let unseen = stretches().filter(|stretch| !measure.sees(stretch));
         measure.unclear = unseen.count() > stretches().count() / UNSEEN;
+        let seems_thick = |side: &&Side| side.looks.iter().all(|it| measure.seems_thick(it));
+        let thick: Vec<Stretch> = sides
+            .all
+            .iter()
+            .filter(seems_thick)
+            .flat_map(|side| side.looks)
+            .collect();
+        measure.thick_colour = (thick.len() >= OUTLINE).then(|| colour_of(&thick));
         Some(measure)
     }
 
@@ -183,11 +200,7 @@ impl Measure {
 
     /// Whether a side is clearly thicker than the thin ones.
     pub fn is_thick(&self, side: &Side) -> bool {
-        let is_thick = |stretch: &Stretch| {
-            let has_mass = stretch.mass > THICK * self.mass * self.left(stretch, ROOM);
-            let stands_out = has_mass && self.is_bright(stretch);
-            stands_out && self.is_wide(stretch) && self.has_colour(stretch)
-        };
+        let is_thick = |stretch| self.seems_thick(stretch) && self.has_colour(stretch);
         side.looks.iter().all(is_thick)
     }
 
@@ -200,6 +213,15 @@ impl Measure {
                 || (has_some && self.is_wide(stretch) && self.sees(stretch))
         };
         side.looks.iter().all(may_be_thick) && !self.is_thick(side)
+    }
+
+    /// Whether a stretch is thick by all but its colour.
+    fn seems_thick(&self, stretch: &Stretch) -> bool {
+        let has_mass = |times: f64| stretch.mass > times * self.mass * self.left(stretch, ROOM);
+        // In small cells a thick line is brighter rather than wider.
+        let is_bright = stretch.contrast > BRIGHT * self.contrast;
+        let is_much = is_bright && has_mass(MUCH);
+        (has_mass(THICK) && self.is_wide(stretch) && self.is_bright(stretch)) || is_much
     }
 
     /// Whether a stretch seems to stand out more than thin ones do, summed across it.
@@ -226,21 +248,15 @@ impl Measure {
         (seen / self.contrast).min(1.0)
     }
 
-    /// Whether a stretch has the colour of lines, be it brighter or darker.
-    fn has_colour(&self, stretch: &Stretch) -> bool {
-        let most = self.colour.iter().copied().fold(1.0, f64::max);
-        let channels = self.colour.iter().zip(stretch.colour);
-        let shown = channels.filter(|(line, _)| **line > ALIKE * most);
-        let shares = shown.map(|(line, seen)| seen / line);
-        let (low, high) = shares.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), share| {
-            (low.min(share), high.max(share))
-        });
-        low > ALIKE * high
-    }
-
     /// Whether a stretch is as wide as a thick line.
     fn is_wide(&self, stretch: &Stretch) -> bool {
         self.times(stretch).iter().all(|times| *times > self.wide)
+    }
+
+    /// Whether a stretch has the colour of thin lines or of most thick ones, be it brighter or darker.
+    fn has_colour(&self, stretch: &Stretch) -> bool {
+        let mut colours = [Some(self.colour), self.thick_colour].into_iter().flatten();
+        colours.any(|colour| alike(colour, stretch.colour))
     }
 
     /// How many times as wide as a thin line a stretch is, wholly and in its core.
@@ -269,6 +285,18 @@ impl Measure {
             colour: self.colour,
         }
     }
+}
+
+/// Whether the channels in which a line is seen are in the same proportion in another one.
+fn alike(line: [f64; 3], other: [f64; 3]) -> bool {
+    let most = line.iter().copied().fold(1.0, f64::max);
+    let channels = line.iter().zip(other);
+    let shown = channels.filter(|(line, _)| **line > ALIKE * most);
+    let shares = shown.map(|(line, other)| other / line);
+    let (low, high) = shares.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), share| {
+        (low.min(share), high.max(share))
+    });
+    low > ALIKE * high
 }
 
 /// How many times as wide as a thin line a thick one is at least. `width`: of a thin one, in pixels.

@@ -95,7 +95,7 @@ pub fn pair(
         _ => {}
     }
     let apart = |a: usize, b: usize| found[a].1.apart(&found[b].1);
-    let pairs = Pairs::find(found.len(), MARGIN, apart, |_| OTHER)
+    let pairs = Pairs::find(found.len(), MARGIN, 0.0, apart, |_| OTHER)
         .map_err(|index| no_partner(found[index].0, grid))?;
     let unlike = |&&(a, b): &&(usize, usize)| apart(a, b) > MARGIN * OTHER;
     if let Some(&(index, _)) = pairs.pairs.iter().find(unlike) {

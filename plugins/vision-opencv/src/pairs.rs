@@ -16,14 +16,15 @@ pub struct Pairs {
 
 impl Pairs {
     /// Pairs so many things by how far apart two of them look. `margin`: how far the partner may be, as a share
-    /// of how far the second nearest is. `lone`: how far from another thing a thing
-    /// would be, for there is none where there are but two.
+    /// of how far the second nearest is. `alike`: things that are nearer than this may be equal but for noise.
+    /// `lone`: how far from another thing a thing would be, for there is none where there are but two.
     ///
     /// # Errors
     /// The first thing that has no clear partner.
     pub fn find(
         count: usize,
         margin: f64,
+        alike: f64,
         apart: impl Fn(usize, usize) -> f64,
         lone: impl Fn(usize) -> f64,
     ) -> Result<Self, usize> {
@@ -40,8 +41,8 @@ impl Pairs {
         for (index, near) in nearest.iter().enumerate() {
             let partner = near.partner.ok_or(index)?;
             let second = if count == 2 { lone(index) } else { near.second };
-            // Equal things that are four are as ambiguous as can be.
-            let ratio = if second > 0.0 {
+            // Of four equal things two may be nearer by chance.
+            let ratio = if second > alike {
                 near.first / second
             } else {
                 1.0
@@ -108,7 +109,7 @@ mod tests {
 
     fn pairs(places: &[f64]) -> Result<Vec<(usize, usize)>, usize> {
         let apart = |a: usize, b: usize| (places[a] - places[b]).abs();
-        Pairs::find(places.len(), 0.5, apart, |_| 10.0).map(|pairs| pairs.pairs)
+        Pairs::find(places.len(), 0.5, 0.5, apart, |_| 10.0).map(|pairs| pairs.pairs)
     }
 
     #[test]
@@ -123,6 +124,7 @@ mod tests {
         // Three in a row, four at one place, a pair too far apart, and one alone.
         assert_eq!(pairs(&[0.0, 1.0, 2.0, 20.0]), Err(1));
         assert_eq!(pairs(&[5.0; 4]), Err(0));
+        assert_eq!(pairs(&[5.0, 5.01, 5.2, 5.21]), Err(0));
         assert_eq!(pairs(&[0.0, 6.0]), Err(0));
         assert_eq!(pairs(&[0.0]), Err(0));
     }
@@ -131,7 +133,7 @@ mod tests {
     fn clearness_is_that_of_the_worst_pair() {
         let places: [f64; 4] = [0.0, 1.0, 11.0, 11.0];
         let apart = |a: usize, b: usize| (places[a] - places[b]).abs();
-        let found = Pairs::find(4, 0.5, apart, |_| 10.0).unwrap();
+        let found = Pairs::find(4, 0.5, 0.5, apart, |_| 10.0).unwrap();
         // One of ten to the second nearest, where five are allowed.
         assert!((found.clearness - 0.8).abs() < 1e-9);
     }

@@ -122,34 +122,25 @@ pub fn read_cells(
         // Numbers are of puzzles on paper, which need not cover the board.
         false => numbers::RULES,
     };
-    let mut board = Box::new(SeenBoard {
-        puzzle: Puzzle::new(board, paints.terminals, rules)?,
+    let puzzle = Puzzle::new(board, paints.terminals, rules)?;
+    let checked = solvable::check(&puzzle);
+    steps.done("solvable");
+    if let Err(refusal) = checked {
+        return Ok(Err(refusal));
+    }
+    let board = Box::new(SeenBoard {
+        puzzle,
         geometry: grid.geometry(),
         palette: paints.palette,
         drawn: drawn.flows,
         state: drawn.state,
         confidence: paints.clearness.min(lines.faintest.min(1.0)),
     });
-    let doubt = solvable::doubt(&mut board, may_be_cut(picture, &grid));
-    steps.done("solvable");
     let home = grid.clone();
-    Ok(doubt.map(|()| Read {
+    Ok(Ok(Read {
         board,
         lines,
         grid,
         home,
     }))
-}
-
-/// Lines that go on beyond a border are seen unless it lies within so many cells of the picture's edge.
-const CLOSE: f64 = 0.15;
-
-/// Whether a border lies so close to the picture's edge that a part of the board may lie beyond. A board
-/// that fills the picture from edge to edge is none that is cut off there.
-fn may_be_cut(picture: &Picture<'_>, grid: &Grid) -> bool {
-    let [left, top, width, height] = grid.bounds();
-    let right = picture.width() as f64 - left - width;
-    let bottom = picture.height() as f64 - top - height;
-    let is_close = |room: f64| room < CLOSE * grid.cell;
-    is_close(left) != is_close(right) || is_close(top) != is_close(bottom)
 }

@@ -96,8 +96,8 @@ pub enum Refusal {
         /// What is strange about it.
         what: &'static str,
     },
-    /// No solution, and little confidence.
-    #[error("unclear terminals or colours that make a board without a solution")]
+    /// No solution.
+    #[error("a board without a solution, on which something must be misread")]
     Unsolvable,
     /// Two boards of similar size.
     #[error("two boards of similar size in one picture")]
