@@ -110,56 +110,168 @@ mod warps;
 mod widened;
 
 use std::hint::black_box;
+use std::path::Path;
 use std::sync::Arc;
 
 use config::Config;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use flowpipe_game::generate::generate;
-use flowpipe_game::render::{Header, Painter};
+use flowpipe_game::render::{Header, Painter, Scene, Style, Theme, render};
 use flowpipe_game::session::{Face, Flip, View};
-use flowpipe_plugin::puzzle::Board;
-use flowpipe_plugin::puzzle::message::{BoardState, Reading, SeenBoard};
+use flowpipe_plugin::puzzle::board::Description;
+use flowpipe_plugin::puzzle::message::{BoardState, Reading};
+use flowpipe_plugin::puzzle::{Board, Flow, Lattice, Puzzle, Solution};
 use flowpipe_plugin::{Format, PixelInfo};
 use picture::Picture;
 use read::Reader;
 
+const DESKTOP: (u32, u32) = (1920, 1080);
+const PHONE: (u32, u32) = (600, 1067);
 /// Rows, columns, flows.
-type Size = (usize, usize, usize);
+const SIZES: [(usize, usize, usize); 3] = [(5, 5, 5), (9, 9, 8), (18, 15, 16)];
+/// So many cells more are drawn after a move.
+const MOVE: usize = 4;
+/// How far a board has flipped, as shares of the flip: late ones are of the next board.
+const FLIPS: [f64; 8] = [0.78, 0.74, 0.82, 0.86, 0.7, 0.66, 0.9, 0.62];
 
-const SIZES: [Size; 3] = [(5, 5, 5), (9, 9, 8), (18, 15, 16)];
-const FRAMES: [(u32, u32); 2] = [(1920, 1080), (600, 1067)];
-
-/// A board as the practice game shows it, with some of its flows drawn, at rest or so far into a flip.
-fn frame(size: Size, frame: (u32, u32), drawn: usize, share: Option<f64>) -> Vec<u8> {
-    let (rows, cols, flows) = size;
-    let board = Board::rectangle(rows, cols).expect("a board");
-    let (puzzle, solution) = generate(&board, flows, 1).expect("a puzzle");
-    let face = Face {
-        puzzle: Arc::new(puzzle),
-        flows: solution.flows[..drawn].to_vec(),
-    };
-    let from = Arc::new(face.clone());
-    let view = View {
-        header: Header::default(),
-        face,
-        flip: share.map(|share| Flip { from, share }),
-    };
-    let pixels = Painter::new(3).paint(&view, frame.0, frame.1);
-    pixels.expect("a picture").into_bgra()
+/// A picture in memory, as it is captured.
+struct Frame {
+    bytes: Vec<u8>,
+    info: PixelInfo,
 }
 
-fn info((width, height): (u32, u32)) -> PixelInfo {
-    PixelInfo {
-        format: Format::Bgra8,
-        width,
-        height,
-        stride: width as usize * 4,
+impl Frame {
+    fn new(bytes: Vec<u8>, format: Format, (width, height): (u32, u32)) -> Self {
+        let info = PixelInfo {
+            format,
+            width,
+            height,
+            stride: width as usize * 4,
+        };
+        Self { bytes, info }
+    }
+
+    fn load(file: &Path) -> Option<Self> {
+        let picture = image::open(file).ok()?.into_rgba8();
+        let size = picture.dimensions();
+        Some(Self::new(picture.into_raw(), Format::Rgba8, size))
+    }
+
+    fn picture(&self) -> Picture<'_> {
+        Picture::new(&self.bytes, self.info).expect("a picture")
     }
 }
 
-fn board(reader: &mut Reader, picture: &Picture<'_>) -> Box<SeenBoard> {
-    match reader.read(picture).expect("a reading") {
-        Reading::Board(board) => board,
+/// A board of the practice game.
+struct Game {
+    name: &'static str,
+    puzzle: Puzzle,
+    solution: Solution,
+    theme: Theme,
+    size: (u32, u32),
+}
+
+impl Game {
+    fn new(board: Board, flows: usize, size: (u32, u32)) -> Self {
+        let (puzzle, solution) = generate(&board, flows, 1).expect("a puzzle");
+        Self {
+            name: "",
+            puzzle,
+            solution,
+            theme: Theme::Dark,
+            size,
+        }
+    }
+
+    fn label(&self) -> String {
+        let board = self.puzzle.board();
+        let (width, height) = self.size;
+        let name = format!("{}x{}{}", board.cols(), board.rows(), self.name);
+        format!("{name} in {width}x{height}")
+    }
+
+    /// With the first so many cells of its flows drawn, and some more.
+    fn frame(&self, more: usize) -> Frame {
+        let mut left = self.puzzle.board().len() / 2 + more;
+        let mut flows: Vec<Flow> = self.solution.flows.clone();
+        for flow in &mut flows {
+            flow.cells.truncate(left);
+            left -= flow.cells.len();
+        }
+        flows.retain(|flow| flow.cells.len() > 1);
+        let (width, height) = self.size;
+        let scene = Scene {
+            puzzle: &self.puzzle,
+            flows: &flows,
+            style: if width > height {
+                Style::Desktop
+            } else {
+                Style::Phone
+            },
+            theme: self.theme,
+            palette: &[],
+            line: [86, 107, 74],
+            lights: 3,
+            header: Header::default(),
+        };
+        let pixels = render(&scene, width, height).expect("a picture");
+        Frame::new(pixels.rgba, Format::Rgba8, self.size)
+    }
+
+    /// With nothing drawn, so far into a flip.
+    fn flipping(&self, share: f64) -> Frame {
+        let face = Face {
+            puzzle: Arc::new(self.puzzle.clone()),
+            flows: Vec::new(),
+        };
+        let view = View {
+            header: Header::default(),
+            face: face.clone(),
+            flip: Some(Flip {
+                from: Arc::new(face),
+                share,
+            }),
+        };
+        let pixels = Painter::new(3).paint(&view, self.size.0, self.size.1);
+        Frame::new(
+            pixels.expect("a picture").into_bgra(),
+            Format::Bgra8,
+            self.size,
+        )
+    }
+}
+
+fn games() -> Vec<Game> {
+    let mut games = Vec::new();
+    for size in [DESKTOP, PHONE] {
+        for (rows, cols, flows) in SIZES {
+            let board = Board::rectangle(rows, cols).expect("a board");
+            games.push(Game::new(board, flows, size));
+        }
+    }
+    let nine = Board::rectangle(9, 9).expect("a board");
+    games.push(Game {
+        name: " numbers",
+        theme: Theme::Numbers,
+        ..Game::new(nine, 8, DESKTOP)
+    });
+    let hexes = Board::new(Description {
+        rows: 7,
+        cols: 7,
+        lattice: Lattice::Hex,
+        ..Description::default()
+    });
+    games.push(Game {
+        name: " hexes",
+        ..Game::new(hexes.expect("a board"), 6, DESKTOP)
+    });
+    games
+}
+
+/// What is read of a frame: a board, and how.
+fn state(reader: &mut Reader, frame: &Frame) -> BoardState {
+    match reader.read(&frame.picture()).expect("a reading") {
+        Reading::Board(board) => board.state,
         Reading::Refused { reason, .. } => panic!("{reason}"),
     }
 }
@@ -167,50 +279,91 @@ fn board(reader: &mut Reader, picture: &Picture<'_>) -> Box<SeenBoard> {
 fn benches(criterion: &mut Criterion) {
     // As the plugin does.
     opencv::core::set_num_threads(1).expect("OpenCV");
-    for frame in FRAMES {
-        for size in SIZES {
-            bench(criterion, frame, size);
-        }
+    let games = games();
+    for game in &games {
+        full(criterion, &game.label(), &game.frame(0));
+    }
+    // A real screenshot, where there are some.
+    let shared = std::env::var_os("FLOWPIPE_SHARED").unwrap_or_else(|| "../../../shared".into());
+    let file = Path::new(&shared).join("frames/windows-1080p-7x7-070.png");
+    match Frame::load(&file) {
+        Some(real) => full(criterion, "real screenshot of 1920x1080", &real),
+        None => eprintln!("skipped: no real screenshot at {}", file.display()),
+    }
+    for game in &games {
+        in_place(criterion, game);
+    }
+    for game in games
+        .iter()
+        .filter(|game| game.theme == Theme::Dark && game.name.is_empty())
+    {
+        flip(criterion, game);
     }
 }
 
-fn bench(criterion: &mut Criterion, size: (u32, u32), cells: Size) {
-    let at_rest = [cells.2 / 2, 0].map(|drawn| frame(cells, size, drawn, None));
-    let flipping = [0.74, 0.78].map(|share| frame(cells, size, 0, Some(share)));
-    let picture = |bytes| Picture::new(bytes, info(size)).expect("a picture");
-    let [played, fresh] = at_rest.each_ref().map(|bytes| picture(bytes));
-    let [turned, later] = flipping.each_ref().map(|bytes| picture(bytes));
+/// Nothing is known.
+fn full(criterion: &mut Criterion, label: &str, frame: &Frame) {
     let mut reader = Reader::new(Config::default());
-    board(&mut reader, &fresh);
-    let mut measure = |kind: &str, read: &mut dyn FnMut(&mut Reader) -> Box<SeenBoard>| {
-        let mut group = criterion.benchmark_group(format!("{kind}/{}x{}", size.0, size.1));
-        let name = BenchmarkId::from_parameter(format!("{}x{}", cells.1, cells.0));
-        group.bench_function(name, |bencher| {
-            bencher.iter(|| black_box(read(&mut reader)))
-        });
-        group.finish();
-    };
-    // Two pictures in turns: the same one twice is known to be the same.
-    let mut turn = false;
-    let mut next = || {
-        turn = !turn;
-        turn
-    };
-    measure("in place", &mut |reader| {
-        board(reader, if next() { &fresh } else { &played })
-    });
-    measure("same again", &mut |reader| board(reader, &played));
-    measure("flip", &mut |reader| {
-        reader.read_turned_again();
-        let board = board(reader, if next() { &turned } else { &later });
-        assert_eq!(board.state, BoardState::Moving);
-        board
-    });
-    // Last, for it forgets where the board is.
-    measure("full", &mut |reader| {
+    measure(criterion, "full", label, &mut || {
         reader.reset();
-        board(reader, &played)
+        state(&mut reader, frame)
     });
+}
+
+/// The board is known, and now has a move more, now a move less. And the same picture once more.
+fn in_place(criterion: &mut Criterion, game: &Game) {
+    let frames = [0, MOVE].map(|more| game.frame(more));
+    let mut reader = Reader::new(Config::default());
+    let mut turn = 0;
+    // The first one is searched.
+    state(&mut reader, &frames[0]);
+    measure(criterion, "in place", &game.label(), &mut || {
+        turn += 1;
+        state(&mut reader, &frames[turn % 2])
+    });
+    state(&mut reader, &frames[0]);
+    measure(criterion, "same again", &game.label(), &mut || {
+        state(&mut reader, &frames[0])
+    });
+}
+
+/// Two pictures of a flip by turns: not every one can be read.
+fn flip(criterion: &mut Criterion, game: &Game) {
+    let mut reader = Reader::new(Config::default());
+    state(&mut reader, &game.frame(0));
+    let is_read = |frame: &Frame| {
+        reader.read_turned_again();
+        let reading = reader.read(&frame.picture()).expect("a reading");
+        matches!(reading, Reading::Board(board) if board.state == BoardState::Moving)
+    };
+    let flipping = FLIPS.map(|share| game.flipping(share));
+    let frames: Vec<Frame> = flipping.into_iter().filter(is_read).take(2).collect();
+    if frames.is_empty() {
+        eprintln!(
+            "skipped: no picture of the flip of {} is read",
+            game.label()
+        );
+        return;
+    }
+    let mut turn = 0;
+    measure(criterion, "flip", &game.label(), &mut || {
+        reader.read_turned_again();
+        turn += 1;
+        state(&mut reader, &frames[turn % frames.len()])
+    });
+}
+
+fn measure(
+    criterion: &mut Criterion,
+    kind: &str,
+    label: &str,
+    read: &mut dyn FnMut() -> BoardState,
+) {
+    let mut group = criterion.benchmark_group(kind);
+    group.bench_function(BenchmarkId::from_parameter(label), |bencher| {
+        bencher.iter(|| black_box(read()));
+    });
+    group.finish();
 }
 
 criterion_group! {

@@ -56,14 +56,21 @@ pub fn find(level: &[Run], stride: usize) -> Vec<Grid> {
         }
     }
     found.sort_by(|(a, _), (b, _)| b.cmp(a));
-    found.into_iter().map(|(_, grid)| grid).collect()
+    // To place one costs more than all else here.
+    distinct(found.into_iter().map(|(_, grid)| grid))
 }
 
 /// Grids of hexagons with their columns where they are seen in the picture, each one once.
 #[must_use]
 pub fn placed(grids: Vec<Grid>, picture: &Picture<'_>, ink: Ink) -> Vec<Grid> {
+    let refined = grids.into_iter().map(|grid| grid.refined(picture, ink));
+    distinct(refined)
+}
+
+/// Those that are not the same as one before.
+fn distinct(grids: impl Iterator<Item = Grid>) -> Vec<Grid> {
     let mut distinct: Vec<Grid> = Vec::new();
-    for grid in grids.into_iter().map(|grid| grid.refined(picture, ink)) {
+    for grid in grids {
         if !distinct.iter().any(|other| same(other, &grid)) {
             distinct.push(grid);
         }

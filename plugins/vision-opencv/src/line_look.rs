@@ -209,7 +209,7 @@ impl Place {
         let count = length.ceil().clamp(1.0, 12.0);
         let (along, aside) = ([dx / length, dy / length], [-dy / length, dx / length]);
         let mean = |off: i32| {
-            let mut sum = [0.0; 3];
+            let mut sum = [0_u16; 3];
             for index in 0..count as u32 {
                 let far = (f64::from(index) + 0.5) / count * length;
                 let at = |axis: usize| {
@@ -217,10 +217,10 @@ impl Place {
                 };
                 let colour = picture.between(at(0), at(1))?;
                 for (sum, value) in sum.iter_mut().zip(colour) {
-                    *sum += f64::from(value) / count;
+                    *sum += u16::from(value);
                 }
             }
-            Some(sum)
+            Some(sum.map(|sum| f64::from(sum) / count))
         };
         let mut profile = Profile {
             first: -far,

@@ -170,33 +170,34 @@ impl<'a> Picture<'a> {
     #[must_use]
     pub fn between(&self, x: f64, y: f64) -> Option<Rgb> {
         // Casts stop at zero, and bring what is no number there.
-        let (left, top) = ((x - 0.5) as usize, (y - 0.5) as usize);
+        let [left, top] = [x, y].map(|at| (at - 0.5) as i32 as usize);
         if !(x >= 0.5 && y >= 0.5) || left >= self.width() - 1 || top >= self.height() - 1 {
             return None;
         }
         let start = top * self.info.stride + left * self.step;
         let below = start + self.info.stride;
-        let corners = [start, start + self.step, below, below + self.step];
-        let corners = corners.map(|start| self.colour(self.bytes(start)));
-        // Most of a board is flat.
-        if corners == [corners[0]; 4] {
-            return Some(corners[0]);
-        }
-        let (right, low) = (x - 0.5 - left as f64, y - 0.5 - top as f64);
+        let corners = [
+            self.bytes(start),
+            self.bytes(start + self.step),
+            self.bytes(below),
+            self.bytes(below + self.step),
+        ];
+        let [right, low] = [x - 0.5 - left as f64, y - 0.5 - top as f64].map(|part| part as f32);
         let weights = [
             (1.0 - right) * (1.0 - low),
             right * (1.0 - low),
             (1.0 - right) * low,
             right * low,
         ];
-        Some(std::array::from_fn(|channel| {
-            let mixed = corners
-                .iter()
-                .zip(weights)
-                .map(|(c, w)| f64::from(c[channel]) * w);
-            // Rounds, for a cast cuts off.
-            (mixed.sum::<f64>() + 0.5) as u8
-        }))
+        // All four bytes at once. Of numbers from here on a float knows the whole part only: adding it rounds.
+        let mut mixed = [0.0_f32; 4];
+        for (bytes, weight) in corners.iter().zip(weights) {
+            for (mixed, byte) in mixed.iter_mut().zip(bytes) {
+                *mixed += f32::from(*byte) * weight;
+            }
+        }
+        const WHOLE: f32 = 8_388_608.0;
+        Some(self.ordered(mixed.map(|value| (value + WHOLE).to_bits() as u8)))
     }
 
     /// The colour of one pixel, `None` outside of the picture.

@@ -60,6 +60,10 @@ fn the_time_of_each_step_where_it_is_asked_for() {
     for step in ["samples", "lines", "grid", "cells", "terminals", "pipes"] {
         assert!(found.iter().any(|name| name == step), "{step} of {found:?}");
     }
+    // Where the board is is known now, and from then on all its pixels.
+    let known = names(&canvas);
+    assert!(known.iter().any(|name| name == "cells"), "{known:?}");
+    assert!(known.iter().all(|name| name != "samples"), "{known:?}");
     assert_eq!(names(&canvas), ["same pixels"]);
 }
 
