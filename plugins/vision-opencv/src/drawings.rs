@@ -8,7 +8,7 @@ use flowpipe_plugin::puzzle::{Cell, Point};
 use crate::colour::distance;
 use crate::memory::{Area, Key};
 use crate::picture::{Picture, Rgb};
-use crate::places::Places;
+use crate::places::{INSIDE, Places};
 use crate::terminals::{Look, Looks};
 
 /// A drawing stands out by at least this share of what grid lines do.
@@ -51,13 +51,15 @@ pub enum Rails {
     All,
 }
 
-/// What crosses a stretch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Crossing {
-    /// It has an edge on one side. In small cells a rail may reach the beginning.
-    Edge,
-    /// It has one on both.
-    Narrow,
+/// What crosses a stretch of a cell.
+#[derive(Clone, Copy)]
+pub struct Rail {
+    /// By how many levels it stands out from the end of the stretch at most.
+    most: i32,
+    /// And there from its beginning, which a rail may reach in small cells.
+    begins: i32,
+    /// How far the end of the stretch, which nothing should cross, is from the cell's background.
+    beside: i32,
 }
 
 type Sample = [i32; 3];
@@ -89,27 +91,20 @@ impl<'a> Drawings<'a> {
     #[must_use]
     pub fn rails(&self, cell: Cell, look: &Look) -> Rails {
         let centre = self.places.centre(cell);
-        self.picture.recall(
-            |memory| &memory.rails,
-            || self.what(centre),
-            || self.rails_around(centre, look),
-        )
-    }
-
-    /// What looks at the cell around a place depend on.
-    fn what(&self, centre: Point) -> (Key, Area) {
-        let key = self.places.key(centre, f64::from(self.level));
-        (key, self.places.area(centre, 0.0))
-    }
-
-    fn rails_around(&self, centre: Point, look: &Look) -> Rails {
         let sides = self.places.corners();
         let (mut seen, mut narrow) = (0, 0);
         for side in 0..sides {
             for at_next in [false, true] {
-                let crossing = self.crossing(centre, self.places.beside(side, at_next), look);
-                seen += usize::from(crossing.is_some());
-                narrow += usize::from(crossing == Some(Crossing::Narrow));
+                let place = f64::from(2 * side as u32 + u32::from(at_next));
+                let rail = self.picture.recall(
+                    |memory| &memory.rails,
+                    || self.what(centre, place),
+                    || self.rail(centre, self.places.beside(side, at_next), look),
+                );
+                // A rail has the cell's own background on both sides; the rim of a shape has not.
+                let is_rail = rail.most >= self.level && rail.beside < self.level;
+                seen += usize::from(is_rail);
+                narrow += usize::from(is_rail && 2 * rail.begins >= self.level);
             }
             // Most cells have none at all, which is seen at a few.
             if side == 1 && seen == 0 {
@@ -133,32 +128,45 @@ impl<'a> Drawings<'a> {
     #[must_use]
     pub fn is_drawn(&self, cell: Cell) -> bool {
         let centre = self.places.centre(cell);
-        self.picture.recall(
+        let drawn = self.picture.recall(
             |memory| &memory.drawings,
-            || self.what(centre),
-            || self.is_drawn_around(centre),
-        )
+            || self.what(centre, 0.0),
+            || self.drawn(centre),
+        );
+        drawn >= self.level
     }
 
-    fn is_drawn_around(&self, centre: Point) -> bool {
+    /// What looks at the cell around a place depend on, and a number more that they do.
+    fn what(&self, centre: Point, other: f64) -> (Key, Area) {
+        let area = self.places.area(centre, INSIDE);
+        (self.places.key(centre, other), area)
+    }
+
+    /// How far a thin drawing stands out that enough scan lines cross, in levels; 0 where there is none.
+    fn drawn(&self, centre: Point) -> i32 {
         let beside = self.beside();
-        let crosses = |&(axis, off): &(usize, f64)| {
+        let crossed = |axis: usize, off: f64| {
             let (samples, count) = self.scan(centre, axis, off);
-            (beside..count.saturating_sub(beside)).any(|index| {
+            let strokes = (beside..count.saturating_sub(beside)).map(|index| {
                 let [before, here, after] =
                     [index - beside, index, index + beside].map(|at| samples[at]);
                 let far = apart(here, before).min(apart(here, after));
-                far >= self.level && 2 * apart(before, after) <= far
-            })
+                if 2 * apart(before, after) <= far {
+                    far
+                } else {
+                    0
+                }
+            });
+            strokes.max().unwrap_or(0)
         };
-        let scans = [0, 1]
-            .into_iter()
-            .flat_map(|axis| SCANS.map(|off| (axis, off)));
-        scans.filter(crosses).take(CROSSED).count() == CROSSED
+        let mut crossed = [0, 1].map(|axis| SCANS.map(|off| crossed(axis, off)));
+        let crossed = crossed.as_flattened_mut();
+        crossed.sort_unstable();
+        crossed[crossed.len() - CROSSED]
     }
 
     /// What crosses a stretch before its end.
-    fn crossing(&self, centre: Point, [from, to]: [Point; 2], look: &Look) -> Option<Crossing> {
+    fn rail(&self, centre: Point, [from, to]: [Point; 2], look: &Look) -> Rail {
         let along = [0, 1].map(|axis| to[axis] - from[axis]);
         let length = along[0].hypot(along[1]).max(1.0);
         // Rails lead away from the side that the stretch goes along.
@@ -181,19 +189,14 @@ impl<'a> Drawings<'a> {
             sum.map(|sum| sum / 3)
         };
         let end = mean(1.0);
-        // A rail has the cell's own background on both sides; the rim of a shape has not.
-        if apart(end, look.background.map(i32::from)) >= self.level {
-            return None;
+        let (beginning, points) = (mean(0.0), 0..steps as u32);
+        let points = points.map(|step| mean(f64::from(step) / steps));
+        let most = points.max_by_key(|mean| apart(*mean, end)).unwrap_or(end);
+        Rail {
+            most: apart(most, end),
+            begins: apart(most, beginning),
+            beside: apart(end, look.background.map(i32::from)),
         }
-        let beginning = mean(0.0);
-        let means = (0..steps as usize).map(|step| mean(step as f64 / steps));
-        let crossing = means.max_by_key(|mean| apart(*mean, end))?;
-        let is_narrow = 2 * apart(crossing, beginning) >= self.level;
-        (apart(crossing, end) >= self.level).then_some(if is_narrow {
-            Crossing::Narrow
-        } else {
-            Crossing::Edge
-        })
     }
 
     /// How many samples of a scan line there are to what lies beside a stroke.
@@ -245,7 +248,7 @@ impl<'a> Drawings<'a> {
                 let centre = self.places.centre(cell);
                 self.picture.recall(
                     |memory| &memory.noises,
-                    || self.what(centre),
+                    || self.what(centre, 0.0),
                     || self.noise_around(centre, beside),
                 )
             })

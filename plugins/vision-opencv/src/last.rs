@@ -8,7 +8,7 @@ use crate::grid::Grid;
 use crate::memory::{Area, Memory};
 use crate::picture::Picture;
 
-/// What changes is told by blocks of so many bytes of a row.
+/// What has changed is noted by blocks of so many bytes of a row.
 const BYTES: usize = 64;
 /// And of so many rows.
 const ROWS: usize = 16;
@@ -19,7 +19,7 @@ pub struct Last {
     seen: Option<Seen>,
     /// Its memory is used again.
     bytes: Vec<u8>,
-    changed: Vec<bool>,
+    changed: Vec<Bounds>,
 }
 
 struct Seen {
@@ -83,9 +83,38 @@ impl Last {
     }
 }
 
-/// The blocks in which pixels have changed.
+/// All that has changed in a block lies in a box: bytes of rows, from the part's first ones on.
+#[derive(Clone, Copy)]
+struct Bounds {
+    /// The first byte of a row, and the first row.
+    from: [u32; 2],
+    /// The last ones; before the first ones where nothing has changed.
+    to: [u32; 2],
+}
+
+impl Bounds {
+    const EMPTY: Self = Self {
+        from: [u32::MAX; 2],
+        to: [0; 2],
+    };
+
+    fn widen(&mut self, bytes: [usize; 2], row: usize) {
+        let [first, last] = bytes.map(|byte| byte as u32);
+        let row = row as u32;
+        self.from = [self.from[0].min(first), self.from[1].min(row)];
+        self.to = [self.to[0].max(last), self.to[1].max(row)];
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        let meet =
+            |axis: usize| self.from[axis] <= other.to[axis] && other.from[axis] <= self.to[axis];
+        meet(0) && meet(1)
+    }
+}
+
+/// What has changed in a part.
 struct Changed<'a> {
-    blocks: &'a [bool],
+    blocks: &'a [Bounds],
     /// Blocks from left to right.
     wide: usize,
     part: Rect,
@@ -99,21 +128,28 @@ impl<'a> Changed<'a> {
         picture: &Picture<'_>,
         part: Rect,
         bytes: &mut [u8],
-        blocks: &'a mut Vec<bool>,
+        blocks: &'a mut Vec<Bounds>,
     ) -> Option<Self> {
         let step = picture.info().format.bytes_per_pixel();
         let length = part.width as usize * step;
         let wide = length.div_ceil(BYTES);
         blocks.clear();
         let old = bytes.chunks_exact_mut(length.max(1));
-        for (index, (old, new)) in old.zip(rows(picture, part)).enumerate() {
+        for (row, (old, new)) in old.zip(rows(picture, part)).enumerate() {
             if old == new {
                 continue;
             }
-            blocks.resize(wide * (part.height as usize).div_ceil(ROWS), false);
-            let blocks = blocks[index / ROWS * wide..].iter_mut();
-            for (block, (old, new)) in blocks.zip(old.chunks(BYTES).zip(new.chunks(BYTES))) {
-                *block |= old != new;
+            blocks.resize(wide * (part.height as usize).div_ceil(ROWS), Bounds::EMPTY);
+            let blocks = blocks[row / ROWS * wide..].iter_mut();
+            let pieces = old.chunks(BYTES).zip(new.chunks(BYTES));
+            for (index, (block, (old, new))) in blocks.zip(pieces).enumerate() {
+                if old == new {
+                    continue;
+                }
+                let differs = |(old, new): (&u8, &u8)| old != new;
+                let first = old.iter().zip(new).position(differs).unwrap_or(0);
+                let last = old.iter().zip(new).rposition(differs).unwrap_or(BYTES);
+                block.widen([first, last].map(|byte| index * BYTES + byte), row);
             }
             old.copy_from_slice(new);
         }
@@ -127,16 +163,17 @@ impl<'a> Changed<'a> {
 
     /// Whether something has changed in an area, which must lie in the part.
     fn touches(&self, area: Area) -> bool {
-        let block = |[x, y]: [i32; 2]| {
-            let column = (x - self.part.x) as usize * self.step;
-            (column / BYTES, (y - self.part.y) as usize / ROWS)
+        let byte = |x: i32| (x - self.part.x) as u32 * self.step as u32;
+        let row = |y: i32| (y - self.part.y) as u32;
+        let area = Bounds {
+            from: [byte(area.from[0]), row(area.from[1])],
+            to: [byte(area.to[0] + 1) - 1, row(area.to[1])],
         };
-        let ((left, top), (right, bottom)) = (block(area.from), block(area.to));
-        // The last byte of the last pixel.
-        let right = right.max(((area.to[0] + 1 - self.part.x) as usize * self.step - 1) / BYTES);
+        let [left, right] = [area.from[0], area.to[0]].map(|byte| byte as usize / BYTES);
+        let [top, bottom] = [area.from[1], area.to[1]].map(|row| row as usize / ROWS);
         (top..=bottom).any(|row| {
-            let row = &self.blocks[row * self.wide..][left..=right.min(self.wide - 1)];
-            row.contains(&true)
+            let blocks = &self.blocks[row * self.wide..][left..=right];
+            blocks.iter().any(|block| block.meets(&area))
         })
     }
 }

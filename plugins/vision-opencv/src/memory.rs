@@ -10,7 +10,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use flowpipe_plugin::puzzle::Point;
 use opencv::core::Rect;
 
-use crate::drawings::Rails;
+use crate::drawings::Rail;
 use crate::line_look::Stretch;
 use crate::numbers::Glyph;
 use crate::picture::Rgb;
@@ -31,10 +31,10 @@ pub struct Memory {
     pub glyphs: Table<Option<Glyph>>,
     /// The noise in cells.
     pub noises: Table<Option<i32>>,
-    /// The rails in cells.
-    pub rails: Table<Rails>,
-    /// Whether there are thin drawings in cells.
-    pub drawings: Table<bool>,
+    /// What may be rails in cells.
+    pub rails: Table<Rail>,
+    /// How far thin drawings in cells stand out.
+    pub drawings: Table<i32>,
     /// The colours where pipes may cross from cell to cell.
     pub crossings: Table<Option<[Rgb; 3]>>,
     part: Area,

@@ -10,7 +10,7 @@ use crate::colours::{Paints, no_partner};
 use crate::grid::Grid;
 use crate::pairs::Pairs;
 use crate::picture::{Picture, Rgb};
-use crate::places::Places;
+use crate::places::{INSIDE, Places};
 use crate::refusal::Refusal;
 use crate::terminals::Looks;
 
@@ -73,7 +73,7 @@ pub fn pair(
             let centre = places.centre(cell);
             let glyph = picture.recall(
                 |memory| &memory.glyphs,
-                || (places.key(centre, 0.0), places.area(centre, 0.0)),
+                || (places.key(centre, 0.0), places.area(centre, INSIDE)),
                 || Glyph::find(picture, places, centre, look.background),
             )?;
             Some((cell, glyph))

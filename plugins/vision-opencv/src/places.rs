@@ -7,6 +7,9 @@ use crate::grid::Grid;
 use crate::memory::{Area, Key};
 use crate::picture::{Picture, Rgb};
 
+/// Nothing but the rims of terminals is looked at farther from a cell's centre, as a share of the way to its corners.
+pub const INSIDE: f64 = 0.86;
+
 /// Where the parts of cells lie, in frame pixels.
 pub struct Places<'a> {
     grid: &'a Grid,
@@ -127,13 +130,13 @@ impl<'a> Places<'a> {
         Key::new([x, y, self.pitch[0], self.pitch[1], self.span, other])
     }
 
-    /// All pixels of the cell around a place, and more beyond its sides, in spans.
+    /// All pixels of the cell around a place, to a share of the way from there to its corners.
     #[must_use]
-    pub fn area(&self, centre: Point, beyond: f64) -> Area {
+    pub fn area(&self, centre: Point, share: f64) -> Area {
         let corners = (0..self.corners()).map(|corner| self.corner(corner).map(f64::abs));
         let most = corners.fold([0.0; 2], |[x, y]: Point, [a, b]| [x.max(a), y.max(b)]);
         // Points are means of some pixels around.
-        Area::around(centre, most.map(|at| at + beyond * self.span + 3.0))
+        Area::around(centre, most.map(|at| share * at + 3.0))
     }
 
     fn scaled(&self, [x, y]: Point, by: f64) -> Point {

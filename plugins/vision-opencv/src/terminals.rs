@@ -15,7 +15,7 @@ use crate::colour::{distance, median};
 use crate::grid::Grid;
 use crate::order::quantile;
 use crate::picture::{Picture, Rgb};
-use crate::places::Places;
+use crate::places::{INSIDE, Places};
 use crate::refusal::Refusal;
 use crate::shape::Shape;
 
@@ -174,7 +174,7 @@ impl Look {
     fn recall(picture: &Picture<'_>, places: &Places<'_>, centre: [f64; 2]) -> Self {
         picture.recall(
             |memory| &memory.looks,
-            || (places.key(centre, 0.0), places.area(centre, 0.0)),
+            || (places.key(centre, 0.0), places.area(centre, INSIDE)),
             || Self::take(picture, places, centre),
         )
     }
@@ -217,7 +217,7 @@ impl Look {
         picture.recall(
             |memory| &memory.blobs,
             // The rim's outside is looked at too.
-            || (places.key(self.centre, 0.0), places.area(self.centre, 0.1)),
+            || (places.key(self.centre, 0.0), places.area(self.centre, 1.2)),
             || self.blob(picture, places),
         )
     }
