@@ -94,12 +94,16 @@ mod solvable;
 mod spacing;
 #[path = "../src/steps.rs"]
 mod steps;
+#[path = "../src/straight.rs"]
+mod straight;
 #[path = "../src/strength.rs"]
 mod strength;
 #[path = "../src/terminals.rs"]
 mod terminals;
 #[path = "../src/thin.rs"]
 mod thin;
+#[path = "../src/tilt.rs"]
+mod tilt;
 #[path = "../src/tracks.rs"]
 mod tracks;
 #[path = "../src/turned.rs"]

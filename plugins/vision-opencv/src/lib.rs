@@ -28,6 +28,8 @@
 //! top over bottom, is found in the picture turned clockwise by a [`quarter`], and read as it lies in the picture. A board of
 //! hexagons that lies on its side has no rows in the picture: its cells are named as they are seen in the picture
 //! turned clockwise. Where they lie in the picture the geometry tells: its first corner is the board's own top left one.
+//! Where all of this finds nothing, and lines are tilted by a [`tilt`] of up to six degrees or seen in a slight
+//! perspective, as in a photograph of a screen, the picture is made [`straight`] and searched once more.
 //!
 //! # At rest or moving
 //! A board is at rest when each end of each of its border lines is within 0.3 pixels of where it was, or, when it
@@ -79,9 +81,11 @@ mod sketch;
 mod solvable;
 mod spacing;
 mod steps;
+mod straight;
 mod strength;
 mod terminals;
 mod thin;
+mod tilt;
 mod tracks;
 mod turned;
 mod warps;

@@ -17,6 +17,7 @@ use crate::refusal::Refusal;
 use crate::search::Search;
 use crate::show;
 use crate::steps::Steps;
+use crate::straight::Straight;
 use crate::strength::line_strength;
 use crate::thin::TopHat;
 use crate::tracks::{Track, Tracks, part};
@@ -49,6 +50,7 @@ pub struct Reader {
     /// Of the part of the picture that is read in place.
     thin: TopHat,
     flips: Flips,
+    straight: Straight,
     /// What was read last at rest.
     rested: Option<Puzzle>,
     /// How many more pictures are only looked at for a board that was read while it turned.
@@ -160,6 +162,9 @@ impl Reader {
                     }
                     let (search, steps) = (&mut self.search, &mut self.steps);
                     if let Some(board) = search.search_lying(picture, &self.config, steps)? {
+                        return Ok(Reading::Board(board));
+                    }
+                    if let Some(board) = self.straight.read(picture, &self.config, steps)? {
                         return Ok(Reading::Board(board));
                     }
                 }

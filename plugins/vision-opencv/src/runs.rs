@@ -150,6 +150,39 @@ impl Samples {
         found.lines()
     }
 
+    /// The samples that stand out as those of upright lines do, also of lines aslant: across and along.
+    #[must_use]
+    pub fn upright_points(&mut self, sought: &Sought) -> Vec<[f64; 2]> {
+        let (width, stride) = (self.width, self.stride);
+        let mut points = Vec::new();
+        for (sample, row) in self.rows.chunks_exact(width.max(1)).enumerate() {
+            across(row, sought, &mut self.off);
+            let along = (sample * stride + stride / 2) as f64 + 0.5;
+            each_on(&self.off, sought.level, |x, _| {
+                points.push([x as f64 + 0.5, along]);
+            });
+        }
+        points
+    }
+
+    /// The same of level lines.
+    #[must_use]
+    pub fn level_points(&mut self, sought: &Sought) -> Vec<[f64; 2]> {
+        let count = self.columns.len() / self.height.max(1);
+        let mut points = Vec::new();
+        let row = |y: usize| &self.columns[y * count..(y + 1) * count];
+        for y in sought.aside..self.height.saturating_sub(sought.aside) {
+            let (above, below) = (row(y - sought.aside), row(y + sought.aside));
+            down(above, row(y), below, sought.ink, &mut self.off);
+            let across = y as f64 + 0.5;
+            each_on(&self.off, sought.level, |sample, _| {
+                let along = (sample * self.stride + self.stride / 2) as f64 + 0.5;
+                points.push([across, along]);
+            });
+        }
+        points
+    }
+
     /// The level lines, from top to bottom.
     #[must_use]
     pub fn level(&mut self, sought: &Sought) -> Vec<Run> {

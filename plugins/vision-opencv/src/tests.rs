@@ -16,6 +16,7 @@ mod refusals;
 mod robust;
 mod steps;
 mod summary;
+mod tilted;
 mod tracking;
 mod truth;
 

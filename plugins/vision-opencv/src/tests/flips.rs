@@ -172,3 +172,48 @@ fn so_are_those_of_a_flip_about_a_level_line() {
         ],
     );
 }
+
+/// However much of a column the picture's edge cuts off.
+#[test]
+fn a_board_that_turns_beyond_the_edge_is_refused() {
+    for (size, frame) in [((5, 5), 7), ((5, 5), 22), ((8, 8), 6), ((8, 8), 24)] {
+        let mut game = Game {
+            painter: Painter::new(3),
+            size: (600, 1067),
+        };
+        let (from, to) = (solved(size, 1), solved(size, 2));
+        let share = f64::from(frame) / f64::from(FRAMES);
+        let flip = Flip {
+            from: Arc::new(from.clone()),
+            share,
+        };
+        let face = if share >= 0.5 { &to } else { &from };
+        let pixels = game.paint(&to, Some(flip));
+        let places = corners(face, game.size, share).map(|[x, _]| x);
+        let (left, right) = (places[0], places[1]);
+        let column = (right - left) / size.1 as f64;
+        for cut in [0.1, 0.3, 0.7, 0.9, 1.2, 1.5] {
+            let (first, last) = (
+                (left + cut * column) as usize,
+                (right - cut * column) as usize,
+            );
+            for columns in [first..600, 0..last] {
+                let rows = pixels.rgba.chunks_exact(600 * 4);
+                let rows = rows.flat_map(|row| &row[4 * columns.start..4 * columns.end]);
+                let bytes: Vec<u8> = rows.copied().collect();
+                let info = PixelInfo {
+                    format: Format::Rgba8,
+                    width: columns.len() as u32,
+                    height: pixels.height,
+                    stride: 4 * columns.len(),
+                };
+                let picture = Picture::new(&bytes, info).unwrap();
+                let reading = Reader::new(Config::default()).read(&picture).unwrap();
+                assert!(
+                    matches!(reading, Reading::Refused { .. }),
+                    "{size:?}, frame {frame}, columns {columns:?}: {reading:?}"
+                );
+            }
+        }
+    }
+}
