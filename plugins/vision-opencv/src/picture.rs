@@ -189,15 +189,15 @@ impl<'a> Picture<'a> {
             (1.0 - right) * low,
             right * low,
         ];
-        // All four bytes at once. Of numbers from here on a float knows the whole part only: adding it rounds.
+        // All four bytes at once.
         let mut mixed = [0.0_f32; 4];
         for (bytes, weight) in corners.iter().zip(weights) {
             for (mixed, byte) in mixed.iter_mut().zip(bytes) {
                 *mixed += f32::from(*byte) * weight;
             }
         }
-        const WHOLE: f32 = 8_388_608.0;
-        Some(self.ordered(mixed.map(|value| (value + WHOLE).to_bits() as u8)))
+        // Rounds, for a cast cuts off.
+        Some(self.ordered(mixed).map(|value| (value + 0.5) as u8))
     }
 
     /// The colour of one pixel, `None` outside of the picture.
