@@ -51,6 +51,9 @@ pub const PLACE: Place = Place {
     cell: 100.0,
 };
 
+/// A board that has a solution, as every board that is read must.
+pub const SIX: [&str; 6] = ["R.....", "...GB.", "...B..", ".Y..Y.", ".O..GO", ".R...."];
+
 /// A black one that most boards are drawn on.
 pub fn canvas() -> Canvas {
     Canvas::new(800, 900, [0, 0, 0])

@@ -2,31 +2,30 @@
 
 use flowpipe_plugin::puzzle::message::BoardState;
 
-use super::canvas::{Canvas, LINE, PLACE, Place, canvas, paint};
+use super::canvas::{Canvas, LINE, PLACE, Place, SIX, canvas, paint};
 use super::summary::{canonical, grid, of};
 use super::{board, read};
 
-const SIX: [&str; 6] = ["R..G.B", "....Y.", "..R...", ".G.O..", "..Y..B", "O....."];
 /// All sixteen paints, on the largest board of the game.
 const SIXTEEN: [&str; 18] = [
-    "R.G.B.Y.O.C.M.m",
+    "RGBYOCMmPWgLTbt",
     "...............",
-    ".P.W.g.L.T.b.t.",
     "...............",
-    "p.............p",
     "...............",
-    ".R.............",
-    "..G............",
-    "...B...........",
-    "....Y..........",
-    ".....O.........",
-    "......C........",
-    ".......M.......",
-    "........m......",
-    ".........P.W...",
-    "..g............",
-    "....L.T.b......",
+    "...............",
+    "...............",
+    "...............",
+    "...............",
     "..............t",
+    "..............p",
+    "...............",
+    "...............",
+    "...............",
+    "...............",
+    "...............",
+    "...............",
+    "...............",
+    "RGBYOCMmPWgLTbp",
 ];
 
 fn snapshots(name: &str, text: &str) {
@@ -47,8 +46,9 @@ fn an_untouched_board() {
 fn pipes_are_followed() {
     let mut canvas = canvas();
     canvas.grid(PLACE, 6, 6, super::canvas::LINE);
-    canvas.pipe(PLACE, 'R', &[(0, 0), (0, 1), (0, 2), (1, 2), (2, 2)]);
-    canvas.pipe(PLACE, 'Y', &[(4, 2), (4, 3), (3, 4)][..2]);
+    let down = [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (5, 1)];
+    canvas.pipe(PLACE, 'R', &down);
+    canvas.pipe(PLACE, 'Y', &[(3, 1), (2, 1)]);
     canvas.terminals(PLACE, &SIX);
     let board = board(&canvas);
     assert_eq!(board.state, BoardState::Partial);
@@ -64,13 +64,10 @@ fn a_solved_board() {
         cell: 90.0,
     };
     canvas.grid(place, 3, 3, super::canvas::LINE);
-    canvas.pipe(place, 'B', &[(0, 0), (1, 0), (2, 0)]);
-    canvas.pipe(
-        place,
-        'R',
-        &[(0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (1, 1)],
-    );
-    canvas.terminals(place, &["BR.", ".R.", "B.."]);
+    for (col, letter) in "BRG".chars().enumerate() {
+        canvas.pipe(place, letter, &[(0, col), (1, col), (2, col)]);
+    }
+    canvas.terminals(place, &["BRG", "...", "BRG"]);
     snapshots("solved", &of(&board(&canvas)));
 }
 

@@ -1,5 +1,7 @@
 //! Whatever the bytes, a reading comes back.
 
+use flowpipe_game::generate::generate;
+use flowpipe_plugin::puzzle::Board;
 use flowpipe_plugin::puzzle::message::Reading;
 use flowpipe_plugin::{Format, PixelInfo};
 use proptest::prelude::*;
@@ -86,19 +88,22 @@ proptest! {
         top in 4_u32..40,
         format in prop::sample::select(vec![Format::Bgra8, Format::Rgba8, Format::Bgr8, Format::Rgb8]),
         gap in 0_usize..9,
-        order in Just((0..9).collect::<Vec<usize>>()).prop_shuffle(),
-        colours in 1_usize..5,
+        flows in 0.3..0.6_f64,
+        seed: u64,
     ) {
-        // Nine cells of a corner, in any order, hold up to four pairs.
+        let blank = Board::rectangle(rows, cols).unwrap();
+        let flows = ((rows + cols) as f64 * flows) as usize;
+        let Ok((puzzle, _)) = generate(&blank, flows, seed) else {
+            return Err(TestCaseError::reject("no such board"));
+        };
         let mut letters = vec![vec!['.'; cols]; rows];
-        for (pair, letter) in order.chunks(2).zip("RBGY".chars()).take(colours) {
-            for &cell in pair {
-                letters[cell / 3][cell % 3] = letter;
-            }
+        for terminal in puzzle.terminals() {
+            let letter = b"RGBYOCMmPW"[usize::from(terminal.colour)];
+            letters[terminal.cell / cols][terminal.cell % cols] = char::from(letter);
         }
         let letters: Vec<String> = letters.iter().map(|row| row.iter().collect()).collect();
         let lines: Vec<&str> = letters.iter().map(String::as_str).collect();
-        // Boards without a solution are refused where they may be cut off.
+        // Closer to its edge a picture may end within the board.
         let room = 0.2 * cell;
         let place = Place { x: room + f64::from(left), y: room + f64::from(top), cell };
         let width = (place.x * 2.0 + cols as f64 * cell) as usize + 2;

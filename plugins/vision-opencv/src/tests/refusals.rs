@@ -1,9 +1,8 @@
 //! What is no board, or not one of this kind, is refused with the reason.
 
-use super::canvas::{Canvas, LINE, PLACE, Place, canvas, paint};
+use super::canvas::{Canvas, LINE, PLACE, Place, SIX, canvas, paint};
 use super::refusal;
 
-const SIX: [&str; 6] = ["R..G.B", "....Y.", "..R...", ".G.O..", "..Y..B", "O....."];
 /// A board with something done to it.
 fn spoilt(spoil: impl Fn(&mut Canvas)) -> (String, String) {
     let mut canvas = canvas();

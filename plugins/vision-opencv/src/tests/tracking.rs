@@ -2,13 +2,12 @@
 
 use flowpipe_plugin::puzzle::message::{BoardState, Reading};
 
-use super::canvas::{Canvas, Place};
+use super::canvas::{Canvas, Place, SIX};
 use super::summary::{canonical, grid};
 use crate::config::Config;
 use crate::picture::Picture;
 use crate::read::Reader;
 
-const GRID: [&str; 6] = ["R..G.B", "....Y.", "..R...", ".G.O..", "..Y..B", "O....."];
 const HOME: Place = Place {
     x: 60.0,
     y: 70.0,
@@ -46,13 +45,13 @@ fn a_board_that_moves_by_a_pixel_is_found_where_it_is_now() {
         (0.0, 0.0, -2.0),
     ] {
         let mut reader = Reader::new(Config::default());
-        let first = read(&mut reader, &drawn(HOME, (460, 480), &GRID));
+        let first = read(&mut reader, &drawn(HOME, (460, 480), &SIX));
         let place = Place {
             x: HOME.x + dx,
             y: HOME.y + dy,
             cell: HOME.cell + larger,
         };
-        let canvas = drawn(place, (460, 480), &GRID);
+        let canvas = drawn(place, (460, 480), &SIX);
         let moved = read(&mut reader, &canvas);
         let alone = read(&mut Reader::new(Config::default()), &canvas);
         assert_eq!(moved, alone);
@@ -63,8 +62,8 @@ fn a_board_that_moves_by_a_pixel_is_found_where_it_is_now() {
 #[test]
 fn another_picture_size_or_grid_is_read_anew() {
     let mut reader = Reader::new(Config::default());
-    read(&mut reader, &drawn(HOME, (460, 480), &GRID));
-    let canvas = drawn(HOME, (461, 480), &GRID);
+    read(&mut reader, &drawn(HOME, (460, 480), &SIX));
+    let canvas = drawn(HOME, (461, 480), &SIX);
     let alone = read(&mut Reader::new(Config::default()), &canvas);
     assert_eq!(read(&mut reader, &canvas), alone);
     // Half as large cells have all lines of the larger ones.
@@ -72,18 +71,8 @@ fn another_picture_size_or_grid_is_read_anew() {
         cell: HOME.cell / 2.0,
         ..HOME
     };
-    let rows: Vec<String> = (0..12)
-        .map(|row| match row {
-            0 | 11 => "R..........G".to_owned(),
-            4 | 7 => ".....B......".to_owned(),
-            _ => ".".repeat(12),
-        })
-        .collect();
-    let mut letters: Vec<Vec<char>> = rows.iter().map(|row| row.chars().collect()).collect();
-    letters[0][11] = 'R';
-    letters[11][0] = 'G';
-    let rows: Vec<String> = letters.iter().map(|row| row.iter().collect()).collect();
-    let lines: Vec<&str> = rows.iter().map(String::as_str).collect();
+    let mut lines = ["............"; 12];
+    (lines[0], lines[11]) = ("RGBYOCMmPWgL", "RGBYOCMmPWgL");
     let Reading::Board(board) = read(&mut reader, &drawn(small, (460, 480), &lines)) else {
         panic!("not read");
     };
@@ -93,9 +82,9 @@ fn another_picture_size_or_grid_is_read_anew() {
 #[test]
 fn what_covers_a_board_is_no_board() {
     let mut reader = Reader::new(Config::default());
-    let canvas = drawn(HOME, (460, 480), &GRID);
+    let canvas = drawn(HOME, (460, 480), &SIX);
     read(&mut reader, &canvas);
-    let mut covered = drawn(HOME, (460, 480), &GRID);
+    let mut covered = drawn(HOME, (460, 480), &SIX);
     covered.rectangle(100.0, 100.0, 80.0, 90.0, [240, 240, 240]);
     let reading = read(&mut reader, &covered);
     assert!(matches!(reading, Reading::Refused { .. }));
@@ -122,7 +111,7 @@ fn turned(flat: &Canvas, slope: f64) -> Canvas {
 
 #[test]
 fn a_board_that_is_turned_by_a_pixel_is_not_at_rest() {
-    let flat = drawn(HOME, (460, 480), &GRID);
+    let flat = drawn(HOME, (460, 480), &SIX);
     for pixels in [-8.0, -4.0, -2.0, -1.0, 1.0, 2.0, 4.0, 8.0] {
         let canvas = turned(&flat, pixels / (3.0 * HOME.cell));
         // One that knows where the board was, and one that does not.
@@ -131,7 +120,7 @@ fn a_board_that_is_turned_by_a_pixel_is_not_at_rest() {
         for mut reader in [reader, Reader::new(Config::default())] {
             if let Reading::Board(board) = read(&mut reader, &canvas) {
                 assert_eq!(board.state, BoardState::Moving, "{pixels} pixels");
-                assert_eq!(grid(&board), canonical(&GRID));
+                assert_eq!(grid(&board), canonical(&SIX));
             }
         }
     }
@@ -142,9 +131,9 @@ fn the_same_frames_give_the_same_readings_after_a_reset() {
     let mut pipe = Canvas::new(460, 480, [0, 0, 0]);
     pipe.grid(HOME, 6, 6, super::canvas::LINE);
     pipe.pipe(HOME, 'R', &[(0, 0), (0, 1), (0, 2)]);
-    pipe.terminals(HOME, &GRID);
-    let flat = drawn(HOME, (460, 480), &GRID);
-    let moved = drawn(Place { x: 61.0, ..HOME }, (460, 480), &GRID);
+    pipe.terminals(HOME, &SIX);
+    let flat = drawn(HOME, (460, 480), &SIX);
+    let moved = drawn(Place { x: 61.0, ..HOME }, (460, 480), &SIX);
     let frames = [&flat, &pipe, &pipe, &moved, &flat, &moved];
     let mut reader = Reader::new(Config::default());
     let mut all = || -> Vec<Reading> {
