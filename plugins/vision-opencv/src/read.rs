@@ -164,7 +164,8 @@ impl Reader {
                     if let Some(board) = search.search_lying(picture, &self.config, steps)? {
                         return Ok(Reading::Board(board));
                     }
-                    if let Some(board) = self.straight.read(picture, &self.config, steps)? {
+                    let (straight, config) = (&mut self.straight, &self.config);
+                    if let Some(board) = straight.read(picture, search, config, steps)? {
                         return Ok(Reading::Board(board));
                     }
                 }

@@ -35,6 +35,13 @@ const TURNED_ATTEMPTS: [Attempt; 4] = [
     Attempt::new(Ink::Bright, 0.022, 1),
     Attempt::new(Ink::Dark, 0.022, 1),
 ];
+/// The same for boards of hexagons that lie on their side.
+const LYING_ATTEMPTS: [Attempt; 2] = [
+    Attempt::new(Ink::Bright, 0.06, 1),
+    Attempt::new(Ink::Dark, 0.06, 1),
+];
+/// Grids of such boards looked at for one attempt.
+const MOST_LYING: usize = 2;
 /// Quadrilaterals looked at in one picture.
 const MOST_QUADS: usize = 3;
 /// Grids looked at for one attempt.
@@ -100,11 +107,12 @@ impl Search {
         steps: &mut Steps,
     ) -> Result<Option<Box<SeenBoard>>, ReadError> {
         let mut quarter = None;
-        for attempt in ATTEMPTS {
+        for attempt in LYING_ATTEMPTS {
             let sought = sides_of_hexes(&self.sought(config, attempt));
             let upright = self.samples.upright(&sought);
             let level = quarter::level(&upright, picture.height());
-            let hexes = hexes::find(&level, self.samples.stride());
+            let mut hexes = hexes::find(&level, self.samples.stride());
+            hexes.truncate(MOST_LYING);
             if hexes.is_empty() {
                 continue;
             }
@@ -150,6 +158,15 @@ impl Search {
         quads.sort_by_key(|(_, quad)| usize::MAX - quad.ends);
         quads.truncate(MOST_QUADS);
         quads
+    }
+
+    /// The points of upright and of level lines of an ink in the picture that was searched last, tilted ones too:
+    /// across and along them, in frame pixels.
+    #[must_use]
+    pub fn points(&mut self, config: &Config, ink: Ink) -> [Vec<[f64; 2]>; 2] {
+        let sought = self.sought(config, Attempt::new(ink, 0.06, 1));
+        let upright = self.samples.upright_points(&sought);
+        [upright, self.samples.level_points(&sought)]
     }
 
     /// What is looked for in the picture whose samples were taken last.

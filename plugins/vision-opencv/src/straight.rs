@@ -10,35 +10,33 @@ use opencv::imgproc;
 use crate::config::Config;
 use crate::picture::Picture;
 use crate::read::ReadError;
-use crate::runs::{Ink, PIPE, Samples, Sought};
+use crate::runs::Ink;
 use crate::search::Search;
 use crate::steps::Steps;
 use crate::tilt::Tilt;
 
-/// By what share of the picture's contrast lines stand out.
-const SHARE: f64 = 0.06;
-
 /// Looks for tilted boards. It keeps nothing of a picture but memory.
 #[derive(Default)]
 pub struct Straight {
-    samples: Samples,
     search: Search,
 }
 
 impl Straight {
-    /// Reads the board that is tilted in a picture. `None` where there is none that can be read.
+    /// Reads the board that is tilted in the picture that was searched last. `None` where there is none that can be read.
     ///
     /// # Errors
     /// [`ReadError`]; a board that can't be read is none.
     pub fn read(
         &mut self,
         picture: &Picture<'_>,
+        search: &mut Search,
         config: &Config,
         steps: &mut Steps,
     ) -> Result<Option<Box<SeenBoard>>, ReadError> {
-        self.samples.take(picture);
         for ink in [Ink::Bright, Ink::Dark] {
-            let tilt = self.tilt(picture, config, ink);
+            let [upright, level] = search.points(config, ink);
+            let size = [picture.width(), picture.height()].map(|side| side as f64);
+            let tilt = Tilt::find(&upright, &level, size);
             steps.done("tilt");
             let Some(tilt) = tilt else { continue };
             let straight = straight(picture, &tilt)?;
@@ -57,21 +55,6 @@ impl Straight {
             }
         }
         Ok(None)
-    }
-
-    /// How lines of an ink are tilted.
-    fn tilt(&mut self, picture: &Picture<'_>, config: &Config, ink: Ink) -> Option<Tilt> {
-        let sought = Sought {
-            ink,
-            level: (SHARE * f64::from(self.samples.contrast())).max(3.0) as u8,
-            aside: self.samples.aside(),
-            shortest: f64::from(config.min_cell_pixels),
-            gaps: PIPE,
-        };
-        let upright = self.samples.upright_points(&sought);
-        let level = self.samples.level_points(&sought);
-        let size = [picture.width(), picture.height()].map(|side| side as f64);
-        Tilt::find(&upright, &level, size)
     }
 }
 
