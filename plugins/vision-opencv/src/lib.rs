@@ -17,7 +17,7 @@
 //! the border, the [`shape`] of the board: which cells there are ([`outline`]), where walls stand, whether it
 //! [`warps`]. [`terminals`] says which cells hold
 //! a terminal, [`colours`] pairs them ([`numbers`] where there are numbers instead), [`contents`] says with
-//! [`drawings`] what the other cells hold, [`pipes`] follows what is drawn, [`solvable`] doubts boards without
+//! [`drawings`] what the other cells hold, [`pipes`] follows what is drawn, [`solvable`] refuses boards without
 //! a solution. [`places`] says where in a cell to look, [`colour`] and [`pairs`] how alike things are, [`order`] what is common among many.
 //! [`picture`] reads the host's pixels in place, [`thin`] says what in them is thin and stands out ([`peaks`]: where
 //! that is much; [`strength`]: by how much a board's lines do), [`refusal`] names what can be wrong with a picture, [`config`] what can be set. Where that asks
