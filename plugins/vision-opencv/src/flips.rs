@@ -9,6 +9,7 @@ use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard};
 use crate::beyond::Beyond;
 use crate::config::Config;
 use crate::face_on::FaceOn;
+use crate::grid::Grid;
 use crate::picture::Picture;
 use crate::quad::Quad;
 use crate::quarter::{self, Quarter};
@@ -22,6 +23,9 @@ use crate::steps::Steps;
 use crate::thin::TopHat;
 use crate::tracks::part;
 use crate::turned::Turned;
+
+/// Each corner of a board that is read by an upright grid is at most so far from that grid's, in cells.
+const NEAR: f64 = 0.12;
 
 /// The line that a board turns about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,15 +91,15 @@ impl Flips {
         Ok(too_far.then_some(Err(Refusal::TurnedTooFar)))
     }
 
-    /// Where a board of so many rows and columns lies that turns in the picture that was searched last, if one
-    /// does.
+    /// Where a board lies that turns in the picture that was searched last, and is turned so little that it was
+    /// read by an upright grid.
     ///
     /// # Errors
     /// See [`ReadError`].
     pub fn place(
         &mut self,
         picture: &Picture<'_>,
-        size: (usize, usize),
+        grid: &Grid,
         search: &mut Search,
         config: &Config,
         steps: &mut Steps,
@@ -109,7 +113,7 @@ impl Flips {
             let seen = quarter.as_ref().map_or(Ok(*picture), Quarter::picture)?;
             let places = self.find(&seen, quads, config, steps)?.into_iter();
             let mut places = places.map(|found| geometry(picture, &found.turned, axis));
-            if let Some(place) = places.find(|place| (place.rows, place.cols) == size) {
+            if let Some(place) = places.find(|place| is_near(place, grid)) {
                 return Ok(Some(place));
             }
         }
@@ -236,4 +240,13 @@ fn geometry(picture: &Picture<'_>, turned: &Turned, axis: Axis) -> Geometry {
             }
         }
     }
+}
+
+/// Whether a board lies about where an upright grid of its size does.
+fn is_near(place: &Geometry, grid: &Grid) -> bool {
+    let upright = grid.geometry();
+    let corners = place.corners.iter().zip(upright.corners);
+    let apart = corners.map(|(a, b)| (a[0] - b[0]).hypot(a[1] - b[1]));
+    (place.rows, place.cols) == (upright.rows, upright.cols)
+        && apart.fold(0.0, f64::max) <= NEAR * grid.cell
 }

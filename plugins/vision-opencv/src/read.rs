@@ -289,11 +289,10 @@ impl Reader {
             }
             // Lines that can't be placed to a part of a pixel may be aslant.
             None if read.grid.lattice == Lattice::Square => {
-                let size = (read.grid.rows(), read.grid.cols());
                 let (search, steps) = (&mut self.search, &mut self.steps);
                 let turned = self
                     .flips
-                    .place(picture, size, search, &self.config, steps)?;
+                    .place(picture, &read.grid, search, &self.config, steps)?;
                 if let Some(geometry) = turned {
                     read.board.geometry = geometry;
                     read.board.state = BoardState::Moving;
