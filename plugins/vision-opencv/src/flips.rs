@@ -69,26 +69,26 @@ impl Flips {
         steps: &mut Steps,
     ) -> Result<Option<Result<Box<SeenBoard>, Refusal>>, ReadError> {
         let mut too_far = false;
-        for axis in Axis::ALL {
-            let quads = search.quads(config, axis);
-            if quads.is_empty() {
-                continue;
-            }
-            let quarter = quarter(picture, axis);
-            let seen = quarter.as_ref().map_or(Ok(*picture), Quarter::picture)?;
-            for found in self.find(&seen, quads, config, steps)? {
-                match read_found(&seen, &found, axis, config, steps)? {
+        let read = self.first(
+            picture,
+            search,
+            config,
+            steps,
+            |seen, found, axis, steps| {
+                Ok(match read_found(seen, found, axis, config, steps)? {
                     Ok(mut board) => {
                         board.confidence = board.confidence.min(found.seen);
                         board.geometry = geometry(picture, &found.turned, axis);
-                        return Ok(Some(Ok(board)));
+                        Some(Ok(board))
                     }
-                    Err(Refusal::TurnedTooFar) => too_far = true,
-                    Err(_) => {}
-                }
-            }
-        }
-        Ok(too_far.then_some(Err(Refusal::TurnedTooFar)))
+                    Err(refusal) => {
+                        too_far |= refusal == Refusal::TurnedTooFar;
+                        None
+                    }
+                })
+            },
+        )?;
+        Ok(read.or_else(|| too_far.then_some(Err(Refusal::TurnedTooFar))))
     }
 
     /// Where a board lies that turns in the picture that was searched last, and is turned so little that it was
@@ -104,6 +104,22 @@ impl Flips {
         config: &Config,
         steps: &mut Steps,
     ) -> Result<Option<Geometry>, ReadError> {
+        self.first(picture, search, config, steps, |_, found, axis, _| {
+            let place = geometry(picture, &found.turned, axis);
+            Ok(is_near(&place, grid).then_some(place))
+        })
+    }
+
+    /// What is taken first of all that may turn in the picture that was searched last, about one axis after the
+    /// other. `take` gets it with the picture that it is seen in.
+    fn first<T>(
+        &mut self,
+        picture: &Picture<'_>,
+        search: &mut Search,
+        config: &Config,
+        steps: &mut Steps,
+        mut take: impl FnMut(&Picture<'_>, &Found, Axis, &mut Steps) -> Result<Option<T>, ReadError>,
+    ) -> Result<Option<T>, ReadError> {
         for axis in Axis::ALL {
             let quads = search.quads(config, axis);
             if quads.is_empty() {
@@ -111,10 +127,10 @@ impl Flips {
             }
             let quarter = quarter(picture, axis);
             let seen = quarter.as_ref().map_or(Ok(*picture), Quarter::picture)?;
-            let places = self.find(&seen, quads, config, steps)?.into_iter();
-            let mut places = places.map(|found| geometry(picture, &found.turned, axis));
-            if let Some(place) = places.find(|place| is_near(place, grid)) {
-                return Ok(Some(place));
+            for found in self.find(&seen, quads, config, steps)? {
+                if let Some(taken) = take(&seen, &found, axis, steps)? {
+                    return Ok(Some(taken));
+                }
             }
         }
         Ok(None)
