@@ -127,7 +127,8 @@ fn check_all(
     // A board that has walls has a thick outline too: without one, something only lies over thin lines.
     let mut unclear = sides.all.iter();
     if cells.is_thick.contains(&true)
-        && let Some(side) = unclear.find(|side| cells.joins(side) && measure.is_unclear(side))
+        && let Some(side) =
+            unclear.find(|side| cells.joins(side) && measure.thick().is_unclear(side))
     {
         return Err(Stop::Refused(Refusal::Covered {
             row: side.cell / grid.cols() + 1,
@@ -138,17 +139,25 @@ fn check_all(
         && open.is_none()
         && grid.lattice == Lattice::Square
         && let Some(border) = beyond::goes_on(picture, grid, beyond, &lines)
+            .or_else(|| beyond::is_cut(picture, grid, &sides, &lines))
     {
         return Err(Stop::Refused(Refusal::GoesOn {
             side: border.name(),
         }));
     }
-    let mut unseen: Vec<(Cell, Option<Cell>)> = Vec::new();
-    if all_drawn {
-        let sides = sides.all.iter().filter(|side| !measure.sees_all(side));
-        unseen.extend(sides.map(|side| (side.cell, side.other)));
-    }
-    let (grid, shape) = shape.trimmed(grid);
+    let unseen = cells.sides(&sides).filter(|side| !measure.sees_all(side));
+    let unseen: Vec<(Cell, Option<Cell>)> = unseen.map(|side| (side.cell, side.other)).collect();
+    let whole = grid;
+    let (grid, shape) = shape.trimmed(whole);
+    let moved = |cell: Cell| grid.cell_near(whole.centre_of(cell));
+    let unseen = unseen
+        .into_iter()
+        .filter_map(|(cell, other)| match (moved(cell), other.and_then(moved)) {
+            (Some(cell), other) => Some((cell, other)),
+            (None, Some(other)) => Some((other, None)),
+            (None, None) => None,
+        })
+        .collect();
     let checked = Checked {
         lines,
         shape,

@@ -282,3 +282,79 @@ fn apart(a: Sample, b: Sample) -> i32 {
     let [red, green, blue] = [0, 1, 2].map(|channel: usize| (a[channel] - b[channel]).abs());
     red.max(green).max(blue)
 }
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_plugin::{Format, PixelInfo};
+
+    use super::*;
+    use crate::grid::Grid;
+    use crate::shape::Shape;
+    use crate::terminals;
+
+    /// Pixels from one line to the next.
+    const CELL: usize = 80;
+    /// The cell in the middle of three by three.
+    const MIDDLE: Cell = 4;
+
+    /// What is seen in the middle cell of a dark board, with squares of light pixels at places from its centre, so
+    /// many pixels to each side.
+    fn seen(marks: &[Point], far: f64) -> (Rails, bool) {
+        let side = 3 * CELL;
+        let mut bytes = vec![20; side * side];
+        let middle = side as f64 / 2.0;
+        for (index, value) in bytes.iter_mut().enumerate() {
+            let off = [index % side, index / side].map(|at| at as f64 + 0.5 - middle);
+            let covers = |mark: &Point| (0..2).all(|axis| (off[axis] - mark[axis]).abs() <= far);
+            if marks.iter().any(covers) {
+                *value = 120;
+            }
+        }
+        let info = PixelInfo {
+            format: Format::Grey8,
+            width: side as u32,
+            height: side as u32,
+            stride: side,
+        };
+        let picture = Picture::new(&bytes, info).unwrap();
+        let lines: Vec<f64> = (0..=3).map(|line| (line * CELL) as f64).collect();
+        let grid = Grid::squares(lines.clone(), lines, CELL as f64);
+        let places = Places::new(&grid);
+        let looks = terminals::look(&picture, &places, &grid, &Shape::default());
+        let drawings = Drawings::new(&picture, &places, &looks, 90.0);
+        let look = looks.cells[MIDDLE].as_ref().unwrap();
+        (drawings.rails(MIDDLE, look), drawings.is_drawn(MIDDLE))
+    }
+
+    /// The middle of each stretch that a rail of a bridge crosses.
+    fn crossings() -> Vec<Point> {
+        let lines: Vec<f64> = (0..=3).map(|line| (line * CELL) as f64).collect();
+        let grid = Grid::squares(lines.clone(), lines, CELL as f64);
+        let places = Places::new(&grid);
+        let sides = (0..places.corners()).flat_map(|side| [(side, false), (side, true)]);
+        let stretches = sides.map(|(side, at_next)| places.beside(side, at_next));
+        stretches
+            .map(|[from, to]| [0, 1].map(|axis| f64::midpoint(from[axis], to[axis])))
+            .collect()
+    }
+
+    #[test]
+    fn an_empty_cell_has_no_drawing() {
+        assert_eq!(seen(&[], 1.0), (Rails::None, false));
+    }
+
+    #[test]
+    fn a_bridge_has_rails_near_all_corners() {
+        let crossings = crossings();
+        assert_eq!(crossings.len(), 8);
+        assert_eq!(seen(&crossings, 2.0).0, Rails::All);
+        assert_eq!(seen(&crossings[..5], 2.0).0, Rails::Some);
+    }
+
+    #[test]
+    fn a_thin_stroke_is_a_drawing_and_a_wide_shape_is_none() {
+        let stroke: Vec<Point> = (-20..=20).map(|y| [0.0, f64::from(y)]).collect();
+        assert!(seen(&stroke, 1.5).1);
+        assert!(!seen(&[[0.0, 0.0]], 24.0).1);
+    }
+}

@@ -82,6 +82,15 @@ impl Grid {
         [x, y]
     }
 
+    /// The cell whose centre is less than half a cell from a place in the frame.
+    #[must_use]
+    pub fn cell_near(&self, [x, y]: Point) -> Option<Cell> {
+        (0..self.len()).find(|&cell| {
+            let [own_x, own_y] = self.centre_of(cell);
+            (x - own_x).hypot(y - own_y) < 0.5 * self.cell
+        })
+    }
+
     /// Frame pixels of left, top, width and height.
     #[must_use]
     pub fn bounds(&self) -> [f64; 4] {

@@ -84,6 +84,7 @@ mod steps;
 mod straight;
 mod strength;
 mod terminals;
+mod thick;
 mod thin;
 mod tilt;
 mod tracks;

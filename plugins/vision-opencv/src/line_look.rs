@@ -21,6 +21,10 @@ const BESIDE: f64 = 0.14;
 /// Channels in which a line stands out by this share of its best one show its width.
 const SHOWN: f64 = 0.5;
 
+/// What lies outside of a board hides its border where that stands out from it by this share of what it does from
+/// the inside.
+const HIDES: f64 = 0.5;
+
 /// One stretch of a line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stretch {
@@ -114,6 +118,17 @@ impl Place {
             to: point(to),
             ..*self
         }
+    }
+
+    /// The same so many pixels downwards where it is level, to the right where it is upright.
+    #[must_use]
+    pub fn moved(&self, by: f64) -> Self {
+        let axis = self.axis().map_or(0, |axis| 1 - axis);
+        let mut moved = *self;
+        for point in [&mut moved.from, &mut moved.to] {
+            point[axis] += by;
+        }
+        moved
     }
 
     /// What a look at it depends on but pixels. `cell`: how large cells are, in pixels.
@@ -265,8 +280,8 @@ impl Profile {
 impl Stretch {
     /// Looks at a stretch of a line.
     ///
-    /// What lies outside of the board does not matter where it is brighter than the border: it may be a
-    /// window or a caption.
+    /// What lies outside of the board does not matter where it hides the border: it may be a window, a caption, or
+    /// the desktop around a phone's screen.
     pub fn look(picture: &Picture<'_>, place: &Place, cell: f64) -> Self {
         let far = (BESIDE * cell).max(3.5).ceil() as i32;
         picture.recall(
@@ -289,8 +304,8 @@ impl Stretch {
                 continue;
             };
             let (before, after) = match place.outside {
-                Outside::Before if brighter(before, profile.at(0)) => (after, after),
-                Outside::After if brighter(after, profile.at(0)) => (before, before),
+                Outside::Before if hides(before, after, profile.at(0)) => (after, after),
+                Outside::After if hides(after, before, profile.at(0)) => (before, before),
                 _ => (before, after),
             };
             let beside = [0, 1, 2].map(|channel: usize| before[channel].max(after[channel]));
@@ -344,6 +359,11 @@ impl Stretch {
         best
     }
 
+    /// By how much of its own contrast a colour stands out here.
+    pub fn share_of(&self, colour: [f64; 3]) -> f64 {
+        (colour[self.channel] - self.beside[self.channel]) / self.contrast.max(1.0)
+    }
+
     /// By how much a line of a colour would stand out here, in levels of its best channel.
     pub fn room_for(&self, colour: [f64; 3]) -> f64 {
         let room = colour.iter().zip(self.beside);
@@ -384,9 +404,13 @@ fn widths(line: &[[f64; 3]], beside: [f64; 3]) -> Widths {
     least.unwrap_or_default()
 }
 
-/// Whether a colour is brighter in every channel than another one.
-fn brighter(a: [f64; 3], b: Option<[f64; 3]>) -> bool {
-    b.is_some_and(|b| a.iter().zip(b).all(|(a, b)| *a > b))
+/// Whether a border line stands out much less from what lies outside of a board than from what lies inside.
+fn hides(outside: [f64; 3], inside: [f64; 3], line: Option<[f64; 3]>) -> bool {
+    let over = |line: [f64; 3], side: [f64; 3]| {
+        let over = line.into_iter().zip(side).map(|(line, side)| line - side);
+        over.fold(0.0, f64::max)
+    };
+    line.is_some_and(|line| over(line, outside) <= HIDES * over(line, inside))
 }
 
 fn darkest(values: &[[f64; 3]]) -> Option<[f64; 3]> {

@@ -4,7 +4,7 @@ use flowpipe_plugin::puzzle::{Cell, Lattice};
 
 use crate::beyond::Border;
 use crate::grid::Grid;
-use crate::measure::Measure;
+use crate::measure::{Measure, UNSEEN};
 use crate::refusal::Refusal;
 use crate::shape::Shape;
 use crate::sides::{Side, Sides};
@@ -39,14 +39,17 @@ pub struct Cells {
 impl Cells {
     /// Tells by how the sides are drawn. `all_drawn`: every one of them is.
     pub fn new(sides: &Sides, measure: &Measure, grid: &Grid, all_drawn: bool) -> Self {
-        let thick = sides.all.iter().map(|side| measure.is_thick(side));
+        let thick = sides.all.iter().map(|side| measure.thick().is_thick(side));
         let is_thick: Vec<bool> = thick.collect();
         let is_there = if all_drawn {
             // All cells are there, but for holes of one cell, which thick lines surround.
             let is_hole = |cell: Cell| sides.of(cell).all(|side| is_thick[side]);
             (0..grid.len()).map(|cell| !is_hole(cell)).collect()
         } else {
-            closed(sides, measure, grid, &is_thick)
+            let drawn = sides.all.iter().map(|side| measure.draws(side));
+            let drawn: Vec<bool> = drawn.collect();
+            with_hidden(sides, measure, grid, &is_thick, &drawn)
+                .unwrap_or_else(|| closed(sides, grid, &is_thick, &drawn))
         };
         Self { is_there, is_thick }
     }
@@ -138,9 +141,31 @@ impl Cells {
     }
 }
 
+/// As [`closed`], with sides that bright tints may hide. `None` where they would be more than few.
+fn with_hidden(
+    sides: &Sides,
+    measure: &Measure,
+    grid: &Grid,
+    is_thick: &[bool],
+    drawn: &[bool],
+) -> Option<Vec<bool>> {
+    let shown = sides.all.iter().map(|side| measure.may_draw(side));
+    let shown: Vec<bool> = shown.collect();
+    if shown == drawn {
+        return None;
+    }
+    let is_there = closed(sides, grid, is_thick, &shown);
+    let own = |side: &usize| {
+        let side = &sides.all[*side];
+        is_there[side.cell] || side.other.is_some_and(|other| is_there[other])
+    };
+    let own: Vec<usize> = (0..sides.all.len()).filter(own).collect();
+    let hidden = own.iter().filter(|&&side| !drawn[side]).count();
+    (hidden <= own.len() / UNSEEN).then_some(is_there)
+}
+
 /// The most cells that hang together of those that have all sides drawn.
-fn closed(sides: &Sides, measure: &Measure, grid: &Grid, is_thick: &[bool]) -> Vec<bool> {
-    let drawn: Vec<bool> = sides.all.iter().map(|side| measure.draws(side)).collect();
+fn closed(sides: &Sides, grid: &Grid, is_thick: &[bool], drawn: &[bool]) -> Vec<bool> {
     let mut is_closed: Vec<bool> = (0..grid.len())
         .map(|cell| sides.of(cell).all(|side| drawn[side]))
         .collect();

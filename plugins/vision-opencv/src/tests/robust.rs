@@ -2,6 +2,7 @@
 //! wrong. And pictures that show no whole board: refused.
 
 mod advert;
+mod bridges;
 mod disturb;
 mod fuzz;
 mod pixels;
