@@ -100,6 +100,8 @@ mod straight;
 mod strength;
 #[path = "../src/terminals.rs"]
 mod terminals;
+#[path = "../src/thick.rs"]
+mod thick;
 #[path = "../src/thin.rs"]
 mod thin;
 #[path = "../src/tilt.rs"]

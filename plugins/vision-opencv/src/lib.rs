@@ -13,8 +13,8 @@
 //!   columns, [`lattice`] evenly spaced ones that make squares, [`hexes`] those that make hexagons ([`fit`]).
 //!
 //! All three end in [`read_board`] with a [`grid`], whose steps are one a file, in this order: [`cells`] tells
-//! by the [`sides`] of cells, as [`line_look`] sees them and [`measure`] takes them, and by what lies [`beyond`]
-//! the border, the [`shape`] of the board: which cells there are ([`outline`]), where walls stand, whether it
+//! by the [`sides`] of cells, as [`line_look`] sees them and [`measure`] takes them, by which are [`thick`], and by what
+//! lies [`beyond`] the border, the [`shape`] of the board: which cells there are ([`outline`]), where walls stand, whether it
 //! [`warps`]. [`terminals`] says which cells hold
 //! a terminal, [`colours`] pairs them ([`numbers`] where there are numbers instead), [`contents`] says with
 //! [`drawings`] what the other cells hold, [`pipes`] follows what is drawn, [`solvable`] refuses boards without

@@ -3,13 +3,13 @@
 use flowpipe_game::generate::generate;
 use flowpipe_game::render::{Header, Scene, Style, Theme, render};
 use flowpipe_plugin::puzzle::board::Description;
-use flowpipe_plugin::puzzle::message::Reading;
+use flowpipe_plugin::puzzle::message::{Reading, SeenBoard};
 use flowpipe_plugin::puzzle::{Board, Puzzle};
 use image::{RgbImage, RgbaImage, buffer::ConvertBuffer};
 
 use super::disturb::chance;
 use super::pixels::{blur, jpeg, noise};
-use crate::tests::levels::{Played, difference};
+use crate::tests::summary::pairs;
 use crate::tests::truth::{say, see};
 
 /// What is done to a picture, and how much of it.
@@ -23,18 +23,14 @@ enum Harm {
     Blur(f64),
 }
 
-const HARMS: [Harm; 11] = [
-    Harm::Noise(5.0),
+const HARMS: [Harm; 7] = [
     Harm::Noise(10.0),
     Harm::Noise(20.0),
     Harm::Noise(40.0),
-    Harm::Jpeg(60),
     Harm::Jpeg(30),
     Harm::Jpeg(10),
-    Harm::Blur(0.6),
     Harm::Blur(1.2),
     Harm::Blur(2.0),
-    Harm::Blur(3.0),
 ];
 
 impl Harm {
@@ -65,10 +61,18 @@ fn picture(puzzle: &Puzzle, theme: Theme) -> RgbImage {
     picture.convert()
 }
 
+/// Whether the board is read as it is. What is packed to pieces may seem to lie at a slant, which changes nothing.
+fn is_exact(puzzle: &Puzzle, seen: &SeenBoard) -> bool {
+    puzzle.board().description() == seen.puzzle.board().description()
+        && pairs(puzzle) == pairs(&seen.puzzle)
+        && seen.drawn.is_empty()
+}
+
 #[test]
 fn bridges_are_read_or_the_board_is_refused() {
     let (mut exact, mut refused, mut wrong) = (0, 0, Vec::new());
-    for size in [7, 10] {
+    for (index, theme) in Theme::all().into_iter().enumerate() {
+        let size = [7, 10][index % 2];
         let board = Board::new(Description {
             rows: size,
             cols: size,
@@ -76,19 +80,14 @@ fn bridges_are_read_or_the_board_is_refused() {
             ..Description::default()
         });
         let (puzzle, _) = generate(&board.unwrap(), size, 5).unwrap();
-        for theme in Theme::all() {
-            let clean = picture(&puzzle, theme);
-            for harm in HARMS {
-                match see(&harm.harm(clean.clone())) {
-                    Reading::Refused { .. } => refused += 1,
-                    Reading::Board(seen) => {
-                        match difference(&puzzle, &[], Played::Nothing, &seen) {
-                            None => exact += 1,
-                            Some(text) => {
-                                wrong.push(format!("{size}, {theme:?}, {harm:?}: {text}"))
-                            }
-                        }
-                    }
+        let clean = picture(&puzzle, theme);
+        for harm in HARMS {
+            match see(&harm.harm(clean.clone())) {
+                Reading::Refused { .. } => refused += 1,
+                Reading::Board(seen) if is_exact(&puzzle, &seen) => exact += 1,
+                Reading::Board(seen) => {
+                    let board = seen.puzzle.board().description();
+                    wrong.push(format!("{size}, {theme:?}, {harm:?}: {board:?}"));
                 }
             }
         }
