@@ -14,9 +14,10 @@ pub struct Steps(Option<Box<Watched>>);
 
 /// What is noted of the look that goes on.
 struct Watched {
-    host: Host,
+    /// Nanoseconds from any moment on.
+    clock: Box<dyn Fn() -> i64 + Send>,
     is_timed: bool,
-    /// When the last step ended, by the host's clock.
+    /// When the last step ended.
     mark: i64,
     /// Nanoseconds by step, in the order in which the steps first ended.
     times: Vec<(&'static str, i64)>,
@@ -32,19 +33,23 @@ impl Steps {
         if !config.timed && config.steps.is_none() {
             return Ok(Self::default());
         }
-        Ok(Self(Some(Box::new(Watched {
-            host: *host,
-            is_timed: config.timed,
-            mark: host.now_ns(),
-            times: Vec::new(),
-            album: config.steps.as_deref().map(Album::new).transpose()?,
-        }))))
+        let host = *host;
+        let album = config.steps.as_deref().map(Album::new).transpose()?;
+        let watched = Watched::new(move || host.now_ns(), config.timed, album);
+        Ok(Self(Some(Box::new(watched))))
+    }
+
+    /// Timed by any clock, which gives nanoseconds.
+    #[allow(dead_code, reason = "for measurements by processor time")]
+    #[must_use]
+    pub fn timed(clock: impl Fn() -> i64 + Send + 'static) -> Self {
+        Self(Some(Box::new(Watched::new(clock, true, None))))
     }
 
     /// A look at a new picture begins.
     pub fn start(&mut self) {
         if let Some(watched) = &mut self.0 {
-            watched.mark = watched.host.now_ns();
+            watched.mark = (watched.clock)();
             watched.times.clear();
             if let Some(album) = &mut watched.album {
                 album.is_old = true;
@@ -56,7 +61,7 @@ impl Steps {
     /// has the sum.
     pub fn done(&mut self, step: &'static str) {
         if let Some(watched) = &mut self.0 {
-            let now = watched.host.now_ns();
+            let now = (watched.clock)();
             let took = now - watched.mark;
             watched.mark = now;
             match watched.times.iter_mut().find(|(name, _)| *name == step) {
@@ -73,7 +78,7 @@ impl Steps {
         let Some(album) = &mut watched.album else {
             return;
         };
-        let began = watched.host.now_ns();
+        let began = (watched.clock)();
         let saved = match draw() {
             Ok(sketch) => album.add(name, &sketch),
             Err(error) => Err(error.into()),
@@ -81,7 +86,7 @@ impl Steps {
         if let Err(error) = saved {
             tracing::warn!("no picture of step {name}: {error}");
         }
-        watched.mark += watched.host.now_ns() - began;
+        watched.mark += (watched.clock)() - began;
     }
 
     /// What the look cost, by step; nothing where the config does not ask. It is told once.
@@ -97,6 +102,18 @@ impl Steps {
                 ms: ns as f64 / 1e6,
             })
             .collect()
+    }
+}
+
+impl Watched {
+    fn new(clock: impl Fn() -> i64 + Send + 'static, is_timed: bool, album: Option<Album>) -> Self {
+        Self {
+            mark: clock(),
+            clock: Box::new(clock),
+            is_timed,
+            times: Vec::new(),
+            album,
+        }
     }
 }
 
