@@ -248,7 +248,9 @@ impl Rows {
         while sets.len() < MOST_SETS
             && let Some(set) = Self::find(&rest, pitch)
         {
-            rest.retain(|run| !set.lines.iter().any(|(_, line)| line == run));
+            // They are in the same order.
+            let mut lines = set.lines.iter().map(|(_, line)| line).peekable();
+            rest.retain(|run| lines.next_if(|line| *line == run).is_none());
             if (set.step - pitch).abs() <= 0.05 * pitch {
                 sets.push(set);
             }
@@ -261,13 +263,7 @@ impl Rows {
         let mut seeds: Vec<&Run> = runs.iter().collect();
         seeds.sort_by(|a, b| b.length().total_cmp(&a.length()));
         seeds.truncate(MOST_SEEDS);
-        let support = |seed: &&Run| -> f64 {
-            let members = runs
-                .iter()
-                .filter(|run| steps(run.at - seed.at, pitch).is_some());
-            members.map(Run::length).sum()
-        };
-        let supported = seeds.iter().map(|seed| (support(seed), seed));
+        let supported = supports(&seeds, runs, pitch).into_iter().zip(&seeds);
         let (_, seed) = supported.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
         let (mut start, mut step) = (seed.at, pitch);
         let mut lines: Vec<(i64, Run)> = Vec::new();
@@ -317,15 +313,60 @@ impl Rows {
     }
 }
 
+/// How many pixels of lines lie at whole steps from each of some lines.
+fn supports(seeds: &[&Run], runs: &[Run], step: f64) -> [f64; MOST_SEEDS] {
+    let mut ats = [0.0; MOST_SEEDS];
+    for (at, seed) in ats.iter_mut().zip(seeds) {
+        *at = seed.at;
+    }
+    let steps = Steps::of(step);
+    let mut sums = [0.0; MOST_SEEDS];
+    for run in runs {
+        let length = run.length();
+        // For several seeds at once.
+        for (sum, at) in sums.iter_mut().zip(&ats) {
+            let (is_whole, _) = steps.nearest(run.at - at);
+            *sum += if is_whole { length } else { 0.0 };
+        }
+    }
+    sums
+}
+
 /// How many whole steps a distance is, if it is.
 fn steps(distance: f64, step: f64) -> Option<i64> {
-    // To the nearest whole number, as `round` does but slowly: for this is asked most. Halfway between it does not matter.
-    let parts = distance / step;
-    let count = (parts + 0.5_f64.copysign(parts)) as i64;
-    let whole = count as f64;
-    // The step is known to a part of a pixel, which adds up.
-    let tolerance = 0.035 * step + 0.75 + 0.002 * step * whole.abs();
-    ((distance - whole * step).abs() <= tolerance.min(0.2 * step)).then_some(count)
+    let (is_whole, count) = Steps::of(step).nearest(distance);
+    is_whole.then_some(count as i64)
+}
+
+/// Steps of one length.
+#[derive(Clone, Copy)]
+struct Steps {
+    step: f64,
+    /// How many there are in a pixel.
+    rate: f64,
+}
+
+impl Steps {
+    fn of(step: f64) -> Self {
+        Self {
+            step,
+            rate: 1.0 / step,
+        }
+    }
+
+    /// Whether a distance is a whole number of steps, and the number next to it.
+    #[inline]
+    fn nearest(self, distance: f64) -> (bool, f64) {
+        // Numbers as large as this have no room for parts: as `round` does, but fast, for this is asked most. Halfway
+        // between it does not matter.
+        const WHOLE: f64 = 1.5 * (1_u64 << 52) as f64;
+        let whole = (distance * self.rate + WHOLE) - WHOLE;
+        // The step is known to a part of a pixel, which adds up.
+        let tolerance = 0.035 * self.step + 0.75 + 0.002 * self.step * whole.abs();
+        let most = 0.2 * self.step;
+        let tolerance = if tolerance < most { tolerance } else { most };
+        ((distance - whole * self.step).abs() <= tolerance, whole)
+    }
 }
 
 /// The grids that closed cells make which hang together, with the number of cells.
