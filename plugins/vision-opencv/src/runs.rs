@@ -47,7 +47,7 @@ impl Run {
 }
 
 /// What counts as a line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sought {
     /// Brighter or darker than what is around.
     pub ink: Ink,
@@ -77,6 +77,8 @@ pub struct Samples {
     open: Vec<Open>,
     darkest: u8,
     brightest: u8,
+    /// The upright and the level lines that were looked for in these samples.
+    known: [Vec<(Sought, Vec<Run>)>; 2],
 }
 
 impl Samples {
@@ -87,6 +89,7 @@ impl Samples {
         (self.width, self.height, self.stride) = (width, height, stride);
         self.rows.clear();
         self.columns.clear();
+        self.known.iter_mut().for_each(Vec::clear);
         let first = stride / 2;
         for y in 0..height {
             if y % stride == first {
@@ -130,6 +133,32 @@ impl Samples {
     /// The upright lines, from left to right.
     #[must_use]
     pub fn upright(&mut self, sought: &Sought) -> Vec<Run> {
+        self.lines(0, sought, Self::upright_anew)
+    }
+
+    /// The level lines, from top to bottom.
+    #[must_use]
+    pub fn level(&mut self, sought: &Sought) -> Vec<Run> {
+        self.lines(1, sought, Self::level_anew)
+    }
+
+    /// Lines that may have been looked for already. `axis`: 0 for upright ones.
+    fn lines(
+        &mut self,
+        axis: usize,
+        sought: &Sought,
+        look: impl Fn(&mut Self, &Sought) -> Vec<Run>,
+    ) -> Vec<Run> {
+        let mut known = self.known[axis].iter();
+        if let Some((_, runs)) = known.find(|(other, _)| other == sought) {
+            return runs.clone();
+        }
+        let runs = look(self, sought);
+        self.known[axis].push((*sought, runs.clone()));
+        runs
+    }
+
+    fn upright_anew(&mut self, sought: &Sought) -> Vec<Run> {
         let (width, stride) = (self.width, self.stride);
         let mut found = Found::new(sought, stride);
         let mut open = std::mem::take(&mut self.open);
@@ -183,9 +212,7 @@ impl Samples {
         points
     }
 
-    /// The level lines, from top to bottom.
-    #[must_use]
-    pub fn level(&mut self, sought: &Sought) -> Vec<Run> {
+    fn level_anew(&mut self, sought: &Sought) -> Vec<Run> {
         let count = self.columns.len() / self.height.max(1);
         let mut found = Found::new(sought, self.stride);
         if count == 0 {
