@@ -13,7 +13,7 @@
 //!   `rule_words`: rules as words.
 //! - [`colour`]: letters, names and terminal colours. [`draw`]: boards as text with pipes. [`svg`]: boards
 //!   as pictures.
-//! - [`geometry`]: where a board lies in a picture. [`place`]: where cells lie on a board.
+//! - [`geometry`]: where a board lies in a picture, in [`projection`] where it is seen in perspective. [`place`]: where cells lie on a board.
 //! - [`message`]: what flows between stages.
 //!
 //! # Example
@@ -46,6 +46,7 @@ pub mod level;
 pub mod message;
 mod named;
 pub mod place;
+pub mod projection;
 pub mod puzzle;
 pub mod puzzlink;
 mod rule_words;
@@ -61,5 +62,6 @@ pub use check::{Refusal, Rule, check};
 pub use colour::Colour;
 pub use geometry::{Geometry, Point};
 pub use graph::{Direction, Graph, Link, Node};
+pub use projection::Projection;
 pub use puzzle::{Puzzle, PuzzleError, Rules, Terminal};
 pub use solution::{Flow, Solution};

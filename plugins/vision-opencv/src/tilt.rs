@@ -4,7 +4,7 @@
 //! likewise with x and y exchanged: tilted alike, or fanning out in perspective. Where both are right, the points of
 //! lines fall together when they are slid along them: the tilt and fan that most do at are those of the lines.
 
-use flowpipe_plugin::puzzle::{Geometry, Point};
+use flowpipe_plugin::puzzle::{Geometry, Point, Projection};
 
 /// Lines are tilted by at most so many pixels from pixel to pixel: some six degrees.
 const MOST: f64 = 0.11;
@@ -130,8 +130,8 @@ impl Table {
 pub struct Tilt {
     /// Of the picture, width and height in pixels.
     size: [f64; 2],
-    /// From points of the picture as it would be seen straight to points of the picture.
-    map: [f64; 9],
+    /// From points of the picture as it would be seen straight to points of the picture, both from its middle.
+    map: Projection,
 }
 
 impl Tilt {
@@ -156,7 +156,7 @@ impl Tilt {
         };
         let tilted = (upright_gain >= BETTER && least(upright, [width, height]))
             || (level_gain >= BETTER && least(level, [height, width]));
-        let map = invert(straight(upright, level))?;
+        let map = straight(upright, level).inverse()?;
         tilted.then_some(Self {
             size: [width, height],
             map,
@@ -166,21 +166,16 @@ impl Tilt {
     /// Where a point of the straight picture is in the picture.
     #[must_use]
     pub fn back(&self, point: Point) -> Point {
-        let [x, y] = [0, 1].map(|axis| point[axis] - self.size[axis] / 2.0);
-        let row =
-            |row: usize| self.map[3 * row] * x + self.map[3 * row + 1] * y + self.map[3 * row + 2];
-        let depth = row(2);
-        [
-            row(0) / depth + self.size[0] / 2.0,
-            row(1) / depth + self.size[1] / 2.0,
-        ]
+        let middle = self.size.map(|side| side / 2.0);
+        let [x, y] = self.map.map([point[0] - middle[0], point[1] - middle[1]]);
+        [x + middle[0], y + middle[1]]
     }
 
     /// The same as a map, by rows, from the middles of pixels to the middles of pixels, by their numbers.
     #[must_use]
     pub fn pixels_back(&self) -> [f64; 9] {
         let [x, y] = self.size.map(|side| side / 2.0 - 0.5);
-        let m = self.map;
+        let m = self.map.rows();
         // To the middle and back from it.
         let centred: [f64; 9] = std::array::from_fn(|index| match index % 3 {
             2 => m[index] - m[index - 2] * x - m[index - 1] * y,
@@ -205,11 +200,11 @@ impl Tilt {
 
 /// The projective map, by rows, that makes lines of such slopes upright and level. With homogeneous coordinates upright
 /// lines meet at (t, 1, -f), level ones at (1, u, -g): what vanishes is the line through both points.
-fn straight(upright: Slope, level: Slope) -> [f64; 9] {
+fn straight(upright: Slope, level: Slope) -> Projection {
     let (a, b) = (upright.tilt, upright.fan);
     let (c, d) = (level.tilt, level.fan);
     let scale = 1.0 - a * c;
-    [
+    Projection::of_rows([
         1.0,
         -a,
         0.0,
@@ -219,24 +214,7 @@ fn straight(upright: Slope, level: Slope) -> [f64; 9] {
         (d - b * c) / scale,
         (b - a * d) / scale,
         1.0,
-    ]
-}
-
-/// `None` of a map that leaves nothing of the plane.
-fn invert(m: [f64; 9]) -> Option<[f64; 9]> {
-    let cofactors = [
-        m[4] * m[8] - m[5] * m[7],
-        m[2] * m[7] - m[1] * m[8],
-        m[1] * m[5] - m[2] * m[4],
-        m[5] * m[6] - m[3] * m[8],
-        m[0] * m[8] - m[2] * m[6],
-        m[2] * m[3] - m[0] * m[5],
-        m[3] * m[7] - m[4] * m[6],
-        m[1] * m[6] - m[0] * m[7],
-        m[0] * m[4] - m[1] * m[3],
-    ];
-    let determinant = m[0] * cofactors[0] + m[1] * cofactors[3] + m[2] * cofactors[6];
-    (determinant.abs() > 1e-6).then(|| cofactors.map(|value| value / determinant))
+    ])
 }
 
 #[cfg(test)]
@@ -271,12 +249,8 @@ mod tests {
         let [upright, level] = lines(seen);
         let tilt = Tilt::find(&upright, &level, [600.0, 800.0]).unwrap();
         // What is upright there is upright straight, what is level is level.
-        let map = invert(tilt.map).unwrap();
-        let straight = |point: [f64; 2]| {
-            let [x, y] = seen(point);
-            let row = |row: usize| map[3 * row] * x + map[3 * row + 1] * y + map[3 * row + 2];
-            [row(0) / row(2), row(1) / row(2)]
-        };
+        let map = tilt.map.inverse().unwrap();
+        let straight = |point: [f64; 2]| map.map(seen(point));
         for place in [-200.0, 0.0, 200.0] {
             let [a, b] = [[place, -200.0], [place, 200.0]].map(straight);
             assert!((a[0] - b[0]).abs() < 2.0, "{a:?} {b:?}");
