@@ -63,11 +63,54 @@ fn picture(path: &Path) -> (u32, u32, Vec<[u8; 3]>) {
 
 /// A picture of one shade, on which there is no board.
 fn blank(path: &Path) {
-    let mut encoder = png::Encoder::new(File::create(path).unwrap(), 400, 300);
-    encoder.set_color(png::ColorType::Rgb);
-    let mut writer = encoder.write_header().unwrap();
-    writer.write_image_data(&[40; 400 * 300 * 3]).unwrap();
+    save(
+        path,
+        (400, 300),
+        png::ColorType::Rgb,
+        png::BitDepth::Eight,
+        &[40; 400 * 300 * 3],
+    );
 }
+
+/// Writes a PNG. Palettes are those of [`palette`].
+fn save(
+    path: &Path,
+    (width, height): (u32, u32),
+    kind: png::ColorType,
+    depth: png::BitDepth,
+    bytes: &[u8],
+) {
+    let mut encoder = png::Encoder::new(File::create(path).unwrap(), width, height);
+    encoder.set_color(kind);
+    encoder.set_depth(depth);
+    if kind == png::ColorType::Indexed {
+        encoder.set_palette(palette());
+    }
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(bytes).unwrap();
+}
+
+/// Six levels of red, green and blue.
+fn palette() -> Vec<u8> {
+    let levels = |index: u8| [index / 36, index / 6 % 6, index % 6];
+    (0..216)
+        .flat_map(|index| levels(index).map(|level| 51 * level))
+        .collect()
+}
+
+/// What each line of JSON holds, whatever became of the file.
+const FIELDS: [&str; 10] = [
+    "file",
+    "status",
+    "reason",
+    "rows",
+    "cols",
+    "grid",
+    "state",
+    "board_quad",
+    "confidence",
+    "ms",
+];
 
 #[test]
 fn a_board_as_text() {
@@ -238,7 +281,8 @@ fn files_that_are_no_pictures_spoil_no_others() {
     let ran = run(&args).expect(65);
     let found = records(&ran);
     let statuses: Vec<&Value> = found.iter().map(|record| &record["status"]).collect();
-    assert_eq!(statuses, ["error", "error", "board"], "{ran:#?}");
+    assert_eq!(statuses, ["refused", "refused", "board"], "{ran:#?}");
+    assert_eq!(found[0]["step"], "file");
     assert_eq!(found[0]["reason"], "this is no PNG or JPEG picture");
     for file in &files[..2] {
         assert!(
@@ -252,13 +296,86 @@ fn files_that_are_no_pictures_spoil_no_others() {
     let ran = run(&["see", "--json", &missing, &folder, &files[0], BOARD]).expect(2);
     let found = records(&ran);
     let statuses: Vec<&Value> = found.iter().map(|record| &record["status"]).collect();
-    assert_eq!(statuses, ["error", "error", "error", "board"]);
+    assert_eq!(statuses, ["refused", "refused", "refused", "board"]);
     assert!(
         ran.stderr.contains(&format!("{missing}: No such file")),
         "{ran:#?}"
     );
     let ran = run(&["see", &missing]).expect(2);
     assert_eq!(ran.stdout, "");
+}
+
+/// A board however its pixels are stored, and files of all kinds that are none.
+#[test]
+fn every_file_has_its_line_of_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (width, height, pixels) = picture(&project().join(BOARD));
+    let size = (width, height);
+    let bytes = |channels: &dyn Fn(&[u8; 3]) -> Vec<u8>| -> Vec<u8> {
+        pixels.iter().flat_map(channels).collect()
+    };
+    use png::BitDepth::{Eight, Sixteen};
+    use png::ColorType::{Grayscale, Indexed, Rgb, Rgba};
+    let wide = bytes(&|rgb| rgb.iter().flat_map(|&value| [value, 0]).collect());
+    save(&path("wide.png"), size, Rgb, Sixteen, &wide);
+    let alpha = bytes(&|&[red, green, blue]| vec![red, green, blue, 255]);
+    save(&path("alpha.png"), size, Rgba, Eight, &alpha);
+    let level = |value: u8| (value + 25) / 51;
+    let indexed = bytes(&|rgb| {
+        let [red, green, blue] = rgb.map(level);
+        vec![36 * red + 6 * green + blue]
+    });
+    save(&path("palette.png"), size, Indexed, Eight, &indexed);
+    let grey = bytes(&|rgb| {
+        let sum: u32 = rgb.iter().map(|&value| u32::from(value)).sum();
+        vec![(sum / 3) as u8]
+    });
+    save(&path("grey.png"), size, Grayscale, Eight, &grey);
+    save(&path("dot.png"), (1, 1), Rgb, Eight, &[9; 3]);
+    blank(&path("blank.png"));
+    std::fs::write(path("nothing.png"), []).unwrap();
+    let whole = std::fs::read(path("alpha.png")).unwrap();
+    std::fs::write(path("half.png"), &whole[..whole.len() / 2]).unwrap();
+    std::fs::create_dir(path("folder")).unwrap();
+
+    // What becomes of each, the step that refuses it, and the exit code for it alone.
+    let expected = [
+        ("wide.png", "board", None, 0),
+        ("alpha.png", "board", None, 0),
+        ("palette.png", "board", None, 0),
+        ("grey.png", "refused", Some("colours"), 4),
+        ("dot.png", "refused", Some("find board"), 4),
+        ("blank.png", "refused", Some("find board"), 4),
+        ("nothing.png", "refused", Some("file"), 65),
+        ("half.png", "refused", Some("file"), 65),
+        ("folder", "refused", Some("file"), 2),
+        ("missing.png", "refused", Some("file"), 2),
+    ];
+    let names = expected.map(|(name, ..)| path(name).display().to_string());
+    let mut args = vec!["see", "--json"];
+    args.extend(names.iter().map(String::as_str));
+    let found = records(&run(&args).expect(2));
+    assert_eq!(found.len(), expected.len());
+    let truth = run(&["see", "--json", BOARD]).expect(0).json();
+    for ((record, (name, status, step, code)), file) in found.iter().zip(expected).zip(&names) {
+        assert_eq!(
+            (&record["file"], &record["status"]),
+            (&file.as_str().into(), &status.into())
+        );
+        for key in FIELDS {
+            assert!(record.get(key).is_some(), "{key} of {name}: {record}");
+        }
+        assert_eq!(record.get("step").and_then(Value::as_str), step, "{record}");
+        assert_eq!(record["reason"].is_null(), status == "board", "{record}");
+        assert_eq!(record["grid"].is_null(), status == "refused", "{record}");
+        if status == "board" {
+            assert_eq!(renamed(&record["grid"]), renamed(&truth["grid"]), "{name}");
+        }
+        run(&["see", file]).expect(code);
+    }
+    let reason = found[3]["reason"].as_str().unwrap();
+    assert!(reason.contains("terminals are all grey"), "{reason}");
 }
 
 #[test]

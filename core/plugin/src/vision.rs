@@ -154,6 +154,7 @@ mod tests {
                 step: "look".to_owned(),
                 reason: format!("{} pixels are nothing", captured.pixels().len()),
                 confidence: 0.0,
+                state: None,
             })
         }
     }

@@ -120,6 +120,9 @@ pub enum Reading {
         /// thing.
         #[serde(default)]
         confidence: f64,
+        /// How far the board is played, where so much was made out: that it is moving.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        state: Option<BoardState>,
     },
 }
 

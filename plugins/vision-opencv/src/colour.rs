@@ -4,6 +4,8 @@ use crate::picture::Rgb;
 
 /// Colours that a median is taken of.
 const MOST: usize = 256;
+/// Levels by which the channels of a grey may differ.
+const GREY: u8 = 8;
 
 /// How far apart two colours are, in levels.
 #[inline]
@@ -43,6 +45,14 @@ pub fn median(colours: &[Rgb]) -> Rgb {
 #[must_use]
 pub fn mean(a: Rgb, b: Rgb) -> Rgb {
     std::array::from_fn(|channel| a[channel].midpoint(b[channel]))
+}
+
+/// Whether a colour is no more than a shade of grey, as far as compression lets that be told.
+#[must_use]
+pub fn is_grey(colour: Rgb) -> bool {
+    let (least, most) = (colour.iter().min(), colour.iter().max());
+    most.zip(least)
+        .is_some_and(|(most, least)| most - least <= GREY)
 }
 
 /// How far apart two colours look, given in CIELAB (CIE 1976).

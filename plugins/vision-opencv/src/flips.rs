@@ -26,6 +26,8 @@ use crate::turned::Turned;
 
 /// Each corner of a board that is read by an upright grid is at most so far from that grid's, in cells.
 const NEAR: f64 = 0.12;
+/// What may turn is a board when this share of its lines' ends is where a board's would be.
+const CLEAR: f64 = 0.6;
 
 /// The line that a board turns about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +59,8 @@ pub struct Flips {
 }
 
 impl Flips {
-    /// Reads the board that turns in the picture that was searched last. `None` where none is seen to turn.
+    /// Reads the board that turns in the picture that was searched last, or says why it can't be read. `None` where
+    /// none is seen to turn.
     ///
     /// # Errors
     /// [`ReadError`]; a board that can't be read is none.
@@ -68,7 +71,7 @@ impl Flips {
         config: &Config,
         steps: &mut Steps,
     ) -> Result<Option<Result<Box<SeenBoard>, Refusal>>, ReadError> {
-        let mut too_far = false;
+        let mut refused: Option<Refusal> = None;
         let read = self.first(
             picture,
             search,
@@ -81,14 +84,17 @@ impl Flips {
                         board.geometry = geometry(picture, &found.turned, axis);
                         Some(Ok(board))
                     }
-                    Err(refusal) => {
-                        too_far |= refusal == Refusal::TurnedTooFar;
+                    Err(new) => {
+                        let is_more = |old: &Refusal| new.progress() > old.progress();
+                        if found.seen >= CLEAR && refused.as_ref().is_none_or(is_more) {
+                            refused = Some(new);
+                        }
                         None
                     }
                 })
             },
         )?;
-        Ok(read.or_else(|| too_far.then_some(Err(Refusal::TurnedTooFar))))
+        Ok(read.or_else(|| refused.map(|refusal| Err(refusal.in_perspective()))))
     }
 
     /// Where a board lies that turns in the picture that was searched last, and is turned so little that it was

@@ -23,6 +23,9 @@ use crate::sides;
 const HEIGHT: f64 = 1.732_050_807_568_877_2;
 const COLUMN: f64 = 1.5;
 
+/// Rows and columns that a grid has more than were seen, on every side.
+pub const AROUND: usize = 2;
+
 /// So many short lines are a page of text.
 const MOST_DASHES: usize = 8000;
 /// Heights that are looked into, the most frequent first.
@@ -39,7 +42,7 @@ const STUBS: RangeInclusive<f64> = 0.15..=0.35;
 const MOST_MEASURED: usize = 12;
 
 /// The grids of hexagons that level lines may be sides of, those with the most sides first, to a pixel or two. Each
-/// has two columns and rows more on every side than were seen. `stride`: pixels from one sampled column to the next.
+/// has [`AROUND`] columns and rows more on every side than were seen. `stride`: pixels from one sampled column to the next.
 #[must_use]
 pub fn find(level: &[Run], stride: usize) -> Vec<Grid> {
     if level.len() < FEWEST_DASHES || level.len() > MOST_DASHES {
@@ -245,14 +248,16 @@ struct Fit {
 }
 
 impl Fit {
-    /// The cells about some level sides, and two more to every side.
+    /// The cells about some level sides, and some more to every side.
     fn grid(&self, dashes: &Dashes) -> Grid {
         let (left, right) = dashes.range(|(col, _, _)| *col);
         let (top, bottom) = dashes.range(|(_, row, _)| *row);
-        let (left, right) = (left - 2, right + 2);
+        let around = AROUND as i32;
+        let (left, right) = (left - around, right + around);
         // Column and half row are both even or both odd; the first column's cells lie half a row below the lines.
-        let top = top - 4 - (top - 4 + 1 - left).rem_euclid(2);
-        let rows = (bottom + 4 - top + 1) / 2;
+        let top = top - 2 * around;
+        let top = top - (top + 1 - left).rem_euclid(2);
+        let rows = (bottom + 2 * around - top + 1) / 2;
         let x = |line: i32| self.left + (f64::from(left + line) - 0.5) * self.column;
         let y = |line: i32| self.top + f64::from(top + 2 * line) * self.half;
         Grid::hexes(

@@ -19,6 +19,8 @@ const MOST_REFINED: usize = 6;
 const MOST_SETS: usize = 3;
 /// Lines that a row of lines may begin with.
 const MOST_SEEDS: usize = 48;
+/// How far from a grid's line a line is that is on it, in cells.
+const ON_LINE: f64 = 0.06;
 /// What a line covers of a cell's side, in cells from its ends.
 const SIDE: f64 = 0.14;
 
@@ -47,11 +49,18 @@ pub fn find(upright: &[Run], level: &[Run], config: &Config) -> Vec<Grid> {
         }
     }
     if let Some((_, largest)) = grids.iter().max_by_key(|(cells, _)| *cells) {
-        // And what lies beside the largest one, without the lines that go on into it.
+        // And what lies beside the largest one, without the lines that go on into it. Where that is too large to be a
+        // board it is a texture, and a board may lie on it.
+        let is_texture = largest.rows().max(largest.cols()) > config.max_cells;
         let rest = |runs: &[Run], axis: usize| -> Vec<Run> {
-            runs.iter()
-                .flat_map(|run| outside(run, largest, axis))
-                .collect()
+            let others = runs
+                .iter()
+                .filter(|run| !is_texture || !is_line(run, largest, axis));
+            let parts = others.flat_map(|run| match is_texture {
+                true => vec![*run],
+                false => outside(run, largest, axis),
+            });
+            parts.collect()
         };
         let others = self::grids(&rest(&upright, 0), &rest(&level, 1), config);
         grids.extend(others);
@@ -107,6 +116,13 @@ fn is_beside(run: &Run, grid: &Grid, axis: usize) -> bool {
     let around = 0.6 * grid.cell;
     let shared = run.to.min(last + around) - run.from.max(first - around);
     2.0 * shared > run.length()
+}
+
+/// Whether a line lies on one of a grid's. `axis`: 0 for upright ones.
+fn is_line(run: &Run, grid: &Grid, axis: usize) -> bool {
+    let lines = if axis == 0 { &grid.xs } else { &grid.ys };
+    let near = |line: &f64| (run.at - line).abs() <= ON_LINE * grid.cell;
+    lines.iter().any(near)
 }
 
 /// What of a line lies outside of a grid. `axis`: 0 for upright ones.

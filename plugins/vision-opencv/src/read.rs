@@ -133,7 +133,7 @@ impl Reader {
         if self.landing > 0 {
             self.landing -= 1;
             let refusal = Refusal::StillTurns;
-            return Ok(refused(refusal.step(), &refusal));
+            return Ok(refused(&refusal));
         }
         self.steps.done("in place");
         if let Some(reading) = self.read_turned(picture)? {
@@ -152,26 +152,31 @@ impl Reader {
                 self.steps.done("at rest");
                 Ok(reading)
             }
-            Err(refusal) => {
-                if refusal.may_turn() {
-                    let (search, steps) = (&mut self.search, &mut self.steps);
-                    match self.flips.read(picture, search, &self.config, steps)? {
-                        Some(Ok(board)) => return Ok(Reading::Board(board)),
-                        Some(Err(turned)) => return Ok(refused(turned.step(), &turned)),
-                        None => {}
-                    }
-                    let (search, steps) = (&mut self.search, &mut self.steps);
-                    if let Some(board) = search.search_lying(picture, &self.config, steps)? {
-                        return Ok(Reading::Board(board));
-                    }
-                    let (straight, config) = (&mut self.straight, &self.config);
-                    if let Some(board) = straight.read(picture, search, config, steps)? {
-                        return Ok(Reading::Board(board));
-                    }
-                }
-                Ok(refused(refusal.step(), &refusal))
+            Err(refusal) => self.read_otherwise(picture, refusal),
+        }
+    }
+
+    /// A board in a picture in which none was found that stands upright, or why there is none.
+    fn read_otherwise(
+        &mut self,
+        picture: &Picture<'_>,
+        mut refusal: Refusal,
+    ) -> Result<Reading, ReadError> {
+        let (search, config, steps) = (&mut self.search, &self.config, &mut self.steps);
+        if refusal.may_turn() && !search.is_spent() {
+            match self.flips.read(picture, search, config, steps)? {
+                Some(Ok(board)) => return Ok(Reading::Board(board)),
+                Some(Err(turned)) if turned.progress() >= refusal.progress() => refusal = turned,
+                Some(Err(_)) | None => {}
+            }
+            if let Some(board) = search.search_lying(picture, config, steps)? {
+                return Ok(Reading::Board(board));
+            }
+            if let Some(board) = self.straight.read(picture, search, config, steps)? {
+                return Ok(Reading::Board(board));
             }
         }
+        Ok(refused(&refusal))
     }
 
     /// Notes a board at rest.
@@ -254,7 +259,7 @@ impl Reader {
             return Ok(Some(
                 match read_known(picture, &turned, track.ink, config, steps)? {
                     Ok(board) => Reading::Board(board),
-                    Err(refusal) => refused("flip", &refusal),
+                    Err(refusal) => refused(&refusal.in_perspective()),
                 },
             ));
         }
@@ -304,10 +309,11 @@ impl Reader {
     }
 }
 
-fn refused(step: &str, refusal: &Refusal) -> Reading {
+fn refused(refusal: &Refusal) -> Reading {
     Reading::Refused {
-        step: step.to_owned(),
+        step: refusal.step().to_owned(),
         reason: format!("not a board that I can read: {refusal}"),
         confidence: refusal.confidence(),
+        state: refusal.state(),
     }
 }

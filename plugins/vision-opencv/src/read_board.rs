@@ -5,6 +5,7 @@ use flowpipe_plugin::puzzle::{Cell, Lattice, Puzzle, PuzzleError, Rules};
 
 use crate::beyond::Beyond;
 use crate::cells::{self, Checked};
+use crate::colour::is_grey;
 use crate::colours;
 use crate::contents::{self, Content};
 use crate::grid::Grid;
@@ -79,7 +80,12 @@ pub fn read_cells(
         let are_discs = looks.find_terminals(picture, &places, &grid)? > 0;
         steps.done("terminals");
         let paints = if are_discs {
-            colours::pair(&looks.terminals(), &grid)?
+            let terminals = looks.terminals();
+            let all_grey = terminals.iter().all(|(_, colour)| is_grey(*colour));
+            colours::pair(&terminals, &grid).map_err(|refusal| match all_grey {
+                true => Refusal::NoColours,
+                false => refusal,
+            })?
         } else {
             numbers::pair(picture, &places, &grid, &mut looks)?
         };

@@ -1,6 +1,7 @@
 //! Why a picture is not read. Texts complete the sentence "not a board that I can read: …"; rows and
 //! columns count from 1 in them.
 
+use flowpipe_plugin::puzzle::message::BoardState;
 use thiserror::Error;
 
 /// What kept a picture from being read as a board.
@@ -86,6 +87,9 @@ pub enum Refusal {
         /// Column from 1.
         col: usize,
     },
+    /// Terminals of several greys, which tell too little.
+    #[error("its terminals are all grey: without colours it cannot be told which belong together")]
+    NoColours,
     /// A pipe that the game could not have drawn.
     #[error("row {row}, column {col}: a pipe that {what}")]
     StrangePipe {
@@ -105,11 +109,16 @@ pub enum Refusal {
     /// A board that turns, and shows too little of itself.
     #[error("a board that is turned too far")]
     TurnedTooFar,
+    /// A board that is seen in perspective, and cannot be read there.
+    #[error("a board in perspective, as one that flips over: {0}")]
+    InPerspective(Box<Refusal>),
     /// A board that was read while it turns, and has not landed.
     #[error("a board that still turns, and was read already")]
     StillTurns,
 }
 
+/// The step that looks for boards that turn.
+const FLIP: &str = "flip";
 /// [`Refusal::progress`] of what is not refused.
 const ALL_OF_IT: u32 = 13;
 
@@ -123,11 +132,26 @@ impl Refusal {
             Self::SidesMissing { .. } | Self::GoesOn { .. } => "cells",
             Self::NoTerminals { .. } | Self::OddTerminals(_) => "terminals",
             Self::StrangeCell { .. } | Self::Covered { .. } => "contents",
-            Self::NoPartner { .. } => "colours",
+            Self::NoPartner { .. } | Self::NoColours => "colours",
             Self::StrangePipe { .. } => "pipes",
             Self::Unsolvable => "solution",
-            Self::TurnedTooFar | Self::StillTurns => "flip",
+            Self::TurnedTooFar | Self::InPerspective(_) | Self::StillTurns => FLIP,
         }
+    }
+
+    /// The same of a board that is seen in perspective.
+    #[must_use]
+    pub fn in_perspective(self) -> Self {
+        match self {
+            Self::TurnedTooFar => self,
+            why => Self::InPerspective(Box::new(why)),
+        }
+    }
+
+    /// What is known of the board's state.
+    #[must_use]
+    pub fn state(&self) -> Option<BoardState> {
+        (self.step() == FLIP).then_some(BoardState::Moving)
     }
 
     /// How much of a board was made out, from 0 to 1: see [`Refusal::progress`].
@@ -154,11 +178,12 @@ impl Refusal {
             Self::GoesOn { .. } => 5,
             Self::NoTerminals { .. } => 6,
             Self::OddTerminals(_) => 7,
-            Self::NoPartner { .. } => 8,
+            Self::NoPartner { .. } | Self::NoColours => 8,
             Self::StrangeCell { .. } | Self::Covered { .. } => 9,
             Self::StrangePipe { .. } => 10,
             Self::Unsolvable => 11,
             Self::TwoBoards => 12,
+            Self::InPerspective(why) => why.progress(),
             Self::TurnedTooFar | Self::StillTurns => 13,
         }
     }

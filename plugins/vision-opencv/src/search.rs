@@ -5,6 +5,7 @@ use flowpipe_plugin::puzzle::message::SeenBoard;
 
 use crate::beyond::Beyond;
 use crate::config::Config;
+use crate::effort::Effort;
 use crate::flips::Axis;
 use crate::grid::Grid;
 use crate::hexes;
@@ -44,6 +45,8 @@ const LYING_ATTEMPTS: [Attempt; 2] = [
 const MOST_LYING: usize = 2;
 /// Quadrilaterals looked at in one picture.
 const MOST_QUADS: usize = 3;
+/// Grids of hexagons looked at for one attempt.
+const MOST_HEXES: usize = 2;
 /// Grids looked at for one attempt.
 const MOST_GRIDS: usize = 12;
 
@@ -67,6 +70,7 @@ impl Attempt {
 #[derive(Default)]
 pub struct Search {
     samples: Samples,
+    effort: Effort,
 }
 
 impl Search {
@@ -81,6 +85,7 @@ impl Search {
         steps: &mut Steps,
     ) -> Result<Result<Read, Refusal>, ReadError> {
         self.samples.take(picture);
+        self.effort = Effort::new(picture.width(), picture.height());
         steps.done("samples");
         let mut refusal = Refusal::NoShape;
         for attempt in ATTEMPTS {
@@ -91,8 +96,17 @@ impl Search {
                 Err(new) if new.progress() > refusal.progress() => refusal = new,
                 Err(_) => {}
             }
+            if self.effort.is_spent() {
+                break;
+            }
         }
         Ok(Err(refusal))
+    }
+
+    /// Whether the picture that was searched last is so full of lines that not all of them were looked at.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        self.effort.is_spent()
     }
 
     /// The board of hexagons that lies on its side in the picture that was searched last: named as it is seen in the
@@ -111,7 +125,9 @@ impl Search {
             let sought = sides_of_hexes(&self.sought(config, attempt));
             let upright = self.samples.upright(&sought);
             let level = quarter::level(&upright, picture.height());
+            self.effort.spend_on(&level);
             let mut hexes = hexes::find(&level, self.samples.stride());
+            hexes.retain(|grid| may_be_board(grid, config));
             hexes.truncate(MOST_LYING);
             if hexes.is_empty() {
                 continue;
@@ -121,7 +137,7 @@ impl Search {
             let hexes = hexes::placed(hexes, &turned, sought.ink);
             steps.done("grid");
             if let Ok(Read { mut board, .. }) =
-                try_grids(&turned, config, hexes, sought.ink, steps)?
+                try_grids(&turned, config, hexes, sought.ink, &mut self.effort, steps)?
             {
                 board.geometry = quarter::geometry_back(board.geometry, picture.height());
                 return Ok(Some(board));
@@ -194,22 +210,39 @@ impl Search {
         let level = self.samples.level(sought);
         steps.done("lines");
         show::lines(picture, &upright, &level, steps);
+        self.effort.spend_on(&upright);
+        self.effort.spend_on(&level);
         if level.is_empty() {
             return Ok(Err(Refusal::NoShape));
         }
         let squares = lattice::find(&upright, &level, config);
         steps.done("grid");
-        let mut read = try_grids(picture, config, squares, sought.ink, steps)?;
+        let mut read = try_grids(
+            picture,
+            config,
+            squares,
+            sought.ink,
+            &mut self.effort,
+            steps,
+        )?;
         if read.is_err() {
             let level = self.samples.level(&sides_of_hexes(sought));
-            let hexes = hexes::find(&level, self.samples.stride());
+            self.effort.spend_on(&level);
+            let mut hexes = hexes::find(&level, self.samples.stride());
+            hexes.retain(|grid| may_be_board(grid, config));
+            hexes.truncate(MOST_HEXES);
             let hexes = hexes::placed(hexes, picture, sought.ink);
             steps.done("grid");
-            let other = try_grids(picture, config, hexes, sought.ink, steps)?;
+            let other = try_grids(picture, config, hexes, sought.ink, &mut self.effort, steps)?;
             let is_better = |refusal: &Refusal| match &other {
                 Ok(_) => true,
-                // Where the sides of hexagons are not drawn there is rather no board of them.
-                Err(Refusal::SidesMissing { .. }) => false,
+                // Where the sides of hexagons are not drawn, or nothing lies in them, there is rather no board of
+                // them: what is said of squares helps more.
+                Err(
+                    Refusal::SidesMissing { .. }
+                    | Refusal::GoesOn { .. }
+                    | Refusal::NoTerminals { .. },
+                ) => false,
                 Err(other) => other.progress() > refusal.progress(),
             };
             if read.as_ref().is_err_and(is_better) {
@@ -239,6 +272,7 @@ fn try_grids(
     config: &Config,
     grids: Vec<Grid>,
     ink: Ink,
+    effort: &mut Effort,
     steps: &mut Steps,
 ) -> Result<Result<Read, Refusal>, ReadError> {
     let mut refusal = Refusal::NoGrid;
@@ -248,6 +282,18 @@ fn try_grids(
         let overlaps = |other: &Read| overlap(bounds, other.grid.bounds());
         if found.as_ref().is_some_and(overlaps) {
             continue;
+        }
+        // Grids of hexagons are wider than their boards.
+        if grid.lattice == Lattice::Square
+            && let Err(size) = has_size(&grid, config)
+        {
+            if size.progress() > refusal.progress() {
+                refusal = size;
+            }
+            continue;
+        }
+        if !effort.take(&grid) {
+            break;
         }
         match (try_grid(picture, config, &grid, ink, steps)?, &found) {
             (Ok(read), None) => found = Some(read),
@@ -275,27 +321,35 @@ fn try_grid(
     ink: Ink,
     steps: &mut Steps,
 ) -> Result<Result<Read, Refusal>, ReadError> {
-    let size = |grid: &Grid| {
-        let (rows, cols) = (grid.rows(), grid.cols());
-        let (min, max) = (config.min_cells, config.max_cells);
-        let refusal = Refusal::Size {
-            rows,
-            cols,
-            min,
-            max,
-        };
-        let fits = rows.min(cols) >= min && rows.max(cols) <= max;
-        fits.then_some(()).ok_or(refusal)
-    };
-    // Grids of hexagons are wider than their boards.
-    if grid.lattice == Lattice::Square
-        && let Err(refusal) = size(grid)
-    {
-        return Ok(Err(refusal));
-    }
     show::grid_lines(picture, grid, steps);
     let read = read_board(picture, grid, Beyond::Nothing, ink, steps)?;
-    Ok(read.and_then(|read| size(&read.grid).map(|()| read)))
+    // Only now the size of a board of hexagons is known.
+    Ok(read.and_then(|read| match has_size(&read.grid, config) {
+        Ok(()) => Ok(read),
+        Err(size) => Err(size),
+    }))
+}
+
+/// Whether a grid has as many cells as boards have.
+///
+/// # Errors
+/// [`Refusal::Size`].
+fn has_size(grid: &Grid, config: &Config) -> Result<(), Refusal> {
+    let (rows, cols) = (grid.rows(), grid.cols());
+    let (min, max) = (config.min_cells, config.max_cells);
+    let fits = rows.min(cols) >= min && rows.max(cols) <= max;
+    fits.then_some(()).ok_or(Refusal::Size {
+        rows,
+        cols,
+        min,
+        max,
+    })
+}
+
+/// Whether what was seen of a board of hexagons has as many cells as boards have at most: its grid has more.
+fn may_be_board(grid: &Grid, config: &Config) -> bool {
+    let most = config.max_cells + 2 * hexes::AROUND;
+    grid.rows().max(grid.cols()) <= most
 }
 
 fn area([_, _, width, height]: [f64; 4]) -> f64 {

@@ -7,8 +7,12 @@ use flowpipe_puzzle::message::{BoardState, Reading, SeenBoard};
 use flowpipe_puzzle::{Cell, Colour, Lattice, Puzzle};
 use serde::Serialize;
 
-use crate::see::seen::Seen;
+use crate::see::seen::{Seen, Trouble};
 use crate::see::times::{ByName, milliseconds};
+
+/// What stands for the step where there was no picture to look at, and where the plugin failed.
+const FILE: &str = "file";
+const PLUGIN: &str = "plugin";
 
 /// Row and column, from 0.
 type Place = (usize, usize);
@@ -17,10 +21,10 @@ type Place = (usize, usize);
 #[derive(Default, Serialize)]
 struct Record<'a> {
     file: &'a str,
-    /// `board`, `refused`, or `error`: nothing was made of it.
+    /// `board` or `refused`: no board was read, or nothing was made of it at all.
     status: &'static str,
     reason: Option<&'a str>,
-    /// The step that refused it.
+    /// The step that refused it, or [`FILE`], or [`PLUGIN`].
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<&'a str>,
     rows: Option<usize>,
@@ -77,16 +81,24 @@ pub fn record(file: &str, seen: &Seen) -> serde_json::Result<String> {
             step,
             reason,
             confidence,
+            state,
         }) => Record {
             status: "refused",
             reason: Some(reason),
             step: Some(step),
             confidence: Some(*confidence),
+            state: *state,
             ..Record::default()
         },
         Err(reason) => Record {
-            status: "error",
+            // No step of seeing: there was no picture to look at.
+            status: "refused",
             reason: Some(reason),
+            step: Some(match seen.trouble {
+                Some(Trouble::Unopened(_) | Trouble::Unreadable(_)) => FILE,
+                Some(Trouble::Failed(_)) | None => PLUGIN,
+            }),
+            confidence: Some(0.0),
             ..Record::default()
         },
     };

@@ -26,9 +26,11 @@ pub fn text(file: &str, seen: &Seen, colours: bool) -> Option<String> {
             step,
             reason,
             confidence,
+            state,
         } => {
             let refused = paint(&format!("refused at step \"{step}\""), BAD, colours);
-            format!("{file} {refused} after {time}: {reason}\nconfidence {confidence:.2}\n")
+            let state = state.map_or_else(String::new, |state| format!(", {}", self::state(state)));
+            format!("{file} {refused} after {time}: {reason}\nconfidence {confidence:.2}{state}\n")
         }
     };
     text += &table(&seen.times);

@@ -86,6 +86,7 @@ fn messages_read_back_as_the_same_bytes() {
         step: "find board".to_owned(),
         reason: "no grid".to_owned(),
         confidence: 0.25,
+        state: Some(BoardState::Moving),
     };
     let refused = Sighting {
         steps: vec![StepTime {
@@ -122,6 +123,7 @@ fn what_vision_need_not_say() {
         step: "a".to_owned(),
         reason: "b".to_owned(),
         confidence: 0.0,
+        state: None,
     };
     assert_eq!(
         serde_json::from_str::<Sighting>(json).unwrap(),

@@ -1,7 +1,10 @@
 //! What is no board, or not one of this kind, is refused with the reason.
 
+use flowpipe_plugin::puzzle::message::BoardState;
+
 use super::canvas::{Canvas, LINE, PLACE, Place, SIX, canvas, paint};
 use super::refusal;
+use crate::refusal::Refusal;
 
 /// A board with something done to it.
 fn spoilt(spoil: impl Fn(&mut Canvas)) -> (String, String) {
@@ -255,5 +258,35 @@ fn two_boards_of_one_size() {
         refusal(&canvas),
         "find board",
         "two boards of similar size in one picture",
+    );
+}
+
+#[test]
+fn a_picture_without_colours() {
+    let (step, reason) = spoilt(|canvas| {
+        for pixel in canvas.rgb.chunks_exact_mut(3) {
+            let sum: u32 = pixel.iter().map(|&value| u32::from(value)).sum();
+            pixel.fill((sum / 3) as u8);
+        }
+    });
+    let text =
+        "its terminals are all grey: without colours it cannot be told which belong together";
+    is((step, reason), "colours", text);
+}
+
+#[test]
+fn a_board_in_perspective_that_cannot_be_read() {
+    let why = Refusal::OddTerminals(7);
+    let refusal = why.clone().in_perspective();
+    assert_eq!(refusal.step(), "flip");
+    assert_eq!(refusal.state(), Some(BoardState::Moving));
+    assert_eq!(refusal.progress(), why.progress());
+    assert_eq!((why.step(), why.state()), ("terminals", None));
+    let text =
+        "a board in perspective, as one that flips over: terminals that cannot be pairs: 7 of them";
+    assert_eq!(refusal.to_string(), text);
+    assert_eq!(
+        Refusal::TurnedTooFar.in_perspective(),
+        Refusal::TurnedTooFar
     );
 }

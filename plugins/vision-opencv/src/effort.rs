@@ -1,0 +1,71 @@
+//! How much one search may cost. Textures have more lines than boards, and many that lie evenly: what is most like a
+//! board is looked at first, and where much was and none is one, the rest is not.
+
+use crate::grid::Grid;
+use crate::runs::Run;
+
+/// What a search may cost: pixels of lines that are looked at, for each pixel of the picture's width and height. The
+/// lines of a board that fills the picture are some 6 to 20 times as long as that.
+const MOST: f64 = 30.0;
+/// What finding a line and comparing it with others costs, in the same unit: as was measured.
+const LINE: f64 = 6.0;
+
+/// What is left of a search's effort.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Effort {
+    /// Pixels of lines.
+    left: f64,
+}
+
+impl Effort {
+    /// For one search of a picture of so many pixels.
+    #[must_use]
+    pub fn new(width: usize, height: usize) -> Self {
+        Self {
+            left: MOST * (width + height) as f64,
+        }
+    }
+
+    /// Takes what looking at a grid costs. False where nothing was left before: it is not to be looked at.
+    #[must_use]
+    pub fn take(&mut self, grid: &Grid) -> bool {
+        let may = !self.is_spent();
+        let [.., width, height] = grid.bounds();
+        self.left -= width * grid.ys.len() as f64 + height * grid.xs.len() as f64;
+        may
+    }
+
+    /// Takes what it costs to look at how lines lie beside each other.
+    pub fn spend_on(&mut self, lines: &[Run]) {
+        self.left -= LINE * lines.len() as f64;
+    }
+
+    /// Whether nothing is left.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        self.left <= 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_grid_is_looked_at_however_large_it_is() {
+        let lines = |count: u32| (0..count).map(|line| 10.0 * f64::from(line)).collect();
+        let large = Grid::squares(lines(200), lines(200), 10.0);
+        let mut effort = Effort::new(100, 100);
+        assert!(effort.take(&large));
+        assert!(effort.is_spent() && !effort.take(&large));
+    }
+
+    #[test]
+    fn many_boards_that_fill_a_picture_are_looked_at() {
+        let lines = |count: u32| (0..count).map(|line| 100.0 * f64::from(line)).collect();
+        let board = Grid::squares(lines(16), lines(19), 100.0);
+        let mut effort = Effort::new(1500, 1800);
+        let looks = (0..100).take_while(|_| effort.take(&board)).count();
+        assert!((2..10).contains(&looks), "{looks}");
+    }
+}
