@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flowpipe_plugin::{Error, Format, Frame, FrameSink, Result};
 use image::metadata::Orientation;
-use image::{ColorType, DynamicImage, ImageDecoder, ImageReader};
+use image::{ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 
 /// Bytes of a decoded picture, at most: 16,384 by 8,192 pixels with four channels.
 const MOST_BYTES: u64 = 512 << 20;
@@ -22,7 +22,7 @@ pub fn decode(path: &Path, sink: &FrameSink<'_, '_>) -> Result<Frame> {
 
 fn decode_unnamed(path: &Path, sink: &FrameSink<'_, '_>) -> Result<Frame> {
     let reader = ImageReader::new(BufReader::new(File::open(path)?)).with_guessed_format()?;
-    if reader.format().is_none() {
+    if !matches!(reader.format(), Some(ImageFormat::Png | ImageFormat::Jpeg)) {
         return Err(Error::new("this is no PNG or JPEG picture"));
     }
     let mut decoder = reader.into_decoder()?;

@@ -16,6 +16,8 @@ const POINTS: usize = 8_000;
 const BETTER: f64 = 1.4;
 /// What is tilted by less, in pixels over the picture's length, is not tilted.
 const LEAST: f64 = 2.0;
+/// Tilts tried to each side at most: all pairs of them are, and pictures may be as long as they like.
+const MOST_TILTS: f64 = 160.0;
 /// Pixels over the picture's length from one tilt tried to the next: at first, then closer to the best one.
 const STEPS: [f64; 3] = [4.0, 1.0, 0.4];
 
@@ -39,7 +41,7 @@ impl Slope {
         let mut gain = 1.0;
         let mut reach = MOST;
         for step in STEPS {
-            let step = step / size[1];
+            let step = (step / size[1]).max(reach / MOST_TILTS);
             let count = (reach / step).round() as i64;
             let tilts: Vec<f64> = (-count..=count).map(|index| index as f64 * step).collect();
             let table = Table::new(&points, size, ends, &tilts);
