@@ -321,7 +321,7 @@ fn every_file_has_its_line_of_json() {
     save(&path("wide.png"), size, Rgb, Sixteen, &wide);
     let alpha = bytes(&|&[red, green, blue]| vec![red, green, blue, 255]);
     save(&path("alpha.png"), size, Rgba, Eight, &alpha);
-    let level = |value: u8| (value + 25) / 51;
+    let level = |value: u8| value.saturating_add(25) / 51;
     let indexed = bytes(&|rgb| {
         let [red, green, blue] = rgb.map(level);
         vec![36 * red + 6 * green + blue]

@@ -85,7 +85,7 @@ impl Search {
         steps: &mut Steps,
     ) -> Result<Result<Read, Refusal>, ReadError> {
         self.samples.take(picture);
-        self.effort = Effort::new(picture.width(), picture.height());
+        self.effort = Effort::new();
         steps.done("samples");
         let mut refusal = Refusal::NoShape;
         for attempt in ATTEMPTS {
