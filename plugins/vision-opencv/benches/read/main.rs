@@ -26,6 +26,8 @@ mod config;
 mod contents;
 #[path = "../../src/drawings.rs"]
 mod drawings;
+#[path = "../../src/effort.rs"]
+mod effort;
 #[path = "../../src/face_on.rs"]
 mod face_on;
 #[path = "../../src/fit.rs"]
@@ -100,6 +102,8 @@ mod straight;
 mod strength;
 #[path = "../../src/terminals.rs"]
 mod terminals;
+#[path = "../../src/thick.rs"]
+mod thick;
 #[path = "../../src/thin.rs"]
 mod thin;
 #[path = "../../src/tilt.rs"]
