@@ -77,7 +77,8 @@ const STUB_ENDS: f64 = 0.5;
 
 /// Which border the picture's edge cuts through, if any: the board may go on beyond.
 ///
-/// What is left of its line is not as wide as others are and as bright at the edge as anywhere.
+/// What is left of its line is not as wide as others are and as bright at the edge as anywhere. A board with as many rows as columns is whole,
+/// as games fill screens with it: what a cut leaves of one has fewer of the one or the other.
 #[must_use]
 pub fn is_cut(
     picture: &Picture<'_>,
@@ -91,6 +92,9 @@ pub fn is_cut(
         quantile(stretches.map(|it| it.widths.whole), 0.5)
     };
     let inner = || sides.all.iter().filter(|side| side.other.is_some());
+    if grid.rows() == grid.cols() {
+        return None;
+    }
     Border::ALL.into_iter().find(|&border| {
         let way = Way::new(picture, grid, border);
         let is_sharp = look.thickness <= (SHARP * grid.cell).max(3.0);
