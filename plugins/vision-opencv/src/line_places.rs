@@ -19,6 +19,8 @@ pub const STILL: f64 = 0.3;
 pub const UPRIGHT: f64 = 0.7;
 /// Blurred lines by this share of their thickness more.
 pub const BLURRED: f64 = 0.08;
+/// One line of a pair alone may be aside by so much more.
+const ALONE: f64 = 2.5;
 /// The stretch of a side that is looked at, in cells from the side's end that is nearer to the line's.
 const STRETCH: (f64, f64) = (0.08, 0.27);
 /// Sides of a border line that are looked at near each of its ends.
@@ -129,21 +131,21 @@ impl LinePlaces {
         ]
     }
 
-    /// Whether every border line runs level or plumb.
+    /// Whether the border lines run level and plumb. Perspective slants both lines of a pair; where one alone seems to lie
+    /// aside, a little, it is rather what shines beside its end.
     #[must_use]
     pub fn upright(&self) -> bool {
-        let end = |run, last, far_end| {
-            median(
-                self.border(run, last, far_end)
-                    .map(|mark| mark.at)
-                    .collect(),
-            )
+        let slant = |run, last| {
+            let end = |far_end| {
+                let marks = self.border(run, last, far_end);
+                median(marks.map(|mark| mark.at).collect())
+            };
+            Some((end(false)? - end(true)?).abs())
         };
+        let bound = UPRIGHT + BLURRED * self.look.thickness;
         [Run::Across, Run::Down].into_iter().all(|run| {
-            [false, true].into_iter().all(|last| {
-                let ends = end(run, last, false).zip(end(run, last, true));
-                ends.is_some_and(|(a, b)| (a - b).abs() <= UPRIGHT + BLURRED * self.look.thickness)
-            })
+            let slants = slant(run, false).zip(slant(run, true));
+            slants.is_some_and(|(a, b)| a.min(b) <= bound && a.max(b) <= ALONE * bound)
         })
     }
 
