@@ -1,0 +1,56 @@
+//! What can go wrong with a recording.
+
+use std::path::PathBuf;
+
+/// Why a recording can't be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The file can't be made.
+    #[error("can't make the recording {}: {error}", path.display())]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The file can't be written on: a full disk, most often.
+    #[error("can't write the recording: {0}")]
+    Write(#[from] mcap::McapError),
+}
+
+/// Why a recording can't be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file can't be opened.
+    #[error("can't open {}: {error}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// It does not begin as MCAP files do.
+    #[error("{} is no recording: it does not begin as an MCAP file does", path.display())]
+    NotMcap {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is an MCAP file, but not of a run.
+    #[error("{} is an MCAP file, but no recording of a run: {what}", path.display())]
+    NotARun {
+        /// The file.
+        path: PathBuf,
+        /// What is missing or can't be read.
+        what: String,
+    },
+    /// A picture can't be had.
+    #[error("can't read the picture of {topic} {sequence}: {what}")]
+    Picture {
+        /// The topic of the message.
+        topic: String,
+        /// Its number.
+        sequence: u64,
+        /// What is wrong.
+        what: String,
+    },
+}

@@ -1,0 +1,31 @@
+//! Hashes: of libraries, to know them again, and of pixels, to store the same picture once.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+/// XXH3 of a file's bytes, 128 bits as hexadecimal.
+///
+/// # Errors
+/// When the file can't be read.
+pub fn file_hash(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hash = Xxh3::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let read = file.read(&mut buffer)?;
+        let Some(bytes) = buffer.get(..read).filter(|bytes| !bytes.is_empty()) else {
+            return Ok(format!("{:032x}", hash.digest128()));
+        };
+        hash.update(bytes);
+    }
+}
+
+/// XXH3 of a picture's bytes. Two pictures of one hash are taken for the same: by chance that happens
+/// once in 2^64 pictures.
+#[must_use]
+pub fn pixel_hash(bytes: &[u8]) -> u128 {
+    xxh3_128(bytes)
+}

@@ -1,0 +1,103 @@
+//! Where messages lie in the file.
+
+use std::collections::BTreeMap;
+
+/// An output of a stage, as a topic.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Topic {
+    /// The stage.
+    pub stage: String,
+    /// The output.
+    pub port: String,
+}
+
+/// What a channel holds, told by its metadata: names of topics are for people.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Holds {
+    /// Messages of an output.
+    Messages(Topic),
+    /// Pictures of an output.
+    Pictures(Topic),
+    /// [`crate::entry::Call`].
+    Calls,
+    /// [`crate::entry::Dropped`].
+    Drops,
+    /// [`crate::entry::Trouble`].
+    Problems,
+    /// [`crate::entry::PictureNote`].
+    PictureNotes,
+    /// What viewers draw over pictures, and this crate does not read. The topic's name.
+    Extra(String),
+}
+
+/// The key of the metadata that says what a channel holds.
+const HOLDS: &str = "flowpipe.holds";
+const STAGE: &str = "flowpipe.stage";
+const PORT: &str = "flowpipe.port";
+
+impl Topic {
+    /// The output `port` of a stage.
+    pub fn new(stage: impl Into<String>, port: impl Into<String>) -> Self {
+        Self {
+            stage: stage.into(),
+            port: port.into(),
+        }
+    }
+}
+
+impl std::fmt::Display for Topic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "/{}/{}", self.stage, self.port)
+    }
+}
+
+impl Holds {
+    /// The topic's name.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Messages(topic) => topic.to_string(),
+            Self::Pictures(topic) => format!("{topic}/image"),
+            Self::Calls => "/flowpipe/calls".into(),
+            Self::Drops => "/flowpipe/drops".into(),
+            Self::Problems => "/flowpipe/problems".into(),
+            Self::PictureNotes => "/flowpipe/pictures".into(),
+            Self::Extra(name) => name.clone(),
+        }
+    }
+
+    pub(crate) fn metadata(&self) -> BTreeMap<String, String> {
+        let mut metadata = BTreeMap::from([(HOLDS.to_owned(), self.word().to_owned())]);
+        if let Self::Messages(topic) | Self::Pictures(topic) = self {
+            metadata.insert(STAGE.to_owned(), topic.stage.clone());
+            metadata.insert(PORT.to_owned(), topic.port.clone());
+        }
+        metadata
+    }
+
+    /// `None`: a channel that flowpipe did not write.
+    pub(crate) fn of(name: &str, metadata: &BTreeMap<String, String>) -> Option<Self> {
+        let topic = || Some(Topic::new(metadata.get(STAGE)?, metadata.get(PORT)?));
+        Some(match metadata.get(HOLDS)?.as_str() {
+            "messages" => Self::Messages(topic()?),
+            "pictures" => Self::Pictures(topic()?),
+            "calls" => Self::Calls,
+            "drops" => Self::Drops,
+            "problems" => Self::Problems,
+            "picture-notes" => Self::PictureNotes,
+            "extra" => Self::Extra(name.to_owned()),
+            _ => return None,
+        })
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Messages(_) => "messages",
+            Self::Pictures(_) => "pictures",
+            Self::Calls => "calls",
+            Self::Drops => "drops",
+            Self::Problems => "problems",
+            Self::PictureNotes => "picture-notes",
+            Self::Extra(_) => "extra",
+        }
+    }
+}

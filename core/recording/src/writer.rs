@@ -1,0 +1,321 @@
+//! Writes a recording while a run goes on.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use mcap::records::MessageHeader;
+use mcap::write::NoSeek;
+use mcap::{Attachment, Compression, WriteOptions};
+use serde::Serialize;
+
+use crate::entry::{self, About, Call, Dropped, PictureNote, Trouble};
+use crate::error::WriteError;
+use crate::hash::pixel_hash;
+use crate::image::{self, Pixels};
+use crate::topic::{Holds, Topic};
+
+/// JSON Schemas of the messages, by schema id.
+pub type Schemas = BTreeMap<String, String>;
+
+/// Writes a recording.
+///
+/// What was written lies in the file as soon as [`Self::flush`] was called: the file is never rewritten, so that
+/// one that was cut off anywhere can be read up to there. [`Self::finish`] adds the index that viewers seek by.
+pub struct Writer<W: Write> {
+    mcap: mcap::Writer<NoSeek<W>>,
+    started_unix_ns: u64,
+    schemas: Schemas,
+    /// By schema id: an output may emit messages of several.
+    channels: HashMap<Holds, Vec<(String, u16)>>,
+    /// Where each picture is stored, by its hash.
+    stored: HashMap<u128, (Topic, u64)>,
+    buffer: Vec<u8>,
+}
+
+/// A chunk is closed when it holds so many bytes.
+const CHUNK: u64 = 4 << 20;
+
+/// What messages are that nobody gave a schema for.
+const ANY: &str = r#"{"type":"object"}"#;
+
+impl Writer<BufWriter<File>> {
+    /// Makes the file; one of that name is overwritten.
+    ///
+    /// # Errors
+    /// When the file can't be made or written on.
+    pub fn create(
+        path: &Path,
+        about: &About,
+        pipeline: &str,
+        schemas: Schemas,
+    ) -> Result<Self, WriteError> {
+        let file = File::create(path).map_err(|error| WriteError::Create {
+            path: path.to_owned(),
+            error,
+        })?;
+        Self::new(BufWriter::new(file), about, pipeline, schemas)
+    }
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a recording. `pipeline`: the text of its file.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn new(
+        to: W,
+        about: &About,
+        pipeline: &str,
+        mut schemas: Schemas,
+    ) -> Result<Self, WriteError> {
+        for (id, schema) in entry::schemas() {
+            schemas.insert(id.to_owned(), schema.as_value().to_string());
+        }
+        let mut mcap = WriteOptions::new()
+            .compression(Some(Compression::Lz4))
+            .chunk_size(Some(CHUNK))
+            // Each chunk is written whole, when it is closed.
+            .disable_seeking(true)
+            .library(concat!("flowpipe ", env!("CARGO_PKG_VERSION")))
+            .create(NoSeek::new(to))?;
+        let mut attach = |name: &str, media_type: &str, data: &[u8]| {
+            mcap.attach(&Attachment {
+                log_time: about.started_unix_ns,
+                create_time: about.started_unix_ns,
+                name: name.to_owned(),
+                media_type: media_type.to_owned(),
+                data: data.into(),
+            })
+        };
+        attach(ABOUT, "application/json", &json(about))?;
+        attach(PIPELINE, "application/toml", pipeline.as_bytes())?;
+        mcap.flush()?;
+        Ok(Self {
+            mcap,
+            started_unix_ns: about.started_unix_ns,
+            schemas,
+            channels: HashMap::new(),
+            stored: HashMap::new(),
+            buffer: Vec::new(),
+        })
+    }
+
+    /// Adds a message of an output. `at_ns`, `captured_ns`: when it was emitted, and when the frame that it descends from was
+    /// captured, by the run's clock.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn message(
+        &mut self,
+        topic: &Topic,
+        schema: &str,
+        body: &str,
+        sequence: u64,
+        (at_ns, captured_ns): (i64, i64),
+    ) -> Result<(), WriteError> {
+        let channel = self.channel(Holds::Messages(topic.clone()), schema)?;
+        let header = MessageHeader {
+            channel_id: channel,
+            sequence: wrapped(sequence),
+            log_time: self.unix(at_ns),
+            publish_time: self.unix(captured_ns),
+        };
+        Ok(self.mcap.write_to_known_channel(&header, body.as_bytes())?)
+    }
+
+    /// Adds the pixels of a message, unless the same picture is there already; then only where. Returns whether they were stored.
+    ///
+    /// # Errors
+    /// When they can't be written.
+    pub fn pixels(
+        &mut self,
+        topic: &Topic,
+        sequence: u64,
+        pixels: &Pixels<'_>,
+        (at_ns, captured_ns): (i64, i64),
+    ) -> Result<bool, WriteError> {
+        let hash = pixel_hash(pixels.bytes)
+            ^ u128::from(pixels.width)
+            ^ u128::from(pixels.height) << 32
+            ^ (pixels.encoding as u128) << 64;
+        if let Some((stored, number)) = self.stored.get(&hash) {
+            let same_as = Some((stored.stage.clone(), stored.port.clone(), *number));
+            self.picture_note(topic, sequence, same_as, at_ns)?;
+            return Ok(false);
+        }
+        let channel = self.channel(Holds::Pictures(topic.clone()), image::SCHEMA)?;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        pixels.encode(&topic.stage, self.unix(captured_ns), &mut buffer);
+        let header = MessageHeader {
+            channel_id: channel,
+            sequence: wrapped(sequence),
+            log_time: self.unix(at_ns),
+            publish_time: self.unix(captured_ns),
+        };
+        let written = self.mcap.write_to_known_channel(&header, &buffer);
+        self.buffer = buffer;
+        written?;
+        self.stored.insert(hash, (topic.clone(), sequence));
+        Ok(true)
+    }
+
+    /// Notes that the pixels of a message are not in the recording.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn left_out(&mut self, topic: &Topic, sequence: u64, at_ns: i64) -> Result<(), WriteError> {
+        self.picture_note(topic, sequence, None, at_ns)
+    }
+
+    fn picture_note(
+        &mut self,
+        topic: &Topic,
+        sequence: u64,
+        same_as: Option<(String, String, u64)>,
+        at_ns: i64,
+    ) -> Result<(), WriteError> {
+        let note = PictureNote {
+            stage: topic.stage.clone(),
+            port: topic.port.clone(),
+            sequence,
+            same_as,
+        };
+        self.entry(Holds::PictureNotes, entry::PICTURE, &note, at_ns)
+    }
+
+    /// Adds a call that has ended.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn call(&mut self, call: &Call) -> Result<(), WriteError> {
+        self.entry(Holds::Calls, entry::CALL, call, call.ended_ns)
+    }
+
+    /// Adds a drop.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn dropped(&mut self, dropped: &Dropped) -> Result<(), WriteError> {
+        self.entry(Holds::Drops, entry::DROPPED, dropped, dropped.at_ns)
+    }
+
+    /// Adds a problem.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn problem(&mut self, problem: &Trouble) -> Result<(), WriteError> {
+        self.entry(Holds::Problems, entry::TROUBLE, problem, problem.at_ns)
+    }
+
+    /// Adds something that viewers show and replays do not need, on a topic of its own.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn extra(
+        &mut self,
+        topic: &str,
+        schema: &str,
+        body: &[u8],
+        at_ns: i64,
+    ) -> Result<(), WriteError> {
+        self.write(Holds::Extra(topic.to_owned()), schema, body, at_ns)
+    }
+
+    /// Closes the chunk and hands everything to the system: it outlives this process.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn flush(&mut self) -> Result<(), WriteError> {
+        Ok(self.mcap.flush()?)
+    }
+
+    /// Ends the recording with its index.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn finish(mut self) -> Result<W, WriteError> {
+        self.mcap.finish()?;
+        let mut to = self.mcap.into_inner().into_inner();
+        to.flush().map_err(mcap::McapError::from)?;
+        Ok(to)
+    }
+
+    fn entry(
+        &mut self,
+        holds: Holds,
+        schema: &str,
+        entry: &impl Serialize,
+        at_ns: i64,
+    ) -> Result<(), WriteError> {
+        self.write(holds, schema, &json(entry), at_ns)
+    }
+
+    fn write(
+        &mut self,
+        holds: Holds,
+        schema: &str,
+        body: &[u8],
+        at_ns: i64,
+    ) -> Result<(), WriteError> {
+        let time = self.unix(at_ns);
+        let header = MessageHeader {
+            channel_id: self.channel(holds, schema)?,
+            sequence: 0,
+            log_time: time,
+            publish_time: time,
+        };
+        Ok(self.mcap.write_to_known_channel(&header, body)?)
+    }
+
+    /// The channel, made when it is first needed.
+    fn channel(&mut self, holds: Holds, schema: &str) -> Result<u16, WriteError> {
+        let mut known = self.channels.get(&holds).into_iter().flatten();
+        if let Some((_, channel)) = known.find(|(known, _)| known == schema) {
+            return Ok(*channel);
+        }
+        let pictures = matches!(holds, Holds::Pictures(_));
+        let (encoding, schema_encoding) = match pictures {
+            true => ("protobuf", "protobuf"),
+            false => ("json", "jsonschema"),
+        };
+        let schema_id = match pictures {
+            true => self
+                .mcap
+                .add_schema(schema, schema_encoding, &image::descriptor())?,
+            false => {
+                let text = self.schemas.get(schema).map_or(ANY, String::as_str);
+                self.mcap
+                    .add_schema(schema, schema_encoding, text.as_bytes())?
+            }
+        };
+        let channel =
+            self.mcap
+                .add_channel(schema_id, &holds.name(), encoding, &holds.metadata())?;
+        let known = self.channels.entry(holds).or_default();
+        known.push((schema.to_owned(), channel));
+        Ok(channel)
+    }
+
+    /// Unix time in nanoseconds of a time of the run's clock.
+    #[must_use]
+    pub fn unix(&self, run_ns: i64) -> u64 {
+        self.started_unix_ns.saturating_add_signed(run_ns)
+    }
+}
+
+/// Name of the attachment that is an [`About`].
+pub(crate) const ABOUT: &str = "run.json";
+/// Name of the attachment that is the pipeline's file.
+pub(crate) const PIPELINE: &str = "pipeline.toml";
+
+/// MCAP counts in 32 bits: 2 years at 60 a second.
+fn wrapped(sequence: u64) -> u32 {
+    sequence as u32
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    // The entries are structs of numbers, texts and lists, which always have a JSON.
+    serde_json::to_vec(value).unwrap_or_default()
+}

@@ -1,0 +1,198 @@
+//! Recordings that are whole, cut off, and damaged.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
+
+use std::path::Path;
+
+use flowpipe_recording::entry::{About, Call, Dropped, Emitted, Taken, Trouble};
+use flowpipe_recording::{
+    Encoding, Entry, FORMAT, Pixels, ReadError, Recording, Schemas, Topic, Writer,
+};
+use proptest::prelude::*;
+
+fn about() -> About {
+    About {
+        format: FORMAT,
+        flowpipe: "0".into(),
+        name: "test".into(),
+        file: "test.toml".into(),
+        started_unix_ns: 1_700_000_000_000_000_000,
+        dry: false,
+        stages: Vec::new(),
+        edges: Vec::new(),
+    }
+}
+
+/// Frames with pixels, the third as the first; sightings, calls, a drop and a problem. Flushed after each frame.
+fn write(messages: u64) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), &about(), "name = \"test\"", Schemas::new()).unwrap();
+    let (screen, vision) = (Topic::new("screen", "out"), Topic::new("vision", "out"));
+    for number in 1..=messages {
+        let at = number as i64 * 1_000;
+        let shade = if number == 3 { 1 } else { number as u8 };
+        let bytes = vec![shade; 4 * 30 * 20];
+        let pixels = Pixels {
+            encoding: Encoding::Bgra8,
+            width: 30,
+            height: 20,
+            stride: 120,
+            bytes: &bytes,
+        };
+        let body = format!("{{\"source\":  \"{number}\"}}");
+        writer
+            .message(&screen, "frame/1", &body, number, (at, at - 1))
+            .unwrap();
+        let stored = writer
+            .pixels(&screen, number, &pixels, (at, at - 1))
+            .unwrap();
+        assert_eq!(stored, number != 3);
+        writer
+            .message(&vision, "sighting/1", "{}", number, (at + 5, at - 1))
+            .unwrap();
+        writer
+            .call(&Call {
+                stage: "vision".into(),
+                took: Some(Taken {
+                    port: "in".into(),
+                    from: "screen".into(),
+                    output: "out".into(),
+                    sequence: number,
+                }),
+                ended_ns: at + 6,
+                emitted: vec![Emitted {
+                    port: "out".into(),
+                    sequence: number,
+                    at_ns: at + 5,
+                    origin: None,
+                }],
+                ..Call::default()
+            })
+            .unwrap();
+        writer.flush().unwrap();
+    }
+    writer
+        .dropped(&Dropped {
+            from: "screen".into(),
+            output: "out".into(),
+            sequence: messages,
+            to: ("vision".into(), "in".into()),
+            at_ns: 9,
+        })
+        .unwrap();
+    writer
+        .problem(&Trouble {
+            kind: "failed".into(),
+            stage: "vision".into(),
+            plugin: "vision-test".into(),
+            text: "no".into(),
+            at_ns: 10,
+        })
+        .unwrap();
+    writer
+        .extra("/vision/out/annotations", "x", b"{}", 11)
+        .unwrap();
+    writer.finish().unwrap()
+}
+
+fn open(bytes: &[u8]) -> Result<Recording, ReadError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.mcap");
+    std::fs::write(&path, bytes).unwrap();
+    Recording::open(&path)
+}
+
+/// Reads everything that can be read.
+fn read_all(recording: &Recording) -> usize {
+    let mut pictures = 0;
+    for entry in recording.entries() {
+        if let Entry::Message {
+            topic, sequence, ..
+        } = entry
+        {
+            let read = recording.pixels(topic, *sequence, |pixels| pixels.bytes.len());
+            pictures += usize::from(matches!(read, Ok(Some(2400))));
+        }
+    }
+    pictures
+}
+
+#[test]
+fn a_whole_recording_comes_back() {
+    let recording = open(&write(5)).unwrap();
+    assert!(!recording.is_cut_off());
+    assert_eq!(recording.unreadable(), 0);
+    assert_eq!(*recording.about(), about());
+    assert_eq!(recording.pipeline(), "name = \"test\"");
+    assert_eq!(recording.calls().count(), 5);
+    assert_eq!(recording.entries().len(), 5 * 3 + 2);
+    let screen = Topic::new("screen", "out");
+    let (schema, body) = recording.message(&screen, 3).unwrap();
+    assert_eq!((&**schema, body), ("frame/1", "{\"source\":  \"3\"}"));
+    assert_eq!(read_all(&recording), 5);
+    assert_eq!(recording.picture_of(&screen, 3), Some((screen.clone(), 1)));
+    let shade = |number| recording.pixels(&screen, number, |pixels| pixels.bytes[0]);
+    assert_eq!((shade(3).unwrap(), shade(4).unwrap()), (Some(1), Some(4)));
+    assert!(matches!(
+        recording.entries()[0],
+        Entry::Message { at_ns: 1_000, .. }
+    ));
+}
+
+#[test]
+fn a_cut_loses_what_came_after_the_last_flush() {
+    let bytes = write(20);
+    let whole = open(&bytes).unwrap().entries().len();
+    let mut known = 0;
+    for cut in (0..bytes.len()).step_by(41) {
+        match open(&bytes[..cut]) {
+            Ok(recording) => {
+                let read = recording.entries().len();
+                assert!(read >= known && read <= whole, "{cut}");
+                known = read;
+                read_all(&recording);
+            }
+            Err(error) => assert_eq!(known, 0, "{cut}: {error}"),
+        }
+    }
+    assert_eq!(known, whole, "only the index lies behind the last entry");
+}
+
+#[test]
+fn other_files_are_refused() {
+    let refused = |bytes: &[u8]| open(bytes).unwrap_err().to_string();
+    assert!(refused(b"").contains("no recording"));
+    assert!(refused(b"TOML = 1").contains("no recording"));
+    assert!(refused(b"\x89MCAP0\r\n").contains("run.json is missing"));
+    assert!(matches!(
+        Recording::open(Path::new("/nowhere/a.mcap")),
+        Err(ReadError::Open { .. })
+    ));
+    let newer = About {
+        format: FORMAT + 1,
+        ..about()
+    };
+    let writer = Writer::new(Vec::new(), &newer, "", Schemas::new()).unwrap();
+    let bytes = writer.finish().unwrap();
+    assert!(refused(&bytes).contains("its layout is number 2"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damage_never_panics(
+        places in proptest::collection::vec((0usize..20_000, any::<u8>()), 1..20),
+    ) {
+        let mut bytes = write(4);
+        for (place, value) in places {
+            let place = place % bytes.len();
+            bytes[place] = value;
+        }
+        if let Ok(recording) = open(&bytes) {
+            read_all(&recording);
+        }
+    }
+}
