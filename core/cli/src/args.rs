@@ -2,6 +2,7 @@
 //! and the completions.
 
 mod bench;
+mod replay;
 mod see;
 
 use std::path::PathBuf;
@@ -12,18 +13,20 @@ use flowpipe_game::render::Theme;
 use flowpipe_game::session::Size;
 
 pub use bench::Bench;
+pub use replay::{Replay, Speed};
 pub use see::See;
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    a stage failed, or something else went wrong while running
+  1    a stage failed, or something else went wrong while running;
+       replay: a message differs from the recorded one
   2    wrong usage, or a file that can't be opened
   3    solve: a puzzle has no solution
   4    solve: a puzzle that was not solved in time, or that the solver does not take;
        see: a picture without a board that can be read
   65   solve, convert, play: a puzzle that can't be read, or not be written in that format;
-       see: a file that is no picture
+       see: a file that is no picture; replay: a file that is no recording
   78   a pipeline file or a plugin's config that can't be used
   130  stopped by Ctrl-C, or by hand while a pipeline holds the mouse";
 
@@ -62,6 +65,8 @@ pub enum Colour {
 pub enum Command {
     /// Run a pipeline.
     Run(Run),
+    /// Run a recorded run again.
+    Replay(Replay),
     /// Find every error in pipeline files; nothing is started.
     Check(Check),
     /// Draw a pipeline as Mermaid or DOT.
@@ -99,6 +104,10 @@ pub struct Run {
     /// Touch nothing: say what the mouse would do, and leave it alone.
     #[arg(long)]
     pub dry_run: bool,
+    /// Write the run down (MCAP), to be run again, compared and looked at. {name} and {time} in it are
+    /// filled in.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

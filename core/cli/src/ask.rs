@@ -196,7 +196,7 @@ pub fn ask(
         }
         let options = Options {
             validators: checks::validators(),
-            observer: Some(Arc::new(Listen::new(lane, sender.clone()))),
+            observers: vec![Arc::new(Listen::new(lane, sender.clone()))],
             ..Options::default()
         };
         handles.push(Run::start(pipeline, catalogue, options).map_err(start_failure)?);

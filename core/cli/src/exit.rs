@@ -12,6 +12,8 @@ pub enum Ended {
     Done,
     /// A stage failed; the report says so already.
     StageFailed,
+    /// A replay that differs from what was recorded; printed already.
+    Differs,
     /// A puzzle without a solution; printed already.
     Unsolvable,
     /// A puzzle that was not solved in time, or of a kind that the solver does not take, or a picture
@@ -35,6 +37,7 @@ impl Ended {
         let weight = |ended| match ended {
             Self::Done => 0,
             Self::Unsolvable => 1,
+            Self::Differs => 1,
             Self::Unanswered => 2,
             Self::BadPuzzle => 3,
             Self::Unopened => 4,
@@ -82,7 +85,7 @@ pub enum Failure {
 pub fn code(ended: Result<Ended, Failure>) -> ExitCode {
     let code = match ended {
         Ok(Ended::Done) => 0,
-        Ok(Ended::StageFailed) => 1,
+        Ok(Ended::StageFailed | Ended::Differs) => 1,
         Ok(Ended::Unopened) => 2,
         Ok(Ended::Unsolvable) => 3,
         Ok(Ended::Unanswered) => 4,

@@ -4,6 +4,7 @@
 //! - [`args`]: what the user wrote. [`exit`]: how the program ends.
 //! - [`commands`]: one module for each subcommand.
 //! - [`plugins`]: where plugins are looked for. [`pipeline_file`]: reading a pipeline with its errors.
+//! - [`record`]: writing a run down. [`recording_file`]: opening what was written.
 //! - [`puzzle_file`]: reading puzzles. [`ask`]: putting them to a solver.
 //! - [`checks`]: what the runtime holds the plugins' answers against.
 //! - [`solve`]: what `flowpipe solve` asks and tells. [`see`]: what `flowpipe see` shows to vision, and tells.
@@ -21,6 +22,8 @@ mod pipeline_file;
 mod plugins;
 mod puzzle_file;
 mod quantile;
+mod record;
+mod recording_file;
 mod see;
 mod show;
 mod solve;
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
     show::log::start(&args.global, tells_problems);
     let ended = match args.command {
         Command::Run(run) => commands::run::run(&args.global, &run),
+        Command::Replay(replay) => commands::replay::run(&args.global, &replay),
         Command::Check(check) => commands::check::run(&args.global, &check),
         Command::Graph(graph) => commands::graph::run(&args.global, &graph),
         Command::Plugins(plugins) => commands::plugins::run(&args.global, &plugins),

@@ -7,10 +7,11 @@
 //! - [`plugin`]: libraries found, loaded, made into stages, by their [`manifest`].
 //! - [`message`], [`document`], [`frame`] (with `pool` and `clock`): what flows.
 //! - `edge`: the queues. [`run`]: threads, races, timeouts, the watchdog.
+//! - [`record`] and [`replay`]: a run is written down, and run again.
 //! - [`report`] and [`problem`]: what happened.
 
 pub mod check;
-mod clock;
+pub mod clock;
 pub mod config;
 pub mod document;
 mod edge;
@@ -22,6 +23,8 @@ pub mod pipeline;
 pub mod plugin;
 mod pool;
 pub mod problem;
+pub mod record;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod schema;

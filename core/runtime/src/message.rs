@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::document::Document;
 use crate::frame::Frame;
+use crate::pipeline::PortRef;
 
 /// A message on its way. It never changes; stages that receive it share it.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub struct Message {
     pub(crate) body: Document,
     pub(crate) frame: Option<Frame>,
     pub(crate) lineage: Lineage,
+    /// The output that emitted it, known when it is sent.
+    pub(crate) source: PortRef,
 }
 
 /// Where a message comes from.
@@ -65,6 +68,12 @@ impl Message {
         self.frame.as_ref()
     }
 
+    /// The stage and the output that emitted it.
+    #[must_use]
+    pub fn source(&self) -> PortRef {
+        self.source
+    }
+
     /// Where it comes from.
     #[must_use]
     pub fn lineage(&self) -> &Lineage {
@@ -74,11 +83,12 @@ impl Message {
 
 impl Message {
     /// Gives the message its number, before anybody sees it.
-    pub(crate) fn number(&mut self, sequence: u64, stage: usize) {
+    pub(crate) fn number(&mut self, sequence: u64, source: PortRef) {
+        self.source = source;
         self.lineage.sequence = sequence;
         if let Some(origin) = &mut self.lineage.origin
             && origin.sequence == 0
-            && origin.stage == stage
+            && origin.stage == source.stage
         {
             origin.sequence = sequence;
         }

@@ -17,6 +17,15 @@ pub struct Pipeline {
     pub edges: Vec<Edge>,
     /// What becomes of queued messages when the run is asked to stop.
     pub on_stop: OnStop,
+    /// Where the run is written down, if it is.
+    pub record: Option<Record>,
+}
+
+/// How a run is written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The file. `{name}` in it stands for the pipeline's name, `{time}` for the time of the start.
+    pub file: String,
 }
 
 /// One stage: one plugin, or several that race.

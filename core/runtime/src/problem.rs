@@ -37,6 +37,21 @@ pub enum ProblemKind {
     Replace,
 }
 
+impl ProblemKind {
+    /// Its name, as reports and recordings have it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::BadMessage => "bad-message",
+            Self::TimedOut => "timed-out",
+            Self::Slow => "slow",
+            Self::Hang => "hang",
+            Self::Replace => "replace",
+        }
+    }
+}
+
 /// Which message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MessageId {

@@ -44,6 +44,19 @@ pub fn pipeline_schema(plugins: &dyn Plugins) -> Value {
                 "minLength": 1,
             },
             "on_stop": words::<OnStop>("What becomes of queued messages when the run is asked to stop."),
+            "record": {
+                "description": "Write each run down, to be run again, compared and looked at.",
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["file"],
+                "properties": {
+                    "file": {
+                        "description": "The recording (MCAP). {name} stands for the pipeline's name, {time} for the time of the start.",
+                        "type": "string",
+                        "minLength": 1,
+                    },
+                },
+            },
             "stages": {
                 "description": "The stages by name. Each runs on a thread of its own.",
                 "type": "object",

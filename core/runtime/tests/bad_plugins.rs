@@ -226,7 +226,7 @@ fn answers_that_do_not_pass_the_checks() {
     pipeline.0.stages[1].on_error = OnError::Skip;
     let validator: Arc<dyn Validator> = Arc::new(NotFour);
     let run = pipeline.start_with(Options {
-        observer: Some(watcher.clone()),
+        observers: vec![watcher.clone()],
         validators: HashMap::from([("test.count/1".to_owned(), validator)]),
         ..Options::default()
     });

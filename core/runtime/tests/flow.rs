@@ -390,7 +390,7 @@ fn a_stage_knows_whether_the_run_is_dry() {
         let watcher = Arc::new(Watcher::default());
         let pipeline = Builder::line(1, "act", json!({ "do": "tell-run" }));
         finish(pipeline.start_with(Options {
-            observer: Some(watcher.clone()),
+            observers: vec![watcher.clone()],
             dry,
             ..Options::default()
         }));

@@ -48,7 +48,7 @@ fn race(count: u64, on_error: OnError, contestants: &[(&str, u64)]) -> (Report, 
     let watcher = Arc::new(Watcher::default());
     let judge: Arc<dyn Validator> = Arc::new(Judge);
     let report = finish(pipeline.start_with(Options {
-        observer: Some(watcher.clone()),
+        observers: vec![watcher.clone()],
         validators: HashMap::from([("test.answer/1".to_owned(), judge)]),
         ..Options::default()
     }));

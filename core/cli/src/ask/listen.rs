@@ -98,7 +98,7 @@ impl Observer for Listen {
         }
     }
 
-    fn problem(&self, problem: &Problem) {
+    fn problem(&self, problem: &Problem, _: i64) {
         self.tell(What::Problem(problem.clone()));
     }
 }

@@ -8,6 +8,7 @@ pub mod generate;
 pub mod graph;
 pub mod play;
 pub mod plugins;
+pub mod replay;
 pub mod run;
 pub mod schema;
 pub mod see;

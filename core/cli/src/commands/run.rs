@@ -4,23 +4,18 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossbeam_channel::Sender;
-use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED};
-use flowpipe_runtime::message::Message;
-use flowpipe_runtime::problem::Problem;
 use flowpipe_runtime::report::Ending;
-use flowpipe_runtime::run::{Observer, Options, Run, RunHandle, StartError};
+use flowpipe_runtime::run::{Options, Run, RunHandle, StartError};
 use serde_json::json;
 
 use crate::args::{self, Global};
 use crate::cast::Cast;
 use crate::exit::{Ended, Failure};
 use crate::follow::follow;
-use crate::show::colour::{self, BAD, paint};
-use crate::show::happenings::Tally;
-use crate::show::progress::ProgressLine;
+use crate::record::{Recordist, Take};
+use crate::show::colour;
 use crate::show::report;
-use crate::show::steps::Steps;
+use crate::show::screen::{Forward, Screen};
 use crate::{checks, pipeline_file, plugins};
 
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
@@ -30,39 +25,42 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     };
     let cast = Cast::of(&pipeline, &catalogue);
     let (sender, happenings) = crossbeam_channel::unbounded();
-    let options = Options {
+    let mut options = Options {
         validators: checks::validators(),
-        observer: Some(Arc::new(Forward {
-            told: sender,
-            speaks: cast.speaks.clone(),
-        })),
+        observers: vec![Arc::new(Forward::new(sender, cast.speaks.clone()))],
         dry: args.dry_run,
+        ..Options::default()
     };
+    let written = pipeline.record.as_ref().map(|record| &record.file);
+    let recordist = match args.record.as_ref().or(written) {
+        Some(to) => {
+            let take = Take {
+                pipeline: &pipeline,
+                catalogue: &catalogue,
+                file: &args.file,
+                clock: options.clock,
+                dry: args.dry_run,
+            };
+            Some(Recordist::begin(to, &take)?)
+        }
+        None => None,
+    };
+    if let Some(recordist) = &recordist {
+        options.observers.push(recordist.recorder.clone());
+    }
     let handle = Run::start(pipeline, &catalogue, options).map_err(start_failure)?;
     let interrupted = stop_on_signals(&handle)?;
-    let mut screen = Screen {
-        global,
-        args,
-        tally: Tally::new(cast.has_referee),
-        steps: Steps::new(cast.names),
-        line: ProgressLine::new(),
-    };
+    let mut screen = Screen::new(global, args.quiet || args.json, cast);
     let followed = follow(&handle, &happenings, |happening| {
-        match happening {
-            Some(happening) => screen.show(&happening)?,
-            None => screen.line.update(&handle.progress()),
-        }
-        Ok(())
+        screen.take(&handle, happening)
     });
     if followed.is_err() {
         // Nobody reads any more (`flowpipe run … | head`).
         handle.stop();
     }
     let report = handle.wait();
-    let Screen {
-        tally, steps, line, ..
-    } = screen;
-    line.end();
+    let (tally, steps) = screen.end();
+    let recorded = recordist.map_or(Ok(()), Recordist::finish);
     followed?;
 
     let mut stdout = std::io::stdout().lock();
@@ -85,6 +83,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         writeln!(stdout, "{}", tally.summary())?;
     }
     catalogue.close();
+    recorded?;
     let by_hand = report.ended.as_ref();
     let by_hand = by_hand.is_some_and(|ended| ended.how == Ending::Stopped);
     Ok(if by_hand || interrupted.load(Ordering::Relaxed) {
@@ -107,7 +106,7 @@ pub fn start_failure(error: StartError) -> Failure {
 }
 
 /// Ctrl-C, SIGTERM and SIGHUP ask the run to end as its pipeline says; a second one ends it at once.
-fn stop_on_signals(handle: &RunHandle) -> Result<Arc<AtomicBool>, Failure> {
+pub fn stop_on_signals(handle: &RunHandle) -> Result<Arc<AtomicBool>, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let (flag, stopper) = (Arc::clone(&interrupted), handle.stopper());
     ctrlc::set_handler(move || {
@@ -119,74 +118,4 @@ fn stop_on_signals(handle: &RunHandle) -> Result<Arc<AtomicBool>, Failure> {
     })
     .map_err(|error| Failure::Run(format!("can't listen for Ctrl-C: {error}")))?;
     Ok(interrupted)
-}
-
-/// What the stages' threads hand to the printing one.
-enum Happening {
-    Message(Arc<Message>),
-    Problem(Problem),
-}
-
-struct Forward {
-    told: Sender<Happening>,
-    speaks: Vec<bool>,
-}
-
-impl Observer for Forward {
-    fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
-        let speaks = self.speaks.get(stage).copied().unwrap_or(true);
-        let shown = match message.schema() {
-            SIGHTING | SOLVED | OUTCOME => speaks,
-            RESULT => true,
-            _ => false,
-        };
-        if shown {
-            // Nobody listens any more when printing failed; the run goes on to its end.
-            let _ = self.told.send(Happening::Message(Arc::clone(message)));
-        }
-    }
-
-    fn problem(&self, problem: &Problem) {
-        let _ = self.told.send(Happening::Problem(problem.clone()));
-    }
-}
-
-struct Screen<'a> {
-    global: &'a Global,
-    args: &'a args::Run,
-    tally: Tally,
-    steps: Steps,
-    line: ProgressLine,
-}
-
-impl Screen<'_> {
-    fn show(&mut self, happening: &Happening) -> std::io::Result<()> {
-        let Self {
-            global,
-            args,
-            tally,
-            steps,
-            line,
-        } = self;
-        if let Happening::Message(message) = happening {
-            steps.take(message);
-        }
-        match happening {
-            Happening::Message(message) if args.json || args.quiet => {
-                tally.take(message, &mut std::io::sink(), false)
-            }
-            Happening::Message(message) => {
-                let colours = colour::on_stdout(global);
-                line.above(|| tally.take(message, &mut std::io::stdout().lock(), colours))
-            }
-            Happening::Problem(problem) => line.above(|| {
-                let colours = colour::on_stderr(global);
-                writeln!(
-                    std::io::stderr(),
-                    "{} {problem}",
-                    paint("problem:", BAD, colours)
-                )
-            }),
-        }
-    }
 }

@@ -72,7 +72,7 @@ pub fn look(
     let (sender, told) = crossbeam_channel::unbounded();
     let options = Options {
         validators: checks::validators(),
-        observer: Some(Arc::new(Listen(sender))),
+        observers: vec![Arc::new(Listen(sender))],
         ..Options::default()
     };
     let handle = Run::start(pipeline, catalogue, options).map_err(start_failure)?;
@@ -152,7 +152,7 @@ impl Observer for Listen {
         let _ = self.0.send(Told::Message(Arc::clone(message)));
     }
 
-    fn problem(&self, problem: &Problem) {
+    fn problem(&self, problem: &Problem, _: i64) {
         let _ = self.0.send(Told::Problem(problem.clone()));
     }
 }

@@ -9,4 +9,5 @@ pub mod pictures;
 pub mod plot;
 pub mod progress;
 pub mod report;
+pub mod screen;
 pub mod steps;

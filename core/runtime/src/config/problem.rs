@@ -55,6 +55,8 @@ pub enum Problem {
     BadDuration { text: String, reason: DurationError },
     #[error("a queue holds 1 to {MAX_CAPACITY} messages, not {found}")]
     BadCapacity { found: String },
+    #[error("[record] does not say where to")]
+    NoRecordFile,
     #[error("`{what}` is an empty list")]
     EmptyList { what: &'static str },
     #[error("{name:?} can't be the name of a stage")]
@@ -180,6 +182,7 @@ impl Problem {
                 "let one of these queues drop: queue = { when_full = \"latest\" }"
             }
             Self::EmptyList { .. } => "name at least one, or leave it out",
+            Self::NoRecordFile => "add file = \"runs/{name}-{time}.mcap\"",
             _ => return None,
         };
         Some(help.to_owned())
@@ -191,6 +194,7 @@ impl Problem {
             self,
             Self::NoStages
                 | Self::MissingPlugin { .. }
+                | Self::NoRecordFile
                 | Self::UnknownStage { .. }
                 | Self::NotFed { .. }
                 | Self::NoSource { .. }

@@ -34,6 +34,7 @@ pub(super) fn resolve(
         stages: Vec::new(),
         edges: Vec::new(),
         on_stop: written.on_stop.unwrap_or_default(),
+        record: written.record.clone(),
     };
     if let Some(first_too_many) = stages.get(MAX_STAGES) {
         let problem = Problem::TooManyStages {

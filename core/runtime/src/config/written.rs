@@ -11,13 +11,14 @@ use super::source::Span;
 use super::suggest;
 use super::syntax::in_file_order;
 use super::values::{capacity, table, text, time, unknown, word, wrong_type};
-use crate::pipeline::{OnError, OnStop, Queue};
+use crate::pipeline::{OnError, OnStop, Queue, Record};
 
 /// A pipeline file.
 #[derive(Default)]
 pub(super) struct Written<'a, 't> {
     pub name: Option<Spanned<String>>,
     pub on_stop: Option<OnStop>,
+    pub record: Option<Record>,
     pub stages: Vec<WrittenStage<'a, 't>>,
 }
 
@@ -61,7 +62,7 @@ pub(super) struct WrittenSource {
     pub queue: Option<Queue>,
 }
 
-const KEYS: [&str; 3] = ["name", "on_stop", "stages"];
+const KEYS: [&str; 4] = ["name", "on_stop", "record", "stages"];
 
 /// Reads a whole file.
 pub(super) fn read<'a, 't>(root: &'a DeTable<'t>, findings: &mut Findings) -> Written<'a, 't> {
@@ -71,6 +72,7 @@ pub(super) fn read<'a, 't>(root: &'a DeTable<'t>, findings: &mut Findings) -> Wr
         match key {
             "name" => written.name = text("name", value, findings),
             "on_stop" => written.on_stop = word("on_stop", value, findings),
+            "record" => written.record = record(key, &span, value, findings),
             "stages" => {
                 let Some(stages) = table("stages", value, "[stages.NAME]", findings) else {
                     stages_given = true;
@@ -100,6 +102,32 @@ pub(super) fn read<'a, 't>(root: &'a DeTable<'t>, findings: &mut Findings) -> Wr
         }
     }
     written
+}
+
+const RECORD_KEYS: [&str; 1] = ["file"];
+
+fn record(
+    key: &str,
+    key_span: &Span,
+    value: &Spanned<DeValue<'_>>,
+    findings: &mut Findings,
+) -> Option<Record> {
+    let fields = table(key, value, "[record] with file = \"FILE.mcap\"", findings)?;
+    let mut file = None;
+    for (key, span, value) in in_file_order(fields) {
+        match key {
+            "file" => file = text("file", value, findings),
+            _ => unknown(key, &span, "[record]", &RECORD_KEYS, findings),
+        }
+    }
+    let given = file.as_ref().is_some_and(|file| !file.get_ref().is_empty());
+    if !given {
+        findings.report(key_span, Problem::NoRecordFile);
+        return None;
+    }
+    file.map(|file| Record {
+        file: file.into_inner(),
+    })
 }
 
 const STAGE_KEYS: [&str; 7] = [

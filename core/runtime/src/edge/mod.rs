@@ -52,8 +52,8 @@ struct Ring {
 
 /// What became of a message that was sent.
 pub(crate) enum Sent {
-    /// It is queued; so many others (or itself) were dropped for it.
-    Queued { dropped: u64 },
+    /// It is queued; these others (or itself) were dropped for it.
+    Queued { dropped: Vec<Item> },
     /// It is queued as soon as there is room: hand it to [`Tail::wait`].
     Full(Item),
     /// Nobody receives any more.
@@ -110,7 +110,7 @@ impl Tail {
             Ok(dropped) => dropped,
             Err(item) => return Sent::Full(item),
         };
-        self.counters.drop_messages(dropped);
+        self.counters.drop_messages(dropped.len() as u64);
         self.queued();
         Sent::Queued { dropped }
     }
@@ -145,22 +145,20 @@ impl Tail {
         }
     }
 
-    /// Puts a message into the ring as the policy says; returns how many messages were dropped.
-    fn push(&self, item: Item) -> Result<u64, Item> {
+    /// Puts a message into the ring as the policy says; returns those that were dropped.
+    fn push(&self, item: Item) -> Result<Vec<Item>, Item> {
         let queue = &self.ring.queue;
         match self.when_full {
-            WhenFull::Block => queue.push(item).map(|()| 0),
-            WhenFull::DropNewest => Ok(u64::from(queue.push(item).is_err())),
-            WhenFull::DropOldest => Ok(u64::from(queue.force_push(item).is_some())),
+            WhenFull::Block => queue.push(item).map(|()| Vec::new()),
+            WhenFull::DropNewest => Ok(queue.push(item).err().into_iter().collect()),
+            WhenFull::DropOldest => Ok(queue.force_push(item).into_iter().collect()),
             WhenFull::Latest => {
                 let Err(item) = queue.push(item) else {
-                    return Ok(0);
+                    return Ok(Vec::new());
                 };
-                let mut dropped = 0;
-                while queue.pop().is_some() {
-                    dropped += 1;
-                }
-                Ok(dropped + u64::from(queue.force_push(item).is_some()))
+                let mut dropped: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+                dropped.extend(queue.force_push(item));
+                Ok(dropped)
             }
         }
     }
@@ -254,6 +252,7 @@ impl Drop for Head {
 mod tests {
     use super::*;
     use crate::message::{Lineage, Message};
+    use crate::pipeline::PortRef;
 
     fn message(sequence: u64) -> Item {
         Arc::new(Message {
@@ -265,6 +264,7 @@ mod tests {
                 origin: None,
                 hops: Vec::new(),
             },
+            source: PortRef { stage: 0, port: 0 },
         })
     }
 
@@ -309,7 +309,9 @@ mod tests {
             capacity: 1,
             when_full: WhenFull::Block,
         });
-        assert!(matches!(tail.send(message(1)), Sent::Queued { dropped: 0 }));
+        assert!(
+            matches!(tail.send(message(1)), Sent::Queued { ref dropped } if dropped.is_empty())
+        );
         let Sent::Full(second) = tail.send(message(2)) else {
             panic!("it is full")
         };

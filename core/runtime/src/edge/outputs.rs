@@ -20,6 +20,8 @@ pub(crate) struct OutPort {
 }
 
 struct OutEdge {
+    /// Its number in the pipeline.
+    index: usize,
     /// For the log.
     name: String,
     tail: Tail,
@@ -36,12 +38,15 @@ pub(crate) trait Sending {
     fn waits(&self);
     /// It waits no more.
     fn waited(&self);
+    /// The queue of an edge was full, and a message was dropped.
+    fn dropped(&self, edge: usize, message: &Message);
 }
 
 impl OutPort {
-    /// Adds an edge; `name` is for the log.
-    pub(crate) fn add(&mut self, name: String, tail: Tail) {
+    /// Adds the edge of a number; `name` is for the log.
+    pub(crate) fn add(&mut self, index: usize, name: String, tail: Tail) {
         self.tails.push(OutEdge {
+            index,
             name,
             tail,
             gone: false,
@@ -82,9 +87,11 @@ impl OutEdge {
             return true;
         }
         let alive = match self.tail.send(message) {
-            Sent::Queued { dropped: 0 } => true,
             Sent::Queued { dropped } => {
-                self.note_dropped(dropped);
+                for message in &dropped {
+                    sending.dropped(self.index, message);
+                }
+                self.note_dropped(dropped.len() as u64);
                 true
             }
             Sent::Full(message) => {
@@ -103,7 +110,7 @@ impl OutEdge {
 impl OutEdge {
     fn note_dropped(&mut self, count: u64) {
         self.dropped += count;
-        if self.dropped >= self.logged_at {
+        if count > 0 && self.dropped >= self.logged_at {
             tracing::info!(
                 edge = self.name,
                 dropped = self.dropped,

@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::document::Document;
 use crate::frame::{Frame, Shape};
 use crate::plugin::run_extension;
+use crate::plugin::tape::Tape;
 use crate::pool::Pool;
 use crate::run::call;
 use crate::run::shared::Shared;
@@ -36,6 +37,7 @@ pub(crate) struct Host {
     name: String,
     owner: u32,
     services: Arc<Services>,
+    tape: Tape,
     error: Mutex<Option<(i32, String)>>,
     /// Whether `error` holds something, so that a call without one takes no lock.
     failed: AtomicBool,
@@ -48,7 +50,7 @@ unsafe impl Send for Host {}
 unsafe impl Sync for Host {}
 
 impl Host {
-    pub(crate) fn new(name: &str, owner: u32, services: Arc<Services>) -> Arc<Self> {
+    pub(crate) fn new(name: &str, owner: u32, services: Arc<Services>, tape: Tape) -> Arc<Self> {
         Arc::new_cyclic(|this: &std::sync::Weak<Self>| {
             let table = abi::Host {
                 struct_size: size_of::<abi::Host>() as u32,
@@ -83,6 +85,7 @@ impl Host {
                 name: name.to_owned(),
                 owner,
                 services,
+                tape,
                 error: Mutex::default(),
                 failed: AtomicBool::new(false),
             }
@@ -105,6 +108,11 @@ impl Host {
     /// Who logs: the stage's name, or a library's file.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The times that the stage is told.
+    pub(crate) fn tape(&self) -> &Tape {
+        &self.tape
     }
 
     /// The run that the stage is part of.
@@ -169,7 +177,7 @@ unsafe extern "C" fn set_error(
 
 unsafe extern "C" fn clock_now(host: *const abi::Host) -> i64 {
     // SAFETY: the border demands a living host.
-    unsafe { Host::from_abi(host) }.map_or(0, |host| host.services.clock.now())
+    unsafe { Host::from_abi(host) }.map_or(0, |host| host.tape.tell(&host.services.clock))
 }
 
 unsafe extern "C" fn frame_new(

@@ -11,6 +11,7 @@ use flowpipe_abi as abi;
 use crate::clock::Clock;
 use crate::plugin::elf;
 use crate::plugin::host::{Host, Services};
+use crate::plugin::tape::Tape;
 use crate::pool::Pool;
 use crate::sync::lock;
 
@@ -190,7 +191,8 @@ fn library_host(path: &Path) -> &'static Host {
         pool: Pool::new(0),
         run: OnceLock::new(),
     });
-    let host: &'static Arc<Host> = Box::leak(Box::new(Host::new(&name, u32::MAX, services)));
+    let host: &'static Arc<Host> =
+        Box::leak(Box::new(Host::new(&name, u32::MAX, services, Tape::Off)));
     host
 }
 

@@ -6,3 +6,4 @@ pub(crate) mod host;
 pub(crate) mod instance;
 pub(crate) mod loader;
 mod run_extension;
+pub(crate) mod tape;

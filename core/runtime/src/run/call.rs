@@ -6,11 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flowpipe_abi as abi;
+use flowpipe_recording::entry;
 
 use crate::check::Judgement;
 use crate::document::Document;
 use crate::frame::Frame;
 use crate::message::{Lineage, Message, Origin};
+use crate::pipeline::PortRef;
+use crate::run::journal::Journal;
 use crate::run::race::Entrant;
 use crate::run::shared::Mode;
 use crate::run::stage::Stage;
@@ -34,6 +37,9 @@ pub(crate) struct Context<'a> {
     pub refused: RefCell<Option<String>>,
     /// Whether emit said that nobody takes messages any more.
     pub stopped: Cell<bool>,
+    pub journal: Journal,
+    /// The call as it was recorded, where it is run again.
+    pub script: Option<&'a entry::Call>,
 }
 
 /// A stage that answers one message with more than this is broken. Sources may emit as much as they
@@ -46,6 +52,22 @@ const WAIT_STEP: Duration = Duration::from_millis(5);
 impl Context<'_> {
     /// Why the work in hand is not wanted any more.
     pub(crate) fn cancelled(&self) -> Option<Reason> {
+        let reason = match self.script {
+            Some(_) if self.stage.run.mode() == Mode::Abort => Some(Reason::Stop),
+            // A plugin that stands in for the recorded one has a timeout of its own.
+            Some(script) => self
+                .watch
+                .cancelled(self.call)
+                .or_else(|| self.journal.was_cancelled(script)),
+            None => self.cancelled_now(),
+        };
+        if let Some(reason) = reason {
+            self.journal.note_cancelled(reason);
+        }
+        reason
+    }
+
+    fn cancelled_now(&self) -> Option<Reason> {
         if let Some(reason) = self.watch.cancelled(self.call) {
             return Some(reason);
         }
@@ -64,7 +86,7 @@ impl Context<'_> {
         }
         let status = match self.check(output) {
             Ok((port, message, judgement)) => match &self.entrant {
-                None => self.stage.send(self.watch, port, message),
+                None => self.stage.send(self.watch, port, message, &self.journal),
                 Some(entrant) => entrant.offer(self, port, message, judgement),
             },
             Err(reason) => {
@@ -79,6 +101,18 @@ impl Context<'_> {
 
     /// Sleeps in short steps, so that a cancellation is noticed.
     fn wait_until(&self, deadline_ns: i64) -> abi::Status {
+        if let Some(script) = self.script {
+            return match self.journal.wait_again(script) {
+                true => abi::OK,
+                false => abi::CANCELLED,
+            };
+        }
+        let status = self.wait_in_truth(deadline_ns);
+        self.journal.note_wait(status == abi::OK);
+        status
+    }
+
+    fn wait_in_truth(&self, deadline_ns: i64) -> abi::Status {
         let run = &self.stage.run;
         self.watch.waits(run.now());
         let status = loop {
@@ -141,6 +175,10 @@ impl Context<'_> {
             body,
             frame,
             lineage,
+            source: PortRef {
+                stage: self.stage.index,
+                port: index,
+            },
         };
         let judgement = self.judge(&message);
         if let Judgement::Refuse(reason) = judgement {
@@ -152,7 +190,10 @@ impl Context<'_> {
     }
 
     fn lineage(&self, has_frame: bool, captured_ns: i64) -> Lineage {
-        let emitted_ns = self.stage.run.now();
+        let emitted_ns = match self.script {
+            Some(script) => self.journal.emitted_again(script),
+            None => self.stage.run.now(),
+        };
         let parent = self.parent.map_or(&[][..], |parent| &parent.lineage.hops);
         let mut hops = Vec::with_capacity(parent.len() + 1);
         hops.extend_from_slice(parent);
@@ -237,9 +278,11 @@ pub(crate) unsafe extern "C" fn cancelled(
     // SAFETY: the border demands the context of the call that runs now. Only atomics are read, so
     // that any thread may ask.
     let context = unsafe { Context::from_abi(context) };
-    i32::from(
-        context.is_none_or(|context| context.cancelled().is_some() || context.watch.is_given_up()),
-    )
+    i32::from(context.is_none_or(|context| {
+        let cancelled = context.cancelled().is_some();
+        context.journal.note_asked();
+        cancelled || context.watch.is_given_up()
+    }))
 }
 
 pub(crate) unsafe extern "C" fn mark(
@@ -258,7 +301,8 @@ pub(crate) unsafe extern "C" fn mark(
     if let Some(origin) = context.origin {
         run.marks.note(&name, origin, now);
     }
-    if let Some(observer) = &run.observer {
+    context.journal.note_mark(run, &name, now);
+    for observer in &run.observers {
         observer.mark(context.stage.index, &name, context.parent, now);
     }
 }

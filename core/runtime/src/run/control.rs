@@ -23,12 +23,12 @@ use crate::run::watch::{Look, Reason, Watch};
 pub(crate) enum Event {
     /// Something changed: look again.
     Nudge,
-    /// A thread has ended, and hands back its instance.
+    /// A thread has ended, and hands back its instances.
     Ended {
         /// Index of the thread.
         id: usize,
-        /// `None`: a driver's thread, or one that was given up.
-        instance: Option<Instance>,
+        /// None: a driver's thread, or one that was given up.
+        instances: Vec<Instance>,
         /// It panicked, which is a fault of this program.
         panicked: bool,
     },
@@ -124,13 +124,13 @@ impl Control {
     fn handle(&mut self, event: Event) {
         let Event::Ended {
             id,
-            instance,
+            instances,
             panicked,
         } = event
         else {
             return;
         };
-        self.ended.extend(instance);
+        self.ended.extend(instances);
         let Some(hand) = self.hands.get_mut(id) else {
             return;
         };

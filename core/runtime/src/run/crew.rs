@@ -1,6 +1,6 @@
 //! The threads of a run, as the control thread keeps them.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::Sender;
@@ -8,9 +8,12 @@ use crossbeam_channel::Sender;
 use crate::plugin::catalogue::Found;
 use crate::plugin::host::Host;
 use crate::plugin::instance::Instance;
+use crate::plugin::tape::Tape;
+use crate::replay::Replay;
 use crate::run::StartError;
 use crate::run::control::Event;
 use crate::run::driver::{self, Driver, News};
+use crate::run::retrace;
 use crate::run::stage::Stage;
 use crate::run::watch::{Call, Watch};
 use crate::run::worker::Worker;
@@ -49,10 +52,16 @@ pub(crate) fn make(
         step,
         reason,
     };
+    let tape = match &stage.run.replay {
+        Some(replay) => Tape::plays(replay.first_times(stage.index, contestant)),
+        None if stage.run.logs_calls && stage.retraces => Tape::Records(Mutex::default()),
+        None => Tape::Off,
+    };
     let host = Host::new(
         &stage.settings.name,
         stage.index as u32,
         stage.run.services.clone(),
+        tape,
     );
     let null = serde_json::Value::Null;
     let config = stage
@@ -75,6 +84,17 @@ pub(crate) fn start(
     instances: Vec<Instance>,
     hands: &mut Vec<Hand>,
 ) -> Result<(), StartError> {
+    if let Some(replay) = &stage.run.replay {
+        if !instances.is_empty() {
+            hands.push(start_retracer(
+                stage,
+                instances,
+                hands.len(),
+                replay.clone(),
+            )?);
+        }
+        return Ok(());
+    }
     if instances.len() == 1 {
         for instance in instances {
             hands.push(start_worker(stage, instance, hands.len())?);
@@ -90,7 +110,7 @@ pub(crate) fn start(
     let name = stage.settings.name.clone();
     let thread = spawn(stage, name, hands.len(), move || {
         driver.run();
-        None
+        Vec::new()
     })?;
     hands.push(Hand {
         stage: stage.clone(),
@@ -117,7 +137,37 @@ pub(crate) fn start_worker(
         instance,
     };
     let name = stage.settings.name.clone();
-    let thread = spawn(stage, name, id, move || worker.run())?;
+    let thread = spawn(stage, name, id, move || worker.run().into_iter().collect())?;
+    Ok(Hand {
+        stage: stage.clone(),
+        contestant: 0,
+        watch: Some(watch),
+        driver: None,
+        notes: Notes::default(),
+        thread: Some(thread),
+    })
+}
+
+/// Starts the thread of a stage whose recorded calls are run again.
+fn start_retracer(
+    stage: &Arc<Stage>,
+    instances: Vec<Instance>,
+    id: usize,
+    replay: Arc<Replay>,
+) -> Result<Hand, StartError> {
+    let watch = Arc::new(Watch::default());
+    let worker = |(contestant, instance)| Worker {
+        stage: stage.clone(),
+        contestant,
+        watch: watch.clone(),
+        instance,
+    };
+    let workers = instances.into_iter().enumerate().map(worker).collect();
+    let name = stage.settings.name.clone();
+    let own = stage.clone();
+    let thread = spawn(stage, name, id, move || {
+        retrace::retrace(&own, workers, &replay)
+    })?;
     Ok(Hand {
         stage: stage.clone(),
         contestant: 0,
@@ -147,7 +197,7 @@ pub(crate) fn start_contestant(
     let news = driver.clone();
     let name = format!("{}/{}", stage.settings.name, stage.plugin(contestant));
     let thread = spawn(stage, name, id, move || {
-        driver::contest(worker, &work, &news)
+        driver::contest(worker, &work, &news).into_iter().collect()
     })?;
     // Gone only when the driver has ended, and then the new contestant ends at once.
     let _ = driver.send(News::Joined {
@@ -170,7 +220,7 @@ fn spawn(
     stage: &Arc<Stage>,
     name: String,
     id: usize,
-    work: impl FnOnce() -> Option<Instance> + Send + 'static,
+    work: impl FnOnce() -> Vec<Instance> + Send + 'static,
 ) -> Result<JoinHandle<()>, StartError> {
     let stage = stage.clone();
     let thread = std::thread::Builder::new().name(name).spawn(move || {
@@ -181,7 +231,7 @@ fn spawn(
         }
         let ended = Event::Ended {
             id,
-            instance: result.ok().flatten(),
+            instances: result.unwrap_or_default(),
             panicked,
         };
         // The control thread is gone only when this thread was given up.

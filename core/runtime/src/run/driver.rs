@@ -10,6 +10,7 @@ use flowpipe_abi as abi;
 
 use crate::plugin::instance::Instance;
 use crate::problem::ProblemKind;
+use crate::run::journal::Journal;
 use crate::run::race::{Entrant, Race};
 use crate::run::shared::Mode;
 use crate::run::stage::{Stage, Then};
@@ -72,6 +73,7 @@ pub(crate) fn contest(
                 race: &race,
                 contestant,
             }),
+            None,
         );
         if matches!(done.outcome, Outcome::GivenUp) {
             return worker.leave_behind();
@@ -163,13 +165,21 @@ impl Driver {
             .winner()
             .map_or(!running.is_empty(), |winner| running.contains(&winner))
         {
-            if let Some((contestant, done)) = self.hear()
-                && running.remove(&contestant)
-            {
-                outcomes.push((contestant, done));
+            match self.hear() {
+                Some((contestant, done)) if running.remove(&contestant) => {
+                    outcomes.push((contestant, done));
+                }
+                other => self.tell_late(other),
             }
         }
         self.conclude(&race, outcomes)
+    }
+
+    /// Tells of the call of a contestant that came back after its race was over.
+    fn tell_late(&self, late: Option<(usize, Option<Done>)>) {
+        if let Some((_, Some(done))) = late {
+            self.stage.tell_call(done.written);
+        }
     }
 
     fn start(&mut self, contestant: usize, race: &Arc<Race>) {
@@ -220,7 +230,8 @@ impl Driver {
     /// False: there is nobody left to wait for.
     fn wait_for_a_free_seat(&mut self) -> bool {
         while let Ok(news) = self.news.try_recv() {
-            self.note(news);
+            let late = self.note(news);
+            self.tell_late(late);
         }
         loop {
             if self
@@ -233,7 +244,8 @@ impl Driver {
             if self.seats.iter().all(|seat| seat.contestant.is_none()) {
                 return false;
             }
-            self.hear();
+            let late = self.hear();
+            self.tell_late(late);
         }
     }
 
@@ -246,6 +258,7 @@ impl Driver {
         let mut worked_ns = 0;
         let (mut abstained, mut ended) = (false, false);
         let mut winner_failed = false;
+        let mut written = Vec::new();
         for (contestant, done) in outcomes {
             let Some(done) = done else {
                 failures.push((contestant, ProblemKind::Hang, "hung".to_owned()));
@@ -254,6 +267,7 @@ impl Driver {
             if winner.is_none_or(|winner| winner == contestant) {
                 worked_ns = worked_ns.max(done.worked_ns);
             }
+            written.extend(done.written);
             match done.outcome {
                 Outcome::Failed(kind, text) => {
                     count(&stage, contestant, |contest| &contest.failed);
@@ -279,9 +293,16 @@ impl Driver {
                 reason = weak.reason,
                 "weak answer"
             );
+            let journal = Journal::default();
             for (port, message) in weak.answers {
-                stage.send(&self.watch, port, message);
+                stage.send(&self.watch, port, message, &journal);
             }
+            if let Some(call) = written.iter_mut().find(|it| it.plugin == weak.contestant) {
+                call.emitted = journal.take_emitted();
+            }
+        }
+        for call in written {
+            stage.tell_call(Some(call));
         }
         if winner_failed || winner.is_none() && !abstained && !ended && !failures.is_empty() {
             return self.fail(race, &failures);

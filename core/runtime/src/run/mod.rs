@@ -9,10 +9,13 @@ pub(crate) mod call;
 pub(crate) mod control;
 mod crew;
 mod driver;
+mod journal;
+pub(crate) mod names;
 mod plan;
 mod race;
+mod retrace;
 pub(crate) mod shared;
-mod stage;
+pub(crate) mod stage;
 mod summary;
 mod watch;
 mod worker;
@@ -20,11 +23,15 @@ mod worker;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use flowpipe_recording::entry::Call;
+
 use crate::check::Validators;
+use crate::clock::Clock;
 use crate::message::Message;
 use crate::pipeline::Pipeline;
 use crate::plugin::catalogue::Catalogue;
 use crate::problem::Problem;
+use crate::replay::Replay;
 use crate::report::{Progress, Report};
 use crate::run::control::Control;
 use crate::run::shared::Shared;
@@ -36,9 +43,13 @@ pub struct Options {
     /// Checks of what plugins say, by schema id.
     pub validators: Validators,
     /// Whoever watches.
-    pub observer: Option<Arc<dyn Observer>>,
+    pub observers: Vec<Arc<dyn Observer>>,
     /// Stages touch nothing outside of the program, and say in the log what they would have done.
     pub dry: bool,
+    /// The run's clock: it is started already.
+    pub clock: Clock,
+    /// A recorded run that is to be run again, instead of one of its own.
+    pub replay: Option<Arc<Replay>>,
 }
 
 /// Sees what happens in a run. Called on the stages' threads, so it should be quick; what it does
@@ -55,9 +66,24 @@ pub trait Observer: Send + Sync {
         let _ = (stage, name, message, now_ns);
     }
 
-    /// Something went wrong. It has been logged and counted.
-    fn problem(&self, problem: &Problem) {
-        let _ = problem;
+    /// Something went wrong, at this time of the run's clock. It has been logged and counted.
+    fn problem(&self, problem: &Problem, now_ns: i64) {
+        let _ = (problem, now_ns);
+    }
+
+    /// Whether calls are to be written down for [`Self::call`].
+    fn wants_calls(&self) -> bool {
+        false
+    }
+
+    /// A call of a stage has come back.
+    fn call(&self, stage: usize, call: &Call) {
+        let _ = (stage, call);
+    }
+
+    /// The queue of an edge (a number in [`Pipeline::edges`]) was full: it dropped a message.
+    fn dropped(&self, edge: usize, message: &Message, now_ns: i64) {
+        let _ = (edge, message, now_ns);
     }
 }
 

@@ -4,7 +4,6 @@ use std::sync::{Arc, OnceLock};
 
 use crossbeam_channel::Receiver;
 
-use crate::clock::Clock;
 use crate::edge::cycle::{Cycle, Inlet, blocking_cycle, cycles};
 use crate::edge::inputs::Inputs;
 use crate::edge::outputs::{OutPort, Outputs};
@@ -14,7 +13,9 @@ use crate::pipeline::{Edge, Pipeline};
 use crate::plugin::catalogue::{Catalogue, Found};
 use crate::plugin::host::Services;
 use crate::pool::Pool;
+use crate::replay::Replay;
 use crate::run::control::Event;
+use crate::run::names::Names;
 use crate::run::shared::Shared;
 use crate::run::stage::{Ports, Stage};
 use crate::run::summary::EdgeSummary;
@@ -37,17 +38,26 @@ impl Plan {
         catalogue: &Catalogue,
         options: Options,
     ) -> Result<Self, StartError> {
-        let found = find_plugins(&pipeline, catalogue)?;
-        let manifests: Vec<_> = found.iter().map(|found| &found[0].manifest).collect();
+        let found = find_plugins(&pipeline, catalogue, options.replay.as_deref())?;
+        let told = |(stage, found): (usize, &Vec<Found>)| match (found.first(), &options.replay) {
+            (Some(found), _) => found.manifest.clone(),
+            // A stage that is not run again: its messages come out of the recording.
+            (None, Some(replay)) => replay.manifest(stage),
+            (None, None) => Manifest::default(),
+        };
+        let manifests: Vec<_> = found.iter().enumerate().map(told).collect();
+        let manifests: Vec<_> = manifests.iter().collect();
         check_edges(&pipeline, &manifests)?;
         let (ports, edges) = join(&pipeline, &manifests);
         let services = Arc::new(Services {
-            clock: Clock::start(),
+            clock: options.clock,
             pool: Pool::new(pipeline.stages.len()),
             run: OnceLock::new(),
         });
         let (sender, events) = crossbeam_channel::unbounded();
-        let shared = Arc::new(Shared::new(services, options, pipeline.on_stop, sender));
+        let names = Names::new(&pipeline, &manifests);
+        let on_stop = pipeline.on_stop;
+        let shared = Arc::new(Shared::new(services, options, names, on_stop, sender));
         // The services are new: nobody has set it yet.
         let _ = shared.services.run.set(Arc::downgrade(&shared));
         let stages = pipeline
@@ -78,10 +88,19 @@ fn misfit(stage: &str, reason: String) -> StartError {
     }
 }
 
-/// The plugins of each stage: at least one, and all with the same ports.
-fn find_plugins(pipeline: &Pipeline, catalogue: &Catalogue) -> Result<Vec<Vec<Found>>, StartError> {
+/// The plugins of each stage: at least one, and all with the same ports. None for a stage whose messages come out
+/// of a recording.
+fn find_plugins(
+    pipeline: &Pipeline,
+    catalogue: &Catalogue,
+    replay: Option<&Replay>,
+) -> Result<Vec<Vec<Found>>, StartError> {
     let mut all = Vec::new();
-    for stage in &pipeline.stages {
+    for (index, stage) in pipeline.stages.iter().enumerate() {
+        if replay.is_some_and(|replay| !replay.runs_again(index)) {
+            all.push(Vec::new());
+            continue;
+        }
         let mut plugins: Vec<Found> = Vec::new();
         for contestant in &stage.contestants {
             let found =
@@ -171,7 +190,7 @@ fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<EdgeSu
         })
         .collect();
     let mut summaries = Vec::new();
-    for edge in &pipeline.edges {
+    for (index, edge) in pipeline.edges.iter().enumerate() {
         let (tail, head) = edge::edge(edge.queue);
         let (from, to) = names(pipeline, manifests, edge);
         let name = format!("{from} -> {to}");
@@ -182,7 +201,7 @@ fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<EdgeSu
             capacity: edge.queue.capacity,
             counters: tail.counters.clone(),
         });
-        outputs[edge.from.stage][edge.from.port].add(name, tail);
+        outputs[edge.from.stage][edge.from.port].add(index, name, tail);
         heads[edge.to.stage].push((edge.to.port, head));
     }
     let cycles = make_cycles(pipeline, &summaries);

@@ -120,6 +120,8 @@ impl Entrant<'_> {
         if wins {
             race.cancel_others(Some(self.contestant));
         }
-        context.stage.send(context.watch, port, message)
+        context
+            .stage
+            .send(context.watch, port, message, &context.journal)
     }
 }

@@ -10,17 +10,24 @@ use crate::check::Validators;
 use crate::pipeline::OnStop;
 use crate::plugin::host::Services;
 use crate::problem::{Problem, ProblemKind};
+use crate::replay::Replay;
 use crate::report::marks::Marks;
 use crate::report::{Ended, Ending};
 use crate::run::Observer;
 use crate::run::control::Event;
+use crate::run::names::Names;
 use crate::sync::lock;
 
 /// One run.
 pub(crate) struct Shared {
     pub services: Arc<Services>,
     pub validators: Validators,
-    pub observer: Option<Arc<dyn Observer>>,
+    pub observers: Vec<Arc<dyn Observer>>,
+    /// Whether one of them wants calls.
+    pub logs_calls: bool,
+    /// What is run again, where this is no run of its own.
+    pub replay: Option<Arc<Replay>>,
+    pub names: Names,
     pub on_stop: OnStop,
     pub marks: Marks,
     /// Nothing outside of the program is to be touched.
@@ -64,13 +71,20 @@ impl Shared {
     pub(crate) fn new(
         services: Arc<Services>,
         options: super::Options,
+        names: Names,
         on_stop: OnStop,
         events: Sender<Event>,
     ) -> Self {
         Self {
             services,
             validators: options.validators,
-            observer: options.observer,
+            logs_calls: options
+                .observers
+                .iter()
+                .any(|observer| observer.wants_calls()),
+            observers: options.observers,
+            replay: options.replay,
+            names,
             on_stop,
             marks: Marks::default(),
             dry: options.dry,
@@ -164,8 +178,8 @@ impl Shared {
         } else {
             tracing::debug!("{problem}");
         }
-        if let Some(observer) = &self.observer {
-            observer.problem(&problem);
+        for observer in &self.observers {
+            observer.problem(&problem, self.now());
         }
     }
 

@@ -6,15 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use flowpipe_abi as abi;
+use flowpipe_recording::entry::Call;
 
 use crate::edge::inputs::Inputs;
 use crate::edge::outputs::{Outputs, Sending};
 use crate::manifest::Manifest;
 use crate::message::Message;
-use crate::pipeline::{self, OnError};
+use crate::pipeline::{self, OnError, PortRef};
 use crate::problem::{MessageId, Problem, ProblemKind};
 use crate::report::times::Times;
 use crate::run::driver::Contest;
+use crate::run::journal::Journal;
 use crate::run::shared::{Mode, Shared};
 use crate::run::watch::Watch;
 use crate::sync::lock;
@@ -33,6 +35,9 @@ pub(crate) struct Stage {
     pub times: Mutex<Times>,
     /// By contestant.
     pub contests: Vec<Contest>,
+    /// Whether its calls are written down so that they can be run again: it says that it is
+    /// deterministic.
+    pub retraces: bool,
 }
 
 /// The ends of the stage's edges.
@@ -88,6 +93,7 @@ impl Stage {
                 .iter()
                 .map(|_| Contest::default())
                 .collect(),
+            retraces: manifest.deterministic,
             settings,
             inputs: manifest
                 .inputs
@@ -120,7 +126,13 @@ impl Stage {
     }
 
     /// Sends a message out of a port of the stage, on behalf of a worker.
-    pub(crate) fn send(&self, watch: &Watch, port: usize, mut message: Message) -> abi::Status {
+    pub(crate) fn send(
+        &self,
+        watch: &Watch,
+        port: usize,
+        mut message: Message,
+        journal: &Journal,
+    ) -> abi::Status {
         let mut ports = lock(&self.ports);
         if watch.is_given_up() {
             return abi::STOPPED;
@@ -128,16 +140,34 @@ impl Stage {
         let Some(output) = ports.outputs.port(port) else {
             return abi::STOPPED;
         };
-        message.number(output.number(), self.index);
+        let source = PortRef {
+            stage: self.index,
+            port,
+        };
+        message.number(output.number(), source);
         let message = Arc::new(message);
         self.counts.emitted.fetch_add(1, Ordering::Relaxed);
-        if let Some(observer) = &self.run.observer {
+        journal.note_emitted(&self.run, &message);
+        for observer in &self.run.observers {
             observer.message(self.index, port, &message);
+        }
+        if let Some(replay) = &self.run.replay {
+            replay.keep(message);
+            return abi::OK;
         }
         if output.send(message, &Sender { stage: self, watch }) {
             abi::OK
         } else {
             abi::STOPPED
+        }
+    }
+
+    /// Tells those who want to know of a call that has come back.
+    pub(crate) fn tell_call(&self, call: Option<Box<Call>>) {
+        if let Some(call) = call {
+            for observer in &self.run.observers {
+                observer.call(self.index, &call);
+            }
         }
     }
 
@@ -212,5 +242,11 @@ impl Sending for Sender<'_> {
 
     fn waited(&self) {
         self.watch.waited(self.stage.run.now());
+    }
+
+    fn dropped(&self, edge: usize, message: &Message) {
+        for observer in &self.stage.run.observers {
+            observer.dropped(edge, message, self.stage.run.now());
+        }
     }
 }

@@ -6,11 +6,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use flowpipe_abi as abi;
+use flowpipe_recording::entry::Call;
 
 use crate::message::{Message, Origin};
 use crate::plugin::instance::{Instance, reason};
 use crate::problem::{MessageId, Problem, ProblemKind};
 use crate::run::call::Context;
+use crate::run::journal::{self, Journal};
 use crate::run::race::Entrant;
 use crate::run::shared::Mode;
 use crate::run::stage::{Stage, Then};
@@ -44,6 +46,8 @@ pub(crate) struct Done {
     /// Nanoseconds in the call, waiting for full queues left out.
     pub worked_ns: i64,
     pub emitted: u64,
+    /// The call, where somebody wants it written down.
+    pub written: Option<Box<Call>>,
 }
 
 /// How a call ended.
@@ -104,10 +108,11 @@ impl Worker {
                 None => break End::Stream,
             };
             origin = work.origin;
-            let done = self.process(&work, None);
+            let done = self.process(&work, None, None);
             if matches!(done.outcome, Outcome::GivenUp) {
                 return self.leave_behind();
             }
+            stage.tell_call(done.written);
             stage.note_time(done.worked_ns);
             let failed = matches!(done.outcome, Outcome::Failed(..));
             match self.conclude(done.outcome, &work) {
@@ -120,10 +125,11 @@ impl Worker {
         };
         if end == End::Stream && !stage.is_source() && stage.run.mode() < Mode::Abort {
             let work = Work::event(abi::EVENT_FINISH, origin, stage.run.now());
-            let done = self.process(&work, None);
+            let done = self.process(&work, None, None);
             if matches!(done.outcome, Outcome::GivenUp) {
                 return self.leave_behind();
             }
+            stage.tell_call(done.written);
             stage.note_time(done.worked_ns);
             self.conclude(done.outcome, &work);
         }
@@ -132,13 +138,24 @@ impl Worker {
     }
 
     /// Lets the plugin do one piece of work.
-    pub(crate) fn process(&mut self, work: &Work, entrant: Option<Entrant<'_>>) -> Done {
+    /// `script`: the call as it was recorded, when it is run again.
+    pub(crate) fn process(
+        &mut self,
+        work: &Work,
+        entrant: Option<Entrant<'_>>,
+        script: Option<&Call>,
+    ) -> Done {
         let stage = &self.stage;
         let parent = work
             .message
             .as_ref()
             .map(|(port, message)| (*port, &**message));
-        let call = self.watch.begin(work.taken_ns, parent);
+        // A call that is run again was taken long ago.
+        let since = match script {
+            Some(_) => stage.run.now(),
+            None => work.taken_ns,
+        };
+        let call = self.watch.begin(since, parent);
         let context = Context {
             stage,
             watch: &self.watch,
@@ -150,11 +167,14 @@ impl Worker {
             emitted: Cell::new(0),
             refused: RefCell::new(None),
             stopped: Cell::new(false),
+            journal: Journal::default(),
+            script,
         };
         let nothing = |outcome| Done {
             outcome,
             worked_ns: 0,
             emitted: 0,
+            written: None,
         };
         // Looked at after `begin`, so that either this sees the winner or the winner saw this call.
         if context.entrant.as_ref().is_some_and(Entrant::has_lost) {
@@ -202,10 +222,16 @@ impl Worker {
         }
         let outcome = outcome(status, &context, &self.instance);
         let worked_ns = stage.run.now() - work.taken_ns - self.watch.waited_in_call();
+        let written = stage.run.logs_calls.then(|| {
+            let clock = self.instance.host().tape().take();
+            let call = journal::write(&context, work, self.contestant, &outcome, clock);
+            Box::new(call)
+        });
         Done {
             outcome,
             worked_ns,
             emitted: context.emitted.get(),
+            written,
         }
     }
 

@@ -76,6 +76,7 @@ pub struct Builder(pub Pipeline);
 impl Builder {
     pub fn new() -> Self {
         Self(Pipeline {
+            record: None,
             name: "test".into(),
             stages: Vec::new(),
             edges: Vec::new(),
@@ -133,7 +134,7 @@ impl Builder {
 
     pub fn start(self, observer: &Arc<Watcher>) -> RunHandle {
         self.start_with(Options {
-            observer: Some(observer.clone()),
+            observers: vec![observer.clone()],
             ..Options::default()
         })
     }
@@ -260,7 +261,7 @@ impl Observer for Watcher {
         self.marks.lock().unwrap().push(mark);
     }
 
-    fn problem(&self, problem: &Problem) {
+    fn problem(&self, problem: &Problem, _: i64) {
         self.problems.lock().unwrap().push(problem.clone());
     }
 }

@@ -1,0 +1,171 @@
+//! `flowpipe replay FILE`: runs a recorded run again, and says whether it gives the same.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use flowpipe_recording::Recording;
+use flowpipe_runtime::replay::verify::{Verdict, Verifier};
+use flowpipe_runtime::replay::{PlanError, Replay, Swap, Wish};
+use flowpipe_runtime::report::Report;
+use flowpipe_runtime::run::{Observer, Options, Run};
+use serde_json::json;
+
+use crate::args::{self, Global, Speed};
+use crate::cast::Cast;
+use crate::commands::run::{start_failure, stop_on_signals};
+use crate::exit::{Ended, Failure};
+use crate::follow::follow;
+use crate::record::{Recordist, Take};
+use crate::show::colour::{self, BAD, GOOD, paint};
+use crate::show::report;
+use crate::show::screen::{Forward, Screen};
+use crate::{checks, plugins};
+
+pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
+    let recording = crate::recording_file::open(&args.file)?;
+    let catalogue = plugins::load(global);
+    let recording = Arc::new(recording);
+    let (pipeline, replay) =
+        Replay::new(recording.clone(), &wish(args), &catalogue).map_err(refusal)?;
+    let cast = Cast::of(&pipeline, &catalogue);
+    let (sender, happenings) = crossbeam_channel::unbounded();
+    let verifier = args.verify.then(|| Verifier::new(replay.clone()));
+    let mut options = Options {
+        validators: checks::validators(),
+        observers: vec![Arc::new(Forward::new(sender, cast.speaks.clone()))],
+        dry: recording.about().dry,
+        replay: Some(replay.clone()),
+        ..Options::default()
+    };
+    if let Some(verifier) = &verifier {
+        options.observers.push(verifier.clone());
+    }
+    let recordist = match &args.record {
+        Some(to) => {
+            let take = Take {
+                pipeline: &pipeline,
+                catalogue: &catalogue,
+                file: &args.file,
+                clock: options.clock,
+                dry: options.dry,
+            };
+            Some(Recordist::of_replay(to, &take, &recording)?)
+        }
+        None => None,
+    };
+    if let Some(recordist) = &recordist {
+        let recorder: Arc<dyn Observer> = recordist.recorder.clone();
+        options.observers.push(recorder);
+    }
+    let handle = Run::start(pipeline, &catalogue, options).map_err(start_failure)?;
+    let interrupted = stop_on_signals(&handle)?;
+    let mut screen = Screen::new(global, args.quiet || args.json, cast);
+    let followed = follow(&handle, &happenings, |happening| {
+        screen.take(&handle, happening)
+    });
+    if followed.is_err() {
+        handle.stop();
+    }
+    let report = handle.wait();
+    screen.end();
+    if let Some(recordist) = recordist {
+        recordist.finish()?;
+    }
+    followed?;
+    let verdict = verifier.map(|verifier| verifier.verdict());
+    tell(global, args, &report, &replay, verdict.as_ref())?;
+    catalogue.close();
+    Ok(if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+        Ended::Interrupted
+    } else if verdict.is_some_and(|verdict| !verdict.differences.is_empty()) {
+        Ended::Differs
+    } else {
+        Ended::Done
+    })
+}
+
+fn wish(args: &args::Replay) -> Wish {
+    let swap = |(stage, plugin): &(String, String)| Swap {
+        stage: stage.clone(),
+        plugin: plugin.clone(),
+    };
+    Wish {
+        from: args.from.clone(),
+        swaps: args.swap.iter().map(swap).collect(),
+        speed: match args.speed {
+            Speed::Times(times) => Some(times),
+            Speed::Max => None,
+        },
+    }
+}
+
+fn refusal(error: PlanError) -> Failure {
+    match error {
+        PlanError::Nothing => Failure::Run(error.to_string()),
+        _ => Failure::Usage(error.to_string()),
+    }
+}
+
+/// So many differences are shown; `--json` has all.
+const SHOWN: usize = 10;
+
+fn tell(
+    global: &Global,
+    args: &args::Replay,
+    report: &Report,
+    replay: &Replay,
+    verdict: Option<&Verdict>,
+) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    if args.json {
+        let all = json!({ "verdict": verdict, "skipped": replay.skipped(), "report": report });
+        serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
+        writeln!(stdout)?;
+        return Ok(());
+    }
+    let colours = colour::on_stdout(global);
+    writeln!(stdout, "\n{}", report::tables(report, colours).trim_end())?;
+    let recording: &Recording = replay.recording();
+    if recording.is_cut_off() {
+        writeln!(
+            stdout,
+            "the recording ends early: only what is whole was run again"
+        )?;
+    }
+    if replay.skipped() > 0 {
+        writeln!(
+            stdout,
+            "{} calls were not run again: the recording lacks what they took",
+            replay.skipped()
+        )?;
+    }
+    let Some(verdict) = verdict else {
+        return Ok(());
+    };
+    let Some(first) = verdict.differences.first() else {
+        let same = paint("the same", GOOD, colours);
+        writeln!(stdout, "{} messages: {same}, byte for byte", verdict.same)?;
+        return Ok(());
+    };
+    writeln!(
+        stdout,
+        "{} of {} messages {}; the first: {}, message {}",
+        verdict.differences.len(),
+        verdict.differences.len() + verdict.same,
+        paint("differ", BAD, colours),
+        first.edge,
+        first.sequence
+    )?;
+    for difference in verdict.differences.iter().take(SHOWN) {
+        let field = match difference.field.as_str() {
+            "" => String::new(),
+            field => format!(" at {field}"),
+        };
+        writeln!(
+            stdout,
+            "  {}, message {}{field}\n    recorded: {}\n    now:      {}",
+            difference.edge, difference.sequence, difference.recorded, difference.now
+        )?;
+    }
+    Ok(())
+}

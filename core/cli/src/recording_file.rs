@@ -1,0 +1,28 @@
+//! Opening a recording, with what is wrong with it on standard error.
+
+use std::path::Path;
+
+use flowpipe_recording::{ReadError, Recording};
+
+use crate::exit::Failure;
+
+/// Opens a recording. Says so when it ends early.
+///
+/// # Errors
+/// When it can't be opened, or is no recording.
+pub fn open(path: &Path) -> Result<Recording, Failure> {
+    let recording = Recording::open(path).map_err(|error| match error {
+        ReadError::Open { path, error } => Failure::File {
+            path: path.display().to_string(),
+            error,
+        },
+        other => Failure::BadText(other.to_string()),
+    })?;
+    if recording.is_cut_off() {
+        tracing::warn!(
+            "{} ends early: the program that wrote it was killed, or the file is damaged",
+            path.display()
+        );
+    }
+    Ok(recording)
+}

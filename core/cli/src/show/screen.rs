@@ -1,0 +1,126 @@
+//! What a run shows while it goes on: boards, problems, a line that counts.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use crossbeam_channel::Sender;
+use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED};
+use flowpipe_runtime::message::Message;
+use flowpipe_runtime::problem::Problem;
+use flowpipe_runtime::run::{Observer, RunHandle};
+
+use crate::args::Global;
+use crate::cast::Cast;
+use crate::exit::Failure;
+use crate::show::colour::{self, BAD, paint};
+use crate::show::happenings::Tally;
+use crate::show::progress::ProgressLine;
+use crate::show::steps::Steps;
+
+/// The terminal.
+pub struct Screen<'a> {
+    global: &'a Global,
+    /// No boards.
+    silent: bool,
+    tally: Tally,
+    steps: Steps,
+    line: ProgressLine,
+}
+
+/// What the stages' threads hand to the printing one.
+pub enum Happening {
+    /// A message worth showing.
+    Message(Arc<Message>),
+    /// Something went wrong.
+    Problem(Problem),
+}
+
+/// Hands what is worth showing to another thread.
+pub struct Forward {
+    told: Sender<Happening>,
+    speaks: Vec<bool>,
+}
+
+impl Forward {
+    /// `speaks`: by stage, whether what it emits is shown.
+    pub fn new(told: Sender<Happening>, speaks: Vec<bool>) -> Self {
+        Self { told, speaks }
+    }
+}
+
+impl Observer for Forward {
+    fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
+        let speaks = self.speaks.get(stage).copied().unwrap_or(true);
+        let shown = match message.schema() {
+            SIGHTING | SOLVED | OUTCOME => speaks,
+            RESULT => true,
+            _ => false,
+        };
+        if shown {
+            // Nobody listens any more when printing failed; the run goes on to its end.
+            let _ = self.told.send(Happening::Message(Arc::clone(message)));
+        }
+    }
+
+    fn problem(&self, problem: &Problem, _: i64) {
+        let _ = self.told.send(Happening::Problem(problem.clone()));
+    }
+}
+
+impl<'a> Screen<'a> {
+    pub fn new(global: &'a Global, silent: bool, cast: Cast) -> Self {
+        Self {
+            global,
+            silent,
+            tally: Tally::new(cast.has_referee),
+            steps: Steps::new(cast.names),
+            line: ProgressLine::new(),
+        }
+    }
+
+    /// Shows what happened, or that the run goes on.
+    ///
+    /// # Errors
+    /// When nobody reads any more (`flowpipe run … | head`).
+    pub fn take(&mut self, run: &RunHandle, happening: Option<Happening>) -> Result<(), Failure> {
+        match happening {
+            Some(happening) => self.show(&happening)?,
+            None => self.line.update(&run.progress()),
+        }
+        Ok(())
+    }
+
+    /// Ends the line that counts, and gives what is known of boards and steps.
+    pub fn end(self) -> (Tally, Steps) {
+        self.line.end();
+        (self.tally, self.steps)
+    }
+
+    fn show(&mut self, happening: &Happening) -> std::io::Result<()> {
+        let Self {
+            global,
+            silent,
+            tally,
+            steps,
+            line,
+        } = self;
+        match happening {
+            Happening::Message(message) => {
+                steps.take(message);
+                if *silent {
+                    return tally.take(message, &mut std::io::sink(), false);
+                }
+                let colours = colour::on_stdout(global);
+                line.above(|| tally.take(message, &mut std::io::stdout().lock(), colours))
+            }
+            Happening::Problem(problem) => line.above(|| {
+                let colours = colour::on_stderr(global);
+                writeln!(
+                    std::io::stderr(),
+                    "{} {problem}",
+                    paint("problem:", BAD, colours)
+                )
+            }),
+        }
+    }
+}

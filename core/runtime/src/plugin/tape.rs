@@ -1,0 +1,95 @@
+//! The times that a stage is told: from the run's clock, written down, or told again from a recording.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use crate::clock::Clock;
+use crate::sync::lock;
+
+/// How a stage gets to know the time.
+#[derive(Debug, Default)]
+pub(crate) enum Tape {
+    /// From the run's clock.
+    #[default]
+    Off,
+    /// From the run's clock, and each time is written down.
+    Records(Mutex<Vec<i64>>),
+    /// From what was written down; past its end the last time stands still.
+    Plays(Mutex<Played>),
+}
+
+/// What is left to tell.
+#[derive(Debug, Default)]
+pub(crate) struct Played {
+    left: VecDeque<i64>,
+    last: i64,
+}
+
+impl Tape {
+    /// A tape that begins with what was told while the stage was made and in its first call.
+    pub(crate) fn plays(first: &[i64]) -> Self {
+        Self::Plays(Mutex::new(Played {
+            left: first.iter().copied().collect(),
+            last: 0,
+        }))
+    }
+
+    /// The time that the stage is told now.
+    pub(crate) fn tell(&self, clock: &Clock) -> i64 {
+        match self {
+            Self::Off => clock.now(),
+            Self::Records(told) => {
+                let mut told = lock(told);
+                let now = clock.now();
+                told.push(now);
+                now
+            }
+            Self::Plays(played) => {
+                let mut played = lock(played);
+                if let Some(next) = played.left.pop_front() {
+                    played.last = next;
+                }
+                played.last
+            }
+        }
+    }
+
+    /// Takes what was written down since the last time.
+    pub(crate) fn take(&self) -> Vec<i64> {
+        match self {
+            Self::Records(told) => std::mem::take(&mut *lock(told)),
+            Self::Off | Self::Plays(_) => Vec::new(),
+        }
+    }
+
+    /// From here on the stage is told these times; `from` is when that call began.
+    pub(crate) fn load(&self, times: &[i64], from: i64) {
+        if let Self::Plays(played) = self {
+            *lock(played) = Played {
+                left: times.iter().copied().collect(),
+                last: from,
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_told_is_told_again() {
+        let clock = Clock::start();
+        let tape = Tape::Records(Mutex::default());
+        let told = [tape.tell(&clock), tape.tell(&clock)];
+        let written = tape.take();
+        assert_eq!(written, told);
+        assert!(tape.take().is_empty());
+
+        let again = Tape::plays(&written);
+        assert_eq!([again.tell(&clock), again.tell(&clock)], told);
+        assert_eq!(again.tell(&clock), told[1], "then time stands still");
+        again.load(&[], 7);
+        assert_eq!(again.tell(&clock), 7);
+    }
+}

@@ -1,0 +1,109 @@
+//! What is told of an item in the file.
+
+use std::io::Write;
+
+use flowpipe_abi as abi;
+use flowpipe_recording::{Encoding, Pixels, Topic, WriteError, Writer};
+
+use crate::frame::Frame;
+use crate::message::Message;
+use crate::record::{Item, Keep, Put, Sink};
+
+/// Makes of a message what viewers draw over the picture that it descends from. Called on the recorder's thread.
+pub trait Annotator: Send {
+    /// What is to be shown, if anything.
+    fn annotate(&mut self, message: &Message, captured_unix_ns: u64) -> Vec<Extra>;
+}
+
+/// A message for viewers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extra {
+    /// Behind the topic of the message that it belongs to.
+    pub name: &'static str,
+    /// The schema's name, such as `foxglove.ImageAnnotations`.
+    pub schema: &'static str,
+    /// JSON.
+    pub body: Vec<u8>,
+}
+
+/// A recording in a file.
+pub(crate) struct File<W: Write> {
+    writer: Writer<W>,
+    annotator: Option<Box<dyn Annotator>>,
+}
+
+impl<W: Write> File<W> {
+    pub(crate) fn new(writer: Writer<W>, annotator: Option<Box<dyn Annotator>>) -> Self {
+        Self { writer, annotator }
+    }
+
+    fn message(&mut self, topic: &Topic, message: &Message, keep: Keep) -> Result<Put, WriteError> {
+        let lineage = message.lineage();
+        let sequence = lineage.sequence;
+        let at_ns = lineage.hops.last().map_or(0, |hop| hop.emitted_ns);
+        let captured_ns = lineage.origin.map_or(at_ns, |origin| origin.captured_ns);
+        let times = (at_ns, captured_ns);
+        let body = message.json();
+        self.writer
+            .message(topic, message.schema(), body, sequence, times)?;
+        if let Some(annotator) = &mut self.annotator {
+            let captured = self.writer.unix(captured_ns);
+            for extra in annotator.annotate(message, captured) {
+                let name = format!("{topic}/{}", extra.name);
+                self.writer.extra(&name, extra.schema, &extra.body, at_ns)?;
+            }
+        }
+        match (keep, message.frame().map(pixels)) {
+            (Keep::Pixels, Some(Some(pixels))) => {
+                match self.writer.pixels(topic, sequence, &pixels, times)? {
+                    true => Ok(Put::Stored),
+                    false => Ok(Put::Repeated),
+                }
+            }
+            (Keep::NoPixels, _) | (_, None) => Ok(Put::Plain),
+            (Keep::LeaveOut, _) | (_, Some(None)) => {
+                self.writer.left_out(topic, sequence, at_ns)?;
+                Ok(Put::Plain)
+            }
+        }
+    }
+}
+
+impl<W: Write + Send> Sink for File<W> {
+    fn put(&mut self, item: &Item) -> Result<Put, WriteError> {
+        match item {
+            Item::Message(topic, message, keep) => return self.message(topic, message, *keep),
+            Item::Call(call) => self.writer.call(call)?,
+            Item::Dropped(dropped) => self.writer.dropped(dropped)?,
+            Item::Problem(problem) => self.writer.problem(problem)?,
+        }
+        Ok(Put::Plain)
+    }
+
+    fn flush(&mut self) -> Result<(), WriteError> {
+        self.writer.flush()
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), WriteError> {
+        self.writer.finish().map(drop)
+    }
+}
+
+/// A frame's pixels as recordings take them. `None`: a format that they do not know.
+pub(crate) fn pixels(frame: &Frame) -> Option<Pixels<'_>> {
+    let shape = frame.shape();
+    Some(Pixels {
+        encoding: match shape.format {
+            abi::FORMAT_BGRA8 => Encoding::Bgra8,
+            abi::FORMAT_RGBA8 => Encoding::Rgba8,
+            abi::FORMAT_BGR8 => Encoding::Bgr8,
+            abi::FORMAT_RGB8 => Encoding::Rgb8,
+            abi::FORMAT_GREY8 => Encoding::Grey8,
+            _ => return None,
+        },
+        width: shape.width,
+        height: shape.height,
+        stride: u32::try_from(shape.stride).ok()?,
+        bytes: frame.pixels(),
+    })
+}

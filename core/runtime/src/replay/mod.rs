@@ -1,0 +1,312 @@
+//! Runs a recorded run again: each stage gets the messages that it took then, in that order, and the
+//! times that it was told then. So whatever the threads do, a stage that is deterministic gives the same
+//! messages.
+//!
+//! Stages that are not run again (sources, and whatever touches the world) speak out of the recording.
+//! [`verify`] holds what comes out against what is recorded.
+
+mod pipeline;
+mod store;
+pub mod verify;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use flowpipe_recording::entry::{AboutStage, Call, Emitted, Taken};
+use flowpipe_recording::{Recording, Topic};
+
+use crate::manifest::{Manifest, Port};
+use crate::message::{Message, Origin};
+use crate::pipeline::PortRef;
+use crate::run::shared::Mode;
+use crate::run::stage::Stage;
+use crate::sync::lock;
+
+pub use pipeline::{PlanError, Swap, Wish};
+use store::Store;
+
+/// A recorded run, and which of its stages are run again.
+pub struct Replay {
+    recording: Arc<Recording>,
+    /// By stage.
+    parts: Vec<Part>,
+    /// How often faster than it was; `None`: as fast as it goes.
+    speed: Option<f64>,
+    began: Instant,
+    /// What was emitted, and who emitted it: by output and number.
+    sources: HashMap<(Topic, u64), (usize, usize)>,
+    store: Mutex<Store>,
+    arrived: Condvar,
+}
+
+/// One stage of it.
+struct Part {
+    about: AboutStage,
+    /// Its recorded calls, in the order in which they began.
+    calls: Vec<Call>,
+    runs_again: bool,
+}
+
+/// What there is for a call to take.
+pub(crate) enum Fetched {
+    /// The message.
+    Message(Arc<Message>),
+    /// It can't be had: the call is left out.
+    Skip,
+}
+
+/// How often a waiting stage looks whether the run is to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Replay {
+    /// Whether the calls of a stage are run again.
+    #[must_use]
+    pub fn runs_again(&self, stage: usize) -> bool {
+        self.parts.get(stage).is_some_and(|part| part.runs_again)
+    }
+
+    /// The recording.
+    #[must_use]
+    pub fn recording(&self) -> &Arc<Recording> {
+        &self.recording
+    }
+
+    /// What a stage that is not run again says of itself.
+    pub(crate) fn manifest(&self, stage: usize) -> Manifest {
+        let Some(part) = self.parts.get(stage) else {
+            return Manifest::default();
+        };
+        let port = |name: &String, schema: &str| Port {
+            name: name.clone(),
+            schema: schema.to_owned(),
+        };
+        let about = &part.about;
+        Manifest {
+            name: about.name.clone(),
+            role: about.role.clone(),
+            inputs: about.inputs.iter().map(|name| port(name, "*")).collect(),
+            outputs: about
+                .outputs
+                .iter()
+                .map(|(name, schema)| port(name, schema))
+                .collect(),
+            ..Manifest::default()
+        }
+    }
+
+    /// The recorded calls of a stage, in the order in which they began.
+    pub(crate) fn calls(&self, stage: usize) -> &[Call] {
+        self.parts.get(stage).map_or(&[], |part| &part.calls)
+    }
+
+    /// The times that a plugin was told while it was made and in its first call.
+    pub(crate) fn first_times(&self, stage: usize, plugin: usize) -> &[i64] {
+        let mut calls = self.calls(stage).iter();
+        calls
+            .find(|call| call.plugin == plugin)
+            .map_or(&[], |call| &call.clock)
+    }
+
+    /// Waits until it is time for a call, or until `over`.
+    pub(crate) fn pace(&self, call: &Call, over: impl Fn() -> bool) {
+        let Some(speed) = self.speed else { return };
+        let due = Duration::from_nanos(u64::try_from(call.taken_ns).unwrap_or(0)).div_f64(speed);
+        while let Some(left) = due.checked_sub(self.began.elapsed())
+            && !over()
+        {
+            std::thread::sleep(left.min(LOOK));
+        }
+    }
+
+    /// The message that a call took: what a stage made of it this time, or what is recorded.
+    pub(crate) fn fetch(&self, taker: &Stage, taken: &Taken) -> Fetched {
+        let topic = Topic::new(&taken.from, &taken.output);
+        let known = self.sources.get(&(topic.clone(), taken.sequence));
+        let from = match known {
+            Some((stage, _)) => Some(*stage),
+            // The call that emitted it had not come back when the recording ended.
+            None => self.index_of(&taken.from),
+        };
+        if !from.is_some_and(|from| self.runs_again(from)) {
+            return match self.load(taker, &topic, taken.sequence) {
+                Some(message) => Fetched::Message(message),
+                None => Fetched::Skip,
+            };
+        }
+        let from = from.unwrap_or_default();
+        let mut store = lock(&self.store);
+        loop {
+            if let Some(message) = store.take(&topic, taken.sequence) {
+                return Fetched::Message(message);
+            }
+            if store.has_ended(from) || taker.run.mode() >= Mode::Drop {
+                return Fetched::Skip;
+            }
+            if !store.wait(taker.index) {
+                // Everybody waits for somebody: nothing comes any more.
+                return Fetched::Skip;
+            }
+            let woken = self.arrived.wait_timeout(store, LOOK);
+            store = woken.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+            store.wait_no_more(taker.index);
+        }
+    }
+
+    /// A stage that is run again has emitted a message.
+    pub(crate) fn keep(&self, message: Arc<Message>) {
+        let source = message.source();
+        if let Some(topic) = self.topic(source) {
+            lock(&self.store).keep(&topic, message);
+            self.arrived.notify_all();
+        }
+    }
+
+    /// A call can't be run again: others get what it emitted then.
+    pub(crate) fn skip(&self, stage: &Stage, call: &Call) {
+        for emitted in &call.emitted {
+            let topic = Topic::new(&call.stage, &emitted.port);
+            if let Some(message) = self.load(stage, &topic, emitted.sequence) {
+                lock(&self.store).keep(&topic, message);
+                self.arrived.notify_all();
+            }
+        }
+        let number = self
+            .calls(stage.index)
+            .iter()
+            .position(|it| std::ptr::eq(it, call));
+        lock(&self.store).skip(stage.index, number.unwrap_or_default());
+    }
+
+    /// A stage makes no more messages.
+    pub(crate) fn end(&self, stage: usize) {
+        lock(&self.store).end(stage);
+        self.arrived.notify_all();
+    }
+
+    /// Whether a replay must give a recorded message: its stage is run again, and the call that emitted it is recorded.
+    pub(crate) fn gives(&self, topic: &Topic, sequence: u64) -> bool {
+        let source = self.sources.get(&(topic.clone(), sequence));
+        source.is_some_and(|(stage, call)| {
+            self.runs_again(*stage) && !lock(&self.store).was_skipped(*stage, *call)
+        })
+    }
+
+    /// When a recorded message was emitted.
+    pub(crate) fn emitted_at(&self, topic: &Topic, sequence: u64) -> Option<i64> {
+        self.emitted(topic, sequence).map(|emitted| emitted.at_ns)
+    }
+
+    /// The name of an output.
+    pub(crate) fn topic_of(&self, stage: usize, port: usize) -> Option<Topic> {
+        self.topic(PortRef { stage, port })
+    }
+
+    /// How many calls could not be run again: the pixels that they took were left out of the recording, or a message never came.
+    #[must_use]
+    pub fn skipped(&self) -> usize {
+        lock(&self.store).skipped()
+    }
+
+    /// The frame that the messages of a call without a message descended from.
+    pub(crate) fn last_origin(&self, call: &Call) -> Option<Origin> {
+        self.origin(call.emitted.first()?)
+    }
+
+    /// A message as it is recorded.
+    fn load(&self, stage: &Stage, topic: &Topic, sequence: u64) -> Option<Arc<Message>> {
+        let (schema, body) = self.recording.message(topic, sequence)?;
+        let frame = match self.recording.has_pixels(topic, sequence) {
+            true => Some(self.frame(stage, topic, sequence)?),
+            false => None,
+        };
+        let source = self.port(topic)?;
+        let emitted = self.emitted(topic, sequence);
+        let body = crate::document::Document::new(body.as_bytes()).ok()?;
+        Some(Arc::new(Message {
+            schema: std::ffi::CString::new(&**schema).ok()?.into(),
+            body,
+            frame,
+            lineage: crate::message::Lineage {
+                sequence,
+                origin: emitted.and_then(|emitted| self.origin(emitted)),
+                hops: self.hops(topic, sequence),
+            },
+            source,
+        }))
+    }
+
+    fn frame(&self, stage: &Stage, topic: &Topic, sequence: u64) -> Option<crate::frame::Frame> {
+        let pool = &stage.run.services.pool;
+        let owner = stage.index as u32;
+        let read = self
+            .recording
+            .pixels(topic, sequence, |pixels| store::frame(pool, owner, pixels));
+        match read {
+            Ok(frame) => frame.flatten(),
+            Err(error) => {
+                tracing::warn!("{error}");
+                None
+            }
+        }
+    }
+
+    fn emitted(&self, topic: &Topic, sequence: u64) -> Option<&Emitted> {
+        let call = self.call(topic, sequence)?;
+        let mut emitted = call.emitted.iter();
+        emitted.find(|it| it.port == topic.port && it.sequence == sequence)
+    }
+
+    /// The recorded call that emitted a message.
+    fn call(&self, topic: &Topic, sequence: u64) -> Option<&Call> {
+        let (stage, call) = *self.sources.get(&(topic.clone(), sequence))?;
+        self.parts.get(stage)?.calls.get(call)
+    }
+
+    /// The stages that a recorded message went through, oldest first.
+    fn hops(&self, topic: &Topic, sequence: u64) -> Vec<flowpipe_abi::Hop> {
+        let mut hops = Vec::new();
+        let mut next = Some((topic.clone(), sequence));
+        while let Some((topic, sequence)) = next.take()
+            && let Some(call) = self.call(&topic, sequence)
+        {
+            hops.push(flowpipe_abi::Hop {
+                stage: self.index_of(&topic.stage).unwrap_or_default() as u32,
+                reserved: 0,
+                taken_ns: call.taken_ns,
+                emitted_ns: self.emitted(&topic, sequence).map_or(0, |it| it.at_ns),
+            });
+            next = call
+                .took
+                .as_ref()
+                .map(|taken| (Topic::new(&taken.from, &taken.output), taken.sequence));
+        }
+        hops.reverse();
+        hops
+    }
+
+    fn origin(&self, emitted: &Emitted) -> Option<Origin> {
+        let origin = emitted.origin.as_ref()?;
+        Some(Origin {
+            stage: self.index_of(&origin.stage)?,
+            sequence: origin.sequence,
+            captured_ns: origin.captured_ns,
+        })
+    }
+
+    fn index_of(&self, name: &str) -> Option<usize> {
+        self.parts.iter().position(|part| part.about.name == name)
+    }
+
+    fn topic(&self, port: PortRef) -> Option<Topic> {
+        let about = &self.parts.get(port.stage)?.about;
+        Some(Topic::new(&about.name, &about.outputs.get(port.port)?.0))
+    }
+
+    fn port(&self, topic: &Topic) -> Option<PortRef> {
+        let stage = self.index_of(&topic.stage)?;
+        let outputs = &self.parts.get(stage)?.about.outputs;
+        let port = outputs.iter().position(|(name, _)| *name == topic.port)?;
+        Some(PortRef { stage, port })
+    }
+}

@@ -1,0 +1,298 @@
+//! From a recording to a pipeline whose stages are run again.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use flowpipe_recording::entry::{About, AboutPlugin, AboutStage, Call};
+use flowpipe_recording::{Recording, Topic};
+use serde_json::Value;
+
+use crate::manifest::Manifest;
+use crate::pipeline::{self, Contestant, OnError, OnStop, Pipeline};
+use crate::plugin::catalogue::Catalogue;
+use crate::replay::store::Store;
+use crate::replay::{Part, Replay};
+
+/// How a recording is to be run again.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// Only this stage, and what comes after it.
+    pub from: Option<String>,
+    /// Other plugins than those recorded.
+    pub swaps: Vec<Swap>,
+    /// How often faster than it was; `None`: as fast as it goes.
+    pub speed: Option<f64>,
+}
+
+/// Another plugin in a stage's place.
+#[derive(Clone, Debug)]
+pub struct Swap {
+    /// The stage.
+    pub stage: String,
+    /// The plugin, with the defaults of its config.
+    pub plugin: String,
+}
+
+/// Why a recording can't be run again as wished.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// It has no such stage.
+    #[error("the recording has no stage \"{name}\"; it has {}", there.join(", "))]
+    NoStage {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        there: Vec<String>,
+    },
+    /// No stage can be run again.
+    #[error(
+        "no stage of the recording can be run again: none takes messages and says that it is deterministic"
+    )]
+    Nothing,
+    /// A stage can't be run again at all.
+    #[error("stage \"{0}\" can't be run again: it takes no messages")]
+    Source(String),
+    /// Another plugin does not fit in a stage's place.
+    #[error("{plugin} can't stand in for stage \"{stage}\": its inputs and outputs differ")]
+    Ports {
+        /// The stage.
+        stage: String,
+        /// The plugin.
+        plugin: String,
+    },
+    /// A stage must not be run again.
+    #[error(
+        "stage \"{stage}\" can't be run again: {plugin} acts on the world, and a replay does not"
+    )]
+    World {
+        /// The stage.
+        stage: String,
+        /// Its plugin.
+        plugin: String,
+    },
+}
+
+/// The role of what acts. One that is not deterministic acts on the world outside of the program.
+const ACTUATOR: &str = "actuator";
+/// A stage that sits on one message for so long hangs.
+const WATCHDOG: Duration = Duration::from_secs(60);
+/// A plugin that stands in for another gets so long where the recorded one had no limit.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Replay {
+    /// Which stages of a recording are run again, as a pipeline to run with [`crate::run::Options::replay`].
+    ///
+    /// # Errors
+    /// When the wish names stages that are not there, and when nothing is left to run.
+    pub fn new(
+        recording: Arc<Recording>,
+        wish: &Wish,
+        catalogue: &Catalogue,
+    ) -> Result<(Pipeline, Arc<Self>), PlanError> {
+        let about = recording.about().clone();
+        let index = |name: &String| {
+            let position = about.stages.iter().position(|stage| stage.name == *name);
+            position.ok_or_else(|| PlanError::NoStage {
+                name: name.clone(),
+                there: about.stages.iter().map(|it| it.name.clone()).collect(),
+            })
+        };
+        let mut swapped = HashMap::new();
+        for swap in &wish.swaps {
+            // One that is not there is told of when the run starts.
+            if let Some(found) = catalogue.find(&swap.plugin)
+                && found.manifest.role == ACTUATOR
+                && !found.manifest.deterministic
+            {
+                return Err(PlanError::World {
+                    stage: swap.stage.clone(),
+                    plugin: swap.plugin.clone(),
+                });
+            }
+            let number = index(&swap.stage)?;
+            if let (Some(found), Some(stage)) =
+                (catalogue.find(&swap.plugin), about.stages.get(number))
+                && !fits(&found.manifest, stage)
+            {
+                return Err(PlanError::Ports {
+                    stage: swap.stage.clone(),
+                    plugin: swap.plugin.clone(),
+                });
+            }
+            swapped.insert(number, swap.plugin.clone());
+        }
+        let from = wish.from.as_ref().map(index).transpose()?;
+        let below = from.map(|from| downstream(&about, from));
+        let mut calls = by_stage(&recording);
+        let mut parts = Vec::new();
+        for (number, stage) in about.stages.iter().enumerate() {
+            let asked = swapped.contains_key(&number) || from == Some(number);
+            if asked && stage.inputs.is_empty() {
+                return Err(PlanError::Source(stage.name.clone()));
+            }
+            let deterministic = stage.plugins.iter().all(|plugin| plugin.deterministic);
+            let kept = !swapped.contains_key(&number);
+            if asked && kept && !deterministic && stage.role == ACTUATOR {
+                return Err(PlanError::World {
+                    stage: stage.name.clone(),
+                    plugin: stage.plugins.first().map_or("it", |it| &it.name).to_owned(),
+                });
+            }
+            let among = below.as_ref().is_none_or(|below| below.contains(&number));
+            let mut calls = calls.remove(&stage.name).unwrap_or_default();
+            if swapped.contains_key(&number) {
+                calls.iter_mut().for_each(forget);
+            }
+            parts.push(Part {
+                about: stage.clone(),
+                calls,
+                runs_again: asked || deterministic && among && !stage.inputs.is_empty(),
+            });
+        }
+        if !parts.iter().any(|part| part.runs_again) {
+            return Err(PlanError::Nothing);
+        }
+        let pipeline = Pipeline {
+            name: about.name.clone(),
+            stages: stages(&about, &swapped),
+            // A stage gets its messages by the recorded order, and from no queue.
+            edges: Vec::new(),
+            on_stop: OnStop::Drop,
+            record: None,
+        };
+        Ok((pipeline, Arc::new(Self::of(recording, parts, wish.speed))))
+    }
+
+    fn of(recording: Arc<Recording>, parts: Vec<Part>, speed: Option<f64>) -> Self {
+        let mut sources = HashMap::new();
+        let mut takers = HashMap::new();
+        for (stage, part) in parts.iter().enumerate() {
+            for (number, call) in part.calls.iter().enumerate() {
+                for emitted in &call.emitted {
+                    let topic = Topic::new(&call.stage, &emitted.port);
+                    sources.insert((topic, emitted.sequence), (stage, number));
+                }
+                if let (Some(taken), true) = (&call.took, part.runs_again) {
+                    let topic = Topic::new(&taken.from, &taken.output);
+                    *takers.entry((topic, taken.sequence)).or_default() += 1;
+                }
+            }
+        }
+        let working = parts.iter().enumerate().filter(|(_, part)| part.runs_again);
+        let store = Store::new(takers, working.map(|(stage, _)| stage));
+        Self {
+            recording,
+            parts,
+            speed,
+            began: Instant::now(),
+            sources,
+            store: Mutex::new(store),
+            arrived: Condvar::new(),
+        }
+    }
+}
+
+/// The recorded calls by stage, in the order in which they began. Of a race, those of the plugin that answered.
+fn by_stage(recording: &Recording) -> HashMap<String, Vec<Call>> {
+    let mut stages: HashMap<String, Vec<Call>> = HashMap::new();
+    for call in recording.calls() {
+        stages
+            .entry(call.stage.clone())
+            .or_default()
+            .push(call.clone());
+    }
+    for calls in stages.values_mut() {
+        calls.sort_by_key(|call| (call.taken_ns, call.plugin));
+        if calls.iter().any(|call| call.plugin > 0) {
+            keep_answers(calls);
+        }
+    }
+    stages
+}
+
+fn keep_answers(calls: &mut Vec<Call>) {
+    let mut best: HashMap<_, usize> = HashMap::new();
+    for (index, call) in calls.iter().enumerate() {
+        let message = (call.took.clone(), call.taken_ns);
+        let kept = best.entry(message).or_insert(index);
+        if calls[*kept].emitted.is_empty() && !call.emitted.is_empty() {
+            *kept = index;
+        }
+    }
+    let mut index = 0;
+    calls.retain(|call| {
+        let kept = best.get(&(call.took.clone(), call.taken_ns)) == Some(&index);
+        index += 1;
+        kept
+    });
+}
+
+/// Another plugin asks other questions: what the recorded one was told says nothing to it.
+fn forget(call: &mut Call) {
+    call.plugin = 0;
+    call.clock.clear();
+    call.waits.clear();
+    call.cancelled = None;
+}
+
+/// Whether a plugin has the inputs and outputs that a stage had.
+fn fits(manifest: &Manifest, stage: &AboutStage) -> bool {
+    let inputs = manifest.inputs.iter().map(|port| &port.name);
+    let outputs = manifest
+        .outputs
+        .iter()
+        .map(|port| (&port.name, &port.schema));
+    inputs.eq(&stage.inputs)
+        && outputs.eq(stage.outputs.iter().map(|(name, schema)| (name, schema)))
+}
+
+/// A stage, and all that get its messages, directly or through others.
+fn downstream(about: &About, from: usize) -> Vec<usize> {
+    let index = |name: &str| about.stages.iter().position(|stage| stage.name == name);
+    let mut found = vec![from];
+    let mut next = 0;
+    while let Some(&stage) = found.get(next) {
+        next += 1;
+        for edge in &about.edges {
+            if index(&edge.from.0) == Some(stage)
+                && let Some(to) = index(&edge.to.0)
+                && !found.contains(&to)
+            {
+                found.push(to);
+            }
+        }
+    }
+    found
+}
+
+fn stages(about: &About, swapped: &HashMap<usize, String>) -> Vec<pipeline::Stage> {
+    let stage = |(number, stage): (usize, &AboutStage)| {
+        let swapped = swapped.get(&number);
+        let contestants = match swapped {
+            Some(plugin) => vec![Contestant {
+                plugin: plugin.clone(),
+                config: Value::Object(serde_json::Map::new()),
+            }],
+            None => {
+                let plugins = stage.plugins.iter();
+                let contestant = |plugin: &AboutPlugin| Contestant {
+                    plugin: plugin.name.clone(),
+                    config: plugin.config.clone(),
+                };
+                plugins.map(contestant).collect()
+            }
+        };
+        let limit = stage.timeout_ns.map(Duration::from_nanos);
+        pipeline::Stage {
+            name: stage.name.clone(),
+            contestants,
+            // What ran into its timeout then is told so at the same point now.
+            timeout: swapped.map(|_| limit.unwrap_or(PATIENCE)),
+            on_error: OnError::Skip,
+            watchdog: WATCHDOG,
+            fresh: false,
+        }
+    };
+    about.stages.iter().enumerate().map(stage).collect()
+}

@@ -1,0 +1,167 @@
+//! What one call is written down as, and what it is told when it is run again.
+
+use std::cell::RefCell;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flowpipe_abi as abi;
+use flowpipe_recording::entry::{
+    Call, CancelReason, Cancelled, Emitted, Event, Mark, Origin, Taken,
+};
+
+use crate::message::{self, Message};
+use crate::run::call::Context;
+use crate::run::shared::Shared;
+use crate::run::stage::Stage;
+use crate::run::watch::Reason;
+use crate::run::worker::{Outcome, Work};
+use crate::sync::lock;
+
+/// What happens in one call, as it happens.
+#[derive(Debug, Default)]
+pub(crate) struct Journal {
+    /// How often the stage has asked whether its work is wanted, from any thread.
+    asked: AtomicU64,
+    cancelled: Mutex<Option<Cancelled>>,
+    waits: RefCell<Vec<bool>>,
+    emitted: RefCell<Vec<Emitted>>,
+    marks: RefCell<Vec<Mark>>,
+}
+
+impl Journal {
+    /// The stage asks whether its work is wanted, and is answered next.
+    pub(crate) fn note_asked(&self) {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The work is not wanted any more, and the stage gets to know it.
+    pub(crate) fn note_cancelled(&self, reason: Reason) {
+        lock(&self.cancelled).get_or_insert(Cancelled {
+            after: self.asked.load(Ordering::Relaxed),
+            reason: match reason {
+                Reason::Timeout => CancelReason::Timeout,
+                Reason::Lost => CancelReason::Lost,
+                Reason::Stop => CancelReason::Stop,
+            },
+        });
+    }
+
+    /// Whether the work had become unwanted by now, when the call was recorded.
+    pub(crate) fn was_cancelled(&self, script: &Call) -> Option<Reason> {
+        let cancelled = script.cancelled?;
+        let asked = self.asked.load(Ordering::Relaxed);
+        (asked >= cancelled.after).then_some(match cancelled.reason {
+            CancelReason::Timeout => Reason::Timeout,
+            CancelReason::Lost => Reason::Lost,
+            CancelReason::Stop => Reason::Stop,
+        })
+    }
+
+    pub(crate) fn note_wait(&self, reached: bool) {
+        self.waits.borrow_mut().push(reached);
+    }
+
+    /// How the wait that comes now ended when the call was recorded; one more than there were is reached at once.
+    pub(crate) fn wait_again(&self, script: &Call) -> bool {
+        let mut waits = self.waits.borrow_mut();
+        let reached = script.waits.get(waits.len()).copied().unwrap_or(true);
+        waits.push(reached);
+        reached
+    }
+
+    /// When the message that comes now was emitted as the call was recorded; one more than there were comes with the last.
+    pub(crate) fn emitted_again(&self, script: &Call) -> i64 {
+        let count = self.emitted.borrow().len();
+        let known = script.emitted.get(count).or(script.emitted.last());
+        known.map_or(script.taken_ns, |emitted| emitted.at_ns)
+    }
+
+    pub(crate) fn note_mark(&self, run: &Shared, name: &str, at_ns: i64) {
+        if !run.logs_calls {
+            return;
+        }
+        self.marks.borrow_mut().push(Mark {
+            name: name.to_owned(),
+            at_ns,
+        });
+    }
+
+    pub(crate) fn note_emitted(&self, run: &Shared, message: &Message) {
+        if !run.logs_calls {
+            return;
+        }
+        let (_, port) = run.names.output(message.source());
+        self.emitted.borrow_mut().push(Emitted {
+            port: port.to_owned(),
+            sequence: message.lineage().sequence,
+            at_ns: message
+                .lineage()
+                .hops
+                .last()
+                .map_or(0, |hop| hop.emitted_ns),
+            origin: message.lineage().origin.map(|origin| named(run, origin)),
+        });
+    }
+
+    /// What was sent since the last time.
+    pub(crate) fn take_emitted(&self) -> Vec<Emitted> {
+        self.emitted.take()
+    }
+}
+
+fn named(run: &Shared, origin: message::Origin) -> Origin {
+    Origin {
+        stage: run.names.stage(origin.stage).to_owned(),
+        sequence: origin.sequence,
+        captured_ns: origin.captured_ns,
+    }
+}
+
+/// Writes a call down that has come back.
+pub(crate) fn write(
+    context: &Context<'_>,
+    work: &Work,
+    contestant: usize,
+    outcome: &Outcome,
+    clock: Vec<i64>,
+) -> Call {
+    let stage: &Stage = context.stage;
+    let journal = &context.journal;
+    let run = &*stage.run;
+    Call {
+        stage: stage.settings.name.clone(),
+        plugin: contestant,
+        event: match work.event {
+            abi::EVENT_MESSAGE => Event::Message,
+            abi::EVENT_FINISH => Event::Finish,
+            _ => Event::Tick,
+        },
+        took: work.message.as_ref().map(|(port, message)| {
+            let (from, output) = run.names.output(message.source());
+            Taken {
+                port: stage.inputs.get(*port).cloned().unwrap_or_default(),
+                from: from.to_owned(),
+                output: output.to_owned(),
+                sequence: message.lineage().sequence,
+            }
+        }),
+        taken_ns: work.taken_ns,
+        ended_ns: run.now(),
+        waited_ns: context.watch.waited_in_call(),
+        emitted: journal.take_emitted(),
+        clock,
+        waits: match stage.retraces {
+            true => journal.waits.take(),
+            false => Vec::new(),
+        },
+        cancelled: match stage.retraces {
+            true => lock(&journal.cancelled).take(),
+            false => None,
+        },
+        marks: journal.marks.take(),
+        failed: match outcome {
+            Outcome::Failed(_, text) => Some(text.clone()),
+            _ => None,
+        },
+    }
+}

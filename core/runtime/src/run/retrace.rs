@@ -1,0 +1,91 @@
+//! A stage whose recorded calls are run again.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use flowpipe_abi as abi;
+use flowpipe_recording::entry::Event;
+
+use crate::plugin::instance::Instance;
+use crate::replay::{Fetched, Replay};
+use crate::run::shared::Mode;
+use crate::run::stage::Stage;
+use crate::run::worker::{Outcome, Work, Worker};
+
+/// Runs the recorded calls of a stage again, in their order. Returns the instances, unless one hung.
+pub(crate) fn retrace(
+    stage: &Arc<Stage>,
+    mut workers: Vec<Worker>,
+    replay: &Arc<Replay>,
+) -> Vec<Instance> {
+    // However this ends, others do not wait for its messages.
+    let _ended = Ended(replay, stage.index);
+    let mut first = vec![true; workers.len()];
+    for call in replay.calls(stage.index) {
+        if stage.run.mode() >= Mode::Drop {
+            break;
+        }
+        let Some(worker) = workers.get_mut(call.plugin) else {
+            continue;
+        };
+        replay.pace(call, || stage.run.mode() >= Mode::Drop);
+        let message = match &call.took {
+            None => None,
+            Some(taken) => match replay.fetch(stage, taken) {
+                Fetched::Message(message) => Some(message),
+                Fetched::Skip => {
+                    replay.skip(stage, call);
+                    continue;
+                }
+            },
+        };
+        let port = call.took.as_ref().map_or(0, |taken| {
+            let name = |port: &String| *port == taken.port;
+            stage.inputs.iter().position(name).unwrap_or(0)
+        });
+        stage.counts.received.fetch_add(1, Ordering::Relaxed);
+        let event = match call.event {
+            Event::Message => abi::EVENT_MESSAGE,
+            Event::Finish => abi::EVENT_FINISH,
+            Event::Tick => abi::EVENT_TICK,
+        };
+        let origin = message
+            .as_ref()
+            .and_then(|message| message.lineage.origin)
+            .or_else(|| replay.last_origin(call));
+        let work = Work {
+            event,
+            message: message.map(|message| (port, message)),
+            origin,
+            taken_ns: call.taken_ns,
+        };
+        // What was told while the stage was made is told already, together with its first call's.
+        if !std::mem::take(first.get_mut(call.plugin).unwrap_or(&mut false)) {
+            let tape = worker.instance.host().tape();
+            tape.load(&call.clock, call.taken_ns);
+        }
+        let began = stage.run.now();
+        let done = worker.process(&work, None, Some(call));
+        if matches!(done.outcome, Outcome::GivenUp) {
+            std::mem::forget(workers);
+            return Vec::new();
+        }
+        stage.tell_call(done.written);
+        stage.note_time(stage.run.now() - began);
+        if let Outcome::Failed(kind, text) = done.outcome {
+            let contestant = call.plugin;
+            // As it was in the recording, the stage goes on; that it failed then too, whoever compares
+            // the messages finds.
+            stage.fail(stage.problem(kind, contestant, work.message_id(stage), text));
+        }
+    }
+    workers.into_iter().map(|worker| worker.instance).collect()
+}
+
+struct Ended<'a>(&'a Replay, usize);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.end(self.1);
+    }
+}
