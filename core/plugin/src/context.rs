@@ -1,6 +1,6 @@
 //! What a stage has in its hands while it processes: the message, and the way out.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString, c_char};
 use std::marker::PhantomData;
 
 use flowpipe_abi as abi;
@@ -101,12 +101,42 @@ impl<'a> Context<'a> {
     ) -> Result<()> {
         self.buffer.clear();
         serde_json::to_writer(&mut *self.buffer, body)?;
+        let json = std::mem::take(self.buffer);
+        let sent = self.emit_text(port, std::ptr::null(), &json, frame, captured_ns);
+        *self.buffer = json;
+        sent
+    }
+
+    /// Sends a message that is JSON already, as it is. `schema` is needed where the port takes any (`*`), and must be
+    /// the port's own elsewhere.
+    ///
+    /// # Errors
+    /// As [`Context::emit`].
+    pub fn emit_document(
+        &mut self,
+        port: usize,
+        schema: &CStr,
+        json: &[u8],
+        frame: Option<&Frame>,
+        captured_ns: i64,
+    ) -> Result<()> {
+        self.emit_text(port, schema.as_ptr(), json, frame, captured_ns)
+    }
+
+    fn emit_text(
+        &mut self,
+        port: usize,
+        schema: *const c_char,
+        json: &[u8],
+        frame: Option<&Frame>,
+        captured_ns: i64,
+    ) -> Result<()> {
         let output = abi::Output {
             struct_size: size_of::<abi::Output>() as u32,
             port: u32::try_from(port)?,
-            schema: std::ptr::null(),
-            json: self.buffer.as_ptr().cast(),
-            json_length: self.buffer.len(),
+            schema,
+            json: json.as_ptr().cast(),
+            json_length: json.len(),
             frame: frame.map_or(std::ptr::null_mut(), Frame::as_raw),
             captured_ns,
         };
