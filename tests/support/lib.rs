@@ -56,7 +56,7 @@ fn examples(built: &Path) -> &'static Path {
     FOLDER.get_or_init(|| {
         let folder = built.join("examples").join("plugins");
         std::fs::create_dir_all(&folder).expect("target is writable");
-        for name in ["planner_simple", "solver_patient", "misbehaving"] {
+        for name in ["planner_simple", "solver_patient", "misbehaving", "fickle"] {
             let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
             let file = format!("{prefix}{name}{suffix}");
             // Cargo builds the examples for tests, not for benches.
