@@ -170,6 +170,8 @@ pub fn hides_cells(picture: &Picture<'_>, grid: &Grid, ink: Ink, noise: f64) -> 
         // Far out it is looked only where that matters: there is much there that changes.
         let mut near: Vec<f64> = inner.to_vec();
         near.retain(|&line| contrast(line, 0.08, 0.27) >= least);
+        // What begins only behind a gap is another thing that lies beside the board.
+        near.retain(|&line| contrast(line, 0.04, 0.1) >= least);
         let far = || {
             near.iter()
                 .filter(|&&line| contrast(line, 0.73, 0.92) >= least)

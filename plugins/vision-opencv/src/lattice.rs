@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::fit;
 use crate::grid::Grid;
 use crate::runs::Run;
+use crate::shortened::shortened;
 
 /// Distances from line to line that are looked into, the most frequent first.
 const MOST_PITCHES: usize = 5;
@@ -65,6 +66,12 @@ pub fn find(upright: &[Run], level: &[Run], config: &Config) -> Vec<Grid> {
         let others = self::grids(&rest(&upright, 0), &rest(&level, 1), config);
         grids.extend(others);
     }
+    let parts = grids.iter().take(MOST_REFINED).filter_map(|(_, grid)| {
+        let part = shortened(grid, &upright, &level, config.min_cells)?;
+        Some((part.rows() * part.cols(), part))
+    });
+    let parts: Vec<_> = parts.collect();
+    grids.extend(parts);
     let area = |grid: &Grid| grid.bounds()[2] * grid.bounds()[3];
     grids.sort_by(|(a, b), (c, d)| c.cmp(a).then(area(d).total_cmp(&area(b))));
     let mut distinct: Vec<(usize, Grid)> = Vec::new();

@@ -10,7 +10,7 @@
 //!   lines alone, whose ends lie on borders [`aslant`], and which [`spacing`] tells the columns of; [`widened`] adds
 //!   those that were missed.
 //! - Anywhere: [`search`] looks through the picture. [`runs`] finds straight lines in some of its rows and
-//!   columns, [`lattice`] evenly spaced ones that make squares, [`hexes`] those that make hexagons ([`fit`]); [`effort`] says when that was enough.
+//!   columns, [`lattice`] evenly spaced ones that make squares ([`shortened`] where they end), [`hexes`] those that make hexagons ([`fit`]); [`effort`] says when that was enough.
 //!
 //! All three end in [`read_board`] with a [`grid`], whose steps are one a file, in this order: [`cells`] tells
 //! by the [`sides`] of cells, as [`line_look`] sees them and [`measure`] takes them, by which are [`thick`], and by what
@@ -76,6 +76,7 @@ mod refusal;
 mod runs;
 mod search;
 mod shape;
+mod shortened;
 mod show;
 mod sides;
 mod sketch;

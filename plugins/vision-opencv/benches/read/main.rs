@@ -84,6 +84,8 @@ mod runs;
 mod search;
 #[path = "../../src/shape.rs"]
 mod shape;
+#[path = "../../src/shortened.rs"]
+mod shortened;
 #[path = "../../src/show.rs"]
 mod show;
 #[path = "../../src/sides.rs"]
