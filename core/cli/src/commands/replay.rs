@@ -7,14 +7,13 @@ use flowpipe_recording::Recording;
 use flowpipe_runtime::replay::verify::{Verdict, Verifier};
 use flowpipe_runtime::replay::{PlanError, Replay, Swap, Wish};
 use flowpipe_runtime::report::Report;
-use flowpipe_runtime::run::{Observer, Options, Run};
+use flowpipe_runtime::run::{Observer, Options};
 use serde_json::json;
 
 use crate::args::{self, Global, Speed};
 use crate::cast::Cast;
-use crate::commands::run::{start_failure, stop_on_signals};
+use crate::commands::run::watch;
 use crate::exit::{Ended, Failure};
-use crate::follow::follow;
 use crate::record::{Recordist, Take};
 use crate::show::colour::{self, BAD, GOOD, paint};
 use crate::show::report;
@@ -57,25 +56,16 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
         let recorder: Arc<dyn Observer> = recordist.recorder.clone();
         options.observers.push(recorder);
     }
-    let handle = Run::start(pipeline, &catalogue, options).map_err(start_failure)?;
-    let interrupted = stop_on_signals(&handle)?;
-    let mut screen = Screen::new(global, args.quiet || args.json, cast);
-    let followed = follow(&handle, &happenings, |happening| {
-        screen.take(&handle, happening)
-    });
-    if followed.is_err() {
-        handle.stop();
-    }
-    let report = handle.wait();
-    screen.end();
+    let screen = Screen::new(global, args.quiet || args.json, cast);
+    let watched = watch(pipeline, &catalogue, options, &happenings, screen)?;
     if let Some(recordist) = recordist {
         recordist.finish()?;
     }
-    followed?;
+    watched.followed?;
     let verdict = verifier.map(|verifier| verifier.verdict());
-    tell(global, args, &report, &replay, verdict.as_ref())?;
+    tell(global, args, &watched.report, &replay, verdict.as_ref())?;
     catalogue.close();
-    Ok(if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+    Ok(if watched.interrupted {
         Ended::Interrupted
     } else if verdict.is_some_and(|verdict| !verdict.differences.is_empty()) {
         Ended::Differs

@@ -4,7 +4,10 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flowpipe_runtime::report::Ending;
+use crossbeam_channel::Receiver;
+use flowpipe_runtime::pipeline::Pipeline;
+use flowpipe_runtime::plugin::catalogue::Catalogue;
+use flowpipe_runtime::report::{Ending, Report};
 use flowpipe_runtime::run::{Options, Run, RunHandle, StartError};
 use serde_json::json;
 
@@ -14,8 +17,10 @@ use crate::exit::{Ended, Failure};
 use crate::follow::follow;
 use crate::record::{Recordist, Take};
 use crate::show::colour;
+use crate::show::happenings::Tally;
 use crate::show::report;
-use crate::show::screen::{Forward, Screen};
+use crate::show::screen::{Forward, Happening, Screen};
+use crate::show::steps::Steps;
 use crate::{checks, pipeline_file, plugins};
 
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
@@ -48,18 +53,14 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     if let Some(recordist) = &recordist {
         options.observers.push(recordist.recorder.clone());
     }
-    let handle = Run::start(pipeline, &catalogue, options).map_err(start_failure)?;
-    let interrupted = stop_on_signals(&handle)?;
-    let mut screen = Screen::new(global, args.quiet || args.json, cast);
-    let followed = follow(&handle, &happenings, |happening| {
-        screen.take(&handle, happening)
-    });
-    if followed.is_err() {
-        // Nobody reads any more (`flowpipe run … | head`).
-        handle.stop();
-    }
-    let report = handle.wait();
-    let (tally, steps) = screen.end();
+    let screen = Screen::new(global, args.quiet || args.json, cast);
+    let Watched {
+        report,
+        tally,
+        steps,
+        interrupted,
+        followed,
+    } = watch(pipeline, &catalogue, options, &happenings, screen)?;
     let recorded = recordist.map_or(Ok(()), Recordist::finish);
     followed?;
 
@@ -86,12 +87,54 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     recorded?;
     let by_hand = report.ended.as_ref();
     let by_hand = by_hand.is_some_and(|ended| ended.how == Ending::Stopped);
-    Ok(if by_hand || interrupted.load(Ordering::Relaxed) {
+    Ok(if by_hand || interrupted {
         Ended::Interrupted
     } else if report.failure.is_some() {
         Ended::StageFailed
     } else {
         Ended::Done
+    })
+}
+
+/// A run that was shown from its start to its end.
+pub struct Watched {
+    pub report: Report,
+    pub tally: Tally,
+    pub steps: Steps,
+    /// Whether a signal asked it to end.
+    pub interrupted: bool,
+    /// Fails when nobody read any more.
+    pub followed: Result<(), Failure>,
+}
+
+/// Starts a run and shows what happens until it is over.
+///
+/// # Errors
+/// When it can't start.
+pub fn watch(
+    pipeline: Pipeline,
+    catalogue: &Catalogue,
+    options: Options,
+    happenings: &Receiver<Happening>,
+    mut screen: Screen<'_>,
+) -> Result<Watched, Failure> {
+    let handle = Run::start(pipeline, catalogue, options).map_err(start_failure)?;
+    let interrupted = stop_on_signals(&handle)?;
+    let followed = follow(&handle, happenings, |happening| {
+        screen.take(&handle, happening)
+    });
+    if followed.is_err() {
+        // Nobody reads any more (`flowpipe run … | head`).
+        handle.stop();
+    }
+    let report = handle.wait();
+    let (tally, steps) = screen.end();
+    Ok(Watched {
+        report,
+        tally,
+        steps,
+        interrupted: interrupted.load(Ordering::Relaxed),
+        followed,
     })
 }
 
@@ -106,7 +149,7 @@ pub fn start_failure(error: StartError) -> Failure {
 }
 
 /// Ctrl-C, SIGTERM and SIGHUP ask the run to end as its pipeline says; a second one ends it at once.
-pub fn stop_on_signals(handle: &RunHandle) -> Result<Arc<AtomicBool>, Failure> {
+fn stop_on_signals(handle: &RunHandle) -> Result<Arc<AtomicBool>, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let (flag, stopper) = (Arc::clone(&interrupted), handle.stopper());
     ctrlc::set_handler(move || {

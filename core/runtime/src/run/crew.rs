@@ -138,14 +138,7 @@ pub(crate) fn start_worker(
     };
     let name = stage.settings.name.clone();
     let thread = spawn(stage, name, id, move || worker.run().into_iter().collect())?;
-    Ok(Hand {
-        stage: stage.clone(),
-        contestant: 0,
-        watch: Some(watch),
-        driver: None,
-        notes: Notes::default(),
-        thread: Some(thread),
-    })
+    Ok(alone(stage, watch, thread))
 }
 
 /// Starts the thread of a stage whose recorded calls are run again.
@@ -168,14 +161,19 @@ fn start_retracer(
     let thread = spawn(stage, name, id, move || {
         retrace::retrace(&own, workers, &replay)
     })?;
-    Ok(Hand {
+    Ok(alone(stage, watch, thread))
+}
+
+/// The only thread of a stage.
+fn alone(stage: &Arc<Stage>, watch: Arc<Watch>, thread: JoinHandle<()>) -> Hand {
+    Hand {
         stage: stage.clone(),
         contestant: 0,
         watch: Some(watch),
         driver: None,
         notes: Notes::default(),
         thread: Some(thread),
-    })
+    }
 }
 
 /// Starts the thread of one plugin of a race, and tells the driver.
