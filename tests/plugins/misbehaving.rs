@@ -11,10 +11,10 @@ struct Config {
     how: How,
     /// At every message of this number and its multiples.
     #[serde(default = "always")]
-    every: u32,
+    every: u64,
 }
 
-fn always() -> u32 {
+fn always() -> u64 {
     1
 }
 
@@ -41,11 +41,12 @@ enum How {
 
 struct Misbehaving {
     config: Config,
-    seen: u32,
 }
 
 impl Stage for Misbehaving {
     const NAME: &'static str = "misbehaving";
+    /// The same wrong each time.
+    const DETERMINISTIC: bool = true;
     type Config = Config;
 
     fn inputs() -> Vec<Port> {
@@ -61,7 +62,7 @@ impl Stage for Misbehaving {
             !matches!(config.how, How::PanicInCreate),
             "made to panic in create"
         );
-        Ok(Self { config, seen: 0 })
+        Ok(Self { config })
     }
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
@@ -69,8 +70,7 @@ impl Stage for Misbehaving {
             return Ok(Next::More);
         };
         let sighting: serde_json::Value = message.parse()?;
-        self.seen += 1;
-        if !self.seen.is_multiple_of(self.config.every) {
+        if !message.sequence().is_multiple_of(self.config.every) {
             context.emit(0, &sighting)?;
             return Ok(Next::More);
         }

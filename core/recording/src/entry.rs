@@ -25,6 +25,9 @@ pub struct About {
     pub file: String,
     /// Unix time at which the run's clock stood at 0, nanoseconds.
     pub started_unix_ns: u64,
+    /// The recording holds only what came from this time of the run's clock on, nanoseconds; nothing: the whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_ns: Option<i64>,
     /// Whether the stages touched nothing outside of the program.
     pub dry: bool,
     /// In the pipeline's order.
@@ -94,7 +97,7 @@ pub struct Call {
     pub took: Option<Taken>,
     /// When it took the message, or the call began.
     pub taken_ns: i64,
-    /// When it came back.
+    /// When it came back, or was given up.
     pub ended_ns: i64,
     /// Of the time between, nanoseconds spent waiting: for full queues, or because it asked to.
     #[serde(default, skip_serializing_if = "is_zero_ns")]
@@ -117,6 +120,9 @@ pub struct Call {
     /// How the call failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
+    /// It never came back: the stage was given up.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hung: bool,
 }
 
 /// Why a stage is called.
@@ -258,6 +264,10 @@ pub fn schemas() -> [(&'static str, Schema); 4] {
 
 fn is_zero(number: &usize) -> bool {
     *number == 0
+}
+
+fn is_false(truth: &bool) -> bool {
+    !*truth
 }
 
 fn is_zero_ns(number: &i64) -> bool {

@@ -20,6 +20,7 @@ fn about() -> About {
         name: "test".into(),
         file: "test.toml".into(),
         started_unix_ns: 1_700_000_000_000_000_000,
+        since_ns: None,
         dry: false,
         stages: Vec::new(),
         edges: Vec::new(),

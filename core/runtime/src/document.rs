@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// The body of a message or the config of a stage: valid JSON, kept as it was written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Document {
     /// UTF-8, with a NUL behind it for readers in C.
     text: Cow<'static, [u8]>,

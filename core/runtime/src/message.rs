@@ -82,6 +82,22 @@ impl Message {
 }
 
 impl Message {
+    /// The message without its pixels.
+    pub(crate) fn without_frame(&self) -> Self {
+        Self {
+            schema: self.schema.clone(),
+            body: self.body.clone(),
+            frame: None,
+            lineage: self.lineage.clone(),
+            source: self.source,
+        }
+    }
+
+    /// When it was emitted, by the run's clock in nanoseconds.
+    pub(crate) fn emitted_ns(&self) -> i64 {
+        self.lineage.hops.last().map_or(0, |hop| hop.emitted_ns)
+    }
+
     /// Gives the message its number, before anybody sees it.
     pub(crate) fn number(&mut self, sequence: u64, source: PortRef) {
         self.source = source;

@@ -64,6 +64,7 @@ pub fn about(
         name: pipeline.name.clone(),
         file: file.to_owned(),
         started_unix_ns: clock.start_unix_ns(),
+        since_ns: None,
         dry,
         stages,
         edges,

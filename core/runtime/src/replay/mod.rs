@@ -10,6 +10,7 @@ mod store;
 pub mod verify;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,8 @@ pub struct Replay {
     sources: HashMap<(Topic, u64), (usize, usize)>,
     store: Mutex<Store>,
     arrived: Condvar,
+    /// The last number given to a message that is not recorded: beyond all that are.
+    unrecorded: AtomicU64,
 }
 
 /// One stage of it.
@@ -46,6 +49,8 @@ struct Part {
     /// Its recorded calls, in the order in which they began.
     calls: Vec<Call>,
     runs_again: bool,
+    /// The call that comes next.
+    next: AtomicUsize,
 }
 
 /// What there is for a call to take.
@@ -100,8 +105,25 @@ impl Replay {
         self.parts.get(stage).map_or(&[], |part| &part.calls)
     }
 
+    /// The next call of a stage that is run again. `None`: there are no more.
+    pub(crate) fn next_call(&self, stage: usize) -> Option<&Call> {
+        let part = self.parts.get(stage)?;
+        part.calls.get(part.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Whether a stage that is made now is told the times of the recorded one while it is made: those of one that was made anew,
+    /// or before the recording begins, are not known.
+    pub(crate) fn begins(&self, stage: usize) -> bool {
+        let part = self.parts.get(stage);
+        self.recording.about().since_ns.is_none()
+            && part.is_some_and(|part| part.next.load(Ordering::Relaxed) == 0)
+    }
+
     /// The times that a plugin was told while it was made and in its first call.
     pub(crate) fn first_times(&self, stage: usize, plugin: usize) -> &[i64] {
+        if !self.begins(stage) {
+            return &[];
+        }
         let mut calls = self.calls(stage).iter();
         calls
             .find(|call| call.plugin == plugin)
@@ -151,6 +173,11 @@ impl Replay {
             store = woken.unwrap_or_else(std::sync::PoisonError::into_inner).0;
             store.wait_no_more(taker.index);
         }
+    }
+
+    /// A number for a message that was not recorded.
+    pub(crate) fn new_number(&self) -> u64 {
+        self.unrecorded.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// A stage that is run again has emitted a message.

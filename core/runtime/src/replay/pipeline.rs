@@ -1,6 +1,7 @@
 //! From a recording to a pipeline whose stages are run again.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -77,6 +78,8 @@ pub enum PlanError {
 const ACTUATOR: &str = "actuator";
 /// A stage that sits on one message for so long hangs.
 const WATCHDOG: Duration = Duration::from_secs(60);
+/// The same for one that did hang.
+const SHORT_WATCHDOG: Duration = Duration::from_secs(2);
 /// A plugin that stands in for another gets so long where the recorded one had no limit.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -148,6 +151,7 @@ impl Replay {
                 about: stage.clone(),
                 calls,
                 runs_again: asked || deterministic && among && !stage.inputs.is_empty(),
+                next: AtomicUsize::new(0),
             });
         }
         if !parts.iter().any(|part| part.runs_again) {
@@ -155,7 +159,7 @@ impl Replay {
         }
         let pipeline = Pipeline {
             name: about.name.clone(),
-            stages: stages(&about, &swapped),
+            stages: stages(&about, &swapped, &parts),
             // A stage gets its messages by the recorded order, and from no queue.
             edges: Vec::new(),
             on_stop: OnStop::Drop,
@@ -179,6 +183,8 @@ impl Replay {
                 }
             }
         }
+        let last = sources.keys().map(|(_, number)| *number).max();
+        let last = last.unwrap_or_default();
         let working = parts.iter().enumerate().filter(|(_, part)| part.runs_again);
         let store = Store::new(takers, working.map(|(stage, _)| stage));
         Self {
@@ -189,6 +195,7 @@ impl Replay {
             sources,
             store: Mutex::new(store),
             arrived: Condvar::new(),
+            unrecorded: AtomicU64::new(last),
         }
     }
 }
@@ -266,7 +273,7 @@ fn downstream(about: &About, from: usize) -> Vec<usize> {
     found
 }
 
-fn stages(about: &About, swapped: &HashMap<usize, String>) -> Vec<pipeline::Stage> {
+fn stages(about: &About, swapped: &HashMap<usize, String>, parts: &[Part]) -> Vec<pipeline::Stage> {
     let stage = |(number, stage): (usize, &AboutStage)| {
         let swapped = swapped.get(&number);
         let contestants = match swapped {
@@ -284,13 +291,16 @@ fn stages(about: &About, swapped: &HashMap<usize, String>) -> Vec<pipeline::Stag
             }
         };
         let limit = stage.timeout_ns.map(Duration::from_nanos);
+        let hung = parts
+            .get(number)
+            .is_some_and(|part| part.calls.iter().any(|call| call.hung));
         pipeline::Stage {
             name: stage.name.clone(),
             contestants,
-            // What ran into its timeout then is told so at the same point now.
-            timeout: swapped.map(|_| limit.unwrap_or(PATIENCE)),
+            // What ran into its timeout then is told so at the same point now; what hung did not ask.
+            timeout: (swapped.is_some() || hung).then(|| limit.unwrap_or(PATIENCE)),
             on_error: OnError::Skip,
-            watchdog: WATCHDOG,
+            watchdog: if hung { SHORT_WATCHDOG } else { WATCHDOG },
             fresh: false,
         }
     };

@@ -86,7 +86,7 @@ impl Context<'_> {
         }
         let status = match self.check(output) {
             Ok((port, message, judgement)) => match &self.entrant {
-                None => self.stage.send(self.watch, port, message, &self.journal),
+                None => self.send(port, message),
                 Some(entrant) => entrant.offer(self, port, message, judgement),
             },
             Err(reason) => {
@@ -97,6 +97,17 @@ impl Context<'_> {
         self.stopped
             .set(self.stopped.get() || status == abi::STOPPED);
         status
+    }
+
+    fn send(&self, port: usize, message: Message) -> abi::Status {
+        let number = self.script.zip(self.stage.run.replay.as_ref());
+        let number = number.map(|(script, replay)| {
+            let name = self.stage.outputs.get(port).map_or("", |it| &it.name);
+            let recorded = self.journal.numbered_again(script, name);
+            recorded.unwrap_or_else(|| replay.new_number())
+        });
+        self.stage
+            .send(self.watch, port, message, number, &self.journal)
     }
 
     /// Sleeps in short steps, so that a cancellation is noticed.
@@ -191,7 +202,7 @@ impl Context<'_> {
 
     fn lineage(&self, has_frame: bool, captured_ns: i64) -> Lineage {
         let emitted_ns = match self.script {
-            Some(script) => self.journal.emitted_again(script),
+            Some(script) => self.journal.emitted_again(script, self.emitted.get()),
             None => self.stage.run.now(),
         };
         let parent = self.parent.map_or(&[][..], |parent| &parent.lineage.hops);

@@ -13,6 +13,7 @@ use crate::report::Report;
 use crate::run::StartError;
 use crate::run::crew::{self, Hand, Notes};
 use crate::run::driver::News;
+use crate::run::journal;
 use crate::run::plan::Plan;
 use crate::run::shared::Mode;
 use crate::run::stage::Ports;
@@ -220,6 +221,10 @@ impl Control {
         let contestant = hand.contestant;
         let driver = hand.driver.clone();
         stage.counts.given_up.fetch_add(1, Ordering::Relaxed);
+        if stage.run.logs_calls {
+            let call = journal::write_hung(&stage, contestant, look, why);
+            stage.tell_call(Some(Box::new(call)));
+        }
         let problem = hand.problem(ProblemKind::Hang, look, format!("{why}; it is left behind"));
         if driver.is_none() && !anew && look.cancelled != Some(Reason::Stop) && !stage.must_end() {
             self.plan.shared.fail(problem);
@@ -234,6 +239,9 @@ impl Control {
             let problem = stage.problem(ProblemKind::Replace, contestant, None, error.to_string());
             if driver.is_none() {
                 stage.close();
+                if let Some(replay) = &self.plan.shared.replay {
+                    replay.end(stage.index);
+                }
                 self.plan.shared.fail(problem);
             } else {
                 self.plan.shared.report(problem);
@@ -252,6 +260,13 @@ impl Control {
         let Some(found) = found else {
             return Err(StartError::Control);
         };
+        if self.plan.shared.replay.is_some() {
+            // One thread calls all its plugins.
+            let all = self.plan.found.get(stage.index).into_iter().flatten();
+            let make = |(contestant, found)| crew::make(&stage, contestant, found);
+            let instances = all.enumerate().map(make).collect::<Result<_, _>>()?;
+            return crew::start(&stage, instances, &mut self.hands);
+        }
         let instance = crew::make(&stage, contestant, found)?;
         let next = self.hands.len();
         let hand = match &hand.driver {
@@ -325,7 +340,7 @@ impl Hand {
     fn problem(&self, kind: ProblemKind, look: &Look, text: String) -> Problem {
         let message = look
             .message
-            .map(|(port, sequence, frame)| self.stage.message_id(port, sequence, frame));
+            .map(|it| self.stage.message_id(it.port, it.sequence, it.frame));
         self.stage.problem(kind, self.contestant, message, text)
     }
 }

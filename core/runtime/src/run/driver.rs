@@ -295,7 +295,7 @@ impl Driver {
             );
             let journal = Journal::default();
             for (port, message) in weak.answers {
-                stage.send(&self.watch, port, message, &journal);
+                stage.send(&self.watch, port, message, None, &journal);
             }
             if let Some(call) = written.iter_mut().find(|it| it.plugin == weak.contestant) {
                 call.emitted = journal.take_emitted();

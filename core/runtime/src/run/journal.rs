@@ -10,10 +10,11 @@ use flowpipe_recording::entry::{
 };
 
 use crate::message::{self, Message};
+use crate::pipeline::PortRef;
 use crate::run::call::Context;
 use crate::run::shared::Shared;
 use crate::run::stage::Stage;
-use crate::run::watch::Reason;
+use crate::run::watch::{Look, Reason};
 use crate::run::worker::{Outcome, Work};
 use crate::sync::lock;
 
@@ -25,6 +26,8 @@ pub(crate) struct Journal {
     cancelled: Mutex<Option<Cancelled>>,
     waits: RefCell<Vec<bool>>,
     emitted: RefCell<Vec<Emitted>>,
+    /// The outputs of the messages that were given recorded numbers.
+    numbered: RefCell<Vec<String>>,
     marks: RefCell<Vec<Mark>>,
 }
 
@@ -70,10 +73,22 @@ impl Journal {
     }
 
     /// When the message that comes now was emitted as the call was recorded; one more than there were comes with the last.
-    pub(crate) fn emitted_again(&self, script: &Call) -> i64 {
-        let count = self.emitted.borrow().len();
-        let known = script.emitted.get(count).or(script.emitted.last());
+    /// `count`: of the messages of this call, it included.
+    pub(crate) fn emitted_again(&self, script: &Call, count: u64) -> i64 {
+        let index = usize::try_from(count)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(1);
+        let known = script.emitted.get(index).or(script.emitted.last());
         known.map_or(script.taken_ns, |emitted| emitted.at_ns)
+    }
+
+    /// The number of the message that comes now at an output, as the call was recorded. `None`: there were no more.
+    pub(crate) fn numbered_again(&self, script: &Call, port: &str) -> Option<u64> {
+        let mut numbered = self.numbered.borrow_mut();
+        let before = numbered.iter().filter(|it| **it == *port).count();
+        numbered.push(port.to_owned());
+        let mut recorded = script.emitted.iter().filter(|it| it.port == port);
+        recorded.nth(before).map(|emitted| emitted.sequence)
     }
 
     pub(crate) fn note_mark(&self, run: &Shared, name: &str, at_ns: i64) {
@@ -137,13 +152,7 @@ pub(crate) fn write(
             _ => Event::Tick,
         },
         took: work.message.as_ref().map(|(port, message)| {
-            let (from, output) = run.names.output(message.source());
-            Taken {
-                port: stage.inputs.get(*port).cloned().unwrap_or_default(),
-                from: from.to_owned(),
-                output: output.to_owned(),
-                sequence: message.lineage().sequence,
-            }
+            taken(stage, *port, message.source(), message.lineage().sequence)
         }),
         taken_ns: work.taken_ns,
         ended_ns: run.now(),
@@ -163,5 +172,38 @@ pub(crate) fn write(
             Outcome::Failed(_, text) => Some(text.clone()),
             _ => None,
         },
+        hung: false,
+    }
+}
+
+/// Writes down a call that never came back.
+pub(crate) fn write_hung(stage: &Stage, contestant: usize, look: &Look, why: &str) -> Call {
+    let run = &*stage.run;
+    Call {
+        stage: stage.settings.name.clone(),
+        plugin: contestant,
+        event: match look.message {
+            Some(_) => Event::Message,
+            None if stage.is_source() => Event::Tick,
+            None => Event::Finish,
+        },
+        took: look
+            .message
+            .map(|message| taken(stage, message.port, message.source, message.sequence)),
+        taken_ns: look.since,
+        ended_ns: run.now(),
+        failed: Some(why.to_owned()),
+        hung: true,
+        ..Call::default()
+    }
+}
+
+fn taken(stage: &Stage, port: usize, source: PortRef, sequence: u64) -> Taken {
+    let (from, output) = stage.run.names.output(source);
+    Taken {
+        port: stage.inputs.get(port).cloned().unwrap_or_default(),
+        from: from.to_owned(),
+        output: output.to_owned(),
+        sequence,
     }
 }

@@ -122,6 +122,6 @@ impl Entrant<'_> {
         }
         context
             .stage
-            .send(context.watch, port, message, &context.journal)
+            .send(context.watch, port, message, None, &context.journal)
     }
 }

@@ -19,9 +19,9 @@ pub(crate) fn retrace(
     replay: &Arc<Replay>,
 ) -> Vec<Instance> {
     // However this ends, others do not wait for its messages.
-    let _ended = Ended(replay, stage.index);
-    let mut first = vec![true; workers.len()];
-    for call in replay.calls(stage.index) {
+    let ended = Ended(replay, stage.index);
+    let mut first = vec![replay.begins(stage.index); workers.len()];
+    while let Some(call) = replay.next_call(stage.index) {
         if stage.run.mode() >= Mode::Drop {
             break;
         }
@@ -67,6 +67,8 @@ pub(crate) fn retrace(
         let began = stage.run.now();
         let done = worker.process(&work, None, Some(call));
         if matches!(done.outcome, Outcome::GivenUp) {
+            // Its place is taken already.
+            std::mem::forget(ended);
             std::mem::forget(workers);
             return Vec::new();
         }

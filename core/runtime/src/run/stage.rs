@@ -125,12 +125,14 @@ impl Stage {
             .map_or("?", |contestant| &contestant.plugin)
     }
 
-    /// Sends a message out of a port of the stage, on behalf of a worker.
+    /// Sends a message out of a port of the stage, on behalf of a worker. `number`: its own, where it is not the next
+    /// of the port.
     pub(crate) fn send(
         &self,
         watch: &Watch,
         port: usize,
         mut message: Message,
+        number: Option<u64>,
         journal: &Journal,
     ) -> abi::Status {
         let mut ports = lock(&self.ports);
@@ -144,7 +146,7 @@ impl Stage {
             stage: self.index,
             port,
         };
-        message.number(output.number(), source);
+        message.number(number.unwrap_or_else(|| output.number()), source);
         let message = Arc::new(message);
         self.counts.emitted.fetch_add(1, Ordering::Relaxed);
         journal.note_emitted(&self.run, &message);

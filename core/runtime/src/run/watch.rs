@@ -1,8 +1,9 @@
 //! What one worker is doing right now, for the watchdog to see.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 use crate::message::Message;
+use crate::pipeline::PortRef;
 
 /// The state of a worker: one plugin instance on one thread. The thread writes it around each
 /// `process` call, the control thread reads it, and both may end the call: the thread by returning,
@@ -19,6 +20,7 @@ pub(crate) struct Watch {
     /// Since when it waits; 0: it doesn't.
     waits_since: AtomicI64,
     port: AtomicU64,
+    source: [AtomicUsize; 2],
     sequence: AtomicU64,
     frame: AtomicU64,
 }
@@ -50,8 +52,21 @@ pub(crate) struct Look {
     /// Nanoseconds of work, waiting for full queues left out.
     pub worked: i64,
     pub cancelled: Option<Reason>,
-    /// Port index, sequence and frame sequence of the message in hand.
-    pub message: Option<(usize, u64, u64)>,
+    /// When the call began.
+    pub since: i64,
+    pub message: Option<InHand>,
+}
+
+/// The message that a call works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InHand {
+    /// The input that it came by.
+    pub port: usize,
+    /// The output that emitted it.
+    pub source: PortRef,
+    pub sequence: u64,
+    /// The number of the frame that it descends from; 0: none.
+    pub frame: u64,
 }
 
 impl Watch {
@@ -60,17 +75,16 @@ impl Watch {
         let call = (self.state.load(Ordering::Relaxed) >> 2) + 1;
         self.since.store(now, Ordering::Relaxed);
         self.waited.store(0, Ordering::Relaxed);
-        let (port, sequence, frame) = message.map_or((0, 0, 0), |(port, message)| {
-            let lineage = &message.lineage;
-            (
-                port,
-                lineage.sequence,
-                lineage.origin.map_or(0, |origin| origin.sequence),
-            )
-        });
-        self.port.store(port as u64, Ordering::Relaxed);
+        // Numbers begin at 1.
+        let sequence = message.map_or(0, |(_, message)| message.lineage.sequence);
+        if let Some((port, message)) = message {
+            let frame = message.lineage.origin.map_or(0, |origin| origin.sequence);
+            self.port.store(port as u64, Ordering::Relaxed);
+            self.source[0].store(message.source.stage, Ordering::Relaxed);
+            self.source[1].store(message.source.port, Ordering::Relaxed);
+            self.frame.store(frame, Ordering::Relaxed);
+        }
         self.sequence.store(sequence, Ordering::Relaxed);
-        self.frame.store(frame, Ordering::Relaxed);
         // Sequentially consistent: whoever wins a race either sees this call or is seen by it.
         self.state.store(call << 2 | BUSY, Ordering::SeqCst);
         Call(call)
@@ -160,15 +174,21 @@ impl Watch {
             now - waits_since
         };
         let waited = self.waited.load(Ordering::Acquire) + waits;
-        let worked = now - self.since.load(Ordering::Relaxed) - waited;
+        let since = self.since.load(Ordering::Relaxed);
         let sequence = self.sequence.load(Ordering::Relaxed);
-        let message = (sequence != 0).then(|| {
-            let port = self.port.load(Ordering::Relaxed) as usize;
-            (port, sequence, self.frame.load(Ordering::Relaxed))
+        let message = (sequence != 0).then(|| InHand {
+            port: self.port.load(Ordering::Relaxed) as usize,
+            source: PortRef {
+                stage: self.source[0].load(Ordering::Relaxed),
+                port: self.source[1].load(Ordering::Relaxed),
+            },
+            sequence,
+            frame: self.frame.load(Ordering::Relaxed),
         });
         let look = Look {
             call,
-            worked,
+            worked: now - since - waited,
+            since,
             cancelled: self.cancelled(call),
             message,
         };
