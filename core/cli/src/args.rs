@@ -6,11 +6,13 @@ mod replay;
 mod see;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use flowpipe_game::render::Theme;
 use flowpipe_game::session::Size;
+use flowpipe_runtime::config::duration;
 
 pub use bench::Bench;
 pub use replay::{Replay, Speed};
@@ -108,6 +110,18 @@ pub struct Run {
     /// filled in.
     #[arg(long, value_name = "FILE")]
     pub record: Option<String>,
+    /// Keep the last of the run in memory, such as 10s, and write it down when a stage fails or hangs, or a
+    /// board can't be solved or played.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub flight: Option<Duration>,
+    /// Where --flight writes. {name} and {time} in it are filled in.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "flight",
+        default_value = "flight-{name}-{time}.mcap"
+    )]
+    pub flight_to: String,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -366,6 +380,10 @@ pub enum PlayInput {
     Straight,
     /// A click takes a pipe up, the pointer draws without a button, a second click puts it down.
     Clicks,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    duration::parse(text).map_err(|error| format!("{error}; write it as 500ms or 10s"))
 }
 
 fn theme() -> impl TypedValueParser<Value = Theme> {

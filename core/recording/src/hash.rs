@@ -6,6 +6,8 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
+use crate::image::Pixels;
+
 /// XXH3 of a file's bytes, 128 bits as hexadecimal.
 ///
 /// # Errors
@@ -23,9 +25,14 @@ pub fn file_hash(path: &Path) -> std::io::Result<String> {
     }
 }
 
-/// XXH3 of a picture's bytes. Two pictures of one hash are taken for the same: by chance that happens
-/// once in 2^64 pictures.
-#[must_use]
-pub fn pixel_hash(bytes: &[u8]) -> u128 {
-    xxh3_128(bytes)
+impl Pixels<'_> {
+    /// XXH3 of the picture. Two pictures of one hash are taken for the same: by chance that happens once in
+    /// 2^64 pictures.
+    #[must_use]
+    pub fn hash(&self) -> u128 {
+        xxh3_128(self.bytes)
+            ^ u128::from(self.width)
+            ^ u128::from(self.height) << 32
+            ^ (self.encoding as u128) << 64
+    }
 }

@@ -22,6 +22,7 @@ pub mod entry;
 mod error;
 mod hash;
 mod image;
+mod packed;
 mod reader;
 mod topic;
 mod writer;
@@ -30,8 +31,9 @@ mod writer;
 pub const FORMAT: u32 = 1;
 
 pub use error::{ReadError, WriteError};
-pub use hash::{file_hash, pixel_hash};
+pub use hash::file_hash;
 pub use image::{Encoding, Pixels};
+pub use packed::Packed;
 pub use reader::{Entry, Recording};
 pub use topic::Topic;
 pub use writer::{Schemas, Writer};

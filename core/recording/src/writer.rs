@@ -12,7 +12,6 @@ use serde::Serialize;
 
 use crate::entry::{self, About, Call, Dropped, PictureNote, Trouble};
 use crate::error::WriteError;
-use crate::hash::pixel_hash;
 use crate::image::{self, Pixels};
 use crate::topic::{Holds, Topic};
 
@@ -136,10 +135,7 @@ impl<W: Write> Writer<W> {
         pixels: &Pixels<'_>,
         (at_ns, captured_ns): (i64, i64),
     ) -> Result<bool, WriteError> {
-        let hash = pixel_hash(pixels.bytes)
-            ^ u128::from(pixels.width)
-            ^ u128::from(pixels.height) << 32
-            ^ (pixels.encoding as u128) << 64;
+        let hash = pixels.hash();
         if let Some((stored, number)) = self.stored.get(&hash) {
             let same_as = Some((stored.stage.clone(), stored.port.clone(), *number));
             self.picture_note(topic, sequence, same_as, at_ns)?;

@@ -15,6 +15,7 @@ use crate::args::{self, Global};
 use crate::cast::Cast;
 use crate::exit::{Ended, Failure};
 use crate::follow::follow;
+use crate::record::flight::{self, FlightPlan, FlightRecorder};
 use crate::record::{Recordist, Take};
 use crate::show::colour;
 use crate::show::happenings::Tally;
@@ -32,26 +33,32 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let (sender, happenings) = crossbeam_channel::unbounded();
     let mut options = Options {
         validators: checks::validators(),
-        observers: vec![Arc::new(Forward::new(sender, cast.speaks.clone()))],
+        observers: vec![Arc::new(Forward::new(sender.clone(), cast.speaks.clone()))],
         dry: args.dry_run,
         ..Options::default()
     };
-    let written = pipeline.record.as_ref().map(|record| &record.file);
-    let recordist = match args.record.as_ref().or(written) {
-        Some(to) => {
-            let take = Take {
-                pipeline: &pipeline,
-                catalogue: &catalogue,
-                file: &args.file,
-                clock: options.clock,
-                dry: args.dry_run,
-            };
-            Some(Recordist::begin(to, &take)?)
-        }
-        None => None,
+    let take = Take {
+        pipeline: &pipeline,
+        catalogue: &catalogue,
+        file: &args.file,
+        clock: options.clock,
+        dry: args.dry_run,
     };
-    if let Some(recordist) = &recordist {
-        options.observers.push(recordist.recorder.clone());
+    let written = pipeline.record.as_ref().map(|record| &record.file);
+    let recordist = args.record.as_ref().or(written);
+    let recordist = recordist
+        .map(|to| Recordist::begin(to, &take))
+        .transpose()?;
+    let plan = args.flight.map(|length| FlightPlan {
+        length,
+        to: &args.flight_to,
+        has_referee: cast.has_referee,
+    });
+    let flight = plan.map(|plan| FlightRecorder::begin(&plan, &take, sender));
+    let flight = flight.transpose()?;
+    let recorders = recordist.iter().map(|it| it.recorder.clone());
+    for recorder in recorders.chain(flight.iter().map(|it| it.recorder.clone())) {
+        options.observers.push(recorder);
     }
     let screen = Screen::new(global, args.quiet || args.json, cast);
     let Watched {
@@ -62,6 +69,12 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         followed,
     } = watch(pipeline, &catalogue, options, &happenings, screen)?;
     let recorded = recordist.map_or(Ok(()), Recordist::finish);
+    let landed = flight.map_or(Ok(()), FlightRecorder::finish);
+    for happening in happenings.try_iter() {
+        if let Happening::Landed(landed) = happening {
+            eprintln!("{}", flight::tell(&landed));
+        }
+    }
     followed?;
 
     let mut stdout = std::io::stdout().lock();
@@ -84,7 +97,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         writeln!(stdout, "{}", tally.summary())?;
     }
     catalogue.close();
-    recorded?;
+    recorded.and(landed)?;
     let by_hand = report.ended.as_ref();
     let by_hand = by_hand.is_some_and(|ended| ended.how == Ending::Stopped);
     Ok(if by_hand || interrupted {

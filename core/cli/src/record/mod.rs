@@ -1,13 +1,14 @@
 //! Writing a run down: what the program adds to the runtime's recorder.
 
 mod annotate;
+pub mod flight;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flowpipe_puzzle::message;
 use flowpipe_recording::entry::About;
-use flowpipe_recording::{Recording as Recorded, Schemas, Writer};
+use flowpipe_recording::{Recording as Recorded, Schemas, WriteError, Writer};
 use flowpipe_runtime::clock::Clock;
 use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
@@ -45,10 +46,7 @@ impl Recordist {
     /// # Errors
     /// When the file can't be made.
     pub fn begin(to: &str, take: &Take<'_>) -> Result<Self, Failure> {
-        // It was read a moment ago; without its text the recording is as good.
-        let text = std::fs::read_to_string(take.file).unwrap_or_default();
-        let shown = take.file.display().to_string();
-        let about = record::about(take.pipeline, take.catalogue, &shown, &take.clock, take.dry);
+        let (about, text) = take.told();
         Self::write(to, about, &text, take.clock)
     }
 
@@ -69,19 +67,11 @@ impl Recordist {
     }
 
     fn write(to: &str, about: About, text: &str, clock: Clock) -> Result<Self, Failure> {
-        let path = path(to, &about.name, about.started_unix_ns);
-        let file = |error| Failure::File {
-            path: path.display().to_string(),
-            error,
-        };
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(file)?;
-        }
-        let writer = Writer::create(&path, &about, text, schemas())
-            .map_err(|error| Failure::Run(error.to_string()))?;
+        let path = place(to, &about.name, about.started_unix_ns).map_err(failure)?;
+        let writer = Writer::create(&path, &about, text, schemas()).map_err(failure)?;
         let annotator = Box::new(annotate::Foxglove);
-        let (recorder, recording) =
-            Recorder::to_file(writer, about, clock, Some(annotator)).map_err(file)?;
+        let (recorder, recording) = Recorder::to_file(writer, about, clock, Some(annotator))
+            .map_err(|error| Failure::Run(format!("can't start a thread: {error}")))?;
         Ok(Self {
             path,
             recorder,
@@ -121,6 +111,17 @@ impl Recordist {
     }
 }
 
+impl Take<'_> {
+    /// The run as a recording tells it, and the text of its file.
+    fn told(&self) -> (About, String) {
+        // It was read a moment ago; without its text the recording is as good.
+        let text = std::fs::read_to_string(self.file).unwrap_or_default();
+        let shown = self.file.display().to_string();
+        let about = record::about(self.pipeline, self.catalogue, &shown, &self.clock, self.dry);
+        (about, text)
+    }
+}
+
 /// The JSON Schemas of our messages.
 pub fn schemas() -> Schemas {
     let ours = message::schemas()
@@ -128,6 +129,28 @@ pub fn schemas() -> Schemas {
         .map(|(id, schema)| (id.to_owned(), schema.as_value().to_string()));
     let shown = annotate::schema().as_value().to_string();
     ours.chain([(annotate::SCHEMA.to_owned(), shown)]).collect()
+}
+
+/// The path of a recording, with its folder made.
+fn place(to: &str, name: &str, unix_ns: u64) -> Result<PathBuf, WriteError> {
+    let path = path(to, name, unix_ns);
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| WriteError::Create {
+            path: path.clone(),
+            error,
+        })?;
+    }
+    Ok(path)
+}
+
+fn failure(error: WriteError) -> Failure {
+    match error {
+        WriteError::Create { path, error } => Failure::File {
+            path: path.display().to_string(),
+            error,
+        },
+        WriteError::Write(_) => Failure::Run(error.to_string()),
+    }
 }
 
 fn path(to: &str, name: &str, unix_ns: u64) -> PathBuf {

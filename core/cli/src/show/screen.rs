@@ -7,11 +7,13 @@ use crossbeam_channel::Sender;
 use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED};
 use flowpipe_runtime::message::Message;
 use flowpipe_runtime::problem::Problem;
+use flowpipe_runtime::record::Landed;
 use flowpipe_runtime::run::{Observer, RunHandle};
 
 use crate::args::Global;
 use crate::cast::Cast;
 use crate::exit::Failure;
+use crate::record::flight;
 use crate::show::colour::{self, BAD, paint};
 use crate::show::happenings::Tally;
 use crate::show::progress::ProgressLine;
@@ -33,6 +35,8 @@ pub enum Happening {
     Message(Arc<Message>),
     /// Something went wrong.
     Problem(Problem),
+    /// The flight recorder wrote the last seconds.
+    Landed(Landed),
 }
 
 /// Hands what is worth showing to another thread.
@@ -112,6 +116,9 @@ impl<'a> Screen<'a> {
                 }
                 let colours = colour::on_stdout(global);
                 line.above(|| tally.take(message, &mut std::io::stdout().lock(), colours))
+            }
+            Happening::Landed(landed) => {
+                line.above(|| writeln!(std::io::stderr(), "{}", flight::tell(landed)))
             }
             Happening::Problem(problem) => line.above(|| {
                 let colours = colour::on_stderr(global);

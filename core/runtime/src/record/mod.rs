@@ -5,6 +5,8 @@
 //! else ever is.
 
 mod about;
+mod flight;
+mod strand;
 mod tell;
 
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use flowpipe_recording::entry::{About, Call, Dropped, Trouble};
-use flowpipe_recording::{Topic, WriteError, Writer};
+use flowpipe_recording::{Packed, Topic, WriteError, Writer};
 
 use crate::clock::Clock;
 use crate::message::Message;
@@ -22,6 +24,7 @@ use crate::problem::Problem;
 use crate::run::Observer;
 
 pub use about::about;
+pub use flight::{Alarm, Flight, Landed};
 pub(crate) use tell::pixels;
 pub use tell::{Annotator, Extra};
 
@@ -65,20 +68,26 @@ struct Counts {
 }
 
 /// What goes from the stages to the writer.
+#[derive(Clone)]
 pub(crate) enum Item {
-    /// A message, and whether its pixels are to be written.
-    Message(Topic, Arc<Message>, Keep),
+    /// A message, and what is to become of its pixels.
+    Message(Topic, Arc<Message>, Picture),
     Call(Box<Call>),
     Dropped(Dropped),
     Problem(Trouble),
 }
 
-/// What becomes of a message's pixels.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keep {
-    NoPixels,
-    Pixels,
-    LeaveOut,
+/// The pixels of a message that is to be recorded.
+#[derive(Clone)]
+pub(crate) enum Picture {
+    /// It has none.
+    None,
+    /// Those of its frame.
+    Frame,
+    /// There was no room for them: the message comes without its frame.
+    LeftOut,
+    /// They are packed already: the message comes without its frame.
+    Packed(Arc<Packed>),
 }
 
 /// So many bytes of pixels may wait for the writer: half a second of 1080p at 60 frames a second.
@@ -92,8 +101,8 @@ const FLUSH: Duration = Duration::from_millis(400);
 /// Where a recorder writes to.
 pub(crate) trait Sink: Send {
     /// Takes one item.
-    fn put(&mut self, item: &Item) -> Result<Put, WriteError>;
-    /// Makes what was put safe.
+    fn put(&mut self, item: Item) -> Result<Put, WriteError>;
+    /// Makes what was put safe. Called now and then, also when nothing was put.
     fn flush(&mut self) -> Result<(), WriteError>;
     /// The run is over.
     fn finish(self: Box<Self>) -> Result<(), WriteError>;
@@ -122,6 +131,19 @@ impl Recorder {
         annotator: Option<Box<dyn Annotator>>,
     ) -> std::io::Result<(Arc<Self>, Recording)> {
         Self::start(about, clock, Box::new(tell::File::new(writer, annotator)))
+    }
+
+    /// Keeps the last of the run in memory, and writes it into files when something goes wrong.
+    ///
+    /// # Errors
+    /// When there is no thread to be had.
+    pub fn in_flight(
+        flight: Flight,
+        about: About,
+        clock: Clock,
+    ) -> std::io::Result<(Arc<Self>, Recording)> {
+        let sink = flight::Ring::new(flight, about.clone(), clock);
+        Self::start(about, clock, Box::new(sink))
     }
 
     fn start(
@@ -171,28 +193,29 @@ impl Recorder {
         let _ = self.to.send(item);
     }
 
-    /// Whether there is room for the pixels of a message.
-    fn reserve(&self, message: &Message) -> Keep {
+    /// Makes room for the pixels of a message, or lets go of them: what waits to be written holds no more memory than
+    /// [`MOST_IN_FLIGHT`].
+    fn reserve(&self, message: &Arc<Message>) -> (Arc<Message>, Picture) {
         let Some(frame) = message.frame() else {
-            return Keep::NoPixels;
+            return (message.clone(), Picture::None);
         };
         let size = frame.shape().size();
         let waiting = self.in_flight.load(Ordering::Relaxed);
         let behind = Duration::from_nanos(self.behind_ns.load(Ordering::Relaxed).max(0) as u64);
         if waiting + size > MOST_IN_FLIGHT || waiting > 0 && behind > MOST_BEHIND {
             self.counts.left_out.fetch_add(1, Ordering::Relaxed);
-            return Keep::LeaveOut;
+            return (Arc::new(message.without_frame()), Picture::LeftOut);
         }
         self.in_flight.fetch_add(size, Ordering::Relaxed);
-        Keep::Pixels
+        (message.clone(), Picture::Frame)
     }
 }
 
 impl Observer for Recorder {
     fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {
         if let Some(topic) = self.topic(stage, port) {
-            let keep = self.reserve(message);
-            self.tell(Item::Message(topic, message.clone(), keep));
+            let (message, picture) = self.reserve(message);
+            self.tell(Item::Message(topic, message, picture));
         }
     }
 
@@ -287,18 +310,17 @@ impl Scribe {
     }
 
     fn put(&mut self, item: Item) -> Result<(), WriteError> {
-        let put = self.sink.put(&item)?;
-        if let Item::Message(_, message, keep) = item {
+        let mut held = 0;
+        if let Item::Message(_, message, picture) = &item {
             self.counts.messages.fetch_add(1, Ordering::Relaxed);
-            if let (Keep::Pixels, Some(frame)) = (keep, message.frame()) {
-                let size = frame.shape().size();
-                self.in_flight.fetch_sub(size, Ordering::Relaxed);
+            if let (Picture::Frame, Some(frame)) = (picture, message.frame()) {
+                held = frame.shape().size();
             }
-            let hops = &message.lineage().hops;
-            let emitted_ns = hops.last().map_or(0, |hop| hop.emitted_ns);
-            let behind = self.clock.now() - emitted_ns;
+            let behind = self.clock.now() - message.emitted_ns();
             self.behind_ns.store(behind, Ordering::Relaxed);
         }
+        let put = self.sink.put(item)?;
+        self.in_flight.fetch_sub(held, Ordering::Relaxed);
         match put {
             Put::Plain => {}
             Put::Stored => {

@@ -7,7 +7,7 @@ use flowpipe_recording::{Encoding, Pixels, Topic, WriteError, Writer};
 
 use crate::frame::Frame;
 use crate::message::Message;
-use crate::record::{Item, Keep, Put, Sink};
+use crate::record::{Item, Picture, Put, Sink};
 
 /// Makes of a message what viewers draw over the picture that it descends from. Called on the recorder's thread.
 pub trait Annotator: Send {
@@ -37,11 +37,16 @@ impl<W: Write> File<W> {
         Self { writer, annotator }
     }
 
-    fn message(&mut self, topic: &Topic, message: &Message, keep: Keep) -> Result<Put, WriteError> {
-        let lineage = message.lineage();
-        let sequence = lineage.sequence;
-        let at_ns = lineage.hops.last().map_or(0, |hop| hop.emitted_ns);
-        let captured_ns = lineage.origin.map_or(at_ns, |origin| origin.captured_ns);
+    fn message(
+        &mut self,
+        topic: &Topic,
+        message: &Message,
+        picture: &Picture,
+    ) -> Result<Put, WriteError> {
+        let sequence = message.lineage().sequence;
+        let at_ns = message.emitted_ns();
+        let origin = message.lineage().origin;
+        let captured_ns = origin.map_or(at_ns, |origin| origin.captured_ns);
         let times = (at_ns, captured_ns);
         let body = message.json();
         self.writer
@@ -53,15 +58,19 @@ impl<W: Write> File<W> {
                 self.writer.extra(&name, extra.schema, &extra.body, at_ns)?;
             }
         }
-        match (keep, message.frame().map(pixels)) {
-            (Keep::Pixels, Some(Some(pixels))) => {
-                match self.writer.pixels(topic, sequence, &pixels, times)? {
-                    true => Ok(Put::Stored),
-                    false => Ok(Put::Repeated),
-                }
-            }
-            (Keep::NoPixels, _) | (_, None) => Ok(Put::Plain),
-            (Keep::LeaveOut, _) | (_, Some(None)) => {
+        let writer = &mut self.writer;
+        let mut store = |pixels: &Pixels<'_>| writer.pixels(topic, sequence, pixels, times);
+        let stored = match picture {
+            Picture::None => return Ok(Put::Plain),
+            Picture::LeftOut => None,
+            Picture::Frame => message.frame().and_then(pixels).map(|it| store(&it)),
+            // Memory is too short to unpack it.
+            Picture::Packed(packed) => packed.unpack(store).ok(),
+        };
+        match stored.transpose()? {
+            Some(true) => Ok(Put::Stored),
+            Some(false) => Ok(Put::Repeated),
+            None => {
                 self.writer.left_out(topic, sequence, at_ns)?;
                 Ok(Put::Plain)
             }
@@ -70,12 +79,14 @@ impl<W: Write> File<W> {
 }
 
 impl<W: Write + Send> Sink for File<W> {
-    fn put(&mut self, item: &Item) -> Result<Put, WriteError> {
+    fn put(&mut self, item: Item) -> Result<Put, WriteError> {
         match item {
-            Item::Message(topic, message, keep) => return self.message(topic, message, *keep),
-            Item::Call(call) => self.writer.call(call)?,
-            Item::Dropped(dropped) => self.writer.dropped(dropped)?,
-            Item::Problem(problem) => self.writer.problem(problem)?,
+            Item::Message(topic, message, picture) => {
+                return self.message(&topic, &message, &picture);
+            }
+            Item::Call(call) => self.writer.call(&call)?,
+            Item::Dropped(dropped) => self.writer.dropped(&dropped)?,
+            Item::Problem(problem) => self.writer.problem(&problem)?,
         }
         Ok(Put::Plain)
     }

@@ -1,0 +1,201 @@
+//! The flight recorder: what the program adds to the runtime's.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::Sender;
+use flowpipe_puzzle::message::{BoardResult, OUTCOME, Outcome, RESULT, SOLVED, Solved, Verdict};
+use flowpipe_recording::Writer;
+use flowpipe_runtime::message::Message;
+use flowpipe_runtime::record::{Alarm, Flight, Landed, Recorder, Recording};
+use serde::de::DeserializeOwned;
+
+use crate::exit::Failure;
+use crate::record::{Take, annotate, failure, place, schemas};
+use crate::show::screen::Happening;
+
+/// Keeps the last seconds of a run.
+pub struct FlightRecorder {
+    /// What watches the run.
+    pub recorder: Arc<Recorder>,
+    recording: Recording,
+}
+
+/// What is to be kept, and where it is written when something goes wrong.
+pub struct FlightPlan<'a> {
+    /// So much of the run.
+    pub length: Duration,
+    /// The files: `{name}` and `{time}` are filled in, and one that is there already is not touched.
+    pub to: &'a str,
+    /// Whether a stage says what became of each board.
+    pub has_referee: bool,
+}
+
+impl FlightRecorder {
+    /// Begins to keep the last of a run. `told` gets to know of the files.
+    ///
+    /// # Errors
+    /// When there is no thread to be had.
+    pub fn begin(
+        plan: &FlightPlan<'_>,
+        take: &Take<'_>,
+        told: Sender<Happening>,
+    ) -> Result<Self, Failure> {
+        let (about, text) = take.told();
+        let (to, clock) = (plan.to.to_owned(), take.clock);
+        let flight = Flight {
+            length: plan.length,
+            alarm: Some(Box::new(Mishaps {
+                has_referee: plan.has_referee,
+                dry: take.dry,
+            })),
+            open: Arc::new(move |about| {
+                let now_ns = clock.start_unix_ns().saturating_add_signed(clock.now());
+                let path = unused(place(&to, &about.name, now_ns)?);
+                let writer = Writer::create(&path, about, &text, schemas())?;
+                Ok((path, writer))
+            }),
+            annotator: || Some(Box::new(annotate::Foxglove)),
+            told: Arc::new(move |landed| {
+                // Nobody listens any more when printing failed.
+                let _ = told.send(Happening::Landed(landed));
+            }),
+        };
+        let (recorder, recording) = Recorder::in_flight(flight, about, take.clock)
+            .map_err(|error| Failure::Run(format!("can't start a thread: {error}")))?;
+        Ok(Self {
+            recorder,
+            recording,
+        })
+    }
+
+    /// Waits until what is to be written is written. Call it when the run is over.
+    ///
+    /// # Errors
+    /// When the recorder failed.
+    pub fn finish(self) -> Result<(), Failure> {
+        drop(self.recorder);
+        self.recording.finish().map_err(failure).map(drop)
+    }
+}
+
+/// Says what was written, and how it is run again.
+pub fn tell(landed: &Landed) -> String {
+    let Landed {
+        reason,
+        file,
+        length,
+        is_last,
+    } = landed;
+    let seconds = length.as_secs_f64();
+    let last = match is_last {
+        true => "\n  that was the last such file of this run: there are too many",
+        false => "",
+    };
+    match file {
+        Ok(path) => format!(
+            "the last {seconds:.1} s are kept: {reason}\n  run them again: flowpipe replay {} --verify{last}",
+            quoted(path)
+        ),
+        Err(error) => format!("the last {seconds:.1} s are not kept ({reason}): {error}"),
+    }
+}
+
+/// Boards that are not solved, or not played.
+struct Mishaps {
+    has_referee: bool,
+    dry: bool,
+}
+
+impl Alarm for Mishaps {
+    fn alarm(&mut self, message: &Message) -> Option<String> {
+        match message.schema() {
+            SOLVED => unsolved(&read(message)?),
+            RESULT if !self.dry => unplayed(&read(message)?),
+            // Where there is a referee, it looks again.
+            OUTCOME if !self.dry && !self.has_referee => refused(&read(message)?),
+            _ => None,
+        }
+    }
+}
+
+fn unsolved(solved: &Solved) -> Option<String> {
+    let source = &solved.sighting.frame.source;
+    let why = match &solved.answer {
+        Verdict::Solution { .. } => return None,
+        Verdict::Unsolvable { reason } => crate::checks::with_reason("it has no solution", reason),
+        Verdict::Unsupported { reason } => format!("not supported: {reason}"),
+        Verdict::Unknown { reason } => format!("the solver gave up: {reason}"),
+    };
+    Some(format!("{source}: a board that can't be solved, {why}"))
+}
+
+fn unplayed(result: &BoardResult) -> Option<String> {
+    let reason = result.reason.as_deref().unwrap_or("not done");
+    (!result.solved).then(|| format!("board {} was not played: {reason}", result.number))
+}
+
+fn refused(outcome: &Outcome) -> Option<String> {
+    let source = &outcome.frame.source;
+    match (&outcome.refused, outcome.solved) {
+        (Some(reason), _) => Some(format!("{source}: not played, {reason}")),
+        (None, Some(false)) => Some(format!("{source}: the game does not count it as solved")),
+        (None, _) => None,
+    }
+}
+
+fn read<T: DeserializeOwned>(message: &Message) -> Option<T> {
+    serde_json::from_str(message.json()).ok()
+}
+
+/// A path that nothing is at: the next free one of its kind.
+fn unused(path: PathBuf) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_owned();
+    let end = path.extension().map(std::ffi::OsStr::to_owned);
+    let mut next = path.clone();
+    let mut number = 1;
+    while next.exists() {
+        number += 1;
+        let mut name = stem.clone();
+        name.push(format!("-{number}"));
+        if let Some(end) = &end {
+            name.push(".");
+            name.push(end);
+        }
+        next = path.with_file_name(name);
+    }
+    next
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+:,@%".contains(letter);
+    match text.chars().all(plain) && !text.is_empty() {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_not_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.mcap");
+        assert_eq!(unused(path.clone()), path);
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(unused(path.clone()), folder.path().join("a-2.mcap"));
+        std::fs::write(folder.path().join("a-2.mcap"), "").unwrap();
+        assert_eq!(unused(path), folder.path().join("a-3.mcap"));
+    }
+
+    #[test]
+    fn paths_are_quoted_for_a_shell() {
+        assert_eq!(quoted(Path::new("runs/a-1.mcap")), "runs/a-1.mcap");
+        assert_eq!(quoted(Path::new("my run's.mcap")), r"'my run'\''s.mcap'");
+    }
+}
