@@ -247,3 +247,23 @@ fn a_dry_run_touches_nothing() {
     assert!(ran.stdout.contains("would drag A by"), "{ran:#?}");
     assert!(table.logged("press").is_empty());
 }
+
+#[test]
+fn a_run_with_the_real_mouse_is_run_again_without_it() {
+    let table = Table::set(&["--size", "5,7,9", "--seed", "8", "--time-trial", "1h"]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("live.mcap").display().to_string();
+    let pipeline = ready("live.toml", &[("referee", "boards = 4")]);
+    let player = table.play(&pipeline, &["--json", "--record", &file]);
+    let report = player.ended().expect(0).json();
+    assert_eq!(report["boards"]["accepted"], 4);
+    table.wait_for("solved", 4);
+    let presses = table.count("press");
+
+    let again = flowpipe_tests::run(&["replay", &file, "--verify", "--json"]).expect(0);
+    let verdict = &again.json()["verdict"];
+    assert_eq!(verdict["differences"], Value::Array(Vec::new()));
+    // At least a sighting, a solution and a plan for each board.
+    assert!(verdict["same"].as_u64().unwrap() >= 12, "{verdict:#}");
+    assert_eq!(table.count("press"), presses, "the replay left the mouse alone");
+}
