@@ -265,5 +265,9 @@ fn a_run_with_the_real_mouse_is_run_again_without_it() {
     assert_eq!(verdict["differences"], Value::Array(Vec::new()));
     // At least a sighting, a solution and a plan for each board.
     assert!(verdict["same"].as_u64().unwrap() >= 12, "{verdict:#}");
-    assert_eq!(table.count("press"), presses, "the replay left the mouse alone");
+    assert_eq!(
+        table.count("press"),
+        presses,
+        "the replay left the mouse alone"
+    );
 }

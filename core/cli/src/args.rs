@@ -122,6 +122,9 @@ pub struct Run {
         default_value = "flight-{name}-{time}.mcap"
     )]
     pub flight_to: String,
+    /// Write a trace: which stage worked on which frame when. chrome://tracing and ui.perfetto.dev show it.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

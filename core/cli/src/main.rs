@@ -4,7 +4,7 @@
 //! - [`args`]: what the user wrote. [`exit`]: how the program ends.
 //! - [`commands`]: one module for each subcommand.
 //! - [`plugins`]: where plugins are looked for. [`pipeline_file`]: reading a pipeline with its errors.
-//! - [`record`]: writing a run down. [`recording_file`]: opening what was written.
+//! - [`record`]: writing a run down. [`recording_file`]: opening what was written. [`trace`]: who worked when.
 //! - [`puzzle_file`]: reading puzzles. [`ask`]: putting them to a solver.
 //! - [`checks`]: what the runtime holds the plugins' answers against.
 //! - [`solve`]: what `flowpipe solve` asks and tells. [`see`]: what `flowpipe see` shows to vision, and tells.
@@ -27,6 +27,7 @@ mod recording_file;
 mod see;
 mod show;
 mod solve;
+mod trace;
 
 use std::process::ExitCode;
 

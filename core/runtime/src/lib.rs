@@ -8,6 +8,7 @@
 //! - [`message`], [`document`], [`frame`] (with `pool` and `clock`): what flows.
 //! - `edge`: the queues. [`run`]: threads, races, timeouts, the watchdog.
 //! - [`record`] and [`replay`]: a run is written down, and run again.
+//! - [`trace`]: who worked on what, when, as a trace that browsers show.
 //! - [`report`] and [`problem`]: what happened.
 
 pub mod check;
@@ -29,3 +30,4 @@ pub mod report;
 pub mod run;
 pub mod schema;
 mod sync;
+pub mod trace;

@@ -24,6 +24,9 @@ pub struct Replay {
     /// Write the replay down, as `run --record` does.
     #[arg(long, value_name = "FILE")]
     pub record: Option<String>,
+    /// Write a trace of the replay, as `run --trace` does.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     /// Print one JSON object at the end and nothing else on standard output.
     #[arg(long)]
     pub json: bool,

@@ -18,6 +18,7 @@ use crate::record::{Recordist, Take};
 use crate::show::colour::{self, BAD, GOOD, paint};
 use crate::show::report;
 use crate::show::screen::{Forward, Screen};
+use crate::trace::Tracing;
 use crate::{checks, plugins};
 
 pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
@@ -56,11 +57,12 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
         let recorder: Arc<dyn Observer> = recordist.recorder.clone();
         options.observers.push(recorder);
     }
+    let tracing = Tracing::begin(args.trace.as_deref(), &pipeline, &mut options)?;
     let screen = Screen::new(global, args.quiet || args.json, cast);
     let watched = watch(pipeline, &catalogue, options, &happenings, screen)?;
-    if let Some(recordist) = recordist {
-        recordist.finish()?;
-    }
+    let recorded = recordist.map_or(Ok(()), Recordist::finish);
+    let traced = tracing.map_or(Ok(()), Tracing::finish);
+    recorded.and(traced)?;
     watched.followed?;
     let verdict = verifier.map(|verifier| verifier.verdict());
     tell(global, args, &watched.report, &replay, verdict.as_ref())?;

@@ -22,6 +22,7 @@ use crate::show::happenings::Tally;
 use crate::show::report;
 use crate::show::screen::{Forward, Happening, Screen};
 use crate::show::steps::Steps;
+use crate::trace::Tracing;
 use crate::{checks, pipeline_file, plugins};
 
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
@@ -60,6 +61,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     for recorder in recorders.chain(flight.iter().map(|it| it.recorder.clone())) {
         options.observers.push(recorder);
     }
+    let tracing = Tracing::begin(args.trace.as_deref(), &pipeline, &mut options)?;
     let screen = Screen::new(global, args.quiet || args.json, cast);
     let Watched {
         report,
@@ -75,6 +77,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
             eprintln!("{}", flight::tell(&landed));
         }
     }
+    let traced = tracing.map_or(Ok(()), Tracing::finish);
     followed?;
 
     let mut stdout = std::io::stdout().lock();
@@ -97,7 +100,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         writeln!(stdout, "{}", tally.summary())?;
     }
     catalogue.close();
-    recorded.and(landed)?;
+    recorded.and(landed).and(traced)?;
     let by_hand = report.ended.as_ref();
     let by_hand = by_hand.is_some_and(|ended| ended.how == Ending::Stopped);
     Ok(if by_hand || interrupted {

@@ -5,7 +5,7 @@ pub(crate) mod times;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use crate::pool::PoolStatistics;
 pub use crate::report::marks::MarkReport;
@@ -126,7 +126,7 @@ pub struct EdgeReport {
 }
 
 /// The counts of a run that goes on.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Progress {
     /// Seconds since it began.
     pub seconds: f64,
@@ -135,7 +135,7 @@ pub struct Progress {
 }
 
 /// The counts of a stage of a run that goes on.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StageProgress {
     /// Its name in the pipeline.
     pub name: String,
@@ -151,4 +151,6 @@ pub struct StageProgress {
     pub failed: u64,
     /// Messages that wait in its input queues.
     pub queued: u64,
+    /// How many these hold together; 0: it has none.
+    pub capacity: u64,
 }

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flowpipe_abi as abi;
 use flowpipe_recording::entry::{
     Call, CancelReason, Cancelled, Emitted, Event, Mark, Origin, Taken,
 };
@@ -146,11 +145,7 @@ pub(crate) fn write(
     Call {
         stage: stage.settings.name.clone(),
         plugin: contestant,
-        event: match work.event {
-            abi::EVENT_MESSAGE => Event::Message,
-            abi::EVENT_FINISH => Event::Finish,
-            _ => Event::Tick,
-        },
+        event: work.kind(),
         took: work.message.as_ref().map(|(port, message)| {
             taken(stage, *port, message.source(), message.lineage().sequence)
         }),

@@ -17,6 +17,8 @@ mod retrace;
 pub(crate) mod shared;
 pub(crate) mod stage;
 mod summary;
+mod task;
+pub(crate) mod tell;
 mod watch;
 mod worker;
 
@@ -32,10 +34,11 @@ use crate::pipeline::Pipeline;
 use crate::plugin::catalogue::Catalogue;
 use crate::problem::Problem;
 use crate::replay::Replay;
-use crate::report::{Progress, Report};
+use crate::report::{Progress, Report, Spread};
 use crate::run::control::Control;
 use crate::run::shared::Shared;
 use crate::run::stage::Stage;
+pub use crate::run::task::{Task, Worked, Worth};
 
 /// What the program hands to a run.
 #[derive(Clone, Default)]
@@ -79,6 +82,21 @@ pub trait Observer: Send + Sync {
     /// A call of a stage has come back.
     fn call(&self, stage: usize, call: &Call) {
         let _ = (stage, call);
+    }
+
+    /// Whether [`Self::begins`] and [`Self::worked`] are to be called.
+    fn wants_tasks(&self) -> bool {
+        false
+    }
+
+    /// A plugin begins to work. What it emits and marks until [`Self::worked`] is told on the same thread.
+    fn begins(&self, task: &Task<'_>) {
+        let _ = task;
+    }
+
+    /// A plugin has come back from its work. Not called where it was given up meanwhile.
+    fn worked(&self, task: &Task<'_>, worked: &Worked<'_>) {
+        let _ = (task, worked);
     }
 
     /// The queue of an edge (a number in [`Pipeline::edges`]) was full: it dropped a message.
@@ -141,6 +159,14 @@ pub struct RunHandle {
 #[derive(Clone)]
 pub struct Stopper(Arc<Shared>);
 
+/// Looks at a run, from anywhere: see [`RunHandle::looker`].
+#[derive(Clone)]
+pub struct Looker {
+    shared: Arc<Shared>,
+    stages: Vec<Arc<Stage>>,
+    edges: Arc<[summary::EdgeSummary]>,
+}
+
 impl Run {
     /// Makes all stages ready and starts their threads.
     ///
@@ -194,6 +220,16 @@ impl RunHandle {
         summary::progress(&self.shared, &self.stages, &self.edges)
     }
 
+    /// Looks at the run from other threads, also while [`Self::wait`] waits and when it is over.
+    #[must_use]
+    pub fn looker(&self) -> Looker {
+        Looker {
+            shared: self.shared.clone(),
+            stages: self.stages.clone(),
+            edges: self.edges.clone(),
+        }
+    }
+
     /// Whether [`Self::wait`] would return at once.
     #[must_use]
     pub fn is_over(&self) -> bool {
@@ -207,6 +243,21 @@ impl RunHandle {
             Ok(report) => report,
             Err(panic) => std::panic::resume_unwind(panic),
         }
+    }
+}
+
+impl Looker {
+    /// As [`RunHandle::progress`].
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        summary::progress(&self.shared, &self.stages, &self.edges)
+    }
+
+    /// How long each stage's calls took so far, in the order of the pipeline. It walks through histograms, some
+    /// tens of microseconds a stage, and a call that ends meanwhile waits for that: ask a few times a second.
+    #[must_use]
+    pub fn times(&self) -> Vec<Spread> {
+        summary::times(&self.stages)
     }
 }
 

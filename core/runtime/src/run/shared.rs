@@ -25,6 +25,8 @@ pub(crate) struct Shared {
     pub observers: Vec<Arc<dyn Observer>>,
     /// Whether one of them wants calls.
     pub logs_calls: bool,
+    /// Whether one of them wants tasks.
+    pub tells_tasks: bool,
     /// What is run again, where this is no run of its own.
     pub replay: Option<Arc<Replay>>,
     pub names: Names,
@@ -82,6 +84,10 @@ impl Shared {
                 .observers
                 .iter()
                 .any(|observer| observer.wants_calls()),
+            tells_tasks: options
+                .observers
+                .iter()
+                .any(|observer| observer.wants_tasks()),
             observers: options.observers,
             replay: options.replay,
             names,

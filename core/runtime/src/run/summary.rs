@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::edge::counters::Counters;
-use crate::report::{ContestantReport, EdgeReport, Progress, Report, StageProgress, StageReport};
+use crate::report::{
+    ContestantReport, EdgeReport, Progress, Report, Spread, StageProgress, StageReport,
+};
 use crate::run::shared::Shared;
 use crate::run::stage::Stage;
 use crate::sync::lock;
@@ -37,6 +39,10 @@ pub(crate) fn progress(shared: &Shared, stages: &[Arc<Stage>], edges: &[EdgeSumm
         let into = edges.iter().filter(|edge| edge.receiver == stage);
         into.map(|edge| edge.counters.look().discarded()).sum()
     };
+    let capacity = |stage| {
+        let into = edges.iter().filter(|edge| edge.receiver == stage);
+        into.map(|edge| edge.capacity as u64).sum()
+    };
     let stages = stages.iter().map(|stage| StageProgress {
         name: stage.settings.name.clone(),
         received: get(&stage.counts.received),
@@ -44,11 +50,17 @@ pub(crate) fn progress(shared: &Shared, stages: &[Arc<Stage>], edges: &[EdgeSumm
         dropped: dropped(stage.index, edges),
         failed: get(&stage.counts.failed) + get(&stage.counts.timed_out),
         queued: queued(stage.index),
+        capacity: capacity(stage.index),
     });
     Progress {
         seconds: seconds(shared),
         stages: stages.collect(),
     }
+}
+
+pub(crate) fn times(stages: &[Arc<Stage>]) -> Vec<Spread> {
+    let spread = |stage: &Arc<Stage>| lock(&stage.times).spread();
+    stages.iter().map(spread).collect()
 }
 
 pub(crate) fn report(
@@ -58,10 +70,7 @@ pub(crate) fn report(
     edges: &[EdgeSummary],
 ) -> Report {
     let problems = shared.problems();
-    let times: Vec<_> = stages
-        .iter()
-        .map(|stage| lock(&stage.times).spread())
-        .collect();
+    let times = times(stages);
     let all: u64 = times.iter().map(|time| time.total_ns).sum();
     let stages = stages.iter().zip(times).map(|(stage, time)| StageReport {
         name: stage.settings.name.clone(),

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use flowpipe_abi as abi;
-use flowpipe_recording::entry::Call;
+use flowpipe_recording::entry::{Call, Event};
 
 use crate::message::{Message, Origin};
 use crate::plugin::instance::{Instance, reason};
@@ -84,6 +84,15 @@ impl Work {
             message: None,
             origin,
             taken_ns: now,
+        }
+    }
+
+    /// What the call is for.
+    pub(crate) fn kind(&self) -> Event {
+        match self.event {
+            abi::EVENT_MESSAGE => Event::Message,
+            abi::EVENT_FINISH => Event::Finish,
+            _ => Event::Tick,
         }
     }
 
@@ -209,6 +218,8 @@ impl Worker {
                 .map_or(std::ptr::null(), std::ptr::from_ref),
             context: context.as_abi(),
         };
+        let task = stage.begins(self.contestant, work);
+        let _span = stage.span(self.contestant, work).entered();
         let forgotten = match work.message.is_some() && stage.settings.fresh {
             true => self.instance.reset(),
             false => abi::OK,
@@ -222,6 +233,10 @@ impl Worker {
         }
         let outcome = outcome(status, &context, &self.instance);
         let worked_ns = stage.run.now() - work.taken_ns - self.watch.waited_in_call();
+        if let Some(task) = &task {
+            let waited_ns = self.watch.waited_in_call();
+            stage.worked(task, waited_ns, context.emitted.get(), &outcome);
+        }
         let written = stage.run.logs_calls.then(|| {
             let clock = self.instance.host().tape().take();
             let call = journal::write(&context, work, self.contestant, &outcome, clock);
