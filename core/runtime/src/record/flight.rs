@@ -99,7 +99,8 @@ impl Ring {
         }
     }
 
-    /// Something went wrong. What comes soon after it goes into the same file, and no second is written twice.
+    /// Something went wrong. What comes soon after it goes into the same file, and files begin no earlier than the one before
+    /// ended; only the end of the run does not wait for that.
     fn want(&mut self, reason: String) {
         if self.wanted.is_some() || self.files == MOST_FILES {
             return;
