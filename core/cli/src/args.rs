@@ -3,6 +3,7 @@
 
 mod bench;
 mod replay;
+mod report;
 mod see;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use flowpipe_runtime::config::duration;
 
 pub use bench::Bench;
 pub use replay::{Replay, Speed};
+pub use report::Report;
 pub use see::See;
 
 const EXIT_CODES: &str = "\
@@ -28,7 +30,7 @@ Exit codes:
   4    solve: a puzzle that was not solved in time, or that the solver does not take;
        see: a picture without a board that can be read
   65   solve, convert, play: a puzzle that can't be read, or not be written in that format;
-       see: a file that is no picture; replay: a file that is no recording
+       see: a file that is no picture; replay, report: a file that is no recording
   78   a pipeline file or a plugin's config that can't be used
   130  stopped by Ctrl-C, or by hand while a pipeline holds the mouse";
 
@@ -69,6 +71,8 @@ pub enum Command {
     Run(Run),
     /// Run a recorded run again.
     Replay(Replay),
+    /// Make a page to look at of a recorded run: boards, frames, time line, times.
+    Report(Report),
     /// Find every error in pipeline files; nothing is started.
     Check(Check),
     /// Draw a pipeline as Mermaid or DOT.

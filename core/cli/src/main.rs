@@ -45,6 +45,7 @@ fn main() -> ExitCode {
     let ended = match args.command {
         Command::Run(run) => commands::run::run(&args.global, &run),
         Command::Replay(replay) => commands::replay::run(&args.global, &replay),
+        Command::Report(report) => commands::report::run(&report),
         Command::Check(check) => commands::check::run(&args.global, &check),
         Command::Graph(graph) => commands::graph::run(&args.global, &graph),
         Command::Plugins(plugins) => commands::plugins::run(&args.global, &plugins),

@@ -6,6 +6,8 @@
 //! is taken to be in the unit square about a hexagon's centre: these squares tile the plane too, and
 //! touch exactly where the hexagons do.
 
+use std::collections::BTreeSet;
+
 use crate::board::{Board, Cell, Lattice};
 use crate::geometry::Point;
 use crate::graph::{Direction, step};
@@ -66,6 +68,61 @@ pub fn corners(lattice: Lattice) -> &'static [Point] {
             [-2.0 * THIRD, 0.0],
         ],
     }
+}
+
+/// The sides of all cells, each once, as pairs of ends.
+#[must_use]
+pub fn sides(board: &Board) -> Vec<[Point; 2]> {
+    // Corners of cells lie on sixths of a board unit.
+    let whole = |[x, y]: Point| ((x * 6.0).round() as i64, (y * 6.0).round() as i64);
+    let corners = corners(board.description().lattice);
+    let mut known = BTreeSet::new();
+    let mut sides = Vec::new();
+    for cell in board.cells() {
+        let [x, y] = centre(board, cell);
+        let at = |corner: usize| {
+            let [dx, dy] = corners[corner % corners.len()];
+            [x + dx, y + dy]
+        };
+        for side in 0..corners.len() {
+            let ends = [at(side), at(side + 1)];
+            let mut key = ends.map(whole);
+            key.sort_unstable();
+            if known.insert(key) {
+                sides.push(ends);
+            }
+        }
+    }
+    sides
+}
+
+/// The way of a pipe along the centres of its cells. Where it wraps around the board's edge, one line ends `beyond` board
+/// units past a cell's centre, and the next begins as far before the centre of the cell at the other edge. Cells that
+/// the board does not have are left out.
+#[must_use]
+pub fn pipe(board: &Board, cells: &[Cell], beyond: f64) -> Vec<Vec<Point>> {
+    let lattice = board.description().lattice;
+    let mut lines: Vec<Vec<Point>> = Vec::new();
+    let mut before = None;
+    for &cell in cells.iter().filter(|&&cell| board.exists(cell)) {
+        let here = centre(board, cell);
+        let way = before.and_then(|before| Some((before, direction(board, before, cell)?)));
+        match (way, lines.last_mut()) {
+            (Some((before, way)), Some(line)) => {
+                let [dx, dy] = offset(lattice, way);
+                let [x, y] = centre(board, before);
+                if [x + dx, y + dy] == here {
+                    line.push(here);
+                } else {
+                    line.push([x + dx * beyond, y + dy * beyond]);
+                    lines.push(vec![[here[0] - dx * beyond, here[1] - dy * beyond], here]);
+                }
+            }
+            _ => lines.push(vec![here]),
+        }
+        before = Some(cell);
+    }
+    lines
 }
 
 /// The direction of the step from one cell to the next, if they are one step apart.

@@ -9,6 +9,7 @@ pub mod graph;
 pub mod play;
 pub mod plugins;
 pub mod replay;
+pub mod report;
 pub mod run;
 pub mod schema;
 pub mod see;

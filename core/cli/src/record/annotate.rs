@@ -2,8 +2,6 @@
 //!
 //! Source of the layout: <https://docs.foxglove.dev/docs/visualization/message-schemas/image-annotations>.
 
-use std::collections::BTreeSet;
-
 use flowpipe_puzzle::message::{SIGHTING, STROKES, SeenBoard, Sighting, Strokes};
 use flowpipe_puzzle::{Point, place};
 use flowpipe_runtime::message::Message;
@@ -208,34 +206,10 @@ fn planned(strokes: &Strokes, timestamp: Time) -> ImageAnnotations {
     }
 }
 
-/// The sides of all cells, each once, as pairs of ends.
+/// The sides of all cells as pairs of ends.
 fn sides(board: &SeenBoard) -> Vec<Point2> {
-    let grid = board.puzzle.board();
-    let lattice = grid.description().lattice;
-    let corners = place::corners(lattice);
-    let mut known = BTreeSet::new();
-    let mut points = Vec::new();
-    for cell in grid.cells() {
-        let [x, y] = place::centre(grid, cell);
-        let at = |corner: usize| {
-            let [dx, dy] = corners[corner % corners.len()];
-            [x + dx, y + dy]
-        };
-        for side in 0..corners.len() {
-            let (from, to) = (at(side), at(side + 1));
-            let mut ends = [whole(from), whole(to)];
-            ends.sort_unstable();
-            if known.insert(ends) {
-                points.extend([to_frame(board, from), to_frame(board, to)]);
-            }
-        }
-    }
-    points
-}
-
-/// Corners of cells lie on sixths of a board unit.
-fn whole([x, y]: Point) -> (i64, i64) {
-    ((x * 6.0).round() as i64, (y * 6.0).round() as i64)
+    let sides = place::sides(board.puzzle.board()).into_iter().flatten();
+    sides.map(|point| to_frame(board, point)).collect()
 }
 
 fn to_frame(board: &SeenBoard, point: Point) -> Point2 {

@@ -2,7 +2,7 @@
 
 use super::{CELL, Picture, number, step};
 use crate::graph::directions;
-use crate::place::{centre, direction, offset};
+use crate::place::{direction, offset, pipe};
 use crate::solution::Flow;
 
 /// How far from a cell's centre a pipe ends that wraps around the board's edge.
@@ -32,31 +32,12 @@ impl Picture<'_> {
     }
 
     fn path(&self, flow: &Flow) -> String {
-        let board = self.puzzle.board();
-        let lattice = board.description().lattice;
-        let cells: Vec<_> = flow
-            .cells
-            .iter()
-            .copied()
-            .filter(|&it| board.exists(it))
-            .collect();
         let mut path = String::new();
-        for (index, &cell) in cells.iter().enumerate() {
-            let here = self.at(cell, [0.0, 0.0]);
-            let before = index.checked_sub(1).map(|before| cells[before]);
-            let way = before.and_then(|before| direction(board, before, cell));
-            let (Some(before), Some(way)) = (before, way) else {
-                step(&mut path, 'M', here);
-                continue;
-            };
-            let [dx, dy] = offset(lattice, way);
-            let [x, y] = centre(board, before);
-            if [x + dx, y + dy] != centre(board, cell) {
-                let out = [dx * BEYOND, dy * BEYOND];
-                step(&mut path, 'L', self.at(before, out));
-                step(&mut path, 'M', self.at(cell, out.map(|it| -it)));
+        for line in pipe(self.puzzle.board(), &flow.cells, BEYOND) {
+            for (index, point) in line.into_iter().enumerate() {
+                let letter = if index == 0 { 'M' } else { 'L' };
+                step(&mut path, letter, point.map(|it| it * CELL));
             }
-            step(&mut path, 'L', here);
         }
         path
     }

@@ -1,0 +1,96 @@
+//! What was captured, in the order of time.
+
+use std::collections::HashMap;
+
+use flowpipe_recording::entry::Call;
+use flowpipe_recording::{Entry, Recording, Topic};
+
+/// A message that did not come of another one: a picture, mostly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Where it was emitted.
+    pub topic: Topic,
+    /// Its number there.
+    pub sequence: u64,
+    /// When it was captured, nanoseconds of the run's clock.
+    pub captured_ns: i64,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub struct Frames {
+    /// By time of capture.
+    pub all: Vec<Frame>,
+    /// By stage and number.
+    places: HashMap<(String, u64), usize>,
+}
+
+impl Frames {
+    /// The frames of a recording: what its sources emitted, and what other messages say that they descend from.
+    pub fn of(recording: &Recording) -> Self {
+        let mut known: HashMap<(String, u64), Frame> = HashMap::new();
+        let sources = recording.about().stages.iter();
+        let sources: Vec<&str> = sources
+            .filter(|stage| stage.inputs.is_empty())
+            .map(|stage| stage.name.as_str())
+            .collect();
+        for entry in recording.entries() {
+            match entry {
+                Entry::Message {
+                    topic,
+                    sequence,
+                    at_ns,
+                    ..
+                } if sources.contains(&topic.stage.as_str()) => {
+                    let key = (topic.stage.clone(), *sequence);
+                    // Of several outputs the one with a picture is what was captured.
+                    if known.contains_key(&key) && !recording.has_pixels(topic, *sequence) {
+                        continue;
+                    }
+                    let frame = Frame {
+                        topic: topic.clone(),
+                        sequence: *sequence,
+                        captured_ns: *at_ns,
+                    };
+                    known.insert(key, frame);
+                }
+                _ => {}
+            }
+        }
+        for call in recording.calls() {
+            note_origins(call, &mut known);
+        }
+        let mut all: Vec<Frame> = known.into_values().collect();
+        all.sort_by(|a, b| {
+            let key = |frame: &Frame| (frame.captured_ns, frame.topic.clone(), frame.sequence);
+            key(a).cmp(&key(b))
+        });
+        let places = all.iter().enumerate();
+        let places = places
+            .map(|(index, frame)| ((frame.topic.stage.clone(), frame.sequence), index))
+            .collect();
+        Self { all, places }
+    }
+
+    /// The frame of a stage with a number.
+    pub fn find(&self, stage: &str, sequence: u64) -> Option<usize> {
+        self.places.get(&(stage.to_owned(), sequence)).copied()
+    }
+}
+
+/// The time of capture stands beside what descends from a frame.
+fn note_origins(call: &Call, known: &mut HashMap<(String, u64), Frame>) {
+    for emitted in &call.emitted {
+        let Some(origin) = &emitted.origin else {
+            continue;
+        };
+        let frame = known
+            .entry((origin.stage.clone(), origin.sequence))
+            .or_insert_with(|| Frame {
+                topic: Topic::new(origin.stage.clone(), "out"),
+                sequence: origin.sequence,
+                captured_ns: origin.captured_ns,
+            });
+        frame.captured_ns = origin.captured_ns;
+    }
+}

@@ -1,0 +1,162 @@
+//! The figures at the top of the page, and what has to be known about the recording.
+
+use flowpipe_recording::{Entry, Recording};
+use serde::Serialize;
+
+use crate::boards::Tone;
+use crate::pictures::Reel;
+use crate::stages::Spread;
+use crate::story::{ACTION, Story};
+use crate::troubles::Troubles;
+use crate::words::of as count_of;
+
+/// The run at a glance.
+#[derive(Debug, Serialize)]
+pub struct Overview {
+    /// The pipeline's name.
+    pub name: String,
+    /// The pipeline's file, as it was given.
+    pipeline: String,
+    /// The recording's file name.
+    recording: String,
+    /// The release of flowpipe that recorded.
+    flowpipe: String,
+    /// Unix time, milliseconds.
+    started_ms: u64,
+    /// The run's clock at the end of what is recorded, nanoseconds.
+    ends_ns: i64,
+    dry: bool,
+    boards: usize,
+    solved: usize,
+    failed: usize,
+    frames: usize,
+    dropped: usize,
+    problems: usize,
+    /// From a frame's capture to the first press.
+    action: Spread,
+    /// What was seen: windows or files, the first of them.
+    sources: Vec<String>,
+    source_count: usize,
+    /// What is missing, in sentences.
+    notices: Vec<String>,
+}
+
+/// So many sources are named.
+const SOURCES: usize = 3;
+
+impl Overview {
+    /// That of a recording.
+    pub fn of(recording: &Recording, story: &Story, reel: &Reel, troubles: &Troubles) -> Self {
+        let about = recording.about();
+        let fates = |tone| {
+            story
+                .boards
+                .iter()
+                .filter(|it| it.fate.tone == tone)
+                .count()
+        };
+        let mut sources: Vec<String> = Vec::new();
+        for board in &story.boards {
+            if !sources.contains(&board.source) {
+                sources.push(board.source.clone());
+            }
+        }
+        let source_count = sources.len();
+        sources.truncate(SOURCES);
+        let path = recording.path();
+        let file_name = path.file_name().unwrap_or(path.as_os_str());
+        Self {
+            name: about.name.clone(),
+            pipeline: about.file.clone(),
+            recording: file_name.to_string_lossy().into_owned(),
+            flowpipe: about.flowpipe.clone(),
+            started_ms: about.started_unix_ns / 1_000_000,
+            ends_ns: ends_ns(recording),
+            dry: about.dry,
+            boards: story.boards.len(),
+            solved: fates(Tone::Good),
+            failed: fates(Tone::Bad),
+            frames: story.frames.all.len(),
+            dropped: troubles.dropped,
+            problems: troubles.problem_count,
+            action: Spread::of(&actions(recording, story)),
+            sources,
+            source_count,
+            notices: notices(recording, story, reel),
+        }
+    }
+}
+
+fn ends_ns(recording: &Recording) -> i64 {
+    let ends = recording.entries().iter().map(|entry| match entry {
+        Entry::Message { at_ns, .. } => *at_ns,
+        Entry::Call(call) => call.ended_ns,
+        Entry::Dropped(dropped) => dropped.at_ns,
+        Entry::Problem(problem) => problem.at_ns,
+    });
+    ends.max().unwrap_or(0).max(0)
+}
+
+/// One duration a frame: to the first press that descends from it.
+fn actions(recording: &Recording, story: &Story) -> Vec<u64> {
+    let lineage = crate::lineage::Lineage::of(recording, &story.frames);
+    let mut first = std::collections::BTreeMap::new();
+    for call in lineage.calls() {
+        let mark = call.marks.iter().find(|mark| mark.name == ACTION);
+        let (Some(mark), Some(frame)) = (mark, lineage.frame_of_call(call)) else {
+            continue;
+        };
+        let Some(captured) = story.frames.all.get(frame) else {
+            continue;
+        };
+        let took = u64::try_from(mark.at_ns - captured.captured_ns).unwrap_or(0);
+        let known = first.entry(frame).or_insert(took);
+        *known = took.min(*known);
+    }
+    first.into_values().collect()
+}
+
+fn notices(recording: &Recording, story: &Story, reel: &Reel) -> Vec<String> {
+    let mut notices = Vec::new();
+    if recording.is_cut_off() {
+        notices.push(
+            "The recording ends early: the program that wrote it was killed, or the file is damaged. \
+             What is whole is shown."
+                .to_owned(),
+        );
+    }
+    if recording.unreadable() > 0 {
+        notices.push(format!(
+            "{} of the recording can't be understood, and left out here.",
+            count_of(recording.unreadable(), "part")
+        ));
+    }
+    if recording.entries().is_empty() {
+        notices.push("Nothing happened in this recording.".to_owned());
+    } else if recording.calls().next().is_none() {
+        notices.push(
+            "The recording says of no call when it was made: there are no times of the stages."
+                .to_owned(),
+        );
+    }
+    if story.frames.all.is_empty() {
+        notices.push("No frame was captured.".to_owned());
+    } else if reel.distinct == 0 {
+        notices.push("The recording holds no pictures.".to_owned());
+    } else if reel.kept < reel.distinct {
+        notices.push(format!(
+            "To keep this page small it shows {} of {} different pictures; where one is left out, the one before stands.",
+            reel.kept, reel.distinct
+        ));
+    }
+    if reel.missing > 0 {
+        notices.push(format!(
+            "{} not in the recording or can't be read.",
+            match reel.missing {
+                1 => "The picture of 1 frame is".to_owned(),
+                count => format!("The pictures of {count} frames are"),
+            }
+        ));
+    }
+    notices
+}

@@ -1,0 +1,46 @@
+// The head of the page: when it was, the figures, and what is missing.
+
+function showOverview() {
+  const run = data.overview;
+  const when = new Date(run.started_ms);
+  const sources = run.sources.join(', ') + (run.source_count > run.sources.length ? ' …' : '');
+  const parts = [
+    element(
+      'time',
+      { datetime: when.toISOString() },
+      when.toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'medium', timeZone: 'UTC' }) + ' UTC',
+    ),
+    ` · ${duration(run.ends_ns)}`,
+    sources ? ` · ${sources}` : '',
+    run.dry ? ' · a dry run: nothing was touched' : '',
+  ];
+  byId('when').append(...parts);
+
+  const seconds = run.ends_ns / 1e9;
+  const figures = [];
+  if (run.boards > 0) {
+    const played = run.solved + run.failed > 0;
+    figures.push(['Boards', played ? `${count(run.solved)} of ${count(run.boards)}` : count(run.boards), played ? 'solved' : 'seen']);
+  }
+  const rate = seconds > 0 && run.frames > 1 ? `${(run.frames / seconds).toFixed(1)} a second` : 'captured';
+  figures.push(['Frames', count(run.frames), rate]);
+  if (run.action.count > 0) {
+    const worst = run.action.count > 1 ? `at most ${duration(run.action.max_ns)}` : 'one frame';
+    figures.push(['Frame to first press', duration(run.action.p50_ns), run.action.count > 1 ? `median, ${worst}` : worst]);
+  }
+  figures.push(['Drops', count(run.dropped), 'by full queues']);
+  figures.push(['Failures', count(run.problems), run.problems === 0 ? 'nothing went wrong' : 'see below', run.problems > 0]);
+  for (const [name, value, note, bad] of figures) {
+    byId('figures').append(
+      element(
+        'div',
+        { class: bad ? 'figure bad' : 'figure' },
+        element('dt', {}, name),
+        element('dd', {}, element('strong', {}, value), element('span', {}, note)),
+      ),
+    );
+  }
+  const list = byId('notices');
+  list.hidden = run.notices.length === 0;
+  list.append(...run.notices.map((notice) => element('li', {}, notice)));
+}
