@@ -2,6 +2,7 @@
 //! and the completions.
 
 mod bench;
+mod compare;
 mod replay;
 mod report;
 mod see;
@@ -16,6 +17,7 @@ use flowpipe_game::session::Size;
 use flowpipe_runtime::config::duration;
 
 pub use bench::Bench;
+pub use compare::Compare;
 pub use replay::{Replay, Speed};
 pub use report::Report;
 pub use see::See;
@@ -24,13 +26,15 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    a stage failed, or something else went wrong while running;
-       replay: a message differs from the recorded one
+       replay: a message differs from the recorded one;
+       compare: a board is not read, solved or played alike, or something failed on it
   2    wrong usage, or a file that can't be opened
   3    solve: a puzzle has no solution
   4    solve: a puzzle that was not solved in time, or that the solver does not take;
-       see: a picture without a board that can be read
+       see: a picture without a board that can be read;
+       compare: a recording without a board that either pipeline reads
   65   solve, convert, play: a puzzle that can't be read, or not be written in that format;
-       see: a file that is no picture; replay, report: a file that is no recording
+       see: a file that is no picture; replay, compare, report: a file that is no recording
   78   a pipeline file or a plugin's config that can't be used
   130  stopped by Ctrl-C, or by hand while a pipeline holds the mouse";
 
@@ -71,6 +75,8 @@ pub enum Command {
     Run(Run),
     /// Run a recorded run again.
     Replay(Replay),
+    /// Run two pipelines on the same recording, side by side.
+    Compare(Compare),
     /// Make a page to look at of a recorded run: boards, frames, time line, times.
     Report(Report),
     /// Find every error in pipeline files; nothing is started.

@@ -64,28 +64,8 @@ pub struct Plan {
 impl Plan {
     /// Straight lines in all strokes, however many points lie on them.
     pub fn segments(&self) -> usize {
-        self.strokes.iter().map(segments).sum()
+        self.strokes.iter().map(Stroke::segments).sum()
     }
-}
-
-fn segments(stroke: &Stroke) -> usize {
-    // As a count, this is for people: what is straight but for rounding is straight.
-    const NOTHING: f64 = 1e-9;
-    let steps = stroke.points.windows(2).map(|pair| {
-        let [from, to] = [pair[0], pair[1]];
-        [to[0] - from[0], to[1] - from[1]]
-    });
-    let steps: Vec<[f64; 2]> = steps
-        .filter(|step| step.iter().any(|length| length.abs() > NOTHING))
-        .collect();
-    let goes_on = |pair: &[[f64; 2]]| {
-        let [a, b] = [pair[0], pair[1]];
-        let aside = a[0] * b[1] - a[1] * b[0];
-        let along = a[0] * b[0] + a[1] * b[1];
-        along > 0.0 && aside.abs() <= NOTHING
-    };
-    let turns = steps.windows(2).filter(|pair| !goes_on(pair)).count();
-    turns + usize::from(!steps.is_empty())
 }
 
 /// What is said of one puzzle.
@@ -254,27 +234,4 @@ pub fn stage(
         text += &format!("config = {config}\n");
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn points_on_a_straight_line_make_no_segments() {
-        let count = |points: &[[f64; 2]]| segments(&Stroke::new(0, Vec::new(), points.to_vec()));
-        assert_eq!(count(&[]), 0);
-        assert_eq!(count(&[[0.5, 0.5], [0.5, 0.5]]), 0);
-        assert_eq!(count(&[[0.5, 0.5], [1.5, 0.5], [2.5, 0.5], [2.5, 1.5]]), 2);
-        assert_eq!(count(&[[0.0, 0.0], [0.1, 0.3], [0.2, 0.6], [1.0, 3.0]]), 1);
-        assert_eq!(
-            count(&[[0.0, 0.0], [1.0, 0.0], [0.5, 0.0]]),
-            2,
-            "back again"
-        );
-        assert_eq!(
-            count(&[[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [2.0, 0.001]]),
-            2
-        );
-    }
 }

@@ -12,12 +12,12 @@ pub enum Ended {
     Done,
     /// A stage failed; the report says so already.
     StageFailed,
-    /// A replay that differs from what was recorded; printed already.
+    /// A replay that differs from what was recorded, or two pipelines that differ; printed already.
     Differs,
     /// A puzzle without a solution; printed already.
     Unsolvable,
-    /// A puzzle that was not solved in time, or of a kind that the solver does not take, or a picture
-    /// without a board that can be read; printed already.
+    /// A puzzle that was not solved in time, or of a kind that the solver does not take, or a picture or a
+    /// recording without a board that can be read; printed already.
     Unanswered,
     /// A puzzle or a picture that can't be read, or a puzzle that can't be written in the format asked
     /// for; printed already.

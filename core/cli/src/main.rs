@@ -8,7 +8,8 @@
 //! - [`puzzle_file`]: reading puzzles. [`ask`]: putting them to a solver.
 //! - [`checks`]: what the runtime holds the plugins' answers against.
 //! - [`solve`]: what `flowpipe solve` asks and tells. [`see`]: what `flowpipe see` shows to vision, and tells.
-//! - [`follow`]: waiting on a run. [`show`]: boards, tables and colours on the terminal.
+//! - [`compare`]: two pipelines on one recording.
+//! - [`follow`]: waiting on a run. [`signals`]: Ctrl-C. [`show`]: boards, tables and colours on the terminal.
 
 mod args;
 mod ask;
@@ -16,6 +17,7 @@ mod bench;
 mod cast;
 mod checks;
 mod commands;
+mod compare;
 mod exit;
 mod follow;
 mod pipeline_file;
@@ -26,6 +28,7 @@ mod record;
 mod recording_file;
 mod see;
 mod show;
+mod signals;
 mod solve;
 mod trace;
 
@@ -39,12 +42,13 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let tells_problems = matches!(
         args.command,
-        Command::See(_) | Command::Solve(_) | Command::Bench(_)
+        Command::See(_) | Command::Solve(_) | Command::Bench(_) | Command::Compare(_)
     );
     show::log::start(&args.global, tells_problems);
     let ended = match args.command {
         Command::Run(run) => commands::run::run(&args.global, &run),
         Command::Replay(replay) => commands::replay::run(&args.global, &replay),
+        Command::Compare(compare) => commands::compare::run(&args.global, &compare),
         Command::Report(report) => commands::report::run(&report),
         Command::Check(check) => commands::check::run(&args.global, &check),
         Command::Graph(graph) => commands::graph::run(&args.global, &graph),

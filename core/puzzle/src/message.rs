@@ -5,6 +5,7 @@
 //! pipeline needs no joins.
 
 mod answer;
+mod drag;
 mod profile;
 
 use schemars::{JsonSchema, Schema, schema_for};

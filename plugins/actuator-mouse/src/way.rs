@@ -276,6 +276,22 @@ mod tests {
         assert_eq!(told(two), [([5, 5], 18.0), ([25, 5], 4.0)]);
     }
 
+    /// What others take the time of strokes for is the time that they are played in.
+    #[test]
+    fn stays_add_up_to_what_the_manner_says() {
+        let held = Stroke {
+            held: true,
+            ..stroke(&CORNER)
+        };
+        let strokes = [stroke(&CORNER), held, stroke(&CORNER[..2])];
+        for manner in [manner(None, 0.0), manner(Some(0.3), 0.25)] {
+            let ways = on_board(&strokes, 10.0, &manner, Drags::Strokes);
+            let steps = ways.iter().flatten().flat_map(Way::steps);
+            let stays: f64 = steps.map(|step| step.stay_ms).sum();
+            assert_eq!(stays, manner.stays_ms(&strokes));
+        }
+    }
+
     proptest! {
         /// Steps are never longer than asked for, and every point of the stroke is a place.
         #[test]

@@ -2,13 +2,12 @@
 
 use std::io::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::Receiver;
 use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
 use flowpipe_runtime::report::{Ending, Report};
-use flowpipe_runtime::run::{Options, Run, RunHandle, StartError};
+use flowpipe_runtime::run::{Options, Run, StartError};
 use serde_json::json;
 
 use crate::args::{self, Global};
@@ -23,7 +22,7 @@ use crate::show::report;
 use crate::show::screen::{Forward, Happening, Screen};
 use crate::show::steps::Steps;
 use crate::trace::Tracing;
-use crate::{checks, pipeline_file, plugins};
+use crate::{checks, pipeline_file, plugins, signals};
 
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let catalogue = plugins::load(global);
@@ -135,7 +134,7 @@ pub fn watch(
     mut screen: Screen<'_>,
 ) -> Result<Watched, Failure> {
     let handle = Run::start(pipeline, catalogue, options).map_err(start_failure)?;
-    let interrupted = stop_on_signals(&handle)?;
+    signals::stop(&handle)?;
     let followed = follow(&handle, happenings, |happening| {
         screen.take(&handle, happening)
     });
@@ -149,7 +148,7 @@ pub fn watch(
         report,
         tally,
         steps,
-        interrupted: interrupted.load(Ordering::Relaxed),
+        interrupted: signals::was_asked(),
         followed,
     })
 }
@@ -162,19 +161,4 @@ pub fn start_failure(error: StartError) -> Failure {
         | StartError::Misfit { .. } => Failure::Config(error.to_string()),
         StartError::Thread(_) | StartError::Control => Failure::Run(error.to_string()),
     }
-}
-
-/// Ctrl-C, SIGTERM and SIGHUP ask the run to end as its pipeline says; a second one ends it at once.
-fn stop_on_signals(handle: &RunHandle) -> Result<Arc<AtomicBool>, Failure> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let (flag, stopper) = (Arc::clone(&interrupted), handle.stopper());
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            stopper.abort();
-        } else {
-            stopper.stop();
-        }
-    })
-    .map_err(|error| Failure::Run(format!("can't listen for Ctrl-C: {error}")))?;
-    Ok(interrupted)
 }

@@ -9,7 +9,7 @@ use flowpipe_recording::entry::{About, AboutPlugin, AboutStage, Call};
 use flowpipe_recording::{Recording, Topic};
 use serde_json::Value;
 
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, acts_on_the_world};
 use crate::pipeline::{self, Contestant, OnError, OnStop, Pipeline};
 use crate::plugin::catalogue::Catalogue;
 use crate::replay::store::Store;
@@ -74,8 +74,6 @@ pub enum PlanError {
     },
 }
 
-/// The role of what acts. One that is not deterministic acts on the world outside of the program.
-const ACTUATOR: &str = "actuator";
 /// A stage that sits on one message for so long hangs.
 const WATCHDOG: Duration = Duration::from_secs(60);
 /// The same for one that did hang.
@@ -105,8 +103,7 @@ impl Replay {
         for swap in &wish.swaps {
             // One that is not there is told of when the run starts.
             if let Some(found) = catalogue.find(&swap.plugin)
-                && found.manifest.role == ACTUATOR
-                && !found.manifest.deterministic
+                && found.manifest.acts_on_the_world()
             {
                 return Err(PlanError::World {
                     stage: swap.stage.clone(),
@@ -136,7 +133,7 @@ impl Replay {
             }
             let deterministic = stage.plugins.iter().all(|plugin| plugin.deterministic);
             let kept = !swapped.contains_key(&number);
-            if asked && kept && !deterministic && stage.role == ACTUATOR {
+            if asked && kept && acts_on_the_world(&stage.role, deterministic) {
                 return Err(PlanError::World {
                     stage: stage.name.clone(),
                     plugin: stage.plugins.first().map_or("it", |it| &it.name).to_owned(),

@@ -1,0 +1,226 @@
+//! `flowpipe compare A.toml B.toml FILE`: two pipelines on the same recording, side by side.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use flowpipe_recording::Recording;
+use flowpipe_runtime::manifest::Manifest;
+use flowpipe_runtime::pipeline::Pipeline;
+use flowpipe_runtime::plugin::catalogue::Catalogue;
+use flowpipe_runtime::report::Report;
+use flowpipe_runtime::run::Options;
+
+use crate::args::{self, Global};
+use crate::cast::Cast;
+use crate::commands::run::{Watched, watch};
+use crate::compare::frame::{Failed, Frames, Speakers, frames};
+use crate::compare::gather::Gather;
+use crate::compare::onto::{Onto, onto};
+use crate::compare::outcome::{Entrant, Outcome};
+use crate::compare::pair::{count, pairs};
+use crate::compare::text::text;
+use crate::compare::times::times;
+use crate::exit::{Ended, Failure};
+use crate::show::colour;
+use crate::show::screen::Screen;
+use crate::{checks, pipeline_file, plugins, recording_file};
+
+pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
+    let recording = recording_file::open(&args.file)?;
+    let catalogue = plugins::load(global);
+    let mut runners = Vec::new();
+    for file in [&args.a, &args.b] {
+        // The errors of both are told.
+        let pipeline = pipeline_file::read_or_show(file, &catalogue, global)?;
+        runners.push(pipeline.map(|pipeline| (file, pipeline)));
+    }
+    let Some(pipelines) = runners.into_iter().collect::<Option<Vec<_>>>() else {
+        return Ok(Ended::BadConfig);
+    };
+    let mut runners = Vec::new();
+    for (file, pipeline) in &pipelines {
+        let runner = Runner::new(file, pipeline, &recording, &args.file, &catalogue)?;
+        runners.push(runner);
+    }
+    // Its pixels are read by whoever plays it.
+    drop(recording);
+    for round in 0..args.repeat {
+        // Whoever is first finds the processor colder.
+        let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
+        for index in order {
+            if runners[index].round(global, &catalogue)? {
+                return Ok(Ended::Interrupted);
+            }
+        }
+    }
+    let [a, b] = runners.as_slice() else {
+        return Err(Failure::Run("there are two pipelines".to_owned()));
+    };
+    let outcome = outcome(a, b, args.repeat);
+    let mut stdout = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer(&mut stdout, &outcome.json()).map_err(std::io::Error::from)?;
+        writeln!(stdout)?;
+    } else {
+        write!(stdout, "{}", text(&outcome, colour::on_stdout(global)))?;
+    }
+    catalogue.close();
+    Ok(if outcome.differs() {
+        Ended::Differs
+    } else if outcome.boards.is_empty() {
+        Ended::Unanswered
+    } else {
+        Ended::Done
+    })
+}
+
+fn outcome(a: &Runner, b: &Runner, rounds: u32) -> Outcome {
+    let is_source = |name: &str| a.is_source(name) || b.is_source(name);
+    Outcome {
+        frames: count(&a.frames, &b.frames),
+        boards: pairs(&a.frames, &b.frames),
+        stages: times(
+            (&a.onto.pipeline, &a.times),
+            (&b.onto.pipeline, &b.times),
+            is_source,
+        ),
+        a: a.entrant(),
+        b: b.entrant(),
+        rounds,
+    }
+}
+
+/// One of the two pipelines, and what it has said.
+struct Runner {
+    file: String,
+    onto: Onto,
+    speakers: Speakers,
+    /// What it said in the first round.
+    frames: Frames,
+    /// What failed, on no frame with a board.
+    failures: Vec<Failed>,
+    /// By stage, over all rounds.
+    times: Vec<Vec<u64>>,
+    unsteady: usize,
+    seconds: Vec<f64>,
+}
+
+impl Runner {
+    fn new(
+        file: &Path,
+        pipeline: &Pipeline,
+        recording: &Recording,
+        recorded: &Path,
+        catalogue: &Catalogue,
+    ) -> Result<Self, Failure> {
+        let shown = file.display().to_string();
+        let onto = onto(pipeline, recording, recorded, catalogue)
+            .map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
+        let gives = onto.pipeline.stages.iter().map(|stage| {
+            let plugin = stage.contestants.first();
+            let found = plugin.and_then(|it| catalogue.find(&it.plugin));
+            let schemas = found.map(|found| outputs(&found.manifest));
+            (stage.name.clone(), schemas.unwrap_or_default())
+        });
+        Ok(Self {
+            file: shown,
+            speakers: Speakers {
+                played: onto.played.clone(),
+                gives: gives.collect(),
+            },
+            times: vec![Vec::new(); onto.pipeline.stages.len()],
+            onto,
+            frames: Frames::new(),
+            failures: Vec::new(),
+            unsteady: 0,
+            seconds: Vec::new(),
+        })
+    }
+
+    fn is_source(&self, name: &str) -> bool {
+        let stages = self.onto.pipeline.stages.iter().zip(&self.onto.played);
+        stages
+            .into_iter()
+            .any(|(stage, played)| stage.name == name && played.is_some())
+    }
+
+    /// Runs it once. Returns whether a signal ended it.
+    fn round(&mut self, global: &Global, catalogue: &Catalogue) -> Result<bool, Failure> {
+        let pipeline = self.onto.pipeline.clone();
+        let cast = Cast::of(&pipeline, catalogue);
+        let gather = Arc::new(Gather::new(cast.speaks.clone()));
+        let options = Options {
+            validators: checks::validators(),
+            observers: vec![gather.clone()],
+            // What says that it acts on nothing is told so all the same.
+            dry: true,
+            ..Options::default()
+        };
+        // Nothing is shown but that it goes on. The sender is kept: without one there is nothing to wait for.
+        let (_sender, happenings) = crossbeam_channel::unbounded();
+        let screen = Screen::new(global, true, cast);
+        let Watched {
+            report,
+            interrupted,
+            followed,
+            ..
+        } = watch(pipeline, catalogue, options, &happenings, screen)?;
+        followed?;
+        if interrupted {
+            return Ok(true);
+        }
+        let mut gathered = gather.take();
+        for (all, new) in self.times.iter_mut().zip(&mut gathered.times) {
+            all.append(new);
+        }
+        let (frames, mut failures) = frames(&gathered, &self.speakers);
+        failures.extend(of_the_run(&report));
+        for frame in frames.values().filter(|frame| frame.board().is_none()) {
+            failures.extend(frame.failures.iter().cloned());
+        }
+        failures.retain(|failed| !self.failures.contains(failed));
+        self.failures.append(&mut failures);
+        if self.seconds.is_empty() {
+            self.frames = frames;
+        } else {
+            let otherwise = pairs(&self.frames, &frames);
+            let otherwise = otherwise.iter().filter(|it| !it.differences.is_empty());
+            self.unsteady = self.unsteady.max(otherwise.count());
+        }
+        self.seconds.push(report.seconds);
+        Ok(false)
+    }
+
+    fn entrant(&self) -> Entrant {
+        Entrant {
+            file: self.file.clone(),
+            name: self.onto.pipeline.name.clone(),
+            changes: self.onto.changes.clone(),
+            failures: self.failures.clone(),
+            unsteady: self.unsteady,
+            seconds: self.seconds.clone(),
+        }
+    }
+}
+
+fn outputs(manifest: &Manifest) -> Vec<String> {
+    let outputs = manifest.outputs.iter();
+    outputs.map(|port| port.schema.clone()).collect()
+}
+
+/// What a run failed with as a whole: queues are to drop nothing.
+fn of_the_run(report: &Report) -> Vec<Failed> {
+    let dropped = report.edges.iter().filter(|edge| edge.dropped > 0);
+    let mut failures: Vec<Failed> = dropped
+        .map(|edge| Failed {
+            stage: edge.from.clone(),
+            text: format!("{} messages to {} were dropped", edge.dropped, edge.to),
+        })
+        .collect();
+    failures.extend(report.failure.as_ref().map(|failure| Failed {
+        stage: failure.stage.clone(),
+        text: failure.text.clone(),
+    }));
+    failures
+}

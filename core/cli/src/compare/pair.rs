@@ -1,0 +1,189 @@
+//! The boards of two pipelines, joined by what was read and from which frame.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use serde::Serialize;
+
+use crate::compare::difference::{Difference, Who, differences, failures};
+use crate::compare::frame::{FrameId, Frames};
+use crate::compare::puzzles::{Key, first_difference};
+use crate::compare::side::Side;
+
+/// A board, and what both pipelines made of it.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// The first frame that shows it at rest, for either.
+    pub frame: FrameId,
+    /// Where that frame comes from.
+    pub source: String,
+    /// By the first pipeline; nothing: it never read the board.
+    pub a: Option<Side>,
+    /// By the second.
+    pub b: Option<Side>,
+    /// In what they differ.
+    pub differences: Vec<Difference>,
+}
+
+/// How many frames were read by whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FrameCounts {
+    /// The same board by both.
+    pub both: usize,
+    /// A board by the first alone.
+    pub a_alone: usize,
+    /// A board by the second alone.
+    pub b_alone: usize,
+    /// Another board by each.
+    pub differently: usize,
+    /// No board at rest.
+    pub neither: usize,
+}
+
+impl Pair {
+    /// What is known of the board, by whoever read it.
+    pub fn any(&self) -> Option<&Side> {
+        self.a.as_ref().or(self.b.as_ref())
+    }
+
+    /// Whether they differ in what they do.
+    pub fn matters(&self) -> bool {
+        self.differences.iter().any(Difference::matters)
+    }
+}
+
+/// The boards of both, in the order in which they are first seen.
+pub fn pairs(a: &Frames, b: &Frames) -> Vec<Pair> {
+    let (of_a, of_b) = (Boards::of(a), Boards::of(b));
+    let mut pairs = Vec::new();
+    let mut taken = HashSet::new();
+    for (key, shown) in of_a.iter() {
+        let other = match of_b.by_key.get(key) {
+            Some(&index) => Some(index),
+            // What the other read instead, unless that is a board of both.
+            None => shown.iter().find_map(|id| {
+                let instead = Key::of(&b.get(id)?.board()?.puzzle);
+                let is_free = !of_a.by_key.contains_key(&instead);
+                of_b.by_key.get(&instead).copied().filter(|_| is_free)
+            }),
+        };
+        let other = other.filter(|&other| taken.insert(other));
+        let of_b = other.map_or(&[][..], |other| &of_b.all[other].1);
+        pairs.extend(pair((a, shown), (b, of_b)));
+    }
+    for (index, (_, shown)) in of_b.all.iter().enumerate() {
+        if !taken.contains(&index) {
+            pairs.extend(pair((a, &[]), (b, shown)));
+        }
+    }
+    pairs.sort_by(|one, other| one.frame.cmp(&other.frame));
+    pairs
+}
+
+/// Counts frames by who reads them.
+pub fn count(a: &Frames, b: &Frames) -> FrameCounts {
+    let ids: BTreeSet<&FrameId> = a.keys().chain(b.keys()).collect();
+    let mut counts = FrameCounts::default();
+    for id in ids {
+        let of = |frames: &Frames| Some(Key::of(&frames.get(id)?.board()?.puzzle));
+        let count = match (of(a), of(b)) {
+            (Some(a), Some(b)) if a == b => &mut counts.both,
+            (Some(_), Some(_)) => &mut counts.differently,
+            (Some(_), None) => &mut counts.a_alone,
+            (None, Some(_)) => &mut counts.b_alone,
+            (None, None) => &mut counts.neither,
+        };
+        *count += 1;
+    }
+    counts
+}
+
+/// The boards of one pipeline, each with the frames that show it at rest.
+struct Boards {
+    all: Vec<(Key, Vec<FrameId>)>,
+    by_key: HashMap<Key, usize>,
+}
+
+impl Boards {
+    fn of(frames: &Frames) -> Self {
+        let mut boards = Self {
+            all: Vec::new(),
+            by_key: HashMap::new(),
+        };
+        for (id, frame) in frames {
+            let Some(seen) = frame.board() else { continue };
+            let key = Key::of(&seen.puzzle);
+            let index = *boards.by_key.entry(key.clone()).or_insert_with(|| {
+                boards.all.push((key, Vec::new()));
+                boards.all.len() - 1
+            });
+            boards.all[index].1.push(id.clone());
+        }
+        boards
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&Key, &[FrameId])> {
+        self.all.iter().map(|(key, shown)| (key, shown.as_slice()))
+    }
+}
+
+/// All frames of a pipeline, and those that show a board.
+type Of<'a> = (&'a Frames, &'a [FrameId]);
+
+/// `None`: no frame shows the board.
+fn pair((a, of_a): Of<'_>, (b, of_b): Of<'_>) -> Option<Pair> {
+    let frame = of_a.first().into_iter().chain(of_b.first()).min()?.clone();
+    let source = [a, b].iter().find_map(|frames| {
+        let frame = frames.get(&frame)?;
+        (!frame.source.is_empty()).then(|| frame.source.clone())
+    });
+    // The same frame for both, where there is one: on another more may be drawn already.
+    let among_b: HashSet<&FrameId> = of_b.iter().collect();
+    let mut common = of_a.iter().filter(|id| among_b.contains(id));
+    let answered = common.clone().find(|id| {
+        let has_answer = |frames: &Frames| frames.get(id).is_some_and(|it| it.answer.is_some());
+        has_answer(a) && has_answer(b)
+    });
+    let planned = common.find(|id| {
+        let has_plan = |frames: &Frames| frames.get(id).is_some_and(|it| it.plan.is_some());
+        has_plan(a) && has_plan(b)
+    });
+    let side_a = Side::new(a, of_a, answered, planned);
+    let side_b = Side::new(b, of_b, answered, planned);
+    let mut found: Vec<Difference> = reading(a, of_a, b).into_iter().collect();
+    match (&side_a, &side_b) {
+        (Some(a), Some(b)) if Key::of(&a.seen.puzzle) == Key::of(&b.seen.puzzle) => {
+            found.extend(differences(a, b));
+        }
+        (Some(_), None) if found.is_empty() => found.push(unread(Who::B, b, of_a)),
+        (None, Some(_)) => found.push(unread(Who::A, a, of_b)),
+        _ => {}
+    }
+    found.extend(side_a.iter().flat_map(|side| failures(Who::A, side)));
+    found.extend(side_b.iter().flat_map(|side| failures(Who::B, side)));
+    Some(Pair {
+        frame,
+        source: source.unwrap_or_default(),
+        a: side_a,
+        b: side_b,
+        differences: found,
+    })
+}
+
+/// The first frame of a board that the other read as another one.
+fn reading(a: &Frames, of_a: &[FrameId], b: &Frames) -> Option<Difference> {
+    of_a.iter().find_map(|id| {
+        let (one, other) = (a.get(id)?.board()?, b.get(id)?.board()?);
+        let spot = first_difference(&one.puzzle, &other.puzzle)?;
+        Some(Difference::Reading {
+            frame: id.number,
+            spot,
+        })
+    })
+}
+
+/// Somebody never reads a board that these frames show.
+fn unread(by: Who, frames: &Frames, shown: &[FrameId]) -> Difference {
+    let refusal = shown.iter().find_map(|id| frames.get(id)?.refusal());
+    let reason = refusal.map(str::to_owned);
+    Difference::Unread { by, reason }
+}

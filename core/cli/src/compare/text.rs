@@ -1,0 +1,207 @@
+//! A comparison for people.
+
+use std::fmt::Write as _;
+
+use crate::compare::onto::{Change, What};
+use crate::compare::outcome::{Entrant, Outcome};
+use crate::compare::pair::Pair;
+use crate::compare::side::Side;
+use crate::compare::table;
+use crate::show::board;
+use crate::show::colour::{BAD, GOOD, HEADING, QUIET, paint};
+
+/// So many boards that differ are drawn; `--json` has all.
+const DRAWN: usize = 10;
+/// Boards of more columns are not drawn beside each other.
+const WIDEST: usize = 20;
+/// Blanks between two boards.
+const GAP: usize = 6;
+
+/// All of it: what differs first.
+pub fn text(outcome: &Outcome, colours: bool) -> String {
+    let mut text = String::new();
+    entrant(&mut text, "A", &outcome.a, colours);
+    entrant(&mut text, "B", &outcome.b, colours);
+    let told = |index: &usize| !outcome.boards[*index].differences.is_empty();
+    let (mut order, same): (Vec<usize>, Vec<usize>) = (0..outcome.boards.len()).partition(told);
+    // What matters comes first.
+    order.sort_by_key(|&index| !outcome.boards[index].matters());
+    for (place, &index) in order.iter().enumerate() {
+        let drawn = place < DRAWN;
+        difference(&mut text, index + 1, &outcome.boards[index], drawn, colours);
+    }
+    order.extend(same);
+    // Writing to a String can't fail.
+    if !outcome.boards.is_empty() {
+        let _ = writeln!(text, "\n{}", table::answers(outcome, &order).trim_end());
+        text += &table::drags(outcome, &order);
+    }
+    text += &table::stages(&outcome.stages);
+    let _ = writeln!(text, "{}", summary(outcome, colours));
+    text
+}
+
+fn entrant(text: &mut String, who: &str, entrant: &Entrant, colours: bool) {
+    let who = paint(who, HEADING, colours);
+    let _ = writeln!(text, "{who} {}", entrant.file);
+    for Change {
+        stage,
+        plugin,
+        what,
+    } in &entrant.changes
+    {
+        let what = match what {
+            What::Recorded { from } => format!("{from} of the recording, instead of {plugin}"),
+            What::ActsOnTheWorld => format!("left out, {plugin} acts on the world"),
+            What::Unfed => format!("left out with what feeds it ({plugin})"),
+            What::Replaced { by } => format!("{by}, instead of {plugin}"),
+        };
+        let line = paint(&format!("  {stage}: {what}"), QUIET, colours);
+        let _ = writeln!(text, "{line}");
+    }
+    for failed in &entrant.failures {
+        let failure = paint("failed:", BAD, colours);
+        let _ = writeln!(
+            text,
+            "  {failure} stage \"{}\": {}",
+            failed.stage, failed.text
+        );
+    }
+    if entrant.unsteady > 0 {
+        let _ = writeln!(
+            text,
+            "  answers otherwise in a later round on {}",
+            boards(entrant.unsteady)
+        );
+    }
+}
+
+fn difference(text: &mut String, number: usize, pair: &Pair, drawn: bool, colours: bool) {
+    let flows = pair.any().map_or(0, |side| side.seen.puzzle.flow_count());
+    let heading = format!("board {number} ({}, {flows} flows)", table::size(pair));
+    let _ = writeln!(
+        text,
+        "\n{}, frame {} of {}",
+        paint(&heading, HEADING, colours),
+        pair.frame.number,
+        pair.source
+    );
+    for difference in &pair.differences {
+        let style = if difference.matters() { BAD } else { QUIET };
+        let _ = writeln!(text, "  {}", paint(&difference.words(), style, colours));
+    }
+    for (who, side) in [("A", &pair.a), ("B", &pair.b)] {
+        let reason = side.as_ref().and_then(|side| side.reason.as_ref());
+        if let Some(reason) = reason {
+            let _ = writeln!(text, "  {who}: {reason}");
+        }
+    }
+    if let (true, Some(a), Some(b)) = (drawn, &pair.a, &pair.b)
+        && [a, b]
+            .iter()
+            .all(|side| side.seen.puzzle.board().cols() <= WIDEST)
+    {
+        text.push_str(&beside(
+            &drawing("A", a, colours),
+            &drawing("B", b, colours),
+        ));
+    }
+}
+
+/// A board with its solution, and who solved it above.
+fn drawing(who: &str, side: &Side, colours: bool) -> Vec<String> {
+    let solver = side.solver.as_deref().unwrap_or_default();
+    let drawn = board::seen(&side.seen, side.flows(), colours);
+    let heading = format!("{who} {solver}").trim_end().to_owned();
+    let lines = drawn.lines().map(str::to_owned);
+    std::iter::once(heading).chain(lines).collect()
+}
+
+/// Lines beside each other.
+fn beside(left: &[String], right: &[String]) -> String {
+    let width = left.iter().map(|line| width(line)).max().unwrap_or(0);
+    let mut text = String::new();
+    for row in 0..left.len().max(right.len()) {
+        let line = |lines: &[String]| lines.get(row).cloned().unwrap_or_default();
+        let (left, right) = (line(left), line(right));
+        let blanks = width + GAP - self::width(&left);
+        let line = format!("{left}{}{right}", " ".repeat(blanks));
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+/// Columns that a line takes on a terminal, escape codes left out.
+fn width(line: &str) -> usize {
+    let mut width = 0;
+    let mut in_code = false;
+    for character in line.chars() {
+        match character {
+            '\x1b' => in_code = true,
+            'm' if in_code => in_code = false,
+            _ => width += usize::from(!in_code),
+        }
+    }
+    width
+}
+
+fn summary(outcome: &Outcome, colours: bool) -> String {
+    let totals = outcome.totals();
+    let frames = &outcome.frames;
+    let mut parts = Vec::new();
+    if totals.boards == 0 {
+        parts.push(paint("neither reads a board", BAD, colours));
+    } else if outcome.differs() {
+        let different = format!(
+            "{} of {} {}",
+            totals.different,
+            boards(totals.boards),
+            if totals.different == 1 {
+                "differs"
+            } else {
+                "differ"
+            }
+        );
+        parts.push(paint(&different, BAD, colours));
+    } else {
+        let same = format!("{}: the same answers", boards(totals.boards));
+        parts.push(paint(&same, GOOD, colours));
+    }
+    let another = outcome.boards.iter();
+    let another = another.filter(|it| !it.matters() && !it.differences.is_empty());
+    match another.count() {
+        0 => {}
+        count => parts.push(format!("{} with another solution", boards(count))),
+    }
+    for (count, what) in [
+        (frames.a_alone, "read by A alone"),
+        (frames.b_alone, "read by B alone"),
+        (frames.differently, "read differently"),
+    ] {
+        if count > 0 {
+            let plural = if count == 1 { "" } else { "s" };
+            parts.push(format!("{count} frame{plural} {what}"));
+        }
+    }
+    parts.join(", ")
+}
+
+fn boards(count: usize) -> String {
+    format!("{count} board{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boards_stand_beside_each_other_whatever_their_colours() {
+        let lines = |lines: &[&str]| -> Vec<String> { lines.iter().map(|&it| it.into()).collect() };
+        let left = lines(&["A", "\x1b[1mab\x1b[0mc", "d"]);
+        let right = lines(&["B", "x"]);
+        assert_eq!(
+            beside(&left, &right),
+            "A        B\n\x1b[1mab\x1b[0mc      x\nd\n"
+        );
+    }
+}

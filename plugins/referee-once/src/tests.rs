@@ -1,0 +1,78 @@
+//! The stage through the border. What becomes of outcomes is tested with the whole program: it takes
+//! frames that descend from each other.
+
+use flowpipe_plugin::harness::{Emitted, Harness, samples};
+use flowpipe_plugin::puzzle::message::{Reading, SeenBoard, Verdict};
+use flowpipe_plugin::puzzle::{Flow, Solution, text};
+use serde_json::{Value, json};
+
+use super::*;
+
+fn referee() -> Harness {
+    flowpipe_plugin::harness!(Once, json!({})).unwrap()
+}
+
+/// A board of one row, solved.
+fn solved(cells: usize) -> Solved {
+    let puzzle = text::read(&format!("A{}A", ".".repeat(cells - 2)))
+        .remove(0)
+        .puzzle
+        .unwrap()
+        .0;
+    let flow = Flow {
+        colour: 0,
+        cells: (0..cells).collect(),
+    };
+    samples::solved(puzzle, Solution { flows: vec![flow] })
+}
+
+fn in_state(cells: usize, state: BoardState) -> Sighting {
+    let Solved { sighting, .. } = solved(cells);
+    let Reading::Board(seen) = sighting.reading else {
+        panic!("no board")
+    };
+    let seen = SeenBoard { state, ..*seen };
+    Sighting::new(sighting.frame, Reading::Board(Box::new(seen)))
+}
+
+fn ports(emitted: &[Emitted]) -> Vec<usize> {
+    emitted.iter().map(|it| it.port).collect()
+}
+
+#[test]
+fn a_board_is_asked_for_once_and_at_rest() {
+    let mut referee = referee();
+    let mut look = |sighting: &Sighting| ports(&referee.send(0, SIGHTING, sighting).unwrap());
+    assert_eq!(look(&in_state(5, BoardState::Moving)), [0; 0]);
+    assert_eq!(look(&in_state(5, BoardState::Empty)), [ASK]);
+    assert_eq!(look(&in_state(5, BoardState::Partial)), [0; 0]);
+    assert_eq!(look(&in_state(6, BoardState::Partial)), [ASK]);
+    assert_eq!(look(&in_state(5, BoardState::Empty)), [0; 0]);
+}
+
+#[test]
+fn what_is_solved_is_played_as_it_was_seen() {
+    let mut referee = referee();
+    let solved = solved(5);
+    let emitted = referee.send(1, SOLVED, &solved).unwrap();
+    assert_eq!(ports(&emitted), [PLAY]);
+    assert_eq!(emitted[0].body, serde_json::to_value(&solved).unwrap());
+}
+
+#[test]
+fn what_is_not_solved_is_told() {
+    let mut referee = referee();
+    let reason = "tired".to_owned();
+    let given_up = Solved {
+        answer: Verdict::Unknown { reason },
+        ..solved(5)
+    };
+    let emitted = referee.send(1, SOLVED, &given_up).unwrap();
+    assert_eq!(ports(&emitted), [RESULTS]);
+    let body: &Value = &emitted[0].body;
+    assert_eq!(
+        (&body["number"], &body["solved"]),
+        (&json!(1), &json!(false))
+    );
+    assert_eq!(body["reason"], "test found no solution");
+}
