@@ -3,30 +3,31 @@
 
 mod bench;
 mod compare;
+mod play;
 mod replay;
 mod report;
+mod run;
 mod see;
+mod top;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use flowpipe_game::render::Theme;
-use flowpipe_game::session::Size;
-use flowpipe_runtime::config::duration;
 
 pub use bench::Bench;
 pub use compare::Compare;
+pub use play::{Play, PlayInput};
 pub use replay::{Replay, Speed};
 pub use report::Report;
+pub use run::Run;
 pub use see::See;
+pub use top::Top;
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    a stage failed, or something else went wrong while running;
-       replay: a message differs from the recorded one;
+       replay: a message differs from the recorded one; top: there is no such run;
        compare: a board is not read, solved or played alike, or something failed on it
   2    wrong usage, or a file that can't be opened
   3    solve: a puzzle has no solution
@@ -79,6 +80,8 @@ pub enum Command {
     Compare(Compare),
     /// Make a page to look at of a recorded run: boards, frames, time line, times.
     Report(Report),
+    /// Show a run while it goes on: its stages, queues, the board, the strokes. Tab the next run, q leaves.
+    Top(Top),
     /// Find every error in pipeline files; nothing is started.
     Check(Check),
     /// Draw a pipeline as Mermaid or DOT.
@@ -101,40 +104,6 @@ pub enum Command {
     Play(Play),
     /// Print a completion script for a shell.
     Completions(Completions),
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Run {
-    /// The pipeline (TOML).
-    pub file: PathBuf,
-    /// Print one JSON object at the end and nothing else on standard output.
-    #[arg(long)]
-    pub json: bool,
-    /// Don't print the boards.
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Touch nothing: say what the mouse would do, and leave it alone.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Write the run down (MCAP), to be run again, compared and looked at. {name} and {time} in it are
-    /// filled in.
-    #[arg(long, value_name = "FILE")]
-    pub record: Option<String>,
-    /// Keep the last of the run in memory, such as 10s, and write it down when a stage fails or hangs, or a
-    /// board can't be solved or played.
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub flight: Option<Duration>,
-    /// Where --flight writes. {name} and {time} in it are filled in.
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "flight",
-        default_value = "flight-{name}-{time}.mcap"
-    )]
-    pub flight_to: String,
-    /// Write a trace: which stage worked on which frame when. chrome://tracing and ui.perfetto.dev show it.
-    #[arg(long, value_name = "FILE")]
-    pub trace: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -333,95 +302,6 @@ pub enum Grade {
     Medium,
     /// Four trials or more.
     Hard,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct Play {
-    /// Files of puzzles, played in their order, in every form that `solve` takes. Without files,
-    /// boards are generated.
-    pub files: Vec<PathBuf>,
-    /// The size of generated boards, columns x rows or one number: 4 to 18 each. Several with
-    /// commas between take turns.
-    #[arg(
-        long,
-        default_value = "5",
-        value_delimiter = ',',
-        value_name = "SIZE",
-        conflicts_with = "files"
-    )]
-    pub size: Vec<Size>,
-    /// The same seed gives the same boards, and loses the same moves.
-    #[arg(long, default_value_t = 1, value_name = "NUMBER")]
-    pub seed: u64,
-    /// Play against the clock for this long, such as 30s. It runs from the first press.
-    #[arg(long, value_name = "DURATION")]
-    pub time_trial: Option<String>,
-    /// How the game takes its input.
-    #[arg(long, value_enum, default_value_t = PlayInput::Frames)]
-    pub input: PlayInput,
-    /// Begin a drag only once the pointer has moved so many pixels inside of the cell that it pressed.
-    /// Not with --input clicks.
-    #[arg(long, default_value_t = 0.0, value_name = "PIXELS", value_parser = pixels, conflicts_with = "terminal")]
-    pub nudge: f64,
-    /// Lose this share of the pointer's moves, from 0 to 1.
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE", value_parser = share)]
-    pub drop: f64,
-    /// Write what the game sees into this file, as JSON lines: pointer events, what they drew, and
-    /// when boards were solved.
-    #[arg(long, value_name = "FILE")]
-    pub log: Option<PathBuf>,
-    /// The window's size in pixels, width x height.
-    #[arg(long, default_value = "600x1067", value_name = "SIZE", value_parser = window_size)]
-    pub window: (u32, u32),
-    /// What the window's boards are dressed in: discs on dark or light, blocks, letters in the discs, or
-    /// Numberlink's numbers on paper.
-    #[arg(long, default_value_t, value_parser = theme(), conflicts_with = "terminal")]
-    pub theme: Theme,
-    /// Play in this terminal, with the mouse or the keyboard: arrows or h j k l move the cursor,
-    /// Enter or space picks a pipe up and lets it go.
-    #[arg(long, conflicts_with = "window")]
-    pub terminal: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PlayInput {
-    /// Every event as it arrives, and nothing between: jumps are lost.
-    Events,
-    /// One look at the pointer a frame, 60 a second, with the straight line between two looks.
-    Frames,
-    /// The same, but only lines along a row or a column: what lies between other looks is lost.
-    Straight,
-    /// A click takes a pipe up, the pointer draws without a button, a second click puts it down.
-    Clicks,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    duration::parse(text).map_err(|error| format!("{error}; write it as 500ms or 10s"))
-}
-
-fn theme() -> impl TypedValueParser<Value = Theme> {
-    PossibleValuesParser::new(Theme::all().map(Theme::name)).try_map(|name| name.parse())
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| "expected a number from 0 to 1".to_owned())
-}
-
-fn pixels(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|pixels| (0.0..=1000.0).contains(pixels))
-        .ok_or_else(|| "expected a number of pixels from 0 to 1000".to_owned())
-}
-
-fn window_size(text: &str) -> Result<(u32, u32), String> {
-    let side = |text: &str| text.parse().ok().filter(|side| (100..=8192).contains(side));
-    text.split_once('x')
-        .and_then(|(width, height)| Some((side(width)?, side(height)?)))
-        .ok_or_else(|| "expected width x height such as 600x1067, each from 100 to 8192".to_owned())
 }
 
 #[derive(Debug, ClapArgs)]

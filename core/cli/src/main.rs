@@ -9,6 +9,7 @@
 //! - [`checks`]: what the runtime holds the plugins' answers against.
 //! - [`solve`]: what `flowpipe solve` asks and tells. [`see`]: what `flowpipe see` shows to vision, and tells.
 //! - [`compare`]: two pipelines on one recording.
+//! - [`top`]: looking at a run while it goes on.
 //! - [`follow`]: waiting on a run. [`signals`]: Ctrl-C. [`show`]: boards, tables and colours on the terminal.
 
 mod args;
@@ -30,6 +31,7 @@ mod see;
 mod show;
 mod signals;
 mod solve;
+mod top;
 mod trace;
 
 use std::process::ExitCode;
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Command::Replay(replay) => commands::replay::run(&args.global, &replay),
         Command::Compare(compare) => commands::compare::run(&args.global, &compare),
         Command::Report(report) => commands::report::run(&report),
+        Command::Top(top) => commands::top::run(&args.global, &top),
         Command::Check(check) => commands::check::run(&args.global, &check),
         Command::Graph(graph) => commands::graph::run(&args.global, &graph),
         Command::Plugins(plugins) => commands::plugins::run(&args.global, &plugins),

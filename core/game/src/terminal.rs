@@ -29,7 +29,7 @@ use thiserror::Error;
 use crate::session::{Command, Pointer, Session, SessionError, View};
 pub use colours::Colours;
 use plan::Plan;
-use screen::Screen;
+pub use screen::Screen;
 
 /// The least time between two pictures: terminals are slow.
 const REST: Duration = Duration::from_millis(15);
@@ -80,7 +80,7 @@ impl Terminal {
         stop: &AtomicBool,
     ) -> Result<usize, TerminalError> {
         let mut game = Game::new(session);
-        let mut screen = Screen::open()?;
+        let mut screen = Screen::open(true)?;
         let played = game.run(&mut screen, colours, stop);
         drop(screen);
         played?;

@@ -19,6 +19,8 @@ use crate::graph::{self, Direction};
 use crate::puzzle::Puzzle;
 use crate::solution::Flow;
 
+pub use canvas::Glyph;
+
 /// How a board is drawn. The default has letters for terminals, box-drawing pipes and no colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style<'a> {
@@ -38,12 +40,21 @@ pub struct Style<'a> {
 /// its end. Cells of flows that are not on the board are passed over.
 #[must_use]
 pub fn draw(puzzle: &Puzzle, flows: &[Flow], style: Style) -> String {
+    canvas(puzzle, flows, style).print(style)
+}
+
+/// The same as rows of characters, all of one length, for whoever puts them on a screen and paints them.
+#[must_use]
+pub fn glyphs(puzzle: &Puzzle, flows: &[Flow], style: Style) -> Vec<Vec<Glyph>> {
+    canvas(puzzle, flows, style).into_rows()
+}
+
+fn canvas(puzzle: &Puzzle, flows: &[Flow], style: Style) -> canvas::Canvas {
     let drawing = Drawing::new(puzzle, flows, style);
-    let canvas = match puzzle.board().description().lattice {
+    match puzzle.board().description().lattice {
         Lattice::Square => drawing.squares(),
         Lattice::Hex => drawing.hexes(),
-    };
-    canvas.print(style)
+    }
 }
 
 /// Bits of the directions north, east, south and west in which pipes leave a cell.

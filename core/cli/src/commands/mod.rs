@@ -15,3 +15,4 @@ pub mod run;
 pub mod schema;
 pub mod see;
 pub mod solve;
+pub mod top;

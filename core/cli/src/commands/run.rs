@@ -21,6 +21,7 @@ use crate::show::happenings::Tally;
 use crate::show::report;
 use crate::show::screen::{Forward, Happening, Screen};
 use crate::show::steps::Steps;
+use crate::top::offer::Offer;
 use crate::trace::Tracing;
 use crate::{checks, pipeline_file, plugins, signals};
 
@@ -129,20 +130,28 @@ pub struct Watched {
 pub fn watch(
     pipeline: Pipeline,
     catalogue: &Catalogue,
-    options: Options,
+    mut options: Options,
     happenings: &Receiver<Happening>,
     mut screen: Screen<'_>,
 ) -> Result<Watched, Failure> {
+    let mut offer = Offer::prepare(&pipeline, &mut options);
     let handle = Run::start(pipeline, catalogue, options).map_err(start_failure)?;
     signals::stop(&handle)?;
+    offer.open(&handle);
     let followed = follow(&handle, happenings, |happening| {
-        screen.take(&handle, happening)
+        let has_news = happening.is_some();
+        screen.take(&handle, happening)?;
+        if has_news {
+            offer.tell(screen.tally());
+        }
+        Ok(())
     });
     if followed.is_err() {
         // Nobody reads any more (`flowpipe run … | head`).
         handle.stop();
     }
     let report = handle.wait();
+    offer.close(&report);
     let (tally, steps) = screen.end();
     Ok(Watched {
         report,

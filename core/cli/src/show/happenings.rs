@@ -8,14 +8,14 @@ use flowpipe_puzzle::message::{
     Verdict,
 };
 use flowpipe_runtime::message::Message;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::checks::with_reason;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, QUIET, paint};
 
 /// What became of the boards of a run.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// Boards read from frames.
     pub boards: u64,
@@ -65,6 +65,14 @@ impl Tally {
         Self {
             live: has_referee.then(Live::default),
             ..Self::default()
+        }
+    }
+
+    /// The counts alone.
+    pub fn counts(&self) -> Self {
+        Self {
+            live: None,
+            ..*self
         }
     }
 

@@ -94,6 +94,11 @@ impl<'a> Screen<'a> {
         Ok(())
     }
 
+    /// What became of the boards so far.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
     /// Ends the line that counts, and gives what is known of boards and steps.
     pub fn end(self) -> (Tally, Steps) {
         self.line.end();

@@ -27,7 +27,8 @@ impl Colours {
     }
 
     /// Characters of a colour.
-    pub(super) fn ink(self, rgb: [u8; 3]) -> Style {
+    #[must_use]
+    pub fn ink(self, rgb: [u8; 3]) -> Style {
         self.colour(rgb)
             .map_or(Style::new(), |it| Style::new().fg(it))
     }
@@ -46,7 +47,8 @@ impl Colours {
     }
 
     /// A background with some of a colour.
-    pub(super) fn tint(self, rgb: [u8; 3]) -> Style {
+    #[must_use]
+    pub fn tint(self, rgb: [u8; 3]) -> Style {
         // Of 256 colours none is dark and still of a hue.
         let tint = rgb.map(|value| value / 4);
         match self {

@@ -13,14 +13,23 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
-/// A terminal that is taken over until this is dropped.
-pub(super) struct Screen(Terminal<CrosstermBackend<Stdout>>);
+/// A terminal that is taken over until this is dropped: however that comes, it is then as it was.
+pub struct Screen(Terminal<CrosstermBackend<Stdout>>);
 
 impl Screen {
-    pub(super) fn open() -> io::Result<Self> {
+    /// Takes the terminal over, and its mouse where that is wanted.
+    ///
+    /// # Errors
+    /// When the terminal refuses.
+    pub fn open(takes_mouse: bool) -> io::Result<Self> {
         give_back_in_panic();
         enable_raw_mode()?;
-        let opened = execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture)
+        let mouse = || match takes_mouse {
+            true => execute!(io::stdout(), EnableMouseCapture),
+            false => Ok(()),
+        };
+        let opened = execute!(io::stdout(), EnterAlternateScreen)
+            .and_then(|()| mouse())
             .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
         if opened.is_err() {
             give_back();
@@ -29,13 +38,19 @@ impl Screen {
     }
 
     /// Width and height in characters.
-    pub(super) fn size(&self) -> io::Result<(u16, u16)> {
+    ///
+    /// # Errors
+    /// When the terminal does not say.
+    pub fn size(&self) -> io::Result<(u16, u16)> {
         let size = self.0.size()?;
         Ok((size.width, size.height))
     }
 
     /// Shows what is drawn on an empty buffer.
-    pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Buffer)) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When the terminal takes nothing any more.
+    pub fn draw(&mut self, draw: impl FnOnce(&mut Buffer)) -> io::Result<()> {
         self.0.draw(|frame| draw(frame.buffer_mut()))?;
         Ok(())
     }

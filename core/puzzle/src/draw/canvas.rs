@@ -5,14 +5,16 @@ use crate::colour::Colour;
 
 /// A character with the colours that it is drawn in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    character: char,
-    colour: Option<Colour>,
-    /// Of what passes behind it.
-    behind: Option<Colour>,
+pub struct Glyph {
+    /// The character.
+    pub character: char,
+    /// The flow that it belongs to, if to one.
+    pub colour: Option<Colour>,
+    /// The flow that passes behind it, on a bridge.
+    pub behind: Option<Colour>,
 }
 
-const BLANK: Place = Place {
+const BLANK: Glyph = Glyph {
     character: ' ',
     colour: None,
     behind: None,
@@ -20,7 +22,7 @@ const BLANK: Place = Place {
 
 /// Characters with the colours that they are drawn in.
 pub(super) struct Canvas {
-    rows: Vec<Vec<Place>>,
+    rows: Vec<Vec<Glyph>>,
 }
 
 impl Canvas {
@@ -44,7 +46,7 @@ impl Canvas {
         behind: Option<Colour>,
     ) {
         if let Some(place) = self.rows.get_mut(y).and_then(|row| row.get_mut(x)) {
-            *place = Place {
+            *place = Glyph {
                 character,
                 colour,
                 behind,
@@ -75,6 +77,11 @@ impl Canvas {
         }
     }
 
+    /// The rows, all of one length.
+    pub(super) fn into_rows(self) -> Vec<Vec<Glyph>> {
+        self.rows
+    }
+
     /// The rows without blanks at their end.
     pub(super) fn print(&self, style: Style) -> String {
         let paint = |colour: Option<Colour>| style.palette.get(usize::from(colour?));
@@ -82,7 +89,7 @@ impl Canvas {
         for row in &self.rows {
             let end = row.iter().rposition(|place| place.character != ' ');
             let end = end.map_or(0, |last| last + 1);
-            let alike = |a: &Place, b: &Place| (a.colour, a.behind) == (b.colour, b.behind);
+            let alike = |a: &Glyph, b: &Glyph| (a.colour, a.behind) == (b.colour, b.behind);
             for run in row[..end].chunk_by(alike) {
                 let characters = run.iter().map(|place| place.character);
                 let ink = paint(run[0].colour).filter(|_| style.ansi);

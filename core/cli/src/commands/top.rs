@@ -1,0 +1,98 @@
+//! `flowpipe top [PID]`: shows a run while it goes on.
+
+use crate::args::{Global, Top};
+use crate::exit::{Ended, Failure};
+
+/// Where there are no Unix sockets.
+#[cfg(not(unix))]
+pub fn run(_: &Global, _: &Top) -> Result<Ended, Failure> {
+    let why = "`flowpipe top` finds runs by Unix sockets, which this system has not";
+    Err(Failure::Run(why.to_owned()))
+}
+
+#[cfg(unix)]
+pub fn run(global: &Global, args: &Top) -> Result<Ended, Failure> {
+    if args.list {
+        unix::list()
+    } else {
+        unix::show(global, args)
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::io::{IsTerminal as _, Write as _};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+    use comfy_table::presets::UTF8_BORDERS_ONLY;
+    use comfy_table::{CellAlignment, Table};
+    use flowpipe_game::terminal::Colours;
+
+    use crate::args::{Global, Top};
+    use crate::exit::{Ended, Failure};
+    use crate::show::colour;
+    use crate::top::guest;
+    use crate::top::watcher::{Left, Wish, watch};
+
+    pub fn list() -> Result<Ended, Failure> {
+        let runs = guest::all().map_err(|error| Failure::Run(error.to_string()))?;
+        if runs.is_empty() {
+            eprintln!("no pipeline runs");
+            return Ok(Ended::Done);
+        }
+        let mut table = Table::new();
+        table.load_preset(UTF8_BORDERS_ONLY);
+        table.set_header(["process", "pipeline", "since", "stages"]);
+        for run in &runs {
+            let started = UNIX_EPOCH + Duration::from_nanos(run.started_unix_ns);
+            // A computer's clock that was set back meanwhile tells of a start that is yet to come.
+            let since = SystemTime::now().duration_since(started);
+            let stages: Vec<_> = run.stages.iter().map(|stage| &*stage.name).collect();
+            table.add_row([
+                run.pid.to_string(),
+                run.pipeline.clone(),
+                format!("{} s", since.unwrap_or_default().as_secs()),
+                stages.join(", "),
+            ]);
+        }
+        for column in [0, 2] {
+            if let Some(column) = table.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        writeln!(std::io::stdout(), "{table}")?;
+        Ok(Ended::Done)
+    }
+
+    pub fn show(global: &Global, args: &Top) -> Result<Ended, Failure> {
+        for (is_terminal, name) in [
+            (std::io::stdin().is_terminal(), "input"),
+            (std::io::stdout().is_terminal(), "output"),
+        ] {
+            if !is_terminal {
+                let why = format!("can't show a run here: standard {name} is not a terminal");
+                return Err(Failure::Run(why));
+            }
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = stop.clone();
+        ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))
+            .map_err(|error| Failure::Run(format!("can't listen for Ctrl-C: {error}")))?;
+        let wish = Wish {
+            pid: args.pid,
+            waits: args.wait,
+        };
+        let colours = Colours::of_terminal(colour::on_stdout(global));
+        let left = watch(&wish, colours, &stop).map_err(|error| Failure::Run(error.to_string()))?;
+        Ok(match left {
+            Left::Quit => Ended::Done,
+            Left::Interrupted => Ended::Interrupted,
+            Left::Over(how) => {
+                writeln!(std::io::stdout(), "{how}")?;
+                Ended::Done
+            }
+        })
+    }
+}

@@ -1,0 +1,186 @@
+//! What is known of a run, as characters: as much of it as there is room for.
+
+mod board;
+mod stages;
+mod strokes;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use flowpipe_game::terminal::Colours;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+use super::memory::Memory;
+use super::wire::Board;
+use board::Drawing;
+use text::Ink;
+
+/// Between the table and a board beside it.
+const GAP: u16 = 2;
+/// What strokes need beside a board.
+const STROKES: u16 = 30;
+
+/// Draws a run on an empty buffer. `others`: how many more runs there are.
+pub fn draw(memory: &Memory, others: usize, colours: Colours, buffer: &mut Buffer) {
+    let area = buffer.area;
+    let ink = Ink(colours);
+    if area.height < 3 || area.width < 12 {
+        text::put(buffer, area, 0, 0, "too small", Style::new());
+        return;
+    }
+    header(memory, ink, buffer);
+    footer(others, ink, buffer);
+    let body = Rect {
+        y: area.y + 3,
+        height: area.height.saturating_sub(4),
+        ..area
+    };
+    let nothing = Board::default();
+    let board = memory.board.as_ref().unwrap_or(&nothing);
+    let drawing = Drawing::new(board, ink);
+    let plan = Plan::new(memory, drawing.size(), body);
+    stages::draw(&memory.stages(), ink, plan.stages, buffer);
+    drawing.draw(plan.board, buffer);
+    strokes::draw(board, ink, plan.strokes, buffer);
+}
+
+/// Says in an empty terminal that nothing runs.
+pub fn draw_waiting(buffer: &mut Buffer) {
+    let area = buffer.area;
+    let text = "waiting for a run: flowpipe run PIPELINE";
+    text::put(buffer, area, 0, 0, text, Style::new());
+    let leave = "q leaves";
+    let last = area.height.saturating_sub(1);
+    text::put(buffer, area, 0, last, leave, dim());
+}
+
+fn dim() -> Style {
+    Style::new().add_modifier(Modifier::DIM)
+}
+
+fn header(memory: &Memory, ink: Ink, buffer: &mut Buffer) {
+    let area = buffer.area;
+    let hello = &memory.hello;
+    let x = text::put(buffer, area, 0, 0, &hello.pipeline, ink.heading());
+    let mut parts = vec![
+        text::elapsed(memory.seconds()),
+        format!("{} frames/s", text::rate(memory.frame_rate())),
+    ];
+    if hello.replay {
+        parts.push("a replay".to_owned());
+    }
+    if hello.dry {
+        parts.push("dry run".to_owned());
+    }
+    parts.push(format!("process {}", hello.pid));
+    let parts = format!("  {}", parts.join("  "));
+    text::put(buffer, area, x, 0, &parts, Style::new());
+    let (summary, style) = match (&memory.over, memory.counts()) {
+        (Some(over), _) => (format!("the run is over: {}", over.how), ink.bad()),
+        (None, Some(counts)) => (counts.boards.summary(), Style::new()),
+        (None, None) => (String::new(), Style::new()),
+    };
+    text::put(buffer, area, 0, 1, &summary, style);
+    let refused = memory.board.as_ref().and_then(|it| it.refused.as_ref());
+    if let Some((step, reason)) = refused {
+        let now = format!("now: {reason} (step: {step})");
+        text::put(buffer, area, 0, 2, &now, ink.quiet());
+    }
+}
+
+fn footer(others: usize, ink: Ink, buffer: &mut Buffer) {
+    let area = buffer.area;
+    let more = match others {
+        0 => String::new(),
+        1 => "  Tab shows the other run".to_owned(),
+        others => format!("  Tab shows the next of {others} others"),
+    };
+    let text = format!("q leaves, the run goes on{more}");
+    text::put(buffer, area, 0, area.height - 1, &text, ink.quiet());
+}
+
+/// Where things lie.
+struct Plan {
+    stages: Rect,
+    board: Rect,
+    strokes: Rect,
+}
+
+impl Plan {
+    /// A board beside the table where the table has room enough left, else below it; where neither fits, beside a
+    /// narrower table or as much of it as there is room for.
+    fn new(memory: &Memory, (wide, high): (u16, u16), body: Rect) -> Self {
+        let rows = memory.hello.stages.len() as u16 + 1;
+        let beside = body.width.saturating_sub(wide + GAP);
+        let below = body.height.saturating_sub(rows + 1);
+        let fits_below = high <= below && wide <= body.width;
+        let fits_beside = high <= body.height && wide + GAP < body.width;
+        if fits_beside && (beside >= stages::FULL || !fits_below && beside >= stages::LEAST) {
+            let left = Rect {
+                width: beside,
+                ..body
+            };
+            let [stages, strokes] = split_rows(left, rows);
+            let board = Rect {
+                x: body.x + beside + GAP,
+                width: wide,
+                ..body
+            };
+            return Self {
+                stages,
+                board,
+                strokes,
+            };
+        }
+        let [stages, under] = split_rows(body, rows);
+        if wide + GAP + STROKES <= body.width {
+            let [board, strokes] = split_columns(under, wide);
+            return Self {
+                stages,
+                board,
+                strokes,
+            };
+        }
+        let [board, strokes] = split_rows(under, high);
+        Self {
+            stages,
+            board,
+            strokes,
+        }
+    }
+}
+
+/// Some rows, and what is left below an empty one.
+fn split_rows(area: Rect, rows: u16) -> [Rect; 2] {
+    let above = rows.min(area.height);
+    let rest = (above + 1).min(area.height);
+    let first = Rect {
+        height: above,
+        ..area
+    };
+    let second = Rect {
+        y: area.y + rest,
+        height: area.height - rest,
+        ..area
+    };
+    [first, second]
+}
+
+/// Some columns, and what is left beyond a gap.
+fn split_columns(area: Rect, columns: u16) -> [Rect; 2] {
+    let left = columns.min(area.width);
+    let rest = (left + GAP).min(area.width);
+    let first = Rect {
+        width: left,
+        ..area
+    };
+    let second = Rect {
+        x: area.x + rest,
+        width: area.width - rest,
+        ..area
+    };
+    [first, second]
+}

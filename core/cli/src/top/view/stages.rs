@@ -1,0 +1,150 @@
+//! The table of stages.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::text::{Ink, put, rate};
+use crate::show::report::duration;
+use crate::top::memory::StageNow;
+
+/// Every column has room.
+pub(super) const FULL: u16 = 74;
+/// The name, the rate, the median and the queue have room.
+pub(super) const LEAST: u16 = 40;
+
+/// The longest name of a stage that is shown whole.
+const NAME: usize = 16;
+/// So many looks at a queue are drawn.
+const BARS: usize = 8;
+/// How full a queue was.
+const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// A column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Name,
+    Rate,
+    Busy,
+    Median,
+    Most,
+    Queue,
+    Dropped,
+    Failed,
+}
+
+/// In the order of importance, with their headings and widths.
+const COLUMNS: [(Column, &str, u16); 8] = [
+    (Column::Name, "stage", 0),
+    (Column::Rate, "/s", 6),
+    (Column::Median, "p50", 8),
+    (Column::Queue, "queue", 15),
+    (Column::Dropped, "dropped", 8),
+    (Column::Busy, "busy", 6),
+    (Column::Most, "p95", 8),
+    (Column::Failed, "failed", 7),
+];
+/// In the order in which they stand.
+const ORDER: [Column; 8] = [
+    Column::Name,
+    Column::Rate,
+    Column::Busy,
+    Column::Median,
+    Column::Most,
+    Column::Queue,
+    Column::Dropped,
+    Column::Failed,
+];
+
+/// Draws the table with those columns that have room.
+pub(super) fn draw(stages: &[StageNow], ink: Ink, area: Rect, buffer: &mut Buffer) {
+    let longest = stages.iter().map(|stage| stage.name.chars().count()).max();
+    let name = longest.unwrap_or(0).clamp("stage".len(), NAME) as u16;
+    let mut left = area.width;
+    let chosen: Vec<_> = COLUMNS
+        .iter()
+        .map(|&(column, heading, width)| (column, heading, width.max(name * is_name(column))))
+        // A column that has no room makes none for those behind it.
+        .map_while(|column| {
+            left = left.checked_sub(column.2)?;
+            Some(column)
+        })
+        .collect();
+    let mut x = 0;
+    for column in ORDER {
+        let Some(&(column, heading, width)) = chosen.iter().find(|it| it.0 == column) else {
+            continue;
+        };
+        align(
+            buffer,
+            area,
+            (x, 0),
+            (column, width),
+            (heading, ink.heading()),
+        );
+        for (row, stage) in (1..).zip(stages) {
+            let (text, style) = cell(column, stage, ink);
+            align(buffer, area, (x, row), (column, width), (&text, style));
+        }
+        x += width;
+    }
+}
+
+/// Only the first column is as wide as the names are.
+fn is_name(column: Column) -> u16 {
+    u16::from(column == Column::Name)
+}
+
+/// Writes names at the left of their column, everything else at the right.
+fn align(
+    buffer: &mut Buffer,
+    area: Rect,
+    (x, row): (u16, u16),
+    (column, width): (Column, u16),
+    (text, style): (&str, Style),
+) {
+    let room = usize::from(width);
+    let text: String = text.chars().take(room).collect();
+    let text = match column {
+        Column::Name => text,
+        _ => format!("{text:>room$}"),
+    };
+    put(buffer, area, x, row, &text, style);
+}
+
+fn cell(column: Column, stage: &StageNow, ink: Ink) -> (String, Style) {
+    let plain = Style::new();
+    match column {
+        Column::Name => (stage.name.clone(), plain),
+        Column::Rate => (rate(stage.rate), plain),
+        Column::Busy => (
+            format!("{:.0} %", stage.busy * 100.0),
+            ink.share(stage.busy),
+        ),
+        Column::Median => (duration(stage.time.p50_ns), plain),
+        Column::Most => (duration(stage.time.p95_ns), plain),
+        Column::Queue if stage.capacity == 0 => ("-".to_owned(), ink.quiet()),
+        Column::Queue => {
+            let last = stage.fills.len().saturating_sub(BARS);
+            let bars: String = stage.fills[last..].iter().map(|&fill| bar(fill)).collect();
+            let share = stage.queued as f64 / stage.capacity as f64;
+            let count = format!("{}/{}", stage.queued, stage.capacity);
+            (format!("{bars} {count:>5}"), ink.share(share))
+        }
+        Column::Dropped => count(stage.dropped, plain, ink),
+        Column::Failed => count(stage.failed, ink.bad(), ink),
+    }
+}
+
+fn count(count: u64, style: Style, ink: Ink) -> (String, Style) {
+    match count {
+        0 => ("0".to_owned(), ink.quiet()),
+        count => (count.to_string(), style),
+    }
+}
+
+/// Anything that waits is seen.
+fn bar(fill: f64) -> char {
+    let steps = LEVELS.len() - 1;
+    LEVELS[((fill * steps as f64).ceil() as usize).min(steps)]
+}

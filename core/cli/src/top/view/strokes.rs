@@ -1,0 +1,127 @@
+//! The strokes that are planned, and what has become of them.
+
+use flowpipe_puzzle::colour;
+use flowpipe_puzzle::message::{Outcome, SeenBoard, Stroke, StrokeOutcome, Strokes};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::text::{Ink, put};
+use crate::top::wire::Board;
+
+/// How far one stroke is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing is known of it.
+    Open,
+    /// Its flow stands.
+    Stands,
+    /// It was played, and its flow does not stand.
+    Refused,
+}
+
+/// Draws the list as far as there is room; what is not done yet comes first where there is not enough.
+pub(super) fn draw(board: &Board, ink: Ink, area: Rect, buffer: &mut Buffer) {
+    let Some(strokes) = &board.strokes else {
+        put(buffer, area, 0, 0, "no strokes so far", ink.quiet());
+        return;
+    };
+    let planned = strokes.sighting.board();
+    let seen = board.seen.as_ref();
+    let seen = seen.filter(|seen| planned.is_some_and(|it| it.puzzle == seen.puzzle));
+    let (text, style) = heading(strokes, board.outcome.as_ref(), ink);
+    let (text, style) = match seen {
+        Some(_) => (text, style),
+        // The next board is there already.
+        None => (format!("the board before: {text}"), ink.quiet()),
+    };
+    put(buffer, area, 0, 0, &text, style);
+    let mut list: Vec<_> = strokes
+        .strokes
+        .iter()
+        .enumerate()
+        .map(|(index, stroke)| {
+            let told = board.outcome.as_ref().and_then(|it| it.strokes.get(index));
+            (stroke, state(stroke, told, seen))
+        })
+        .collect();
+    let room = usize::from(area.height.saturating_sub(1));
+    if list.len() > room {
+        list.sort_by_key(|(_, state)| *state == State::Stands);
+    }
+    let shown = match list.len() {
+        all if all > room => room.saturating_sub(1),
+        all => all,
+    };
+    let mut row = 1;
+    for (stroke, state) in &list[..shown] {
+        line(stroke, *state, planned, ink, (area, row), buffer);
+        row += 1;
+    }
+    if shown < list.len() {
+        let more = format!("and {} more", list.len() - shown);
+        put(buffer, area, 0, row, &more, ink.quiet());
+    }
+}
+
+fn heading(strokes: &Strokes, outcome: Option<&Outcome>, ink: Ink) -> (String, Style) {
+    let count = match strokes.strokes.len() {
+        1 => "1 stroke".to_owned(),
+        count => format!("{count} strokes"),
+    };
+    let profile = strokes.profile.map(|it| format!(" for {}", it.name()));
+    let planned = format!("{count}{}", profile.unwrap_or_default());
+    let Some(outcome) = outcome else {
+        return (format!("{planned}: under way"), ink.heading());
+    };
+    match (outcome.solved, &outcome.refused) {
+        (_, Some(reason)) => (format!("{planned}: not played, {reason}"), ink.bad()),
+        (Some(true), None) => (format!("{planned}: played, accepted"), ink.good()),
+        (Some(false), None) => (format!("{planned}: played, not accepted"), ink.bad()),
+        (None, None) => (format!("{planned}: played"), ink.heading()),
+    }
+}
+
+fn state(stroke: &Stroke, told: Option<&StrokeOutcome>, seen: Option<&SeenBoard>) -> State {
+    let stands = |seen: &SeenBoard| {
+        seen.drawn.iter().any(|flow| {
+            let forwards = flow.cells.iter().eq(&stroke.cells);
+            let backwards = flow.cells.iter().rev().eq(&stroke.cells);
+            flow.colour == stroke.colour && (forwards || backwards)
+        })
+    };
+    match told.and_then(|told| told.accepted) {
+        Some(true) => State::Stands,
+        Some(false) => State::Refused,
+        None if seen.is_some_and(stands) => State::Stands,
+        None => State::Open,
+    }
+}
+
+fn line(
+    stroke: &Stroke,
+    state: State,
+    planned: Option<&SeenBoard>,
+    ink: Ink,
+    (area, row): (Rect, u16),
+    buffer: &mut Buffer,
+) {
+    let (mark, style) = match state {
+        State::Open => ("·", ink.quiet()),
+        State::Stands => ("✓", ink.good()),
+        State::Refused => ("✗", ink.bad()),
+    };
+    let mut x = put(buffer, area, 0, row, mark, style) + 1;
+    let rgb = planned.and_then(|it| it.palette.get(usize::from(stroke.colour)));
+    if let Some(rgb) = rgb.filter(|_| ink.has_colours()) {
+        x = put(buffer, area, x, row, "●", ink.0.ink(*rgb)) + 1;
+    }
+    let paint = rgb.map_or("", |rgb| colour::nearest_name(*rgb));
+    let name = format!("{} {paint}", colour::name(stroke.colour));
+    let segments = match stroke.points.len().saturating_sub(1) {
+        1 => "1 segment".to_owned(),
+        count => format!("{count} segments"),
+    };
+    let text = format!("{name:<12} {} cells, {segments}", stroke.cells.len());
+    put(buffer, area, x, row, &text, Style::new());
+}

@@ -1,0 +1,154 @@
+//! What is seen of a run in terminals of several sizes.
+
+use flowpipe_generate::Generator;
+use flowpipe_puzzle::message::{
+    FrameNote, Outcome, Profile, Reading, SeenBoard, Sighting, Stroke, StrokeOutcome, Strokes,
+};
+use flowpipe_puzzle::{Board as Cells, Flow, Solution};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::Color;
+
+use super::*;
+use crate::top::memory::tests::{counts, hello};
+use crate::top::wire::{Board, Line, Over};
+
+/// A board with its solution, of which the first flows stand, and strokes that draw it.
+fn board(rows: usize, cols: usize, flows: usize, standing: usize) -> Board {
+    let cells = Cells::rectangle(rows, cols).unwrap();
+    let made = Generator::new().on_board(&cells, flows..=flows, 1).unwrap();
+    let Solution { flows } = made.solution;
+    let mut seen = SeenBoard::untouched(made.puzzle, 64.0);
+    seen.drawn = flows[..standing].to_vec();
+    let frame = FrameNote::of("pictures/of/a/long/name/phone-5x5-01.png");
+    let sighting = Sighting::new(frame.clone(), Reading::Board(Box::new(seen.clone())));
+    let stroke = |flow: &Flow| {
+        let points = vec![[0.5, 0.5]; flow.cells.len().min(4)];
+        Stroke::new(flow.colour, flow.cells.clone(), points)
+    };
+    Board {
+        source: frame.source,
+        seen: Some(seen),
+        solver: Some("solver-search".to_owned()),
+        strokes: Some(Strokes {
+            planner: "planner-minlink".to_owned(),
+            strokes: flows.iter().map(stroke).collect(),
+            profile: Some(Profile::Events),
+            manner: None,
+            solution: Solution {
+                flows: flows.clone(),
+            },
+            sighting,
+        }),
+        flows,
+        ..Board::default()
+    }
+}
+
+/// A run that has gone on for some seconds.
+fn memory(board: Option<Board>) -> Memory {
+    let mut memory = Memory::new(hello(&["screen", "vision"]));
+    for tick in 0..=123 {
+        memory.take(Line::Counts(Box::new(counts(f64::from(tick) / 10.0))));
+    }
+    if let Some(board) = board {
+        memory.take(Line::Board(Box::new(board)));
+    }
+    memory
+}
+
+fn drawn(memory: &Memory, colours: Colours, (width, height): (u16, u16)) -> Terminal<TestBackend> {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal
+        .draw(|frame| draw(memory, 1, colours, frame.buffer_mut()))
+        .unwrap();
+    terminal
+}
+
+fn snapshot(name: &str, memory: &Memory, colours: Colours, size: (u16, u16)) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots"));
+    settings.set_prepend_module_to_snapshot(true);
+    let terminal = drawn(memory, colours, size);
+    settings.bind(|| insta::assert_snapshot!(name, terminal.backend()));
+}
+
+#[test]
+fn terminals_of_all_sizes() {
+    let small = memory(Some(board(5, 5, 5, 2)));
+    snapshot("wide", &small, Colours::All, (120, 24));
+    snapshot("usual", &small, Colours::All, (80, 24));
+    snapshot("narrow", &small, Colours::All, (44, 24));
+    snapshot("low", &small, Colours::All, (80, 12));
+    let large = memory(Some(board(18, 15, 16, 5)));
+    snapshot("large", &large, Colours::All, (80, 24));
+    snapshot("nothing_yet", &memory(None), Colours::All, (80, 12));
+    for size in [(1, 1), (12, 3), (20, 5), (300, 4), (13, 90)] {
+        drawn(&large, Colours::All, size);
+    }
+}
+
+#[test]
+fn letters_tell_flows_apart_where_colours_do_not() {
+    let memory = memory(Some(board(5, 5, 5, 2)));
+    snapshot("without_colours", &memory, Colours::None, (80, 24));
+    let coloured = |colours| {
+        let terminal = drawn(&memory, colours, (80, 24));
+        let cells = &terminal.backend().buffer().content;
+        cells
+            .iter()
+            .filter(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset)
+            .count()
+    };
+    assert_eq!(coloured(Colours::None), 0);
+    assert!(coloured(Colours::All) > 30);
+    let terminal = drawn(&memory, Colours::All, (80, 24));
+    let red = Color::Rgb(255, 0, 0);
+    let cells = &terminal.backend().buffer().content;
+    assert!(
+        cells
+            .iter()
+            .any(|cell| cell.fg == red && cell.symbol() == "●")
+    );
+}
+
+#[test]
+fn what_became_of_strokes_and_runs() {
+    let mut played = board(5, 5, 5, 0);
+    let accepted = |index: usize| StrokeOutcome {
+        colour: index as u16,
+        accepted: Some(index != 3),
+        reason: None,
+    };
+    played.outcome = Some(Outcome {
+        actuator: "actuator-simulated".to_owned(),
+        frame: FrameNote::of("a"),
+        solved: Some(false),
+        strokes: (0..5).map(accepted).collect(),
+        drawn: Some(played.flows[..3].to_vec()),
+        refused: None,
+        profile: None,
+        pace: None,
+        act_ns: 1,
+    });
+    played.refused = Some(("find board".to_owned(), "there is no board".to_owned()));
+    let mut memory = memory(Some(played));
+    snapshot("played", &memory, Colours::All, (80, 24));
+    let mut next = board(6, 6, 6, 0);
+    next.strokes = memory.board.take().and_then(|board| board.strokes);
+    next.flows.clear();
+    next.solver = None;
+    memory.take(Line::Board(Box::new(next)));
+    memory.take(Line::Over(Over {
+        how: "stopped".to_owned(),
+    }));
+    snapshot("next_and_over", &memory, Colours::All, (80, 24));
+}
+
+#[test]
+fn times_and_names() {
+    let elapsed = [1.25, 61.0, 3_661.0, 90_000.0].map(text::elapsed);
+    assert_eq!(elapsed, ["1.2 s", "1:01 min", "1:01 h", "25:00 h"]);
+    assert_eq!(text::last("ünïcode/name", 5), "…name");
+    assert_eq!(text::last("short", 5), "short");
+}
