@@ -46,6 +46,12 @@ fn span(slice: &Value) -> (u64, i64, i64) {
     )
 }
 
+/// The track and the time, in nanoseconds.
+fn moment(event: &Value) -> (u64, i64) {
+    let at = (event["ts"].as_f64().unwrap() * 1e3).round() as i64;
+    (event["tid"].as_u64().unwrap(), at)
+}
+
 /// Tracks by name.
 fn tracks(events: &[Value]) -> BTreeMap<String, u64> {
     of(events, "M")
@@ -75,8 +81,7 @@ fn nothing_overlaps(events: &[Value]) {
 fn arrows_join_slices(events: &[Value]) -> usize {
     let slices: Vec<_> = of(events, "X").into_iter().map(span).collect();
     let place = |event: &Value| {
-        let at = (event["ts"].as_f64().unwrap() * 1e3).round() as i64;
-        let track = event["tid"].as_u64().unwrap();
+        let (track, at) = moment(event);
         let mut around = slices.iter().filter(|it| it.0 == track);
         assert!(around.any(|it| it.1 <= at && at <= it.2), "{event}");
         at
@@ -85,6 +90,17 @@ fn arrows_join_slices(events: &[Value]) -> usize {
         let [id, name, category] = ["id", "name", "cat"].map(|key| event[key].to_string());
         (id, name, category)
     };
+    // What began last before an arrow is what viewers bind it to.
+    let marks: Vec<_> = of(events, "i").into_iter().map(moment).collect();
+    for (track, at) in of(events, "s").into_iter().map(moment) {
+        let slice = slices.iter().filter(|it| it.0 == track && it.1 <= at);
+        let began = slice.map(|it| it.1).max().unwrap();
+        let mut between = marks.iter().filter(|it| it.0 == track);
+        assert!(
+            !between.any(|it| (began..=at).contains(&it.1)),
+            "{track} {at}"
+        );
+    }
     let begun: BTreeMap<_, _> = of(events, "s")
         .into_iter()
         .map(|event| (key(event), place(event)))

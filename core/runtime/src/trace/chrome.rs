@@ -6,9 +6,6 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-/// The only process of a trace.
-const PROCESS: u32 = 1;
-
 /// One event. What is not told is left out.
 #[derive(Serialize)]
 pub(super) struct Entry<'a, A: Serialize> {
@@ -68,7 +65,7 @@ impl<'a, A: Serialize> Entry<'a, A> {
             phase,
             name,
             category: None,
-            pid: PROCESS,
+            pid: std::process::id(),
             tid: track.map_or(0, |track| track + 1),
             ts: microseconds(at_ns),
             duration: None,

@@ -57,8 +57,8 @@ enum Note {
         at_ns: i64,
     },
     Emitted {
-        /// On which track, where it was in a plugin's call.
-        track: Option<usize>,
+        /// In which call, where it was in one of a plugin.
+        call: Option<Current>,
         source: PortRef,
         sequence: u64,
         at_ns: i64,
@@ -106,9 +106,16 @@ struct Slice {
     failed: Option<String>,
 }
 
+/// A call that goes on.
+#[derive(Clone, Copy)]
+struct Current {
+    track: usize,
+    began_ns: i64,
+}
+
 thread_local! {
-    /// The track of the call that goes on, on this thread.
-    static TRACK: Cell<Option<usize>> = const { Cell::new(None) };
+    /// The call that goes on, on this thread.
+    static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
 }
 
 impl Tracer {
@@ -147,8 +154,9 @@ impl Tracer {
 
     /// The track of what happens on this thread now to a stage.
     fn track(&self, stage: usize) -> usize {
-        TRACK
+        CURRENT
             .get()
+            .map(|current| current.track)
             .filter(|&track| self.chart.stage_of(track) == Some(stage))
             .unwrap_or_else(|| self.chart.track(stage, 0))
     }
@@ -157,7 +165,7 @@ impl Tracer {
 impl Observer for Tracer {
     fn message(&self, _: usize, _: usize, message: &Arc<Message>) {
         self.note(Note::Emitted {
-            track: TRACK.get(),
+            call: CURRENT.get(),
             source: message.source(),
             sequence: message.lineage().sequence,
             at_ns: self.clock.now(),
@@ -185,7 +193,10 @@ impl Observer for Tracer {
     }
 
     fn begins(&self, task: &Task<'_>) {
-        TRACK.set(Some(self.chart.track(task.stage, task.plugin)));
+        CURRENT.set(Some(Current {
+            track: self.chart.track(task.stage, task.plugin),
+            began_ns: task.began_ns,
+        }));
         self.note(Note::Began {
             taken: taken(task),
             at_ns: task.began_ns,
@@ -193,7 +204,7 @@ impl Observer for Tracer {
     }
 
     fn worked(&self, task: &Task<'_>, worked: &Worked<'_>) {
-        TRACK.set(None);
+        CURRENT.set(None);
         let (lost, stopped, failed) = match worked.result {
             Worth::Done => (false, false, None),
             Worth::Lost => (true, false, None),

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::chart::Chart;
 use super::chrome::{Entry, File, Phase, microseconds};
-use super::{Note, Slice, Taken, Traced};
+use super::{Current, Note, Slice, Taken, Traced};
 use crate::pipeline::PortRef;
 use crate::run::tell::word;
 
@@ -32,10 +32,10 @@ pub(super) struct Scribe<W: Write> {
     traced: Traced,
 }
 
-/// The messages that were emitted last: on which track and when.
+/// The messages that were emitted last: in which calls.
 #[derive(Default)]
 pub(super) struct Emissions {
-    pub of: HashMap<(PortRef, u64), (usize, i64)>,
+    pub of: HashMap<(PortRef, u64), Current>,
     oldest: VecDeque<(PortRef, u64)>,
 }
 
@@ -150,14 +150,14 @@ impl<W: Write> Scribe<W> {
                 None => Ok(()),
             },
             Note::Emitted {
-                track,
+                call,
                 source,
                 sequence,
                 at_ns,
             } => {
                 self.traced.messages += 1;
-                if let Some(track) = *track {
-                    self.emissions.note((*source, *sequence), (track, *at_ns));
+                if let Some(call) = *call {
+                    self.emissions.note((*source, *sequence), call);
                 }
                 for queue in 0..self.fills.len() {
                     if self.chart.queues[queue].from == *source {
@@ -262,7 +262,7 @@ impl<W: Write> Scribe<W> {
     /// by a recording, there is none.
     fn arrow(&mut self, slice: &Slice, taken: &Taken, way: &str) -> io::Result<()> {
         let emission = self.emissions.of.get(&(taken.from, taken.sequence));
-        let Some(&(track, at_ns)) = emission else {
+        let Some(&call) = emission else {
             return Ok(());
         };
         let name = match slice.origin {
@@ -271,7 +271,9 @@ impl<W: Write> Scribe<W> {
         };
         self.arrows += 1;
         let ends = [
-            (Phase::Leaves, track, at_ns),
+            // Viewers bind an arrow to what began last before it, and a mark is such a thing: so it leaves where the call
+            // begins.
+            (Phase::Leaves, call.track, call.began_ns + 1),
             (Phase::Arrives, slice.track, slice.began_ns),
         ];
         for (phase, track, at_ns) in ends {
@@ -326,8 +328,8 @@ impl<W: Write> Scribe<W> {
 }
 
 impl Emissions {
-    pub(super) fn note(&mut self, message: (PortRef, u64), at: (usize, i64)) {
-        self.of.insert(message, at);
+    pub(super) fn note(&mut self, message: (PortRef, u64), call: Current) {
+        self.of.insert(message, call);
         self.oldest.push_back(message);
         if self.oldest.len() > REMEMBERED
             && let Some(oldest) = self.oldest.pop_front()

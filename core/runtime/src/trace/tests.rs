@@ -63,6 +63,12 @@ fn pipeline() -> Pipeline {
     }
 }
 
+/// In which everything is emitted.
+const CALL: Current = Current {
+    track: 0,
+    began_ns: 5,
+};
+
 fn took(sequence: u64) -> Taken {
     Taken {
         from: port(0),
@@ -93,7 +99,7 @@ fn slice(track: usize, times: (i64, i64), taken: Option<u64>) -> Note {
 
 fn emitted(sequence: u64, at_ns: i64) -> Note {
     Note::Emitted {
-        track: Some(0),
+        call: Some(CALL),
         source: port(0),
         sequence,
         at_ns,
@@ -236,7 +242,7 @@ fn only_messages_that_are_remembered_have_arrows() {
     let mut emissions = scribe::Emissions::default();
     let last = scribe::REMEMBERED as u64 + 1;
     for sequence in 1..=last {
-        emissions.note((port(0), sequence), (0, 0));
+        emissions.note((port(0), sequence), CALL);
     }
     assert_eq!(emissions.of.len(), scribe::REMEMBERED);
     assert!(!emissions.of.contains_key(&(port(0), 1)));
