@@ -34,15 +34,12 @@ pub struct Overview {
     problems: usize,
     /// From a frame's capture to the first press.
     action: Spread,
-    /// What was seen: windows or files, the first of them.
-    sources: Vec<String>,
+    /// What was seen: the first of the windows or files.
+    source: String,
     source_count: usize,
     /// What is missing, in sentences.
     notices: Vec<String>,
 }
-
-/// So many sources are named.
-const SOURCES: usize = 3;
 
 impl Overview {
     /// That of a recording.
@@ -61,8 +58,6 @@ impl Overview {
                 sources.push(board.source.clone());
             }
         }
-        let source_count = sources.len();
-        sources.truncate(SOURCES);
         let path = recording.path();
         let file_name = path.file_name().unwrap_or(path.as_os_str());
         Self {
@@ -80,8 +75,8 @@ impl Overview {
             dropped: troubles.dropped,
             problems: troubles.problem_count,
             action: Spread::of(&actions(recording, story)),
-            sources,
-            source_count,
+            source_count: sources.len(),
+            source: sources.into_iter().next().unwrap_or_default(),
             notices: notices(recording, story, reel),
         }
     }

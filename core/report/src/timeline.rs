@@ -82,9 +82,14 @@ impl Timeline {
     fn span(&mut self, call: &Call, lineage: &Lineage<'_>, story: &Story) -> Span {
         let words = call.emitted.iter().filter_map(|emitted| {
             let topic = Topic::new(call.stage.clone(), emitted.port.clone());
-            story.words.get(&(topic, emitted.sequence))
+            let words = story.words.get(&(topic, emitted.sequence))?;
+            // A stage of several outputs says by which one it speaks.
+            Some(match emitted.port.as_str() {
+                "out" => words.clone(),
+                port => format!("{port}: {words}"),
+            })
         });
-        let words: Vec<&str> = words.map(String::as_str).collect();
+        let words: Vec<String> = words.collect();
         let text = match (words.is_empty(), call.emitted.len(), call.event) {
             (false, ..) => Some(words.join("; ")),
             (true, 0, Event::Message) => Some("nothing to pass on".to_owned()),

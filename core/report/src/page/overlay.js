@@ -25,7 +25,8 @@ function trace(context, map, points) {
   }
 }
 
-function paintGrid(context, look, pixel) {
+/** The cells, and a ring around each terminal; its letter where there is room and nothing else lies there. */
+function paintGrid(context, look, pixel, lettered) {
   const shape = data.shapes[look.shape];
   const cell = cellSize(look);
   context.strokeStyle = GRID;
@@ -40,7 +41,7 @@ function paintGrid(context, look, pixel) {
   context.globalAlpha = 1;
   context.textAlign = 'center';
   context.textBaseline = 'middle';
-  const letters = cell / pixel > 22;
+  const letters = lettered && cell / pixel > 22;
   context.font = `600 ${cell * 0.3}px system-ui, sans-serif`;
   for (const [x, y, number] of shape.terminals) {
     const [left, top] = placed(look.map, x, y);

@@ -3,7 +3,7 @@
 function showOverview() {
   const run = data.overview;
   const when = new Date(run.started_ms);
-  const sources = run.sources.join(', ') + (run.source_count > run.sources.length ? ' …' : '');
+  const sources = run.source_count > 1 ? `${run.source_count} sources, the first ${run.source}` : run.source;
   const parts = [
     element(
       'time',

@@ -167,7 +167,7 @@ const player = {
     if (!look?.map) return;
     const board = boardOf(frame);
     if (this.shows.pipes) paintPipes(context, look, look.drawn, 0.16, 1);
-    if (this.shows.grid) paintGrid(context, look, pixel);
+    if (this.shows.grid) paintGrid(context, look, pixel, !(this.shows.strokes && board?.attempts.length));
     if (this.shows.solution && board) paintSolution(context, look, board.solution, pixel);
     if (this.shows.strokes && board) {
       for (const attempt of board.attempts) paintStrokes(context, look, attempt.strokes, pixel);

@@ -50,7 +50,7 @@ struct Shot {
 
 /// How small pictures are made: the longer side in pixels, and JPEG's quality. The next one is taken where with the one before
 /// more than half of the pictures do not fit.
-const STEPS: [(u32, u8); 3] = [(960, 74), (720, 70), (480, 62)];
+const STEPS: [(u32, u8); 3] = [(800, 72), (640, 68), (480, 62)];
 
 /// When more of a picture differs from the key picture, it is one itself.
 const OVER: f64 = 0.6;

@@ -31,26 +31,21 @@ pub fn shrink(pixels: &Pixels<'_>, area: Area, longest: u32) -> Option<Picture> 
     let factor = factor.min(1.0);
     let side = |side: u32| ((f64::from(side) * factor).round() as u32).max(1);
     let (width, height) = (side(area.width), side(area.height));
-    let columns = shares(area.x, area.width, width);
-    let rows = shares(area.y, area.height, height);
+    let columns = shares(area.width, width);
+    let rows = shares(area.height, height);
+    let step = pixels.encoding.bytes_per_pixel() as usize;
     let mut rgb = Vec::with_capacity(width as usize * height as usize * 3);
-    let mut sums = vec![0_u32; width as usize * 3];
-    let mut line = vec![0_u32; width as usize * 3];
+    let mut sums = vec![0_u32; area.width as usize * step];
     for row in &rows {
         sums.fill(0);
-        for (offset, &share) in row.shares.iter().enumerate() {
-            let y = row.first as usize + offset;
-            across(pixels, y, &columns, &mut line)?;
-            for (sum, value) in sums.iter_mut().zip(&line) {
-                // A mean of bytes times WHOLE, times a share of WHOLE: below 2^24.
-                *sum += value * share;
+        for (line, &share) in (area.y + row.first..).zip(&row.shares) {
+            let start = line as usize * pixels.stride as usize + area.x as usize * step;
+            let line = pixels.bytes.get(start..start + sums.len())?;
+            for (sum, &value) in sums.iter_mut().zip(line) {
+                *sum += u32::from(value) * share;
             }
         }
-        let half = WHOLE * WHOLE / 2;
-        rgb.extend(
-            sums.iter()
-                .map(|sum| ((sum + half) / (WHOLE * WHOLE)) as u8),
-        );
+        across(&sums, pixels.encoding, &columns, &mut rgb);
     }
     Some(Picture { width, height, rgb })
 }
@@ -65,7 +60,7 @@ struct Under {
 }
 
 /// How much of each of the old pixels is under each of the new ones.
-fn shares(from: u32, old: u32, new: u32) -> Vec<Under> {
+fn shares(old: u32, new: u32) -> Vec<Under> {
     let ratio = f64::from(old) / f64::from(new);
     (0..new)
         .map(|place| {
@@ -83,37 +78,31 @@ fn shares(from: u32, old: u32, new: u32) -> Vec<Under> {
             if let Some(largest) = shares.iter_mut().max() {
                 *largest = (*largest + WHOLE).saturating_sub(sum);
             }
-            Under {
-                first: from + first,
-                shares,
-            }
+            Under { first, shares }
         })
         .collect()
 }
 
-/// One old row, made narrower: each value times [`WHOLE`].
-fn across(pixels: &Pixels<'_>, y: usize, columns: &[Under], line: &mut [u32]) -> Option<()> {
-    let step = pixels.encoding.bytes_per_pixel() as usize;
-    let [red, green, blue] = match pixels.encoding {
+/// A row whose values are [`WHOLE`] times as large as bytes, made narrower.
+fn across(row: &[u32], encoding: Encoding, columns: &[Under], rgb: &mut Vec<u8>) {
+    let step = encoding.bytes_per_pixel() as usize;
+    let [red, green, blue] = match encoding {
         Encoding::Bgra8 | Encoding::Bgr8 => [2, 1, 0],
         Encoding::Rgba8 | Encoding::Rgb8 => [0, 1, 2],
         Encoding::Grey8 => [0; 3],
     };
-    let start = y * pixels.stride as usize;
-    let row = pixels
-        .bytes
-        .get(start..start + pixels.width as usize * step)?;
-    for (under, sums) in columns.iter().zip(line.chunks_exact_mut(3)) {
-        let mut sum = [0; 3];
-        let old = row.get(under.first as usize * step..)?.chunks_exact(step);
+    for under in columns {
+        let mut sum = [WHOLE * WHOLE / 2; 3];
+        let start = under.first as usize * step;
+        let old = row.get(start..).unwrap_or_default().chunks_exact(step);
         for (pixel, share) in old.zip(&under.shares) {
-            sum[0] += u32::from(pixel[red]) * share;
-            sum[1] += u32::from(pixel[green]) * share;
-            sum[2] += u32::from(pixel[blue]) * share;
+            // A byte times WHOLE, times a share of WHOLE: below 2^24.
+            sum[0] += pixel[red] * share;
+            sum[1] += pixel[green] * share;
+            sum[2] += pixel[blue] * share;
         }
-        sums.copy_from_slice(&sum);
+        rgb.extend(sum.map(|sum| (sum / (WHOLE * WHOLE)) as u8));
     }
-    Some(())
 }
 
 #[cfg(test)]
