@@ -285,6 +285,7 @@ fn about(stages: &[&str]) -> About {
         name: "made up".to_owned(),
         file: "made-up.toml".to_owned(),
         started_unix_ns: 1_700_000_000_000_000_000,
+        since_ns: None,
         dry: false,
         stages: stages.iter().map(stage).collect(),
         edges: Vec::new(),
