@@ -7,109 +7,38 @@
 
 #[path = "support/boards.rs"]
 mod boards;
+#[path = "support/pty.rs"]
+mod pty;
 
 use std::fmt::Write as _;
-use std::io::{Read as _, Write};
-use std::num::NonZeroU16;
-use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle, sleep};
-use std::time::{Duration, Instant};
 
 use boards::Boards;
 use flowpipe_puzzle::{Board, Cell};
-use flowpipe_tests::{built, project, run};
-use portable_pty::{Child, CommandBuilder, PtyPair, PtySize, native_pty_system};
-
-/// Long enough for the slowest machine; no test passes by waiting.
-const PATIENCE: Duration = Duration::from_secs(60);
+use flowpipe_tests::run;
+use pty::{Pty, flowpipe};
 
 /// The game in a terminal of its own, and its boards.
 struct Game {
-    pair: PtyPair,
-    child: Box<dyn Child + Send + Sync>,
-    keyboard: Box<dyn Write + Send>,
-    screen: Arc<Mutex<vt100::Parser>>,
-    reader: Option<JoinHandle<()>>,
-    /// The terminal's settings before the game.
-    settings: String,
+    terminal: Pty,
     boards: Boards,
 }
 
 impl Game {
-    fn start(sizes: &[(usize, usize)], (columns, rows): (u16, u16), args: &[&str]) -> Self {
+    fn start(sizes: &[(usize, usize)], size: (u16, u16), args: &[&str]) -> Self {
         let boards = Boards::new(sizes);
-        let pair = native_pty_system().openpty(size(columns, rows)).unwrap();
-        let settings = format!("{:?}", pair.master.get_termios());
-        let mut command = CommandBuilder::new(built().join("flowpipe"));
+        let mut command = flowpipe(&[]);
         command.args(boards.args());
         command.arg("--terminal");
         command.args(args);
-        command.cwd(project());
-        command.env("TERM", "xterm-256color");
-        command.env("COLORTERM", "truecolor");
-        command.env_remove("NO_COLOR");
-        let child = pair.slave.spawn_command(command).unwrap();
-        let side = |length| NonZeroU16::new(length).unwrap();
-        let screen = vt100::Parser::new(side(rows), side(columns), 0);
-        let screen = Arc::new(Mutex::new(screen));
-        let (mut output, shown) = (pair.master.try_clone_reader().unwrap(), Arc::clone(&screen));
-        let reader = thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            // The end is an error on some systems.
-            while let Ok(count @ 1..) = output.read(&mut bytes) {
-                shown.lock().unwrap().process(&bytes[..count]);
-            }
-        });
         Self {
-            keyboard: pair.master.take_writer().unwrap(),
-            pair,
-            child,
-            screen,
-            reader: Some(reader),
-            settings,
+            terminal: Pty::start(command, size),
             boards,
         }
     }
 
-    fn contents(&self) -> String {
-        self.screen.lock().unwrap().screen().contents()
-    }
-
-    fn wait_to_see(&self, text: &str) {
-        let began = Instant::now();
-        while !self.contents().contains(text) {
-            let contents = self.contents();
-            assert!(began.elapsed() < PATIENCE, "no {text:?} in\n{contents}");
-            sleep(Duration::from_millis(2));
-        }
-    }
-
-    fn type_in(&mut self, keys: &str) {
-        self.keyboard.write_all(keys.as_bytes()).unwrap();
-    }
-
-    /// Waits for the program's end, and looks whether the terminal is as it was.
-    fn ended(mut self, code: u32) -> (String, Boards) {
-        assert_eq!(self.child.wait().unwrap().exit_code(), code);
-        let settings = format!("{:?}", self.pair.master.get_termios());
-        assert_eq!(settings, self.settings);
-        // With nobody left who could write, the reader comes to an end.
-        drop(self.pair);
-        drop(self.keyboard);
-        self.reader.take().unwrap().join().unwrap();
-        let screen = self.screen.lock().unwrap();
-        let screen = screen.screen();
-        assert!(!screen.alternate_screen() && !screen.hide_cursor());
-        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None);
-        (screen.contents(), self.boards)
-    }
-}
-
-fn size(cols: u16, rows: u16) -> PtySize {
-    PtySize {
-        rows,
-        cols,
-        ..PtySize::default()
+    /// What the program leaves on the terminal, and the boards.
+    fn ended(self, code: u32) -> (String, Boards) {
+        (self.terminal.ended(code), self.boards)
     }
 }
 
@@ -137,7 +66,7 @@ fn way(board: &Board, from: Cell, to: Cell) -> String {
 #[test]
 fn a_level_is_played_with_keys_all_typed_at_once() {
     let mut game = Game::start(&[(4, 5)], (80, 24), &[]);
-    game.wait_to_see("level 1  5x4");
+    game.terminal.wait_to_see("level 1  5x4");
     let (puzzle, solution) = game.boards.boards[0].clone();
     let board = puzzle.board();
     let first = puzzle.terminals().iter().map(|terminal| terminal.cell);
@@ -151,11 +80,11 @@ fn a_level_is_played_with_keys_all_typed_at_once() {
         keys.push('\r');
         cursor = flow.cells[flow.cells.len() - 1];
     }
-    game.type_in(&keys);
+    game.terminal.type_in(&keys);
     game.boards.wait_for("solved", 1);
-    game.wait_to_see("pipe 100%");
-    game.wait_to_see("the end");
-    game.type_in("q");
+    game.terminal.wait_to_see("pipe 100%");
+    game.terminal.wait_to_see("the end");
+    game.terminal.type_in("q");
     let (left, boards) = game.ended(0);
     assert_eq!(left.trim(), "solved 1 board");
     assert_eq!(boards.logged("solved")[0]["moves"], solution.flows.len());
@@ -182,11 +111,11 @@ fn a_level_is_played_with_the_mouse_until_control_c() {
             }
         }
     }
-    game.type_in(&keys);
+    game.terminal.type_in(&keys);
     game.boards.wait_for("solved", 1);
     game.boards.wait_for("shown", 2);
-    game.wait_to_see("level 2  6x6");
-    game.type_in("\x03");
+    game.terminal.wait_to_see("level 2  6x6");
+    game.terminal.type_in("\x03");
     let (left, boards) = game.ended(130);
     assert_eq!(left.trim(), "solved 1 board");
     assert_eq!(boards.logged("closed")[0]["solved"], 1);
@@ -195,23 +124,12 @@ fn a_level_is_played_with_the_mouse_until_control_c() {
 #[test]
 fn a_small_terminal_is_told_and_a_signal_ends_the_game() {
     let game = Game::start(&[(18, 15)], (50, 12), &["--time-trial", "30s"]);
-    game.wait_to_see("32 x 21 characters");
+    game.terminal.wait_to_see("32 x 21 characters");
     assert!(game.boards.logged("layout").is_empty());
-    let larger = size(80, 24);
-    game.screen
-        .lock()
-        .unwrap()
-        .screen_mut()
-        .set_size(NonZeroU16::new(24).unwrap(), NonZeroU16::new(80).unwrap());
-    game.pair.master.resize(larger).unwrap();
+    game.terminal.resize((80, 24));
     game.boards.wait_for("layout", 1);
-    game.wait_to_see("0:30  15x18");
-    let id = game.child.process_id().unwrap().to_string();
-    let kill = std::process::Command::new("kill")
-        .arg(&id)
-        .status()
-        .unwrap();
-    assert!(kill.success());
+    game.terminal.wait_to_see("0:30  15x18");
+    game.terminal.terminate();
     let (left, _) = game.ended(130);
     assert_eq!(left.trim(), "solved 0 boards in a time trial of 30s");
 }

@@ -6,23 +6,22 @@
     reason = "a test helper that can't go on should panic"
 )]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write};
-use std::num::NonZeroU16;
-use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::net::UnixStream;
+#[path = "support/pty.rs"]
+mod pty;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle, sleep};
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use flowpipe_tests::{built, flowpipe, pipeline, project};
-use portable_pty::{CommandBuilder, PtyPair, PtySize, native_pty_system};
+use flowpipe_tests::{flowpipe, pipeline, project};
+use portable_pty::CommandBuilder;
+use pty::{PATIENCE, Pty};
 use serde_json::Value;
 use tempfile::TempDir;
-
-/// Long enough for the slowest machine; no test passes by waiting.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A user's runtime folder, and a pipeline that lasts.
 struct Place {
@@ -61,6 +60,19 @@ impl Place {
         let socket = self.sockets().join(format!("{}.sock", child.id()));
         until("the run's socket", || socket.exists());
         Run { child, socket }
+    }
+
+    /// `flowpipe top` in a terminal of its own.
+    fn top(&self, args: &[&str]) -> Pty {
+        self.top_with(args, |_| {})
+    }
+
+    fn top_with(&self, args: &[&str], change: impl FnOnce(&mut CommandBuilder)) -> Pty {
+        let mut command = pty::flowpipe(&["top"]);
+        command.args(args);
+        command.env("XDG_RUNTIME_DIR", self.folder.path());
+        change(&mut command);
+        Pty::start(command, (80, 24))
     }
 
     fn list(&self) -> String {
@@ -113,119 +125,6 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// `flowpipe top` in a terminal of its own.
-struct Top {
-    pair: PtyPair,
-    child: Box<dyn portable_pty::Child + Send + Sync>,
-    keyboard: Box<dyn Write + Send>,
-    screen: Arc<Mutex<vt100::Parser>>,
-    reader: Option<JoinHandle<()>>,
-    /// The terminal's settings before.
-    settings: String,
-}
-
-fn side(length: u16) -> NonZeroU16 {
-    NonZeroU16::new(length).unwrap()
-}
-
-fn size(cols: u16, rows: u16) -> PtySize {
-    PtySize {
-        rows,
-        cols,
-        ..PtySize::default()
-    }
-}
-
-impl Top {
-    fn start(place: &Place, args: &[&str], colours: bool) -> Self {
-        let pair = native_pty_system().openpty(size(80, 24)).unwrap();
-        let settings = format!("{:?}", pair.master.get_termios());
-        let mut command = CommandBuilder::new(built().join("flowpipe"));
-        command.arg("top");
-        command.args(args);
-        command.cwd(project());
-        command.env("XDG_RUNTIME_DIR", place.folder.path());
-        command.env("TERM", "xterm-256color");
-        command.env("COLORTERM", "truecolor");
-        match colours {
-            true => command.env_remove("NO_COLOR"),
-            false => command.env("NO_COLOR", "1"),
-        }
-        let child = pair.slave.spawn_command(command).unwrap();
-        let screen = Arc::new(Mutex::new(vt100::Parser::new(side(24), side(80), 0)));
-        let (mut output, shown) = (pair.master.try_clone_reader().unwrap(), Arc::clone(&screen));
-        let reader = thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            // The end is an error on some systems.
-            while let Ok(count @ 1..) = output.read(&mut bytes) {
-                shown.lock().unwrap().process(&bytes[..count]);
-            }
-        });
-        Self {
-            keyboard: pair.master.take_writer().unwrap(),
-            pair,
-            child,
-            screen,
-            reader: Some(reader),
-            settings,
-        }
-    }
-
-    fn contents(&self) -> String {
-        self.screen.lock().unwrap().screen().contents()
-    }
-
-    #[track_caller]
-    fn wait_to_see(&self, what: &str, sees: impl Fn(&str) -> bool) -> String {
-        let began = Instant::now();
-        loop {
-            let contents = self.contents();
-            if sees(&contents) {
-                return contents;
-            }
-            assert!(began.elapsed() < PATIENCE, "no {what} in\n{contents}");
-            sleep(Duration::from_millis(5));
-        }
-    }
-
-    fn type_in(&mut self, keys: &str) {
-        self.keyboard.write_all(keys.as_bytes()).unwrap();
-    }
-
-    fn resize(&self, cols: u16, rows: u16) {
-        let mut screen = self.screen.lock().unwrap();
-        screen.screen_mut().set_size(side(rows), side(cols));
-        self.pair.master.resize(size(cols, rows)).unwrap();
-    }
-
-    /// Whether a cell of the screen has a colour of its own.
-    fn has_colours(&self) -> bool {
-        let screen = self.screen.lock().unwrap();
-        let screen = screen.screen();
-        let (rows, cols) = screen.size();
-        let (rows, cols) = (rows.get(), cols.get());
-        let cells = (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col)));
-        cells
-            .filter_map(|(row, col)| screen.cell(row, col))
-            .any(|cell| cell.fgcolor() != vt100::Color::Default)
-    }
-
-    /// Waits for the program's end, and looks whether the terminal is as it was; what is left on it.
-    fn ended(mut self, code: u32) -> String {
-        assert_eq!(self.child.wait().unwrap().exit_code(), code);
-        let settings = format!("{:?}", self.pair.master.get_termios());
-        assert_eq!(settings, self.settings);
-        // With nobody left who could write, the reader comes to an end.
-        drop(self.pair);
-        drop(self.keyboard);
-        self.reader.take().unwrap().join().unwrap();
-        let screen = self.screen.lock().unwrap();
-        let screen = screen.screen();
-        assert!(!screen.alternate_screen() && !screen.hide_cursor());
-        screen.contents()
-    }
-}
-
 /// The number before a word, wherever it stands: `8.1 frames/s`.
 fn before(contents: &str, word: &str) -> f64 {
     let mut words = contents.split_whitespace().rev();
@@ -253,24 +152,24 @@ fn a_run_is_seen_and_goes_on_without_who_looks() {
         (folder.mode() & 0o777, socket.mode() & 0o777),
         (0o700, 0o600)
     );
-    let mut top = Top::start(&place, &[], true);
-    top.wait_to_see("rate of every stage", |seen| {
+    let mut top = place.top(&[]);
+    top.wait_until("rate of every stage", |seen| {
         STAGES.iter().all(|stage| rate(seen, stage) > 0.0)
             && before(seen, "frames/s") > 0.0
             && seen.contains("accepted by the game")
     });
-    let seen = top.wait_to_see("board with its strokes", |seen| {
+    let seen = top.wait_until("board with its strokes", |seen| {
         seen.contains("solved by solver-search") && seen.contains("cells,") && seen.contains('●')
     });
     assert!(seen.contains(&format!("process {}", run.pid())), "{seen}");
     assert!(seen.contains("0/16") && seen.contains("queue"), "{seen}");
     assert!(top.has_colours());
-    top.resize(46, 20);
-    top.wait_to_see("narrow table", |seen| {
+    top.resize((46, 20));
+    top.wait_until("narrow table", |seen| {
         !seen.contains("busy") && seen.contains("queue") && rate(seen, "actuator") > 0.0
     });
-    top.resize(120, 40);
-    top.wait_to_see("wide table", |seen| {
+    top.resize((120, 40));
+    top.wait_until("wide table", |seen| {
         seen.contains("busy") && seen.contains("failed") && seen.contains("cells,")
     });
     top.type_in("q");
@@ -296,8 +195,8 @@ fn the_end_of_a_run_is_told() {
     let place = Place::new();
     let run = place.run();
     let pid = run.pid();
-    let top = Top::start(&place, &[&pid], false);
-    top.wait_to_see("run", |seen| rate(seen, "vision") > 0.0);
+    let top = place.top_with(&[&pid], |command| command.env("NO_COLOR", "1"));
+    top.wait_until("run", |seen| rate(seen, "vision") > 0.0);
     assert!(!top.has_colours(), "NO_COLOR is set");
     run.stop();
     let left = top.ended(0);
@@ -309,8 +208,8 @@ fn the_end_of_a_run_is_told() {
 
     let run = place.run();
     let (pid, socket) = (run.pid(), run.socket.clone());
-    let top = Top::start(&place, &[], true);
-    top.wait_to_see("run", |seen| rate(seen, "vision") > 0.0);
+    let top = place.top(&[]);
+    top.wait_until("run", |seen| rate(seen, "vision") > 0.0);
     run.kill();
     let left = top.ended(0);
     let told = format!("replay (process {pid}) is over after ");
@@ -323,8 +222,8 @@ fn the_end_of_a_run_is_told() {
 #[test]
 fn one_can_wait_for_runs_and_go_from_one_to_another() {
     let place = Place::new();
-    let mut top = Top::start(&place, &["--wait"], true);
-    top.wait_to_see("patience", |seen| seen.contains("waiting for a run"));
+    let mut top = place.top(&["--wait"]);
+    top.wait_to_see("waiting for a run");
     let first = place.run();
     let of = |run: &Run| format!("process {} ", run.pid());
     let is_of = |run: &Run| {
@@ -332,21 +231,25 @@ fn one_can_wait_for_runs_and_go_from_one_to_another() {
         // The end of the line is cut off.
         move |seen: &str| seen.lines().any(|line| format!("{line} ").contains(&text))
     };
-    top.wait_to_see("first run", is_of(&first));
+    top.wait_until("first run", is_of(&first));
     let second = place.run();
     let list = place.list();
     let at = |run: &Run| list.find(&run.pid()).unwrap();
     assert!(at(&first) < at(&second), "{list}");
     top.type_in("\t");
-    top.wait_to_see("second run", is_of(&second));
-    top.wait_to_see("hint", |seen| seen.contains("Tab shows the other run"));
+    top.wait_until("second run", is_of(&second));
+    top.wait_to_see("Tab shows the other run");
     top.type_in("\t");
-    top.wait_to_see("first run again", is_of(&first));
+    top.wait_until("first run again", is_of(&first));
     first.stop();
-    top.wait_to_see("second run after the first", is_of(&second));
+    top.wait_until("second run after the first", is_of(&second));
     second.stop();
-    top.wait_to_see("the end", |seen| seen.contains("the run is over: stopped"));
+    top.wait_to_see("the run is over: stopped");
     top.type_in("\x03");
+    top.ended(130);
+    let top = place.top(&["--wait"]);
+    top.wait_to_see("waiting for a run");
+    top.terminate();
     top.ended(130);
 }
 
@@ -357,15 +260,15 @@ fn replays_can_be_looked_at_too() {
     let recording = recording.to_str().unwrap();
     let mut record = place.command(&["run", "pipelines/replay.toml", "-q", "--record", recording]);
     assert!(record.output().unwrap().status.success());
-    let mut top = Top::start(&place, &["--wait"], true);
-    top.wait_to_see("patience", |seen| seen.contains("waiting for a run"));
+    let mut top = place.top(&["--wait"]);
+    top.wait_to_see("waiting for a run");
     let mut replay = place
         .command(&["replay", recording, "--speed", "0.1x", "-q"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    top.wait_to_see("replay", |seen| {
+    top.wait_until("replay", |seen| {
         seen.contains("a replay") && seen.contains("vision")
     });
     top.type_in("\x1b");
@@ -404,9 +307,9 @@ fn without_runs_or_a_terminal_it_says_so() {
     );
     assert_eq!(ran(&["top", "nobody"]).0, Some(2));
     assert_eq!(ran(&["top", "--list", "--wait"]).0, Some(2));
-    let left = Top::start(&place, &[], true).ended(1);
+    let left = place.top(&[]).ended(1);
     assert!(left.contains("no pipeline runs: start one"), "{left}");
-    let left = Top::start(&place, &["1"], true).ended(1);
+    let left = place.top(&["1"]).ended(1);
     assert!(left.contains("process 1 is no run"), "{left}");
 }
 
@@ -414,10 +317,10 @@ fn without_runs_or_a_terminal_it_says_so() {
 fn a_run_of_another_kind_is_told_apart() {
     let place = Place::new();
     std::fs::create_dir(place.sockets()).unwrap();
-    let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    let private = std::fs::Permissions::from_mode(0o700);
     std::fs::set_permissions(place.sockets(), private).unwrap();
     let socket = place.sockets().join("77.sock");
-    let listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
+    let listener = UnixListener::bind(socket).unwrap();
     let speaks = thread::spawn(move || {
         // Once for the list, once for the run itself.
         for _ in 0..2 {
@@ -426,7 +329,7 @@ fn a_run_of_another_kind_is_told_apart() {
             stream.write_all(hello.as_bytes()).unwrap();
         }
     });
-    let left = Top::start(&place, &["77"], true).ended(1);
+    let left = place.top(&["77"]).ended(1);
     assert!(left.contains("run 77 is of flowpipe 9.0.0"), "{left}");
     speaks.join().unwrap();
 }

@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //! - [`wire`]: what goes from a run to whoever looks.
-//! - [`folder`]: where runs are found. [`offer`]: the run's side. [`guest`]: the side of who looks.
+//! - [`folder`]: where runs are found. [`offer`] (with `slot` and `host`): the run's side. [`guest`]: the side of who looks.
 //! - [`memory`]: what is known of a run from what it has told. [`view`]: that, as characters.
 //! - [`watcher`]: the terminal.
 
@@ -10,6 +10,8 @@
 pub mod folder;
 #[cfg(unix)]
 pub mod guest;
+#[cfg(unix)]
+mod host;
 #[cfg(unix)]
 pub mod memory;
 #[cfg(unix)]
