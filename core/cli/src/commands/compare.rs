@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flowpipe_recording::Recording;
-use flowpipe_runtime::manifest::Manifest;
 use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
 use flowpipe_runtime::report::Report;
@@ -16,7 +15,7 @@ use crate::cast::Cast;
 use crate::commands::run::{Watched, watch};
 use crate::compare::frame::{Failed, Frames, Speakers, frames};
 use crate::compare::gather::Gather;
-use crate::compare::onto::{Onto, onto};
+use crate::compare::onto::{Onto, manifest, onto};
 use crate::compare::outcome::{Entrant, Outcome};
 use crate::compare::pair::{count, pairs};
 use crate::compare::text::text;
@@ -117,17 +116,14 @@ impl Runner {
         let shown = file.display().to_string();
         let onto = onto(pipeline, recording, recorded, catalogue)
             .map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
-        let gives = onto.pipeline.stages.iter().map(|stage| {
-            let plugin = stage.contestants.first();
-            let found = plugin.and_then(|it| catalogue.find(&it.plugin));
-            let schemas = found.map(|found| outputs(&found.manifest));
-            (stage.name.clone(), schemas.unwrap_or_default())
-        });
+        let manifests = onto.pipeline.stages.iter();
+        let manifests = manifests.map(|stage| manifest(stage, catalogue));
         Ok(Self {
             file: shown,
             speakers: Speakers {
+                pipeline: onto.pipeline.clone(),
+                manifests: manifests.collect(),
                 played: onto.played.clone(),
-                gives: gives.collect(),
             },
             times: vec![Vec::new(); onto.pipeline.stages.len()],
             onto,
@@ -202,11 +198,6 @@ impl Runner {
             seconds: self.seconds.clone(),
         }
     }
-}
-
-fn outputs(manifest: &Manifest) -> Vec<String> {
-    let outputs = manifest.outputs.iter();
-    outputs.map(|port| port.schema.clone()).collect()
 }
 
 /// What a run failed with as a whole: queues are to drop nothing.

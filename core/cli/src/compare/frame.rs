@@ -1,13 +1,15 @@
 //! What a pipeline made of each frame.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flowpipe_puzzle::message::{
     BoardState, OUTCOME, Outcome, Reading, SIGHTING, SOLVED, STROKES, SeenBoard, Sighting, Solved,
     Strokes, Verdict,
 };
 use flowpipe_recording::Topic;
+use flowpipe_runtime::manifest::Manifest;
 use flowpipe_runtime::message::Message;
+use flowpipe_runtime::pipeline::{Pipeline, PortRef};
 use flowpipe_runtime::problem::{Problem, ProblemKind};
 use serde::Serialize;
 
@@ -40,6 +42,8 @@ pub struct Frame {
     pub outcome: Option<Outcome>,
     /// What went wrong, where it left something unsaid.
     pub failures: Vec<Failed>,
+    /// The stages that said something of it.
+    pub speakers: BTreeSet<usize>,
 }
 
 /// A solver's word on a board.
@@ -98,22 +102,79 @@ impl Frame {
     }
 }
 
-/// Who speaks in a pipeline.
+/// Who speaks in a pipeline on a recording.
 pub struct Speakers {
+    /// The pipeline.
+    pub pipeline: Pipeline,
+    /// By stage: what its plugin says of itself.
+    pub manifests: Vec<Manifest>,
     /// By stage: the recorded output that it plays.
     pub played: Vec<Option<Topic>>,
-    /// By stage: its name, and the schemas of what it gives.
-    pub gives: Vec<(String, Vec<String>)>,
+}
+
+impl Speakers {
+    fn index(&self, stage: &str) -> Option<usize> {
+        self.pipeline.stages.iter().position(|it| it.name == stage)
+    }
+
+    fn output(&self, port: PortRef) -> Option<Topic> {
+        let stage = self.pipeline.stages.get(port.stage)?;
+        let output = self.manifests.get(port.stage)?.outputs.get(port.port)?;
+        Some(Topic::new(&stage.name, &output.name))
+    }
+
+    /// The frame of a source's message.
+    fn frame(&self, source: usize, number: u64) -> Option<FrameId> {
+        let topic = self.played.get(source)?.clone()?;
+        Some(FrameId { topic, number })
+    }
+
+    /// The frame that a message descends from, or the recorded message that stands for one.
+    fn root(&self, mut message: (Topic, u64), gathered: &Gathered) -> Option<FrameId> {
+        while let Some(parent) = gathered.parents.get(&message) {
+            message = parent.clone();
+        }
+        self.frame(self.index(&message.0.stage)?, message.1)
+    }
+
+    fn of_message(&self, message: &Message, gathered: &Gathered) -> Option<FrameId> {
+        let lineage = message.lineage();
+        match lineage.origin {
+            Some(origin) => self.frame(origin.stage, origin.sequence),
+            // Where no pixels were captured, nobody notes whence it comes.
+            None => self.root((self.output(message.source())?, lineage.sequence), gathered),
+        }
+    }
+
+    /// A problem names the message by the input that it came by, which must have one feeder to be told.
+    fn of_problem(&self, problem: &Problem, gathered: &Gathered) -> Option<FrameId> {
+        let message = problem.message.as_ref()?;
+        let stage = self.index(&problem.stage)?;
+        let inputs = &self.manifests.get(stage)?.inputs;
+        let port = inputs.iter().position(|it| it.name == message.port)?;
+        let to = PortRef { stage, port };
+        let mut feeders = self.pipeline.edges.iter().filter(|edge| edge.to == to);
+        let (feeder, None) = (feeders.next()?, feeders.next()) else {
+            return None;
+        };
+        self.root((self.output(feeder.from)?, message.sequence), gathered)
+    }
+
+    fn gives(&self, stage: usize, schema: &str) -> bool {
+        let outputs = self.manifests.get(stage).map(|it| it.outputs.iter());
+        outputs.is_some_and(|mut outputs| outputs.any(|port| port.schema == schema))
+    }
 }
 
 /// Sorts what a run said by frames. What belongs to none is given beside.
 pub fn frames(gathered: &Gathered, speakers: &Speakers) -> (Frames, Vec<Failed>) {
     let mut frames = Frames::new();
     for message in &gathered.messages {
-        let Some(id) = id(message, speakers) else {
+        let Some(id) = speakers.of_message(message, gathered) else {
             continue;
         };
         let frame = frames.entry(id).or_default();
+        frame.speakers.insert(message.source().stage);
         // Every message here has passed the checks: what does not parse is of another schema.
         match message.schema() {
             SIGHTING => {
@@ -144,7 +205,7 @@ pub fn frames(gathered: &Gathered, speakers: &Speakers) -> (Frames, Vec<Failed>)
     }
     let mut homeless = Vec::new();
     for problem in &gathered.problems {
-        match problem_frame(problem, speakers) {
+        match speakers.of_problem(problem, gathered) {
             Some(id) => frames.entry(id).or_default().fail(problem, speakers),
             None => homeless.push(failed(problem)),
         }
@@ -161,8 +222,8 @@ impl Frame {
     }
 
     fn fail(&mut self, problem: &Problem, speakers: &Speakers) {
-        let gives = speakers.gives.iter().find(|it| it.0 == problem.stage);
-        let gives = |schema: &str| gives.is_some_and(|it| it.1.iter().any(|it| it == schema));
+        let stage = speakers.index(&problem.stage);
+        let gives = |schema: &str| stage.is_some_and(|stage| speakers.gives(stage, schema));
         let late = matches!(problem.kind, ProblemKind::TimedOut | ProblemKind::Hang);
         if gives(SOLVED) && late {
             self.answer.get_or_insert(Answer {
@@ -173,10 +234,7 @@ impl Frame {
             return;
         }
         // One plugin of a race may fail where another speaks.
-        let is_said = gives(SIGHTING) && self.reading.is_some()
-            || gives(SOLVED) && self.answer.is_some()
-            || gives(STROKES) && self.plan.is_some()
-            || gives(OUTCOME) && self.outcome.is_some();
+        let is_said = stage.is_some_and(|stage| self.speakers.contains(&stage));
         if !is_said {
             self.failures.push(failed(problem));
         }
@@ -192,25 +250,6 @@ fn failed(problem: &Problem) -> Failed {
 
 fn parse<T: serde::de::DeserializeOwned>(message: &Message) -> Option<T> {
     serde_json::from_str(message.json()).ok()
-}
-
-fn id(message: &Message, speakers: &Speakers) -> Option<FrameId> {
-    let origin = message.lineage().origin?;
-    let topic = speakers.played.get(origin.stage)?.clone()?;
-    Some(FrameId {
-        topic,
-        number: origin.sequence,
-    })
-}
-
-/// A problem tells the number of the frame, and not whose: where there are several sources, nobody knows.
-fn problem_frame(problem: &Problem, speakers: &Speakers) -> Option<FrameId> {
-    let number = problem.message.as_ref()?.frame;
-    let mut topics = speakers.played.iter().flatten();
-    let (topic, None) = (topics.next()?.clone(), topics.next()) else {
-        return None;
-    };
-    (number > 0).then_some(FrameId { topic, number })
 }
 
 /// From taking the last message to having emitted this one. A source takes none: what it plays took nobody any time.

@@ -1,8 +1,11 @@
 //! Listens to a run, and keeps what is compared.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowpipe_puzzle::message::{OUTCOME, SIGHTING, SOLVED, STROKES};
+use flowpipe_recording::Topic;
+use flowpipe_recording::entry::Call;
 use flowpipe_runtime::message::Message;
 use flowpipe_runtime::problem::{Problem, ProblemKind};
 use flowpipe_runtime::run::{Observer, Task, Worked, Worth};
@@ -21,6 +24,8 @@ pub struct Gathered {
     pub messages: Vec<Arc<Message>>,
     /// What went wrong, warnings left out.
     pub problems: Vec<Problem>,
+    /// Which message descends from which, each by the output that gave it and its number there.
+    pub parents: HashMap<(Topic, u64), (Topic, u64)>,
     /// By stage, how long it worked each time, nanoseconds.
     pub times: Vec<Vec<u64>>,
 }
@@ -60,6 +65,20 @@ impl Observer for Gather {
     fn problem(&self, problem: &Problem, _: i64) {
         if problem.kind != ProblemKind::Slow {
             self.lock().problems.push(problem.clone());
+        }
+    }
+
+    fn wants_calls(&self) -> bool {
+        true
+    }
+
+    fn call(&self, _: usize, call: &Call) {
+        let Some(took) = &call.took else { return };
+        let parent = (Topic::new(&took.from, &took.output), took.sequence);
+        let parents = &mut self.lock().parents;
+        for emitted in &call.emitted {
+            let topic = Topic::new(&call.stage, &emitted.port);
+            parents.insert((topic, emitted.sequence), parent.clone());
         }
     }
 

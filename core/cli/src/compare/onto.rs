@@ -181,7 +181,7 @@ pub fn onto(
 }
 
 /// The manifest that speaks for a stage.
-fn manifest(stage: &Stage, catalogue: &Catalogue) -> Manifest {
+pub fn manifest(stage: &Stage, catalogue: &Catalogue) -> Manifest {
     let first = stage.contestants.first();
     let found = first.and_then(|first| catalogue.find(&first.plugin));
     found.map_or_else(Manifest::default, |found| found.manifest.clone())

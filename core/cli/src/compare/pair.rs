@@ -187,3 +187,6 @@ fn unread(by: Who, frames: &Frames, shown: &[FrameId]) -> Difference {
     let reason = refusal.map(str::to_owned);
     Difference::Unread { by, reason }
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,7 +95,7 @@ fn shape(puzzle: &Puzzle) -> String {
         Lattice::Hex => "hexes",
     };
     let warps = if made_of.warps { " that warp" } else { "" };
-    format!("{} x {} {lattice}{warps}", made_of.rows, made_of.cols)
+    format!("{} x {} {lattice}{warps}", made_of.cols, made_of.rows)
 }
 
 fn rules(puzzle: &Puzzle) -> String {
@@ -197,7 +197,7 @@ mod tests {
         );
         assert_eq!(
             spot("AA", "AA\n.."),
-            told(0, 0, "1 x 2 squares", "2 x 2 squares")
+            told(0, 0, "2 x 1 squares", "2 x 2 squares")
         );
     }
 

@@ -219,10 +219,10 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// Rows and columns.
+/// Columns and rows.
 pub fn size(pair: &Pair) -> String {
     let board = pair.any().map(|side| side.seen.puzzle.board());
-    board.map_or_else(dash, |it| format!("{} x {}", it.rows(), it.cols()))
+    board.map_or_else(dash, |it| format!("{} x {}", it.cols(), it.rows()))
 }
 
 /// The end of where it comes from.
