@@ -1,7 +1,7 @@
 //! The strokes that are planned, and what has become of them.
 
-use flowpipe_puzzle::colour;
 use flowpipe_puzzle::message::{Outcome, SeenBoard, Stroke, StrokeOutcome, Strokes};
+use flowpipe_puzzle::{Flow, colour};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -42,7 +42,7 @@ pub(super) fn draw(board: &Board, ink: Ink, area: Rect, buffer: &mut Buffer) {
         .enumerate()
         .map(|(index, stroke)| {
             let told = board.outcome.as_ref().and_then(|it| it.strokes.get(index));
-            (stroke, state(stroke, told, seen))
+            (stroke, state(flow_of(stroke, strokes), told, seen))
         })
         .collect();
     let room = usize::from(area.height.saturating_sub(1));
@@ -82,12 +82,22 @@ fn heading(strokes: &Strokes, outcome: Option<&Outcome>, ink: Ink) -> (String, S
     }
 }
 
-fn state(stroke: &Stroke, told: Option<&StrokeOutcome>, seen: Option<&SeenBoard>) -> State {
+/// The flow that a stroke draws, or a part of it: many games need no last cell, and others several strokes.
+fn flow_of<'a>(stroke: &Stroke, strokes: &'a Strokes) -> Option<&'a Flow> {
+    let has_all = |flow: &&Flow| stroke.cells.iter().all(|cell| flow.cells.contains(cell));
+    let of_colour = |flow: &&Flow| flow.colour == stroke.colour;
+    let mut flows = strokes.solution.flows.iter().filter(of_colour);
+    flows.find(has_all)
+}
+
+fn state(flow: Option<&Flow>, told: Option<&StrokeOutcome>, seen: Option<&SeenBoard>) -> State {
     let stands = |seen: &SeenBoard| {
-        seen.drawn.iter().any(|flow| {
-            let forwards = flow.cells.iter().eq(&stroke.cells);
-            let backwards = flow.cells.iter().rev().eq(&stroke.cells);
-            flow.colour == stroke.colour && (forwards || backwards)
+        seen.drawn.iter().any(|drawn| {
+            flow.is_some_and(|flow| {
+                let forwards = drawn.cells.iter().eq(&flow.cells);
+                let backwards = drawn.cells.iter().rev().eq(&flow.cells);
+                drawn.colour == flow.colour && (forwards || backwards)
+            })
         })
     };
     match told.and_then(|told| told.accepted) {

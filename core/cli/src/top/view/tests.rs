@@ -24,7 +24,9 @@ fn board(rows: usize, cols: usize, flows: usize, standing: usize) -> Board {
     let sighting = Sighting::new(frame.clone(), Reading::Board(Box::new(seen.clone())));
     let stroke = |flow: &Flow| {
         let points = vec![[0.5, 0.5]; flow.cells.len().min(4)];
-        Stroke::new(flow.colour, flow.cells.clone(), points)
+        // As planners do where the game needs no last cell.
+        let cells = flow.cells[..flow.cells.len() - 1].to_vec();
+        Stroke::new(flow.colour, cells, points)
     };
     Board {
         source: frame.source,
