@@ -272,7 +272,15 @@ fn a_replay_is_traced_in_its_own_time() {
         "{stages:?}"
     );
     nothing_overlaps(&events);
-    assert!(arrows_join_slices(&events) >= 3 * FRAMES as usize);
+    // Everything that was not captured then has come from a call of now. A recorder that could not keep up has left out
+    // some frames.
+    let emitted_now = |slice: &&Value| {
+        let way = slice["args"]["way"].as_str();
+        way.is_some_and(|way| !way.starts_with("frames"))
+    };
+    let taken = of(&events, "X").into_iter().filter(emitted_now).count();
+    assert!(taken > 0);
+    assert_eq!(arrows_join_slices(&events), taken);
     assert_eq!(of(&events, "C").len(), 0, "a replay has no queues");
 }
 
