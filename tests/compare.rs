@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use flowpipe_tests::{Ran, flowpipe, project, run};
+use flowpipe_tests::{Ran, flowpipe, project, record, run};
 use serde_json::{Value, json};
 
 const READY: &str = "pipelines/replay.toml";
@@ -18,15 +18,11 @@ fn recorded() -> &'static str {
     static RECORDING: OnceLock<(tempfile::TempDir, String)> = OnceLock::new();
     let (_, path) = RECORDING.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
-        let path = record(folder.path(), "run.mcap", READY);
+        // Slow enough that the recorder keeps up.
+        let slow = changed(folder.path(), READY, "fps = 20", "fps = 5");
+        let path = record(folder.path(), "run.mcap", &slow);
         (folder, path)
     });
-    path
-}
-
-fn record(folder: &Path, name: &str, pipeline: &str) -> String {
-    let path = folder.join(name).display().to_string();
-    run(&["run", pipeline, "-q", "--record", &path]).expect(0);
     path
 }
 
@@ -204,7 +200,15 @@ fn a_solver_that_runs_out_of_time_gave_up() {
     let b = changed(folder.path(), READY, "plugin = \"solver-search\"", patient);
     let b = changed(folder.path(), &b, "timeout = \"10s\"", "timeout = \"20ms\"");
     let compared = compare(READY, &b, recorded(), &["--json"]).expect(1).json();
-    for board in compared["boards"].as_array().unwrap() {
+    let boards = compared["boards"].as_array().unwrap();
+    let (same, differ): (Vec<&Value>, Vec<&Value>) =
+        boards.iter().partition(|board| board["same"] == true);
+    for board in same {
+        assert_eq!(board["b"]["verdict"], "solved", "{board:#}");
+    }
+    // It would take it longer than there are stars.
+    assert!(differ.iter().any(|it| it["puzzle"]["board"]["rows"] == 18));
+    for board in differ {
         assert_eq!(board["b"]["verdict"], "gave-up", "{board:#}");
         assert_eq!(board["b"]["reason"], "not done after 20ms");
     }
@@ -241,34 +245,13 @@ fn another_solution_is_told_and_is_no_fault() {
     assert!(ran.stderr.contains(why), "{}", ran.stderr);
 }
 
-/// What only a mouse feeds is left out with it.
-#[test]
-fn what_nothing_feeds_any_more_is_left_out() {
-    let folder = tempfile::tempdir().unwrap();
-    let counter = "\n[stages.counter]\nplugin = \"referee-once\"\n\
-                   from = { stage = \"mouse\", into = \"outcome\" }\n[stages.mouse]";
-    let live = changed(
-        folder.path(),
-        "pipelines/live.toml",
-        "[stages.mouse]",
-        counter,
-    );
-    let compared = compare(&live, &live, recorded(), &["--json"])
-        .expect(0)
-        .json();
-    let changes = compared["a"]["changes"].as_array().unwrap();
-    let unfed = json!({ "stage": "counter", "plugin": "referee-once", "change": "unfed" });
-    assert!(changes.contains(&unfed), "{changes:#?}");
-    assert_eq!(compared["totals"]["both_planned"], 11);
-}
-
 /// The live pipeline: no mouse is made, nothing is kept of the game, and each board is solved once, however often it
 /// is seen.
 #[test]
 fn a_live_pipeline_touches_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let twice = changed(folder, READY, "fps = 20", "times = 2");
+    let twice = changed(folder, READY, "fps = 20", "fps = 10, times = 2");
     let recording = record(folder, "twice.mcap", &twice);
     let b = changed(
         folder,

@@ -112,7 +112,9 @@ pub fn onto(
         .iter()
         .map(|stage| manifest(stage, catalogue))
         .collect();
-    let (kept, mut changes) = kept(pipeline, &manifests, catalogue);
+    let stages = pipeline.stages.iter();
+    let acts: Vec<bool> = stages.map(|stage| acts(stage, catalogue)).collect();
+    let (kept, mut changes) = kept(pipeline, &manifests, &acts);
     if kept.iter().all(|&stage| manifests[stage].inputs.is_empty()) {
         return Err(OntoError::Nothing);
     }
@@ -187,20 +189,17 @@ pub fn manifest(stage: &Stage, catalogue: &Catalogue) -> Manifest {
     found.map_or_else(Manifest::default, |found| found.manifest.clone())
 }
 
-/// The stages that are run, and why the others are not.
-fn kept(
-    pipeline: &Pipeline,
-    manifests: &[Manifest],
-    catalogue: &Catalogue,
-) -> (Vec<usize>, Vec<Change>) {
-    let acts = |stage: &Stage| {
-        let mut plugins = stage.contestants.iter();
-        plugins.any(|it| {
-            let found = catalogue.find(&it.plugin);
-            found.is_some_and(|found| found.manifest.acts_on_the_world())
-        })
-    };
-    let acts: Vec<bool> = pipeline.stages.iter().map(acts).collect();
+/// Whether a plugin of a stage acts on the world.
+fn acts(stage: &Stage, catalogue: &Catalogue) -> bool {
+    let mut plugins = stage.contestants.iter();
+    plugins.any(|it| {
+        let found = catalogue.find(&it.plugin);
+        found.is_some_and(|found| found.manifest.acts_on_the_world())
+    })
+}
+
+/// The stages that are run, and why the others are not. `acts`: by stage, whether it acts on the world.
+fn kept(pipeline: &Pipeline, manifests: &[Manifest], acts: &[bool]) -> (Vec<usize>, Vec<Change>) {
     let mut kept: Vec<usize> = (0..pipeline.stages.len())
         .filter(|&stage| !acts[stage] && manifests[stage].inputs.is_empty())
         .collect();
@@ -351,3 +350,6 @@ fn lose_nothing(pipeline: &mut Pipeline, widest: usize) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
