@@ -346,3 +346,13 @@ fn a_run_without_a_place_for_its_socket_goes_on() {
     let log = String::from_utf8(output.stderr).unwrap();
     assert!(log.contains("can't look at this run"), "{log}");
 }
+
+#[test]
+fn a_terminal_that_is_closed_ends_it() {
+    let place = Place::new();
+    let run = place.run();
+    let top = place.top(&["--wait"]);
+    top.wait_to_see("frames/s");
+    top.hang_up();
+    run.stop();
+}

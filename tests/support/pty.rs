@@ -3,6 +3,7 @@
 
 use std::io::{Read as _, Write};
 use std::num::NonZeroU16;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
@@ -20,6 +21,8 @@ pub struct Pty {
     keyboard: Box<dyn Write + Send>,
     screen: Arc<Mutex<vt100::Parser>>,
     reader: Option<JoinHandle<()>>,
+    /// Nobody looks any more.
+    closed: Arc<AtomicBool>,
     /// The terminal's settings before the program.
     settings: String,
 }
@@ -56,10 +59,14 @@ impl Pty {
         let screen = vt100::Parser::new(side(rows), side(columns), 0);
         let screen = Arc::new(Mutex::new(screen));
         let (mut output, shown) = (pair.master.try_clone_reader().unwrap(), Arc::clone(&screen));
+        let closed = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&closed);
         let reader = thread::spawn(move || {
             let mut bytes = [0; 4096];
             // The end is an error on some systems.
-            while let Ok(count @ 1..) = output.read(&mut bytes) {
+            while let Ok(count @ 1..) = output.read(&mut bytes)
+                && !over.load(Ordering::Relaxed)
+            {
                 shown.lock().unwrap().process(&bytes[..count]);
             }
         });
@@ -69,6 +76,7 @@ impl Pty {
             child,
             screen,
             reader: Some(reader),
+            closed,
             settings,
         }
     }
@@ -124,6 +132,23 @@ impl Pty {
         cells
             .filter_map(|(row, col)| screen.cell(row, col))
             .any(|cell| cell.fgcolor() != vt100::Color::Default)
+    }
+
+    /// Closes the terminal under a program that goes on writing, and waits for its end.
+    #[track_caller]
+    pub fn hang_up(mut self) {
+        self.closed.store(true, Ordering::Relaxed);
+        drop(self.pair);
+        drop(self.keyboard);
+        self.reader.take().unwrap().join().unwrap();
+        let began = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            if began.elapsed() > PATIENCE {
+                self.child.kill().unwrap();
+                panic!("it goes on without a terminal");
+            }
+            sleep(Duration::from_millis(5));
+        }
     }
 
     /// Waits for the program's end, and looks whether the terminal is as it was; what is left on it.

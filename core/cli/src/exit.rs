@@ -53,6 +53,9 @@ impl Ended {
     }
 }
 
+/// The exit code of a program that was interrupted.
+pub const INTERRUPTED: i32 = 130;
+
 /// What a command fails with.
 #[derive(Debug, Error)]
 pub enum Failure {
@@ -91,7 +94,7 @@ pub fn code(ended: Result<Ended, Failure>) -> ExitCode {
         Ok(Ended::Unanswered) => 4,
         Ok(Ended::BadPuzzle) => 65,
         Ok(Ended::BadConfig) => 78,
-        Ok(Ended::Interrupted) => 130,
+        Ok(Ended::Interrupted) => INTERRUPTED as u8,
         // Whoever reads us has enough (`flowpipe … | head`): no error.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(failure) => {

@@ -22,16 +22,14 @@ pub fn run(global: &Global, args: &Top) -> Result<Ended, Failure> {
 #[cfg(unix)]
 mod unix {
     use std::io::{IsTerminal as _, Write as _};
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
     use comfy_table::presets::UTF8_BORDERS_ONLY;
     use comfy_table::{CellAlignment, Table};
-    use flowpipe_game::terminal::Colours;
+    use flowpipe_game::terminal::{Colours, Screen};
 
     use crate::args::{Global, Top};
-    use crate::exit::{Ended, Failure};
+    use crate::exit::{Ended, Failure, INTERRUPTED};
     use crate::show::colour;
     use crate::top::guest;
     use crate::top::watcher::{Left, Wish, watch};
@@ -76,16 +74,18 @@ mod unix {
                 return Err(Failure::Run(why));
             }
         }
-        let stop = Arc::new(AtomicBool::new(false));
-        let flag = stop.clone();
-        ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))
-            .map_err(|error| Failure::Run(format!("can't listen for Ctrl-C: {error}")))?;
+        // At once: a terminal that is gone gives keys without end, and nobody gets back from reading them.
+        ctrlc::set_handler(|| {
+            Screen::give_back();
+            std::process::exit(INTERRUPTED);
+        })
+        .map_err(|error| Failure::Run(format!("can't listen for signals: {error}")))?;
         let wish = Wish {
             pid: args.pid,
             waits: args.wait,
         };
         let colours = Colours::of_terminal(colour::on_stdout(global));
-        let left = watch(&wish, colours, &stop).map_err(|error| Failure::Run(error.to_string()))?;
+        let left = watch(&wish, colours).map_err(|error| Failure::Run(error.to_string()))?;
         Ok(match left {
             Left::Quit => Ended::Done,
             Left::Interrupted => Ended::Interrupted,

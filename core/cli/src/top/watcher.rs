@@ -1,7 +1,6 @@
 //! The terminal: shows a run, takes keys, goes from run to run.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, TryRecvError};
@@ -32,7 +31,7 @@ pub struct Wish {
 pub enum Left {
     /// By a key.
     Quit,
-    /// By Ctrl-C or a signal.
+    /// By Ctrl-C.
     Interrupted,
     /// The run is over, in words.
     Over(String),
@@ -58,7 +57,7 @@ pub enum TopError {
 ///
 /// # Errors
 /// See [`TopError`].
-pub fn watch(wish: &Wish, colours: Colours, stop: &AtomicBool) -> Result<Left, TopError> {
+pub fn watch(wish: &Wish, colours: Colours) -> Result<Left, TopError> {
     let mut watcher = Watcher {
         waits: wish.waits,
         run: None,
@@ -72,7 +71,7 @@ pub fn watch(wish: &Wish, colours: Colours, stop: &AtomicBool) -> Result<Left, T
         return Err(TopError::Nothing);
     }
     let mut screen = Screen::open(false)?;
-    let left = watcher.show(&mut screen, stop);
+    let left = watcher.show(&mut screen);
     drop(screen);
     left
 }
@@ -137,12 +136,9 @@ impl Watcher {
         }
     }
 
-    fn show(&mut self, screen: &mut Screen, stop: &AtomicBool) -> Result<Left, TopError> {
+    fn show(&mut self, screen: &mut Screen) -> Result<Left, TopError> {
         let mut is_new = true;
         loop {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(Left::Interrupted);
-            }
             is_new |= self.hear();
             if is_new {
                 screen.draw(|buffer| match &self.run {

@@ -46,6 +46,11 @@ impl Screen {
         Ok((size.width, size.height))
     }
 
+    /// Gives the terminal back, whoever has it: before the program ends at once. It may be gone already.
+    pub fn give_back() {
+        give_back();
+    }
+
     /// Shows what is drawn on an empty buffer.
     ///
     /// # Errors
