@@ -344,7 +344,7 @@ fn half_a_minute_at_1080p_stays_small() {
                 (at, at),
             )
             .unwrap();
-        // What JPEG likes least: every pixel differs from its neighbours, and from the picture before.
+        // What encoders like least: every pixel differs from its neighbours, and from the picture before.
         let mut state = number;
         let noise = (0..width * height).map(|_| {
             state = state

@@ -5,7 +5,7 @@ function decode(base64) {
   const letters = atob(base64);
   const bytes = new Uint8Array(letters.length);
   for (let index = 0; index < letters.length; index += 1) bytes[index] = letters.charCodeAt(index);
-  return createImageBitmap(new Blob([bytes], { type: 'image/jpeg' }));
+  return createImageBitmap(new Blob([bytes], { type: 'image/webp' }));
 }
 
 const KEPT = 40;

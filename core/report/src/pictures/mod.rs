@@ -14,7 +14,7 @@ pub use stills::{Still, stills};
 
 use serde::{Serialize, Serializer};
 
-/// An encoded picture: JPEG.
+/// An encoded picture: WebP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded(Vec<u8>);
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use flowpipe_recording::{Recording, Topic};
 use serde::Serialize;
 
-use super::pack::jpeg;
+use super::pack::{Kind, pack};
 use super::shrink::{Area, Picture, shrink};
 use super::tiles::Tiles;
 use super::{Encoded, evenly};
@@ -48,9 +48,9 @@ struct Shot {
     frame: (u32, u32),
 }
 
-/// How small pictures are made: the longer side in pixels, and JPEG's quality. The next one is taken where with the one before
+/// How small pictures are made: the longer side in pixels, and the quality. The next one is taken where with the one before
 /// more than half of the pictures do not fit.
-const STEPS: [(u32, u8); 3] = [(800, 72), (640, 68), (480, 62)];
+const STEPS: [(u32, u8); 3] = [(800, 75), (640, 72), (480, 65)];
 
 /// When more of a picture differs from the key picture, it is one itself.
 const OVER: f64 = 0.6;
@@ -281,7 +281,7 @@ impl Job<'_> {
             let shot = match over {
                 Some((Over::Nothing, key)) => Some(key.shot.clone()),
                 Some((Over::Tiles(tiles), key)) => {
-                    let cut = jpeg(&tiles.cut(&small), self.quality);
+                    let cut = pack(&tiles.cut(&small), Kind::Tiles, self.quality);
                     cut.map(|cut| Shot {
                         over: Some((self.keep(&mut packed, cut), tiles)),
                         ..key.shot.clone()
@@ -290,7 +290,7 @@ impl Job<'_> {
                 Some((Over::Everything, _)) | None => None,
             };
             let shot = shot.or_else(|| {
-                let encoded = jpeg(&small, self.quality)?;
+                let encoded = pack(&small, Kind::Whole, self.quality)?;
                 let shot = Shot {
                     key: self.keep(&mut packed, encoded),
                     over: None,

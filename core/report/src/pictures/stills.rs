@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use flowpipe_recording::Recording;
 
-use super::pack::jpeg;
+use super::pack::{Kind, pack};
 use super::shrink::{Area, shrink};
 use super::{Encoded, evenly};
 use crate::boards::{Board, View};
@@ -27,8 +27,8 @@ impl Still {
     }
 }
 
-/// The longer side in pixels, and JPEG's quality: the first one is taken that leaves the boards within their limit.
-const STEPS: [(u32, u8); 5] = [(800, 85), (640, 82), (480, 80), (360, 75), (240, 70)];
+/// The longer side in pixels, and the quality: the first one is taken that leaves the boards within their limit.
+const STEPS: [(u32, u8); 5] = [(800, 88), (640, 84), (480, 80), (360, 75), (240, 70)];
 
 /// Characters around a still in the page.
 const AROUND: usize = 60;
@@ -146,7 +146,7 @@ fn make(
                 ..area
             };
             let picture = shrink(pixels, area, longest)?;
-            Some((jpeg(&picture, quality)?, area))
+            Some((pack(&picture, Kind::Whole, quality)?, area))
         });
         // A picture that can't be read is counted among the frames'.
         let Ok(Some(Some((data, area)))) = read else {

@@ -1,7 +1,6 @@
 //! Where a picture differs from another one, tile by tile.
 //!
-//! The tiles that differ are put side by side into a picture of their own. A tile is a whole number of JPEG's blocks, so that no
-//! tile shows in its neighbour.
+//! The tiles that differ are put side by side into a picture of their own. A tile is one of WebP's macroblocks.
 
 use serde::Serialize;
 
