@@ -300,8 +300,8 @@ fn drops_and_failures_are_shown() {
     let text = ready.replace("fps = 20", "times = 5").replace(
         "from = \"frames\"",
         "from = \"frames\"\nqueue = { capacity = 1, when_full = \"latest\" }",
-    ) + "\n[stages.fails]\nplugin = \"misbehaving\"\nfrom = \"frames\"\non_error = \"skip\"\n\
-           config = { how = \"fail\", every = 4 }\n";
+    ) + "\n[stages.fails]\nplugin = \"misbehaving\"\nfrom = \"vision\"\non_error = \"skip\"\n\
+           config = { how = \"fail\" }\n";
     let page = page(folder.path(), &pipeline(folder.path(), &text));
     let mut browser = Browser::start();
     browser.display(PHONE);
@@ -320,7 +320,7 @@ fn drops_and_failures_are_shown() {
         browser.value("document.documentElement.scrollWidth"),
         PHONE.width
     );
-    browser.value("document.querySelector('.problems button').click()");
+    browser.value("[...document.querySelectorAll('.problems button')].at(-1).click()");
     browser.wait_for("document.querySelector('.screen canvas').dataset.frame > '0'");
     assert_eq!(browser.complaints(), [""; 0]);
 }

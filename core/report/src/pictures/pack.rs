@@ -39,7 +39,13 @@ mod tests {
 
     #[test]
     fn finer_ones_are_larger() {
-        let stripes = |at: u32| if at / 3 % 2 == 0 { 255 } else { at as u8 };
+        let stripes = |at: u32| {
+            if (at / 3).is_multiple_of(2) {
+                255
+            } else {
+                at as u8
+            }
+        };
         let picture = Picture {
             width: 64,
             height: 64,
