@@ -61,7 +61,7 @@ fn live() {
         |recorder| {
             let table = Table::on_a_screen_of([1920, 1080], &args);
             let configs = [
-                ("screen", "monitor = 1, fps = 60.0"),
+                ("screen", "monitor = 1, rate = 60.0, skip_identical = false"),
                 ("planner", "profile = \"events\""),
                 ("mouse", "any_window = true"),
                 ("referee", "seconds = 15.0"),
