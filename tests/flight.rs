@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use flowpipe_recording::{Entry, Recording, Topic};
 use flowpipe_tests::{Ran, project, run};
 
-/// The ready pipeline, changed, without end where `fps` frames a second are asked for.
+/// The ready pipeline, changed.
 fn pipeline(folder: &Path, change: impl FnOnce(String) -> String) -> PathBuf {
     let ready = std::fs::read_to_string(project().join("pipelines/replay.toml")).unwrap();
     let path = folder.join("changed.toml");
@@ -111,11 +111,7 @@ fn a_stage_that_hangs_is_written_down_and_hangs_again() {
     assert_eq!((took.from.as_str(), took.sequence), ("vision", 6));
     let sighting = Topic::new("vision", "out");
     assert!(recording.message(&sighting, 6).is_some());
-    assert!(
-        recording
-            .picture_of(&Topic::new("frames", "out"), 6)
-            .is_some()
-    );
+    assert!(recording.has_pixels(&Topic::new("frames", "out"), 6));
 
     let whole = folder.path().join("whole.mcap");
     let (whole, changed) = (whole.to_str().unwrap(), folder.path().join("changed.toml"));
@@ -136,6 +132,26 @@ fn a_board_that_is_not_solved_is_written_down() {
     let ran = fly(folder.path(), &pipeline, "10s");
     assert!(
         ran.stderr.contains("a board that can't be solved"),
+        "{ran:#?}"
+    );
+    let files = files(folder.path());
+    assert!(!files.is_empty(), "{ran:#?}");
+    replay(&files[0]).expect(0);
+}
+
+#[test]
+fn a_board_that_is_not_played_is_written_down() {
+    let folder = tempfile::tempdir().unwrap();
+    // The strokes are for a game that draws lines between the places that it sees; this one does not.
+    let pipeline = pipeline(folder.path(), |ready| {
+        ready.replace(
+            "plugin = \"actuator-simulated\"",
+            "plugin = \"actuator-simulated\"\nconfig = { input = \"events\" }",
+        )
+    });
+    let ran = fly(folder.path(), &pipeline, "10s").expect(0);
+    assert!(
+        ran.stderr.contains("the game does not count it as solved"),
         "{ran:#?}"
     );
     let files = files(folder.path());

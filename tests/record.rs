@@ -14,12 +14,9 @@ use flowpipe_recording::{Entry, Recording};
 use flowpipe_tests::{flowpipe, project, run};
 use serde_json::Value;
 
-/// Runs a pipeline with a recorder; gives the recording's path.
+/// Runs a pipeline with a recorder that keeps up; gives the recording's path.
 fn record(folder: &Path, name: &str, pipeline: &str) -> PathBuf {
-    let path = folder.join(name);
-    let ran = run(&["run", pipeline, "-q", "--record", text(&path)]).expect(0);
-    assert!(ran.stderr.contains("recorded "), "{ran:#?}");
-    path
+    flowpipe_tests::record(folder, name, pipeline).into()
 }
 
 fn text(path: &Path) -> &str {
