@@ -1,6 +1,6 @@
 //! What it costs a run to be written down: frames of 1920x1080, 60 a second.
 //!
-//! `cargo bench -p flowpipe-tests --bench record [-- live|still|all-different]`; the program and its plugins must be built for
+//! `cargo bench -p flowpipe-tests --bench record [-- live|all-different]`; the program and its plugins must be built for
 //! release (`./x bench` does both). Runs with and without a recorder take turns.
 
 #![allow(
@@ -33,18 +33,15 @@ fn main() {
     println!("| what is recorded | frames/s without | with | ratio | pixels left out |");
     println!("|---|---|---|---|---|");
     if wants("live") {
-        live("a screen on which boards are played", &[]);
-    }
-    if wants("still") {
-        live("a screen with a board that nobody plays", &["--dry-run"]);
+        live();
     }
     if wants("all-different") {
         all_different();
     }
 }
 
-/// The whole screen, with the practice game on it, by the live pipeline.
-fn live(what: &str, how: &[&str]) {
+/// The whole screen, while boards are played on it with the real mouse.
+fn live() {
     let folder = tempfile::tempdir().unwrap();
     let args = [
         "--size",
