@@ -8,15 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use flowpipe_recording::{Entry, Recording, Topic};
-use flowpipe_tests::{Ran, project, run};
-
-/// The ready pipeline, changed.
-fn pipeline(folder: &Path, change: impl FnOnce(String) -> String) -> PathBuf {
-    let ready = std::fs::read_to_string(project().join("pipelines/replay.toml")).unwrap();
-    let path = folder.join("changed.toml");
-    std::fs::write(&path, change(ready)).unwrap();
-    path
-}
+use flowpipe_tests::{Ran, changed, run};
 
 fn wrong(ready: &str, config: &str, settings: &str) -> String {
     ready
@@ -53,7 +45,7 @@ fn replay(path: &Path) -> Ran {
 #[test]
 fn a_run_without_trouble_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(folder.path(), |ready| ready);
+    let pipeline = changed(folder.path(), |ready| ready);
     fly(folder.path(), &pipeline, "10s").expect(0);
     assert_eq!(files(folder.path()), Vec::<PathBuf>::new());
 }
@@ -61,7 +53,7 @@ fn a_run_without_trouble_leaves_nothing() {
 #[test]
 fn a_stage_that_fails_is_written_down_and_fails_again() {
     let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(folder.path(), |ready| {
+    let pipeline = changed(folder.path(), |ready| {
         wrong(
             &ready,
             "{ how = \"fail\", every = 4 }",
@@ -94,7 +86,7 @@ fn a_stage_that_fails_is_written_down_and_fails_again() {
 #[test]
 fn a_stage_that_hangs_is_written_down_and_hangs_again() {
     let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(folder.path(), |ready| {
+    let pipeline = changed(folder.path(), |ready| {
         wrong(
             &ready,
             "{ how = \"hang\", every = 6 }",
@@ -123,7 +115,7 @@ fn a_stage_that_hangs_is_written_down_and_hangs_again() {
 #[test]
 fn a_board_that_is_not_solved_is_written_down() {
     let folder = tempfile::tempdir().unwrap();
-    let pipeline = pipeline(folder.path(), |ready| {
+    let pipeline = changed(folder.path(), |ready| {
         ready.replace(
             "plugin = \"solver-search\"",
             "plugin = \"solver-bruteforce\"\nconfig = { max_paths = 1 }",
@@ -143,7 +135,7 @@ fn a_board_that_is_not_solved_is_written_down() {
 fn a_board_that_is_not_played_is_written_down() {
     let folder = tempfile::tempdir().unwrap();
     // The strokes are for a game that draws lines between the places that it sees; this one does not.
-    let pipeline = pipeline(folder.path(), |ready| {
+    let pipeline = changed(folder.path(), |ready| {
         ready.replace(
             "plugin = \"actuator-simulated\"",
             "plugin = \"actuator-simulated\"\nconfig = { input = \"events\" }",
@@ -163,7 +155,7 @@ fn a_board_that_is_not_played_is_written_down() {
 fn only_the_last_seconds_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     // 11 frames at 20 a second, the last fails: what came more than 100 ms before is gone.
-    let pipeline = pipeline(folder.path(), |ready| {
+    let pipeline = changed(folder.path(), |ready| {
         wrong(
             &ready,
             "{ how = \"fail\", every = 11 }",

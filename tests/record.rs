@@ -11,7 +11,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use flowpipe_recording::{Entry, Recording};
-use flowpipe_tests::{flowpipe, project, run};
+use flowpipe_tests::{changed, flowpipe, project, run};
 use serde_json::Value;
 
 /// Runs a pipeline with a recorder that keeps up; gives the recording's path.
@@ -21,14 +21,6 @@ fn record(folder: &Path, name: &str, pipeline: &str) -> PathBuf {
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
-}
-
-/// A pipeline in the folder, made from the ready one.
-fn changed(folder: &Path, change: impl FnOnce(String) -> String) -> PathBuf {
-    let ready = std::fs::read_to_string(project().join("pipelines/replay.toml")).unwrap();
-    let path = folder.join("changed.toml");
-    std::fs::write(&path, change(ready)).unwrap();
-    path
 }
 
 /// The bodies of all messages, by output and number.

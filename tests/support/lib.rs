@@ -165,6 +165,18 @@ pub fn pipeline(folder: &Path, text: &str) -> String {
     path.display().to_string()
 }
 
+/// `pipelines/replay.toml`, changed, in a folder.
+///
+/// # Panics
+/// When the folder can't be written to.
+pub fn changed(folder: &Path, change: impl FnOnce(String) -> String) -> PathBuf {
+    let ready = std::fs::read_to_string(project().join("pipelines/replay.toml"))
+        .expect("the project has this pipeline");
+    let path = folder.join("changed.toml");
+    std::fs::write(&path, change(ready)).expect("the temporary folder is writable");
+    path
+}
+
 /// What the practice game has logged, line by line; nothing before it has begun.
 ///
 /// # Panics

@@ -108,11 +108,7 @@ impl Journal {
         self.emitted.borrow_mut().push(Emitted {
             port: port.to_owned(),
             sequence: message.lineage().sequence,
-            at_ns: message
-                .lineage()
-                .hops
-                .last()
-                .map_or(0, |hop| hop.emitted_ns),
+            at_ns: message.emitted_ns(),
             origin: message.lineage().origin.map(|origin| named(run, origin)),
         });
     }
