@@ -8,8 +8,11 @@
  * Rules that hold everywhere
  * - Text is UTF-8. `const char *` alone is NUL-terminated; a pointer with a length is not.
  * - A struct that may grow begins with `struct_size`, set by whoever fills it in. A reader looks at
- *   no field beyond it. Existing slots never change; what comes later comes as an extension id with
- *   its own version (`flowpipe.state/1`).
+ *   no field beyond it. Existing slots never change (0.1 is frozen); what comes later comes as an
+ *   extension id with its own version (`flowpipe.state/1`), or at the end of a struct with a new
+ *   FLOWPIPE_ABI_MINOR.
+ * - Messages grow too: a reader ignores fields that it does not know. What changes the meaning of
+ *   the others comes as a new version of the schema id.
  * - Nothing thrown may cross the border: no C++ exception, no Rust panic, no longjmp.
  * - Borrowed pointers live until the call that handed them over returns, unless said otherwise.
  * - Thread tags close the comments:
@@ -207,12 +210,6 @@ struct flowpipe_host {
    * [stage-thread, inside process] */
   void (*mark)(const flowpipe_host_t *host, flowpipe_context_t *context, const char *name);
 
-  /* Waits until the host's clock reads `deadline_ns`. The time counts neither as the stage's work
-   * nor towards its timeout. Returns FLOWPIPE_OK, or FLOWPIPE_CANCELLED as soon as the work in hand
-   * is not wanted any more. [stage-thread, inside process] */
-  flowpipe_status_t (*wait_until)(const flowpipe_host_t *host, flowpipe_context_t *context,
-                                  int64_t deadline_ns);
-
   /* Getters, so that a plugin in C needs no JSON parser. `pointer` is a JSON Pointer (RFC 6901):
    * "/puzzle/board/rows"; "" is the whole document. They return FLOWPIPE_OK, FLOWPIPE_NOT_FOUND or
    * FLOWPIPE_WRONG_TYPE, and write *value only with FLOWPIPE_OK. [any-thread] */
@@ -231,6 +228,12 @@ struct flowpipe_host {
 
   /* A table of later functions by id, or NULL. [any-thread] */
   const void *(*get_extension)(const flowpipe_host_t *host, const char *id);
+
+  /* Waits until the host's clock reads `deadline_ns`. The time counts neither as the stage's work
+   * nor towards its timeout. Returns FLOWPIPE_OK, or FLOWPIPE_CANCELLED as soon as the work in hand
+   * is not wanted any more. [stage-thread, inside process] */
+  flowpipe_status_t (*wait_until)(const flowpipe_host_t *host, flowpipe_context_t *context,
+                                  int64_t deadline_ns);
 };
 
 /* ------------------------------------------- extension of the host: the run */

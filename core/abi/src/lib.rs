@@ -238,8 +238,6 @@ pub struct Host {
     pub cancelled: unsafe extern "C" fn(*const Host, *const Context) -> i32,
     /// Notes that something happened now. [stage-thread, inside process]
     pub mark: unsafe extern "C" fn(*const Host, *mut Context, *const c_char),
-    /// Waits by the host's clock; the time is no work. [stage-thread, inside process]
-    pub wait_until: unsafe extern "C" fn(*const Host, *mut Context, i64) -> Status,
     /// A boolean at a JSON Pointer. [any-thread]
     pub get_bool:
         unsafe extern "C" fn(*const Host, *const Document, *const c_char, *mut i32) -> Status,
@@ -262,6 +260,8 @@ pub struct Host {
         unsafe extern "C" fn(*const Host, *const Document, *const c_char, *mut usize) -> Status,
     /// A table of later functions by id, or null. [any-thread]
     pub get_extension: unsafe extern "C" fn(*const Host, *const c_char) -> *const c_void,
+    /// Waits by the host's clock; the time is no work. [stage-thread, inside process]
+    pub wait_until: unsafe extern "C" fn(*const Host, *mut Context, i64) -> Status,
 }
 
 /// The id of the host's extension [`Run`].

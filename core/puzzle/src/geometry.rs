@@ -16,7 +16,6 @@ pub type Point = [f64; 2];
 /// The place of a board in a frame: where the corners of its bounding grid lie. The map between is
 /// the projective one, so that a board seen in perspective (the flip) needs nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Geometry {
     /// Frame pixels of the corners top left, top right, bottom right, bottom left of the board. They lie elsewhere in
     /// the frame where the board lies on its side there.

@@ -3,6 +3,11 @@
 //! As JSON they are canonical: the same value always gives the same bytes, so that runs can be
 //! compared. Each message carries the earlier ones that later stages need, so that a straight
 //! pipeline needs no joins.
+//!
+//! Readers ignore fields that they don't know, so that plugins of different ages work together.
+//! Within the version of a schema id only such fields are added as may be ignored without harm; what
+//! changes the meaning of the others is a new version. The puzzle itself is read strictly: a puzzle
+//! of which a part was ignored is another puzzle.
 
 mod answer;
 mod drag;
@@ -50,7 +55,6 @@ pub fn schemas() -> [(&'static str, Schema); 6] {
 
 /// Where a frame's pixels come from: the body of a frame message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct FrameNote {
     /// A file, a window's title, a monitor.
     pub source: String,
@@ -84,7 +88,6 @@ impl FrameNote {
 
 /// What vision made of one frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Sighting {
     /// The frame looked at.
     pub frame: FrameNote,
@@ -97,7 +100,6 @@ pub struct Sighting {
 
 /// What one step of a look at a frame cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct StepTime {
     /// The step, such as `find board`.
     pub step: String,
@@ -107,7 +109,7 @@ pub struct StepTime {
 
 /// Exact, or silent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "status", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "status", rename_all = "lowercase")]
 pub enum Reading {
     /// A board, read exactly.
     Board(Box<SeenBoard>),
@@ -129,7 +131,6 @@ pub enum Reading {
 
 /// A board in a frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct SeenBoard {
     /// The puzzle.
     pub puzzle: Puzzle,
@@ -181,7 +182,6 @@ pub enum BoardState {
 
 /// A sighting with a solver's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Solved {
     /// The plugin that answered.
     pub solver: String,
@@ -199,7 +199,6 @@ pub struct Solved {
 
 /// One press, drag and release.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Stroke {
     /// The flow that it draws.
     pub colour: Colour,
@@ -228,7 +227,6 @@ impl Stroke {
 
 /// What the mouse should do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Strokes {
     /// The plugin that planned.
     pub planner: String,
@@ -248,7 +246,6 @@ pub struct Strokes {
 
 /// What became of one stroke.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct StrokeOutcome {
     /// The flow that it was to draw.
     pub colour: Colour,
@@ -261,7 +258,6 @@ pub struct StrokeOutcome {
 
 /// What became of the strokes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Outcome {
     /// The plugin that acted.
     pub actuator: String,
@@ -290,7 +286,6 @@ pub struct Outcome {
 
 /// What became of one board, from first sight to the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct BoardResult {
     /// Counts the boards from 1.
     pub number: usize,

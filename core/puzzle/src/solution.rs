@@ -8,7 +8,6 @@ use crate::colour::Colour;
 
 /// A path of one colour. Complete when both ends are terminals.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Its colour.
     pub colour: Colour,
@@ -18,7 +17,6 @@ pub struct Flow {
 
 /// The flows of a whole puzzle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Solution {
     /// In canonical order: each flow begins at its end with the smaller index, flows by their
     /// first cell. See [`Solution::canonical`].

@@ -25,7 +25,7 @@ pub enum Want {
 
 /// What a solver says of a puzzle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "verdict", rename_all = "lowercase", deny_unknown_fields)]
+#[serde(tag = "verdict", rename_all = "lowercase")]
 pub enum Verdict {
     /// Here is a solution.
     Solution {
@@ -59,7 +59,6 @@ pub enum Verdict {
 
 /// A number of solutions, of any size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Count {
     /// The number in decimal digits.
     pub digits: String,
@@ -103,7 +102,7 @@ pub(super) fn is_false(value: &bool) -> bool {
 /// What an answer cost, by the solver's own measures, which its documentation explains. The same
 /// puzzle costs the same each time where the solver is deterministic, so there are no times in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct Effort {
     /// Steps of the search: nodes of a tree, expansions, conflicts, states, individuals.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -23,6 +23,17 @@ use serde_json::{Value, json};
 
 /// Compiles a fixture to a dynamic library. The name is the file's, without prefix and ending.
 pub fn compile(source: &str, folder: &Path, name: &str, defines: &[&str]) -> PathBuf {
+    compile_against("include", source, folder, name, defines)
+}
+
+/// Compiles a fixture with the header that lies in this folder of `core/abi`.
+pub fn compile_against(
+    header: &str,
+    source: &str,
+    folder: &Path,
+    name: &str,
+    defines: &[&str],
+) -> PathBuf {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let file = format!(
@@ -42,7 +53,7 @@ pub fn compile(source: &str, folder: &Path, name: &str, defines: &[&str]) -> Pat
         .args(["-Wall", "-Wextra", "-Werror"])
         .args(defines.iter().map(|define| format!("-D{define}")))
         .arg("-I")
-        .arg(root.join("../abi/include"))
+        .arg(root.join("../abi").join(header))
         .arg(root.join("tests/fixtures").join(source))
         .arg("-o")
         .arg(&library)
