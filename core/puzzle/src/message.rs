@@ -6,8 +6,8 @@
 //!
 //! Readers ignore fields that they don't know, so that plugins of different ages work together.
 //! Within the version of a schema id only such fields are added as may be ignored without harm; what
-//! changes the meaning of the others is a new version. The puzzle itself is read strictly: a puzzle
-//! of which a part was ignored is another puzzle.
+//! changes the meaning of the others is a new version. Read strictly are the puzzle itself (a
+//! puzzle of which a part was ignored is another puzzle) and the pace of the mouse.
 
 mod answer;
 mod drag;

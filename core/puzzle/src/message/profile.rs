@@ -83,6 +83,7 @@ pub enum Hold {
 
 /// How fast a pointer is moved along a stroke.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Pace {
     /// At most so far apart are two places of the pointer, in cells. Nothing: the points of the stroke
     /// are enough.
