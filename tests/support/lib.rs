@@ -57,8 +57,7 @@ fn examples(built: &Path) -> &'static Path {
         let folder = built.join("examples").join("plugins");
         std::fs::create_dir_all(&folder).expect("target is writable");
         for name in ["planner_simple", "solver_patient", "misbehaving", "fickle"] {
-            let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-            let file = format!("{prefix}{name}{suffix}");
+            let file = library_file(name);
             // Cargo builds the examples for tests, not for benches.
             if !built.join("examples").join(&file).exists() {
                 continue;
@@ -156,6 +155,40 @@ pub fn record(folder: &Path, name: &str, pipeline: &str) -> String {
         }
     }
     panic!("this machine is too slow to record {pipeline}");
+}
+
+/// The library of a plugin that comes with the program, by its crate's name.
+#[must_use]
+pub fn library(name: &str) -> PathBuf {
+    built().join(library_file(name))
+}
+
+fn library_file(name: &str) -> String {
+    let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    format!("{prefix}{name}{suffix}")
+}
+
+/// Compiles a plugin in C, a file of the project, into a folder, with nothing but the project's header. Gives the
+/// library.
+///
+/// # Panics
+/// When the compiler does not run, or has anything to say.
+pub fn compile(source: &str, folder: &Path, name: &str, defines: &[&str]) -> PathBuf {
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let library = folder.join(library_file(name));
+    let output = Command::new(&compiler)
+        .args(["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror"])
+        .args(defines.iter().map(|define| format!("-D{define}")))
+        .arg("-I")
+        .arg(project().join("core/abi/include"))
+        .arg(project().join(source))
+        .arg("-o")
+        .arg(&library)
+        .output()
+        .expect("there is a C compiler");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{compiler}: {said}");
+    library
 }
 
 /// Writes a pipeline into a folder and gives its path.

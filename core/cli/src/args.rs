@@ -4,6 +4,7 @@
 mod bench;
 mod compare;
 mod play;
+mod plugins;
 mod replay;
 mod report;
 mod run;
@@ -17,6 +18,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub use bench::Bench;
 pub use compare::Compare;
 pub use play::{Play, PlayInput};
+pub use plugins::{PluginCheck, Plugins, PluginsCommand};
 pub use replay::{Replay, Speed};
 pub use report::Report;
 pub use run::Run;
@@ -26,7 +28,7 @@ pub use top::Top;
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    a stage failed, or something else went wrong while running;
+  1    a stage failed, or something else went wrong while running; plugin check: something failed;
        replay: a message differs from the recorded one; top: there is no such run;
        compare: a board is not read, solved or played alike, or something failed on it
   2    wrong usage, or a file that can't be opened
@@ -86,7 +88,8 @@ pub enum Command {
     Check(Check),
     /// Draw a pipeline as Mermaid or DOT.
     Graph(Graph),
-    /// List the plugins that were found, and the files that were refused.
+    /// List the plugins that were found, and the files that were refused; explain one; check a file.
+    #[command(visible_alias = "plugin")]
     Plugins(Plugins),
     /// Print the JSON Schema of pipeline files, for editors.
     Schema,
@@ -129,28 +132,6 @@ pub struct Graph {
 pub enum GraphFormat {
     Mermaid,
     Dot,
-}
-
-#[derive(Debug, ClapArgs)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct Plugins {
-    #[command(subcommand)]
-    pub show: Option<PluginsCommand>,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum PluginsCommand {
-    /// Show a plugin's role, ports and config with defaults and docs.
-    Show {
-        /// The plugin's name.
-        name: String,
-        /// Print the manifest as JSON.
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 #[derive(Debug, ClapArgs)]

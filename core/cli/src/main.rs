@@ -22,6 +22,7 @@ mod compare;
 mod exit;
 mod follow;
 mod pipeline_file;
+mod plugin_check;
 mod plugins;
 mod puzzle_file;
 mod quantile;

@@ -10,6 +10,7 @@
 //! - [`record`] and [`replay`]: a run is written down, and run again.
 //! - [`trace`]: who worked on what, when, as a trace that browsers show.
 //! - [`report`] and [`problem`]: what happened.
+//! - [`trial`]: one stage outside of a pipeline.
 
 pub mod check;
 pub mod clock;
@@ -31,3 +32,4 @@ pub mod run;
 pub mod schema;
 mod sync;
 pub mod trace;
+pub mod trial;

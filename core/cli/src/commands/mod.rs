@@ -8,6 +8,7 @@ pub mod convert;
 pub mod generate;
 pub mod graph;
 pub mod play;
+pub mod plugin_check;
 pub mod plugins;
 pub mod replay;
 pub mod report;

@@ -1,4 +1,4 @@
-//! `flowpipe plugins` and `flowpipe plugins show NAME`.
+//! `flowpipe plugins` and `flowpipe plugins show NAME`; `plugin check` is beside.
 
 use std::io::Write;
 
@@ -10,16 +10,18 @@ use flowpipe_runtime::plugin::catalogue::{Catalogue, Found};
 use serde_json::{Value, json};
 
 use crate::args::{Global, Plugins, PluginsCommand};
+use crate::commands::plugin_check;
 use crate::exit::{Ended, Failure};
 use crate::plugins;
 use crate::show::colour::{self, HEADING, QUIET, paint};
 
 pub fn run(global: &Global, args: &Plugins) -> Result<Ended, Failure> {
-    let catalogue = plugins::load(global);
-    match &args.show {
-        None if args.json => list_as_json(&catalogue),
-        None => list(&catalogue, global),
-        Some(PluginsCommand::Show { name, json }) => show(&catalogue, global, name, *json),
+    let catalogue = || plugins::load(global);
+    match &args.command {
+        None if args.json => list_as_json(&catalogue()),
+        None => list(&catalogue(), global),
+        Some(PluginsCommand::Show { name, json }) => show(&catalogue(), global, name, *json),
+        Some(PluginsCommand::Check(check)) => plugin_check::run(global, check),
     }
 }
 

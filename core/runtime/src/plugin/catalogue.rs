@@ -64,6 +64,15 @@ impl Catalogue {
         catalogue
     }
 
+    /// Loads a single dynamic library.
+    #[must_use]
+    pub fn of_file(path: &Path) -> Self {
+        let mut catalogue = Self::default();
+        // A name without a folder is looked for elsewhere by the system.
+        catalogue.add(&std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+        catalogue
+    }
+
     /// The stages that can be used, in the order in which they were found.
     #[must_use]
     pub fn stages(&self) -> &[Found] {
@@ -127,6 +136,15 @@ impl Catalogue {
             name,
             reason,
         });
+    }
+}
+
+impl From<Found> for Catalogue {
+    fn from(found: Found) -> Self {
+        Self {
+            stages: vec![found],
+            refused: Vec::new(),
+        }
     }
 }
 

@@ -135,6 +135,9 @@ impl Instance {
     }
 }
 
+/// How the words begin in which a panic is told.
+pub(crate) const PANICKED: &str = "it panicked";
+
 /// A negative status in words, with what the plugin said.
 pub(crate) fn reason(status: abi::Status, host: &Host) -> String {
     let said = host
@@ -146,7 +149,7 @@ pub(crate) fn reason(status: abi::Status, host: &Host) -> String {
         abi::CANCELLED => Some("it gave up though nothing was cancelled".to_owned()),
         abi::BAD_CONFIG => Some("the config can't be used".to_owned()),
         abi::BAD_MESSAGE => Some("it can't read the message".to_owned()),
-        abi::PANIC => Some("it panicked".to_owned()),
+        abi::PANIC => Some(PANICKED.to_owned()),
         other => Some(format!(
             "it returned {other}, which is not a status for this call"
         )),

@@ -1,0 +1,76 @@
+//! `flowpipe plugin check FILE`.
+
+use std::io::Write;
+
+use flowpipe_runtime::manifest::Manifest;
+
+use crate::args::{Global, PluginCheck};
+use crate::exit::{Ended, Failure};
+use crate::plugin_check::{self, Grade, Verdict};
+use crate::show::colour::{self, BAD, HEADING, paint};
+
+pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
+    if let Some(check) = &args.within {
+        return plugin_check::run_within(args, check);
+    }
+    args.patience()?;
+    if let Err(error) = std::fs::File::open(&args.file) {
+        let path = args.file.display().to_string();
+        return Err(Failure::File { path, error });
+    }
+    let stages = match plugin_check::stages(args)? {
+        Ok(stages) => stages,
+        Err(reason) => return refused(global, args, &reason),
+    };
+    for manifest in &stages {
+        plugin_check::check_config(args, manifest)?;
+    }
+    let mut stdout = std::io::stdout().lock();
+    let colours = colour::on_stdout(global);
+    let mut all: Vec<(Manifest, Vec<Verdict>)> = Vec::new();
+    let (mut checks, mut failed) = (0, 0);
+    for manifest in stages {
+        if !args.json {
+            let name = paint(&manifest.name, HEADING, colours);
+            writeln!(stdout, "{name} {}, {}", manifest.version, manifest.role)?;
+        }
+        let mut verdicts = Vec::new();
+        plugin_check::judge(args, &manifest.name, |verdict| {
+            checks += 1;
+            failed += usize::from(verdict.grade == Grade::Failed);
+            if !args.json {
+                plugin_check::print(&mut stdout, &verdict, colours)?;
+            }
+            verdicts.push(verdict);
+            Ok(())
+        })?;
+        all.push((manifest, verdicts));
+    }
+    if args.json {
+        plugin_check::print_json(&mut stdout, &args.file, &all)?;
+    } else if failed > 0 {
+        let text = format!("{failed} of {checks} checks failed");
+        writeln!(stdout, "{}", paint(&text, BAD, colours))?;
+    } else {
+        writeln!(stdout, "{checks} checks, none failed")?;
+    }
+    Ok(if failed > 0 {
+        Ended::StageFailed
+    } else {
+        Ended::Done
+    })
+}
+
+/// The file as such can't be used.
+fn refused(global: &Global, args: &PluginCheck, reason: &str) -> Result<Ended, Failure> {
+    let mut stdout = std::io::stdout().lock();
+    let file = args.file.display();
+    if args.json {
+        let told = serde_json::json!({ "file": args.file, "refused": reason });
+        writeln!(stdout, "{told:#}")?;
+    } else {
+        let word = paint("FAIL", BAD, colour::on_stdout(global));
+        writeln!(stdout, "{file}\n  {word}  load        {reason}")?;
+    }
+    Ok(Ended::StageFailed)
+}

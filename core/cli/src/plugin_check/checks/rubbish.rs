@@ -1,0 +1,169 @@
+//! Messages that no honest stage sends: refused, or taken, but no panic, no crash, no hang; and the next good
+//! one is answered as ever.
+
+use flowpipe_abi as abi;
+use flowpipe_generate::Random;
+use flowpipe_runtime::frame::{Frame, Shape};
+use flowpipe_runtime::trial::{End, Trial};
+use serde_json::{Map, Value, json};
+
+use crate::plugin_check::checks::cancel;
+use crate::plugin_check::samples::{self, Sendable};
+use crate::plugin_check::subject::Subject;
+use crate::plugin_check::telling::Teller;
+
+/// How many messages are spoiled in one place.
+const SPOILED: usize = 300;
+
+pub fn check(subject: &Subject, tell: &Teller) {
+    if subject.takes().is_none() {
+        return tell.skip("it takes no messages");
+    }
+    let mut trial = match subject.make() {
+        Ok(trial) => trial,
+        Err(error) => return tell.fail(error.to_string()),
+    };
+    let boards = samples::boards();
+    let mut random = Random::new(11);
+    let mut sent = 0;
+    for (port, input) in subject.manifest().inputs.iter().enumerate() {
+        let good = boards.iter().find_map(|board| board.message(&input.schema));
+        let mut bodies = wild();
+        if let Some(good) = &good {
+            bodies.extend((0..SPOILED).map(|_| spoiled(&good.body, &mut random)));
+        }
+        let schema = good
+            .as_ref()
+            .map_or(input.schema.as_str(), |it| it.schema.as_str());
+        let expected = good.as_ref().map(|good| answer(&mut trial, port, good));
+        for body in bodies {
+            let text = body.to_string();
+            let shown: String = text.chars().take(200).collect();
+            tell.doing(format!("taking {shown}"));
+            let frame = frame(sent, &trial);
+            let (tried, late) = cancel::within(subject.patience, &mut trial, |trial| {
+                trial.message(port, schema, text.as_bytes(), frame)
+            });
+            sent += 1;
+            match tried.map(|tried| tried.end) {
+                Ok(End::Panicked(why)) => {
+                    return tell.fail(format!("{why}, at the message {shown}"));
+                }
+                _ if late => {
+                    return tell.fail(format!("it did not come back from the message {shown}"));
+                }
+                _ => {}
+            }
+        }
+        tell.doing("answering a good message after the rubbish");
+        // What came before may have been remembered; a deterministic one forgets by a reset.
+        if subject.manifest().deterministic && trial.reset().is_ok() {
+            let after = good.as_ref().map(|good| answer(&mut trial, port, good));
+            if after != expected {
+                return tell
+                    .fail("after the rubbish it answers a good message otherwise than before");
+            }
+        }
+    }
+    trial.end();
+    tell.pass(format!("{sent} messages"));
+}
+
+/// What it emits to a good message.
+fn answer(trial: &mut Trial, port: usize, good: &Sendable) -> Vec<String> {
+    let frame = good.frame(trial);
+    let tried = trial.message(port, &good.schema, good.body.to_string().as_bytes(), frame);
+    let emitted = tried.map(|tried| tried.emitted).unwrap_or_default();
+    emitted.iter().map(|(_, it)| it.json().to_owned()).collect()
+}
+
+/// Bodies that are JSON, and nothing else.
+fn wild() -> Vec<Value> {
+    let deep = (0..100).fold(json!(0), |inner, _| json!([inner]));
+    vec![
+        json!({}),
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(-1e308),
+        json!(u64::MAX),
+        json!("text"),
+        json!("\u{0}\u{fffd}"),
+        json!([]),
+        deep,
+        json!({ "": { "": {} } }),
+        json!("x".repeat(1 << 20)),
+        json!(vec![0; 1 << 16]),
+    ]
+}
+
+/// A good body with one thing in it changed.
+fn spoiled(good: &Value, random: &mut Random) -> Value {
+    let mut body = good.clone();
+    let mut places = Vec::new();
+    pointers(good, String::new(), &mut places);
+    let place = random.pick(&places).and_then(|it| body.pointer_mut(it));
+    let Some(place) = place else { return body };
+    *place = match (random.below(12), &*place) {
+        (0, _) => json!(null),
+        (1, _) => json!(-1),
+        (2, _) => json!(u64::MAX),
+        (3, _) => json!(1e300),
+        (4, _) => json!(0.5),
+        (5, _) => json!(""),
+        (6, _) => json!([]),
+        (7, _) => json!({}),
+        (8, Value::Array(items)) => items.iter().chain(items).cloned().collect(),
+        (9, Value::Array(items)) => items.iter().skip(1).cloned().collect(),
+        (10, Value::Object(fields)) => {
+            let left: Map<String, Value> = fields.clone().into_iter().skip(1).collect();
+            Value::Object(left)
+        }
+        (_, Value::Number(number)) => json!(number.as_i64().unwrap_or(7) + 1),
+        (_, other) => json!([other]),
+    };
+    body
+}
+
+/// The JSON Pointers of a value and of all in it.
+fn pointers(value: &Value, place: String, all: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                pointers(field, format!("{place}/{key}"), all);
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                pointers(item, format!("{place}/{at}"), all);
+            }
+        }
+        _ => {}
+    }
+    all.push(place);
+}
+
+/// No picture, or one that is no screenshot.
+fn frame(number: usize, trial: &Trial) -> Option<Frame> {
+    let (format, width, height, stride) = match number % 5 {
+        0 => return None,
+        1 => (abi::FORMAT_GREY8, 1, 1, 0),
+        2 => (abi::FORMAT_RGB8, 3, 200, 16),
+        3 => (abi::FORMAT_BGRA8, 700, 2, 0),
+        _ => (abi::FORMAT_RGBA8, 64, 64, 0),
+    };
+    let shape = Shape::new(&abi::FrameInfo {
+        struct_size: 0,
+        format,
+        width,
+        height,
+        stride,
+        size: 0,
+    })?;
+    trial.frame(shape, |pixels| {
+        for (at, pixel) in pixels.iter_mut().enumerate() {
+            *pixel = (at * 37 + number) as u8;
+        }
+    })
+}

@@ -1,0 +1,59 @@
+//! What the user sees of the checks.
+
+use std::io::Write;
+
+use flowpipe_runtime::manifest::Manifest;
+use serde_json::json;
+
+use crate::exit::Failure;
+use crate::plugin_check::judge::Verdict;
+use crate::plugin_check::telling::Grade;
+use crate::show::colour::{BAD, GOOD, HEADING, QUIET, paint};
+
+/// Prints one check's verdict.
+///
+/// # Errors
+/// When it can't be written.
+pub fn print(out: &mut impl Write, verdict: &Verdict, colours: bool) -> Result<(), Failure> {
+    let (word, style) = match verdict.grade {
+        Grade::Skipped => ("skip", QUIET),
+        Grade::Passed => ("ok", GOOD),
+        Grade::Warned => ("warn", HEADING),
+        Grade::Failed => ("FAIL", BAD),
+    };
+    let mut name = format!(
+        "  {}  {:<10}",
+        paint(&format!("{word:<4}"), style, colours),
+        verdict.check
+    );
+    for found in &verdict.found {
+        // What is fine needs no words beside what is not.
+        if found.grade == Grade::Passed && verdict.grade > Grade::Passed {
+            continue;
+        }
+        let mut lines = found.text.lines();
+        writeln!(out, "{name}  {}", lines.next().unwrap_or_default())?;
+        for line in lines {
+            writeln!(out, "{:20}{}", "", paint(line, QUIET, colours))?;
+        }
+        name = " ".repeat(18);
+    }
+    Ok(())
+}
+
+/// Prints all verdicts of a file's stages as JSON.
+///
+/// # Errors
+/// When it can't be written.
+pub fn print_json(
+    out: &mut impl Write,
+    file: &std::path::Path,
+    stages: &[(Manifest, Vec<Verdict>)],
+) -> Result<(), Failure> {
+    let stages: Vec<_> = stages
+        .iter()
+        .map(|(manifest, verdicts)| json!({ "manifest": manifest, "checks": verdicts }))
+        .collect();
+    writeln!(out, "{:#}", json!({ "file": file, "stages": stages }))?;
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! The stage that is tried, and how it is made.
+
+use std::path::Path;
+use std::time::Duration;
+
+use flowpipe_runtime::manifest::Manifest;
+use flowpipe_runtime::plugin::catalogue::{Catalogue, Found};
+use flowpipe_runtime::run::{Options, StartError};
+use flowpipe_runtime::trial::Trial;
+use serde_json::{Value, json};
+
+use crate::args::PluginCheck;
+use crate::checks;
+use crate::exit::Failure;
+
+/// One stage of a file.
+pub struct Subject {
+    pub found: Found,
+    /// As given on the command line; else empty.
+    pub config: Value,
+    /// How long one answer may take.
+    pub patience: Duration,
+}
+
+impl Subject {
+    /// The stage of that name in a file, with its config as TOML.
+    ///
+    /// # Errors
+    /// When the file holds no such stage, or the config does not fit its schema.
+    pub fn open(
+        file: &Path,
+        stage: &str,
+        toml: Option<&str>,
+        patience: Duration,
+    ) -> Result<Self, Failure> {
+        let catalogue = Catalogue::of_file(file);
+        let Some(found) = catalogue.find(stage) else {
+            let file = file.display();
+            return Err(Failure::Usage(format!("{file} has no stage `{stage}`")));
+        };
+        let config = match toml {
+            Some(toml) => read(toml, &found.manifest.config)?,
+            None => json!({}),
+        };
+        Ok(Self {
+            found: found.clone(),
+            config,
+            patience,
+        })
+    }
+
+    /// What it says of itself.
+    pub fn manifest(&self) -> &Manifest {
+        &self.found.manifest
+    }
+
+    /// Makes and activates it. What it emits is checked as in a run, and it is told to touch nothing.
+    ///
+    /// # Errors
+    /// What the plugin says.
+    pub fn make(&self) -> Result<Trial, StartError> {
+        self.make_with(self.config.clone())
+    }
+
+    /// The same with another config.
+    ///
+    /// # Errors
+    /// What the plugin says.
+    pub fn make_with(&self, config: Value) -> Result<Trial, StartError> {
+        let options = Options {
+            validators: checks::validators(),
+            dry: true,
+            ..Options::default()
+        };
+        Trial::new(&self.found, config, options)
+    }
+
+    /// The schema of its first input; a source has none.
+    pub fn takes(&self) -> Option<&str> {
+        let first = self.manifest().inputs.first();
+        first.map(|port| port.schema.as_str())
+    }
+}
+
+/// Whether the config that is given fits a stage, or the stage can do without.
+///
+/// # Errors
+/// When it does not: says what is wrong or missing, and how to give it.
+pub fn check_config(args: &PluginCheck, manifest: &Manifest) -> Result<(), Failure> {
+    if let Some(toml) = &args.config {
+        return read(toml, &manifest.config).map(drop);
+    }
+    let missing = match jsonschema::validator_for(&manifest.config) {
+        Ok(validator) => validator
+            .validate(&json!({}))
+            .err()
+            .map(|it| it.to_string()),
+        // What is no schema the host has refused.
+        Err(_) => None,
+    };
+    match missing {
+        None => Ok(()),
+        Some(missing) => Err(Failure::Config(format!(
+            "{} can't do without a config ({missing}): give one with --config '{{ … }}'",
+            manifest.name
+        ))),
+    }
+}
+
+/// A TOML inline table that fits the schema.
+fn read(toml: &str, schema: &Value) -> Result<Value, Failure> {
+    let table: Value = toml::from_str::<Value>(&format!("config = {toml}"))
+        .map_err(|error| Failure::Config(format!("--config: {}", error.message())))?;
+    let config = table.get("config").cloned().unwrap_or_default();
+    let validator = jsonschema::validator_for(schema)
+        .map_err(|error| Failure::Config(format!("the plugin's config schema: {error}")))?;
+    match validator.validate(&config) {
+        Ok(()) => Ok(config),
+        Err(error) => Err(Failure::Config(format!("--config: {error}"))),
+    }
+}

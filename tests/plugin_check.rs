@@ -1,0 +1,187 @@
+//! `flowpipe plugin check`: good plugins pass, and what is wrong with a bad one is found and named.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
+
+use std::path::{Path, PathBuf};
+
+use flowpipe_tests::{Ran, compile, library, run};
+use serde_json::Value;
+
+/// A library with stages that are each wrong in one way.
+fn faulty(folder: &Path, defines: &[&str]) -> PathBuf {
+    compile("tests/plugins/faulty.c", folder, "faulty", defines)
+}
+
+/// Runs one check on one of the faulty stages, with little patience.
+fn check(stage: &str, only: &str) -> Ran {
+    let folder = tempfile::tempdir().unwrap();
+    let file = faulty(folder.path(), &[]).display().to_string();
+    run(&[
+        "plugin", "check", &file, "--stage", stage, "--only", only, "--time", "200ms",
+    ])
+}
+
+fn finds(stage: &str, only: &str, fault: &str) {
+    let ran = check(stage, only).expect(1);
+    assert!(ran.stdout.contains(fault), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("1 of 1 checks failed"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_shipped_solver_passes() {
+    let file = library("solver_search").display().to_string();
+    let ran = run(&["plugin", "check", &file, "--json"]).expect(0);
+    let told: Value = ran.json();
+    let stages = told["stages"].as_array().unwrap();
+    assert_eq!(stages.len(), 1);
+    let checks = stages[0]["checks"].as_array().unwrap();
+    assert_eq!(checks.len(), 9);
+    for check in checks {
+        let grade = check["grade"].as_str().unwrap();
+        assert!(["passed", "skipped"].contains(&grade), "{check}");
+    }
+    let answers = checks.iter().find(|it| it["check"] == "answers").unwrap();
+    let text = answers["found"][0]["text"].as_str().unwrap();
+    assert!(text.contains("33 answered"), "{text}");
+}
+
+#[test]
+fn a_shipped_vision_reads_what_it_is_shown() {
+    let file = library("vision_opencv").display().to_string();
+    let ran = run(&[
+        "plugin", "check", &file, "--only", "answers", "--only", "rubbish",
+    ])
+    .expect(0);
+    assert!(ran.stdout.contains("0 wrong"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("2 checks, none failed"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn memory_that_is_left_is_measured() {
+    finds("leaks", "leaks", "each stage leaves 112 bytes of memory");
+}
+
+#[test]
+fn threads_and_files_and_frames_that_are_left_are_counted() {
+    finds(
+        "leaves-threads",
+        "threads",
+        "threads are left when all stages are destroyed",
+    );
+    finds(
+        "leaves-files",
+        "leaks",
+        "400 open files are left by 400 stages",
+    );
+    finds(
+        "keeps-frames",
+        "leaks",
+        "1 frames are left when it is destroyed",
+    );
+}
+
+#[test]
+fn a_crash_is_told_with_what_it_happened_at() {
+    let ran = check("crashes", "rubbish").expect(1);
+    assert!(
+        ran.stdout.contains("it crashed: SIGSEGV while taking {}"),
+        "{}",
+        ran.stdout
+    );
+    // The other checks have processes of their own.
+    check("crashes", "answers").expect(0);
+}
+
+#[test]
+fn a_hang_is_ended() {
+    let ran = check("hangs", "answers").expect(1);
+    assert!(
+        ran.stdout
+            .contains("it hung, and was killed while answering a board"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn wrong_claims_are_found_out() {
+    finds(
+        "lies",
+        "answers",
+        "it says that there is no solution, and there is one",
+    );
+    finds(
+        "changes",
+        "repeatable",
+        "it says that it is deterministic, but two stages answer differently",
+    );
+    finds(
+        "bad-default",
+        "config",
+        "its own defaults don't fit its schema: \"many\" is not of type \"integer\"",
+    );
+}
+
+#[test]
+fn what_can_not_be_made_is_checked_no_further() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = faulty(folder.path(), &[]).display().to_string();
+    let ran = run(&["plugin", "check", &file, "--stage", "made-never"]).expect(1);
+    assert!(ran.stdout.contains("no licence"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("1 of 2 checks failed"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn files_that_are_no_plugins_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text.so");
+    std::fs::write(&text, "text").unwrap();
+    let ran = run(&["plugin", "check", &text.display().to_string()]).expect(1);
+    assert!(
+        ran.stdout
+            .contains("FAIL  load        not a dynamic library"),
+        "{}",
+        ran.stdout
+    );
+
+    let crashes = faulty(folder.path(), &["CRASHES_WHEN_LOADED"]);
+    let ran = run(&["plugin", "check", &crashes.display().to_string()]).expect(1);
+    assert!(
+        ran.stdout.contains("it crashed: SIGSEGV while loading it"),
+        "{}",
+        ran.stdout
+    );
+
+    run(&["plugin", "check", "no/such/file.so"]).expect(2);
+    let file = library("solver_search").display().to_string();
+    let ran = run(&["plugin", "check", &file, "--stage", "other"]).expect(2);
+    assert!(
+        ran.stderr.contains("has no stage `other`"),
+        "{}",
+        ran.stderr
+    );
+    let ran = run(&["plugin", "check", &file, "--config", "{ limits = 3 }"]).expect(78);
+    assert!(ran.stderr.contains("--config"), "{}", ran.stderr);
+    let file = library("capture_files").display().to_string();
+    let ran = run(&["plugin", "check", &file]).expect(78);
+    assert!(
+        ran.stderr.contains("can't do without a config"),
+        "{}",
+        ran.stderr
+    );
+}

@@ -1,0 +1,140 @@
+/* Stages that are each wrong in one way, for `flowpipe plugin check` to find out. */
+#include <flowpipe.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A compiler that sees a null pointer may leave out what is done with it. */
+static int *volatile nowhere;
+
+#ifdef CRASHES_WHEN_LOADED
+__attribute__((constructor)) static void crash(void) { *nowhere = 1; }
+#endif
+
+typedef struct {
+  flowpipe_stage_t stage; /* first, so that the host's pointer is ours */
+  const flowpipe_host_t *host;
+  uint32_t index;
+} faulty_t;
+
+enum { LEAKS, LEAVES_THREADS, LEAVES_FILES, KEEPS_FRAMES, CRASHES, HANGS, CHANGES, LIES, BAD_DEFAULT, MADE_NEVER };
+
+static void *sleep_for_ever(void *nothing) {
+  for (;;) sleep(1000);
+  return nothing;
+}
+
+static flowpipe_status_t emit(faulty_t *self, const flowpipe_process_t *process, const char *answer) {
+  /* The sighting is handed on as it came, in an answer that says the same to everything. */
+  const flowpipe_message_t *in = process->message;
+  size_t size = in->json_length + strlen(answer) + 64;
+  char *json = malloc(size);
+  int length = snprintf(json, size, "{\"solver\":\"faulty\",\"answer\":%s,\"sighting\":%s}", answer, in->json);
+  flowpipe_output_t output = {sizeof output, 0, NULL, json, (size_t)length, NULL, 0};
+  flowpipe_status_t status = self->host->emit(self->host, process->context, &output);
+  free(json);
+  return status;
+}
+
+static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process_t *call) {
+  static int calls = 0;
+  faulty_t *self = stage->data;
+  char answer[64];
+  int64_t rows;
+  if (call->event != FLOWPIPE_EVENT_MESSAGE) return FLOWPIPE_OK;
+  const flowpipe_document_t *document = call->message->document;
+  int is_board = self->host->get_int(self->host, document, "/reading/puzzle/board/rows", &rows) == FLOWPIPE_OK;
+  switch (self->index) {
+    case KEEPS_FRAMES:
+      if (call->message->frame) self->host->frame_ref(self->host, call->message->frame);
+      return FLOWPIPE_OK;
+    case CRASHES:
+      if (!is_board) *nowhere = 1;
+      return FLOWPIPE_OK;
+    case HANGS:
+      for (;;) sleep(1000);
+    case CHANGES:
+      snprintf(answer, sizeof answer, "{\"verdict\":\"unknown\",\"reason\":\"call %d\"}", ++calls);
+      return emit(self, call, answer);
+    case LIES:
+      return is_board ? emit(self, call, "{\"verdict\":\"unsolvable\"}") : FLOWPIPE_OK;
+    default:
+      return FLOWPIPE_OK;
+  }
+}
+
+static flowpipe_status_t fine(flowpipe_stage_t *stage) {
+  (void)stage;
+  return FLOWPIPE_OK;
+}
+
+static void deactivate(flowpipe_stage_t *stage) { (void)stage; }
+
+static void destroy(flowpipe_stage_t *stage) { free(stage); }
+
+static const void *no_extension(flowpipe_stage_t *stage, const char *id) {
+  (void)stage, (void)id;
+  return NULL;
+}
+
+#define STAGE(name, in, config)                                                                   \
+  "{\"name\":\"" name "\",\"role\":\"solver\",\"version\":\"1\",\"deterministic\":true,"          \
+  "\"inputs\":[{\"name\":\"in\",\"schema\":\"" in "\"}],"                                         \
+  "\"outputs\":[{\"name\":\"out\",\"schema\":\"flowpipe.solved/1\"}],"                            \
+  "\"config\":{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{" config "}}}"
+#define SIGHTING "flowpipe.sighting/1"
+
+static const char *const manifests[] = {
+    [LEAKS] = STAGE("leaks", SIGHTING, ""),
+    [LEAVES_THREADS] = STAGE("leaves-threads", SIGHTING, ""),
+    [LEAVES_FILES] = STAGE("leaves-files", SIGHTING, ""),
+    [KEEPS_FRAMES] = STAGE("keeps-frames", "flowpipe.frame/1", ""),
+    [CRASHES] = STAGE("crashes", SIGHTING, ""),
+    [HANGS] = STAGE("hangs", SIGHTING, ""),
+    [CHANGES] = STAGE("changes", SIGHTING, ""),
+    [LIES] = STAGE("lies", SIGHTING, ""),
+    [BAD_DEFAULT] = STAGE("bad-default", SIGHTING, "\"n\":{\"type\":\"integer\",\"default\":\"many\"}"),
+    [MADE_NEVER] = STAGE("made-never", SIGHTING, ""),
+};
+
+static uint32_t count(void) { return sizeof manifests / sizeof *manifests; }
+
+static const char *manifest(uint32_t index) { return index < count() ? manifests[index] : NULL; }
+
+static flowpipe_stage_t *create(const flowpipe_host_t *host, uint32_t index, const char *config,
+                                const flowpipe_document_t *document) {
+  static void *volatile leaked;
+  pthread_t thread;
+  (void)config, (void)document;
+  if (index == MADE_NEVER) {
+    host->set_error(host, FLOWPIPE_ERROR, "no licence", 10);
+    return NULL;
+  }
+  if (index == LEAKS) leaked = malloc(100);
+  if (index == LEAVES_THREADS) pthread_create(&thread, NULL, sleep_for_ever, NULL);
+  if (index == LEAVES_FILES && dup(2) < 0) return NULL;
+  (void)leaked;
+  faulty_t *self = calloc(1, sizeof *self);
+  self->stage = (flowpipe_stage_t){sizeof self->stage, 0,          self,    fine,        process,
+                                   fine,               deactivate, destroy, no_extension};
+  self->host = host;
+  self->index = index;
+  return &self->stage;
+}
+
+static flowpipe_status_t init(const flowpipe_host_t *host) {
+  (void)host;
+  return FLOWPIPE_OK;
+}
+
+static void deinit(void) {}
+
+static const void *get_factory(const char *id) {
+  static const flowpipe_stage_factory_t factory = {sizeof factory, 0, count, manifest, create};
+  return strcmp(id, FLOWPIPE_FACTORY_STAGES) == 0 ? &factory : NULL;
+}
+
+FLOWPIPE_EXPORT const flowpipe_entry_t flowpipe_entry = {FLOWPIPE_MAGIC, FLOWPIPE_ABI_MAJOR, FLOWPIPE_ABI_MINOR,
+                                                         sizeof(flowpipe_entry_t), 0, init, deinit, get_factory};
