@@ -123,6 +123,9 @@ pub struct Call {
     /// It never came back: the stage was given up.
     #[serde(default, skip_serializing_if = "is_false")]
     pub hung: bool,
+    /// After it the plugin was made anew.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub anew: bool,
 }
 
 /// Why a stage is called.

@@ -44,9 +44,20 @@ pub struct Stage {
     /// How long the stage may sit on one message before the watchdog names it. After a `timeout`,
     /// how long it may take to notice the cancellation before it is given up.
     pub watchdog: Duration,
+    /// How often and how soon it is made anew after a failure. `None`: the file does not say.
+    pub restart: Option<Restart>,
     /// Each message is worked on as if it was the first: the stage forgets the ones before it. Files
     /// can't say this.
     pub fresh: bool,
+}
+
+/// When a stage that failed is made anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restart {
+    /// So often in a row, without a message worked through in between. After that `on_error` decides.
+    pub max: u32,
+    /// How long it waits the first time; twice as long each further time in a row.
+    pub backoff: Duration,
 }
 
 /// One plugin in a stage.
@@ -119,6 +130,15 @@ pub enum OnStop {
     Drain,
     /// They are dropped and counted: each stage ends after the message in hand.
     Drop,
+}
+
+impl Default for Restart {
+    fn default() -> Self {
+        Self {
+            max: 8,
+            backoff: Duration::from_millis(100),
+        }
+    }
 }
 
 impl Default for Queue {

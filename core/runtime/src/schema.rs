@@ -7,11 +7,11 @@ use schemars::Schema;
 use schemars::transform::{RemoveRefSiblings, ReplacePrefixItems, Transform, transform_subschemas};
 use serde_json::{Map, Value, json};
 
-use crate::config::problem::{MAX_CAPACITY, MAX_STAGES};
+use crate::config::problem::{MAX_CAPACITY, MAX_RESTARTS, MAX_STAGES};
 use crate::config::words::Word;
 use crate::config::{Plugins, duration};
 use crate::manifest::Manifest;
-use crate::pipeline::{OnError, OnStop, Queue, WhenFull};
+use crate::pipeline::{OnError, OnStop, Queue, Restart, WhenFull};
 
 /// The schema, with the names of these plugins and the schemas of their configs in it.
 #[must_use]
@@ -129,6 +129,7 @@ fn stage(manifests: &[&Manifest]) -> Value {
             "timeout": time("How long the work on one message may take; after it the work is cancelled. Default: any time."),
             "watchdog": time("How long the stage may sit on one message before the watchdog names it. Default: \"10s\"."),
             "on_error": words::<OnError>("What happens when the stage fails on a message."),
+            "restart": restart(),
         },
         "allOf": rules,
     })
@@ -206,6 +207,28 @@ fn queue() -> Value {
                 "default": default.capacity,
             },
             "when_full": words::<WhenFull>("What happens to a message that finds the queue full."),
+        },
+    })
+}
+
+fn restart() -> Value {
+    let default = Restart::default();
+    let mut backoff =
+        time("How long it waits the first time; twice as long each further time in a row.");
+    backoff["default"] = json!("100ms");
+    json!({
+        "description": "Make the stage anew after a failure: it costs the message in hand.",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "max": {
+                "description": "So often in a row, without a message worked through in between; then on_error decides.",
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_RESTARTS,
+                "default": default.max,
+            },
+            "backoff": backoff,
         },
     })
 }

@@ -92,6 +92,7 @@ impl Trial {
             on_error: OnError::Skip,
             watchdog: Duration::MAX,
             fresh: false,
+            restart: None,
         };
         let pipeline = Pipeline {
             name: "trial".to_owned(),

@@ -11,6 +11,8 @@ pub const MAX_BYTES: usize = 1024 * 1024;
 pub const MAX_STAGES: usize = 256;
 /// The most messages that one queue may hold.
 pub const MAX_CAPACITY: usize = 65_536;
+/// The most often that a stage may be made anew in a row.
+pub const MAX_RESTARTS: u32 = 1_000_000;
 
 /// What is wrong. `Display` says it in a sentence; [`Problem::help`] says what to do.
 ///
@@ -55,6 +57,8 @@ pub enum Problem {
     BadDuration { text: String, reason: DurationError },
     #[error("a queue holds 1 to {MAX_CAPACITY} messages, not {found}")]
     BadCapacity { found: String },
+    #[error("a stage is made anew 1 to {MAX_RESTARTS} times in a row, not {found}")]
+    BadRestarts { found: String },
     #[error("[record] does not say where to")]
     NoRecordFile,
     #[error("`{what}` is an empty list")]

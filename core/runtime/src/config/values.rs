@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::Findings;
-use super::problem::{MAX_CAPACITY, Problem};
+use super::problem::{MAX_CAPACITY, MAX_RESTARTS, Problem};
 use super::source::Span;
 use super::syntax::kind;
 use super::words::Word;
@@ -23,6 +23,22 @@ pub(super) fn capacity(value: &Spanned<DeValue<'_>>, findings: &mut Findings) ->
         _ => {
             let found = findings.file().slice(&value.span()).to_owned();
             findings.report(&value.span(), Problem::BadCapacity { found });
+            None
+        }
+    }
+}
+
+/// How often a stage is made anew.
+pub(super) fn times(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Option<u32> {
+    let DeValue::Integer(number) = value.get_ref() else {
+        wrong_type("max", value, "an integer", None, findings);
+        return None;
+    };
+    match u32::from_str_radix(number.as_str(), number.radix()) {
+        Ok(times @ 1..=MAX_RESTARTS) => Some(times),
+        _ => {
+            let found = findings.file().slice(&value.span()).to_owned();
+            findings.report(&value.span(), Problem::BadRestarts { found });
             None
         }
     }

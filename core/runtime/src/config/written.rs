@@ -10,8 +10,8 @@ use super::problem::Problem;
 use super::source::Span;
 use super::suggest;
 use super::syntax::in_file_order;
-use super::values::{capacity, table, text, time, unknown, word, wrong_type};
-use crate::pipeline::{OnError, OnStop, Queue, Record};
+use super::values::{capacity, table, text, time, times, unknown, word, wrong_type};
+use crate::pipeline::{OnError, OnStop, Queue, Record, Restart};
 
 /// A pipeline file.
 #[derive(Default)]
@@ -36,6 +36,7 @@ pub(super) struct WrittenStage<'a, 't> {
     pub timeout: Option<Duration>,
     pub watchdog: Option<Duration>,
     pub on_error: Option<OnError>,
+    pub restart: Option<Restart>,
 }
 
 /// The `plugin` of a stage.
@@ -130,8 +131,8 @@ fn record(
     })
 }
 
-const STAGE_KEYS: [&str; 7] = [
-    "plugin", "config", "from", "queue", "timeout", "on_error", "watchdog",
+const STAGE_KEYS: [&str; 8] = [
+    "plugin", "config", "from", "queue", "timeout", "on_error", "watchdog", "restart",
 ];
 
 fn stage<'a, 't>(
@@ -167,6 +168,7 @@ fn stage<'a, 't>(
         timeout: None,
         watchdog: None,
         on_error: None,
+        restart: None,
     };
     for (key, span, value) in in_file_order(fields) {
         match key {
@@ -177,6 +179,7 @@ fn stage<'a, 't>(
             "timeout" => stage.timeout = time("timeout", value, findings),
             "watchdog" => stage.watchdog = time("watchdog", value, findings),
             "on_error" => stage.on_error = word("on_error", value, findings),
+            "restart" => stage.restart = restart(value, findings),
             _ => unknown(
                 key,
                 &span,
@@ -337,6 +340,26 @@ fn queue(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Option<Queue>
         }
     }
     Some(queue)
+}
+
+fn restart(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Option<Restart> {
+    let fields = table(
+        "restart",
+        value,
+        "restart = { max = 8, backoff = \"100ms\" }",
+        findings,
+    )?;
+    let mut restart = Restart::default();
+    for (key, span, value) in in_file_order(fields) {
+        match key {
+            "max" => restart.max = times(value, findings).unwrap_or(restart.max),
+            "backoff" => {
+                restart.backoff = time("backoff", value, findings).unwrap_or(restart.backoff);
+            }
+            _ => unknown(key, &span, "`restart`", &["max", "backoff"], findings),
+        }
+    }
+    Some(restart)
 }
 
 /// The rules of an edge: its own, its stage's, or the default.

@@ -111,20 +111,24 @@ impl Replay {
         part.calls.get(part.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Whether a stage that is made now is told the times of the recorded one while it is made: those of one that was made anew,
-    /// or before the recording begins, are not known.
+    /// Whether a stage that is made now is told the times of the recorded one while it is made: those of one that was made
+    /// before the recording begins are not known.
     pub(crate) fn begins(&self, stage: usize) -> bool {
         let part = self.parts.get(stage);
         self.recording.about().since_ns.is_none()
             && part.is_some_and(|part| part.next.load(Ordering::Relaxed) == 0)
     }
 
-    /// The times that a plugin was told while it was made and in its first call.
-    pub(crate) fn first_times(&self, stage: usize, plugin: usize) -> &[i64] {
-        if !self.begins(stage) {
+    /// The times that a plugin which is made now was told while it was made and in its next call.
+    pub(crate) fn next_times(&self, stage: usize, plugin: usize) -> &[i64] {
+        let Some(part) = self.parts.get(stage) else {
+            return &[];
+        };
+        let next = part.next.load(Ordering::Relaxed);
+        if next == 0 && !self.begins(stage) {
             return &[];
         }
-        let mut calls = self.calls(stage).iter();
+        let mut calls = part.calls.iter().skip(next);
         calls
             .find(|call| call.plugin == plugin)
             .map_or(&[], |call| &call.clock)

@@ -298,6 +298,7 @@ fn stages(about: &About, swapped: &HashMap<usize, String>, parts: &[Part]) -> Ve
             timeout: (swapped.is_some() || hung).then(|| limit.unwrap_or(PATIENCE)),
             on_error: OnError::Skip,
             watchdog: if hung { SHORT_WATCHDOG } else { WATCHDOG },
+            restart: None,
             fresh: false,
         }
     };

@@ -79,6 +79,8 @@ pub struct StageReport {
     pub failed: u64,
     /// Messages on which it ran out of time.
     pub timed_out: u64,
+    /// How often one of its plugins was made anew after a failure.
+    pub restarted: u64,
     /// Plugin instances that hung and were given up. They still live.
     pub given_up: u64,
     /// Frames that it allocated and somebody still holds.

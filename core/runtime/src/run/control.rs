@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, Sender};
 
-use crate::pipeline::OnError;
 use crate::plugin::instance::Instance;
 use crate::problem::{Problem, ProblemKind};
 use crate::report::Report;
 use crate::run::StartError;
-use crate::run::crew::{self, Hand, Notes};
+use crate::run::anew::Next;
+use crate::run::crew::{self, Hand, Left, Notes};
 use crate::run::driver::News;
 use crate::run::journal;
 use crate::run::plan::Plan;
 use crate::run::shared::Mode;
-use crate::run::stage::Ports;
+use crate::run::stage::{Ports, Stage};
 use crate::run::summary;
 use crate::run::watch::{Look, Reason, Watch};
 
@@ -28,8 +28,7 @@ pub(crate) enum Event {
     Ended {
         /// Index of the thread.
         id: usize,
-        /// None: a driver's thread, or one that was given up.
-        instances: Vec<Instance>,
+        left: Left,
         /// It panicked, which is a fault of this program.
         panicked: bool,
     },
@@ -41,6 +40,18 @@ pub(crate) struct Control {
     hands: Vec<Hand>,
     /// Instances whose threads have ended.
     ended: Vec<Instance>,
+    /// Plugins that are to be made anew.
+    due: Vec<Due>,
+}
+
+/// A plugin that is to be made anew.
+struct Due {
+    /// The thread that ran it.
+    id: usize,
+    at_ns: i64,
+    /// In a replay, where one thread calls all plugins of a stage: all of them, and which one has to be made. `None`:
+    /// they were left behind with their thread.
+    others: Option<(Vec<Instance>, usize)>,
 }
 
 /// When the run is aborted, plugins get at most this long to notice.
@@ -58,6 +69,7 @@ impl Control {
             plan,
             hands: Vec::new(),
             ended: Vec::new(),
+            due: Vec::new(),
         }
     }
 
@@ -113,8 +125,12 @@ impl Control {
 
     /// Sleeps, and between looks after the threads, until all have ended.
     fn watch(&mut self) {
-        while self.hands.iter().any(|hand| hand.thread.is_some()) {
-            let sleep = self.look().max(SHORTEST);
+        loop {
+            let next = self.make_what_is_due();
+            if self.due.is_empty() && self.hands.iter().all(|hand| hand.thread.is_none()) {
+                return;
+            }
+            let sleep = self.look().min(next).max(SHORTEST);
             match self.plan.events.recv_timeout(sleep) {
                 Ok(event) => self.handle(event),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
@@ -123,15 +139,10 @@ impl Control {
     }
 
     fn handle(&mut self, event: Event) {
-        let Event::Ended {
-            id,
-            instances,
-            panicked,
-        } = event
-        else {
+        let Event::Ended { id, left, panicked } = event else {
             return;
         };
-        self.ended.extend(instances);
+        self.take_back(id, left);
         let Some(hand) = self.hands.get_mut(id) else {
             return;
         };
@@ -147,6 +158,44 @@ impl Control {
         }
         // It has said that it ends: this does not wait. Its panic, if any, was caught.
         let _ = thread.join();
+    }
+
+    /// Keeps the instances of a thread that has ended, or has one of them made anew.
+    fn take_back(&mut self, id: usize, left: Left) {
+        let mut instances = left.instances;
+        let Some(anew) = left.anew.filter(|anew| anew.instance < instances.len()) else {
+            self.ended.extend(instances);
+            return;
+        };
+        instances.remove(anew.instance).destroy();
+        let others = self.plan.shared.replay.is_some();
+        self.make_later(id, anew.after, others.then_some((instances, anew.instance)));
+    }
+
+    fn make_later(&mut self, id: usize, after: Duration, others: Option<(Vec<Instance>, usize)>) {
+        let after = i64::try_from(after.as_nanos()).unwrap_or(i64::MAX);
+        let at_ns = self.plan.shared.now().saturating_add(after);
+        let due = Due { id, at_ns, others };
+        if after == 0 {
+            return self.make_anew(due);
+        }
+        self.due.push(due);
+    }
+
+    /// Makes what is due; returns how long nothing is.
+    fn make_what_is_due(&mut self) -> Duration {
+        let now = self.plan.shared.now();
+        // At the end of a run nobody waits.
+        let hurries = self.plan.shared.mode() > Mode::Run;
+        let (due, later) = std::mem::take(&mut self.due)
+            .into_iter()
+            .partition(|due| hurries || due.at_ns <= now);
+        self.due = later;
+        for due in due {
+            self.make_anew(due);
+        }
+        let next = self.due.iter().map(|due| nanoseconds(due.at_ns - now));
+        next.min().unwrap_or(Duration::MAX)
     }
 
     /// Looks at every worker once; returns how long nothing can happen.
@@ -182,9 +231,13 @@ impl Control {
     fn give_up(&mut self, id: usize, watch: &Watch, look: &Look, why: &str) {
         let hand = &self.hands[id];
         let stage = &hand.stage;
-        let anew = stage.settings.on_error == OnError::Skip
-            && !stage.must_end()
-            && stage.counts.given_up.load(Ordering::Relaxed) < MOST_GIVEN_UP;
+        let mut anew = None;
+        if !stage.must_end()
+            && stage.counts.given_up.load(Ordering::Relaxed) < MOST_GIVEN_UP
+            && let Next::Anew(after) = stage.after_failure(hand.contestant, false)
+        {
+            anew = Some(after);
+        }
         if hand.driver.is_some() {
             // The ports are the driver's, which goes on without this contestant.
             if !watch.give_up(look.call) {
@@ -200,10 +253,9 @@ impl Control {
             if !watch.give_up(look.call) {
                 return;
             }
-            let taken = if anew {
-                Ports::default()
-            } else {
-                std::mem::take(&mut *ports)
+            let taken = match anew {
+                Some(_) => Ports::default(),
+                None => std::mem::take(&mut *ports),
             };
             // In this order: what is still queued is freed outside the lock.
             drop(ports);
@@ -213,7 +265,7 @@ impl Control {
     }
 
     /// Tells of a worker that was given up, and puts another in its place.
-    fn replace(&mut self, id: usize, look: &Look, why: &str, anew: bool) {
+    fn replace(&mut self, id: usize, look: &Look, why: &str, anew: Option<Duration>) {
         let hand = &mut self.hands[id];
         // Never joined: it may not end before the process does.
         hand.thread.take();
@@ -226,52 +278,133 @@ impl Control {
             stage.tell_call(Some(Box::new(call)));
         }
         let problem = hand.problem(ProblemKind::Hang, look, format!("{why}; it is left behind"));
-        if driver.is_none() && !anew && look.cancelled != Some(Reason::Stop) && !stage.must_end() {
+        if driver.is_none()
+            && anew.is_none()
+            && look.cancelled != Some(Reason::Stop)
+            && !stage.must_end()
+        {
             self.plan.shared.fail(problem);
         } else {
             self.plan.shared.report(problem);
         }
         if let Some(driver) = &driver {
             // Gone only when the driver has ended and needs nobody.
-            let _ = driver.send(News::GivenUp { contestant });
+            let _ = driver.send(News::GivenUp {
+                contestant,
+                comes_back: anew.is_some(),
+            });
         }
-        if anew && let Err(error) = self.start_anew(id) {
-            let problem = stage.problem(ProblemKind::Replace, contestant, None, error.to_string());
-            if driver.is_none() {
-                stage.close();
-                if let Some(replay) = &self.plan.shared.replay {
-                    replay.end(stage.index);
+        if let Some(after) = anew {
+            self.make_later(id, after, None);
+        }
+    }
+
+    /// Makes a plugin anew and starts its thread.
+    fn make_anew(&mut self, due: Due) {
+        let hand = &self.hands[due.id];
+        let (stage, contestant) = (hand.stage.clone(), hand.contestant);
+        let driver = hand.driver.clone();
+        let which = due.others.as_ref().map_or(contestant, |(_, which)| *which);
+        let is_needed = match &driver {
+            // The driver's thread ends when there is nothing more to race for.
+            Some(_) => self.hands.iter().any(|hand| {
+                hand.watch.is_none() && hand.thread.is_some() && Arc::ptr_eq(&hand.stage, &stage)
+            }),
+            None => true,
+        };
+        if stage.must_end() || !is_needed {
+            self.ended
+                .extend(due.others.into_iter().flat_map(|it| it.0));
+            return self.leave_empty(&stage, contestant, driver.as_ref());
+        }
+        let id = due.id;
+        match self.start_anew(due) {
+            Ok(()) => {
+                stage.counts.restarted.fetch_add(1, Ordering::Relaxed);
+                let plugin = stage.plugin(which);
+                tracing::info!(stage = stage.settings.name, plugin, "made anew");
+            }
+            Err((error, others)) => {
+                let text = error.to_string();
+                let problem = stage.problem(ProblemKind::Replace, which, None, text);
+                if let Some(after) = stage.after_refusal(which) {
+                    self.plan.shared.report(problem);
+                    return self.make_later(id, after, others);
                 }
-                self.plan.shared.fail(problem);
-            } else {
-                self.plan.shared.report(problem);
+                self.ended.extend(others.into_iter().flat_map(|it| it.0));
+                self.leave_empty(&stage, contestant, driver.as_ref());
+                match driver {
+                    Some(_) => self.plan.shared.report(problem),
+                    None => self.plan.shared.fail(problem),
+                }
             }
         }
     }
 
-    fn start_anew(&mut self, id: usize) -> Result<(), StartError> {
-        let hand = &self.hands[id];
-        let (stage, contestant) = (hand.stage.clone(), hand.contestant);
-        let found = self
-            .plan
-            .found
-            .get(stage.index)
-            .and_then(|found| found.get(contestant));
-        let Some(found) = found else {
-            return Err(StartError::Control);
-        };
-        if self.plan.shared.replay.is_some() {
-            // One thread calls all its plugins.
-            let all = self.plan.found.get(stage.index).into_iter().flatten();
-            let make = |(contestant, found)| crew::make(&stage, contestant, found);
-            let instances = all.enumerate().map(make).collect::<Result<_, _>>()?;
-            return crew::start(&stage, instances, &mut self.hands);
+    /// Nobody takes the place of a plugin that has failed.
+    fn leave_empty(&self, stage: &Arc<Stage>, contestant: usize, driver: Option<&Sender<News>>) {
+        match driver {
+            Some(driver) => {
+                // Gone only when the driver has ended and needs nobody.
+                let _ = driver.send(News::GivenUp {
+                    contestant,
+                    comes_back: false,
+                });
+            }
+            None => {
+                stage.close();
+                if let Some(replay) = &self.plan.shared.replay {
+                    replay.end(stage.index);
+                }
+            }
         }
-        let instance = crew::make(&stage, contestant, found)?;
+    }
+
+    #[expect(clippy::type_complexity, reason = "what was not used goes back")]
+    fn start_anew(&mut self, due: Due) -> Result<(), (StartError, Option<(Vec<Instance>, usize)>)> {
+        let hand = &self.hands[due.id];
+        let (stage, contestant) = (hand.stage.clone(), hand.contestant);
+        let all = self.plan.found.get(stage.index);
+        let found = all.map_or(&[][..], |found| found);
         let next = self.hands.len();
-        let hand = match &hand.driver {
-            None => crew::start_worker(&stage, instance, next)?,
-            Some(driver) => crew::start_contestant(&stage, contestant, instance, next, driver)?,
+        let alone = |error| (error, None);
+        let hand = match (&self.plan.shared.replay, due.others) {
+            // One thread calls all plugins of the stage.
+            (Some(replay), others) => {
+                let (instances, new) = match others {
+                    Some((mut others, which)) => {
+                        let found = found.get(which);
+                        let made = found.ok_or(StartError::Control);
+                        match made.and_then(|found| crew::make(&stage, which, found)) {
+                            Ok(instance) => others.insert(which, instance),
+                            Err(error) => return Err((error, Some((others, which)))),
+                        }
+                        let new = (0..others.len()).map(|it| it == which).collect();
+                        (others, new)
+                    }
+                    None => {
+                        let make = |(contestant, found)| crew::make(&stage, contestant, found);
+                        let made = found.iter().enumerate().map(make);
+                        let made = made.collect::<Result<Vec<_>, _>>().map_err(alone)?;
+                        let new = vec![false; made.len()];
+                        (made, new)
+                    }
+                };
+                crew::start_retracer(&stage, instances, next, (replay, new)).map_err(alone)?
+            }
+            (None, _) => {
+                let found = found.get(contestant).ok_or(StartError::Control);
+                let instance = found
+                    .and_then(|found| crew::make(&stage, contestant, found))
+                    .map_err(alone)?;
+                match &self.hands[due.id].driver {
+                    None => crew::start_worker(&stage, instance, next),
+                    Some(driver) => {
+                        crew::start_contestant(&stage, contestant, instance, next, driver)
+                    }
+                }
+                .map_err(alone)?
+            }
         };
         self.hands.push(hand);
         Ok(())

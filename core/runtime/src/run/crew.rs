@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crossbeam_channel::Sender;
 
@@ -31,6 +32,40 @@ pub(crate) struct Hand {
     pub thread: Option<JoinHandle<()>>,
 }
 
+/// What a thread hands back when it ends.
+#[derive(Default)]
+pub(crate) struct Left {
+    /// None: a driver's thread, or one that was given up.
+    pub instances: Vec<Instance>,
+    pub anew: Option<Anew>,
+}
+
+/// One of the instances is to be made anew, and a thread goes on with it.
+pub(crate) struct Anew {
+    pub instance: usize,
+    pub after: Duration,
+}
+
+impl Left {
+    pub(crate) fn for_good(instance: Instance) -> Self {
+        Self {
+            instances: vec![instance],
+            anew: None,
+        }
+    }
+
+    pub(crate) fn to_be_made_anew(
+        instances: Vec<Instance>,
+        instance: usize,
+        after: Duration,
+    ) -> Self {
+        Self {
+            instances,
+            anew: Some(Anew { instance, after }),
+        }
+    }
+}
+
 /// What the watchdog noted of the call in progress.
 #[derive(Default)]
 pub(crate) struct Notes {
@@ -53,7 +88,7 @@ pub(crate) fn make(
         reason,
     };
     let tape = match &stage.run.replay {
-        Some(replay) => Tape::plays(replay.first_times(stage.index, contestant)),
+        Some(replay) => Tape::plays(replay.next_times(stage.index, contestant)),
         None if stage.run.logs_calls && stage.retraces => Tape::Records(Mutex::default()),
         None => Tape::Off,
     };
@@ -86,11 +121,13 @@ pub(crate) fn start(
 ) -> Result<(), StartError> {
     if let Some(replay) = &stage.run.replay {
         if !instances.is_empty() {
+            let began = replay.begins(stage.index);
+            let new = vec![began; instances.len()];
             hands.push(start_retracer(
                 stage,
                 instances,
                 hands.len(),
-                replay.clone(),
+                (replay, new),
             )?);
         }
         return Ok(());
@@ -110,7 +147,7 @@ pub(crate) fn start(
     let name = stage.settings.name.clone();
     let thread = spawn(stage, name, hands.len(), move || {
         driver.run();
-        Vec::new()
+        Left::default()
     })?;
     hands.push(Hand {
         stage: stage.clone(),
@@ -137,16 +174,16 @@ pub(crate) fn start_worker(
         instance,
     };
     let name = stage.settings.name.clone();
-    let thread = spawn(stage, name, id, move || worker.run().into_iter().collect())?;
+    let thread = spawn(stage, name, id, move || worker.run())?;
     Ok(alone(stage, watch, thread))
 }
 
-/// Starts the thread of a stage whose recorded calls are run again.
-fn start_retracer(
+/// Starts the thread of a stage whose recorded calls are run again. By contestant: whether it was made just now.
+pub(crate) fn start_retracer(
     stage: &Arc<Stage>,
     instances: Vec<Instance>,
     id: usize,
-    replay: Arc<Replay>,
+    (replay, new): (&Arc<Replay>, Vec<bool>),
 ) -> Result<Hand, StartError> {
     let watch = Arc::new(Watch::default());
     let worker = |(contestant, instance)| Worker {
@@ -157,9 +194,9 @@ fn start_retracer(
     };
     let workers = instances.into_iter().enumerate().map(worker).collect();
     let name = stage.settings.name.clone();
-    let own = stage.clone();
+    let (own, replay) = (stage.clone(), replay.clone());
     let thread = spawn(stage, name, id, move || {
-        retrace::retrace(&own, workers, &replay)
+        retrace::retrace(&own, workers, new, &replay)
     })?;
     Ok(alone(stage, watch, thread))
 }
@@ -195,7 +232,7 @@ pub(crate) fn start_contestant(
     let news = driver.clone();
     let name = format!("{}/{}", stage.settings.name, stage.plugin(contestant));
     let thread = spawn(stage, name, id, move || {
-        driver::contest(worker, &work, &news).into_iter().collect()
+        driver::contest(worker, &work, &news)
     })?;
     // Gone only when the driver has ended, and then the new contestant ends at once.
     let _ = driver.send(News::Joined {
@@ -218,7 +255,7 @@ fn spawn(
     stage: &Arc<Stage>,
     name: String,
     id: usize,
-    work: impl FnOnce() -> Vec<Instance> + Send + 'static,
+    work: impl FnOnce() -> Left + Send + 'static,
 ) -> Result<JoinHandle<()>, StartError> {
     let stage = stage.clone();
     let thread = std::thread::Builder::new().name(name).spawn(move || {
@@ -229,7 +266,7 @@ fn spawn(
         }
         let ended = Event::Ended {
             id,
-            instances: result.unwrap_or_default(),
+            left: result.unwrap_or_default(),
             panicked,
         };
         // The control thread is gone only when this thread was given up.

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_channel::{Receiver, Sender};
 use flowpipe_abi as abi;
 
-use crate::plugin::instance::Instance;
 use crate::problem::ProblemKind;
+use crate::run::crew::Left;
 use crate::run::journal::Journal;
 use crate::run::race::{Entrant, Race};
 use crate::run::shared::Mode;
@@ -33,8 +33,12 @@ pub(crate) struct Driver {
 pub(crate) enum News {
     /// A contestant came back from its work.
     Done { contestant: usize, done: Done },
-    /// A contestant hangs and was given up.
-    GivenUp { contestant: usize },
+    /// A contestant hangs and was given up, or could not be made anew.
+    GivenUp {
+        contestant: usize,
+        /// Another one takes its place.
+        comes_back: bool,
+    },
     /// A contestant is there, at the start or instead of one that was given up.
     Joined {
         contestant: usize,
@@ -49,6 +53,8 @@ struct Seat {
     /// `None`: nobody sits here.
     contestant: Option<(Sender<Arc<Race>>, Arc<Watch>)>,
     busy: bool,
+    /// Whoever sat here is made anew, and joins again or is given up.
+    away: bool,
 }
 
 /// What one contestant did.
@@ -59,15 +65,11 @@ pub(crate) struct Contest {
     pub failed: AtomicU64,
 }
 
-/// Works on races until the driver lets go. Returns the instance, unless it was given up.
-pub(crate) fn contest(
-    mut worker: Worker,
-    jobs: &Receiver<Arc<Race>>,
-    news: &Sender<News>,
-) -> Option<Instance> {
+/// Works on races until the driver lets go, or until the plugin is to be made anew.
+pub(crate) fn contest(mut worker: Worker, jobs: &Receiver<Arc<Race>>, news: &Sender<News>) -> Left {
     for race in jobs {
         let contestant = worker.contestant;
-        let done = worker.process(
+        let mut done = worker.process(
             &race.work,
             Some(Entrant {
                 race: &race,
@@ -78,10 +80,15 @@ pub(crate) fn contest(
         if matches!(done.outcome, Outcome::GivenUp) {
             return worker.leave_behind();
         }
+        worker.decide(&mut done);
+        let anew = done.anew;
         // The driver may have ended without waiting for those who lost.
         let _ = news.send(News::Done { contestant, done });
+        if let Some(after) = anew {
+            return Left::to_be_made_anew(vec![worker.instance], 0, after);
+        }
     }
-    Some(worker.instance)
+    Left::for_good(worker.instance)
 }
 
 impl Driver {
@@ -136,6 +143,9 @@ impl Driver {
     /// Runs one race to its end.
     fn race(&mut self, work: Work) -> Then {
         if !self.wait_for_a_free_seat() {
+            if self.stage.must_end() {
+                return Then::End;
+            }
             // The control thread has told why each of them was given up.
             let text = "none of its plugins is left".to_owned();
             let problem =
@@ -204,14 +214,23 @@ impl Driver {
             News::Done { contestant, done } => {
                 let seat = self.seats.get_mut(contestant)?;
                 seat.busy = false;
-                if matches!(done.outcome, Outcome::End) {
+                seat.away = done.anew.is_some();
+                if seat.away || matches!(done.outcome, Outcome::End) {
                     seat.contestant = None;
                 }
                 Some((contestant, Some(done)))
             }
-            News::GivenUp { contestant } => {
-                *self.seats.get_mut(contestant)? = Seat::default();
-                Some((contestant, None))
+            News::GivenUp {
+                contestant,
+                comes_back,
+            } => {
+                let seat = self.seats.get_mut(contestant)?;
+                let hung = !seat.away;
+                *seat = Seat {
+                    away: comes_back,
+                    ..Seat::default()
+                };
+                hung.then_some((contestant, None))
             }
             News::Joined {
                 contestant,
@@ -220,7 +239,7 @@ impl Driver {
             } => {
                 *self.seats.get_mut(contestant)? = Seat {
                     contestant: Some((jobs, watch)),
-                    busy: false,
+                    ..Seat::default()
                 };
                 None
             }
@@ -241,7 +260,8 @@ impl Driver {
             {
                 return true;
             }
-            if self.seats.iter().all(|seat| seat.contestant.is_none()) {
+            let gone = |seat: &Seat| seat.contestant.is_none() && !seat.away;
+            if self.seats.iter().all(gone) {
                 return false;
             }
             let late = self.hear();
@@ -259,6 +279,7 @@ impl Driver {
         let (mut abstained, mut ended) = (false, false);
         let mut winner_failed = false;
         let mut written = Vec::new();
+        let mut comes_back = false;
         for (contestant, done) in outcomes {
             let Some(done) = done else {
                 failures.push((contestant, ProblemKind::Hang, "hung".to_owned()));
@@ -268,6 +289,7 @@ impl Driver {
                 worked_ns = worked_ns.max(done.worked_ns);
             }
             written.extend(done.written);
+            comes_back |= done.anew.is_some();
             match done.outcome {
                 Outcome::Failed(kind, text) => {
                     count(&stage, contestant, |contest| &contest.failed);
@@ -305,9 +327,10 @@ impl Driver {
             stage.tell_call(Some(call));
         }
         if winner_failed || winner.is_none() && !abstained && !ended && !failures.is_empty() {
-            return self.fail(race, &failures);
+            return self.fail(race, &failures, comes_back);
         }
-        let empty = self.seats.iter().all(|seat| seat.contestant.is_none());
+        let gone = |seat: &Seat| seat.contestant.is_none() && !seat.away;
+        let empty = self.seats.iter().all(gone);
         if ended && empty {
             Then::End
         } else {
@@ -315,8 +338,13 @@ impl Driver {
         }
     }
 
-    /// All that ran failed.
-    fn fail(&self, race: &Race, failures: &[(usize, ProblemKind, String)]) -> Then {
+    /// All that ran failed. `comes_back`: one of them is made anew, so that this costs the message alone.
+    fn fail(
+        &self,
+        race: &Race,
+        failures: &[(usize, ProblemKind, String)],
+        comes_back: bool,
+    ) -> Then {
         let stage = &self.stage;
         let timed_out = failures
             .iter()
@@ -332,7 +360,12 @@ impl Driver {
             .collect();
         let first = failures.first().map_or(0, |(contestant, ..)| *contestant);
         let text = format!("no contestant answered ({})", told.join("; "));
-        stage.fail(stage.problem(kind, first, race.work.message_id(stage), text))
+        let problem = stage.problem(kind, first, race.work.message_id(stage), text);
+        if comes_back {
+            stage.skip(problem);
+            return Then::GoOn;
+        }
+        stage.fail(problem)
     }
 }
 

@@ -164,6 +164,7 @@ pub(crate) fn write(
             _ => None,
         },
         hung: false,
+        anew: false,
     }
 }
 

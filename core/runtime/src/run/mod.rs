@@ -5,6 +5,7 @@
 //! [`driver`] and a thread for each plugin. Messages go from thread to thread over the edges of
 //! [`crate::edge`].
 
+pub(crate) mod anew;
 pub(crate) mod call;
 pub(crate) mod control;
 mod crew;

@@ -2,25 +2,28 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use flowpipe_abi as abi;
 use flowpipe_recording::entry::Event;
 
 use crate::plugin::instance::Instance;
 use crate::replay::{Fetched, Replay};
+use crate::run::crew::Left;
 use crate::run::shared::Mode;
 use crate::run::stage::Stage;
 use crate::run::worker::{Outcome, Work, Worker};
 
-/// Runs the recorded calls of a stage again, in their order. Returns the instances, unless one hung.
+/// Runs the recorded calls of a stage again, in their order, until the last or until a plugin is to be made anew.
+/// By contestant: whether it was made just now.
 pub(crate) fn retrace(
     stage: &Arc<Stage>,
     mut workers: Vec<Worker>,
+    mut new: Vec<bool>,
     replay: &Arc<Replay>,
-) -> Vec<Instance> {
+) -> Left {
     // However this ends, others do not wait for its messages.
     let ended = Ended(replay, stage.index);
-    let mut first = vec![replay.begins(stage.index); workers.len()];
     while let Some(call) = replay.next_call(stage.index) {
         if stage.run.mode() >= Mode::Drop {
             break;
@@ -59,8 +62,8 @@ pub(crate) fn retrace(
             origin,
             taken_ns: call.taken_ns,
         };
-        // What was told while the stage was made is told already, together with its first call's.
-        if !std::mem::take(first.get_mut(call.plugin).unwrap_or(&mut false)) {
+        // What was told while the stage was made is told already, together with its next call's.
+        if !std::mem::take(new.get_mut(call.plugin).unwrap_or(&mut false)) {
             let tape = worker.instance.host().tape();
             tape.load(&call.clock, call.taken_ns);
         }
@@ -70,7 +73,7 @@ pub(crate) fn retrace(
             // Its place is taken already.
             std::mem::forget(ended);
             std::mem::forget(workers);
-            return Vec::new();
+            return Left::default();
         }
         stage.tell_call(done.written);
         stage.note_time(stage.run.now() - began);
@@ -80,7 +83,19 @@ pub(crate) fn retrace(
             // the messages finds.
             stage.fail(stage.problem(kind, contestant, work.message_id(stage), text));
         }
+        if call.anew {
+            std::mem::forget(ended);
+            let instances = instances(workers);
+            return Left::to_be_made_anew(instances, call.plugin, Duration::ZERO);
+        }
     }
+    Left {
+        instances: instances(workers),
+        anew: None,
+    }
+}
+
+fn instances(workers: Vec<Worker>) -> Vec<Instance> {
     workers.into_iter().map(|worker| worker.instance).collect()
 }
 

@@ -15,6 +15,7 @@ use crate::message::Message;
 use crate::pipeline::{self, OnError, PortRef};
 use crate::problem::{MessageId, Problem, ProblemKind};
 use crate::report::times::Times;
+use crate::run::anew::Strikes;
 use crate::run::driver::Contest;
 use crate::run::journal::Journal;
 use crate::run::shared::{Mode, Shared};
@@ -35,6 +36,8 @@ pub(crate) struct Stage {
     pub times: Mutex<Times>,
     /// By contestant.
     pub contests: Vec<Contest>,
+    /// By contestant.
+    pub strikes: Vec<Strikes>,
     /// Whether its calls are written down so that they can be run again: it says that it is
     /// deterministic.
     pub retraces: bool,
@@ -62,6 +65,7 @@ pub(crate) struct Counts {
     pub failed: AtomicU64,
     pub timed_out: AtomicU64,
     pub given_up: AtomicU64,
+    pub restarted: AtomicU64,
 }
 
 /// Whether a stage goes on.
@@ -92,6 +96,11 @@ impl Stage {
                 .contestants
                 .iter()
                 .map(|_| Contest::default())
+                .collect(),
+            strikes: settings
+                .contestants
+                .iter()
+                .map(|_| Strikes::default())
                 .collect(),
             retraces: manifest.deterministic,
             settings,
@@ -180,21 +189,31 @@ impl Stage {
 
     /// The stage failed on a message: goes on or ends the run, as configured.
     pub(crate) fn fail(&self, problem: Problem) -> Then {
+        match self.settings.on_error {
+            OnError::Skip => {
+                self.skip(problem);
+                Then::GoOn
+            }
+            OnError::Stop => {
+                self.count(&problem);
+                self.run.fail(problem);
+                Then::End
+            }
+        }
+    }
+
+    /// The stage failed on a message, which is all that it costs.
+    pub(crate) fn skip(&self, problem: Problem) {
+        self.count(&problem);
+        self.run.report(problem);
+    }
+
+    fn count(&self, problem: &Problem) {
         let count = match problem.kind {
             ProblemKind::TimedOut => &self.counts.timed_out,
             _ => &self.counts.failed,
         };
         count.fetch_add(1, Ordering::Relaxed);
-        match self.settings.on_error {
-            OnError::Skip => {
-                self.run.report(problem);
-                Then::GoOn
-            }
-            OnError::Stop => {
-                self.run.fail(problem);
-                Then::End
-            }
-        }
     }
 
     /// A problem of one of the stage's plugins.

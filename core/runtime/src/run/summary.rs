@@ -80,6 +80,7 @@ pub(crate) fn report(
         failed: get(&stage.counts.failed),
         timed_out: get(&stage.counts.timed_out),
         given_up: get(&stage.counts.given_up),
+        restarted: get(&stage.counts.restarted),
         frames_left: shared.services.pool.live(stage.index),
         time,
         share: if all == 0 {

@@ -11,11 +11,13 @@ use flowpipe_recording::entry::{Call, Event};
 use crate::message::{Message, Origin};
 use crate::plugin::instance::{Instance, reason};
 use crate::problem::{MessageId, Problem, ProblemKind};
+use crate::run::anew::Next;
 use crate::run::call::Context;
+use crate::run::crew::Left;
 use crate::run::journal::{self, Journal};
 use crate::run::race::Entrant;
 use crate::run::shared::Mode;
-use crate::run::stage::{Stage, Then};
+use crate::run::stage::Stage;
 use crate::run::watch::{Reason, Watch};
 use crate::sync::lock;
 
@@ -48,6 +50,8 @@ pub(crate) struct Done {
     pub emitted: u64,
     /// The call, where somebody wants it written down.
     pub written: Option<Box<Call>>,
+    /// The plugin is made anew after this time. Known once somebody has decided it.
+    pub anew: Option<Duration>,
 }
 
 /// How a call ended.
@@ -106,8 +110,8 @@ impl Work {
 }
 
 impl Worker {
-    /// Works until the stream ends. Returns the instance, unless it was given up.
-    pub(crate) fn run(mut self) -> Option<Instance> {
+    /// Works until the stream ends, or until the plugin is to be made anew.
+    pub(crate) fn run(mut self) -> Left {
         let stage = self.stage.clone();
         let mut origin = None;
         let mut pause = Pause::default();
@@ -117,16 +121,19 @@ impl Worker {
                 None => break End::Stream,
             };
             origin = work.origin;
-            let done = self.process(&work, None, None);
+            let mut done = self.process(&work, None, None);
             if matches!(done.outcome, Outcome::GivenUp) {
                 return self.leave_behind();
             }
+            let failed = matches!(done.outcome, Outcome::Failed(..));
+            let next = self.decide(&mut done);
             stage.tell_call(done.written);
             stage.note_time(done.worked_ns);
-            let failed = matches!(done.outcome, Outcome::Failed(..));
-            match self.conclude(done.outcome, &work) {
-                Then::GoOn => {}
-                Then::End => break End::Early,
+            self.conclude(done.outcome, next, &work);
+            match next {
+                Next::GoOn => {}
+                Next::Anew(after) => return Left::to_be_made_anew(vec![self.instance], 0, after),
+                Next::End => break End::Early,
             }
             if stage.is_source() {
                 pause.after(done.emitted, failed);
@@ -134,16 +141,17 @@ impl Worker {
         };
         if end == End::Stream && !stage.is_source() && stage.run.mode() < Mode::Abort {
             let work = Work::event(abi::EVENT_FINISH, origin, stage.run.now());
-            let done = self.process(&work, None, None);
+            let mut done = self.process(&work, None, None);
             if matches!(done.outcome, Outcome::GivenUp) {
                 return self.leave_behind();
             }
+            let next = self.decide(&mut done);
             stage.tell_call(done.written);
             stage.note_time(done.worked_ns);
-            self.conclude(done.outcome, &work);
+            self.conclude(done.outcome, next, &work);
         }
         stage.close();
-        Some(self.instance)
+        Left::for_good(self.instance)
     }
 
     /// Lets the plugin do one piece of work.
@@ -184,6 +192,7 @@ impl Worker {
             worked_ns: 0,
             emitted: 0,
             written: None,
+            anew: None,
         };
         // Looked at after `begin`, so that either this sees the winner or the winner saw this call.
         if context.entrant.as_ref().is_some_and(Entrant::has_lost) {
@@ -247,13 +256,36 @@ impl Worker {
             worked_ns,
             emitted: context.emitted.get(),
             written,
+            anew: None,
         }
     }
 
     /// Leaves a worker that was given up as it is: the plugin may still hold on to its host.
-    pub(crate) fn leave_behind<T>(self) -> Option<T> {
+    pub(crate) fn leave_behind(self) -> Left {
         std::mem::forget(self.instance);
-        None
+        Left::default()
+    }
+
+    /// Whether the plugin goes on after this call, is made anew or ends.
+    pub(crate) fn decide(&self, done: &mut Done) -> Next {
+        let stage = &self.stage;
+        let next = match &done.outcome {
+            Outcome::Fine => {
+                stage.forget_failures(self.contestant);
+                Next::GoOn
+            }
+            Outcome::End | Outcome::GivenUp => Next::End,
+            // Whether the stage has to end shows when it looks for more work.
+            Outcome::Stopped | Outcome::Lost => Next::GoOn,
+            Outcome::Failed(..) => stage.after_failure(self.contestant, true),
+        };
+        if let Next::Anew(after) = next {
+            done.anew = Some(after);
+            if let Some(call) = &mut done.written {
+                call.anew = true;
+            }
+        }
+        next
     }
 
     /// The next piece of work, waiting for it. `None`: there is none any more.
@@ -276,13 +308,16 @@ impl Worker {
         Some(Work::message(port, message, stage.run.now()))
     }
 
-    fn conclude(&self, outcome: Outcome, work: &Work) -> Then {
-        match outcome {
-            Outcome::Fine => Then::GoOn,
-            Outcome::End | Outcome::GivenUp => Then::End,
-            // Whether the stage has to end shows when it looks for more work.
-            Outcome::Stopped | Outcome::Lost => Then::GoOn,
-            Outcome::Failed(kind, text) => self.stage.fail(self.problem(kind, text, work)),
+    /// Counts and tells what came of a call.
+    fn conclude(&self, outcome: Outcome, next: Next, work: &Work) {
+        if let Outcome::Failed(kind, text) = outcome {
+            let problem = self.problem(kind, text, work);
+            match next {
+                Next::Anew(_) => self.stage.skip(problem),
+                Next::GoOn | Next::End => {
+                    self.stage.fail(problem);
+                }
+            }
         }
     }
 

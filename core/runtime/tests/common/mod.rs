@@ -113,6 +113,7 @@ impl Builder {
             timeout: None,
             on_error: OnError::Stop,
             watchdog: Duration::from_secs(30),
+            restart: None,
             fresh: false,
         });
         index
