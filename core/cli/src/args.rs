@@ -107,6 +107,15 @@ pub enum Command {
     Play(Play),
     /// Print a completion script for a shell.
     Completions(Completions),
+    /// The process of an isolated stage: started by the program itself.
+    #[command(hide = true)]
+    IsolatedStage(IsolatedStage),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct IsolatedStage {
+    /// The stage's name, for whoever lists processes.
+    pub name: String,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -6,12 +6,14 @@
 //! - [`plugins`]: where plugins are looked for. [`pipeline_file`]: reading a pipeline with its errors.
 //! - [`record`]: writing a run down. [`recording_file`]: opening what was written. [`trace`]: who worked when.
 //! - [`puzzle_file`]: reading puzzles. [`ask`]: putting them to a solver.
+//! - [`apart`]: processes of isolated stages.
 //! - [`checks`]: what the runtime holds the plugins' answers against.
 //! - [`solve`]: what `flowpipe solve` asks and tells. [`see`]: what `flowpipe see` shows to vision, and tells.
 //! - [`compare`]: two pipelines on one recording.
 //! - [`top`]: looking at a run while it goes on.
 //! - [`follow`]: waiting on a run. [`signals`]: Ctrl-C. [`show`]: boards, tables and colours on the terminal.
 
+mod apart;
 mod args;
 mod ask;
 mod bench;
@@ -43,6 +45,9 @@ use crate::args::{Args, Command};
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Command::IsolatedStage(_) = args.command {
+        return apart::run();
+    }
     let tells_problems = matches!(
         args.command,
         Command::See(_) | Command::Solve(_) | Command::Bench(_) | Command::Compare(_)
@@ -65,6 +70,7 @@ fn main() -> ExitCode {
         Command::Bench(bench) => commands::bench::run(&args.global, &bench),
         Command::Play(play) => commands::play::run(&args.global, &play),
         Command::Completions(completions) => commands::completions::run(&completions),
+        Command::IsolatedStage(_) => Ok(exit::Ended::Done),
     };
     exit::code(ended)
 }

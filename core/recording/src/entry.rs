@@ -52,6 +52,9 @@ pub struct AboutStage {
     /// How long the work on one message might take, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ns: Option<u64>,
+    /// It ran in a process of its own.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub isolated: bool,
 }
 
 /// A plugin of a stage.

@@ -88,6 +88,16 @@ impl Document {
         self.text.len() - 1
     }
 
+    /// A JSON text that was checked before.
+    #[cfg(unix)]
+    pub(crate) fn known(mut json: Vec<u8>) -> Self {
+        json.push(0);
+        Self {
+            text: Cow::Owned(json),
+            parsed: OnceLock::new(),
+        }
+    }
+
     fn checked(json: &[u8]) -> Self {
         let mut text = Vec::with_capacity(json.len() + 1);
         text.extend_from_slice(json);

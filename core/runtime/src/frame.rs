@@ -169,6 +169,12 @@ impl Frame {
         Some(self.counted().memory.pointer())
     }
 
+    /// The memory that other processes can see, where it is such.
+    #[cfg(unix)]
+    pub(crate) fn block(&self) -> Option<&Arc<crate::isolation::memory::Block>> {
+        self.counted().memory.block()
+    }
+
     fn counted(&self) -> &Counted {
         // SAFETY: the box lives as long as a reference does, and `self` is one.
         unsafe { self.0.as_ref() }

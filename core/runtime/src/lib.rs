@@ -7,6 +7,7 @@
 //! - [`plugin`]: libraries found, loaded, made into stages, by their [`manifest`].
 //! - [`message`], [`document`], [`frame`] (with `pool` and `clock`): what flows.
 //! - `edge`: the queues. [`run`]: threads, races, timeouts, the watchdog.
+//! - [`isolation`]: stages in processes of their own.
 //! - [`record`] and [`replay`]: a run is written down, and run again.
 //! - [`trace`]: who worked on what, when, as a trace that browsers show.
 //! - [`report`] and [`problem`]: what happened.
@@ -19,6 +20,7 @@ pub mod document;
 mod edge;
 pub mod frame;
 pub mod graph;
+pub mod isolation;
 pub mod manifest;
 pub mod message;
 pub mod pipeline;

@@ -44,6 +44,8 @@ pub struct Stage {
     /// How long the stage may sit on one message before the watchdog names it. After a `timeout`,
     /// how long it may take to notice the cancellation before it is given up.
     pub watchdog: Duration,
+    /// Where it runs.
+    pub isolation: Isolation,
     /// How often and how soon it is made anew after a failure. `None`: the file does not say.
     pub restart: Option<Restart>,
     /// Each message is worked on as if it was the first: the stage forgets the ones before it. Files
@@ -120,6 +122,16 @@ pub enum OnError {
     Stop,
     /// The message is dropped and counted, and the stage goes on with the next one.
     Skip,
+}
+
+/// Where a stage runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// On a thread of the program.
+    #[default]
+    Thread,
+    /// In a process of its own, for each of its plugins one: what crashes there takes nobody along.
+    Process,
 }
 
 /// What becomes of queued messages when the run is asked to stop.

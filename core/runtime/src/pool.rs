@@ -24,6 +24,8 @@ pub struct Pool {
     reused: AtomicUsize,
     /// Frames alive, by the stage that asked for them.
     live: Box<[AtomicUsize]>,
+    /// Whether other processes can be shown its frames.
+    is_shared: bool,
 }
 
 /// What a pool did.
@@ -45,8 +47,16 @@ pub(crate) struct Memory {
     /// Aligned, inside the block.
     pointer: NonNull<u8>,
     size: usize,
-    block: NonNull<u8>,
-    layout: Layout,
+    block: Block,
+}
+
+/// What the memory is a part of.
+#[derive(Debug)]
+enum Block {
+    Own(NonNull<u8>, Layout),
+    /// Other processes can see it.
+    #[cfg(unix)]
+    Shared(Arc<crate::isolation::memory::Block>),
 }
 
 // SAFETY: it is plain memory with one owner.
@@ -68,7 +78,18 @@ impl Pool {
     /// An empty pool for a pipeline of so many stages.
     #[must_use]
     pub(crate) fn new(stages: usize) -> Arc<Self> {
+        Self::with(stages, false)
+    }
+
+    /// One whose frames other processes can be shown.
+    #[cfg(unix)]
+    pub(crate) fn shared(stages: usize) -> Arc<Self> {
+        Self::with(stages, true)
+    }
+
+    fn with(stages: usize, is_shared: bool) -> Arc<Self> {
         Arc::new(Self {
+            is_shared,
             idle: Mutex::default(),
             allocated: AtomicUsize::new(0),
             reused: AtomicUsize::new(0),
@@ -108,7 +129,7 @@ impl Pool {
             self.reused.fetch_add(1, Ordering::Relaxed);
             memory
         } else {
-            let Some(memory) = Memory::new(size) else {
+            let Some(memory) = Memory::new(size, self.is_shared) else {
                 lock(&self.idle).live -= size;
                 return None;
             };
@@ -178,7 +199,19 @@ impl Idle {
 }
 
 impl Memory {
-    fn new(size: usize) -> Option<Self> {
+    fn new(size: usize, is_shared: bool) -> Option<Self> {
+        #[cfg(unix)]
+        if is_shared {
+            let block = crate::isolation::memory::Block::new(size);
+            let block = block.inspect_err(|error| tracing::warn!("no memory to share: {error}"));
+            let block = Arc::new(block.ok()?);
+            return Some(Self {
+                pointer: block.pointer(),
+                size,
+                block: Block::Shared(block),
+            });
+        }
+        let _ = is_shared;
         // Zeroed, because Rust readers may not see bytes that were never written. Aligned by hand:
         // asked for this alignment, the allocator would write the zeros itself, page by page, while
         // for a plain large block it takes pages from the system that are zero without being touched.
@@ -191,8 +224,7 @@ impl Memory {
         Some(Self {
             pointer,
             size,
-            block,
-            layout,
+            block: Block::Own(block, layout),
         })
     }
 
@@ -201,10 +233,23 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+#[cfg(unix)]
+impl Memory {
+    /// The block that other processes can see, where it is one.
+    pub(crate) fn block(&self) -> Option<&Arc<crate::isolation::memory::Block>> {
+        match &self.block {
+            Block::Own(..) => None,
+            Block::Shared(block) => Some(block),
+        }
+    }
+}
+
+impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout, and freed only here.
-        unsafe { dealloc(self.block.as_ptr(), self.layout) };
+        if let Self::Own(block, layout) = self {
+            // SAFETY: allocated in `Memory::new` with this layout, and freed only here.
+            unsafe { dealloc(block.as_ptr(), *layout) };
+        }
     }
 }
 

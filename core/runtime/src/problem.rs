@@ -33,7 +33,9 @@ pub enum ProblemKind {
     Slow,
     /// The plugin did not come back after its work was cancelled, and was given up.
     Hang,
-    /// The stage could not be made anew after a hang.
+    /// The plugin's process has ended.
+    Crashed,
+    /// The stage could not be made anew.
     Replace,
 }
 
@@ -47,6 +49,7 @@ impl ProblemKind {
             Self::TimedOut => "timed-out",
             Self::Slow => "slow",
             Self::Hang => "hang",
+            Self::Crashed => "crashed",
             Self::Replace => "replace",
         }
     }

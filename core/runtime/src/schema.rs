@@ -11,7 +11,7 @@ use crate::config::problem::{MAX_CAPACITY, MAX_RESTARTS, MAX_STAGES};
 use crate::config::words::Word;
 use crate::config::{Plugins, duration};
 use crate::manifest::Manifest;
-use crate::pipeline::{OnError, OnStop, Queue, Restart, WhenFull};
+use crate::pipeline::{Isolation, OnError, OnStop, Queue, Restart, WhenFull};
 
 /// The schema, with the names of these plugins and the schemas of their configs in it.
 #[must_use]
@@ -130,6 +130,7 @@ fn stage(manifests: &[&Manifest]) -> Value {
             "watchdog": time("How long the stage may sit on one message before the watchdog names it. Default: \"10s\"."),
             "on_error": words::<OnError>("What happens when the stage fails on a message."),
             "restart": restart(),
+            "isolation": words::<Isolation>("Where the stage runs."),
         },
         "allOf": rules,
     })

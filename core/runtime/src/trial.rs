@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::document::{Document, DocumentError};
 use crate::frame::{Frame, Shape};
 use crate::message::{Lineage, Message, Origin};
-use crate::pipeline::{Contestant, OnError, OnStop, Pipeline, PortRef, Stage};
+use crate::pipeline::{Contestant, Isolation, OnError, OnStop, Pipeline, PortRef, Stage};
 use crate::plugin::catalogue::{Catalogue, Found};
 use crate::plugin::host::Host;
 use crate::plugin::instance::{Instance, PANICKED, reason};
@@ -92,6 +92,7 @@ impl Trial {
             on_error: OnError::Skip,
             watchdog: Duration::MAX,
             fresh: false,
+            isolation: Isolation::Thread,
             restart: None,
         };
         let pipeline = Pipeline {
@@ -114,7 +115,7 @@ impl Trial {
         let config = stage.settings.contestants.first().map(|it| &it.config);
         let mut instance = Instance::create(found, config.unwrap_or(&Value::Null), host)
             .map_err(|reason| refuse("create", reason))?;
-        if let Err(reason) = instance.activate() {
+        if let Err(reason) = instance.activate(&stage.run) {
             instance.destroy();
             return Err(refuse("activate", reason));
         }

@@ -23,7 +23,7 @@ use crate::compare::times::times;
 use crate::exit::{Ended, Failure};
 use crate::show::colour;
 use crate::show::screen::Screen;
-use crate::{checks, pipeline_file, plugins, recording_file};
+use crate::{apart, checks, pipeline_file, plugins, recording_file};
 
 pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
     let recording = recording_file::open(&args.file)?;
@@ -151,6 +151,7 @@ impl Runner {
             observers: vec![gather.clone()],
             // What says that it acts on nothing is told so all the same.
             dry: true,
+            program: apart::program(),
             ..Options::default()
         };
         // Nothing is shown but that it goes on. The sender is kept: without one there is nothing to wait for.

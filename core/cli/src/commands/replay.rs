@@ -19,7 +19,7 @@ use crate::show::colour::{self, BAD, GOOD, paint};
 use crate::show::report;
 use crate::show::screen::{Forward, Screen};
 use crate::trace::Tracing;
-use crate::{checks, plugins};
+use crate::{apart, checks, plugins};
 
 pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     let recording = crate::recording_file::open(&args.file)?;
@@ -35,6 +35,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
         observers: vec![Arc::new(Forward::new(sender, cast.speaks.clone()))],
         dry: recording.about().dry,
         replay: Some(replay.clone()),
+        program: apart::program(),
         ..Options::default()
     };
     if let Some(verifier) = &verifier {

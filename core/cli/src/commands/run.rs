@@ -23,7 +23,7 @@ use crate::show::screen::{Forward, Happening, Screen};
 use crate::show::steps::Steps;
 use crate::top::offer::Offer;
 use crate::trace::Tracing;
-use crate::{checks, pipeline_file, plugins, signals};
+use crate::{apart, checks, pipeline_file, plugins, signals};
 
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let catalogue = plugins::load(global);
@@ -36,6 +36,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         validators: checks::validators(),
         observers: vec![Arc::new(Forward::new(sender.clone(), cast.speaks.clone()))],
         dry: args.dry_run,
+        program: apart::program(),
         ..Options::default()
     };
     let take = Take {

@@ -59,6 +59,8 @@ pub enum Problem {
     BadCapacity { found: String },
     #[error("a stage is made anew 1 to {MAX_RESTARTS} times in a row, not {found}")]
     BadRestarts { found: String },
+    #[error("stages can't run in processes of their own on this system")]
+    NoIsolation,
     #[error("[record] does not say where to")]
     NoRecordFile,
     #[error("`{what}` is an empty list")]
@@ -185,6 +187,7 @@ impl Problem {
             Self::BlockingCycle { .. } => {
                 "let one of these queues drop: queue = { when_full = \"latest\" }"
             }
+            Self::NoIsolation => "leave `isolation` out, or run it on Linux or another Unix",
             Self::EmptyList { .. } => "name at least one, or leave it out",
             Self::NoRecordFile => "add file = \"runs/{name}-{time}.mcap\"",
             _ => return None,

@@ -53,6 +53,7 @@ pub(super) fn resolve(
             timeout: stage.timeout,
             on_error: stage.on_error.unwrap_or_default(),
             watchdog: stage.watchdog.unwrap_or(DEFAULT_WATCHDOG),
+            isolation: stage.isolation.unwrap_or_default(),
             restart: stage.restart,
             fresh: false,
         });

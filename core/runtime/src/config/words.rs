@@ -1,6 +1,6 @@
 //! The fixed words of pipeline files: one place for reading, the JSON Schema and diagrams.
 
-use crate::pipeline::{OnError, OnStop, WhenFull};
+use crate::pipeline::{Isolation, OnError, OnStop, WhenFull};
 
 /// An enumeration whose values have names in pipeline files.
 pub trait Word: Copy + 'static {
@@ -60,6 +60,26 @@ impl Word for OnError {
         match self {
             Self::Stop => "The run ends.",
             Self::Skip => "The message is dropped and counted, and the stage goes on.",
+        }
+    }
+}
+
+impl Word for Isolation {
+    const ALL: &'static [Self] = &[Self::Thread, Self::Process];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Thread => "thread",
+            Self::Process => "process",
+        }
+    }
+
+    fn doc(self) -> &'static str {
+        match self {
+            Self::Thread => "On a thread of the program.",
+            Self::Process => {
+                "In a process of its own: a crash or a hang costs the message in hand, and it is made anew."
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use super::source::Span;
 use super::suggest;
 use super::syntax::in_file_order;
 use super::values::{capacity, table, text, time, times, unknown, word, wrong_type};
-use crate::pipeline::{OnError, OnStop, Queue, Record, Restart};
+use crate::pipeline::{Isolation, OnError, OnStop, Queue, Record, Restart};
 
 /// A pipeline file.
 #[derive(Default)]
@@ -36,6 +36,7 @@ pub(super) struct WrittenStage<'a, 't> {
     pub timeout: Option<Duration>,
     pub watchdog: Option<Duration>,
     pub on_error: Option<OnError>,
+    pub isolation: Option<Isolation>,
     pub restart: Option<Restart>,
 }
 
@@ -131,8 +132,16 @@ fn record(
     })
 }
 
-const STAGE_KEYS: [&str; 8] = [
-    "plugin", "config", "from", "queue", "timeout", "on_error", "watchdog", "restart",
+const STAGE_KEYS: [&str; 9] = [
+    "plugin",
+    "config",
+    "from",
+    "queue",
+    "timeout",
+    "on_error",
+    "watchdog",
+    "restart",
+    "isolation",
 ];
 
 fn stage<'a, 't>(
@@ -168,6 +177,7 @@ fn stage<'a, 't>(
         timeout: None,
         watchdog: None,
         on_error: None,
+        isolation: None,
         restart: None,
     };
     for (key, span, value) in in_file_order(fields) {
@@ -179,6 +189,7 @@ fn stage<'a, 't>(
             "timeout" => stage.timeout = time("timeout", value, findings),
             "watchdog" => stage.watchdog = time("watchdog", value, findings),
             "on_error" => stage.on_error = word("on_error", value, findings),
+            "isolation" => stage.isolation = isolation(value, findings),
             "restart" => stage.restart = restart(value, findings),
             _ => unknown(
                 key,
@@ -340,6 +351,14 @@ fn queue(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Option<Queue>
         }
     }
     Some(queue)
+}
+
+fn isolation(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Option<Isolation> {
+    let isolation = word("isolation", value, findings);
+    if isolation == Some(Isolation::Process) && !cfg!(unix) {
+        findings.report(&value.span(), Problem::NoIsolation);
+    }
+    isolation
 }
 
 fn restart(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Option<Restart> {

@@ -26,6 +26,15 @@ pub struct Found {
     pub(crate) index: u32,
 }
 
+impl Found {
+    /// The manifest as the library has it.
+    #[cfg(unix)]
+    pub(crate) fn manifest_text(&self) -> &str {
+        let texts = &self.library.manifests;
+        texts.get(self.index as usize).map_or("", |text| text)
+    }
+}
+
 /// A file, or a stage in it, that can't be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {

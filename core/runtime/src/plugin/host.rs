@@ -51,8 +51,19 @@ unsafe impl Sync for Host {}
 
 impl Host {
     pub(crate) fn new(name: &str, owner: u32, services: Arc<Services>, tape: Tape) -> Arc<Self> {
+        Self::with(name, owner, services, tape, |_| {})
+    }
+
+    /// One whose table is changed before anybody sees it.
+    pub(crate) fn with(
+        name: &str,
+        owner: u32,
+        services: Arc<Services>,
+        tape: Tape,
+        change: impl FnOnce(&mut abi::Host),
+    ) -> Arc<Self> {
         Arc::new_cyclic(|this: &std::sync::Weak<Self>| {
-            let table = abi::Host {
+            let mut table = abi::Host {
                 struct_size: size_of::<abi::Host>() as u32,
                 abi_major: abi::ABI_MAJOR,
                 abi_minor: abi::ABI_MINOR,
@@ -80,6 +91,7 @@ impl Host {
                 get_count,
                 get_extension,
             };
+            change(&mut table);
             Self {
                 table,
                 name: name.to_owned(),
@@ -103,6 +115,27 @@ impl Host {
         } else {
             None
         }
+    }
+
+    /// Keeps what the plugin says with `set_error`. The last one counts.
+    pub(crate) fn note_error(&self, code: i32, text: String) {
+        *lock(&self.error) = Some((code, text));
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// The run's clock.
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.services.clock
+    }
+
+    /// Where its frames come from.
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        &self.services.pool
+    }
+
+    /// The number of its stage.
+    pub(crate) fn owner(&self) -> u32 {
+        self.owner
     }
 
     /// Who logs: the stage's name, or a library's file.
@@ -151,7 +184,11 @@ unsafe extern "C" fn log(
 ) {
     // SAFETY: the border demands a living host and readable text.
     let (host, text) = unsafe { (Host::from_abi(host), text(pointer, length)) };
-    let stage = host.map_or("?", |host| host.name.as_str());
+    write_log(host.map_or("?", |host| host.name.as_str()), level, &text);
+}
+
+/// Writes a line of a plugin to the log.
+pub(crate) fn write_log(stage: &str, level: abi::Level, text: &str) {
     match level {
         abi::LEVEL_ERROR => tracing::error!(target: "flowpipe::plugin", stage, "{text}"),
         abi::LEVEL_WARN => tracing::warn!(target: "flowpipe::plugin", stage, "{text}"),
@@ -170,8 +207,7 @@ unsafe extern "C" fn set_error(
     // SAFETY: the border demands a living host and readable text.
     let (host, text) = unsafe { (Host::from_abi(host), text(pointer, length)) };
     if let Some(host) = host {
-        *lock(&host.error) = Some((code, text));
-        host.failed.store(true, Ordering::Relaxed);
+        host.note_error(code, text);
     }
 }
 

@@ -8,19 +8,36 @@ use flowpipe_abi as abi;
 use serde_json::Value;
 
 use crate::document::Document;
+use crate::isolation::page::Page;
+use crate::isolation::process::{Death, Lifeline};
+#[cfg(unix)]
+use crate::isolation::stage::{Apart, Start};
 use crate::plugin::catalogue::Found;
 use crate::plugin::host::Host;
 use crate::plugin::loader::Library;
+use crate::run::shared::Shared;
 
 type Act = unsafe extern "C" fn(*mut abi::Stage) -> abi::Status;
 type Part = unsafe extern "C" fn(*mut abi::Stage);
+
+/// A stage, in this process or in one of its own.
+pub(crate) struct Instance {
+    kind: Kind,
+    host: Arc<Host>,
+}
+
+enum Kind {
+    Here(Here),
+    #[cfg(unix)]
+    Apart(Box<Apart>),
+}
 
 /// A stage that a plugin made. The functions are copied when it is made, so that a plugin that
 /// scribbles over its table later harms nobody.
 ///
 /// Dropping it without [`Self::destroy`] leaves the plugin's side alive: what is right for an
 /// instance that hangs.
-pub(crate) struct Instance {
+struct Here {
     stage: NonNull<abi::Stage>,
     activate: Act,
     process: unsafe extern "C" fn(*mut abi::Stage, *const abi::Process) -> abi::Status,
@@ -28,16 +45,43 @@ pub(crate) struct Instance {
     deactivate: Part,
     destroy: Part,
     active: bool,
-    host: Arc<Host>,
     library: &'static Library,
 }
 
 // SAFETY: the border lets the host move a stage to another thread between two calls.
-unsafe impl Send for Instance {}
+unsafe impl Send for Here {}
 
 impl Instance {
     /// Makes a stage. [control-thread]
     pub(crate) fn create(found: &Found, config: &Value, host: Arc<Host>) -> Result<Self, String> {
+        Self::create_raw(found, config, host).map_err(|(status, text)| match status {
+            abi::BAD_CONFIG => format!("the config can't be used: {text}"),
+            _ => text,
+        })
+    }
+
+    /// Makes a stage in a process of its own.
+    #[cfg(unix)]
+    pub(crate) fn create_apart(
+        found: &Found,
+        config: &Value,
+        host: Arc<Host>,
+        start: &Start<'_>,
+    ) -> Result<Self, String> {
+        let apart = Apart::create(found, config, host.clone(), start)?;
+        Ok(Self {
+            kind: Kind::Apart(Box::new(apart)),
+            host,
+        })
+    }
+
+    /// As [`Self::create`], with the plugin's own words and status.
+    pub(crate) fn create_raw(
+        found: &Found,
+        config: &Value,
+        host: Arc<Host>,
+    ) -> Result<Self, (abi::Status, String)> {
+        let failed = |text: String| (abi::ERROR, text);
         let document = Document::from(config);
         host.take_error();
         // SAFETY: the slot was checked when the library was loaded; the host lives in the instance,
@@ -52,18 +96,18 @@ impl Instance {
         };
         let Some(stage) = NonNull::new(stage) else {
             return Err(match host.take_error() {
-                Some((abi::BAD_CONFIG, text)) => format!("the config can't be used: {text}"),
-                Some((_, text)) => text,
-                None => "it made no stage and did not say why".into(),
+                Some((abi::BAD_CONFIG, text)) => (abi::BAD_CONFIG, text),
+                Some((_, text)) => failed(text),
+                None => failed("it made no stage and did not say why".into()),
             });
         };
         // SAFETY: a plugin returns a stage that lives until destroy, and struct_size comes first.
         let size = unsafe { stage.cast::<u32>().read() };
         if (size as usize) < size_of::<abi::Stage>() {
-            return Err(format!(
+            return Err(failed(format!(
                 "its stage table has {size} bytes, {} are needed",
                 size_of::<abi::Stage>()
-            ));
+            )));
         }
         // SAFETY: as above, and the table was just seen to be long enough.
         let table = unsafe { stage.as_ref() };
@@ -75,11 +119,10 @@ impl Instance {
             table.destroy,
             table.get_extension,
         ) else {
-            return Err("a function is missing in its stage table".into());
+            return Err(failed("a function is missing in its stage table".into()));
         };
         found.library.living.fetch_add(1, Ordering::Relaxed);
-        let library = found.library;
-        Ok(Self {
+        let here = Here {
             stage,
             activate,
             process,
@@ -87,38 +130,108 @@ impl Instance {
             deactivate,
             destroy,
             active: false,
+            library: found.library,
+        };
+        Ok(Self {
+            kind: Kind::Here(here),
             host,
-            library,
         })
     }
 
-    /// Gets it ready. [control-thread]
-    pub(crate) fn activate(&mut self) -> Result<(), String> {
+    /// Gets it ready. `run` is what it is part of. [control-thread]
+    pub(crate) fn activate(&mut self, run: &Shared) -> Result<(), String> {
+        let status = match &mut self.kind {
+            Kind::Here(_) => self.activate_raw(),
+            #[cfg(unix)]
+            Kind::Apart(apart) => apart.activate(run),
+        };
+        let _ = run;
+        match (status, self.death()) {
+            (0.., _) => Ok(()),
+            (_, Some(death)) => Err(death.text.clone()),
+            (status, None) => Err(reason(status, &self.host)),
+        }
+    }
+
+    /// As [`Self::activate`], in this process, with the plugin's own status.
+    pub(crate) fn activate_raw(&mut self) -> abi::Status {
         self.host.take_error();
-        // SAFETY: the stage lives and is not active.
-        let status = unsafe { (self.activate)(self.stage.as_ptr()) };
-        self.active = status >= 0;
-        if self.active {
-            Ok(())
-        } else {
-            Err(reason(status, &self.host))
+        match &mut self.kind {
+            Kind::Here(here) => {
+                // SAFETY: the stage lives and is not active.
+                let status = unsafe { (here.activate)(here.stage.as_ptr()) };
+                here.active = status >= 0;
+                status
+            }
+            #[cfg(unix)]
+            Kind::Apart(_) => abi::ERROR,
         }
     }
 
     /// Lets it work. [stage-thread, active]
     pub(crate) fn process(&mut self, process: &abi::Process) -> abi::Status {
-        // SAFETY: the stage lives and is active, and `&mut` keeps other calls away.
-        unsafe { (self.process)(self.stage.as_ptr(), process) }
+        match &mut self.kind {
+            // SAFETY: the stage lives and is active, and `&mut` keeps other calls away.
+            Kind::Here(here) => unsafe { (here.process)(here.stage.as_ptr(), process) },
+            #[cfg(unix)]
+            Kind::Apart(apart) => apart.process(process),
+        }
     }
 
     /// Makes it forget what earlier messages left behind. [stage-thread, active]
     pub(crate) fn reset(&mut self) -> abi::Status {
-        // SAFETY: the stage lives and is active, and `&mut` keeps other calls away.
-        unsafe { (self.reset)(self.stage.as_ptr()) }
+        match &mut self.kind {
+            // SAFETY: the stage lives and is active, and `&mut` keeps other calls away.
+            Kind::Here(here) => unsafe { (here.reset)(here.stage.as_ptr()) },
+            #[cfg(unix)]
+            Kind::Apart(apart) => apart.reset(),
+        }
     }
 
     /// Ends it. [control-thread]
     pub(crate) fn destroy(self) {
+        match self.kind {
+            Kind::Here(here) => here.destroy(),
+            #[cfg(unix)]
+            Kind::Apart(apart) => apart.destroy(),
+        }
+    }
+
+    /// The host that it sees.
+    pub(crate) fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// How its process ended, where it has one of its own that has.
+    pub(crate) fn death(&self) -> Option<&Death> {
+        match &self.kind {
+            Kind::Here(_) => None,
+            #[cfg(unix)]
+            Kind::Apart(apart) => apart.death(),
+        }
+    }
+
+    /// For killing its process, where it has one of its own.
+    pub(crate) fn lifeline(&self) -> Option<Arc<Lifeline>> {
+        match &self.kind {
+            Kind::Here(_) => None,
+            #[cfg(unix)]
+            Kind::Apart(apart) => Some(apart.lifeline().clone()),
+        }
+    }
+
+    /// Where its process sees whether its work is wanted.
+    pub(crate) fn page(&self) -> Option<Arc<Page>> {
+        match &self.kind {
+            Kind::Here(_) => None,
+            #[cfg(unix)]
+            Kind::Apart(apart) => Some(apart.page().clone()),
+        }
+    }
+}
+
+impl Here {
+    fn destroy(self) {
         // SAFETY: the stage lives; each is called once, deactivate only when active.
         unsafe {
             if self.active {
@@ -127,11 +240,6 @@ impl Instance {
             (self.destroy)(self.stage.as_ptr());
         }
         self.library.living.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// The host that it sees.
-    pub(crate) fn host(&self) -> &Host {
-        &self.host
     }
 }
 

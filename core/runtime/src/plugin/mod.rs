@@ -5,5 +5,5 @@ mod elf;
 pub(crate) mod host;
 pub(crate) mod instance;
 pub(crate) mod loader;
-mod run_extension;
+pub(crate) mod run_extension;
 pub(crate) mod tape;

@@ -46,16 +46,17 @@ unsafe extern "C" fn end(
     length: usize,
 ) {
     // SAFETY: the border demands a living host and readable text.
-    let (run, stage, reason) = unsafe {
-        (
-            run(host),
-            Host::from_abi(host).map_or("?", Host::name).to_owned(),
-            text(pointer, length),
-        )
-    };
-    if let Some(run) = run {
+    let (host, reason) = unsafe { (Host::from_abi(host), text(pointer, length)) };
+    if let Some(host) = host {
+        end_run(host, how, reason);
+    }
+}
+
+/// Ends the run that a stage is part of.
+pub(crate) fn end_run(host: &Host, how: abi::Ending, reason: String) {
+    if let Some(run) = host.run().and_then(Weak::upgrade) {
         run.end(Ended {
-            stage,
+            stage: host.name().to_owned(),
             // What this host does not know is taken for the more careful of the two.
             how: if how == abi::ENDING_DONE {
                 Ending::Done

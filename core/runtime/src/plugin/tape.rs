@@ -5,6 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::clock::Clock;
+#[cfg(unix)]
+use crate::isolation::words;
 use crate::sync::lock;
 
 /// How a stage gets to know the time.
@@ -26,6 +28,12 @@ pub(crate) enum Tape {
 pub(crate) struct Played {
     left: VecDeque<i64>,
     last: i64,
+    /// The times are new, and another process that tells them has not heard of them yet.
+    #[cfg_attr(
+        not(unix),
+        allow(dead_code, reason = "stages in processes of their own")
+    )]
+    is_new: bool,
 }
 
 impl Tape {
@@ -33,7 +41,7 @@ impl Tape {
     pub(crate) fn plays(first: &[i64]) -> Self {
         Self::Plays(Mutex::new(Played {
             left: first.iter().copied().collect(),
-            last: 0,
+            ..Played::default()
         }))
     }
 
@@ -72,7 +80,51 @@ impl Tape {
             *lock(played) = Played {
                 left: times.iter().copied().collect(),
                 last: from,
+                is_new: true,
             };
+        }
+    }
+}
+
+/// For a stage in a process of its own, which tells it the time there.
+#[cfg(unix)]
+impl Tape {
+    /// A tape as the host has it.
+    pub(crate) fn plays_from(times: &[i64], last: i64) -> Self {
+        Self::Plays(Mutex::new(Played {
+            left: times.iter().copied().collect(),
+            last,
+            is_new: false,
+        }))
+    }
+
+    /// The tape as the other process begins with it.
+    pub(crate) fn told_to_another(&self) -> words::Tape {
+        match self {
+            // Trials are in this process.
+            Self::Off | Self::Steps(_) => words::Tape::Off,
+            Self::Records(_) => words::Tape::Records,
+            Self::Plays(played) => {
+                let played = lock(played);
+                words::Tape::Plays(played.left.iter().copied().collect(), played.last)
+            }
+        }
+    }
+
+    /// What the other process is to tell from now on, if that was loaded since the last time.
+    pub(crate) fn take_loaded(&self) -> Option<(Vec<i64>, i64)> {
+        let Self::Plays(played) = self else {
+            return None;
+        };
+        let mut played = lock(played);
+        std::mem::take(&mut played.is_new)
+            .then(|| (played.left.iter().copied().collect(), played.last))
+    }
+
+    /// Notes what the other process told.
+    pub(crate) fn add(&self, times: Vec<i64>) {
+        if let Self::Records(told) = self {
+            lock(told).extend(times);
         }
     }
 }

@@ -4,7 +4,7 @@ use flowpipe_recording::entry::{About, AboutEdge, AboutPlugin, AboutStage};
 use flowpipe_recording::{FORMAT, file_hash};
 
 use crate::clock::Clock;
-use crate::pipeline::{Pipeline, PortRef, WhenFull};
+use crate::pipeline::{Isolation, Pipeline, PortRef, WhenFull};
 use crate::plugin::catalogue::{Catalogue, Found};
 
 /// Describes a run that is about to begin. `file`: the pipeline's file, for people. Plugins that the catalogue has not are left out: such a
@@ -44,6 +44,7 @@ pub fn about(
                 timeout_ns: stage
                     .timeout
                     .map(|timeout| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX)),
+                isolated: stage.isolation == Isolation::Process,
             }
         })
         .collect();

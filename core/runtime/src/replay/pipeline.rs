@@ -10,7 +10,7 @@ use flowpipe_recording::{Recording, Topic};
 use serde_json::Value;
 
 use crate::manifest::{Manifest, acts_on_the_world};
-use crate::pipeline::{self, Contestant, OnError, OnStop, Pipeline};
+use crate::pipeline::{self, Contestant, Isolation, OnError, OnStop, Pipeline};
 use crate::plugin::catalogue::Catalogue;
 use crate::replay::store::Store;
 use crate::replay::{Part, Replay};
@@ -298,6 +298,11 @@ fn stages(about: &About, swapped: &HashMap<usize, String>, parts: &[Part]) -> Ve
             timeout: (swapped.is_some() || hung).then(|| limit.unwrap_or(PATIENCE)),
             on_error: OnError::Skip,
             watchdog: if hung { SHORT_WATCHDOG } else { WATCHDOG },
+            // What crashed then would take the replay along now.
+            isolation: match stage.isolated {
+                true => Isolation::Process,
+                false => Isolation::Thread,
+            },
             restart: None,
             fresh: false,
         }

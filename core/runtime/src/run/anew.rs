@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::pipeline::{OnError, Restart};
+use crate::pipeline::{Isolation, OnError, Restart};
 use crate::run::stage::Stage;
 
 /// What becomes of a plugin that failed.
@@ -41,6 +41,10 @@ impl Stage {
     /// A contestant has failed. `lives`: it could go on as it is.
     pub(crate) fn after_failure(&self, contestant: usize, lives: bool) -> Next {
         let strikes = self.strikes.get(contestant).map_or(u32::MAX, Strikes::add);
+        if !lives && self.must_end() {
+            // Nobody is needed in its place, and that is no reason to fail.
+            return Next::Anew(Duration::ZERO);
+        }
         if let Some(restart) = self.restart(lives)
             && strikes <= restart.max
         {
@@ -64,8 +68,10 @@ impl Stage {
     }
 
     /// The rule for failures that leave the plugin alive, or that don't.
-    fn restart(&self, _lives: bool) -> Option<Restart> {
-        self.settings.restart
+    fn restart(&self, lives: bool) -> Option<Restart> {
+        let apart = self.settings.isolation == Isolation::Process;
+        let of_its_own = (apart && !lives).then(Restart::default);
+        self.settings.restart.or(of_its_own)
     }
 }
 

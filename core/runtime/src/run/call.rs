@@ -13,6 +13,8 @@ use crate::document::Document;
 use crate::frame::Frame;
 use crate::message::{Lineage, Message, Origin};
 use crate::pipeline::PortRef;
+#[cfg(unix)]
+use crate::run::journal;
 use crate::run::journal::Journal;
 use crate::run::race::Entrant;
 use crate::run::shared::Mode;
@@ -111,7 +113,7 @@ impl Context<'_> {
     }
 
     /// Sleeps in short steps, so that a cancellation is noticed.
-    fn wait_until(&self, deadline_ns: i64) -> abi::Status {
+    pub(crate) fn wait_until(&self, deadline_ns: i64) -> abi::Status {
         if let Some(script) = self.script {
             return match self.journal.wait_again(script) {
                 true => abi::OK,
@@ -243,17 +245,48 @@ impl Context<'_> {
             })
     }
 
+    /// Something of that name happens to the message in hand.
+    pub(crate) fn mark(&self, name: &str, now: i64) {
+        let run = &self.stage.run;
+        if let Some(origin) = self.origin {
+            run.marks.note(name, origin, now);
+        }
+        self.journal.note_mark(run, name, now);
+        for observer in &run.observers {
+            observer.mark(self.stage.index, name, self.parent, now);
+        }
+    }
+
     /// The context behind the border's pointer.
     ///
     /// # Safety
     /// `context` is null or was handed to the process call that runs now.
-    unsafe fn from_abi<'a>(context: *const abi::Context) -> Option<&'a Self> {
+    pub(crate) unsafe fn from_abi<'a>(context: *const abi::Context) -> Option<&'a Self> {
         // SAFETY: by the contract above.
         unsafe { context.cast::<Self>().as_ref() }
     }
 
     pub(crate) fn as_abi(&self) -> *mut abi::Context {
         std::ptr::from_ref(self).cast_mut().cast()
+    }
+}
+
+/// For a stage in a process of its own, where it asks whether its work is wanted.
+#[cfg(unix)]
+impl Context<'_> {
+    /// Where the call is run again: after how many questions its work became unwanted, and why, if it did.
+    pub(crate) fn script(&self) -> Option<Option<(u64, u32)>> {
+        let reason = |cancelled: entry::Cancelled| {
+            let reason = journal::reason(cancelled.reason);
+            (cancelled.after, reason as u32)
+        };
+        self.script.map(|script| script.cancelled.map(reason))
+    }
+
+    /// How often it has asked, and after how many questions it was told that its work is not wanted, and why.
+    pub(crate) fn catch_up(&self, asked: u64, told: Option<(u64, u32)>) {
+        let told = told.and_then(|(after, reason)| Some((after, Reason::from_number(reason)?)));
+        self.journal.catch_up(asked, told);
     }
 }
 
@@ -307,15 +340,7 @@ pub(crate) unsafe extern "C" fn mark(
     // SAFETY: the border demands the context of the call that runs now and NUL-terminated text.
     let (context, name) = unsafe { (Context::from_abi(context), CStr::from_ptr(name)) };
     let Some(context) = context else { return };
-    let run = &context.stage.run;
-    let (name, now) = (name.to_string_lossy(), run.now());
-    if let Some(origin) = context.origin {
-        run.marks.note(&name, origin, now);
-    }
-    context.journal.note_mark(run, &name, now);
-    for observer in &run.observers {
-        observer.mark(context.stage.index, &name, context.parent, now);
-    }
+    context.mark(&name.to_string_lossy(), context.stage.run.now());
 }
 
 pub(crate) unsafe extern "C" fn wait_until(

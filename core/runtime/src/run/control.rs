@@ -1,11 +1,13 @@
 //! The control thread: makes the stages, watches over them while they run, ends them.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, TryLockError};
+use std::sync::{Arc, Mutex, TryLockError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, Sender};
 
+use crate::pipeline::Isolation;
 use crate::plugin::instance::Instance;
 use crate::problem::{Problem, ProblemKind};
 use crate::report::Report;
@@ -19,6 +21,7 @@ use crate::run::shared::Mode;
 use crate::run::stage::{Ports, Stage};
 use crate::run::summary;
 use crate::run::watch::{Look, Reason, Watch};
+use crate::sync::lock;
 
 /// What wakes the control thread.
 pub(crate) enum Event {
@@ -32,6 +35,11 @@ pub(crate) enum Event {
         /// It panicked, which is a fault of this program.
         panicked: bool,
     },
+    /// A plugin was made anew, or could not be.
+    Made {
+        due: Due,
+        made: Box<Result<Instance, StartError>>,
+    },
 }
 
 /// The control thread's own.
@@ -42,10 +50,14 @@ pub(crate) struct Control {
     ended: Vec<Instance>,
     /// Plugins that are to be made anew.
     due: Vec<Due>,
+    /// How many of them are being made.
+    making: usize,
+    /// Threads that do what this one must not wait for.
+    helpers: Vec<JoinHandle<()>>,
 }
 
 /// A plugin that is to be made anew.
-struct Due {
+pub(crate) struct Due {
     /// The thread that ran it.
     id: usize,
     at_ns: i64,
@@ -70,6 +82,8 @@ impl Control {
             hands: Vec::new(),
             ended: Vec::new(),
             due: Vec::new(),
+            making: 0,
+            helpers: Vec::new(),
         }
     }
 
@@ -84,6 +98,10 @@ impl Control {
         self.watch();
         for instance in self.ended.drain(..) {
             instance.destroy();
+        }
+        for helper in self.helpers.drain(..) {
+            // What it destroys is not of this run any more, also where that panics.
+            let _ = helper.join();
         }
         let Plan {
             name,
@@ -127,7 +145,8 @@ impl Control {
     fn watch(&mut self) {
         loop {
             let next = self.make_what_is_due();
-            if self.due.is_empty() && self.hands.iter().all(|hand| hand.thread.is_none()) {
+            let none = self.due.is_empty() && self.making == 0;
+            if none && self.hands.iter().all(|hand| hand.thread.is_none()) {
                 return;
             }
             let sleep = self.look().min(next).max(SHORTEST);
@@ -139,8 +158,13 @@ impl Control {
     }
 
     fn handle(&mut self, event: Event) {
-        let Event::Ended { id, left, panicked } = event else {
-            return;
+        let (id, left, panicked) = match event {
+            Event::Nudge => return,
+            Event::Ended { id, left, panicked } => (id, left, panicked),
+            Event::Made { due, made } => {
+                self.making -= 1;
+                return self.put_in_place(due, Some(*made));
+            }
         };
         self.take_back(id, left);
         let Some(hand) = self.hands.get_mut(id) else {
@@ -167,7 +191,12 @@ impl Control {
             self.ended.extend(instances);
             return;
         };
-        instances.remove(anew.instance).destroy();
+        let old = instances.remove(anew.instance);
+        match old.lifeline() {
+            // Its process may take its time, and nothing depends on who waits for it.
+            Some(_) => self.help("flowpipe-destroy", move || old.destroy()),
+            None => old.destroy(),
+        }
         let others = self.plan.shared.replay.is_some();
         self.make_later(id, anew.after, others.then_some((instances, anew.instance)));
     }
@@ -218,7 +247,15 @@ impl Control {
             match hand.judge(&watch, &look) {
                 Verdict::Later(time) => sleep = sleep.min(time),
                 Verdict::Hangs(why) => {
-                    self.give_up(id, &watch, &look, &why);
+                    let busy = hand.lifelines.iter().find(|process| process.is_busy());
+                    match busy {
+                        // Its thread comes back by itself then.
+                        Some(process) => process.kill(&why),
+                        None if hand.lifelines.is_empty() => {
+                            self.give_up(id, &watch, &look, &why);
+                        }
+                        None => {}
+                    }
                     sleep = SHORTEST;
                 }
             }
@@ -231,18 +268,20 @@ impl Control {
     fn give_up(&mut self, id: usize, watch: &Watch, look: &Look, why: &str) {
         let hand = &self.hands[id];
         let stage = &hand.stage;
-        let mut anew = None;
-        if !stage.must_end()
-            && stage.counts.given_up.load(Ordering::Relaxed) < MOST_GIVEN_UP
-            && let Next::Anew(after) = stage.after_failure(hand.contestant, false)
-        {
-            anew = Some(after);
-        }
+        let next = || {
+            let few = stage.counts.given_up.load(Ordering::Relaxed) < MOST_GIVEN_UP;
+            match (!stage.must_end() && few).then(|| stage.after_failure(hand.contestant, false)) {
+                Some(Next::Anew(after)) => Some(after),
+                _ => None,
+            }
+        };
+        let anew;
         if hand.driver.is_some() {
             // The ports are the driver's, which goes on without this contestant.
             if !watch.give_up(look.call) {
                 return;
             }
+            anew = next();
         } else {
             // Held by a worker that sends or waits for a message, and such a worker does not hang.
             let mut ports = match stage.ports.try_lock() {
@@ -253,6 +292,7 @@ impl Control {
             if !watch.give_up(look.call) {
                 return;
             }
+            anew = next();
             let taken = match anew {
                 Some(_) => Ports::default(),
                 None => std::mem::take(&mut *ports),
@@ -317,8 +357,52 @@ impl Control {
                 .extend(due.others.into_iter().flat_map(|it| it.0));
             return self.leave_empty(&stage, contestant, driver.as_ref());
         }
+        if stage.settings.isolation == Isolation::Process
+            && let Some(found) = self.plan.found.get(stage.index)
+            && let Some(found) = found.get(which).cloned()
+        {
+            // Starting a process takes time too.
+            self.making += 1;
+            return self.help("flowpipe-create", move || {
+                let made = crew::make(&stage, which, &found);
+                let made = Event::Made {
+                    due,
+                    made: Box::new(made),
+                };
+                // The control thread waits for it.
+                let _ = stage.run.events.send(made);
+            });
+        }
+        self.put_in_place(due, None);
+    }
+
+    /// Does something on a thread of its own, which ends before the run does.
+    fn help(&mut self, name: &str, work: impl FnOnce() + Send + 'static) {
+        self.helpers.retain(|helper| !helper.is_finished());
+        let work = Arc::new(Mutex::new(Some(work)));
+        let again = work.clone();
+        let run = move || {
+            let work = lock(&again).take();
+            work.into_iter().for_each(|work| work());
+        };
+        match std::thread::Builder::new().name(name.into()).spawn(run) {
+            Ok(helper) => self.helpers.push(helper),
+            // Without a thread somebody has to wait.
+            Err(_) => {
+                let work = lock(&work).take();
+                work.into_iter().for_each(|work| work());
+            }
+        }
+    }
+
+    /// Starts the thread of a plugin that is made anew. `made`: the plugin, where it is made already.
+    fn put_in_place(&mut self, due: Due, made: Option<Result<Instance, StartError>>) {
         let id = due.id;
-        match self.start_anew(due) {
+        let hand = &self.hands[id];
+        let (stage, contestant) = (hand.stage.clone(), hand.contestant);
+        let driver = hand.driver.clone();
+        let which = due.others.as_ref().map_or(contestant, |(_, which)| *which);
+        match self.start_anew(due, made) {
             Ok(()) => {
                 stage.counts.restarted.fetch_add(1, Ordering::Relaxed);
                 let plugin = stage.plugin(which);
@@ -327,6 +411,10 @@ impl Control {
             Err((error, others)) => {
                 let text = error.to_string();
                 let problem = stage.problem(ProblemKind::Replace, which, None, text);
+                if stage.must_end() {
+                    self.ended.extend(others.into_iter().flat_map(|it| it.0));
+                    return self.leave_empty(&stage, contestant, driver.as_ref());
+                }
                 if let Some(after) = stage.after_refusal(which) {
                     self.plan.shared.report(problem);
                     return self.make_later(id, after, others);
@@ -361,7 +449,11 @@ impl Control {
     }
 
     #[expect(clippy::type_complexity, reason = "what was not used goes back")]
-    fn start_anew(&mut self, due: Due) -> Result<(), (StartError, Option<(Vec<Instance>, usize)>)> {
+    fn start_anew(
+        &mut self,
+        due: Due,
+        made: Option<Result<Instance, StartError>>,
+    ) -> Result<(), (StartError, Option<(Vec<Instance>, usize)>)> {
         let hand = &self.hands[due.id];
         let (stage, contestant) = (hand.stage.clone(), hand.contestant);
         let all = self.plan.found.get(stage.index);
@@ -373,9 +465,11 @@ impl Control {
             (Some(replay), others) => {
                 let (instances, new) = match others {
                     Some((mut others, which)) => {
-                        let found = found.get(which);
-                        let made = found.ok_or(StartError::Control);
-                        match made.and_then(|found| crew::make(&stage, which, found)) {
+                        let make = || match found.get(which) {
+                            Some(found) => crew::make(&stage, which, found),
+                            None => Err(StartError::Control),
+                        };
+                        match made.unwrap_or_else(make) {
                             Ok(instance) => others.insert(which, instance),
                             Err(error) => return Err((error, Some((others, which)))),
                         }
@@ -393,10 +487,11 @@ impl Control {
                 crew::start_retracer(&stage, instances, next, (replay, new)).map_err(alone)?
             }
             (None, _) => {
-                let found = found.get(contestant).ok_or(StartError::Control);
-                let instance = found
-                    .and_then(|found| crew::make(&stage, contestant, found))
-                    .map_err(alone)?;
+                let make = || match found.get(contestant) {
+                    Some(found) => crew::make(&stage, contestant, found),
+                    None => Err(StartError::Control),
+                };
+                let instance = made.unwrap_or_else(make).map_err(alone)?;
                 match &self.hands[due.id].driver {
                     None => crew::start_worker(&stage, instance, next),
                     Some(driver) => {

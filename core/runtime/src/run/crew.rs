@@ -6,6 +6,10 @@ use std::time::Duration;
 
 use crossbeam_channel::Sender;
 
+use crate::isolation::process::Lifeline;
+#[cfg(unix)]
+use crate::isolation::stage::Start;
+use crate::pipeline::Isolation;
 use crate::plugin::catalogue::Found;
 use crate::plugin::host::Host;
 use crate::plugin::instance::Instance;
@@ -15,6 +19,8 @@ use crate::run::StartError;
 use crate::run::control::Event;
 use crate::run::driver::{self, Driver, News};
 use crate::run::retrace;
+#[cfg(unix)]
+use crate::run::shared::Mode;
 use crate::run::stage::Stage;
 use crate::run::watch::{Call, Watch};
 use crate::run::worker::Worker;
@@ -25,6 +31,8 @@ pub(crate) struct Hand {
     pub contestant: usize,
     /// `None`: a driver, which calls no plugin.
     pub watch: Option<Arc<Watch>>,
+    /// The processes of its plugins, where they have some.
+    pub lifelines: Vec<Arc<Lifeline>>,
     /// To the driver, when this is a contestant of a race.
     pub driver: Option<Sender<News>>,
     pub notes: Notes,
@@ -104,13 +112,55 @@ pub(crate) fn make(
         .contestants
         .get(contestant)
         .map_or(&null, |it| &it.config);
-    let mut instance =
-        Instance::create(found, config, host).map_err(|reason| refuse("create", reason))?;
-    if let Err(reason) = instance.activate() {
+    let mut instance = match stage.settings.isolation {
+        Isolation::Thread => Instance::create(found, config, host),
+        Isolation::Process => create_apart(stage, found, config, host),
+    }
+    .map_err(|reason| refuse("create", reason))?;
+    if let Err(reason) = instance.activate(&stage.run) {
         instance.destroy();
         return Err(refuse("activate", reason));
     }
     Ok(instance)
+}
+
+#[cfg(unix)]
+fn create_apart(
+    stage: &Stage,
+    found: &Found,
+    config: &serde_json::Value,
+    host: Arc<Host>,
+) -> Result<Instance, String> {
+    let Some(program) = &stage.run.program else {
+        return Err("this program can't start processes for stages".to_owned());
+    };
+    let start = Start {
+        program,
+        run: &stage.run,
+        cancels_from: match stage.is_source() {
+            true => Mode::Drain,
+            false => Mode::Abort,
+        },
+    };
+    Instance::create_apart(found, config, host, &start)
+}
+
+#[cfg(not(unix))]
+fn create_apart(
+    _: &Stage,
+    _: &Found,
+    _: &serde_json::Value,
+    _: Arc<Host>,
+) -> Result<Instance, String> {
+    Err("stages can't run in processes of their own on this system".to_owned())
+}
+
+/// A watch over these instances, and what it takes to kill those that are processes.
+fn watch(instances: &[Instance]) -> (Arc<Watch>, Vec<Arc<Lifeline>>) {
+    let watch = Arc::new(Watch::default());
+    watch.show(instances.iter().filter_map(Instance::page).collect());
+    let lifelines = instances.iter().filter_map(Instance::lifeline).collect();
+    (watch, lifelines)
 }
 
 /// Starts the threads of a stage.
@@ -153,6 +203,7 @@ pub(crate) fn start(
         stage: stage.clone(),
         contestant: 0,
         watch: None,
+        lifelines: Vec::new(),
         driver: None,
         notes: Notes::default(),
         thread: Some(thread),
@@ -166,7 +217,7 @@ pub(crate) fn start_worker(
     instance: Instance,
     id: usize,
 ) -> Result<Hand, StartError> {
-    let watch = Arc::new(Watch::default());
+    let (watch, lifelines) = watch(std::slice::from_ref(&instance));
     let worker = Worker {
         stage: stage.clone(),
         contestant: 0,
@@ -175,7 +226,7 @@ pub(crate) fn start_worker(
     };
     let name = stage.settings.name.clone();
     let thread = spawn(stage, name, id, move || worker.run())?;
-    Ok(alone(stage, watch, thread))
+    Ok(alone(stage, (watch, lifelines), thread))
 }
 
 /// Starts the thread of a stage whose recorded calls are run again. By contestant: whether it was made just now.
@@ -185,7 +236,7 @@ pub(crate) fn start_retracer(
     id: usize,
     (replay, new): (&Arc<Replay>, Vec<bool>),
 ) -> Result<Hand, StartError> {
-    let watch = Arc::new(Watch::default());
+    let (watch, lifelines) = watch(&instances);
     let worker = |(contestant, instance)| Worker {
         stage: stage.clone(),
         contestant,
@@ -198,15 +249,20 @@ pub(crate) fn start_retracer(
     let thread = spawn(stage, name, id, move || {
         retrace::retrace(&own, workers, new, &replay)
     })?;
-    Ok(alone(stage, watch, thread))
+    Ok(alone(stage, (watch, lifelines), thread))
 }
 
 /// The only thread of a stage.
-fn alone(stage: &Arc<Stage>, watch: Arc<Watch>, thread: JoinHandle<()>) -> Hand {
+fn alone(
+    stage: &Arc<Stage>,
+    (watch, lifelines): (Arc<Watch>, Vec<Arc<Lifeline>>),
+    thread: JoinHandle<()>,
+) -> Hand {
     Hand {
         stage: stage.clone(),
         contestant: 0,
         watch: Some(watch),
+        lifelines,
         driver: None,
         notes: Notes::default(),
         thread: Some(thread),
@@ -221,7 +277,7 @@ pub(crate) fn start_contestant(
     id: usize,
     driver: &Sender<News>,
 ) -> Result<Hand, StartError> {
-    let watch = Arc::new(Watch::default());
+    let (watch, lifelines) = watch(std::slice::from_ref(&instance));
     let worker = Worker {
         stage: stage.clone(),
         contestant,
@@ -244,6 +300,7 @@ pub(crate) fn start_contestant(
         stage: stage.clone(),
         contestant,
         watch: Some(watch),
+        lifelines,
         driver: Some(driver.clone()),
         notes: Notes::default(),
         thread: Some(thread),

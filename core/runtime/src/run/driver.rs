@@ -187,8 +187,17 @@ impl Driver {
 
     /// Tells of the call of a contestant that came back after its race was over.
     fn tell_late(&self, late: Option<(usize, Option<Done>)>) {
-        if let Some((_, Some(done))) = late {
-            self.stage.tell_call(done.written);
+        let Some((contestant, Some(done))) = late else {
+            return;
+        };
+        self.stage.tell_call(done.written);
+        // What it said to a race that was over counts nothing; that it crashed does.
+        if let Outcome::Failed(kind @ (ProblemKind::Crashed | ProblemKind::Hang), text) =
+            done.outcome
+        {
+            count(&self.stage, contestant, |contest| &contest.failed);
+            let problem = self.stage.problem(kind, contestant, done.message, text);
+            self.stage.run.report(problem);
         }
     }
 

@@ -10,6 +10,7 @@ use flowpipe_recording::entry::{
 
 use crate::message::{self, Message};
 use crate::pipeline::PortRef;
+use crate::problem::ProblemKind;
 use crate::run::call::Context;
 use crate::run::shared::Shared;
 use crate::run::stage::Stage;
@@ -38,8 +39,21 @@ impl Journal {
 
     /// The work is not wanted any more, and the stage gets to know it.
     pub(crate) fn note_cancelled(&self, reason: Reason) {
+        self.note_cancelled_after(self.asked.load(Ordering::Relaxed), reason);
+    }
+
+    /// Takes over what another process counted.
+    #[cfg(unix)]
+    pub(crate) fn catch_up(&self, asked: u64, told: Option<(u64, Reason)>) {
+        self.asked.store(asked, Ordering::Relaxed);
+        if let Some((after, reason)) = told {
+            self.note_cancelled_after(after, reason);
+        }
+    }
+
+    fn note_cancelled_after(&self, after: u64, reason: Reason) {
         lock(&self.cancelled).get_or_insert(Cancelled {
-            after: self.asked.load(Ordering::Relaxed),
+            after,
             reason: match reason {
                 Reason::Timeout => CancelReason::Timeout,
                 Reason::Lost => CancelReason::Lost,
@@ -52,11 +66,7 @@ impl Journal {
     pub(crate) fn was_cancelled(&self, script: &Call) -> Option<Reason> {
         let cancelled = script.cancelled?;
         let asked = self.asked.load(Ordering::Relaxed);
-        (asked >= cancelled.after).then_some(match cancelled.reason {
-            CancelReason::Timeout => Reason::Timeout,
-            CancelReason::Lost => Reason::Lost,
-            CancelReason::Stop => Reason::Stop,
-        })
+        (asked >= cancelled.after).then_some(reason(cancelled.reason))
     }
 
     pub(crate) fn note_wait(&self, reached: bool) {
@@ -119,6 +129,15 @@ impl Journal {
     }
 }
 
+/// Why work is not wanted any more, as recordings have it.
+pub(crate) fn reason(of: CancelReason) -> Reason {
+    match of {
+        CancelReason::Timeout => Reason::Timeout,
+        CancelReason::Lost => Reason::Lost,
+        CancelReason::Stop => Reason::Stop,
+    }
+}
+
 fn named(run: &Shared, origin: message::Origin) -> Origin {
     Origin {
         stage: run.names.stage(origin.stage).to_owned(),
@@ -163,7 +182,7 @@ pub(crate) fn write(
             Outcome::Failed(_, text) => Some(text.clone()),
             _ => None,
         },
-        hung: false,
+        hung: matches!(outcome, Outcome::Failed(ProblemKind::Hang, _)),
         anew: false,
     }
 }

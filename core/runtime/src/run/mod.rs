@@ -30,6 +30,7 @@ use flowpipe_recording::entry::Call;
 
 use crate::check::Validators;
 use crate::clock::Clock;
+use crate::isolation::Program;
 use crate::message::Message;
 use crate::pipeline::Pipeline;
 use crate::plugin::catalogue::Catalogue;
@@ -54,6 +55,8 @@ pub struct Options {
     pub clock: Clock,
     /// A recorded run that is to be run again, instead of one of its own.
     pub replay: Option<Arc<Replay>>,
+    /// How processes are started for stages that have one of their own.
+    pub program: Option<Program>,
 }
 
 /// Sees what happens in a run. Called on the stages' threads, so it should be quick; what it does

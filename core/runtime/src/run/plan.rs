@@ -9,7 +9,7 @@ use crate::edge::inputs::Inputs;
 use crate::edge::outputs::{OutPort, Outputs};
 use crate::edge::{self};
 use crate::manifest::Manifest;
-use crate::pipeline::{Edge, Pipeline};
+use crate::pipeline::{self, Edge, Isolation, Pipeline};
 use crate::plugin::catalogue::{Catalogue, Found};
 use crate::plugin::host::Services;
 use crate::pool::Pool;
@@ -51,7 +51,7 @@ impl Plan {
         let (ports, edges) = join(&pipeline, &manifests);
         let services = Arc::new(Services {
             clock: options.clock,
-            pool: Pool::new(pipeline.stages.len()),
+            pool: pool(&pipeline),
             run: OnceLock::new(),
         });
         let (sender, events) = crossbeam_channel::unbounded();
@@ -79,6 +79,18 @@ impl Plan {
             events,
         })
     }
+}
+
+/// Memory that processes of stages can see too costs the system more: it is taken where there are such.
+fn pool(pipeline: &Pipeline) -> Arc<Pool> {
+    let count = pipeline.stages.len();
+    let apart = |stage: &pipeline::Stage| stage.isolation == Isolation::Process;
+    #[cfg(unix)]
+    if pipeline.stages.iter().any(apart) {
+        return Pool::shared(count);
+    }
+    let _ = apart;
+    Pool::new(count)
 }
 
 fn misfit(stage: &str, reason: String) -> StartError {

@@ -83,7 +83,8 @@ pub(crate) fn retrace(
             // the messages finds.
             stage.fail(stage.problem(kind, contestant, work.message_id(stage), text));
         }
-        if call.anew {
+        let lives = |worker: &Worker| worker.instance.death().is_none();
+        if call.anew || !workers.get(call.plugin).is_none_or(lives) {
             std::mem::forget(ended);
             let instances = instances(workers);
             return Left::to_be_made_anew(instances, call.plugin, Duration::ZERO);

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use crossbeam_channel::Sender;
 
 use crate::check::Validators;
+use crate::isolation::Program;
+use crate::isolation::page::Page;
 use crate::pipeline::OnStop;
 use crate::plugin::host::Services;
 use crate::problem::{Problem, ProblemKind};
@@ -40,6 +42,10 @@ pub(crate) struct Shared {
     asked: AtomicBool,
     ended: Mutex<Option<Ended>>,
     problems: Mutex<Problems>,
+    /// Of the processes of stages.
+    pages: Mutex<Vec<Weak<Page>>>,
+    /// How processes for stages are started.
+    pub program: Option<Program>,
 }
 
 /// How far a run is on its way to the end. Never goes back.
@@ -99,6 +105,8 @@ impl Shared {
             asked: AtomicBool::new(false),
             ended: Mutex::default(),
             problems: Mutex::default(),
+            pages: Mutex::default(),
+            program: options.program,
         }
     }
 
@@ -119,9 +127,20 @@ impl Shared {
     /// Goes on towards the end and tells the control thread.
     pub(crate) fn advance(&self, mode: Mode) {
         if self.mode.fetch_max(mode as u8, Ordering::SeqCst) < mode as u8 {
+            for page in lock(&self.pages).iter().filter_map(Weak::upgrade) {
+                page.tell_mode(mode as u32);
+            }
             // Gone only when the run is over already.
             let _ = self.events.send(Event::Nudge);
         }
+    }
+
+    /// From now on a process of its own sees in this page how far the run is.
+    pub(crate) fn tell_mode(&self, page: &Arc<Page>) {
+        let mut pages = lock(&self.pages);
+        pages.retain(|page| page.strong_count() > 0);
+        pages.push(Arc::downgrade(page));
+        page.tell_mode(self.mode() as u32);
     }
 
     /// Ends the run as the pipeline says.

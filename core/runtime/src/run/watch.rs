@@ -1,7 +1,9 @@
 //! What one worker is doing right now, for the watchdog to see.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use crate::isolation::page::Page;
 use crate::message::Message;
 use crate::pipeline::PortRef;
 
@@ -23,6 +25,8 @@ pub(crate) struct Watch {
     source: [AtomicUsize; 2],
     sequence: AtomicU64,
     frame: AtomicU64,
+    /// Where processes of their own see it.
+    pages: OnceLock<Vec<Arc<Page>>>,
 }
 
 const PHASE: u64 = 3;
@@ -36,13 +40,22 @@ pub(crate) struct Call(u64);
 
 /// Why work is not wanted any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub(crate) enum Reason {
     /// It took longer than the stage's timeout.
-    Timeout,
+    Timeout = 1,
     /// Another contestant of the race was faster.
-    Lost,
+    Lost = 2,
     /// The run ends.
-    Stop,
+    Stop = 3,
+}
+
+impl Reason {
+    pub(crate) fn from_number(number: u32) -> Option<Self> {
+        [Self::Timeout, Self::Lost, Self::Stop]
+            .into_iter()
+            .find(|reason| *reason as u32 == number)
+    }
 }
 
 /// A call in progress, as the watchdog sees it.
@@ -85,6 +98,9 @@ impl Watch {
             self.frame.store(frame, Ordering::Relaxed);
         }
         self.sequence.store(sequence, Ordering::Relaxed);
+        for page in self.pages.get().into_iter().flatten() {
+            page.tell_call(call);
+        }
         // Sequentially consistent: whoever wins a race either sees this call or is seen by it.
         self.state.store(call << 2 | BUSY, Ordering::SeqCst);
         Call(call)
@@ -113,12 +129,11 @@ impl Watch {
 
     /// Asks for the end of a call.
     pub(crate) fn cancel(&self, call: Call, reason: Reason) {
-        let reason = match reason {
-            Reason::Timeout => 1,
-            Reason::Lost => 2,
-            Reason::Stop => 3,
-        };
-        self.cancelled.store(call.0 << 2 | reason, Ordering::SeqCst);
+        let cancelled = call.0 << 2 | u64::from(reason as u32);
+        self.cancelled.store(cancelled, Ordering::SeqCst);
+        for page in self.pages.get().into_iter().flatten() {
+            page.tell_cancelled(cancelled);
+        }
     }
 
     /// Asks for the end of the call in progress, if there is one.
@@ -131,12 +146,15 @@ impl Watch {
 
     pub(crate) fn cancelled(&self, call: Call) -> Option<Reason> {
         let cancelled = self.cancelled.load(Ordering::Relaxed);
-        match (cancelled >> 2 == call.0, cancelled & PHASE) {
-            (true, 1) => Some(Reason::Timeout),
-            (true, 2) => Some(Reason::Lost),
-            (true, 3) => Some(Reason::Stop),
-            _ => None,
-        }
+        (cancelled >> 2 == call.0)
+            .then(|| Reason::from_number((cancelled & PHASE) as u32))
+            .flatten()
+    }
+
+    /// From now on processes of their own see in these pages what is asked of the calls.
+    pub(crate) fn show(&self, pages: Vec<Arc<Page>>) {
+        // A watch is shown once, before its first call.
+        let _ = self.pages.set(pages);
     }
 
     /// The call waits and does no work from now on.

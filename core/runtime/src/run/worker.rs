@@ -50,6 +50,8 @@ pub(crate) struct Done {
     pub emitted: u64,
     /// The call, where somebody wants it written down.
     pub written: Option<Box<Call>>,
+    /// What it failed on.
+    pub message: Option<MessageId>,
     /// The plugin is made anew after this time. Known once somebody has decided it.
     pub anew: Option<Duration>,
 }
@@ -192,6 +194,7 @@ impl Worker {
             worked_ns: 0,
             emitted: 0,
             written: None,
+            message: None,
             anew: None,
         };
         // Looked at after `begin`, so that either this sees the winner or the winner saw this call.
@@ -241,6 +244,7 @@ impl Worker {
             return nothing(Outcome::GivenUp);
         }
         let outcome = outcome(status, &context, &self.instance);
+        let failed = matches!(outcome, Outcome::Failed(..));
         let worked_ns = stage.run.now() - work.taken_ns - self.watch.waited_in_call();
         if let Some(task) = &task {
             let waited_ns = self.watch.waited_in_call();
@@ -256,6 +260,10 @@ impl Worker {
             worked_ns,
             emitted: context.emitted.get(),
             written,
+            message: match failed {
+                true => work.message_id(stage),
+                false => None,
+            },
             anew: None,
         }
     }
@@ -277,7 +285,9 @@ impl Worker {
             Outcome::End | Outcome::GivenUp => Next::End,
             // Whether the stage has to end shows when it looks for more work.
             Outcome::Stopped | Outcome::Lost => Next::GoOn,
-            Outcome::Failed(..) => stage.after_failure(self.contestant, true),
+            Outcome::Failed(..) => {
+                stage.after_failure(self.contestant, self.instance.death().is_none())
+            }
         };
         if let Next::Anew(after) = next {
             done.anew = Some(after);
@@ -341,6 +351,13 @@ enum End {
 fn outcome(status: abi::Status, context: &Context<'_>, instance: &Instance) -> Outcome {
     let cancelled = context.cancelled();
     let timeout = context.stage.settings.timeout.unwrap_or_default();
+    if let Some(death) = instance.death() {
+        let kind = match death.hung {
+            true => ProblemKind::Hang,
+            false => ProblemKind::Crashed,
+        };
+        return Outcome::Failed(kind, death.text.clone());
+    }
     match (status, cancelled) {
         (_, Some(Reason::Timeout)) => {
             instance.host().take_error();

@@ -42,6 +42,7 @@ fn pipeline() -> Pipeline {
         timeout: None,
         on_error: OnError::Stop,
         watchdog: std::time::Duration::from_secs(10),
+        isolation: crate::pipeline::Isolation::Thread,
         restart: None,
         fresh: false,
     };

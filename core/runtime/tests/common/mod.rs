@@ -113,6 +113,7 @@ impl Builder {
             timeout: None,
             on_error: OnError::Stop,
             watchdog: Duration::from_secs(30),
+            isolation: flowpipe_runtime::pipeline::Isolation::Thread,
             restart: None,
             fresh: false,
         });

@@ -23,6 +23,7 @@ fn live() -> Pipeline {
         timeout: None,
         on_error: OnError::Stop,
         watchdog: Duration::from_secs(1),
+        isolation: flowpipe_runtime::pipeline::Isolation::Thread,
         restart: None,
         fresh: false,
     };

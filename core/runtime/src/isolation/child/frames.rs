@@ -1,0 +1,169 @@
+//! The frames that the plugin refers to. References are counted here; the host hears of the first and of the last one.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use flowpipe_abi as abi;
+
+use crate::isolation::child::{CHILD, Child};
+use crate::isolation::memory::Mapping;
+use crate::isolation::words::{self, Answer, Request};
+use crate::sync::lock;
+
+/// What a frame pointer of the border points at.
+pub(super) struct Frame {
+    references: AtomicUsize,
+    told: words::Frame,
+    block: Arc<Mapping>,
+    /// Nobody else refers to it: it was made here, or copied, and not emitted since.
+    alone: AtomicBool,
+}
+
+impl Frame {
+    /// With one reference.
+    pub(super) fn new(told: words::Frame, block: Arc<Mapping>, alone: bool) -> NonNull<Self> {
+        NonNull::from(Box::leak(Box::new(Self {
+            references: AtomicUsize::new(1),
+            told,
+            block,
+            alone: AtomicBool::new(alone),
+        })))
+    }
+
+    /// The handle of a frame that is emitted: from now on others see it too.
+    ///
+    /// # Safety
+    /// The caller holds a reference.
+    pub(super) unsafe fn emitted(frame: *mut abi::Frame) -> Option<u64> {
+        // SAFETY: by the contract above.
+        let frame = unsafe { frame.cast::<Self>().as_ref() }?;
+        frame.alone.store(false, Ordering::Relaxed);
+        Some(frame.told.handle)
+    }
+}
+
+/// Gives one reference up; true: it was the last.
+///
+/// # Safety
+/// The caller holds it, and uses it no more.
+pub(super) unsafe fn give_up(frame: NonNull<Frame>) -> bool {
+    // SAFETY: by the contract above.
+    let last = unsafe { frame.as_ref() }
+        .references
+        .fetch_sub(1, Ordering::AcqRel)
+        == 1;
+    if last {
+        // SAFETY: nobody else can reach the box any more.
+        drop(unsafe { Box::from_raw(frame.as_ptr()) });
+    }
+    last
+}
+
+impl Child {
+    /// Asks for a frame.
+    fn ask(&self, request: &Request) -> Option<(words::Frame, Arc<Mapping>)> {
+        let mut side = lock(&self.side);
+        side.send(request, b"", &[]).ok()?;
+        let frame = side.receive::<Answer>().ok()??.0?;
+        let block = self.block(&frame, &mut side).ok()?;
+        Some((frame, block))
+    }
+}
+
+pub(super) unsafe extern "C" fn frame_new(
+    _: *const abi::Host,
+    info: *const abi::FrameInfo,
+) -> *mut abi::Frame {
+    // SAFETY: the border demands a readable info.
+    let info = unsafe { info.as_ref() };
+    let frame = CHILD.get().zip(info).and_then(|(child, info)| {
+        let (told, block) = child.ask(&Request::NewFrame((*info).into()))?;
+        Some(Frame::new(told, block, true))
+    });
+    frame.map_or(std::ptr::null_mut(), |frame| frame.as_ptr().cast())
+}
+
+pub(super) unsafe extern "C" fn frame_ref(
+    _: *const abi::Host,
+    frame: *mut abi::Frame,
+) -> *mut abi::Frame {
+    // SAFETY: the border demands that the caller holds a reference.
+    if let Some(held) = unsafe { frame.cast::<Frame>().as_ref() } {
+        held.references.fetch_add(1, Ordering::Relaxed);
+    }
+    frame
+}
+
+pub(super) unsafe extern "C" fn frame_unref(_: *const abi::Host, frame: *mut abi::Frame) {
+    let Some(frame) = NonNull::new(frame.cast::<Frame>()) else {
+        return;
+    };
+    // SAFETY: the border demands that the caller holds a reference, which it gives up here.
+    let (handle, last) = unsafe { (frame.as_ref().told.handle, give_up(frame)) };
+    if last && let Some(child) = CHILD.get() {
+        // It fails when the host is gone, and then this process ends.
+        let _ = lock(&child.side).send(&Request::Release(handle), b"", &[]);
+    }
+}
+
+pub(super) unsafe extern "C" fn frame_info(
+    _: *const abi::Host,
+    frame: *const abi::Frame,
+    info: *mut abi::FrameInfo,
+) {
+    // SAFETY: the border demands that the caller holds a reference, and a writable info.
+    let (held, info) = unsafe { (frame.cast::<Frame>().as_ref(), info.as_mut()) };
+    if let (Some(held), Some(info)) = (held, info)
+        && info.struct_size as usize >= size_of::<abi::FrameInfo>()
+    {
+        *info = abi::FrameInfo {
+            struct_size: info.struct_size,
+            ..held.told.shape.into()
+        };
+    }
+}
+
+pub(super) unsafe extern "C" fn frame_read(
+    _: *const abi::Host,
+    frame: *const abi::Frame,
+) -> *const u8 {
+    // SAFETY: the border demands that the caller holds a reference.
+    unsafe { frame.cast::<Frame>().as_ref() }
+        .map_or(std::ptr::null(), |held| held.block.pointer().as_ptr())
+}
+
+pub(super) unsafe extern "C" fn frame_write(
+    host: *const abi::Host,
+    frame: *mut *mut abi::Frame,
+) -> *mut u8 {
+    // SAFETY: the border demands a writable pointer to a reference that the caller holds.
+    let Some((place, held)) = (unsafe {
+        frame
+            .as_mut()
+            .and_then(|place| (*place).cast::<Frame>().as_ref().map(|held| (place, held)))
+    }) else {
+        return std::ptr::null_mut();
+    };
+    let mine_alone = held.references.load(Ordering::Acquire) == 1;
+    if mine_alone && held.alone.load(Ordering::Relaxed) {
+        return held.block.pointer().as_ptr();
+    }
+    let handle = held.told.handle;
+    let request = Request::Write {
+        handle,
+        copy: !mine_alone,
+    };
+    let Some((told, block)) = CHILD.get().and_then(|child| child.ask(&request)) else {
+        return std::ptr::null_mut();
+    };
+    let pixels = block.pointer().as_ptr();
+    if told.handle == handle {
+        held.alone.store(true, Ordering::Relaxed);
+        return pixels;
+    }
+    let old = std::mem::replace(place, Frame::new(told, block, true).as_ptr().cast());
+    // SAFETY: the reference to the old one is the caller's, and this function takes it over.
+    unsafe { frame_unref(host, old) };
+    pixels
+}

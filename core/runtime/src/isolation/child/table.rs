@@ -1,0 +1,194 @@
+//! What the plugin may call in this process, where that is not done as in the host's own.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr::NonNull;
+
+use flowpipe_abi as abi;
+
+use crate::isolation::child::{CHILD, Child, frames};
+use crate::isolation::words::{Request, ToHost, ToStage};
+use crate::plugin::host::{Host, text};
+use crate::run::shared::Mode;
+use crate::sync::lock;
+
+/// Puts this process's functions into the host's table. Clock, errors and getters stay as they are.
+pub(super) fn change(table: &mut abi::Host) {
+    table.log = log;
+    table.frame_new = frames::frame_new;
+    table.frame_ref = frames::frame_ref;
+    table.frame_unref = frames::frame_unref;
+    table.frame_info = frames::frame_info;
+    table.frame_read = frames::frame_read;
+    table.frame_write = frames::frame_write;
+    table.emit = emit;
+    table.cancelled = cancelled;
+    table.mark = mark;
+    table.wait_until = wait_until;
+    table.get_extension = get_extension;
+}
+
+/// What `flowpipe_context_t` points at: there is one call at a time, so that nothing has to be known of it.
+pub(super) fn context() -> *mut abi::Context {
+    static CALL: u8 = 0;
+    NonNull::from(&CALL).as_ptr().cast()
+}
+
+impl Child {
+    /// Tells the host something about the call in progress and waits for its answer.
+    fn ask_status(&self, said: &ToHost, body: &[u8]) -> Option<abi::Status> {
+        let mut call = lock(&self.call);
+        call.send(said, body, &[]).ok()?;
+        match call.receive::<ToStage>() {
+            Ok(Some((ToStage::Status(status), _))) => Some(status),
+            _ => None,
+        }
+    }
+}
+
+unsafe extern "C" fn log(
+    _: *const abi::Host,
+    level: abi::Level,
+    pointer: *const c_char,
+    length: usize,
+) {
+    let Some(child) = CHILD.get() else { return };
+    // The least important level is what unknown ones are taken for.
+    let level = match level {
+        abi::LEVEL_ERROR..=abi::LEVEL_TRACE => level,
+        _ => abi::LEVEL_TRACE,
+    };
+    if level <= child.level {
+        // SAFETY: the border demands readable text.
+        let text = unsafe { text(pointer, length) };
+        // It fails when the host is gone, and then this process ends.
+        let _ = lock(&child.side).send(&Request::Log(level), text.as_bytes(), &[]);
+    }
+}
+
+unsafe extern "C" fn emit(
+    _: *const abi::Host,
+    context: *mut abi::Context,
+    output: *const abi::Output,
+) -> abi::Status {
+    let Some(child) = CHILD.get().filter(|_| !context.is_null()) else {
+        return abi::BAD_MESSAGE;
+    };
+    // SAFETY: the border demands a readable output, and no field beyond struct_size is read.
+    let output = unsafe {
+        output
+            .as_ref()
+            .filter(|output| output.struct_size as usize >= size_of::<abi::Output>())
+    };
+    let mut body: &[u8] = b"";
+    let said = match output {
+        None => ToHost::Emit {
+            port: 0,
+            schema: None,
+            has_json: false,
+            frame: None,
+            captured_ns: 0,
+            sound: false,
+        },
+        Some(output) => {
+            // SAFETY: the border demands null or json_length readable bytes, null or NUL-terminated text, and null or a
+            // frame to which the plugin holds a reference.
+            let (schema, frame) = unsafe {
+                if !output.json.is_null() {
+                    body = std::slice::from_raw_parts(output.json.cast::<u8>(), output.json_length);
+                }
+                let schema = (!output.schema.is_null()).then(|| CStr::from_ptr(output.schema));
+                (schema, frames::Frame::emitted(output.frame))
+            };
+            ToHost::Emit {
+                port: output.port,
+                schema: schema.map(|schema| schema.to_string_lossy().into_owned()),
+                has_json: !output.json.is_null(),
+                frame,
+                captured_ns: output.captured_ns,
+                sound: true,
+            }
+        }
+    };
+    child.ask_status(&said, body).unwrap_or(abi::STOPPED)
+}
+
+unsafe extern "C" fn cancelled(_: *const abi::Host, context: *const abi::Context) -> i32 {
+    let child = CHILD.get().filter(|_| !context.is_null());
+    i32::from(child.is_none_or(|child| child.page.is_cancelled()))
+}
+
+unsafe extern "C" fn mark(host: *const abi::Host, context: *mut abi::Context, name: *const c_char) {
+    // SAFETY: the border demands a living host.
+    let host = unsafe { Host::from_abi(host) };
+    let (Some(child), Some(host), false) = (CHILD.get(), host, context.is_null() || name.is_null())
+    else {
+        return;
+    };
+    // SAFETY: the border demands NUL-terminated text.
+    let name = unsafe { CStr::from_ptr(name) };
+    let mark = ToHost::Mark {
+        name: name.to_string_lossy().into_owned(),
+        at_ns: host.clock().now(),
+    };
+    // It fails when the host is gone, and then this process ends.
+    let _ = lock(&child.call).send(&mark, b"", &[]);
+}
+
+unsafe extern "C" fn wait_until(
+    _: *const abi::Host,
+    context: *mut abi::Context,
+    deadline_ns: i64,
+) -> abi::Status {
+    let child = CHILD.get().filter(|_| !context.is_null());
+    child
+        .and_then(|child| child.ask_status(&ToHost::Wait { deadline_ns }, b""))
+        .unwrap_or(abi::CANCELLED)
+}
+
+unsafe extern "C" fn get_extension(_: *const abi::Host, id: *const c_char) -> *const c_void {
+    if id.is_null() {
+        return std::ptr::null();
+    }
+    // SAFETY: the border demands a NUL-terminated id.
+    let id = unsafe { CStr::from_ptr(id) };
+    if id == abi::EXTENSION_RUN && CHILD.get().is_some() {
+        (&raw const RUN).cast()
+    } else {
+        std::ptr::null()
+    }
+}
+
+/// The host's extension `flowpipe.run/1`.
+static RUN: abi::Run = abi::Run {
+    struct_size: size_of::<abi::Run>() as u32,
+    reserved: 0,
+    is_ending,
+    is_dry,
+    end,
+};
+
+unsafe extern "C" fn is_ending(_: *const abi::Host) -> i32 {
+    let child = CHILD.get();
+    child
+        .is_none_or(|child| child.page.mode() > Mode::Run as u32)
+        .into()
+}
+
+unsafe extern "C" fn is_dry(_: *const abi::Host) -> i32 {
+    CHILD.get().is_none_or(|child| child.dry).into()
+}
+
+unsafe extern "C" fn end(
+    _: *const abi::Host,
+    how: abi::Ending,
+    pointer: *const c_char,
+    length: usize,
+) {
+    let Some(child) = CHILD.get() else { return };
+    // SAFETY: the border demands readable text.
+    let text = unsafe { text(pointer, length) };
+    let mut side = lock(&child.side);
+    // Answered, so that the run is ending when this returns. It fails when the host is gone.
+    let sent = side.send(&Request::End(how), text.as_bytes(), &[]);
+    let _ = sent.and_then(|()| side.receive::<()>());
+}

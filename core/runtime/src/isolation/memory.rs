@@ -1,0 +1,109 @@
+//! Memory that two processes see.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memmap2::{MmapOptions, MmapRaw};
+
+/// A block of memory that can be handed to another process. Its bytes are zero at first.
+#[derive(Debug)]
+pub(crate) struct Block {
+    /// Its number in this process; never used again.
+    pub id: u64,
+    file: OwnedFd,
+    map: MmapRaw,
+}
+
+impl Block {
+    /// A new one, on a page's border.
+    ///
+    /// # Errors
+    /// When the system has no memory or no file descriptor left.
+    pub(crate) fn new(size: usize) -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let file = anonymous(size as u64)?;
+        Ok(Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            map: map(&file, size)?,
+            file,
+        })
+    }
+
+    /// Where it begins.
+    pub(crate) fn pointer(&self) -> NonNull<u8> {
+        // A mapping never begins at 0.
+        NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
+    }
+
+    /// What the other process maps.
+    pub(crate) fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// A block of another process.
+#[derive(Debug)]
+pub(crate) struct Mapping(MmapRaw);
+
+impl Mapping {
+    /// # Errors
+    /// When the system can't map it.
+    pub(crate) fn new(file: &OwnedFd, size: usize) -> io::Result<Self> {
+        map(file, size).map(Self)
+    }
+
+    pub(crate) fn pointer(&self) -> NonNull<u8> {
+        NonNull::new(self.0.as_mut_ptr()).unwrap_or(NonNull::dangling())
+    }
+}
+
+fn map(file: &OwnedFd, size: usize) -> io::Result<MmapRaw> {
+    MmapOptions::new().len(size).map_raw(file)
+}
+
+/// A file without a name, which can't be made shorter: whoever reads a page that is gone is killed.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn anonymous(size: u64) -> io::Result<OwnedFd> {
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = memfd_create("flowpipe", flags)?;
+    ftruncate(&file, size)?;
+    fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    Ok(file)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn anonymous(size: u64) -> io::Result<OwnedFd> {
+    use rustix::fs::{Mode, ftruncate};
+    use rustix::shm::{OFlags, open, unlink};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("/flowpipe-{}-{next}", std::process::id());
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
+    let file = open(&*name, flags, Mode::RUSR | Mode::WUSR)?;
+    unlink(&*name)?;
+    ftruncate(&file, size)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_mappings_are_one_memory() {
+        let block = Block::new(5000).unwrap();
+        let file = block.file().try_clone_to_owned().unwrap();
+        let other = Mapping::new(&file, 5000).unwrap();
+        assert_ne!(block.pointer(), other.pointer());
+        assert_eq!(block.pointer().align_offset(64), 0);
+        // SAFETY: both are mapped for 5000 bytes, and nobody else knows them.
+        unsafe {
+            assert_eq!(other.pointer().add(4999).read(), 0);
+            block.pointer().add(4999).write(7);
+            assert_eq!(other.pointer().add(4999).read(), 7);
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The process of a stage: started, killed, buried.
+
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::isolation::Program;
+use crate::isolation::wire::Wire;
+use crate::sync::lock;
+
+/// A process, for whoever may have to kill it.
+#[derive(Debug)]
+pub(crate) struct Lifeline {
+    child: Mutex<Child>,
+    /// Closed when it is killed: so that nobody waits for it, even where something that it started keeps its ends open.
+    sockets: [UnixStream; 2],
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    busy: bool,
+    /// Why it was killed.
+    killed: Option<String>,
+}
+
+/// The host's ends of the connections, and the end that is sent to the process.
+pub(crate) struct Ends {
+    pub call: Wire,
+    pub side: Wire,
+    pub their_side: OwnedFd,
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Death {
+    /// It was killed because it hung.
+    pub hung: bool,
+    /// In words.
+    pub text: String,
+}
+
+/// How long a process may take to end after its connection is closed.
+const LAST_BREATH: Duration = Duration::from_secs(2);
+
+/// Starts a process for a stage.
+///
+/// # Errors
+/// When the system gives no process or no socket.
+pub(crate) fn start(program: &Program, stage: &str) -> io::Result<(Lifeline, Ends)> {
+    let (call, their_call) = UnixStream::pair()?;
+    let (side, their_side) = UnixStream::pair()?;
+    let sockets = [call.try_clone()?, side.try_clone()?];
+    // What plugins print is no output of the program.
+    let output = match io::stderr().as_fd().try_clone_to_owned() {
+        Ok(stderr) => Stdio::from(stderr),
+        Err(_) => Stdio::null(),
+    };
+    let child = Command::new(&program.path)
+        .args(&program.arguments)
+        .arg(stage)
+        // The one place where a process gets a connection without others that are started just now getting it too. It
+        // moves it away at once.
+        .stdin(Stdio::from(OwnedFd::from(their_call)))
+        .stdout(output)
+        // Ctrl-C is for the program, which decides when its stages end.
+        .process_group(0)
+        .spawn()?;
+    let lifeline = Lifeline {
+        child: Mutex::new(child),
+        sockets,
+        state: Mutex::default(),
+    };
+    let ends = Ends {
+        call: Wire::new(call),
+        side: Wire::new(side),
+        their_side: OwnedFd::from(their_side),
+    };
+    Ok((lifeline, ends))
+}
+
+impl Lifeline {
+    /// A call begins.
+    pub(crate) fn begins(&self) {
+        lock(&self.state).busy = true;
+    }
+
+    /// A call has come back. False: it was killed meanwhile.
+    pub(crate) fn ends(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.busy = false;
+        state.killed.is_none()
+    }
+
+    /// Whether a call is in progress.
+    pub(crate) fn is_busy(&self) -> bool {
+        lock(&self.state).busy
+    }
+
+    /// Kills it because its call does not come back, unless it just has.
+    pub(crate) fn kill(&self, why: &str) {
+        let mut state = lock(&self.state);
+        if state.busy && state.killed.is_none() {
+            state.killed = Some(why.to_owned());
+            self.end();
+        }
+    }
+
+    /// Ends it at once.
+    pub(crate) fn end(&self) {
+        // It fails when it has ended.
+        let _ = lock(&self.child).kill();
+        self.hang_up();
+    }
+
+    fn hang_up(&self) {
+        for socket in &self.sockets {
+            // It fails when the other side is gone.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Waits for its end, which is near, and says how it came.
+    pub(crate) fn bury(&self) -> Death {
+        let status = self.wait(LAST_BREATH);
+        self.hang_up();
+        let killed = lock(&self.state).killed.clone();
+        match (killed, status) {
+            (Some(why), _) => Death {
+                hung: true,
+                text: format!("{why}; its process was killed"),
+            },
+            (None, Some(status)) => Death {
+                hung: false,
+                text: format!("its process {}", words(status)),
+            },
+            (None, None) => Death {
+                hung: false,
+                text: "its process closed its connection to flowpipe, and was killed".to_owned(),
+            },
+        }
+    }
+
+    /// Its exit status; `None`: it did not end by itself and was killed.
+    pub(crate) fn wait(&self, limit: Duration) -> Option<ExitStatus> {
+        let began = Instant::now();
+        let mut nap = Duration::from_micros(100);
+        loop {
+            match lock(&self.child).try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if began.elapsed() < limit => {}
+                Ok(None) => break,
+                Err(_) => return None,
+            }
+            std::thread::sleep(nap);
+            nap = (nap * 2).min(Duration::from_millis(10));
+        }
+        let mut child = lock(&self.child);
+        // Killed, it ends: this does not wait long.
+        let _ = child.kill().and_then(|()| child.wait());
+        None
+    }
+}
+
+impl Drop for Lifeline {
+    fn drop(&mut self) {
+        self.hang_up();
+        if let Ok(child) = self.child.get_mut() {
+            // Nothing of it is left behind. Both fail when it has ended.
+            let _ = child.kill().and_then(|()| child.wait());
+        }
+    }
+}
+
+/// How it ended, as what follows "its process".
+fn words(status: ExitStatus) -> String {
+    let Some(number) = status.signal() else {
+        let code = status.code().unwrap_or_default();
+        return format!("exited with code {code}");
+    };
+    let dumped = match status.core_dumped() {
+        true => ", core dumped",
+        false => "",
+    };
+    match Signal::from_named_raw(number) {
+        Some(Signal::ABORT) => format!("aborted (SIGABRT{dumped})"),
+        Some(Signal::KILL) => "was killed by SIGKILL (out of memory?)".to_owned(),
+        Some(signal) => match name(signal) {
+            Some(name) => format!("was killed by {name}{dumped}"),
+            None => format!("was killed by signal {number}{dumped}"),
+        },
+        None => format!("was killed by signal {number}{dumped}"),
+    }
+}
+
+fn name(signal: Signal) -> Option<&'static str> {
+    Some(match signal {
+        Signal::SEGV => "SIGSEGV",
+        Signal::BUS => "SIGBUS",
+        Signal::ILL => "SIGILL",
+        Signal::FPE => "SIGFPE",
+        Signal::TRAP => "SIGTRAP",
+        Signal::SYS => "SIGSYS",
+        Signal::PIPE => "SIGPIPE",
+        Signal::TERM => "SIGTERM",
+        Signal::INT => "SIGINT",
+        Signal::HUP => "SIGHUP",
+        Signal::QUIT => "SIGQUIT",
+        Signal::ALARM => "SIGALRM",
+        Signal::XCPU => "SIGXCPU",
+        Signal::XFSZ => "SIGXFSZ",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Lifeline {
+        let program = Program {
+            path: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+        };
+        start(&program, "a-stage").unwrap().0
+    }
+
+    fn death(script: &str) -> Death {
+        shell(script).bury()
+    }
+
+    #[test]
+    fn says_how_it_ended() {
+        for (script, text) in [
+            ("exit 3", "its process exited with code 3"),
+            ("kill -SEGV $$", "its process was killed by SIGSEGV"),
+            ("kill -ABRT $$", "its process aborted (SIGABRT"),
+            (
+                "kill -KILL $$",
+                "its process was killed by SIGKILL (out of memory?)",
+            ),
+        ] {
+            let death = death(script);
+            assert!(death.text.starts_with(text), "{death:?}");
+            assert!(!death.hung);
+        }
+    }
+
+    #[test]
+    fn one_that_hangs_is_killed_while_it_works_and_not_after() {
+        let lifeline = shell("exec sleep 60");
+        lifeline.kill("too early");
+        lifeline.begins();
+        lifeline.kill("it hangs");
+        assert!(!lifeline.ends());
+        let death = lifeline.bury();
+        assert!(death.hung);
+        assert_eq!(death.text, "it hangs; its process was killed");
+    }
+
+    #[test]
+    fn one_that_does_not_end_is_killed() {
+        let death = death("exec sleep 60");
+        assert!(death.text.contains("closed its connection"), "{death:?}");
+    }
+}

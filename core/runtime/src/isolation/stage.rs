@@ -1,0 +1,424 @@
+//! A stage in a process of its own, as the host sees it: what [`crate::plugin::instance::Instance`] is made of then.
+
+use std::ffi::CString;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use flowpipe_abi as abi;
+use serde_json::Value;
+
+use crate::frame::Frame;
+use crate::isolation::Program;
+use crate::isolation::held::{Held, Lent};
+use crate::isolation::page::Page;
+use crate::isolation::process::{self, Death, Ends, Lifeline};
+use crate::isolation::service;
+use crate::isolation::wire::Wire;
+use crate::isolation::words::{Create, Message, Process, ToHost, ToStage};
+use crate::plugin::catalogue::Found;
+use crate::plugin::host::Host;
+use crate::run::call::{self, Context};
+use crate::run::shared::{Mode, Shared};
+
+/// The host's side of it.
+pub(crate) struct Apart {
+    wire: Wire,
+    lifeline: Arc<Lifeline>,
+    held: Arc<Held>,
+    page: Arc<Page>,
+    service: Option<JoinHandle<()>>,
+    host: Arc<Host>,
+    death: Option<Death>,
+}
+
+/// What is needed to start one.
+pub(crate) struct Start<'a> {
+    pub program: &'a Program,
+    pub run: &'a Shared,
+    /// From this mode on its work is cancelled.
+    pub cancels_from: Mode,
+}
+
+/// How long a process may take to load its library and to make its stage.
+const READY: Duration = Duration::from_secs(60);
+/// How long it may take to clean up.
+const CLEAN_UP: Duration = Duration::from_secs(5);
+/// How often whoever waits looks whether the run is aborted.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Apart {
+    /// Starts a process and makes a stage there. The error says why it can't be.
+    pub(crate) fn create(
+        found: &Found,
+        config: &Value,
+        host: Arc<Host>,
+        start: &Start<'_>,
+    ) -> Result<Self, String> {
+        let failed = |error: io::Error| format!("its process can't be started: {error}");
+        let page = Arc::new(Page::new(start.cancels_from as u32).map_err(failed)?);
+        let (lifeline, ends) = process::start(start.program, host.name()).map_err(failed)?;
+        let Ends {
+            call,
+            side,
+            their_side,
+        } = ends;
+        start.run.tell_mode(&page);
+        let held = Arc::new(Held::default());
+        let service = {
+            let (held, host) = (held.clone(), host.clone());
+            std::thread::Builder::new()
+                .name(format!("{}/side", host.name()))
+                .spawn(move || service::serve(side, &held, &host))
+                .map_err(failed)?
+        };
+        let mut apart = Self {
+            wire: call,
+            lifeline: Arc::new(lifeline),
+            held,
+            page,
+            service: Some(service),
+            host,
+            death: None,
+        };
+        let create = ToStage::Create(Box::new(Create {
+            stage: apart.host.name().to_owned(),
+            library: found.path.clone(),
+            index: found.index,
+            manifest: found.manifest_text().to_owned(),
+            began_ns: apart.host.clock().began_ns(),
+            tape: apart.host.tape().told_to_another(),
+            level: most_verbose(),
+            dry: start.run.dry,
+        }));
+        let files = [their_side.as_fd(), apart.page.file()];
+        let sent = apart
+            .wire
+            .send(&create, config.to_string().as_bytes(), &files);
+        drop(their_side);
+        let status = sent.and_then(|()| apart.wait_ready(start.run));
+        match apart.end_call(status) {
+            abi::OK => Ok(apart),
+            status => Err(apart.why(status)),
+        }
+    }
+
+    /// Gets it ready.
+    pub(crate) fn activate(&mut self, run: &Shared) -> abi::Status {
+        let sent = self.wire.send(&ToStage::Activate, b"", &[]);
+        let status = sent.and_then(|()| self.wait_ready(run));
+        self.end_call(status)
+    }
+
+    /// Lets it work. [stage-thread]
+    pub(crate) fn process(&mut self, process: &abi::Process) -> abi::Status {
+        if self.death.is_some() {
+            return abi::ERROR;
+        }
+        self.lifeline.begins();
+        let status = self.work(process);
+        let status = match self.lifeline.ends() {
+            true => status,
+            false => Err(io::ErrorKind::ConnectionAborted.into()),
+        };
+        self.end_call(status)
+    }
+
+    /// Makes it forget what earlier messages left behind. [stage-thread]
+    pub(crate) fn reset(&mut self) -> abi::Status {
+        if self.death.is_some() {
+            return abi::ERROR;
+        }
+        self.lifeline.begins();
+        let sent = self.wire.send(&ToStage::Reset, b"", &[]);
+        let status = sent.and_then(|()| self.converse(None));
+        let status = match self.lifeline.ends() {
+            true => status,
+            false => Err(io::ErrorKind::ConnectionAborted.into()),
+        };
+        self.end_call(status)
+    }
+
+    /// Lets it clean up, and ends its process.
+    pub(crate) fn destroy(mut self) {
+        if self.death.is_some() {
+            return;
+        }
+        let asked = self.wire.wait_at_most(Some(CLEAN_UP));
+        let asked = asked.and_then(|()| self.wire.send(&ToStage::Destroy, b"", &[]));
+        let done = asked.and_then(|()| self.wire.receive::<ToHost>());
+        let stage = self.host.name();
+        match done {
+            Ok(Some(_)) => {
+                self.lifeline.wait(CLEAN_UP);
+            }
+            _ => tracing::warn!(stage, "its process did not clean up, and was killed"),
+        }
+    }
+
+    /// How its process ended, if it has.
+    pub(crate) fn death(&self) -> Option<&Death> {
+        self.death.as_ref()
+    }
+
+    pub(crate) fn lifeline(&self) -> &Arc<Lifeline> {
+        &self.lifeline
+    }
+
+    pub(crate) fn page(&self) -> &Arc<Page> {
+        &self.page
+    }
+
+    /// Sends the work and answers what comes until it is done.
+    fn work(&mut self, process: &abi::Process) -> io::Result<abi::Status> {
+        // SAFETY: the caller hands over what a plugin would get: all pointers are null or living.
+        let (message, context) =
+            unsafe { (process.message.as_ref(), Context::from_abi(process.context)) };
+        self.page.begin(context.and_then(Context::script));
+        let mut lent: Option<Lent> = None;
+        let mut body: &[u8] = b"";
+        let told = match message {
+            None => None,
+            Some(message) => {
+                // SAFETY: as above; the body has json_length bytes.
+                body = unsafe {
+                    std::slice::from_raw_parts(message.json.cast::<u8>(), message.json_length)
+                };
+                // SAFETY: as above; the reference stays the caller's.
+                let frame = unsafe { ManuallyDrop::new(Frame::from_abi(message.frame)) };
+                if let Some(frame) = &*frame {
+                    let shared = self.held.lend(frame.clone());
+                    lent =
+                        Some(shared.ok_or_else(|| {
+                            io::Error::other("a frame that is not in shared memory")
+                        })?);
+                }
+                // SAFETY: as above.
+                Some(unsafe { told(message, lent.as_ref()) })
+            }
+        };
+        let process = ToStage::Process(Box::new(Process {
+            event: process.event,
+            message: told,
+            tape: self.host.tape().take_loaded(),
+            forget: self.held.forget(),
+        }));
+        let block = lent.as_ref().and_then(|(_, block)| block.as_ref());
+        let files: Vec<BorrowedFd<'_>> = block.iter().map(|block| block.file()).collect();
+        self.wire.send(&process, body, &files)?;
+        let keeps = context.map(|context| (context, lent.map(|(frame, _)| frame.handle)));
+        self.converse(keeps)
+    }
+
+    /// Answers what comes until what was asked is done.
+    fn converse(&mut self, of: Option<(&Context<'_>, Option<u64>)>) -> io::Result<abi::Status> {
+        loop {
+            let Some((said, body)) = self.wire.receive::<ToHost>()? else {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            };
+            if let Some((context, _)) = of {
+                let (asked, told) = self.page.asked();
+                context.catch_up(asked, told);
+            }
+            let status = match (said, of) {
+                (
+                    ToHost::Done {
+                        status,
+                        error,
+                        clock,
+                        keeps_frame,
+                    },
+                    _,
+                ) => {
+                    if let Some(handle) = of.and_then(|(_, handle)| handle)
+                        && !keeps_frame
+                    {
+                        self.held.take_back(handle);
+                    }
+                    if let Some((code, text)) = error {
+                        self.host.note_error(code, text);
+                    }
+                    self.host.tape().add(clock);
+                    return Ok(status);
+                }
+                (ToHost::Mark { name, at_ns }, Some((context, _))) => {
+                    context.mark(&name, at_ns);
+                    continue;
+                }
+                (ToHost::Wait { deadline_ns }, Some((context, _))) => {
+                    context.wait_until(deadline_ns)
+                }
+                (emit @ ToHost::Emit { .. }, Some((context, _))) => {
+                    self.emit(context, emit, &body)?
+                }
+                // Outside of `process`.
+                (_, None) => abi::STOPPED,
+            };
+            self.wire.send(&ToStage::Status(status), b"", &[])?;
+        }
+    }
+
+    fn emit(&self, context: &Context<'_>, said: ToHost, body: &[u8]) -> io::Result<abi::Status> {
+        let ToHost::Emit {
+            port,
+            schema,
+            has_json,
+            frame,
+            captured_ns,
+            sound,
+        } = said
+        else {
+            return Ok(abi::ERROR);
+        };
+        let schema = schema.map(CString::new).transpose()?;
+        let frame = match frame {
+            None => None,
+            Some(handle) => Some(self.held.get(handle).ok_or_else(|| {
+                io::Error::new(io::ErrorKind::InvalidData, "a frame that it does not hold")
+            })?),
+        };
+        let output = abi::Output {
+            struct_size: size_of::<abi::Output>() as u32,
+            port,
+            schema: schema
+                .as_ref()
+                .map_or(std::ptr::null(), |schema| schema.as_ptr()),
+            json: match has_json {
+                true => body.as_ptr().cast(),
+                false => std::ptr::null(),
+            },
+            json_length: body.len(),
+            frame: frame
+                .as_ref()
+                .map_or(std::ptr::null_mut(), |frame| frame.as_abi()),
+            captured_ns,
+        };
+        let output = match sound {
+            true => &raw const output,
+            false => std::ptr::null(),
+        };
+        // SAFETY: the context is that of the call that runs now, and the output lives.
+        Ok(unsafe { call::emit(self.host.as_abi(), context.as_abi(), output) })
+    }
+
+    /// Waits until it is made or active.
+    fn wait_ready(&mut self, run: &Shared) -> io::Result<abi::Status> {
+        let began = Instant::now();
+        self.wire.wait_at_most(Some(LOOK))?;
+        loop {
+            match self.converse(None) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                said => {
+                    self.wire.wait_at_most(None)?;
+                    return said;
+                }
+            }
+            if run.mode() == Mode::Abort || began.elapsed() > READY {
+                self.lifeline.begins();
+                self.lifeline.kill(&match run.mode() {
+                    Mode::Abort => "the run was ending".to_owned(),
+                    _ => format!("it is not ready after {READY:?}"),
+                });
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
+        }
+    }
+
+    /// After a call that did not come back its process is no more.
+    fn end_call(&mut self, status: io::Result<abi::Status>) -> abi::Status {
+        match status {
+            Ok(status) => status,
+            Err(error) => {
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other
+                ) {
+                    let stage = self.host.name();
+                    tracing::warn!(stage, "its process says what can't be understood: {error}");
+                    self.lifeline.end();
+                }
+                let death = self.lifeline.bury();
+                self.end_service();
+                self.death = Some(death);
+                abi::ERROR
+            }
+        }
+    }
+
+    /// Nothing of the process is left when this returns.
+    fn end_service(&mut self) {
+        if let Some(service) = self.service.take() {
+            // Its connection is closed: this does not wait. It can't panic, and nothing depends on it.
+            let _ = service.join();
+        }
+        self.held.close();
+    }
+
+    /// Why making or activating failed, in words.
+    fn why(&self, status: abi::Status) -> String {
+        match (&self.death, self.host.take_error()) {
+            (Some(death), _) => death.text.clone(),
+            (None, Some((abi::BAD_CONFIG, text))) if status == abi::BAD_CONFIG => {
+                format!("the config can't be used: {text}")
+            }
+            (None, Some((_, text))) => text,
+            (None, None) => "it made no stage and did not say why".to_owned(),
+        }
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        self.lifeline.end();
+        self.lifeline.wait(CLEAN_UP);
+        self.end_service();
+    }
+}
+
+/// # Safety
+/// The message and all that it points at lives.
+unsafe fn told(message: &abi::Message, lent: Option<&Lent>) -> Message {
+    // SAFETY: by the contract above; the schema is NUL-terminated, and there are hop_count hops.
+    let (schema, lineage, hops) = unsafe {
+        let lineage = &*message.lineage;
+        (
+            std::ffi::CStr::from_ptr(message.schema),
+            lineage,
+            match lineage.hop_count {
+                0 => &[][..],
+                count => std::slice::from_raw_parts(lineage.hops, count as usize),
+            },
+        )
+    };
+    Message {
+        port: message.port,
+        schema: schema.to_string_lossy().into_owned(),
+        sequence: lineage.sequence,
+        frame_sequence: lineage.frame_sequence,
+        captured_ns: lineage.captured_ns,
+        hops: hops
+            .iter()
+            .map(|hop| (hop.stage, hop.taken_ns, hop.emitted_ns))
+            .collect(),
+        frame: lent.map(|(frame, _)| *frame),
+    }
+}
+
+/// The least important level that the log takes.
+fn most_verbose() -> abi::Level {
+    use tracing::level_filters::LevelFilter;
+    let level = LevelFilter::current();
+    [
+        (LevelFilter::TRACE, abi::LEVEL_TRACE),
+        (LevelFilter::DEBUG, abi::LEVEL_DEBUG),
+        (LevelFilter::INFO, abi::LEVEL_INFO),
+        (LevelFilter::WARN, abi::LEVEL_WARN),
+        (LevelFilter::ERROR, abi::LEVEL_ERROR),
+    ]
+    .into_iter()
+    .find_map(|(of, number)| (of == level).then_some(number))
+    .unwrap_or(0)
+}
