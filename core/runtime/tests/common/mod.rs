@@ -74,11 +74,32 @@ pub fn catalogue() -> &'static Catalogue {
     static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
     CATALOGUE.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        compile("stages.c", folder.path(), "stages", &[]);
-        let catalogue = Catalogue::scan(&[folder.path().to_owned()]);
-        assert_eq!(catalogue.refused(), []);
-        catalogue
+        scan(folder.path())
     })
+}
+
+/// The same, compiled into a folder where other processes find it too.
+pub fn lasting_catalogue() -> &'static Catalogue {
+    static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+    CATALOGUE.get_or_init(|| {
+        // A library that some process has loaded must not be written to.
+        let alone = std::env::args().any(|argument| argument == "--ignored");
+        let name = if alone {
+            "isolation-alone"
+        } else {
+            "isolation"
+        };
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&folder).expect("target is writable");
+        scan(&folder)
+    })
+}
+
+fn scan(folder: &Path) -> Catalogue {
+    compile("stages.c", folder, "stages", &[]);
+    let catalogue = Catalogue::scan(&[folder.to_owned()]);
+    assert_eq!(catalogue.refused(), []);
+    catalogue
 }
 
 /// Builds pipelines in a line or two.

@@ -1,0 +1,404 @@
+//! Stages in processes of their own.
+#![cfg(unix)]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "tests end by panicking"
+)]
+
+mod common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::{Builder, Watcher, adds_up, finish, lasting_catalogue, ten, until};
+use flowpipe_runtime::isolation::{Program, child};
+use flowpipe_runtime::pipeline::{Isolation, OnError, Restart};
+use flowpipe_runtime::problem::ProblemKind;
+use flowpipe_runtime::report::Report;
+use flowpipe_runtime::run::{Options, Run, RunHandle};
+use serde_json::{Value, json};
+
+/// The process of a stage: this file's tests once more, of which only this one is run.
+#[test]
+#[ignore = "started by the others"]
+fn a_process() {
+    let _ = child::run();
+    std::process::exit(0);
+}
+
+fn options(watcher: &Arc<Watcher>) -> Options {
+    let arguments = [
+        "a_process",
+        "--exact",
+        "--ignored",
+        "--quiet",
+        "--nocapture",
+        "--skip",
+    ];
+    Options {
+        observers: vec![watcher.clone()],
+        program: Some(Program::this(arguments.map(Into::into)).unwrap()),
+        ..Options::default()
+    }
+}
+
+fn start(pipeline: Builder, watcher: &Arc<Watcher>) -> RunHandle {
+    let run = Run::start(pipeline.0, lasting_catalogue(), options(watcher));
+    run.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn run(pipeline: Builder) -> (Report, Arc<Watcher>) {
+    let watcher = Arc::new(Watcher::default());
+    let report = finish(start(pipeline, &watcher));
+    adds_up(&report);
+    assert_eq!(report.frames.live, 0);
+    (report, watcher)
+}
+
+fn isolated(mut line: Builder, stage: usize) -> Builder {
+    let stage = &mut line.0.stages[stage];
+    stage.isolation = Isolation::Process;
+    stage.restart = stage.restart.or(Some(Restart {
+        max: 8,
+        backoff: Duration::from_millis(1),
+    }));
+    line
+}
+
+/// Ten messages with pictures through an isolated stage that does this, on the fourth.
+fn act(on_error: OnError, what: &str) -> Builder {
+    let mut line = ten(on_error, json!({ "do": what, "on": 4 }));
+    line.0.stages[0].contestants[0].config = json!({ "count": 10, "width": 64, "height": 64 });
+    isolated(line, 1)
+}
+
+/// The numbers of the messages that came through.
+fn numbers(watcher: &Watcher, stage: usize) -> Vec<i64> {
+    let seen = watcher.from(stage);
+    seen.iter()
+        .map(|it| it.json["n"].as_i64().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_crash_costs_its_message_and_is_told_in_words() {
+    for (what, text) in [
+        ("segv", "its process was killed by SIGSEGV"),
+        ("abort", "its process aborted (SIGABRT"),
+        ("kill", "its process was killed by SIGKILL (out of memory?)"),
+        ("exit", "its process exited with code 3"),
+        ("hold-and-abort", "its process aborted (SIGABRT"),
+    ] {
+        let (report, watcher) = run(act(OnError::Stop, what));
+        let problem = watcher.problem();
+        assert!(problem.text.starts_with(text), "{problem}");
+        assert_eq!(problem.kind, ProblemKind::Crashed, "{what}");
+        assert_eq!(problem.message.unwrap().sequence, 4, "{what}");
+        assert_eq!(numbers(&watcher, 2), [1, 2, 3, 5, 6, 7, 8, 9, 10], "{what}");
+        let stage = &report.stages[1];
+        assert_eq!((stage.failed, stage.restarted), (1, 1), "{what}");
+        assert_eq!(report.failure, None, "{what}");
+    }
+}
+
+#[test]
+fn a_hang_is_killed() {
+    let mut line = act(OnError::Stop, "hang");
+    line.0.stages[1].timeout = Some(Duration::from_millis(200));
+    line.0.stages[1].watchdog = Duration::from_millis(200);
+    let (report, watcher) = run(line);
+    let problem = watcher.problems().pop().unwrap();
+    assert_eq!(problem.kind, ProblemKind::Hang);
+    assert!(
+        problem.text.ends_with("; its process was killed"),
+        "{problem}"
+    );
+    assert_eq!(problem.message.unwrap().sequence, 4);
+    assert_eq!(numbers(&watcher, 2), [1, 2, 3, 5, 6, 7, 8, 9, 10]);
+    assert_eq!((report.stages[1].given_up, report.failure), (0, None));
+}
+
+#[test]
+fn a_timeout_is_noticed_without_being_asked_for() {
+    let mut line = act(OnError::Skip, "slow");
+    line.0.stages[1].timeout = Some(Duration::from_millis(200));
+    let (report, watcher) = run(line);
+    assert_eq!(watcher.problem().kind, ProblemKind::TimedOut);
+    assert_eq!(
+        (report.stages[1].timed_out, report.stages[1].received),
+        (1, 10)
+    );
+}
+
+#[test]
+fn errors_are_what_they_are_in_the_program_itself() {
+    for what in [
+        "fail",
+        "fail-silently",
+        "panic",
+        "bad-message",
+        "odd-status",
+        "not-json",
+        "not-utf8",
+        "wrong-port",
+        "wrong-schema",
+        "small-output",
+        "no-context",
+        "cancelled-unasked",
+        "flood",
+    ] {
+        let mut here = act(OnError::Skip, what);
+        here.0.stages[1].restart = None;
+        let mut apart = act(OnError::Skip, what);
+        apart.0.stages[1].restart = None;
+        here.0.stages[1].isolation = Isolation::Thread;
+        if what == "flood" {
+            // Each of a hundred thousand answers is a conversation.
+            continue;
+        }
+        let (_, here) = run(here);
+        let (report, apart) = run(apart);
+        assert_eq!(apart.problems(), here.problems(), "{what}");
+        assert_eq!(report.stages[1].restarted, 0, "{what}");
+        assert_eq!(numbers(&apart, 2), numbers(&here, 2), "{what}");
+    }
+}
+
+#[test]
+fn after_too_many_crashes_on_error_decides() {
+    let mut line = act(OnError::Stop, "abort");
+    line.0.stages[1].contestants[0].config = json!({ "do": "abort" });
+    line.0.stages[1].restart = Some(Restart {
+        max: 2,
+        backoff: Duration::from_millis(1),
+    });
+    let (report, _) = run(line);
+    assert_eq!(report.stages[1].received, 3);
+    assert_eq!(report.failure.unwrap().kind, ProblemKind::Crashed);
+}
+
+#[test]
+fn pixels_are_not_copied() {
+    // The stage says where the pixels lie in its process; that is a mapping of the memory that the host has.
+    let (_, watcher) = run(act(OnError::Stop, "pass"));
+    let from_source: Vec<_> = watcher.from(0).iter().map(|it| it.pixels).collect();
+    let from_stage: Vec<_> = watcher.from(1).iter().map(|it| it.pixels).collect();
+    assert_eq!(
+        from_stage, from_source,
+        "what it sends on is the host's own memory"
+    );
+
+    let mut line = act(OnError::Stop, "where");
+    line.0.stages[1].contestants[0].config = json!({ "do": "where" });
+    let watcher = Arc::new(Watcher::default());
+    line.0.stages[0].contestants[0].config =
+        json!({ "count": 200, "width": 64, "height": 64, "delay_us": 5_000 });
+    let run = start(line, &watcher);
+    until("an answer", || !watcher.from(1).is_empty());
+    let said = watcher.from(1)[0].json.clone();
+    let process = said["process"].as_u64().unwrap();
+    assert_ne!(process, u64::from(std::process::id()));
+    if cfg!(target_os = "linux") {
+        let place = said["pixels"].as_u64().unwrap();
+        let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
+        let shared = maps.lines().any(|line| {
+            let (range, rest) = line.split_once(' ').unwrap();
+            let (from, to) = range.split_once('-').unwrap();
+            let number = |text| u64::from_str_radix(text, 16).unwrap();
+            (number(from)..number(to)).contains(&place)
+                && rest.starts_with("rw-s")
+                && rest.contains("memfd:flowpipe")
+        });
+        assert!(shared, "{place:x} in {maps}");
+    }
+    run.stop();
+    let _ = finish(run);
+}
+
+#[test]
+fn frames_made_written_and_kept_apart_are_right() {
+    // A source.
+    let mut line = Builder::line(10, "pass", json!({}));
+    line.0.stages[0].contestants[0].config = json!({ "count": 10, "width": 64, "height": 64 });
+    let (report, watcher) = run(isolated(line, 0));
+    let first: Vec<_> = watcher
+        .from(0)
+        .iter()
+        .map(|it| it.pixels.unwrap().1)
+        .collect();
+    assert_eq!(first, (0..10).collect::<Vec<_>>());
+    assert!(report.frames.allocated < 10, "{:?}", report.frames);
+
+    // Copied before it is written.
+    let mut line = Builder::line(10, "scribble", json!({}));
+    line.0.stages[0].contestants[0].config = json!({ "count": 10, "width": 64, "height": 64 });
+    let (_, watcher) = run(isolated(line, 1));
+    let values: Vec<_> = watcher
+        .from(1)
+        .iter()
+        .map(|it| it.pixels.unwrap().1)
+        .collect();
+    let expected: Vec<u8> = (0..10).flat_map(|n| [255, n]).collect();
+    assert_eq!(values, expected);
+
+    // Held beyond its call, and by a process that ends.
+    let mut line = act(OnError::Stop, "keep");
+    line.0.stages[1].contestants[0].config = json!({ "do": "keep" });
+    let (_, watcher) = run(line);
+    assert_eq!(numbers(&watcher, 2).len(), 10);
+}
+
+#[test]
+fn what_the_host_tells_is_told() {
+    let mut line = act(OnError::Stop, "getters");
+    line.0.stages[1].contestants[0].config = json!({ "do": "getters" });
+    let (report, watcher) = run(line);
+    let expected = |n: i64| json!({ "n": n, "waited": 1, "hops": 1, "later": 1 });
+    let said: Vec<Value> = watcher.from(1).into_iter().map(|it| it.json).collect();
+    assert_eq!(said, (1..=10).map(expected).collect::<Vec<_>>());
+    assert!(report.marks.contains_key("marked"), "{:?}", report.marks);
+}
+
+#[test]
+fn a_stage_apart_knows_of_the_run_and_can_end_it() {
+    let (_, watcher) = run(act(OnError::Stop, "tell-run"));
+    assert_eq!(
+        watcher.from(1)[3].json,
+        json!({ "dry": 0, "ending": 0, "others": 0 })
+    );
+    let (report, _) = run(act(OnError::Stop, "end-done"));
+    assert_eq!(report.ended.unwrap().reason, "enough");
+    let (report, _) = run(act(OnError::Stop, "end-stopped"));
+    assert_eq!(report.ended.unwrap().reason, "hands off");
+    let watcher = Arc::new(Watcher::default());
+    let run = start(act(OnError::Stop, "until-ending"), &watcher);
+    until("the fourth", || run.progress().stages[1].received == 4);
+    run.stop();
+    let _ = finish(run);
+}
+
+#[test]
+fn a_bad_config_starts_nothing() {
+    for (config, text) in [
+        (
+            json!({ "create": "bad-config" }),
+            "can't create: the config can't be used: n < 0",
+        ),
+        (json!({ "create": "fail" }), "can't create: no memory"),
+        (
+            json!({ "create": "null" }),
+            "it made no stage and did not say why",
+        ),
+        (
+            json!({ "create": "fail-to-activate" }),
+            "can't activate: no device",
+        ),
+    ] {
+        let mut line = act(OnError::Stop, "pass");
+        line.0.stages[1].contestants[0].config = config;
+        let watcher = Arc::new(Watcher::default());
+        let started = Run::start(line.0, lasting_catalogue(), options(&watcher));
+        let error = started.err().unwrap().to_string();
+        assert!(error.contains(text), "{error}");
+    }
+}
+
+#[test]
+fn an_aborted_run_leaves_no_process_waiting() {
+    let watcher = Arc::new(Watcher::default());
+    let mut line = act(OnError::Stop, "hang");
+    line.0.stages[1].watchdog = Duration::from_millis(300);
+    let run = start(line, &watcher);
+    until("the hang", || run.progress().stages[1].received == 4);
+    run.abort();
+    let report = finish(run);
+    assert_eq!(report.failure, None, "somebody asked for it");
+    assert_eq!(watcher.problems().pop().unwrap().kind, ProblemKind::Hang);
+}
+
+#[test]
+fn one_of_a_race_crashes_and_the_others_answer() {
+    let mut pipeline = Builder::new();
+    let source = pipeline.stage("source", json!({ "count": 20, "delay_us": 5_000 }));
+    let race = pipeline.race(&[
+        ("act", json!({ "do": "abort" })),
+        ("act", json!({ "do": "pass" })),
+    ]);
+    pipeline.join(source, race);
+    let mut pipeline = isolated(pipeline, race);
+    pipeline.0.stages[race].restart = Some(Restart {
+        max: 1000,
+        backoff: Duration::from_millis(1),
+    });
+    let (report, watcher) = run(pipeline);
+    let stage = &report.stages[race];
+    assert_eq!((stage.received, stage.emitted), (20, 20));
+    assert!(stage.restarted >= 1, "{stage:#?}");
+    assert!(
+        watcher
+            .kinds()
+            .iter()
+            .all(|kind| *kind == ProblemKind::Crashed)
+    );
+    assert_eq!(report.failure, None);
+}
+
+#[test]
+fn a_loser_is_told_at_once() {
+    let mut pipeline = Builder::new();
+    let source = pipeline.stage("source", json!({ "count": 5 }));
+    let race = pipeline.race(&[
+        ("racer", json!({ "do": "patient" })),
+        ("racer", json!({ "do": "good" })),
+    ]);
+    pipeline.join(source, race);
+    let (report, watcher) = run(isolated(pipeline, race));
+    assert_eq!(report.stages[race].contestants[1].won, 5);
+    assert_eq!(watcher.problems(), []);
+}
+
+/// What this process and its children hold: file descriptors, children, shared memory.
+#[cfg(target_os = "linux")]
+fn held() -> (usize, usize) {
+    let files = std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let itself = std::process::id().to_string();
+    let children = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("stat")).ok())
+        .filter(|stat| {
+            let after = stat.rsplit_once(") ").map_or("", |it| it.1);
+            after.split(' ').nth(1) == Some(itself.as_str())
+        })
+        .count();
+    (files, children)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "alone in its process: `a_hundred_crashes_leave_nothing_behind` starts it"]
+fn a_hundred_crashes() {
+    // What is made once and kept is made before.
+    let _ = run(act(OnError::Stop, "pass"));
+    let before = held();
+    let mut line = act(OnError::Stop, "pass");
+    line.0.stages[0].contestants[0].config = json!({ "count": 200, "width": 640, "height": 480 });
+    // A message that gets through between two crashes makes the next one the first in a row.
+    line.0.stages[1].contestants[0].config = json!({ "do": "hold-and-abort", "every": 2 });
+    let (report, watcher) = run(line);
+    assert_eq!(report.stages[1].failed, 100, "{report:#?}");
+    assert_eq!(report.stages[1].restarted, 100);
+    assert_eq!(watcher.from(2).len(), 100);
+    assert_eq!(held(), before);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hundred_crashes_leave_nothing_behind() {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["a_hundred_crashes", "--exact", "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
