@@ -37,6 +37,14 @@ enum How {
     Silence,
     /// Never come back, whatever is cancelled.
     Hang,
+    /// Read memory that is not there.
+    Segfault,
+    /// Abort its process.
+    Abort,
+    /// Take memory until there is none.
+    OutOfMemory,
+    /// Print to standard output, and emit.
+    Print,
 }
 
 struct Misbehaving {
@@ -88,6 +96,23 @@ impl Stage for Misbehaving {
             How::Hang => loop {
                 std::thread::sleep(std::time::Duration::from_millis(10));
             },
+            How::Segfault => {
+                let nowhere = std::ptr::without_provenance::<u8>(16);
+                // SAFETY: there is none: this is to crash.
+                let byte = unsafe { nowhere.read_volatile() };
+                context.emit(0, &byte)?;
+            }
+            How::Abort => std::process::abort(),
+            How::OutOfMemory => {
+                let mut taken = Vec::new();
+                loop {
+                    taken.push(vec![1_u8; 64 << 20]);
+                }
+            }
+            How::Print => {
+                println!("printed by a plugin");
+                context.emit(0, &sighting)?;
+            }
         }
         Ok(Next::More)
     }

@@ -2,7 +2,7 @@
 //! nothing, through real dynamic libraries. Where GStreamer's tools are installed, its queues carry
 //! the same frames in the same run.
 //!
-//! `cargo bench -p flowpipe-runtime --bench hop`, with `-- hop` or `-- stages` for one half of it.
+//! `cargo bench -p flowpipe-runtime --bench hop`, with `-- hop`, `-- apart` or `-- stages` for one part of it.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -17,6 +17,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{Builder, Watcher};
+use flowpipe_runtime::pipeline::Isolation;
+use flowpipe_runtime::run::{Options, Run};
 use serde_json::{Value, json};
 
 const WIDTH: u32 = 1920;
@@ -27,7 +29,16 @@ const STAGES: usize = 5;
 /// Each figure is the median of so many runs.
 const ROUNDS: usize = 5;
 
+/// With this argument the bench is the process of a stage.
+#[cfg(unix)]
+const PROCESS: &str = "isolated-stage";
+
 fn main() {
+    #[cfg(unix)]
+    if std::env::args().nth(1).as_deref() == Some(PROCESS) {
+        let _ = flowpipe_runtime::isolation::child::run();
+        return;
+    }
     // Cargo passes arguments of its own, and runs benches as tests too: then a little is enough.
     let brief = std::env::args().any(|argument| argument == "--test");
     let only = std::env::args()
@@ -38,8 +49,40 @@ fn main() {
     if wants("hop") {
         hops(scale);
     }
+    #[cfg(unix)]
+    if wants("apart") {
+        apart(scale);
+    }
     if wants("stages") {
         stages(scale);
+    }
+}
+
+/// The price of `isolation = "process"`: the receiver runs on a thread and in a process of its own, in turns.
+#[cfg(unix)]
+fn apart(scale: u64) {
+    println!(
+        "A hop into a process of its own (medians of {ROUNDS} runs, thread and process in turns)"
+    );
+    for (name, frames) in [("JSON message", false), ("1080p frame ", true)] {
+        let both = |count: u64, delay_us: u64| {
+            let mut hops = [Vec::new(), Vec::new()];
+            for _ in 0..ROUNDS {
+                for (isolation, hops) in [Isolation::Thread, Isolation::Process]
+                    .iter()
+                    .zip(&mut hops)
+                {
+                    hops.push(hop_into(*isolation, count, frames, delay_us));
+                }
+            }
+            hops.map(middles)
+        };
+        let [busy_thread, busy_process] = both(200 * scale, 0).map(|hop| hop.interval_us);
+        let [idle_thread, idle_process] = both(10 * scale, 1000).map(|hop| hop.latency_us);
+        println!(
+            "  {name}  busy {busy_thread:7.3} us on a thread, {busy_process:7.3} us in a process   \
+             idle {idle_thread:7.3} us, {idle_process:7.3} us"
+        );
     }
 }
 
@@ -91,7 +134,10 @@ struct Hop {
 }
 
 fn median(mut run: impl FnMut() -> Hop) -> Hop {
-    let hops: Vec<_> = (0..ROUNDS).map(|_| run()).collect();
+    middles((0..ROUNDS).map(|_| run()).collect())
+}
+
+fn middles(hops: Vec<Hop>) -> Hop {
     let of = |which: fn(&Hop) -> f64| middle(hops.iter().map(which).collect());
     Hop {
         interval_us: of(|hop| hop.interval_us),
@@ -111,10 +157,15 @@ fn source(count: u64, frames: bool, delay_us: u64) -> Value {
 
 /// source -> meter.
 fn hop(count: u64, frames: bool, delay_us: u64) -> Hop {
+    hop_into(Isolation::Thread, count, frames, delay_us)
+}
+
+fn hop_into(isolation: Isolation, count: u64, frames: bool, delay_us: u64) -> Hop {
     let mut pipeline = Builder::new();
     let source = pipeline.stage("source", source(count, frames, delay_us));
     let meter = pipeline.stage("meter", json!({ "count": count }));
     pipeline.join(source, meter);
+    pipeline.0.stages[meter].isolation = isolation;
     let (report, watcher) = run(pipeline);
     assert_eq!(report.stages[meter].received, count);
     let seen = watcher.from(meter);
@@ -148,7 +199,17 @@ fn run(mut pipeline: Builder) -> (flowpipe_runtime::report::Report, Arc<Watcher>
         edge.queue.capacity = CAPACITY;
     }
     let watcher = Arc::new(Watcher::only_last());
-    let report = pipeline.start(&watcher).wait();
+    #[cfg(unix)]
+    let program = flowpipe_runtime::isolation::Program::this([PROCESS.into()]).ok();
+    #[cfg(not(unix))]
+    let program = None;
+    let options = Options {
+        observers: vec![watcher.clone()],
+        program,
+        ..Options::default()
+    };
+    let handle = Run::start(pipeline.0, common::lasting_catalogue(), options);
+    let report = handle.unwrap_or_else(|error| panic!("{error}")).wait();
     assert_eq!(report.failure, None);
     (report, watcher)
 }

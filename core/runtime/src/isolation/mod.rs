@@ -1,21 +1,37 @@
 //! Stages in processes of their own (`isolation = "process"`): what crashes there takes nobody along.
 //!
 //! # Layout
-//! - `stage`: a stage as the host sees it. `process`: the process that it runs in. `service`: what it may ask at any time.
-//! - [`child`]: the other side, in that process.
+//! - `stage`: a stage as the host sees it; `talk`: one call of it. `process`: the process that it runs in. `service`: what it may ask at any time.
+//! - `child`: the other side, in that process.
 //! - `wire` and `words`: what the two say to each other. `memory`: what both see. `page`: what is asked too often to be
 //!   sent.
 //! - `held`: the frames that the other side refers to.
 
+#[cfg(not(unix))]
+mod absent;
+#[cfg(unix)]
 pub mod child;
+#[cfg(unix)]
 mod held;
+#[cfg(unix)]
 pub(crate) mod memory;
+#[cfg(unix)]
 pub(crate) mod page;
+#[cfg(unix)]
 pub(crate) mod process;
+#[cfg(unix)]
 mod service;
+#[cfg(unix)]
 pub(crate) mod stage;
+#[cfg(unix)]
+mod talk;
+#[cfg(unix)]
 mod wire;
+#[cfg(unix)]
 pub(crate) mod words;
+
+#[cfg(not(unix))]
+pub(crate) use absent::{page, process};
 
 use std::ffi::OsString;
 use std::path::PathBuf;

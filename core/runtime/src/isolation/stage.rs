@@ -1,9 +1,7 @@
 //! A stage in a process of its own, as the host sees it: what [`crate::plugin::instance::Instance`] is made of then.
 
-use std::ffi::CString;
 use std::io;
-use std::mem::ManuallyDrop;
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -11,27 +9,25 @@ use std::time::{Duration, Instant};
 use flowpipe_abi as abi;
 use serde_json::Value;
 
-use crate::frame::Frame;
 use crate::isolation::Program;
-use crate::isolation::held::{Held, Lent};
+use crate::isolation::held::Held;
 use crate::isolation::page::Page;
 use crate::isolation::process::{self, Death, Ends, Lifeline};
 use crate::isolation::service;
 use crate::isolation::wire::Wire;
-use crate::isolation::words::{Create, Message, Process, ToHost, ToStage};
+use crate::isolation::words::{Create, ToHost, ToStage};
 use crate::plugin::catalogue::Found;
 use crate::plugin::host::Host;
-use crate::run::call::{self, Context};
 use crate::run::shared::{Mode, Shared};
 
 /// The host's side of it.
 pub(crate) struct Apart {
-    wire: Wire,
+    pub(super) wire: Wire,
     lifeline: Arc<Lifeline>,
-    held: Arc<Held>,
-    page: Arc<Page>,
+    pub(super) held: Arc<Held>,
+    pub(super) page: Arc<Page>,
     service: Option<JoinHandle<()>>,
-    host: Arc<Host>,
+    pub(super) host: Arc<Host>,
     death: Option<Death>,
 }
 
@@ -172,138 +168,6 @@ impl Apart {
         &self.page
     }
 
-    /// Sends the work and answers what comes until it is done.
-    fn work(&mut self, process: &abi::Process) -> io::Result<abi::Status> {
-        // SAFETY: the caller hands over what a plugin would get: all pointers are null or living.
-        let (message, context) =
-            unsafe { (process.message.as_ref(), Context::from_abi(process.context)) };
-        self.page.begin(context.and_then(Context::script));
-        let mut lent: Option<Lent> = None;
-        let mut body: &[u8] = b"";
-        let told = match message {
-            None => None,
-            Some(message) => {
-                // SAFETY: as above; the body has json_length bytes.
-                body = unsafe {
-                    std::slice::from_raw_parts(message.json.cast::<u8>(), message.json_length)
-                };
-                // SAFETY: as above; the reference stays the caller's.
-                let frame = unsafe { ManuallyDrop::new(Frame::from_abi(message.frame)) };
-                if let Some(frame) = &*frame {
-                    let shared = self.held.lend(frame.clone());
-                    lent =
-                        Some(shared.ok_or_else(|| {
-                            io::Error::other("a frame that is not in shared memory")
-                        })?);
-                }
-                // SAFETY: as above.
-                Some(unsafe { told(message, lent.as_ref()) })
-            }
-        };
-        let process = ToStage::Process(Box::new(Process {
-            event: process.event,
-            message: told,
-            tape: self.host.tape().take_loaded(),
-            forget: self.held.forget(),
-        }));
-        let block = lent.as_ref().and_then(|(_, block)| block.as_ref());
-        let files: Vec<BorrowedFd<'_>> = block.iter().map(|block| block.file()).collect();
-        self.wire.send(&process, body, &files)?;
-        let keeps = context.map(|context| (context, lent.map(|(frame, _)| frame.handle)));
-        self.converse(keeps)
-    }
-
-    /// Answers what comes until what was asked is done.
-    fn converse(&mut self, of: Option<(&Context<'_>, Option<u64>)>) -> io::Result<abi::Status> {
-        loop {
-            let Some((said, body)) = self.wire.receive::<ToHost>()? else {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            };
-            if let Some((context, _)) = of {
-                let (asked, told) = self.page.asked();
-                context.catch_up(asked, told);
-            }
-            let status = match (said, of) {
-                (
-                    ToHost::Done {
-                        status,
-                        error,
-                        clock,
-                        keeps_frame,
-                    },
-                    _,
-                ) => {
-                    if let Some(handle) = of.and_then(|(_, handle)| handle)
-                        && !keeps_frame
-                    {
-                        self.held.take_back(handle);
-                    }
-                    if let Some((code, text)) = error {
-                        self.host.note_error(code, text);
-                    }
-                    self.host.tape().add(clock);
-                    return Ok(status);
-                }
-                (ToHost::Mark { name, at_ns }, Some((context, _))) => {
-                    context.mark(&name, at_ns);
-                    continue;
-                }
-                (ToHost::Wait { deadline_ns }, Some((context, _))) => {
-                    context.wait_until(deadline_ns)
-                }
-                (emit @ ToHost::Emit { .. }, Some((context, _))) => {
-                    self.emit(context, emit, &body)?
-                }
-                // Outside of `process`.
-                (_, None) => abi::STOPPED,
-            };
-            self.wire.send(&ToStage::Status(status), b"", &[])?;
-        }
-    }
-
-    fn emit(&self, context: &Context<'_>, said: ToHost, body: &[u8]) -> io::Result<abi::Status> {
-        let ToHost::Emit {
-            port,
-            schema,
-            has_json,
-            frame,
-            captured_ns,
-            sound,
-        } = said
-        else {
-            return Ok(abi::ERROR);
-        };
-        let schema = schema.map(CString::new).transpose()?;
-        let frame = match frame {
-            None => None,
-            Some(handle) => Some(self.held.get(handle).ok_or_else(|| {
-                io::Error::new(io::ErrorKind::InvalidData, "a frame that it does not hold")
-            })?),
-        };
-        let output = abi::Output {
-            struct_size: size_of::<abi::Output>() as u32,
-            port,
-            schema: schema
-                .as_ref()
-                .map_or(std::ptr::null(), |schema| schema.as_ptr()),
-            json: match has_json {
-                true => body.as_ptr().cast(),
-                false => std::ptr::null(),
-            },
-            json_length: body.len(),
-            frame: frame
-                .as_ref()
-                .map_or(std::ptr::null_mut(), |frame| frame.as_abi()),
-            captured_ns,
-        };
-        let output = match sound {
-            true => &raw const output,
-            false => std::ptr::null(),
-        };
-        // SAFETY: the context is that of the call that runs now, and the output lives.
-        Ok(unsafe { call::emit(self.host.as_abi(), context.as_abi(), output) })
-    }
-
     /// Waits until it is made or active.
     fn wait_ready(&mut self, run: &Shared) -> io::Result<abi::Status> {
         let began = Instant::now();
@@ -375,35 +239,6 @@ impl Drop for Apart {
         self.lifeline.end();
         self.lifeline.wait(CLEAN_UP);
         self.end_service();
-    }
-}
-
-/// # Safety
-/// The message and all that it points at lives.
-unsafe fn told(message: &abi::Message, lent: Option<&Lent>) -> Message {
-    // SAFETY: by the contract above; the schema is NUL-terminated, and there are hop_count hops.
-    let (schema, lineage, hops) = unsafe {
-        let lineage = &*message.lineage;
-        (
-            std::ffi::CStr::from_ptr(message.schema),
-            lineage,
-            match lineage.hop_count {
-                0 => &[][..],
-                count => std::slice::from_raw_parts(lineage.hops, count as usize),
-            },
-        )
-    };
-    Message {
-        port: message.port,
-        schema: schema.to_string_lossy().into_owned(),
-        sequence: lineage.sequence,
-        frame_sequence: lineage.frame_sequence,
-        captured_ns: lineage.captured_ns,
-        hops: hops
-            .iter()
-            .map(|hop| (hop.stage, hop.taken_ns, hop.emitted_ns))
-            .collect(),
-        frame: lent.map(|(frame, _)| *frame),
     }
 }
 

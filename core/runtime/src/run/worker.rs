@@ -9,16 +9,18 @@ use flowpipe_abi as abi;
 use flowpipe_recording::entry::{Call, Event};
 
 use crate::message::{Message, Origin};
-use crate::plugin::instance::{Instance, reason};
+use crate::plugin::instance::Instance;
 use crate::problem::{MessageId, Problem, ProblemKind};
 use crate::run::anew::Next;
 use crate::run::call::Context;
 use crate::run::crew::Left;
 use crate::run::journal::{self, Journal};
+pub(crate) use crate::run::outcome::Outcome;
+use crate::run::outcome::outcome;
 use crate::run::race::Entrant;
 use crate::run::shared::Mode;
 use crate::run::stage::Stage;
-use crate::run::watch::{Reason, Watch};
+use crate::run::watch::Watch;
 use crate::sync::lock;
 
 /// One plugin instance and what is known of it from outside.
@@ -54,22 +56,6 @@ pub(crate) struct Done {
     pub message: Option<MessageId>,
     /// The plugin is made anew after this time. Known once somebody has decided it.
     pub anew: Option<Duration>,
-}
-
-/// How a call ended.
-pub(crate) enum Outcome {
-    /// As it should.
-    Fine,
-    /// The plugin has nothing more to give.
-    End,
-    /// The run or the receivers are ending.
-    Stopped,
-    /// Another contestant was faster.
-    Lost,
-    /// It failed, in words.
-    Failed(ProblemKind, String),
-    /// The control thread gave the worker up while it was in the call.
-    GivenUp,
 }
 
 impl Work {
@@ -345,47 +331,6 @@ enum End {
     Stream,
     /// The plugin is done, or failed.
     Early,
-}
-
-/// What a status means, seen together with what happened in the call.
-fn outcome(status: abi::Status, context: &Context<'_>, instance: &Instance) -> Outcome {
-    let cancelled = context.cancelled();
-    let timeout = context.stage.settings.timeout.unwrap_or_default();
-    if let Some(death) = instance.death() {
-        let kind = match death.hung {
-            true => ProblemKind::Hang,
-            false => ProblemKind::Crashed,
-        };
-        return Outcome::Failed(kind, death.text.clone());
-    }
-    match (status, cancelled) {
-        (_, Some(Reason::Timeout)) => {
-            instance.host().take_error();
-            Outcome::Failed(ProblemKind::TimedOut, format!("not done after {timeout:?}"))
-        }
-        (_, Some(Reason::Lost)) => {
-            instance.host().take_error();
-            Outcome::Lost
-        }
-        (status, _) if status != abi::PANIC && context.refused.borrow().is_some() => {
-            instance.host().take_error();
-            Outcome::Failed(
-                ProblemKind::BadMessage,
-                context.refused.take().unwrap_or_default(),
-            )
-        }
-        (abi::OK, _) => Outcome::Fine,
-        (abi::END, _) => Outcome::End,
-        (abi::CANCELLED, Some(Reason::Stop)) => Outcome::Stopped,
-        // It asked the run itself (`flowpipe.run/1`).
-        (abi::CANCELLED, None) if context.stage.run.mode() > Mode::Run => Outcome::Stopped,
-        // Failing because emit said that nobody takes messages any more is not failing.
-        (abi::STOPPED | abi::CANCELLED | abi::ERROR, _) if context.stopped.get() => {
-            instance.host().take_error();
-            Outcome::Stopped
-        }
-        (status, _) => Outcome::Failed(ProblemKind::Failed, reason(status, instance.host())),
-    }
 }
 
 /// Keeps a source that gives nothing from burning a processor.

@@ -1,0 +1,244 @@
+//! Plugins that are made anew, by the control thread: when it is time, and in the place of the old one.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crossbeam_channel::Sender;
+
+use crate::pipeline::Isolation;
+use crate::plugin::instance::Instance;
+use crate::problem::ProblemKind;
+use crate::run::StartError;
+use crate::run::control::{Control, Event, nanoseconds};
+use crate::run::crew::{self, Left};
+use crate::run::driver::News;
+use crate::run::shared::Mode;
+use crate::run::stage::Stage;
+use crate::sync::lock;
+
+/// A plugin that is to be made anew.
+pub(crate) struct Due {
+    /// The thread that ran it.
+    id: usize,
+    at_ns: i64,
+    /// In a replay, where one thread calls all plugins of a stage: all of them, and which one has to be made. `None`:
+    /// they were left behind with their thread.
+    others: Option<(Vec<Instance>, usize)>,
+}
+
+impl Control {
+    /// Keeps the instances of a thread that has ended, or has one of them made anew.
+    pub(crate) fn take_back(&mut self, id: usize, left: Left) {
+        let mut instances = left.instances;
+        let Some(anew) = left.anew.filter(|anew| anew.instance < instances.len()) else {
+            self.ended.extend(instances);
+            return;
+        };
+        let old = instances.remove(anew.instance);
+        match old.lifeline() {
+            // Its process may take its time, and nothing depends on who waits for it.
+            Some(_) => self.help("flowpipe-destroy", move || old.destroy()),
+            None => old.destroy(),
+        }
+        let others = self.plan.shared.replay.is_some();
+        self.make_later(id, anew.after, others.then_some((instances, anew.instance)));
+    }
+
+    pub(crate) fn make_later(
+        &mut self,
+        id: usize,
+        after: Duration,
+        others: Option<(Vec<Instance>, usize)>,
+    ) {
+        let after = i64::try_from(after.as_nanos()).unwrap_or(i64::MAX);
+        let at_ns = self.plan.shared.now().saturating_add(after);
+        let due = Due { id, at_ns, others };
+        if after == 0 {
+            return self.make_anew(due);
+        }
+        self.due.push(due);
+    }
+
+    /// Makes what is due; returns how long nothing is.
+    pub(crate) fn make_what_is_due(&mut self) -> Duration {
+        let now = self.plan.shared.now();
+        // At the end of a run nobody waits.
+        let hurries = self.plan.shared.mode() > Mode::Run;
+        let (due, later) = std::mem::take(&mut self.due)
+            .into_iter()
+            .partition(|due| hurries || due.at_ns <= now);
+        self.due = later;
+        for due in due {
+            self.make_anew(due);
+        }
+        let next = self.due.iter().map(|due| nanoseconds(due.at_ns - now));
+        next.min().unwrap_or(Duration::MAX)
+    }
+
+    /// Makes a plugin anew and starts its thread.
+    fn make_anew(&mut self, due: Due) {
+        let hand = &self.hands[due.id];
+        let (stage, contestant) = (hand.stage.clone(), hand.contestant);
+        let driver = hand.driver.clone();
+        let which = due.others.as_ref().map_or(contestant, |(_, which)| *which);
+        let is_needed = match &driver {
+            // The driver's thread ends when there is nothing more to race for.
+            Some(_) => self.hands.iter().any(|hand| {
+                hand.watch.is_none() && hand.thread.is_some() && Arc::ptr_eq(&hand.stage, &stage)
+            }),
+            None => true,
+        };
+        if stage.must_end() || !is_needed {
+            self.ended
+                .extend(due.others.into_iter().flat_map(|it| it.0));
+            return self.leave_empty(&stage, contestant, driver.as_ref());
+        }
+        if stage.settings.isolation == Isolation::Process
+            && let Some(found) = self.plan.found.get(stage.index)
+            && let Some(found) = found.get(which).cloned()
+        {
+            // Starting a process takes time too.
+            self.making += 1;
+            return self.help("flowpipe-create", move || {
+                let made = crew::make(&stage, which, &found);
+                let made = Event::Made {
+                    due,
+                    made: Box::new(made),
+                };
+                // The control thread waits for it.
+                let _ = stage.run.events.send(made);
+            });
+        }
+        self.put_in_place(due, None);
+    }
+
+    /// Does something on a thread of its own, which ends before the run does.
+    fn help(&mut self, name: &str, work: impl FnOnce() + Send + 'static) {
+        self.helpers.retain(|helper| !helper.is_finished());
+        let work = Arc::new(Mutex::new(Some(work)));
+        let again = work.clone();
+        let run = move || {
+            let work = lock(&again).take();
+            work.into_iter().for_each(|work| work());
+        };
+        match std::thread::Builder::new().name(name.into()).spawn(run) {
+            Ok(helper) => self.helpers.push(helper),
+            // Without a thread somebody has to wait.
+            Err(_) => {
+                let work = lock(&work).take();
+                work.into_iter().for_each(|work| work());
+            }
+        }
+    }
+
+    /// Starts the thread of a plugin that is made anew. `made`: the plugin, where it is made already.
+    pub(crate) fn put_in_place(&mut self, due: Due, made: Option<Result<Instance, StartError>>) {
+        let id = due.id;
+        let hand = &self.hands[id];
+        let (stage, contestant) = (hand.stage.clone(), hand.contestant);
+        let driver = hand.driver.clone();
+        let which = due.others.as_ref().map_or(contestant, |(_, which)| *which);
+        match self.start_anew(due, made) {
+            Ok(()) => {
+                stage.counts.restarted.fetch_add(1, Ordering::Relaxed);
+                let plugin = stage.plugin(which);
+                tracing::info!(stage = stage.settings.name, plugin, "made anew");
+            }
+            Err((error, others)) => {
+                let text = error.to_string();
+                let problem = stage.problem(ProblemKind::Replace, which, None, text);
+                if stage.must_end() {
+                    self.ended.extend(others.into_iter().flat_map(|it| it.0));
+                    return self.leave_empty(&stage, contestant, driver.as_ref());
+                }
+                if let Some(after) = stage.after_refusal(which) {
+                    self.plan.shared.report(problem);
+                    return self.make_later(id, after, others);
+                }
+                self.ended.extend(others.into_iter().flat_map(|it| it.0));
+                self.leave_empty(&stage, contestant, driver.as_ref());
+                match driver {
+                    Some(_) => self.plan.shared.report(problem),
+                    None => self.plan.shared.fail(problem),
+                }
+            }
+        }
+    }
+
+    /// Nobody takes the place of a plugin that has failed.
+    fn leave_empty(&self, stage: &Arc<Stage>, contestant: usize, driver: Option<&Sender<News>>) {
+        match driver {
+            Some(driver) => {
+                // Gone only when the driver has ended and needs nobody.
+                let _ = driver.send(News::GivenUp {
+                    contestant,
+                    comes_back: false,
+                });
+            }
+            None => {
+                stage.close();
+                if let Some(replay) = &self.plan.shared.replay {
+                    replay.end(stage.index);
+                }
+            }
+        }
+    }
+
+    #[expect(clippy::type_complexity, reason = "what was not used goes back")]
+    fn start_anew(
+        &mut self,
+        due: Due,
+        made: Option<Result<Instance, StartError>>,
+    ) -> Result<(), (StartError, Option<(Vec<Instance>, usize)>)> {
+        let hand = &self.hands[due.id];
+        let (stage, contestant) = (hand.stage.clone(), hand.contestant);
+        let all = self.plan.found.get(stage.index);
+        let found = all.map_or(&[][..], |found| found);
+        let next = self.hands.len();
+        let alone = |error| (error, None);
+        let hand = match (&self.plan.shared.replay, due.others) {
+            // One thread calls all plugins of the stage.
+            (Some(replay), others) => {
+                let (instances, new) = match others {
+                    Some((mut others, which)) => {
+                        let make = || match found.get(which) {
+                            Some(found) => crew::make(&stage, which, found),
+                            None => Err(StartError::Control),
+                        };
+                        match made.unwrap_or_else(make) {
+                            Ok(instance) => others.insert(which, instance),
+                            Err(error) => return Err((error, Some((others, which)))),
+                        }
+                        let new = (0..others.len()).map(|it| it == which).collect();
+                        (others, new)
+                    }
+                    None => {
+                        let make = |(contestant, found)| crew::make(&stage, contestant, found);
+                        let made = found.iter().enumerate().map(make);
+                        let made = made.collect::<Result<Vec<_>, _>>().map_err(alone)?;
+                        let new = vec![false; made.len()];
+                        (made, new)
+                    }
+                };
+                crew::start_retracer(&stage, instances, next, (replay, new)).map_err(alone)?
+            }
+            (None, _) => {
+                let make = || match found.get(contestant) {
+                    Some(found) => crew::make(&stage, contestant, found),
+                    None => Err(StartError::Control),
+                };
+                let instance = made.unwrap_or_else(make).map_err(alone)?;
+                match &self.hands[due.id].driver {
+                    None => crew::start_worker(&stage, instance, next),
+                    Some(driver) => {
+                        crew::start_contestant(&stage, contestant, instance, next, driver)
+                    }
+                }
+                .map_err(alone)?
+            }
+        };
+        self.hands.push(hand);
+        Ok(())
+    }
+}
