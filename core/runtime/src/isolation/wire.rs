@@ -19,9 +19,10 @@ use serde::de::DeserializeOwned;
 #[derive(Debug)]
 pub(crate) struct Wire {
     socket: UnixStream,
-    /// What was received and is not yet taken.
+    /// Between `taken` and `filled` is what was received and is not yet taken.
     buffer: Vec<u8>,
     taken: usize,
+    filled: usize,
     files: VecDeque<OwnedFd>,
 }
 
@@ -41,6 +42,7 @@ impl Wire {
             socket,
             buffer: Vec::new(),
             taken: 0,
+            filled: 0,
             files: VecDeque::new(),
         }
     }
@@ -119,10 +121,12 @@ impl Wire {
             rest.get(..body).unwrap_or_default().to_vec(),
         );
         self.taken += LENGTHS + head + body;
-        if self.taken == self.buffer.len() {
-            self.buffer.clear();
-            self.taken = 0;
-            self.buffer.shrink_to(CHUNK);
+        if self.taken == self.filled {
+            (self.taken, self.filled) = (0, 0);
+            if self.buffer.len() > CHUNK {
+                // Long packets are rare: their memory is given back.
+                self.buffer = Vec::new();
+            }
         }
         Ok(Some(packet))
     }
@@ -138,16 +142,15 @@ impl Wire {
 
     /// Receives until so many bytes are there. False: the other side is gone.
     fn fill(&mut self, count: usize) -> io::Result<bool> {
-        while self.buffer.len() - self.taken < count {
-            let missing = count - (self.buffer.len() - self.taken);
-            let before = self.buffer.len();
-            self.buffer.resize(before + missing.max(CHUNK), 0);
-            let received = self.receive_some(before);
-            let count = *received.as_ref().unwrap_or(&0);
-            self.buffer.truncate(before + count);
-            match received {
+        while self.filled - self.taken < count {
+            let needed = (self.taken + count).max(self.filled + 1).max(CHUNK);
+            if self.buffer.len() < needed {
+                self.buffer.resize(needed, 0);
+            }
+            match self.receive_some() {
                 Ok(0) => return Ok(false),
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Ok(received) => self.filled += received,
+                Err(rustix::io::Errno::INTR) => {}
                 Err(rustix::io::Errno::CONNRESET | rustix::io::Errno::PIPE) => return Ok(false),
                 Err(error) => return Err(error.into()),
             }
@@ -155,10 +158,10 @@ impl Wire {
         Ok(true)
     }
 
-    fn receive_some(&mut self, from: usize) -> rustix::io::Result<usize> {
+    fn receive_some(&mut self) -> rustix::io::Result<usize> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let place = self.buffer.get_mut(from..).unwrap_or_default();
+        let place = self.buffer.get_mut(self.filled..).unwrap_or_default();
         let mut parts = [IoSliceMut::new(place)];
         #[cfg(any(target_os = "linux", target_os = "android"))]
         let flags = RecvFlags::CMSG_CLOEXEC;
