@@ -6,6 +6,8 @@
 )]
 
 use std::io::{BufRead as _, BufReader, Read as _};
+#[cfg(target_os = "linux")]
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -269,6 +271,7 @@ fn endless(folder: &Path) -> (Child, BufReader<std::process::ChildStdout>) {
         apart(&text.replace("*.png\"]", "*.png\"], repeat = true"), &all)
     });
     let mut child = flowpipe(&["run", &file.display().to_string()])
+        .process_group(0)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -307,7 +310,8 @@ fn an_interrupt_ends_the_run_and_its_processes() {
     let (mut child, mut stdout) = endless(folder.path());
     let processes = children(child.id());
     assert_eq!(processes.len(), 5);
-    signal("-INT", child.id().into());
+    // As a terminal does: to all of the group.
+    signal("-INT", -i64::from(child.id()));
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");

@@ -19,9 +19,10 @@ use crate::plugin::host::Host;
 use crate::plugin::instance::{Instance, PANICKED, reason};
 use crate::plugin::tape::Tape;
 use crate::problem::ProblemKind;
+use crate::run::outcome::Outcome;
 use crate::run::plan::Plan;
 use crate::run::watch::{Reason, Watch};
-use crate::run::worker::{Outcome, Work, Worker};
+use crate::run::worker::{Work, Worker};
 use crate::run::{Observer, Options, StartError};
 use crate::sync::lock;
 

@@ -27,8 +27,10 @@ pub(crate) struct Lifeline {
 #[derive(Debug, Default)]
 struct State {
     busy: bool,
-    /// Why it was killed.
+    /// Why it was killed while it worked.
     killed: Option<String>,
+    /// Why it was killed for what it said.
+    condemned: Option<String>,
 }
 
 /// The host's ends of the connections, and the end that is sent to the process.
@@ -113,6 +115,12 @@ impl Lifeline {
         }
     }
 
+    /// Kills it because it says what can't be.
+    pub(crate) fn condemn(&self, why: &str) {
+        lock(&self.state).condemned = Some(why.to_owned());
+        self.end();
+    }
+
     /// Ends it at once.
     pub(crate) fn end(&self) {
         // It fails when it has ended.
@@ -131,7 +139,15 @@ impl Lifeline {
     pub(crate) fn bury(&self) -> Death {
         let status = self.wait(LAST_BREATH);
         self.hang_up();
-        let killed = lock(&self.state).killed.clone();
+        let State {
+            killed, condemned, ..
+        } = std::mem::take(&mut *lock(&self.state));
+        if let Some(why) = condemned {
+            return Death {
+                hung: false,
+                text: format!("its process was killed for what it said: {why}"),
+            };
+        }
         match (killed, status) {
             (Some(why), _) => Death {
                 hung: true,

@@ -200,9 +200,7 @@ impl Apart {
                     error.kind(),
                     io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other
                 ) {
-                    let stage = self.host.name();
-                    tracing::warn!(stage, "its process says what can't be understood: {error}");
-                    self.lifeline.end();
+                    self.lifeline.condemn(&error.to_string());
                 }
                 let death = self.lifeline.bury();
                 self.end_service();
