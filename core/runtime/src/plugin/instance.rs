@@ -1,5 +1,6 @@
 //! One living stage of a plugin.
 
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,6 +14,7 @@ use crate::plugin::host::Host;
 use crate::plugin::loader::Library;
 
 type Act = unsafe extern "C" fn(*mut abi::Stage) -> abi::Status;
+type Extension = unsafe extern "C" fn(*mut abi::Stage, *const c_char) -> *const c_void;
 type Part = unsafe extern "C" fn(*mut abi::Stage);
 
 /// A stage that a plugin made. The functions are copied when it is made, so that a plugin that
@@ -27,6 +29,7 @@ pub(crate) struct Instance {
     reset: Act,
     deactivate: Part,
     destroy: Part,
+    get_extension: Extension,
     active: bool,
     host: Arc<Host>,
     library: &'static Library,
@@ -67,14 +70,22 @@ impl Instance {
         }
         // SAFETY: as above, and the table was just seen to be long enough.
         let table = unsafe { stage.as_ref() };
-        let (Some(activate), Some(process), Some(reset), Some(deactivate), Some(destroy), Some(_)) = (
+        let (
+            Some(activate),
+            Some(process),
+            Some(reset),
+            Some(deactivate),
+            Some(destroy),
+            Some(get_extension),
+        ) = (
             table.activate,
             table.process,
             table.reset,
             table.deactivate,
             table.destroy,
             table.get_extension,
-        ) else {
+        )
+        else {
             return Err("a function is missing in its stage table".into());
         };
         found.library.living.fetch_add(1, Ordering::Relaxed);
@@ -86,6 +97,7 @@ impl Instance {
             reset,
             deactivate,
             destroy,
+            get_extension,
             active: false,
             host,
             library,
@@ -115,6 +127,17 @@ impl Instance {
     pub(crate) fn reset(&mut self) -> abi::Status {
         // SAFETY: the stage lives and is active, and `&mut` keeps other calls away.
         unsafe { (self.reset)(self.stage.as_ptr()) }
+    }
+
+    /// One of the stage's later tables.
+    pub(super) fn extension(&self, id: &CStr) -> *const c_void {
+        // SAFETY: the stage lives, and the id is NUL-terminated.
+        unsafe { (self.get_extension)(self.stage.as_ptr(), id.as_ptr()) }
+    }
+
+    /// The stage behind the border's pointer.
+    pub(super) fn as_abi(&mut self) -> *mut abi::Stage {
+        self.stage.as_ptr()
     }
 
     /// Ends it. [control-thread]

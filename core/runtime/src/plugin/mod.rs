@@ -6,4 +6,5 @@ pub(crate) mod host;
 pub(crate) mod instance;
 pub(crate) mod loader;
 mod run_extension;
+pub(crate) mod state;
 pub(crate) mod tape;

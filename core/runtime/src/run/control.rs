@@ -17,7 +17,8 @@ use crate::run::journal;
 use crate::run::plan::Plan;
 use crate::run::shared::Mode;
 use crate::run::stage::Ports;
-use crate::run::summary;
+use crate::run::summary::{self, Scene};
+use crate::run::swap::pausing::{self, Pausing};
 use crate::run::watch::{Look, Reason, Watch};
 
 /// What wakes the control thread.
@@ -30,17 +31,26 @@ pub(crate) enum Event {
         id: usize,
         /// None: a driver's thread, or one that was given up.
         instances: Vec<Instance>,
+        /// Its stage pauses, and has more to do.
+        paused: bool,
         /// It panicked, which is a fault of this program.
         panicked: bool,
     },
+    /// Stages are to pause, so that they can be changed.
+    Pause(pausing::Request),
+    /// They go on, as they are told here.
+    Resume(pausing::Resume),
 }
 
 /// The control thread's own.
 pub(crate) struct Control {
-    plan: Plan,
-    hands: Vec<Hand>,
+    pub(super) plan: Plan,
+    pub(super) hands: Vec<Hand>,
     /// Instances whose threads have ended.
-    ended: Vec<Instance>,
+    pub(super) ended: Vec<Instance>,
+    /// Stages that pause, or are about to.
+    pub(super) pausing: Option<Pausing>,
+    scene: Scene,
 }
 
 /// When the run is aborted, plugins get at most this long to notice.
@@ -53,11 +63,13 @@ const MOST_GIVEN_UP: u64 = 32;
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Control {
-    pub(crate) fn new(plan: Plan) -> Self {
+    pub(crate) fn new(plan: Plan, scene: Scene) -> Self {
         Self {
             plan,
             hands: Vec::new(),
             ended: Vec::new(),
+            pausing: None,
+            scene,
         }
     }
 
@@ -70,17 +82,21 @@ impl Control {
         // The starter waits for this; gone only if it panicked.
         let _ = ready.send(started);
         self.watch();
+        self.destroy_ended();
+        let Plan { name, shared, .. } = self.plan;
+        let line = self.scene.line();
+        summary::report(name, &shared, &line.stages, &line.edges)
+    }
+
+    /// Ends the instances whose threads have ended.
+    fn destroy_ended(&mut self) {
+        let calls = self.plan.shared.control_calls();
         for instance in self.ended.drain(..) {
-            instance.destroy();
+            match &calls {
+                Some(_) => instance.destroy(),
+                None => std::mem::forget(instance),
+            }
         }
-        let Plan {
-            name,
-            shared,
-            stages,
-            edges,
-            ..
-        } = self.plan;
-        summary::report(name, &shared, &stages, &edges)
     }
 
     /// Makes all stages first, so that nothing runs when one refuses.
@@ -113,8 +129,8 @@ impl Control {
 
     /// Sleeps, and between looks after the threads, until all have ended.
     fn watch(&mut self) {
-        while self.hands.iter().any(|hand| hand.thread.is_some()) {
-            let sleep = self.look().max(SHORTEST);
+        while self.pausing.is_some() || self.hands.iter().any(|hand| hand.thread.is_some()) {
+            let sleep = self.look().min(self.go_on_pausing()).max(SHORTEST);
             match self.plan.events.recv_timeout(sleep) {
                 Ok(event) => self.handle(event),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
@@ -123,18 +139,32 @@ impl Control {
     }
 
     fn handle(&mut self, event: Event) {
-        let Event::Ended {
-            id,
-            instances,
-            panicked,
-        } = event
-        else {
-            return;
+        let (id, instances, paused, panicked) = match event {
+            Event::Ended {
+                id,
+                instances,
+                paused,
+                panicked,
+            } => (id, instances, paused, panicked),
+            Event::Pause(request) => return self.begin_to_pause(request),
+            Event::Resume(resume) => return self.resume(resume),
+            Event::Nudge => return,
         };
-        self.ended.extend(instances);
         let Some(hand) = self.hands.get_mut(id) else {
+            self.ended.extend(instances);
             return;
         };
+        hand.is_free = true;
+        let (stage, contestant) = (hand.stage.index, hand.contestant);
+        match &mut self.pausing {
+            Some(pausing) => {
+                let instances = instances.into_iter();
+                let instances = instances.map(|instance| (contestant, instance)).collect();
+                self.ended
+                    .extend(pausing.note_ended(stage, instances, paused));
+            }
+            None => self.ended.extend(instances),
+        }
         let Some(thread) = hand.thread.take() else {
             return;
         };
@@ -208,6 +238,9 @@ impl Control {
             // In this order: what is still queued is freed outside the lock.
             drop(ports);
             drop(taken);
+            if !anew {
+                stage.over.store(true, Ordering::SeqCst);
+            }
         }
         self.replace(id, look, why, anew);
     }
@@ -267,13 +300,17 @@ impl Control {
             let instances = all.enumerate().map(make).collect::<Result<_, _>>()?;
             return crew::start(&stage, instances, &mut self.hands);
         }
-        let instance = crew::make(&stage, contestant, found)?;
-        let next = self.hands.len();
-        let hand = match &hand.driver {
+        let driver = hand.driver.clone();
+        let instance = match self.plan.shared.control_calls() {
+            Some(_calls) => crew::make(&stage, contestant, found)?,
+            None => return Err(StartError::Control),
+        };
+        let next = crew::place(&self.hands);
+        let hand = match &driver {
             None => crew::start_worker(&stage, instance, next)?,
             Some(driver) => crew::start_contestant(&stage, contestant, instance, next, driver)?,
         };
-        self.hands.push(hand);
+        crew::seat(&mut self.hands, next, hand);
         Ok(())
     }
 }

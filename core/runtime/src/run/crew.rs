@@ -16,10 +16,12 @@ use crate::run::driver::{self, Driver, News};
 use crate::run::retrace;
 use crate::run::stage::Stage;
 use crate::run::watch::{Call, Watch};
-use crate::run::worker::Worker;
+use crate::run::worker::{Left, Worker};
 
 /// One thread of a run.
 pub(crate) struct Hand {
+    /// Nobody hears of its thread any more: another may take its place.
+    pub is_free: bool,
     pub stage: Arc<Stage>,
     pub contestant: usize,
     /// `None`: a driver, which calls no plugin.
@@ -78,49 +80,76 @@ pub(crate) fn make(
     Ok(instance)
 }
 
-/// Starts the threads of a stage.
+/// Starts the threads of a stage whose contestants are all there.
 pub(crate) fn start(
     stage: &Arc<Stage>,
     instances: Vec<Instance>,
     hands: &mut Vec<Hand>,
 ) -> Result<(), StartError> {
+    start_those(stage, instances.into_iter().enumerate().collect(), hands)
+}
+
+/// Starts the threads of a stage with those of its contestants that there are.
+pub(crate) fn start_those(
+    stage: &Arc<Stage>,
+    instances: Vec<(usize, Instance)>,
+    hands: &mut Vec<Hand>,
+) -> Result<(), StartError> {
     if let Some(replay) = &stage.run.replay {
         if !instances.is_empty() {
-            hands.push(start_retracer(
-                stage,
-                instances,
-                hands.len(),
-                replay.clone(),
-            )?);
+            let instances = instances.into_iter().map(|(_, instance)| instance);
+            let replay = replay.clone();
+            let id = place(hands);
+            seat(
+                hands,
+                id,
+                start_retracer(stage, instances.collect(), id, replay)?,
+            );
         }
         return Ok(());
     }
-    if instances.len() == 1 {
-        for instance in instances {
-            hands.push(start_worker(stage, instance, hands.len())?);
+    if stage.settings.contestants.len() == 1 {
+        for (_, instance) in instances {
+            let id = place(hands);
+            seat(hands, id, start_worker(stage, instance, id)?);
         }
         return Ok(());
     }
     let (sender, news) = crossbeam_channel::unbounded();
-    for (contestant, instance) in instances.into_iter().enumerate() {
-        let id = hands.len();
-        hands.push(start_contestant(stage, contestant, instance, id, &sender)?);
+    for (contestant, instance) in instances {
+        let id = place(hands);
+        let hand = start_contestant(stage, contestant, instance, id, &sender)?;
+        seat(hands, id, hand);
     }
     let driver = Driver::new(stage.clone(), (sender, news));
     let name = stage.settings.name.clone();
-    let thread = spawn(stage, name, hands.len(), move || {
-        driver.run();
-        Vec::new()
-    })?;
-    hands.push(Hand {
+    let id = place(hands);
+    let thread = spawn(stage, name, id, move || driver.run().into())?;
+    let hand = Hand {
+        is_free: false,
         stage: stage.clone(),
         contestant: 0,
         watch: None,
         driver: None,
         notes: Notes::default(),
         thread: Some(thread),
-    });
+    };
+    seat(hands, id, hand);
     Ok(())
+}
+
+/// The number of the next thread.
+pub(crate) fn place(hands: &[Hand]) -> usize {
+    let free = hands.iter().position(|hand| hand.is_free);
+    free.unwrap_or(hands.len())
+}
+
+/// Puts a thread into its place.
+pub(crate) fn seat(hands: &mut Vec<Hand>, id: usize, hand: Hand) {
+    match hands.get_mut(id) {
+        Some(place) => *place = hand,
+        None => hands.push(hand),
+    }
 }
 
 /// Starts the thread of a stage that does not race.
@@ -137,7 +166,7 @@ pub(crate) fn start_worker(
         instance,
     };
     let name = stage.settings.name.clone();
-    let thread = spawn(stage, name, id, move || worker.run().into_iter().collect())?;
+    let thread = spawn(stage, name, id, move || worker.run().into())?;
     Ok(alone(stage, watch, thread))
 }
 
@@ -158,8 +187,9 @@ fn start_retracer(
     let workers = instances.into_iter().enumerate().map(worker).collect();
     let name = stage.settings.name.clone();
     let own = stage.clone();
-    let thread = spawn(stage, name, id, move || {
-        retrace::retrace(&own, workers, &replay)
+    let thread = spawn(stage, name, id, move || Ended {
+        instances: retrace::retrace(&own, workers, &replay),
+        paused: false,
     })?;
     Ok(alone(stage, watch, thread))
 }
@@ -167,6 +197,7 @@ fn start_retracer(
 /// The only thread of a stage.
 fn alone(stage: &Arc<Stage>, watch: Arc<Watch>, thread: JoinHandle<()>) -> Hand {
     Hand {
+        is_free: false,
         stage: stage.clone(),
         contestant: 0,
         watch: Some(watch),
@@ -195,7 +226,7 @@ pub(crate) fn start_contestant(
     let news = driver.clone();
     let name = format!("{}/{}", stage.settings.name, stage.plugin(contestant));
     let thread = spawn(stage, name, id, move || {
-        driver::contest(worker, &work, &news).into_iter().collect()
+        driver::contest(worker, &work, &news).into()
     })?;
     // Gone only when the driver has ended, and then the new contestant ends at once.
     let _ = driver.send(News::Joined {
@@ -204,6 +235,7 @@ pub(crate) fn start_contestant(
         watch: watch.clone(),
     });
     Ok(Hand {
+        is_free: false,
         stage: stage.clone(),
         contestant,
         watch: Some(watch),
@@ -213,12 +245,28 @@ pub(crate) fn start_contestant(
     })
 }
 
+/// How the work of a thread ended.
+#[derive(Default)]
+struct Ended {
+    instances: Vec<Instance>,
+    paused: bool,
+}
+
+impl From<Left> for Ended {
+    fn from(left: Left) -> Self {
+        Self {
+            instances: left.instance.into_iter().collect(),
+            paused: left.paused,
+        }
+    }
+}
+
 /// Starts a thread that tells the control thread when it ends, also by a panic.
 fn spawn(
     stage: &Arc<Stage>,
     name: String,
     id: usize,
-    work: impl FnOnce() -> Vec<Instance> + Send + 'static,
+    work: impl FnOnce() -> Ended + Send + 'static,
 ) -> Result<JoinHandle<()>, StartError> {
     let stage = stage.clone();
     let thread = std::thread::Builder::new().name(name).spawn(move || {
@@ -227,9 +275,11 @@ fn spawn(
         if panicked {
             stage.close();
         }
+        let Ended { instances, paused } = result.unwrap_or_default();
         let ended = Event::Ended {
             id,
-            instances: result.unwrap_or_default(),
+            instances,
+            paused,
             panicked,
         };
         // The control thread is gone only when this thread was given up.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use flowpipe_abi as abi;
 use flowpipe_recording::entry::{Call, Event};
 
+use crate::edge::inputs::Next;
 use crate::message::{Message, Origin};
 use crate::plugin::instance::{Instance, reason};
 use crate::problem::{MessageId, Problem, ProblemKind};
@@ -106,20 +107,19 @@ impl Work {
 }
 
 impl Worker {
-    /// Works until the stream ends. Returns the instance, unless it was given up.
-    pub(crate) fn run(mut self) -> Option<Instance> {
+    /// Works until the stream ends or the stage is to pause. Returns the instance, unless it was given up.
+    pub(crate) fn run(mut self) -> Left {
         let stage = self.stage.clone();
-        let mut origin = None;
         let mut pause = Pause::default();
         let end = loop {
-            let work = match self.next() {
-                Some(work) => work,
-                None => break End::Stream,
+            let work = match stage.next() {
+                Coming::Work(work) => work,
+                Coming::Nothing => break End::Stream,
+                Coming::Pause => return Left::paused(Some(self.instance)),
             };
-            origin = work.origin;
             let done = self.process(&work, None, None);
             if matches!(done.outcome, Outcome::GivenUp) {
-                return self.leave_behind();
+                return Left::over(self.leave_behind());
             }
             stage.tell_call(done.written);
             stage.note_time(done.worked_ns);
@@ -133,17 +133,17 @@ impl Worker {
             }
         };
         if end == End::Stream && !stage.is_source() && stage.run.mode() < Mode::Abort {
-            let work = Work::event(abi::EVENT_FINISH, origin, stage.run.now());
+            let work = stage.finish();
             let done = self.process(&work, None, None);
             if matches!(done.outcome, Outcome::GivenUp) {
-                return self.leave_behind();
+                return Left::over(self.leave_behind());
             }
             stage.tell_call(done.written);
             stage.note_time(done.worked_ns);
             self.conclude(done.outcome, &work);
         }
         stage.close();
-        Some(self.instance)
+        Left::over(Some(self.instance))
     }
 
     /// Lets the plugin do one piece of work.
@@ -256,26 +256,6 @@ impl Worker {
         None
     }
 
-    /// The next piece of work, waiting for it. `None`: there is none any more.
-    fn next(&self) -> Option<Work> {
-        let stage = &self.stage;
-        if stage.must_end() {
-            return None;
-        }
-        let mut ports = lock(&stage.ports);
-        if ports.outputs.are_gone() {
-            return None;
-        }
-        if stage.is_source() {
-            drop(ports);
-            return Some(Work::event(abi::EVENT_TICK, None, stage.run.now()));
-        }
-        let (port, message) = ports.inputs.take()?;
-        drop(ports);
-        stage.counts.received.fetch_add(1, Ordering::Relaxed);
-        Some(Work::message(port, message, stage.run.now()))
-    }
-
     fn conclude(&self, outcome: Outcome, work: &Work) -> Then {
         match outcome {
             Outcome::Fine => Then::GoOn,
@@ -290,6 +270,78 @@ impl Worker {
     pub(crate) fn problem(&self, kind: ProblemKind, text: String, work: &Work) -> Problem {
         let message = work.message_id(&self.stage);
         self.stage.problem(kind, self.contestant, message, text)
+    }
+}
+
+/// What comes next in a stage.
+pub(crate) enum Coming {
+    /// A piece of work.
+    Work(Work),
+    /// Nothing any more.
+    Nothing,
+    /// The stage is to pause before it.
+    Pause,
+}
+
+/// What a thread of a stage leaves behind.
+pub(crate) struct Left {
+    /// Not there: a driver's thread, or one that was given up.
+    pub instance: Option<Instance>,
+    /// The stage pauses, and has more to do.
+    pub paused: bool,
+}
+
+impl Left {
+    pub(crate) fn paused(instance: Option<Instance>) -> Self {
+        Self {
+            instance,
+            paused: true,
+        }
+    }
+
+    pub(crate) fn over(instance: Option<Instance>) -> Self {
+        Self {
+            instance,
+            paused: false,
+        }
+    }
+}
+
+impl Stage {
+    /// The next piece of work, waiting for it.
+    pub(crate) fn next(&self) -> Coming {
+        loop {
+            if self.must_end() {
+                return Coming::Nothing;
+            }
+            if self.gate.is_closed() && self.gate.pauses() {
+                return Coming::Pause;
+            }
+            let mut ports = lock(&self.ports);
+            if ports.outputs.are_gone() {
+                return Coming::Nothing;
+            }
+            if self.is_source() {
+                drop(ports);
+                return Coming::Work(Work::event(abi::EVENT_TICK, None, self.run.now()));
+            }
+            match ports.inputs.take(&self.gate) {
+                Next::Message(port, message) => {
+                    ports.origin = message.lineage.origin;
+                    drop(ports);
+                    self.counts.received.fetch_add(1, Ordering::Relaxed);
+                    return Coming::Work(Work::message(port, message, self.run.now()));
+                }
+                Next::Ended => return Coming::Nothing,
+                Next::Paused => {}
+            }
+        }
+    }
+
+    /// The work of the end.
+    pub(crate) fn finish(&self) -> Work {
+        let origin = lock(&self.ports).origin;
+        Work::event(abi::EVENT_FINISH, origin, self.run.now())
     }
 }
 
