@@ -88,6 +88,12 @@ impl LineUp<'_> {
         standee.map_or(&[], |it| &it.found)
     }
 
+    /// By number, whether an edge is part of the pipeline.
+    #[must_use]
+    pub fn edges(&self) -> Vec<bool> {
+        self.standing.edges.iter().map(|it| it.stands).collect()
+    }
+
     /// Whether a stage is part of the pipeline.
     #[must_use]
     pub fn has(&self, stage: usize) -> bool {
