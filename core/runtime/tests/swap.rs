@@ -14,6 +14,7 @@ use common::{Builder, Watcher, catalogue, finish, queue, until};
 use flowpipe_runtime::pipeline::{OnError, OnStop, Pipeline, WhenFull};
 use flowpipe_runtime::report::Report;
 use flowpipe_runtime::run::{ChangeError, Options, Run, RunHandle};
+use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use serde_json::{Value, json};
 
 /// source -> pass -> middle -> pass, with blocking queues.
@@ -542,5 +543,111 @@ fn the_run_ends_while_it_is_changed() {
         adds_up(&report);
         let seen = numbers(&watcher, 3);
         assert_eq!(seen, (1..=seen.len() as i64).collect::<Vec<_>>());
+    }
+}
+
+/// Something that is changed.
+#[derive(Clone, Debug)]
+enum Step {
+    /// Another config of a stage, from the second on.
+    Config(usize, u8),
+    /// Another plugin in the middle.
+    Middle(bool),
+    /// A contestant beside the one in the middle.
+    Race(bool),
+    /// The queue into a stage.
+    Queue(usize, usize),
+    /// A stage between the middle and the last.
+    Extra(bool),
+    /// A stage that is fed by the middle too, and feeds nobody.
+    Side(bool),
+    /// How long the run goes on before the next, microseconds.
+    Wait(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        (1_usize..4, any::<u8>()).prop_map(|(stage, config)| Step::Config(stage, config)),
+        any::<bool>().prop_map(Step::Middle),
+        any::<bool>().prop_map(Step::Race),
+        (0_usize..3, 1_usize..20).prop_map(|(edge, capacity)| Step::Queue(edge, capacity)),
+        any::<bool>().prop_map(Step::Extra),
+        any::<bool>().prop_map(Step::Side),
+        (0_u64..3000).prop_map(Step::Wait),
+    ]
+}
+
+/// The pipeline after some steps.
+fn after(steps: &[Step]) -> Pipeline {
+    let mut builder = line(10_000_000, "counter", json!({}));
+    let (mut races, mut extra, mut side) = (false, false, false);
+    for step in steps {
+        match step {
+            Step::Config(stage, config) => {
+                builder.0.stages[*stage].contestants[0].config =
+                    json!({ "do": config.to_string() });
+            }
+            Step::Middle(other) => {
+                let plugin = if *other { "counter-too" } else { "counter" };
+                builder.0.stages[2].contestants[0].plugin = plugin.to_owned();
+            }
+            Step::Queue(edge, capacity) => builder.0.edges[*edge].queue.capacity = *capacity,
+            Step::Race(is) => races = *is,
+            Step::Extra(is) => extra = *is,
+            Step::Side(is) => side = *is,
+            Step::Wait(_) => {}
+        }
+    }
+    if races {
+        let mut other = builder.0.stages[2].contestants[0].clone();
+        other.plugin = "act".into();
+        other.config = json!({ "do": "slow" });
+        builder.0.stages[2].contestants.push(other);
+    }
+    if extra {
+        let queue = builder.0.edges.pop().unwrap().queue;
+        let extra = builder.stage("pass", json!({}));
+        builder.0.stages[extra].name = "extra".into();
+        builder.join(2, extra);
+        builder.edge((extra, 0), (3, 0), queue);
+    }
+    if side {
+        let side = builder.stage("sink", json!({}));
+        builder.0.stages[side].name = "side".into();
+        builder.join(2, side);
+    }
+    builder.0
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 20, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_changes_in_any_order_lose_nothing(steps in proptest::collection::vec(step(), 1..16)) {
+        let watcher = Arc::new(Watcher::default());
+        let run = start(&after(&[]), &watcher);
+        for done in 1..=steps.len() {
+            if let Step::Wait(time) = steps[done - 1] {
+                std::thread::sleep(Duration::from_micros(time));
+                continue;
+            }
+            until("the change", || match run.change(after(&steps[..done]), catalogue()) {
+                Ok(_) => true,
+                Err(ChangeError::Leaving { .. }) => false,
+                Err(error) => panic!("{error}"),
+            });
+        }
+        let before = run.progress().stages[3].emitted;
+        until("it goes on", || run.progress().stages[3].emitted > before);
+        run.stop();
+        let report = finish(run);
+        prop_assert_eq!(&report.failure, &None);
+        adds_up(&report);
+        let mut seen = watcher.from(3);
+        seen.sort_by_key(|it| it.json["n"].as_i64());
+        for (number, seen) in (1..).zip(&seen) {
+            prop_assert_eq!(&seen.json["n"], &json!(number));
+            prop_assert_eq!(&seen.json["count"], &json!(number));
+        }
     }
 }

@@ -7,8 +7,8 @@ use crate::run::swap::pausing::{Crew, Crews};
 use crate::run::swap::standing::Standing;
 use crate::run::swap::{Made, kept};
 
-/// Hands over the state of each plugin that another takes the place of, where both know how. In a race that is one of the
-/// same name. One of another name may begin afresh when it does not know the format; one of the same name may not.
+/// Hands over the state of each plugin that another takes the place of, where both know how: one of the same name, else
+/// the one that stands in its place. One of another name may begin afresh when it does not know the format; one of the same name may not.
 ///
 /// # Errors
 /// When a plugin can't hand over its state or take it over.
@@ -30,21 +30,23 @@ pub(crate) fn hand_over(
             let Some(new) = made.get_mut(&(index, contestant)) else {
                 continue;
             };
-            let same = |it: &&mut (usize, _)| {
-                let is_free = !kept.contains(&Some(it.0));
-                is_free
-                    && before
-                        .get(it.0)
-                        .is_some_and(|it| it.plugin == plugin.plugin)
+            let leaves = |it: &(usize, _)| !kept.contains(&Some(it.0));
+            let plugin_of = |number: usize| before.get(number).map(|it| &it.plugin);
+            let same = old
+                .iter()
+                .position(|it| leaves(it) && plugin_of(it.0) == Some(&plugin.plugin));
+            let stays = |number| {
+                after
+                    .contestants
+                    .iter()
+                    .any(|it| plugin_of(number) == Some(&it.plugin))
             };
-            let alone = before.len() == 1 && after.contestants.len() == 1;
-            let old = match old.iter_mut().find(same) {
-                Some(old) => old,
-                None if alone => match old.first_mut() {
-                    Some(old) => old,
-                    None => continue,
-                },
-                None => continue,
+            let place = || {
+                old.iter()
+                    .position(|it| it.0 == contestant && leaves(it) && !stays(it.0))
+            };
+            let Some(old) = same.or_else(place).and_then(|index| old.get_mut(index)) else {
+                continue;
             };
             let of = before.get(old.0).map_or("?", |it| it.plugin.as_str());
             let fail = |plugin: &str, step, reason| ChangeError::State {
