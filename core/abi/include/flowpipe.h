@@ -282,6 +282,39 @@ struct flowpipe_stage {
   const void *(*get_extension)(flowpipe_stage_t *stage, const char *id);
 };
 
+/* ---------------------------------------- extension of a stage: its state */
+
+/* A stage that remembers something worth keeping can hand it over to the stage that takes its place
+ * in a running pipeline: stage->get_extension(stage, FLOWPIPE_EXTENSION_STATE) is a flowpipe_state_t,
+ * or NULL. The host asks the old stage to save and the new one to load, both active, between the
+ * last process of the old one and the first of the new one. When either fails, the old one goes on:
+ * saving changes nothing. */
+#define FLOWPIPE_EXTENSION_STATE "flowpipe.state/1"
+
+typedef struct flowpipe_state_sink {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void *data; /* the host's own */
+  /* Takes the state: `format` names what it means and its version ("referee-repair/1"), the JSON is
+   * copied. The last one counts. [control-thread, inside save] */
+  void (*put)(const struct flowpipe_state_sink *sink, const char *format, const char *json,
+              size_t json_length);
+} flowpipe_state_sink_t;
+
+typedef struct flowpipe_state {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Puts what is to be kept into the sink. [control-thread, active] */
+  flowpipe_status_t (*save)(flowpipe_stage_t *stage, const flowpipe_state_sink_t *sink);
+  /* Takes over what another stage has put there; `document` is the same for the getters, and all is
+   * borrowed for the call. FLOWPIPE_NOT_FOUND: it does not know the format. That is as if there were
+   * no state when the other is another plugin, and keeps the old one in its place when it is an
+   * earlier or later build of the same. Other negative statuses keep the old one too; say why with
+   * set_error. [control-thread, active, before the first process] */
+  flowpipe_status_t (*load)(flowpipe_stage_t *stage, const char *format, const char *json,
+                            size_t json_length, const flowpipe_document_t *document);
+} flowpipe_state_t;
+
 /* ----------------------------------------------------------------- factory */
 
 /*

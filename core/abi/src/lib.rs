@@ -313,6 +313,46 @@ pub struct Stage {
     pub get_extension: Option<unsafe extern "C" fn(*mut Stage, *const c_char) -> *const c_void>,
 }
 
+/// The id of a stage's extension [`State`].
+pub const EXTENSION_STATE: &core::ffi::CStr = c"flowpipe.state/1";
+
+/// Where a stage puts its state.
+#[repr(C)]
+pub struct StateSink {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// The host's own.
+    pub data: *mut c_void,
+    /// Takes the state: its format, and JSON. The last one counts. [control-thread, inside save]
+    pub put: unsafe extern "C" fn(*const StateSink, *const c_char, *const c_char, usize),
+}
+
+/// A stage that can hand over what it remembers. A null slot: it can't.
+#[repr(C)]
+pub struct State {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// Puts the state into the sink. [control-thread, active]
+    pub save: Option<unsafe extern "C" fn(*mut Stage, *const StateSink) -> Status>,
+    /// Takes over a state of that format. [control-thread, active, before the first process]
+    pub load: Option<
+        unsafe extern "C" fn(
+            *mut Stage,
+            *const c_char,
+            *const c_char,
+            usize,
+            *const Document,
+        ) -> Status,
+    >,
+}
+
+// SAFETY: the table holds only function pointers and numbers, and is never written to.
+unsafe impl Sync for State {}
+
 /// The stages of one library. A null slot refuses the library.
 #[repr(C)]
 pub struct StageFactory {

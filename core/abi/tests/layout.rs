@@ -216,6 +216,24 @@ fn structs(slots: &mut Slots) {
     );
     layout!(
         slots,
+        "flowpipe_state_sink_t" = abi::StateSink {
+            struct_size,
+            reserved,
+            data,
+            put
+        }
+    );
+    layout!(
+        slots,
+        "flowpipe_state_t" = abi::State {
+            struct_size,
+            reserved,
+            save,
+            load
+        }
+    );
+    layout!(
+        slots,
         "flowpipe_stage_factory_t" = abi::StageFactory {
             struct_size,
             reserved,
@@ -268,13 +286,18 @@ fn c_values(slots: &[Slot]) -> BTreeMap<String, u64> {
     for Slot { label, c, .. } in slots {
         text += &format!("  printf(\"{label} %\" PRIu64 \"\\n\", (uint64_t)({c}));\n");
     }
-    text += "  puts(FLOWPIPE_FACTORY_STAGES \" \" FLOWPIPE_EXTENSION_RUN);\n  return 0;\n}\n";
+    text += "  puts(FLOWPIPE_FACTORY_STAGES \" \" FLOWPIPE_EXTENSION_RUN \" \" FLOWPIPE_EXTENSION_STATE);\n  return 0;\n}\n";
     std::fs::write(&source, text).expect("the source is written");
     compile(&["-std=c99", path(&source), "-o", path(&program)]);
     let output = Command::new(&program).output().expect("the program runs");
     let lines = String::from_utf8(output.stdout).expect("it prints text");
     let mut lines: Vec<&str> = lines.lines().collect();
-    let ids = [abi::FACTORY_STAGES, abi::EXTENSION_RUN].map(|id| id.to_str().expect("ASCII"));
+    let ids = [
+        abi::FACTORY_STAGES,
+        abi::EXTENSION_RUN,
+        abi::EXTENSION_STATE,
+    ]
+    .map(|id| id.to_str().expect("ASCII"));
     assert_eq!(lines.pop(), Some(ids.join(" ").as_str()), "ids");
     lines
         .into_iter()

@@ -3,7 +3,7 @@
 use flowpipe_puzzle::message::RESULT;
 use flowpipe_runtime::manifest::Manifest;
 use flowpipe_runtime::pipeline::Pipeline;
-use flowpipe_runtime::plugin::catalogue::Catalogue;
+use flowpipe_runtime::plugin::catalogue::{Catalogue, Found};
 
 /// Who plays in the pipeline.
 pub struct Cast {
@@ -21,10 +21,7 @@ impl Cast {
             let first = stage.contestants.first();
             first.and_then(|first| catalogue.find(&first.plugin))
         });
-        let speaks: Vec<bool> = manifests
-            .clone()
-            .map(|found| found.is_none_or(|found| !is_referee(&found.manifest)))
-            .collect();
+        let speaks: Vec<bool> = manifests.clone().map(speaks).collect();
         Self {
             names: pipeline
                 .stages
@@ -35,6 +32,11 @@ impl Cast {
             speaks,
         }
     }
+}
+
+/// Whether what a stage of that plugin emits is shown.
+pub fn speaks(found: Option<&Found>) -> bool {
+    found.is_none_or(|found| !is_referee(&found.manifest))
 }
 
 /// A referee says what became of boards.

@@ -11,7 +11,8 @@
 //! - [`solve`]: what `flowpipe solve` asks and tells. [`see`]: what `flowpipe see` shows to vision, and tells.
 //! - [`compare`]: two pipelines on one recording.
 //! - [`top`]: looking at a run while it goes on.
-//! - [`follow`]: waiting on a run. [`signals`]: Ctrl-C. [`show`]: boards, tables and colours on the terminal.
+//! - [`follow`]: waiting on a run. [`signals`]: Ctrl-C. [`watch`]: changes of files
+//!   while a run goes on. [`show`]: boards, tables and colours on the terminal.
 
 mod apart;
 mod args;
@@ -36,6 +37,7 @@ mod signals;
 mod solve;
 mod top;
 mod trace;
+mod watch;
 
 use std::process::ExitCode;
 

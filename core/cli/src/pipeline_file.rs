@@ -46,18 +46,25 @@ pub fn read_or_show(
 
 /// Shows errors as people read them: file:line:column, the line, a caret and a suggestion.
 pub fn show(errors: Vec<ConfigError>, global: &Global) {
-    let theme = if colour::on_stderr(global) {
+    eprint!("{}", told(errors, colour::on_stderr(global)));
+}
+
+/// Errors as [`show`] shows them.
+pub fn told(errors: Vec<ConfigError>, colours: bool) -> String {
+    let theme = if colours {
         miette::GraphicalTheme::unicode()
     } else {
         miette::GraphicalTheme::unicode_nocolor()
     };
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_links(false);
+    let mut all = String::new();
     for error in errors {
         let mut text = String::new();
         // Writing to a String can't fail; should rendering fail, the bare message is left.
         if handler.render_report(&mut text, &error).is_err() {
             text = format!("{error}\n");
         }
-        eprint!("{text}");
+        all += &text;
     }
+    all
 }

@@ -28,7 +28,12 @@ pub fn folders(global: &Global) -> Vec<PathBuf> {
 
 /// Loads every plugin that is found.
 pub fn load(global: &Global) -> Catalogue {
-    let catalogue = Catalogue::scan(&folders(global));
+    load_from(&folders(global))
+}
+
+/// Loads every plugin that is found in these folders. Called again it gives the files of now.
+pub fn load_from(folders: &[PathBuf]) -> Catalogue {
+    let catalogue = Catalogue::scan(folders);
     for refused in catalogue.refused() {
         tracing::info!("refused {}: {}", refused.path.display(), refused.reason);
     }

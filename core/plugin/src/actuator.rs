@@ -4,6 +4,7 @@ use flowpipe_puzzle::Flow;
 use flowpipe_puzzle::message::{OUTCOME, Outcome, Pace, STROKES, StrokeOutcome, Strokes};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::cancel::Cancel;
 use crate::context::Context;
@@ -19,6 +20,8 @@ pub trait Actuator: Sized + Send + 'static {
     const DOC: &'static str = "";
     /// Whether the same strokes always have the same outcome.
     const DETERMINISTIC: bool = false;
+    /// See [`Stage::STATE`].
+    const STATE: &'static str = "";
     /// See [`Stage::Config`].
     type Config: DeserializeOwned + JsonSchema;
 
@@ -34,6 +37,23 @@ pub trait Actuator: Sized + Send + 'static {
     /// # Errors
     /// When it can't play. The button must be up by then.
     fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played>;
+
+    /// See [`Stage::save`].
+    ///
+    /// # Errors
+    /// When it can't say.
+    fn save(&mut self) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    /// See [`Stage::load`].
+    ///
+    /// # Errors
+    /// When it can't be used.
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        let _ = (format, state);
+        Ok(false)
+    }
 }
 
 /// What an actuator has in its hands while it plays.
@@ -102,6 +122,7 @@ impl<T: Actuator> Stage for ActuatorStage<T> {
     const DOC: &'static str = T::DOC;
     const ROLE: &'static str = "actuator";
     const DETERMINISTIC: bool = T::DETERMINISTIC;
+    const STATE: &'static str = T::STATE;
     type Config = T::Config;
 
     fn inputs() -> Vec<Port> {
@@ -145,5 +166,13 @@ impl<T: Actuator> Stage for ActuatorStage<T> {
             },
         )?;
         Ok(Next::More)
+    }
+
+    fn save(&mut self) -> Result<Value> {
+        self.0.save()
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        self.0.load(format, state)
     }
 }

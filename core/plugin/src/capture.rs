@@ -3,6 +3,7 @@
 use flowpipe_puzzle::message::{FRAME, FrameNote};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::cancel::Cancel;
 use crate::context::Context;
@@ -19,6 +20,8 @@ pub trait Capture: Sized + Send + 'static {
     const DOC: &'static str = "";
     /// Whether it gives the same frames every time.
     const DETERMINISTIC: bool = false;
+    /// See [`Stage::STATE`].
+    const STATE: &'static str = "";
     /// See [`Stage::Config`].
     type Config: DeserializeOwned + JsonSchema;
 
@@ -34,6 +37,23 @@ pub trait Capture: Sized + Send + 'static {
     /// # Errors
     /// When a frame can't be had.
     fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next>;
+
+    /// See [`Stage::save`].
+    ///
+    /// # Errors
+    /// When it can't say.
+    fn save(&mut self) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    /// See [`Stage::load`].
+    ///
+    /// # Errors
+    /// When it can't be used.
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        let _ = (format, state);
+        Ok(false)
+    }
 }
 
 /// Where a capture stage puts its frames.
@@ -87,6 +107,7 @@ impl<T: Capture> Stage for CaptureStage<T> {
     const DOC: &'static str = T::DOC;
     const ROLE: &'static str = "capture";
     const DETERMINISTIC: bool = T::DETERMINISTIC;
+    const STATE: &'static str = T::STATE;
     type Config = T::Config;
 
     fn inputs() -> Vec<Port> {
@@ -107,5 +128,13 @@ impl<T: Capture> Stage for CaptureStage<T> {
             Input::Message(_) => Err(Error::bad_message("a capture stage takes no messages")),
             Input::Finish => Ok(Next::End),
         }
+    }
+
+    fn save(&mut self) -> Result<Value> {
+        self.0.save()
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        self.0.load(format, state)
     }
 }

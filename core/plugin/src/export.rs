@@ -1,5 +1,7 @@
 //! The C side of a plugin: `flowpipe_entry`, the factory, and one set of thunks for every stage.
 
+mod state;
+
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::marker::PhantomData;
 use std::sync::OnceLock;
@@ -243,7 +245,7 @@ unsafe fn create_stage<S: Stage>(host: Host, config: &CStr) -> Result<*mut abi::
         reset: Some(reset::<S>),
         deactivate: Some(deactivate::<S>),
         destroy: Some(destroy::<S>),
-        get_extension: Some(get_extension),
+        get_extension: Some(get_extension::<S>),
     };
     let exported = Exported {
         raw,
@@ -364,8 +366,16 @@ unsafe extern "C" fn destroy<S: Stage>(stage: *mut abi::Stage) {
     status(&host, dropped);
 }
 
-unsafe extern "C" fn get_extension(_: *mut abi::Stage, _: *const c_char) -> *const c_void {
-    std::ptr::null()
+unsafe extern "C" fn get_extension<S: Stage>(
+    _: *mut abi::Stage,
+    id: *const c_char,
+) -> *const c_void {
+    // SAFETY: the host passes a NUL-terminated id.
+    if !S::STATE.is_empty() && unsafe { CStr::from_ptr(id) } == abi::EXTENSION_STATE {
+        std::ptr::from_ref(state::table::<S>()).cast()
+    } else {
+        std::ptr::null()
+    }
 }
 
 /// Finds a type's role at compile time: method lookup takes the first of the traits in [`by_role`]

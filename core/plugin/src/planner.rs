@@ -6,6 +6,7 @@ use flowpipe_puzzle::message::{
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::Result;
@@ -20,6 +21,8 @@ pub trait Planner: Sized + Send + 'static {
     const DOC: &'static str = "";
     /// Whether the same solution always gets the same strokes.
     const DETERMINISTIC: bool = true;
+    /// See [`Stage::STATE`].
+    const STATE: &'static str = "";
     /// See [`Stage::Config`].
     type Config: DeserializeOwned + JsonSchema;
 
@@ -42,6 +45,23 @@ pub trait Planner: Sized + Send + 'static {
         solution: &Solution,
         asked: Option<Profile>,
     ) -> Result<Plan>;
+
+    /// See [`Stage::save`].
+    ///
+    /// # Errors
+    /// When it can't say.
+    fn save(&mut self) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    /// See [`Stage::load`].
+    ///
+    /// # Errors
+    /// When it can't be used.
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        let _ = (format, state);
+        Ok(false)
+    }
 }
 
 /// What a planner plans.
@@ -92,6 +112,7 @@ impl<T: Planner> Stage for PlannerStage<T> {
     const DOC: &'static str = T::DOC;
     const ROLE: &'static str = "planner";
     const DETERMINISTIC: bool = T::DETERMINISTIC;
+    const STATE: &'static str = T::STATE;
     type Config = T::Config;
 
     fn inputs() -> Vec<Port> {
@@ -136,5 +157,13 @@ impl<T: Planner> Stage for PlannerStage<T> {
             },
         )?;
         Ok(Next::More)
+    }
+
+    fn save(&mut self) -> Result<Value> {
+        self.0.save()
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        self.0.load(format, state)
     }
 }

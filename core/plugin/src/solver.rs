@@ -4,6 +4,7 @@ use flowpipe_puzzle::Puzzle;
 use flowpipe_puzzle::message::{Effort, SIGHTING, SOLVED, Sighting, Solved, Verdict};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::cancel::Cancel;
 use crate::context::Context;
@@ -23,6 +24,8 @@ pub trait Solver: Sized + Send + 'static {
     const DETERMINISTIC: bool = true;
     /// The kinds of puzzles that it takes. All others are refused before they reach it.
     const SUPPORTS: Supports = Supports::EVERYTHING;
+    /// See [`Stage::STATE`].
+    const STATE: &'static str = "";
     /// See [`Stage::Config`].
     type Config: DeserializeOwned + JsonSchema;
 
@@ -43,6 +46,23 @@ pub trait Solver: Sized + Send + 'static {
     fn effort(&mut self) -> Effort {
         Effort::default()
     }
+
+    /// See [`Stage::save`].
+    ///
+    /// # Errors
+    /// When it can't say.
+    fn save(&mut self) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    /// See [`Stage::load`].
+    ///
+    /// # Errors
+    /// When it can't be used.
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        let _ = (format, state);
+        Ok(false)
+    }
 }
 
 /// The name of the mark that a solver's stage sets right before [`Solver::solve`].
@@ -61,6 +81,7 @@ impl<T: Solver> Stage for SolverStage<T> {
     const DOC: &'static str = T::DOC;
     const ROLE: &'static str = "solver";
     const DETERMINISTIC: bool = T::DETERMINISTIC;
+    const STATE: &'static str = T::STATE;
     type Config = T::Config;
 
     fn inputs() -> Vec<Port> {
@@ -110,5 +131,13 @@ impl<T: Solver> Stage for SolverStage<T> {
             },
         )?;
         Ok(Next::More)
+    }
+
+    fn save(&mut self) -> Result<Value> {
+        self.0.save()
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        self.0.load(format, state)
     }
 }

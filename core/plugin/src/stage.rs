@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::context::{Context, Message};
 use crate::error::Result;
@@ -17,6 +18,9 @@ pub trait Stage: Sized + Send + 'static {
     const ROLE: &'static str = "stage";
     /// Whether the same messages in always give the same messages out.
     const DETERMINISTIC: bool = false;
+    /// The format of what [`Stage::save`] says, with a version: `referee-repair/1`. Empty: it remembers nothing that is
+    /// worth handing over.
+    const STATE: &'static str = "";
     /// Its config: a struct with `#[serde(deny_unknown_fields, default)]`. Doc comments become the
     /// docs that users see.
     type Config: DeserializeOwned + JsonSchema;
@@ -61,6 +65,67 @@ pub trait Stage: Sized + Send + 'static {
 
     /// The opposite of [`Stage::activate`].
     fn deactivate(&mut self) {}
+
+    /// What it remembers, as it is handed over to the stage that takes its place in a running pipeline: one with
+    /// another config, a new build of the plugin, or another plugin. Changes nothing. Only asked where [`Stage::STATE`]
+    /// names a format.
+    ///
+    /// # Errors
+    /// When it can't say. This stage goes on then.
+    fn save(&mut self) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    /// Takes over what another stage has saved, before its own first message. `Ok(false)`: it does not know the format.
+    /// Where that was another plugin it begins afresh then; of an earlier build of itself it has to take it, or the old one
+    /// goes on.
+    ///
+    /// ```
+    /// # use flowpipe_plugin::{Context, Host, Input, Next, NoConfig, Port, Result, Stage};
+    /// # use serde_json::{Value, json};
+    /// /// Counts messages.
+    /// struct Count(u64);
+    ///
+    /// impl Stage for Count {
+    ///     const NAME: &'static str = "count";
+    ///     const STATE: &'static str = "count/1";
+    ///     # type Config = NoConfig;
+    ///     # fn inputs() -> Vec<Port> { vec![Port::new("in", "*")] }
+    ///     # fn outputs() -> Vec<Port> { Vec::new() }
+    ///     # fn new(_: NoConfig, _: &Host) -> Result<Self> { Ok(Self(0)) }
+    ///     // …
+    ///     fn process(&mut self, input: Input<'_>, _: &mut Context<'_>) -> Result<Next> {
+    ///         self.0 += u64::from(matches!(input, Input::Message(_)));
+    ///         Ok(Next::More)
+    ///     }
+    ///
+    ///     fn save(&mut self) -> Result<Value> {
+    ///         Ok(json!(self.0))
+    ///     }
+    ///
+    ///     fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+    ///         if format != Self::STATE {
+    ///             return Ok(false);
+    ///         }
+    ///         self.0 = serde_json::from_value(state)?;
+    ///         Ok(true)
+    ///     }
+    /// }
+    ///
+    /// let mut old = flowpipe_plugin::harness!(Count, json!({}))?;
+    /// old.send(0, "any/1", &json!(1))?;
+    /// let mut new = flowpipe_plugin::harness!(Count, json!({}))?;
+    /// assert!(new.load(&old.save()?)?);
+    /// assert_eq!(new.save()?.1, json!(1));
+    /// # Ok::<(), flowpipe_plugin::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When it can't be used. The old stage goes on then.
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        let _ = (format, state);
+        Ok(false)
+    }
 }
 
 /// The config of a stage that has nothing to set.

@@ -3,6 +3,7 @@
 use flowpipe_puzzle::message::{FRAME, FrameNote, Reading, SIGHTING, Sighting, StepTime};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::context::{Context, Message};
 use crate::error::{Error, Result};
@@ -18,6 +19,8 @@ pub trait Vision: Sized + Send + 'static {
     const DOC: &'static str = "";
     /// Whether the same frames always give the same readings.
     const DETERMINISTIC: bool = true;
+    /// See [`Stage::STATE`].
+    const STATE: &'static str = "";
     /// See [`Stage::Config`].
     type Config: DeserializeOwned + JsonSchema;
 
@@ -45,6 +48,23 @@ pub trait Vision: Sized + Send + 'static {
     /// When it can't.
     fn reset(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    /// See [`Stage::save`].
+    ///
+    /// # Errors
+    /// When it can't say.
+    fn save(&mut self) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    /// See [`Stage::load`].
+    ///
+    /// # Errors
+    /// When it can't be used.
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        let _ = (format, state);
+        Ok(false)
     }
 }
 
@@ -98,6 +118,7 @@ impl<T: Vision> Stage for VisionStage<T> {
     const DOC: &'static str = T::DOC;
     const ROLE: &'static str = "vision";
     const DETERMINISTIC: bool = T::DETERMINISTIC;
+    const STATE: &'static str = T::STATE;
     type Config = T::Config;
 
     fn inputs() -> Vec<Port> {
@@ -127,6 +148,14 @@ impl<T: Vision> Stage for VisionStage<T> {
 
     fn reset(&mut self) -> Result<()> {
         self.0.reset()
+    }
+
+    fn save(&mut self) -> Result<Value> {
+        self.0.save()
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        self.0.load(format, state)
     }
 }
 

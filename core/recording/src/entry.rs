@@ -9,6 +9,8 @@ pub const CALL: &str = "flowpipe.call/1";
 pub const DROPPED: &str = "flowpipe.dropped/1";
 /// Schema id of [`Trouble`].
 pub const TROUBLE: &str = "flowpipe.problem/1";
+/// Schema id of [`Change`].
+pub const CHANGE: &str = "flowpipe.change/1";
 /// Schema id of [`PictureNote`].
 pub const PICTURE: &str = "flowpipe.picture/1";
 
@@ -257,13 +259,45 @@ pub struct Trouble {
     pub at_ns: i64,
 }
 
+/// The pipeline changed while it ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// What, in a line for people.
+    pub text: String,
+    /// When. What stages emit later they emit as they are from here on.
+    pub at_ns: i64,
+    /// The stages that changed.
+    pub stages: Vec<ChangedStage>,
+    /// All queues from here on.
+    pub edges: Vec<AboutEdge>,
+}
+
+/// A stage that changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedStage {
+    /// The stage from here on; as it was, where it was taken out.
+    #[serde(flatten)]
+    pub stage: AboutStage,
+    /// It came in here.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub added: bool,
+    /// It was taken out.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub removed: bool,
+    /// Its plugin, config or settings are others than before, so that what it emits need not be what it would have
+    /// emitted before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub other: bool,
+}
+
 /// The JSON Schema of each of the entries, by schema id.
 #[must_use]
-pub fn schemas() -> [(&'static str, Schema); 4] {
+pub fn schemas() -> [(&'static str, Schema); 5] {
     [
         (CALL, schema_for!(Call)),
         (DROPPED, schema_for!(Dropped)),
         (TROUBLE, schema_for!(Trouble)),
+        (CHANGE, schema_for!(Change)),
         (PICTURE, schema_for!(PictureNote)),
     ]
 }

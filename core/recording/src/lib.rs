@@ -12,6 +12,7 @@
 //! - `/flowpipe/calls`: each call of a stage, with the message that it took, what it emitted, the times
 //!   that it read from the clock, and how it ended ([`entry::Call`]). From these a run is run again.
 //! - `/flowpipe/drops` and `/flowpipe/problems`: what full queues dropped, and what went wrong.
+//! - `/flowpipe/changes`: how the pipeline changed while it ran.
 //! - The attachments `pipeline.toml` (as it was written) and `run.json` ([`entry::About`]: stages, edges,
 //!   plugins with their versions and hashes).
 //!

@@ -9,7 +9,7 @@ use mcap::records::{ChunkHeader, MessageHeader, Record, op};
 use memmap2::Mmap;
 use serde::de::DeserializeOwned;
 
-use crate::entry::{About, Call, Dropped, PictureNote, Trouble};
+use crate::entry::{About, AboutEdge, Call, Change, Dropped, PictureNote, Trouble};
 use crate::error::ReadError;
 use crate::image::Pixels;
 use crate::topic::{Holds, Topic};
@@ -22,6 +22,7 @@ pub struct Recording {
     bytes: Mmap,
     about: About,
     pipeline: String,
+    changes: Vec<Change>,
     entries: Vec<Entry>,
     messages: HashMap<(Topic, u64), usize>,
     pictures: HashMap<(Topic, u64), Picture>,
@@ -115,6 +116,7 @@ impl Recording {
             path: path.to_owned(),
             bytes,
             about,
+            changes: scan.changes,
             pipeline: scan.pipeline.unwrap_or_default(),
             entries: scan.entries,
             messages: HashMap::new(),
@@ -124,6 +126,7 @@ impl Recording {
             chunk: Mutex::default(),
         };
         recording.index();
+        recording.join_in();
         Ok(recording)
     }
 
@@ -133,10 +136,16 @@ impl Recording {
         &self.path
     }
 
-    /// The run as a whole.
+    /// The run as a whole: with what came in while it went on, and all else as it was at the start.
     #[must_use]
     pub fn about(&self) -> &About {
         &self.about
+    }
+
+    /// How the pipeline changed while it ran, in the order of time.
+    #[must_use]
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
     }
 
     /// The pipeline's file, as it was written.
@@ -249,6 +258,25 @@ impl Recording {
         Ok(content)
     }
 
+    /// Adds stages and queues that came in while the run went on to what there was at its start.
+    fn join_in(&mut self) {
+        for change in &self.changes {
+            for changed in change.stages.iter().filter(|it| it.added) {
+                let known = &mut self.about.stages;
+                if known.iter().all(|it| it.name != changed.stage.name) {
+                    known.push(changed.stage.clone());
+                }
+            }
+            for edge in &change.edges {
+                let known = &mut self.about.edges;
+                let is_it = |it: &&AboutEdge| (&it.from, &it.to) == (&edge.from, &edge.to);
+                if !known.iter().any(|it| is_it(&it)) {
+                    known.push(edge.clone());
+                }
+            }
+        }
+    }
+
     fn index(&mut self) {
         for (index, entry) in self.entries.iter().enumerate() {
             if let Entry::Message {
@@ -268,6 +296,7 @@ struct Scan {
     pipeline: Option<String>,
     schemas: HashMap<u16, Arc<str>>,
     channels: HashMap<u16, (Holds, Arc<str>)>,
+    changes: Vec<Change>,
     entries: Vec<Entry>,
     pictures: HashMap<(Topic, u64), Picture>,
     unreadable: usize,
@@ -379,6 +408,13 @@ impl Scan {
             Holds::PictureNotes => {
                 match read::<PictureNote>(data) {
                     Some(note) => self.picture_note(note),
+                    None => self.unreadable += 1,
+                }
+                return;
+            }
+            Holds::Changes => {
+                match read::<Change>(data) {
+                    Some(change) => self.changes.push(change),
                     None => self.unreadable += 1,
                 }
                 return;

@@ -24,6 +24,8 @@ pub(crate) enum Holds {
     Drops,
     /// [`crate::entry::Trouble`].
     Problems,
+    /// [`crate::entry::Change`].
+    Changes,
     /// [`crate::entry::PictureNote`].
     PictureNotes,
     /// What viewers draw over pictures, and this crate does not read. The topic's name.
@@ -60,6 +62,7 @@ impl Holds {
             Self::Calls => "/flowpipe/calls".into(),
             Self::Drops => "/flowpipe/drops".into(),
             Self::Problems => "/flowpipe/problems".into(),
+            Self::Changes => "/flowpipe/changes".into(),
             Self::PictureNotes => "/flowpipe/pictures".into(),
             Self::Extra(name) => name.clone(),
         }
@@ -83,6 +86,7 @@ impl Holds {
             "calls" => Self::Calls,
             "drops" => Self::Drops,
             "problems" => Self::Problems,
+            "changes" => Self::Changes,
             "picture-notes" => Self::PictureNotes,
             "extra" => Self::Extra(name.to_owned()),
             _ => return None,
@@ -96,6 +100,7 @@ impl Holds {
             Self::Calls => "calls",
             Self::Drops => "drops",
             Self::Problems => "problems",
+            Self::Changes => "changes",
             Self::PictureNotes => "picture-notes",
             Self::Extra(_) => "extra",
         }

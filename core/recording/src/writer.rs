@@ -10,7 +10,7 @@ use mcap::write::NoSeek;
 use mcap::{Attachment, Compression, WriteOptions};
 use serde::Serialize;
 
-use crate::entry::{self, About, Call, Dropped, PictureNote, Trouble};
+use crate::entry::{self, About, Call, Change, Dropped, PictureNote, Trouble};
 use crate::error::WriteError;
 use crate::image::{self, Pixels};
 use crate::topic::{Holds, Topic};
@@ -203,6 +203,14 @@ impl<W: Write> Writer<W> {
     /// When it can't be written.
     pub fn problem(&mut self, problem: &Trouble) -> Result<(), WriteError> {
         self.entry(Holds::Problems, entry::TROUBLE, problem, problem.at_ns)
+    }
+
+    /// Adds a change of the pipeline.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn change(&mut self, change: &Change) -> Result<(), WriteError> {
+        self.entry(Holds::Changes, entry::CHANGE, change, change.at_ns)
     }
 
     /// Adds something that viewers show and replays do not need, on a topic of its own.

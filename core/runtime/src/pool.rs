@@ -16,6 +16,9 @@ const ALIGNMENT: usize = 64;
 /// together never take more than the most that was alive at once.
 const IDLE_LIMIT: usize = 1 << 30;
 
+/// So many stages may be added while a pipeline runs.
+pub(crate) const ROOM: usize = 256;
+
 /// The frame memory of one run.
 #[derive(Debug)]
 pub struct Pool {
@@ -87,14 +90,24 @@ impl Pool {
         Self::with(stages, true)
     }
 
+    /// Whether other processes can see its memory.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
     fn with(stages: usize, is_shared: bool) -> Arc<Self> {
         Arc::new(Self {
             is_shared,
             idle: Mutex::default(),
             allocated: AtomicUsize::new(0),
             reused: AtomicUsize::new(0),
-            live: (0..stages).map(|_| AtomicUsize::new(0)).collect(),
+            live: (0..stages + ROOM).map(|_| AtomicUsize::new(0)).collect(),
         })
+    }
+
+    /// How many stages it can tell apart.
+    pub(crate) fn owners(&self) -> usize {
+        self.live.len()
     }
 
     /// What it did so far.

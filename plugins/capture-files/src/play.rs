@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use flowpipe_plugin::puzzle::message::FrameNote;
 use flowpipe_plugin::{Capture, Error, Frame, FrameSink, Host, Next, Result, tracing};
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use crate::config::{Config, OnBroken};
 use crate::list;
 use crate::pace::Pace;
@@ -47,6 +50,7 @@ impl Capture for CaptureFiles {
     const DOC: &'static str = "Pictures from files (PNG, JPEG) instead of a screen: once or in a \
          loop, at a rate or as fast as they are taken.";
     const DETERMINISTIC: bool = true;
+    const STATE: &'static str = "capture-files/1";
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {
@@ -91,6 +95,33 @@ impl Capture for CaptureFiles {
         }
         Ok(if self.ended() { Next::End } else { Next::More })
     }
+
+    fn save(&mut self) -> Result<Value> {
+        let next = self.pictures[self.at].path.display().to_string();
+        let round = self.round;
+        Ok(serde_json::to_value(Place { next, round })?)
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        if format != Self::STATE {
+            return Ok(false);
+        }
+        let Place { next, round } = serde_json::from_value(state)?;
+        let is_next = |picture: &Picture| picture.path.display().to_string() == next;
+        // Other pictures begin with their first.
+        if let Some(at) = self.pictures.iter().position(is_next) {
+            (self.at, self.round) = (at, round);
+        }
+        Ok(true)
+    }
+}
+
+/// How far it is.
+#[derive(Serialize, Deserialize)]
+struct Place {
+    /// The picture that comes next.
+    next: String,
+    round: u64,
 }
 
 impl CaptureFiles {

@@ -72,6 +72,20 @@ fn plays_so_many_times_or_for_ever() {
 }
 
 #[test]
+fn another_in_its_place_goes_on_with_the_next_picture() {
+    let folder = folder(&["1.png", "2.png", "3.png"]);
+    let paths = json!({ "paths": path(folder.path(), "*.png") });
+    let mut old = stage(paths.clone()).unwrap();
+    names(&mut old, 2);
+    let state = old.save().unwrap();
+    let mut new = stage(paths).unwrap();
+    assert!(new.load(&state).unwrap());
+    assert_eq!(names(&mut new, 1), ["3.png"]);
+    assert!(!new.load(&("other/1".into(), json!({}))).unwrap());
+    assert!(new.load(&(state.0, json!({}))).is_err());
+}
+
+#[test]
 fn a_loop_sends_the_same_pixels_without_decoding_again() {
     let folder = folder(&["1.png"]);
     let mut stage = stage(json!({ "paths": folder.path(), "repeat": true })).unwrap();

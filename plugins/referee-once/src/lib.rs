@@ -13,7 +13,8 @@ use flowpipe_plugin::puzzle::message::{
     BoardResult, BoardState, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
 };
 use flowpipe_plugin::{Context, Host, Input, JsonSchema, Message, Next, Port, Result, Stage};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Inputs, in the order of the manifest.
 const SIGHTINGS: usize = 0;
@@ -33,7 +34,8 @@ const RESULTS: usize = 2;
 #[serde(deny_unknown_fields, default)]
 struct Config {}
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Once {
     /// In the order in which they were first seen.
     asked: Vec<Puzzle>,
@@ -45,6 +47,7 @@ struct Once {
 impl Stage for Once {
     const NAME: &'static str = "referee-once";
     const DETERMINISTIC: bool = true;
+    const STATE: &'static str = "referee-once/1";
     type Config = Config;
 
     fn inputs() -> Vec<Port> {
@@ -82,6 +85,18 @@ impl Stage for Once {
     fn reset(&mut self) -> Result<()> {
         *self = Self::default();
         Ok(())
+    }
+
+    fn save(&mut self) -> Result<Value> {
+        Ok(serde_json::to_value(&*self)?)
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        if format != Self::STATE {
+            return Ok(false);
+        }
+        *self = serde_json::from_value(state)?;
+        Ok(true)
     }
 }
 

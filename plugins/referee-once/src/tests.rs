@@ -76,3 +76,23 @@ fn what_is_not_solved_is_told() {
     );
     assert_eq!(body["reason"], "test found no solution");
 }
+
+#[test]
+fn another_in_its_place_asks_for_no_board_again() {
+    let mut old = referee();
+    old.send(0, SIGHTING, &in_state(5, BoardState::Empty))
+        .unwrap();
+    old.send(1, SOLVED, &solved(5)).unwrap();
+    let state = old.save().unwrap();
+    assert_eq!(state.0, "referee-once/1");
+    let mut new = referee();
+    assert!(new.load(&state).unwrap());
+    let mut look = |sighting: &Sighting| ports(&new.send(0, SIGHTING, sighting).unwrap());
+    assert_eq!(look(&in_state(5, BoardState::Empty)), [0; 0]);
+    assert_eq!(look(&in_state(6, BoardState::Empty)), [ASK]);
+    assert!(!new.load(&("referee-repair/1".into(), json!({}))).unwrap());
+    assert!(
+        new.load(&("referee-once/1".into(), json!({ "asked": 1 })))
+            .is_err()
+    );
+}

@@ -4,18 +4,19 @@ use std::collections::VecDeque;
 
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::Verdict;
+use serde::{Deserialize, Serialize};
 
 /// Boards kept in mind: the one that is played, the one that comes, and some for whoever goes back.
 const KEPT: usize = 16;
 
 /// The latest puzzles, each with the solver's answer once it has come.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Answers {
     known: VecDeque<(Puzzle, Option<Answer>)>,
 }
 
 /// What a solver said of a puzzle.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The plugin that answered.
     pub solver: String,

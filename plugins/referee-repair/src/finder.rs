@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use flowpipe_plugin::puzzle::message::Profile;
 use flowpipe_plugin::tracing;
+use serde::{Deserialize, Serialize};
 
 /// Flows that a profile is judged by.
 const WINDOW: usize = 40;
@@ -17,6 +18,7 @@ const STEADY: usize = 100;
 ///
 /// A profile that was found in an earlier run is put in question once: after [`STEADY`] flows the next
 /// faster one is tried.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Finder {
     profile: Profile,
     /// Whether each of the latest flows drawn for this profile was missed.

@@ -6,12 +6,20 @@
 use flowpipe_plugin::puzzle::Flow;
 use flowpipe_plugin::puzzle::message::{FrameNote, Outcome, Profile};
 
+use serde::{Deserialize, Serialize};
+
 use crate::finder::Finder;
 use crate::games::Games;
 
 /// What is found of games.
 pub struct Findings {
     games: Games,
+    found: Found,
+}
+
+/// What is found of the game in hand.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Found {
     finder: Finder,
     game: Option<Game>,
     /// What the planner was asked for last, until it is known what became of it.
@@ -21,6 +29,7 @@ pub struct Findings {
 }
 
 /// The game in hand.
+#[derive(Clone, Serialize, Deserialize)]
 struct Game {
     window: Option<u64>,
     /// Its window's title when its first board was seen; some change theirs from board to board.
@@ -28,6 +37,7 @@ struct Game {
     kept: Option<Profile>,
 }
 
+#[derive(Clone, Serialize, Deserialize)]
 struct Asked {
     profile: Profile,
     /// The flows that were missing.
@@ -40,25 +50,37 @@ impl Findings {
     pub fn new(games: Games) -> Self {
         Self {
             games,
-            finder: Finder::new(None),
-            game: None,
-            asked: None,
-            played: None,
+            found: Found {
+                finder: Finder::new(None),
+                game: None,
+                asked: None,
+                played: None,
+            },
         }
+    }
+
+    /// What is found, to be handed over.
+    pub fn found(&self) -> &Found {
+        &self.found
+    }
+
+    /// Takes over what another has found.
+    pub fn take_over(&mut self, found: Found) {
+        self.found = found;
     }
 
     /// A board that was not in hand before is seen in a frame.
     pub fn meet(&mut self, frame: &FrameNote) {
-        self.asked = None;
-        self.played = None;
+        self.found.asked = None;
+        self.found.played = None;
         let is_known = |game: &Game| game.window == frame.window;
-        if self.game.as_ref().is_some_and(is_known) {
+        if self.found.game.as_ref().is_some_and(is_known) {
             return;
         }
         // What is no window has no name that lasts.
         let kept = frame.window.and_then(|_| self.games.get(&frame.source));
-        self.finder = Finder::new(kept);
-        self.game = Some(Game {
+        self.found.finder = Finder::new(kept);
+        self.found.game = Some(Game {
             window: frame.window,
             title: frame.source.clone(),
             kept,
@@ -67,8 +89,8 @@ impl Findings {
 
     /// The profile to ask for, now that these flows are missing.
     pub fn ask(&mut self, missing: Vec<Flow>) -> Profile {
-        let profile = self.finder.profile();
-        self.asked = Some(Asked {
+        let profile = self.found.finder.profile();
+        self.found.asked = Some(Asked {
             profile,
             flows: missing,
             is_played: false,
@@ -79,7 +101,8 @@ impl Findings {
     /// The actuator is done with what was asked for.
     pub fn played(&mut self, outcome: &Outcome) {
         let is_complete = outcome.act_ns > 0 && outcome.refused.is_none();
-        self.asked = self
+        self.found.asked = self
+            .found
             .asked
             .take()
             .filter(|asked| is_complete && outcome.profile == Some(asked.profile))
@@ -88,15 +111,15 @@ impl Findings {
                 ..asked
             });
         if outcome.act_ns > 0 {
-            self.played = self.asked.as_ref().map(|asked| asked.profile);
+            self.found.played = self.found.asked.as_ref().map(|asked| asked.profile);
         }
     }
 
     /// The game has had its time to show what was drawn, and these flows are missing.
     pub fn look(&mut self, missing: &[Flow]) {
-        if let Some(asked) = self.asked.take_if(|asked| asked.is_played) {
+        if let Some(asked) = self.found.asked.take_if(|asked| asked.is_played) {
             let missed = asked.flows.iter().map(|flow| missing.contains(flow));
-            self.finder.judge(missed);
+            self.found.finder.judge(missed);
         }
     }
 
@@ -104,11 +127,17 @@ impl Findings {
     /// that is news.
     pub fn solved(&mut self) {
         self.look(&[]);
-        let Some(game) = self.game.as_mut().filter(|game| game.window.is_some()) else {
+        let Some(game) = self
+            .found
+            .game
+            .as_mut()
+            .filter(|game| game.window.is_some())
+        else {
             return;
         };
-        let profile = self.finder.profile();
-        if self.played == Some(profile) && profile != game.kept.unwrap_or(Profile::LADDER[0]) {
+        let profile = self.found.finder.profile();
+        if self.found.played == Some(profile) && profile != game.kept.unwrap_or(Profile::LADDER[0])
+        {
             game.kept = Some(profile);
             self.games.keep(&game.title, profile);
         }

@@ -15,6 +15,7 @@ use flowpipe_plugin::puzzle::message::{
     OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
 };
 use flowpipe_plugin::{Context, Ending, Host, Input, Next, Port, Result, Stage};
+use serde_json::Value;
 
 use crate::config::Config;
 use crate::findings::Findings;
@@ -36,6 +37,7 @@ struct Repair {
 
 impl Stage for Repair {
     const NAME: &'static str = "referee-repair";
+    const STATE: &'static str = "referee-repair/1";
     type Config = Config;
 
     fn inputs() -> Vec<Port> {
@@ -95,6 +97,18 @@ impl Stage for Repair {
     fn reset(&mut self) -> Result<()> {
         self.referee = referee(&self.config, self.referee.is_dry());
         Ok(())
+    }
+
+    fn save(&mut self) -> Result<Value> {
+        Ok(serde_json::to_value(self.referee.memory())?)
+    }
+
+    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
+        if format != Self::STATE {
+            return Ok(false);
+        }
+        self.referee.take_over(serde_json::from_value(state)?);
+        Ok(true)
     }
 }
 

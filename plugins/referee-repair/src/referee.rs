@@ -7,9 +7,11 @@ use flowpipe_plugin::puzzle::message::{
     Solved, Verdict,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::answers::{Answer, Answers};
 use crate::config::Config;
-use crate::findings::Findings;
+use crate::findings::{Findings, Found};
 
 /// An outcome that has not come after this long does not come any more: its stage failed.
 const LOST_AFTER_NS: i64 = 120_000_000_000;
@@ -48,7 +50,23 @@ pub struct Referee {
     over: bool,
 }
 
+/// What a referee remembers, to be handed over to another one.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    answers: Answers,
+    found: Found,
+    board: Option<Board>,
+    latest: Option<(Sighting, i64)>,
+    acting_since: Option<i64>,
+    acted_at: Option<i64>,
+    first_stroke_at: Option<i64>,
+    told: usize,
+    solved: usize,
+}
+
 /// One board, while it is in hand.
+#[derive(Clone, Serialize, Deserialize)]
 struct Board {
     puzzle: Puzzle,
     seen_at: i64,
@@ -92,6 +110,34 @@ impl Referee {
     /// Whether nothing is played.
     pub fn is_dry(&self) -> bool {
         self.dry
+    }
+
+    /// What it remembers. Times are the run's clock.
+    pub fn memory(&self) -> Memory {
+        Memory {
+            answers: self.answers.clone(),
+            found: self.findings.found().clone(),
+            board: self.board.clone(),
+            latest: self.latest.clone(),
+            acting_since: self.acting_since,
+            acted_at: self.acted_at,
+            first_stroke_at: self.first_stroke_at,
+            told: self.told,
+            solved: self.solved,
+        }
+    }
+
+    /// Goes on where another one, of the same run, stopped.
+    pub fn take_over(&mut self, memory: Memory) {
+        self.answers = memory.answers;
+        self.findings.take_over(memory.found);
+        self.board = memory.board;
+        self.latest = memory.latest;
+        self.acting_since = memory.acting_since;
+        self.acted_at = memory.acted_at;
+        self.first_stroke_at = memory.first_stroke_at;
+        self.told = memory.told;
+        self.solved = memory.solved;
     }
 
     /// A frame was looked at.

@@ -20,6 +20,10 @@ pub struct Run {
     /// Touch nothing: say what the mouse would do, and leave it alone.
     #[arg(long)]
     pub dry_run: bool,
+    /// Take up changes of the pipeline file and of plugin files while it runs. SIGHUP does that once, also
+    /// without this.
+    #[arg(long)]
+    pub watch: bool,
     /// Write the run down (MCAP), to be run again, compared and looked at. {name} and {time} in it are
     /// filled in.
     #[arg(long, value_name = "FILE")]

@@ -162,7 +162,7 @@ impl Runner {
             interrupted,
             followed,
             ..
-        } = watch(pipeline, catalogue, options, &happenings, screen)?;
+        } = watch(pipeline, catalogue, options, &happenings, screen, None)?;
         followed?;
         if interrupted {
             return Ok(true);

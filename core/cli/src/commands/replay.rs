@@ -60,7 +60,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     }
     let tracing = Tracing::begin(args.trace.as_deref(), &pipeline, &mut options)?;
     let screen = Screen::new(global, args.quiet || args.json, cast);
-    let watched = watch(pipeline, &catalogue, options, &happenings, screen)?;
+    let watched = watch(pipeline, &catalogue, options, &happenings, screen, None)?;
     let recorded = recordist.map_or(Ok(()), Recordist::finish);
     let traced = tracing.map_or(Ok(()), Tracing::finish);
     recorded.and(traced)?;
@@ -111,7 +111,7 @@ fn tell(
 ) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     if args.json {
-        let all = json!({ "verdict": verdict, "skipped": replay.skipped(), "report": report });
+        let all = json!({ "verdict": verdict, "skipped": replay.skipped(), "changed": replay.changed(), "report": report });
         serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
         return Ok(());
@@ -123,6 +123,14 @@ fn tell(
         writeln!(
             stdout,
             "the recording ends early: only what is whole was run again"
+        )?;
+    }
+    let changed = replay.changed();
+    if !changed.is_empty() {
+        writeln!(
+            stdout,
+            "changed while it ran, and told from the recording instead of run again: {}",
+            changed.join(", ")
         )?;
     }
     if replay.skipped() > 0 {

@@ -23,9 +23,11 @@ use crate::show::screen::{Forward, Happening, Screen};
 use crate::show::steps::Steps;
 use crate::top::offer::Offer;
 use crate::trace::Tracing;
-use crate::{apart, checks, pipeline_file, plugins, signals};
+use crate::{apart, checks, pipeline_file, plugins, signals, watch};
 
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
+    // Before they are read: what changes meanwhile is taken up too.
+    let before = watch::Files::look(&args.file, &plugins::folders(global));
     let catalogue = plugins::load(global);
     let Some(pipeline) = pipeline_file::read_or_show(&args.file, &catalogue, global)? else {
         return Ok(Ended::BadConfig);
@@ -56,6 +58,13 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         to: &args.flight_to,
         has_referee: cast.has_referee,
     });
+    let wish = watch::Wish {
+        file: &args.file,
+        looks: args.watch,
+        global,
+        before,
+        told: sender.clone(),
+    };
     let flight = plan.map(|plan| FlightRecorder::begin(&plan, &take, sender));
     let flight = flight.transpose()?;
     let recorders = recordist.iter().map(|it| it.recorder.clone());
@@ -70,12 +79,21 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         steps,
         interrupted,
         followed,
-    } = watch(pipeline, &catalogue, options, &happenings, screen)?;
+    } = watch(
+        pipeline,
+        &catalogue,
+        options,
+        &happenings,
+        screen,
+        Some(wish),
+    )?;
     let recorded = recordist.map_or(Ok(()), Recordist::finish);
     let landed = flight.map_or(Ok(()), FlightRecorder::finish);
     for happening in happenings.try_iter() {
-        if let Happening::Landed(landed) = happening {
-            eprintln!("{}", flight::tell(&landed));
+        match happening {
+            Happening::Landed(landed) => eprintln!("{}", flight::tell(&landed)),
+            Happening::Told(text) => eprintln!("{text}"),
+            _ => {}
         }
     }
     let traced = tracing.map_or(Ok(()), Tracing::finish);
@@ -124,7 +142,7 @@ pub struct Watched {
     pub followed: Result<(), Failure>,
 }
 
-/// Starts a run and shows what happens until it is over.
+/// Starts a run and shows what happens until it is over. `wish`: which changes of files it takes up.
 ///
 /// # Errors
 /// When it can't start.
@@ -134,10 +152,12 @@ pub fn watch(
     mut options: Options,
     happenings: &Receiver<Happening>,
     mut screen: Screen<'_>,
+    wish: Option<watch::Wish<'_>>,
 ) -> Result<Watched, Failure> {
     let mut offer = Offer::prepare(&pipeline, &mut options);
     let handle = Run::start(pipeline, catalogue, options).map_err(start_failure)?;
     signals::stop(&handle)?;
+    let watching = wish.map(|wish| wish.begin(&handle)).transpose()?;
     offer.open(&handle);
     let followed = follow(&handle, happenings, |happening| {
         let has_news = happening.is_some();
@@ -152,6 +172,9 @@ pub fn watch(
         handle.stop();
     }
     let report = handle.wait();
+    if let Some(watching) = watching {
+        watching.end();
+    }
     offer.close(&report);
     let (tally, steps) = screen.end();
     Ok(Watched {

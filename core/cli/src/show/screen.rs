@@ -1,17 +1,17 @@
 //! What a run shows while it goes on: boards, problems, a line that counts.
 
 use std::io::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crossbeam_channel::Sender;
 use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED};
 use flowpipe_runtime::message::Message;
 use flowpipe_runtime::problem::Problem;
 use flowpipe_runtime::record::Landed;
-use flowpipe_runtime::run::{Observer, RunHandle};
+use flowpipe_runtime::run::{LineUp, Observer, RunHandle};
 
 use crate::args::Global;
-use crate::cast::Cast;
+use crate::cast::{self, Cast};
 use crate::exit::Failure;
 use crate::record::flight;
 use crate::show::colour::{self, BAD, paint};
@@ -37,26 +37,37 @@ pub enum Happening {
     Problem(Problem),
     /// The flight recorder wrote the last seconds.
     Landed(Landed),
+    /// The pipeline has changed: the stages' names by index.
+    LineUp(Vec<String>),
+    /// Something that is told on standard error as it is.
+    Told(String),
 }
 
 /// Hands what is worth showing to another thread.
 pub struct Forward {
     told: Sender<Happening>,
-    speaks: Vec<bool>,
+    speaks: RwLock<Vec<bool>>,
 }
 
 impl Forward {
     /// `speaks`: by stage, whether what it emits is shown.
     pub fn new(told: Sender<Happening>, speaks: Vec<bool>) -> Self {
-        Self { told, speaks }
+        Self {
+            told,
+            speaks: RwLock::new(speaks),
+        }
+    }
+
+    fn speaks(&self, stage: usize) -> bool {
+        let speaks = self.speaks.read().unwrap_or_else(PoisonError::into_inner);
+        speaks.get(stage).copied().unwrap_or(true)
     }
 }
 
 impl Observer for Forward {
     fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
-        let speaks = self.speaks.get(stage).copied().unwrap_or(true);
         let shown = match message.schema() {
-            SIGHTING | SOLVED | OUTCOME => speaks,
+            SIGHTING | SOLVED | OUTCOME => self.speaks(stage),
             RESULT => true,
             _ => false,
         };
@@ -68,6 +79,14 @@ impl Observer for Forward {
 
     fn problem(&self, problem: &Problem, _: i64) {
         let _ = self.told.send(Happening::Problem(problem.clone()));
+    }
+
+    fn changed(&self, line: &LineUp<'_>) {
+        let stages = line.pipeline().stages;
+        let speaks = (0..stages.len()).map(|stage| cast::speaks(line.plugins(stage).first()));
+        *self.speaks.write().unwrap_or_else(PoisonError::into_inner) = speaks.collect();
+        let names = stages.into_iter().map(|stage| stage.name).collect();
+        let _ = self.told.send(Happening::LineUp(names));
     }
 }
 
@@ -122,6 +141,11 @@ impl<'a> Screen<'a> {
                 let colours = colour::on_stdout(global);
                 line.above(|| tally.take(message, &mut std::io::stdout().lock(), colours))
             }
+            Happening::LineUp(names) => {
+                steps.rename(names);
+                Ok(())
+            }
+            Happening::Told(text) => line.above(|| writeln!(std::io::stderr(), "{text}")),
             Happening::Landed(landed) => {
                 line.above(|| writeln!(std::io::stderr(), "{}", flight::tell(landed)))
             }

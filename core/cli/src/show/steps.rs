@@ -50,6 +50,11 @@ impl Steps {
         }
     }
 
+    /// The stages from now on: those that were there before keep their places.
+    pub fn rename(&mut self, stages: &[String]) {
+        self.stages = stages.to_vec();
+    }
+
     /// Takes an outcome's times; any other message says nothing.
     pub fn take(&mut self, message: &Message) {
         if message.schema() != OUTCOME {

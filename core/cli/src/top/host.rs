@@ -28,7 +28,7 @@ const FAREWELL: Duration = Duration::from_millis(200);
 
 /// Serves those who look.
 pub(super) struct Host {
-    hello: Line,
+    hello: Hello,
     slot: Arc<Slot>,
     looker: Looker,
     listener: UnixListener,
@@ -59,7 +59,7 @@ impl Host {
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self {
-            hello: Line::Hello(hello.clone()),
+            hello: hello.clone(),
             slot,
             looker,
             listener,
@@ -127,6 +127,9 @@ impl Host {
     }
 
     fn welcome(&mut self) {
+        if let Some(changed) = self.slot.changed() {
+            self.hello.stages = changed.stages;
+        }
         loop {
             let stream = match self.listener.accept() {
                 Ok((stream, _)) => stream,
@@ -142,7 +145,7 @@ impl Host {
             }
             self.guests.push(Guest {
                 stream,
-                pending: line(&self.hello),
+                pending: line(&Line::Hello(self.hello.clone())),
                 took: Instant::now(),
                 board: None,
             });
@@ -155,10 +158,12 @@ impl Host {
             self.times = self.looker.times();
         }
         self.ticks = self.ticks.wrapping_add(1);
+        let changed = self.slot.changed();
         Line::Counts(Box::new(Counts {
             progress: self.looker.progress(),
             times: self.times.clone(),
             boards: self.slot.tally(),
+            changed: changed.map(|it| it.text),
         }))
     }
 

@@ -14,6 +14,8 @@ const FILLS: usize = 60;
 /// A run, as far as it has told.
 pub struct Memory {
     pub hello: Hello,
+    /// How the pipeline changed last.
+    pub changed: Option<String>,
     pub board: Option<Board>,
     pub over: Option<Over>,
     /// The last seconds, oldest first.
@@ -48,6 +50,7 @@ impl Memory {
             fills: vec![VecDeque::new(); hello.stages.len()],
             hello,
             board: None,
+            changed: None,
             over: None,
             told: VecDeque::new(),
         }
@@ -64,6 +67,11 @@ impl Memory {
     }
 
     fn count(&mut self, counts: Counts) {
+        // Stages may have come in.
+        let stages = counts.progress.stages.len();
+        if self.fills.len() < stages {
+            self.fills.resize_with(stages, VecDeque::new);
+        }
         for (stage, fills) in counts.progress.stages.iter().zip(&mut self.fills) {
             let fill = match stage.capacity {
                 0 => 0.0,
@@ -75,6 +83,7 @@ impl Memory {
             }
         }
         let now = counts.progress.seconds;
+        self.changed.clone_from(&counts.changed);
         self.told.push_back(counts);
         // The first one left is at least as old as the window.
         while self
@@ -89,6 +98,11 @@ impl Memory {
     /// The last counts.
     pub fn counts(&self) -> Option<&Counts> {
         self.told.back()
+    }
+
+    /// How many stages it has, with those that were taken out.
+    pub fn stage_count(&self) -> usize {
+        self.fills.len()
     }
 
     /// Seconds since the run began.
@@ -197,6 +211,7 @@ pub mod tests {
             },
             times: vec![time(1_000_000, number), time(50_000_000, number / 2)],
             boards: Tally::default(),
+            changed: None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use flowpipe_runtime::pipeline::{self, Pipeline};
+use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_runtime::report::{Ending, Report};
 use flowpipe_runtime::run::{Looker, Options, RunHandle};
 
@@ -36,14 +36,6 @@ impl Offer {
     pub fn prepare(pipeline: &Pipeline, options: &mut Options) -> Self {
         let slot = Arc::new(Slot::default());
         options.observers.push(slot.clone());
-        let stage = |stage: &pipeline::Stage| StageHello {
-            name: stage.name.clone(),
-            plugins: stage
-                .contestants
-                .iter()
-                .map(|contestant| contestant.plugin.clone())
-                .collect(),
-        };
         Self {
             hello: Hello {
                 version: VERSION,
@@ -53,7 +45,7 @@ impl Offer {
                 started_unix_ns: options.clock.start_unix_ns(),
                 replay: options.replay.is_some(),
                 dry: options.dry,
-                stages: pipeline.stages.iter().map(stage).collect(),
+                stages: pipeline.stages.iter().map(StageHello::of).collect(),
             },
             slot,
             serving: None,

@@ -7,10 +7,10 @@ use flowpipe_puzzle::message::{
 };
 use flowpipe_puzzle::message::{STROKES, SeenBoard};
 use flowpipe_runtime::message::Message;
-use flowpipe_runtime::run::Observer;
+use flowpipe_runtime::run::{LineUp, Observer};
 use serde::de::DeserializeOwned;
 
-use super::wire::Board;
+use super::wire::{Board, StageHello};
 use crate::checks::with_reason;
 use crate::show::happenings::Tally;
 
@@ -27,6 +27,8 @@ struct Last {
     /// Of these strokes.
     outcome: Option<Arc<Message>>,
     tally: Tally,
+    /// How the pipeline changed last, and its stages since.
+    changed: Option<Changed>,
     /// Counts the messages.
     number: u64,
 }
@@ -57,9 +59,31 @@ impl Observer for Slot {
         // Freed outside the lock.
         drop(before);
     }
+
+    fn changed(&self, line: &LineUp<'_>) {
+        let stages = line.pipeline().stages;
+        self.lock().changed = Some(Changed {
+            text: line.changes.to_string(),
+            stages: stages.iter().map(StageHello::of).collect(),
+        });
+    }
+}
+
+/// A change of the pipeline.
+#[derive(Clone)]
+pub struct Changed {
+    /// What, in a line.
+    pub text: String,
+    /// The stages since.
+    pub stages: Vec<StageHello>,
 }
 
 impl Slot {
+    /// How the pipeline changed last.
+    pub fn changed(&self) -> Option<Changed> {
+        self.lock().changed.clone()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Last> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -83,6 +107,7 @@ impl Slot {
         let mut last = self.lock();
         let kept = Last {
             tally: last.tally.clone(),
+            changed: last.changed.clone(),
             ..Last::default()
         };
         let before = std::mem::replace(&mut *last, kept);

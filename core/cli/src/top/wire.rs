@@ -5,6 +5,7 @@
 
 use flowpipe_puzzle::Flow;
 use flowpipe_puzzle::message::{Outcome, SeenBoard, Strokes};
+use flowpipe_runtime::pipeline;
 use flowpipe_runtime::report::{Progress, Spread};
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +61,17 @@ pub struct StageHello {
     pub plugins: Vec<String>,
 }
 
+impl StageHello {
+    /// A stage of a pipeline.
+    pub fn of(stage: &pipeline::Stage) -> Self {
+        let contestants = stage.contestants.iter();
+        Self {
+            name: stage.name.clone(),
+            plugins: contestants.map(|it| it.plugin.clone()).collect(),
+        }
+    }
+}
+
 /// How far a run is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Counts {
@@ -69,6 +81,9 @@ pub struct Counts {
     pub times: Vec<Spread>,
     /// What became of the boards.
     pub boards: Tally,
+    /// How the pipeline changed last, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<String>,
 }
 
 /// What a run sees and does.

@@ -25,6 +25,7 @@
 
 mod host_table;
 pub mod samples;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -228,6 +229,22 @@ impl Harness {
         }
         into.copy_from_slice(pixels);
         self.send_with(0, schema, body, Some(&frame))
+    }
+
+    /// What the stage remembers: the format, and the state.
+    ///
+    /// # Errors
+    /// When it can't say, or has nothing to be handed over.
+    pub fn save(&mut self) -> Result<(String, Value)> {
+        state::save(self)
+    }
+
+    /// Has the stage take over what another one remembers. `false`: it does not know the format.
+    ///
+    /// # Errors
+    /// When it can't use it, or takes nothing over.
+    pub fn load(&mut self, state: &(String, Value)) -> Result<bool> {
+        state::load(self, state)
     }
 
     /// Hands over messages from a file, one JSON object a line:

@@ -78,6 +78,12 @@ impl Counters {
         self.receiver.closed.store(true, Ordering::SeqCst);
     }
 
+    /// There is a receiver again, who has nothing in hand.
+    pub(crate) fn reopen(&self) {
+        self.finish_taken();
+        self.receiver.closed.store(false, Ordering::SeqCst);
+    }
+
     pub(crate) fn look(&self) -> Counts {
         Counts {
             offered: self.sender.offered.load(Ordering::SeqCst),

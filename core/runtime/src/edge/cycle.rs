@@ -105,6 +105,22 @@ pub(crate) fn blocking_cycle(stages: usize, edges: &[Edge]) -> Option<usize> {
     (0..stages).find(|&stage| reach[stage][stage])
 }
 
+/// The stages in an order in which each comes before those that it may have to wait for: over blocking edges, senders
+/// before receivers.
+pub(crate) fn senders_first(stages: usize, edges: &[Edge]) -> Vec<usize> {
+    let blocking = edges
+        .iter()
+        .filter(|edge| edge.queue.when_full == WhenFull::Block);
+    let reach = reachable(stages, blocking);
+    let mut order: Vec<_> = (0..stages).collect();
+    // Who reaches more comes first: there is no cycle of blocking edges, so that a receiver reaches less than its sender.
+    order.sort_by_key(|&stage| {
+        let reached = reach[stage].iter().filter(|it| **it).count();
+        std::cmp::Reverse(reached)
+    });
+    order
+}
+
 /// Which stages can be reached from which, over at least one edge.
 fn reachable<'a>(stages: usize, edges: impl Iterator<Item = &'a Edge>) -> Vec<Vec<bool>> {
     let mut reach = vec![vec![false; stages]; stages];

@@ -5,22 +5,42 @@ use std::sync::Arc;
 use crossbeam_channel::Select;
 
 use crate::edge::cycle::Cycle;
+use crate::edge::gate::Gate;
 use crate::edge::{Head, Taken};
 use crate::message::Message;
 
 /// The receiving ends of a stage's edges.
 #[derive(Default)]
 pub(crate) struct Inputs {
-    /// Those that have not ended, each with its port.
-    heads: Vec<(usize, Head)>,
+    /// Those that have not ended.
+    heads: Vec<InEdge>,
     /// The cycle that the stage lies on.
     cycle: Option<Arc<Cycle>>,
     /// Where the next search begins, so that no edge starves the others.
     next: usize,
 }
 
+/// The receiving end of one edge.
+pub(crate) struct InEdge {
+    /// The edge's number in the run.
+    pub index: usize,
+    /// The input that it feeds.
+    pub port: usize,
+    pub head: Head,
+}
+
+/// What comes next.
+pub(crate) enum Next {
+    /// A message, and the port that it came by.
+    Message(usize, Arc<Message>),
+    /// Nothing any more: all inputs have ended.
+    Ended,
+    /// Whatever it is, it has to wait: the gate is closed.
+    Paused,
+}
+
 impl Inputs {
-    pub(crate) fn new(heads: Vec<(usize, Head)>, cycle: Option<Arc<Cycle>>) -> Self {
+    pub(crate) fn new(heads: Vec<InEdge>, cycle: Option<Arc<Cycle>>) -> Self {
         Self {
             heads,
             cycle,
@@ -28,34 +48,46 @@ impl Inputs {
         }
     }
 
-    /// The next message and the port that it came by, waiting for one. `None`: all inputs have ended.
-    pub(crate) fn take(&mut self) -> Option<(usize, Arc<Message>)> {
-        if let (None, [(port, head)]) = (&self.cycle, self.heads.as_slice()) {
-            return head.take().map(|message| (*port, message));
+    /// What comes next, waiting for it.
+    pub(crate) fn take(&mut self, gate: &Gate) -> Next {
+        if let (None, [edge]) = (&self.cycle, self.heads.as_slice()) {
+            return match edge.head.take(gate) {
+                Taken::Message(message) => Next::Message(edge.port, message),
+                Taken::Empty => Next::Paused,
+                Taken::Ended => Next::Ended,
+            };
         }
         if self.cycle.is_some() {
-            for (_, head) in &self.heads {
-                head.counters.finish_taken();
+            for edge in &self.heads {
+                edge.head.counters.finish_taken();
             }
         }
         loop {
-            if let Some(found) = self.find() {
-                return Some(found);
+            if gate.is_closed() {
+                return Next::Paused;
+            }
+            if let Some((port, message)) = self.find() {
+                return Next::Message(port, message);
             }
             let over = self.cycle.as_ref().is_some_and(|cycle| cycle.check());
             if self.heads.is_empty() || over {
-                return None;
+                return Next::Ended;
             }
-            self.heads.iter().for_each(|(_, head)| head.begin_to_wait());
+            self.heads.iter().for_each(|edge| edge.head.begin_to_wait());
             let found = self.find();
             if found.is_none() && !self.heads.is_empty() {
-                self.sleep();
+                self.sleep(gate);
             }
-            self.heads.iter().for_each(|(_, head)| head.wait_no_more());
-            if found.is_some() {
-                return found;
+            self.heads.iter().for_each(|edge| edge.head.wait_no_more());
+            if let Some((port, message)) = found {
+                return Next::Message(port, message);
             }
         }
+    }
+
+    /// Takes them apart, so that they can be put together in another way. Nothing ends by that.
+    pub(crate) fn into_parts(mut self) -> (Vec<InEdge>, Option<Arc<Cycle>>) {
+        (std::mem::take(&mut self.heads), self.cycle.take())
     }
 
     /// Takes a message if there is one, and forgets edges that have ended.
@@ -66,10 +98,10 @@ impl Inputs {
             if self.next >= self.heads.len() {
                 self.next = 0;
             }
-            let (port, head) = self.heads.get(self.next)?;
-            match head.try_take() {
+            let edge = self.heads.get(self.next)?;
+            match edge.head.try_take() {
                 Taken::Message(message) => {
-                    let port = *port;
+                    let port = edge.port;
                     self.next += 1;
                     return Some((port, message));
                 }
@@ -83,11 +115,12 @@ impl Inputs {
     }
 
     /// Sleeps until something may have come.
-    fn sleep(&self) {
+    fn sleep(&self, gate: &Gate) {
         let mut select = Select::new();
-        for (_, head) in &self.heads {
-            head.watch(&mut select);
+        for edge in &self.heads {
+            edge.head.watch(&mut select);
         }
+        gate.watch(&mut select);
         if let Some(cycle) = &self.cycle {
             select.recv(cycle.ended());
         }
@@ -97,8 +130,8 @@ impl Inputs {
 
 impl Drop for Inputs {
     fn drop(&mut self) {
-        for (_, head) in &self.heads {
-            head.counters.finish_taken();
+        for edge in &self.heads {
+            edge.head.counters.finish_taken();
         }
         self.heads.clear();
         if let Some(cycle) = &self.cycle {

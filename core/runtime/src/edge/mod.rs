@@ -10,16 +10,18 @@
 
 pub(crate) mod counters;
 pub(crate) mod cycle;
+pub(crate) mod gate;
 pub(crate) mod inputs;
 pub(crate) mod outputs;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossbeam_channel::{Receiver, Sender, TryRecvError};
+use crossbeam_channel::{Receiver, Select, Sender, TryRecvError};
 use crossbeam_queue::ArrayQueue;
 
 use crate::edge::counters::Counters;
+use crate::edge::gate::Gate;
 use crate::message::Message;
 use crate::pipeline::{Queue, WhenFull};
 
@@ -40,11 +42,15 @@ pub(crate) struct Head {
     ring: Arc<Ring>,
     items: Receiver<()>,
     room: Sender<()>,
+    /// Another edge has taken this one's place.
+    moved: bool,
 }
 
 /// What both ends share. The flags are written seldom, so that looking at them costs nothing.
 struct Ring {
     queue: ArrayQueue<Item>,
+    /// How many it may hold: fewer than there is room for where more came over from an edge before it.
+    limit: usize,
     receiver_waits: AtomicBool,
     sender_waits: AtomicBool,
     receiver_gone: AtomicBool,
@@ -72,9 +78,21 @@ pub(crate) enum Taken {
 
 /// Both ends of a new edge.
 pub(crate) fn edge(queue: Queue) -> (Tail, Head) {
-    let counters = Arc::new(Counters::default());
+    edge_with(queue, Arc::default(), Vec::new())
+}
+
+/// Both ends of an edge that takes the place of one before it: it goes on counting where that one stopped, and what lay
+/// in that one's queue lies in this one's, also where it is more than this one holds.
+pub(crate) fn edge_with(queue: Queue, counters: Arc<Counters>, items: Vec<Item>) -> (Tail, Head) {
+    let limit = queue.capacity.max(1);
+    let places = ArrayQueue::new(limit.max(items.len()));
+    for item in items {
+        // There is a place for each.
+        let _ = places.push(item);
+    }
     let ring = Arc::new(Ring {
-        queue: ArrayQueue::new(queue.capacity.max(1)),
+        queue: places,
+        limit,
         receiver_waits: AtomicBool::new(false),
         sender_waits: AtomicBool::new(false),
         receiver_gone: AtomicBool::new(false),
@@ -95,6 +113,7 @@ pub(crate) fn edge(queue: Queue) -> (Tail, Head) {
             ring,
             items: wait_for_items,
             room,
+            moved: false,
         },
     )
 }
@@ -121,7 +140,7 @@ impl Tail {
             // Said before the last try: either it finds the room, or the receiver sees that this
             // end waits.
             self.ring.sender_waits.store(true, Ordering::SeqCst);
-            item = match self.ring.queue.push(item) {
+            item = match self.ring.push(item) {
                 Ok(()) => break,
                 Err(item) => item,
             };
@@ -147,13 +166,20 @@ impl Tail {
 
     /// Puts a message into the ring as the policy says; returns those that were dropped.
     fn push(&self, item: Item) -> Result<Vec<Item>, Item> {
-        let queue = &self.ring.queue;
+        let ring = &*self.ring;
+        let queue = &ring.queue;
         match self.when_full {
-            WhenFull::Block => queue.push(item).map(|()| Vec::new()),
-            WhenFull::DropNewest => Ok(queue.push(item).err().into_iter().collect()),
+            WhenFull::Block => ring.push(item).map(|()| Vec::new()),
+            WhenFull::DropNewest => Ok(ring.push(item).err().into_iter().collect()),
+            WhenFull::DropOldest if ring.is_wide() => {
+                let more = || (queue.len() >= ring.limit).then(|| queue.pop()).flatten();
+                let mut dropped: Vec<_> = std::iter::from_fn(more).collect();
+                dropped.extend(queue.force_push(item));
+                Ok(dropped)
+            }
             WhenFull::DropOldest => Ok(queue.force_push(item).into_iter().collect()),
             WhenFull::Latest => {
-                let Err(item) = queue.push(item) else {
+                let Err(item) = ring.push(item) else {
                     return Ok(Vec::new());
                 };
                 let mut dropped: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
@@ -161,6 +187,21 @@ impl Tail {
                 Ok(dropped)
             }
         }
+    }
+}
+
+impl Ring {
+    /// Whether there is more room than may be used.
+    fn is_wide(&self) -> bool {
+        self.queue.capacity() > self.limit
+    }
+
+    /// Puts a message in if it may: only the sender does.
+    fn push(&self, item: Item) -> Result<(), Item> {
+        if self.is_wide() && self.queue.len() >= self.limit {
+            return Err(item);
+        }
+        self.queue.push(item)
     }
 }
 
@@ -182,27 +223,38 @@ impl Head {
         }
     }
 
-    /// Takes a message, waiting for one. `None`: the edge has ended.
-    pub(crate) fn take(&self) -> Option<Item> {
+    /// Takes a message, waiting for one until the gate closes: then there is nothing yet.
+    pub(crate) fn take(&self, gate: &Gate) -> Taken {
         loop {
+            if gate.is_closed() {
+                return Taken::Empty;
+            }
             if let Some(item) = self.pop() {
-                return Some(item);
+                return Taken::Message(item);
             }
             self.begin_to_wait();
             let item = self.pop();
-            let ended = item.is_none() && self.items.recv().is_err();
-            self.wait_no_more();
-            if item.is_some() {
-                return item;
+            if item.is_none() {
+                let mut select = Select::new();
+                self.watch(&mut select);
+                gate.watch(&mut select);
+                select.ready();
             }
-            if ended {
+            self.wait_no_more();
+            if let Some(item) = item {
+                return Taken::Message(item);
+            }
+            if let Err(TryRecvError::Disconnected) = self.items.try_recv() {
                 // The last message may have come just before the end.
-                return self.pop().or_else(|| {
-                    self.end();
-                    None
-                });
+                return self.pop().map_or_else(|| self.end(), Taken::Message);
             }
         }
+    }
+
+    /// What lies in the queue, in its order. The edge neither ends nor counts that as taken: another takes its place.
+    pub(crate) fn dissolve(mut self) -> Vec<Item> {
+        self.moved = true;
+        std::iter::from_fn(|| self.ring.queue.pop()).collect()
     }
 
     /// From here on the sender wakes whoever waits through [`Self::watch`]. Look once more for a
@@ -226,8 +278,7 @@ impl Head {
         let item = ring.queue.pop()?;
         self.counters.take();
         // After the pop, as in `Tail::queued`.
-        if ring.sender_waits.load(Ordering::SeqCst) && ring.queue.len() <= ring.queue.capacity() / 2
-        {
+        if ring.sender_waits.load(Ordering::SeqCst) && ring.queue.len() <= ring.limit / 2 {
             ring.sender_waits.store(false, Ordering::Relaxed);
             // Full: it has been told already. Gone: it waits no more.
             let _ = self.room.try_send(());
@@ -244,7 +295,9 @@ impl Head {
 impl Drop for Head {
     fn drop(&mut self) {
         self.ring.receiver_gone.store(true, Ordering::Relaxed);
-        self.counters.close();
+        if !self.moved {
+            self.counters.close();
+        }
     }
 }
 
@@ -280,7 +333,7 @@ mod tests {
         let counters = tail.counters.clone();
         drop(tail);
         let mut left = Vec::new();
-        while let Some(message) = head.take() {
+        while let Taken::Message(message) = head.take(&Gate::default()) {
             left.push(message.lineage.sequence);
         }
         assert!(matches!(head.try_take(), Taken::Ended));
@@ -315,9 +368,55 @@ mod tests {
         let Sent::Full(second) = tail.send(message(2)) else {
             panic!("it is full")
         };
-        assert!(head.take().is_some());
+        assert!(matches!(head.try_take(), Taken::Message(_)));
         assert!(tail.wait(second));
         assert_eq!(tail.counters.look().offered, 2);
+    }
+
+    #[test]
+    fn an_edge_takes_over_more_than_it_holds() {
+        for (when_full, dropped, left) in [
+            (WhenFull::Block, 0, vec![1, 2, 3, 4, 5, 6]),
+            (WhenFull::DropNewest, 1, vec![1, 2, 3, 4, 5]),
+            (WhenFull::DropOldest, 4, vec![5, 6]),
+            (WhenFull::Latest, 5, vec![6]),
+        ] {
+            let wide = Queue {
+                capacity: 8,
+                when_full: WhenFull::Block,
+            };
+            let (tail, head) = edge(wide);
+            (1..=5).for_each(|number| drop(tail.send(message(number))));
+            let counters = tail.counters.clone();
+            drop(tail);
+            let narrow = Queue {
+                capacity: 2,
+                when_full,
+            };
+            let (tail, head) = edge_with(narrow, counters.clone(), head.dissolve());
+            assert!(!counters.look().closed);
+            let mut got = Vec::new();
+            let mut take = || match head.try_take() {
+                Taken::Message(message) => got.push(message.lineage.sequence),
+                Taken::Empty | Taken::Ended => panic!("there is one"),
+            };
+            match tail.send(message(6)) {
+                Sent::Queued { dropped: gone } => assert_eq!(gone.len(), dropped, "{when_full:?}"),
+                Sent::Full(item) => {
+                    assert_eq!(when_full, WhenFull::Block);
+                    (0..4).for_each(|_| take());
+                    assert!(tail.wait(item));
+                }
+                Sent::Gone => panic!("the receiver is there"),
+            }
+            drop(tail);
+            while let Taken::Message(message) = head.try_take() {
+                got.push(message.lineage.sequence);
+            }
+            assert_eq!(got, left, "{when_full:?}");
+            let counts = counters.look();
+            assert_eq!((counts.offered, counts.discarded()), (6, 0));
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Everything that flows out of one stage.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::edge::{Sent, Tail};
 use crate::message::Message;
@@ -15,13 +16,15 @@ pub(crate) struct Outputs {
 #[derive(Default)]
 pub(crate) struct OutPort {
     tails: Vec<OutEdge>,
-    sent: u64,
+    /// The number of the last message. It outlives the port: numbers are given once in a run.
+    sent: Arc<AtomicU64>,
     gone: usize,
 }
 
-struct OutEdge {
-    /// Its number in the pipeline.
-    index: usize,
+/// The sending end of one edge.
+pub(crate) struct OutEdge {
+    /// Its number in the run.
+    pub index: usize,
     /// For the log.
     name: String,
     tail: Tail,
@@ -43,22 +46,28 @@ pub(crate) trait Sending {
 }
 
 impl OutPort {
-    /// Adds the edge of a number; `name` is for the log.
-    pub(crate) fn add(&mut self, index: usize, name: String, tail: Tail) {
-        self.tails.push(OutEdge {
-            index,
-            name,
-            tail,
-            gone: false,
-            dropped: 0,
-            logged_at: 1,
-        });
+    /// A port that goes on counting its messages there, with these edges.
+    pub(crate) fn new(sent: Arc<AtomicU64>, tails: Vec<OutEdge>) -> Self {
+        let gone = tails.iter().filter(|edge| edge.gone).count();
+        Self { tails, sent, gone }
+    }
+
+    /// Adds an edge.
+    pub(crate) fn add(&mut self, edge: OutEdge) {
+        self.tails.push(edge);
     }
 
     /// The number for the next message.
     pub(crate) fn number(&mut self) -> u64 {
-        self.sent += 1;
-        self.sent
+        // Written by one thread at a time, with the ports locked.
+        let number = self.sent.load(Ordering::Relaxed) + 1;
+        self.sent.store(number, Ordering::Relaxed);
+        number
+    }
+
+    /// Where it counts its messages.
+    pub(crate) fn sent(&self) -> &Arc<AtomicU64> {
+        &self.sent
     }
 
     /// Sends a message over every edge, waiting where a queue is full. Returns whether anybody takes
@@ -80,6 +89,18 @@ impl OutPort {
 }
 
 impl OutEdge {
+    /// The edge of a number; `name` is for the log.
+    pub(crate) fn new(index: usize, name: String, tail: Tail) -> Self {
+        Self {
+            index,
+            name,
+            tail,
+            gone: false,
+            dropped: 0,
+            logged_at: 1,
+        }
+    }
+
     /// Returns false the first time that the receiver turns out to be gone.
     fn send(&mut self, message: Arc<Message>, sending: &impl Sending) -> bool {
         if self.gone {
@@ -126,6 +147,16 @@ impl OutEdge {
 impl Outputs {
     pub(crate) fn new(ports: Vec<OutPort>) -> Self {
         Self { ports }
+    }
+
+    /// The ports, in their order.
+    pub(crate) fn ports(&self) -> &[OutPort] {
+        &self.ports
+    }
+
+    /// Takes them apart.
+    pub(crate) fn into_parts(self) -> Vec<OutEdge> {
+        self.ports.into_iter().flat_map(|port| port.tails).collect()
     }
 
     pub(crate) fn port(&mut self, port: usize) -> Option<&mut OutPort> {

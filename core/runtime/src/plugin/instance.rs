@@ -1,5 +1,6 @@
 //! One living stage of a plugin.
 
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,6 +19,7 @@ use crate::plugin::loader::Library;
 use crate::run::shared::Shared;
 
 type Act = unsafe extern "C" fn(*mut abi::Stage) -> abi::Status;
+type Extension = unsafe extern "C" fn(*mut abi::Stage, *const c_char) -> *const c_void;
 type Part = unsafe extern "C" fn(*mut abi::Stage);
 
 /// A stage, in this process or in one of its own.
@@ -44,6 +46,7 @@ struct Here {
     reset: Act,
     deactivate: Part,
     destroy: Part,
+    get_extension: Extension,
     active: bool,
     library: &'static Library,
 }
@@ -111,14 +114,22 @@ impl Instance {
         }
         // SAFETY: as above, and the table was just seen to be long enough.
         let table = unsafe { stage.as_ref() };
-        let (Some(activate), Some(process), Some(reset), Some(deactivate), Some(destroy), Some(_)) = (
+        let (
+            Some(activate),
+            Some(process),
+            Some(reset),
+            Some(deactivate),
+            Some(destroy),
+            Some(get_extension),
+        ) = (
             table.activate,
             table.process,
             table.reset,
             table.deactivate,
             table.destroy,
             table.get_extension,
-        ) else {
+        )
+        else {
             return Err(failed("a function is missing in its stage table".into()));
         };
         found.library.living.fetch_add(1, Ordering::Relaxed);
@@ -129,6 +140,7 @@ impl Instance {
             reset,
             deactivate,
             destroy,
+            get_extension,
             active: false,
             library: found.library,
         };
@@ -185,6 +197,26 @@ impl Instance {
             Kind::Here(here) => unsafe { (here.reset)(here.stage.as_ptr()) },
             #[cfg(unix)]
             Kind::Apart(apart) => apart.reset(),
+        }
+    }
+
+    /// One of the stage's later tables.
+    pub(super) fn extension(&self, id: &CStr) -> *const c_void {
+        match &self.kind {
+            // SAFETY: the stage lives, and the id is NUL-terminated.
+            Kind::Here(here) => unsafe { (here.get_extension)(here.stage.as_ptr(), id.as_ptr()) },
+            // Its tables lie in another process.
+            #[cfg(unix)]
+            Kind::Apart(_) => std::ptr::null(),
+        }
+    }
+
+    /// The stage behind the border's pointer.
+    pub(super) fn as_abi(&mut self) -> *mut abi::Stage {
+        match &self.kind {
+            Kind::Here(here) => here.stage.as_ptr(),
+            #[cfg(unix)]
+            Kind::Apart(_) => std::ptr::null_mut(),
         }
     }
 

@@ -9,8 +9,10 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use flowpipe_abi as abi;
 
 use crate::clock::Clock;
+use crate::plugin::copied::Copied;
 use crate::plugin::elf;
 use crate::plugin::host::{Host, Services};
+use crate::plugin::stamp::Stamp;
 use crate::plugin::tape::Tape;
 use crate::pool::Pool;
 use crate::sync::lock;
@@ -42,14 +44,46 @@ static SEEN: LazyLock<Mutex<HashMap<usize, Result<&'static Library, String>>>> =
 /// More stages than this in one library is a broken table.
 const MOST_STAGES: u32 = 1024;
 
-/// Loads a library. The error says what is wrong with it.
+/// Each file that was given to the system to load, and what it looked like then. The system gives back what it has
+/// loaded by that name, whatever lies there now.
+static LOADED: LazyLock<Mutex<HashMap<PathBuf, Known>>> = LazyLock::new(Mutex::default);
+
+/// A file that was loaded.
+struct Known {
+    stamp: Option<Stamp>,
+    library: Option<&'static Library>,
+}
+
+/// Loads a library. The error says what is wrong with it. A file that was loaded before and has changed since is loaded
+/// beside what it was then.
 pub(crate) fn load(path: &Path) -> Result<&'static Library, String> {
+    let stamp = Stamp::of(path).ok();
+    let known = lock(&LOADED).get(path).map(|it| (it.stamp, it.library));
+    if let Some((before, Some(library))) = known
+        && before.is_some()
+        && before == stamp
+    {
+        return Ok(library);
+    }
     let bytes = std::fs::read(path).map_err(|error| format!("can't be read: {error}"))?;
     elf::examine(&bytes)?;
+    let name = match known {
+        None => None,
+        Some(_) => Some(Copied::new(path, &bytes)?),
+    };
     drop(bytes);
+    let mut loaded = lock(&LOADED);
+    let result = load_as(path, name.as_ref().map_or(path, |copied| &copied.0));
+    let library = result.as_ref().ok().copied();
+    loaded.insert(path.to_owned(), Known { stamp, library });
+    result
+}
+
+/// Loads the file `name`, which is the library `path` or a copy of it.
+fn load_as(path: &Path, name: &Path) -> Result<&'static Library, String> {
     // SAFETY: loading runs the library's constructors. That is what a plugin is: code that the user
     // put into a plugin folder to be run.
-    let library = unsafe { libloading::Library::new(path) }
+    let library = unsafe { libloading::Library::new(name) }
         .map_err(|error| format!("the system can't load it: {}", innermost(&error)))?;
     let library = Box::leak(Box::new(library));
     let symbol = abi::ENTRY_SYMBOL.to_bytes_with_nul();

@@ -4,7 +4,7 @@ use flowpipe_recording::entry::{About, AboutEdge, AboutPlugin, AboutStage};
 use flowpipe_recording::{FORMAT, file_hash};
 
 use crate::clock::Clock;
-use crate::pipeline::{Isolation, Pipeline, PortRef, WhenFull};
+use crate::pipeline::{self, Edge, Isolation, Pipeline, PortRef, WhenFull};
 use crate::plugin::catalogue::{Catalogue, Found};
 
 /// Describes a run that is about to begin. `file`: the pipeline's file, for people. Plugins that the catalogue has not are left out: such a
@@ -21,44 +21,13 @@ pub fn about(
         .stages
         .iter()
         .map(|stage| {
-            let find = |plugin: &str| catalogue.find(plugin);
-            let first = stage.contestants.first();
-            let manifest = first
-                .and_then(|first| find(&first.plugin))
-                .map(|found| found.manifest.clone())
-                .unwrap_or_default();
-            AboutStage {
-                name: stage.name.clone(),
-                role: manifest.role,
-                plugins: stage
-                    .contestants
-                    .iter()
-                    .filter_map(|it| Some(plugin(find(&it.plugin)?, &it.config)))
-                    .collect(),
-                inputs: manifest.inputs.into_iter().map(|port| port.name).collect(),
-                outputs: manifest
-                    .outputs
-                    .into_iter()
-                    .map(|port| (port.name, port.schema))
-                    .collect(),
-                timeout_ns: stage
-                    .timeout
-                    .map(|timeout| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX)),
-                isolated: stage.isolation == Isolation::Process,
-            }
+            let contestants = stage.contestants.iter();
+            let found: Vec<_> = contestants.map(|it| catalogue.find(&it.plugin)).collect();
+            about_stage(stage, &found)
         })
         .collect();
     let edges = pipeline.edges.iter();
-    let edges = edges
-        .filter_map(|edge| {
-            Some(AboutEdge {
-                from: output(&stages, edge.from)?,
-                to: input(&stages, edge.to)?,
-                capacity: edge.queue.capacity,
-                when_full: word(edge.queue.when_full).to_owned(),
-            })
-        })
-        .collect();
+    let edges = edges.filter_map(|edge| about_edge(&stages, edge)).collect();
     About {
         format: FORMAT,
         flowpipe: env!("CARGO_PKG_VERSION").to_owned(),
@@ -70,6 +39,42 @@ pub fn about(
         stages,
         edges,
     }
+}
+
+/// Describes a stage, with the plugins that were found for its contestants.
+pub(super) fn about_stage(stage: &pipeline::Stage, found: &[Option<&Found>]) -> AboutStage {
+    let manifest = found.first().copied().flatten();
+    let manifest = manifest
+        .map(|found| found.manifest.clone())
+        .unwrap_or_default();
+    let contestants = stage.contestants.iter().zip(found);
+    AboutStage {
+        name: stage.name.clone(),
+        role: manifest.role,
+        plugins: contestants
+            .filter_map(|(it, found)| Some(plugin((*found)?, &it.config)))
+            .collect(),
+        inputs: manifest.inputs.into_iter().map(|port| port.name).collect(),
+        outputs: manifest
+            .outputs
+            .into_iter()
+            .map(|port| (port.name, port.schema))
+            .collect(),
+        timeout_ns: stage
+            .timeout
+            .map(|timeout| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX)),
+        isolated: stage.isolation == Isolation::Process,
+    }
+}
+
+/// Describes a queue between two of these stages.
+pub(super) fn about_edge(stages: &[AboutStage], edge: &Edge) -> Option<AboutEdge> {
+    Some(AboutEdge {
+        from: output(stages, edge.from)?,
+        to: input(stages, edge.to)?,
+        capacity: edge.queue.capacity,
+        when_full: word(edge.queue.when_full).to_owned(),
+    })
 }
 
 fn plugin(found: &Found, config: &serde_json::Value) -> AboutPlugin {

@@ -13,6 +13,7 @@ use flowpipe_recording::{WriteError, Writer};
 use crate::clock::Clock;
 use crate::message::Message;
 use crate::problem::ProblemKind;
+use crate::record::change::Changing;
 use crate::record::strand::{Kept, Strands};
 use crate::record::tell::{self, Annotator};
 use crate::record::{Item, Put, Sink};
@@ -70,6 +71,8 @@ pub(crate) struct Ring {
     about: About,
     clock: Clock,
     strands: Strands,
+    /// How the pipeline changed.
+    changes: Vec<Box<Changing>>,
     wanted: Option<Wanted>,
     /// When the last file was written.
     landed_ns: Option<i64>,
@@ -90,6 +93,7 @@ impl Ring {
         Self {
             strands: Strands::new(&about.edges, MOST_HELD),
             flight,
+            changes: Vec::new(),
             about,
             clock,
             wanted: None,
@@ -137,6 +141,8 @@ impl Ring {
         self.files += 1;
         self.landed_ns = Some(now);
         let Kept { items, since_ns } = self.strands.kept();
+        let changes = self.changes.iter().cloned().map(Item::Change);
+        let items = changes.chain(items).collect();
         let about = About {
             since_ns,
             ..self.about.clone()
@@ -173,6 +179,12 @@ impl Ring {
 
 impl Sink for Ring {
     fn put(&mut self, item: Item) -> Result<Put, WriteError> {
+        if let Item::Change(changing) = item {
+            // How it came about belongs to each recording, however short.
+            self.strands.join(&changing.entry().edges);
+            self.changes.push(changing);
+            return Ok(Put::Plain);
+        }
         let wrong = match &item {
             Item::Message(_, message, _) => {
                 let alarm = self.flight.alarm.as_mut();
@@ -181,7 +193,7 @@ impl Sink for Ring {
             Item::Problem(problem) => {
                 (problem.kind != ProblemKind::Slow.word()).then(|| problem.text.clone())
             }
-            Item::Call(_) | Item::Dropped(_) => None,
+            Item::Call(_) | Item::Dropped(_) | Item::Change(_) => None,
         };
         let repeated = self.strands.add(item);
         if let Some(wrong) = wrong {

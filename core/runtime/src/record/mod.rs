@@ -5,12 +5,13 @@
 //! else ever is.
 
 mod about;
+mod change;
 mod flight;
 mod strand;
 mod tell;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,8 @@ use flowpipe_recording::{Packed, Topic, WriteError, Writer};
 use crate::clock::Clock;
 use crate::message::Message;
 use crate::problem::Problem;
-use crate::run::Observer;
+use crate::record::change::Changing;
+use crate::run::{LineUp, Observer};
 
 pub use about::about;
 pub use flight::{Alarm, Flight, Landed};
@@ -30,7 +32,8 @@ pub use tell::{Annotator, Extra};
 
 /// Observes a run and has it written down.
 pub struct Recorder {
-    about: About,
+    /// With all stages and queues that the run has had so far.
+    about: RwLock<About>,
     to: Sender<Item>,
     /// Bytes of pixels on their way.
     in_flight: Arc<AtomicUsize>,
@@ -75,6 +78,7 @@ pub(crate) enum Item {
     Call(Box<Call>),
     Dropped(Dropped),
     Problem(Trouble),
+    Change(Box<Changing>),
 }
 
 /// The pixels of a message that is to be recorded.
@@ -169,7 +173,7 @@ impl Recorder {
             .name("flowpipe-recorder".into())
             .spawn(move || scribe.write())?;
         let recorder = Self {
-            about,
+            about: RwLock::new(about),
             to,
             in_flight,
             behind_ns,
@@ -184,8 +188,13 @@ impl Recorder {
     }
 
     fn topic(&self, stage: usize, port: usize) -> Option<Topic> {
-        let stage = self.about.stages.get(stage)?;
+        let about = self.about();
+        let stage = about.stages.get(stage)?;
         Some(Topic::new(&stage.name, &stage.outputs.get(port)?.0))
+    }
+
+    fn about(&self) -> RwLockReadGuard<'_, About> {
+        self.about.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gone only when writing failed, which [`Recording::finish`] tells.
@@ -238,15 +247,29 @@ impl Observer for Recorder {
     }
 
     fn dropped(&self, edge: usize, message: &Message, now_ns: i64) {
-        if let Some(edge) = self.about.edges.get(edge) {
-            self.tell(Item::Dropped(Dropped {
-                from: edge.from.0.clone(),
-                output: edge.from.1.clone(),
-                sequence: message.lineage().sequence,
-                to: edge.to.clone(),
-                at_ns: now_ns,
-            }));
+        let dropped = self.about().edges.get(edge).map(|edge| Dropped {
+            from: edge.from.0.clone(),
+            output: edge.from.1.clone(),
+            sequence: message.lineage().sequence,
+            to: edge.to.clone(),
+            at_ns: now_ns,
+        });
+        if let Some(dropped) = dropped {
+            self.tell(Item::Dropped(dropped));
         }
+    }
+
+    fn changed(&self, line: &LineUp<'_>) {
+        let changing = Changing::new(line);
+        let (stages, edges) = changing.names();
+        {
+            let mut about = self.about.write().unwrap_or_else(PoisonError::into_inner);
+            let known = about.stages.len();
+            about.stages.extend(stages.into_iter().skip(known));
+            let known = about.edges.len();
+            about.edges.extend(edges.into_iter().skip(known).flatten());
+        }
+        self.tell(Item::Change(Box::new(changing)));
     }
 }
 

@@ -71,21 +71,27 @@ const ITEM: usize = 256;
 impl Strands {
     /// Nothing yet. `most`: bytes.
     pub(crate) fn new(edges: &[AboutEdge], most: usize) -> Self {
-        let edge = |edge: &AboutEdge| OpenEdge {
-            from: Topic::new(&edge.from.0, &edge.from.1),
-            to: edge.to.0.clone(),
-            most: edge.capacity + 2,
-            open: VecDeque::new(),
-        };
         Self {
             strands: HashMap::new(),
             of: HashMap::new(),
-            edges: edges.iter().map(edge).collect(),
+            edges: edges.iter().map(OpenEdge::new).collect(),
             pictures: HashMap::new(),
             held: 0,
             most,
             count: 0,
             is_whole: true,
+        }
+    }
+
+    /// Knows these edges besides from now on. What was known stays: what lies in it is still worked off.
+    pub(crate) fn join(&mut self, edges: &[AboutEdge]) {
+        for edge in edges {
+            let new = OpenEdge::new(edge);
+            let is_it = |it: &&mut OpenEdge| it.from == new.from && it.to == new.to;
+            match self.edges.iter_mut().find(is_it) {
+                Some(known) => known.most = known.most.max(new.most),
+                None => self.edges.push(new),
+            }
         }
     }
 
@@ -124,6 +130,8 @@ impl Strands {
                 let at_ns = dropped.at_ns;
                 (self.known(&message), Item::Dropped(dropped), at_ns, 0)
             }
+            // Kept elsewhere.
+            Item::Change(_) => return None,
             Item::Problem(problem) => {
                 let (at_ns, size) = (problem.at_ns, problem.text.len());
                 (Key::Alone(self.count), Item::Problem(problem), at_ns, size)
@@ -257,6 +265,15 @@ impl Strands {
 }
 
 impl OpenEdge {
+    fn new(edge: &AboutEdge) -> Self {
+        Self {
+            from: Topic::new(&edge.from.0, &edge.from.1),
+            to: edge.to.0.clone(),
+            most: edge.capacity + 2,
+            open: VecDeque::new(),
+        }
+    }
+
     fn add(&mut self, number: u64) {
         self.open.push_back(number);
         // A stage that has ended takes nothing more.
@@ -278,6 +295,7 @@ impl Item {
             Self::Call(call) => call.taken_ns,
             Self::Dropped(dropped) => dropped.at_ns,
             Self::Problem(problem) => problem.at_ns,
+            Self::Change(changing) => changing.at_ns,
         }
     }
 }

@@ -87,6 +87,7 @@ impl<W: Write + Send> Sink for File<W> {
             Item::Call(call) => self.writer.call(&call)?,
             Item::Dropped(dropped) => self.writer.dropped(&dropped)?,
             Item::Problem(problem) => self.writer.problem(&problem)?,
+            Item::Change(changing) => self.writer.change(&changing.entry())?,
         }
         Ok(Put::Plain)
     }

@@ -71,6 +71,16 @@ impl Replay {
         self.parts.get(stage).is_some_and(|part| part.runs_again)
     }
 
+    /// The stages that speak out of the recording because they changed while it was made.
+    #[must_use]
+    pub fn changed(&self) -> Vec<&str> {
+        let changed = pipeline::changed(&self.recording);
+        let parts = self.parts.iter().filter(|part| !part.runs_again);
+        let spoken: Vec<_> = parts.map(|part| part.about.name.as_str()).collect();
+        let is_spoken = |name: &&str| spoken.contains(name);
+        changed.into_iter().filter(is_spoken).collect()
+    }
+
     /// The recording.
     #[must_use]
     pub fn recording(&self) -> &Arc<Recording> {

@@ -62,6 +62,11 @@ pub enum PlanError {
         /// The plugin.
         plugin: String,
     },
+    /// A stage was another one before and after.
+    #[error(
+        "stage \"{0}\" can't be run again: its plugin, config or settings changed while it ran; --swap puts one plugin in its place"
+    )]
+    Changed(String),
     /// A stage must not be run again.
     #[error(
         "stage \"{stage}\" can't be run again: {plugin} acts on the world, and a replay does not"
@@ -124,6 +129,7 @@ impl Replay {
         }
         let from = wish.from.as_ref().map(index).transpose()?;
         let below = from.map(|from| downstream(&about, from));
+        let changed = changed(&recording);
         let mut calls = by_stage(&recording);
         let mut parts = Vec::new();
         for (number, stage) in about.stages.iter().enumerate() {
@@ -139,6 +145,10 @@ impl Replay {
                     plugin: stage.plugins.first().map_or("it", |it| &it.name).to_owned(),
                 });
             }
+            let is_other = changed.contains(&stage.name.as_str());
+            if asked && kept && is_other {
+                return Err(PlanError::Changed(stage.name.clone()));
+            }
             let among = below.as_ref().is_none_or(|below| below.contains(&number));
             let mut calls = calls.remove(&stage.name).unwrap_or_default();
             if swapped.contains_key(&number) {
@@ -147,7 +157,8 @@ impl Replay {
             parts.push(Part {
                 about: stage.clone(),
                 calls,
-                runs_again: asked || deterministic && among && !stage.inputs.is_empty(),
+                runs_again: asked
+                    || deterministic && among && !is_other && !stage.inputs.is_empty(),
                 next: AtomicUsize::new(0),
             });
         }
@@ -195,6 +206,25 @@ impl Replay {
             unrecorded: AtomicU64::new(last),
         }
     }
+}
+
+/// Stages that were other ones at the start of their run than at its end: what they remembered when they became others is
+/// not recorded.
+pub(super) fn changed(recording: &Recording) -> Vec<&str> {
+    let changes = recording.changes().iter();
+    let stages = changes.flat_map(|change| &change.stages);
+    let mut seen: Vec<&str> = Vec::new();
+    let mut changed = Vec::new();
+    for stage in stages {
+        let name = stage.stage.name.as_str();
+        // One that came back began anew.
+        let came_back = stage.added && seen.contains(&name);
+        if (stage.other || came_back) && !changed.contains(&name) {
+            changed.push(name);
+        }
+        seen.push(name);
+    }
+    changed
 }
 
 /// The recorded calls by stage, in the order in which they began. Of a race, those of the plugin that answered.

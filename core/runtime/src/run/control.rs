@@ -19,7 +19,8 @@ use crate::run::plan::Plan;
 use crate::run::remake::Due;
 use crate::run::shared::Mode;
 use crate::run::stage::Ports;
-use crate::run::summary;
+use crate::run::summary::{self, Scene};
+use crate::run::swap::pausing::{self, Pausing};
 use crate::run::watch::{Look, Reason, Watch};
 
 /// What wakes the control thread.
@@ -39,6 +40,10 @@ pub(crate) enum Event {
         due: Due,
         made: Box<Result<Instance, StartError>>,
     },
+    /// Stages are to pause, so that they can be changed.
+    Pause(pausing::Request),
+    /// They go on, as they are told here.
+    Resume(pausing::Resume),
 }
 
 /// The control thread's own.
@@ -49,10 +54,13 @@ pub(crate) struct Control {
     pub ended: Vec<Instance>,
     /// Plugins that are to be made anew.
     pub due: Vec<Due>,
-    /// How many of them are being made.
-    pub making: usize,
+    /// Stages of which a plugin is being made.
+    pub making: Vec<usize>,
     /// Threads that do what this one must not wait for.
     pub helpers: Vec<JoinHandle<()>>,
+    /// Stages that pause, or are about to.
+    pub pausing: Option<Pausing>,
+    scene: Scene,
 }
 
 /// When the run is aborted, plugins get at most this long to notice.
@@ -65,14 +73,16 @@ const MOST_GIVEN_UP: u64 = 32;
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Control {
-    pub(crate) fn new(plan: Plan) -> Self {
+    pub(crate) fn new(plan: Plan, scene: Scene) -> Self {
         Self {
             plan,
             hands: Vec::new(),
             ended: Vec::new(),
             due: Vec::new(),
-            making: 0,
+            making: Vec::new(),
             helpers: Vec::new(),
+            pausing: None,
+            scene,
         }
     }
 
@@ -85,21 +95,26 @@ impl Control {
         // The starter waits for this; gone only if it panicked.
         let _ = ready.send(started);
         self.watch();
+        self.destroy_ended();
+        let Plan { name, shared, .. } = self.plan;
+        let line = self.scene.line();
+        summary::report(name, &shared, &line.stages, &line.edges)
+    }
+
+    /// Ends the instances whose threads have ended.
+    fn destroy_ended(&mut self) {
+        let calls = self.plan.shared.control_calls();
         for instance in self.ended.drain(..) {
-            instance.destroy();
+            match &calls {
+                Some(_) => instance.destroy(),
+                None => std::mem::forget(instance),
+            }
         }
+        drop(calls);
         for helper in self.helpers.drain(..) {
             // What it destroys is not of this run any more, also where that panics.
             let _ = helper.join();
         }
-        let Plan {
-            name,
-            shared,
-            stages,
-            edges,
-            ..
-        } = self.plan;
-        summary::report(name, &shared, &stages, &edges)
     }
 
     /// Makes all stages first, so that nothing runs when one refuses.
@@ -134,11 +149,12 @@ impl Control {
     fn watch(&mut self) {
         loop {
             let next = self.make_what_is_due();
-            let none = self.due.is_empty() && self.making == 0;
-            if none && self.hands.iter().all(|hand| hand.thread.is_none()) {
+            let is_over = self.due.is_empty() && self.making.is_empty() && self.pausing.is_none();
+            if is_over && self.hands.iter().all(|hand| hand.thread.is_none()) {
                 return;
             }
-            let sleep = self.look().min(next).max(SHORTEST);
+            let sleep = self.look().min(self.go_on_pausing()).min(next);
+            let sleep = sleep.max(SHORTEST);
             match self.plan.events.recv_timeout(sleep) {
                 Ok(event) => self.handle(event),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
@@ -147,14 +163,27 @@ impl Control {
     }
 
     fn handle(&mut self, event: Event) {
-        let (id, left, panicked) = match event {
-            Event::Nudge => return,
+        let (id, mut left, panicked) = match event {
             Event::Ended { id, left, panicked } => (id, left, panicked),
-            Event::Made { due, made } => {
-                self.making -= 1;
-                return self.put_in_place(due, Some(*made));
-            }
+            Event::Made { due, made } => return self.put_in_place(due, Some(*made)),
+            Event::Pause(request) => return self.begin_to_pause(request),
+            Event::Resume(resume) => return self.resume(resume),
+            Event::Nudge => return,
         };
+        let Some(hand) = self.hands.get_mut(id) else {
+            self.ended.extend(left.instances);
+            return;
+        };
+        hand.is_free = true;
+        let (stage, contestant) = (hand.stage.index, hand.contestant);
+        if left.anew.is_none()
+            && let Some(pausing) = &mut self.pausing
+        {
+            let instances = std::mem::take(&mut left.instances).into_iter();
+            let instances = instances.map(|instance| (contestant, instance)).collect();
+            self.ended
+                .extend(pausing.note_ended(stage, instances, left.paused));
+        }
         self.take_back(id, left);
         let Some(hand) = self.hands.get_mut(id) else {
             return;
@@ -246,6 +275,9 @@ impl Control {
             // In this order: what is still queued is freed outside the lock.
             drop(ports);
             drop(taken);
+            if anew.is_none() {
+                stage.over.store(true, Ordering::SeqCst);
+            }
         }
         self.replace(id, look, why, anew);
     }
@@ -281,7 +313,7 @@ impl Control {
             });
         }
         if let Some(after) = anew {
-            self.make_later(id, after, None);
+            self.make_later((stage, contestant, driver), after, None);
         }
     }
 }

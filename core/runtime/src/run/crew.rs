@@ -27,6 +27,8 @@ use crate::run::worker::Worker;
 
 /// One thread of a run.
 pub(crate) struct Hand {
+    /// Nobody hears of its thread any more: another may take its place.
+    pub is_free: bool,
     pub stage: Arc<Stage>,
     pub contestant: usize,
     /// `None`: a driver, which calls no plugin.
@@ -46,6 +48,8 @@ pub(crate) struct Left {
     /// None: a driver's thread, or one that was given up.
     pub instances: Vec<Instance>,
     pub anew: Option<Anew>,
+    /// The stage pauses, and has more to do.
+    pub paused: bool,
 }
 
 /// One of the instances is to be made anew, and a thread goes on with it.
@@ -58,7 +62,15 @@ impl Left {
     pub(crate) fn for_good(instance: Instance) -> Self {
         Self {
             instances: vec![instance],
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn pausing(instance: Option<Instance>) -> Self {
+        Self {
+            instances: instance.into_iter().collect(),
             anew: None,
+            paused: true,
         }
     }
 
@@ -70,6 +82,7 @@ impl Left {
         Self {
             instances,
             anew: Some(Anew { instance, after }),
+            paused: false,
         }
     }
 }
@@ -163,43 +176,51 @@ fn watch(instances: &[Instance]) -> (Arc<Watch>, Vec<Arc<Lifeline>>) {
     (watch, lifelines)
 }
 
-/// Starts the threads of a stage.
+/// Starts the threads of a stage whose contestants are all there.
 pub(crate) fn start(
     stage: &Arc<Stage>,
     instances: Vec<Instance>,
+    hands: &mut Vec<Hand>,
+) -> Result<(), StartError> {
+    start_those(stage, instances.into_iter().enumerate().collect(), hands)
+}
+
+/// Starts the threads of a stage with those of its contestants that there are.
+pub(crate) fn start_those(
+    stage: &Arc<Stage>,
+    instances: Vec<(usize, Instance)>,
     hands: &mut Vec<Hand>,
 ) -> Result<(), StartError> {
     if let Some(replay) = &stage.run.replay {
         if !instances.is_empty() {
             let began = replay.begins(stage.index);
             let new = vec![began; instances.len()];
-            hands.push(start_retracer(
-                stage,
-                instances,
-                hands.len(),
-                (replay, new),
-            )?);
+            let instances = instances.into_iter().map(|(_, instance)| instance);
+            let id = place(hands);
+            let hand = start_retracer(stage, instances.collect(), id, (replay, new))?;
+            seat(hands, id, hand);
         }
         return Ok(());
     }
-    if instances.len() == 1 {
-        for instance in instances {
-            hands.push(start_worker(stage, instance, hands.len())?);
+    if stage.settings.contestants.len() == 1 {
+        for (_, instance) in instances {
+            let id = place(hands);
+            seat(hands, id, start_worker(stage, instance, id)?);
         }
         return Ok(());
     }
     let (sender, news) = crossbeam_channel::unbounded();
-    for (contestant, instance) in instances.into_iter().enumerate() {
-        let id = hands.len();
-        hands.push(start_contestant(stage, contestant, instance, id, &sender)?);
+    for (contestant, instance) in instances {
+        let id = place(hands);
+        let hand = start_contestant(stage, contestant, instance, id, &sender)?;
+        seat(hands, id, hand);
     }
     let driver = Driver::new(stage.clone(), (sender, news));
     let name = stage.settings.name.clone();
-    let thread = spawn(stage, name, hands.len(), move || {
-        driver.run();
-        Left::default()
-    })?;
-    hands.push(Hand {
+    let id = place(hands);
+    let thread = spawn(stage, name, id, move || driver.run())?;
+    let hand = Hand {
+        is_free: false,
         stage: stage.clone(),
         contestant: 0,
         watch: None,
@@ -207,8 +228,23 @@ pub(crate) fn start(
         driver: None,
         notes: Notes::default(),
         thread: Some(thread),
-    });
+    };
+    seat(hands, id, hand);
     Ok(())
+}
+
+/// The number of the next thread.
+pub(crate) fn place(hands: &[Hand]) -> usize {
+    let free = hands.iter().position(|hand| hand.is_free);
+    free.unwrap_or(hands.len())
+}
+
+/// Puts a thread into its place.
+pub(crate) fn seat(hands: &mut Vec<Hand>, id: usize, hand: Hand) {
+    match hands.get_mut(id) {
+        Some(place) => *place = hand,
+        None => hands.push(hand),
+    }
 }
 
 /// Starts the thread of a stage that does not race.
@@ -259,6 +295,7 @@ fn alone(
     thread: JoinHandle<()>,
 ) -> Hand {
     Hand {
+        is_free: false,
         stage: stage.clone(),
         contestant: 0,
         watch: Some(watch),
@@ -297,6 +334,7 @@ pub(crate) fn start_contestant(
         watch: watch.clone(),
     });
     Ok(Hand {
+        is_free: false,
         stage: stage.clone(),
         contestant,
         watch: Some(watch),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_channel::{Receiver, Sender};
-use flowpipe_abi as abi;
 
 use crate::problem::ProblemKind;
 use crate::run::crew::Left;
@@ -15,8 +14,7 @@ use crate::run::race::{Entrant, Race};
 use crate::run::shared::Mode;
 use crate::run::stage::{Stage, Then};
 use crate::run::watch::Watch;
-use crate::run::worker::{Done, Outcome, Work, Worker};
-use crate::sync::lock;
+use crate::run::worker::{Coming, Done, Outcome, Work, Worker};
 
 /// Runs a stage with several plugins.
 pub(crate) struct Driver {
@@ -108,36 +106,33 @@ impl Driver {
         }
     }
 
-    /// Races until the stream ends.
-    pub(crate) fn run(mut self) {
+    /// Races until the stream ends or the stage is to pause.
+    pub(crate) fn run(mut self) -> Left {
         let stage = self.stage.clone();
-        let mut origin = None;
         let mut then = Then::GoOn;
-        while then == Then::GoOn
-            && let Some(work) = self.next()
-        {
-            origin = work.origin;
-            then = self.race(work);
+        while then == Then::GoOn {
+            then = match stage.next() {
+                Coming::Work(work) => self.race(work),
+                Coming::Nothing => break,
+                Coming::Pause => {
+                    self.wait_for_all();
+                    return Left::pausing(None);
+                }
+            };
         }
         if then == Then::GoOn && stage.run.mode() < Mode::Abort {
-            self.race(Work::event(abi::EVENT_FINISH, origin, stage.run.now()));
+            self.race(stage.finish());
         }
         stage.close();
+        Left::default()
     }
 
-    fn next(&self) -> Option<Work> {
-        let stage = &self.stage;
-        if stage.must_end() {
-            return None;
+    /// Waits until those who lost have come back too, or were given up.
+    fn wait_for_all(&mut self) {
+        while self.seats.iter().any(|seat| seat.busy) {
+            let late = self.hear();
+            self.tell_late(late);
         }
-        let mut ports = lock(&stage.ports);
-        if ports.outputs.are_gone() {
-            return None;
-        }
-        let (port, message) = ports.inputs.take()?;
-        drop(ports);
-        stage.counts.received.fetch_add(1, Ordering::Relaxed);
-        Some(Work::message(port, message, stage.run.now()))
     }
 
     /// Runs one race to its end.

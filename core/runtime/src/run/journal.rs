@@ -116,7 +116,7 @@ impl Journal {
         }
         let (_, port) = run.names.output(message.source());
         self.emitted.borrow_mut().push(Emitted {
-            port: port.to_owned(),
+            port,
             sequence: message.lineage().sequence,
             at_ns: message.emitted_ns(),
             origin: message.lineage().origin.map(|origin| named(run, origin)),
@@ -140,7 +140,7 @@ pub(crate) fn reason(of: CancelReason) -> Reason {
 
 fn named(run: &Shared, origin: message::Origin) -> Origin {
     Origin {
-        stage: run.names.stage(origin.stage).to_owned(),
+        stage: run.names.stage(origin.stage),
         sequence: origin.sequence,
         captured_ns: origin.captured_ns,
     }
@@ -213,8 +213,8 @@ fn taken(stage: &Stage, port: usize, source: PortRef, sequence: u64) -> Taken {
     let (from, output) = stage.run.names.output(source);
     Taken {
         port: stage.inputs.get(port).cloned().unwrap_or_default(),
-        from: from.to_owned(),
-        output: output.to_owned(),
+        from,
+        output,
         sequence,
     }
 }

@@ -20,6 +20,7 @@ mod retrace;
 pub(crate) mod shared;
 pub(crate) mod stage;
 mod summary;
+pub mod swap;
 mod task;
 pub(crate) mod tell;
 pub(crate) mod watch;
@@ -41,7 +42,8 @@ use crate::replay::Replay;
 use crate::report::{Progress, Report, Spread};
 use crate::run::control::Control;
 use crate::run::shared::Shared;
-use crate::run::stage::Stage;
+use crate::run::summary::{Line, Scene};
+pub use crate::run::swap::{ChangeError, Changed, Changer, Changes, LineUp, What};
 pub use crate::run::task::{Task, Worked, Worth};
 
 /// What the program hands to a run.
@@ -105,7 +107,12 @@ pub trait Observer: Send + Sync {
         let _ = (task, worked);
     }
 
-    /// The queue of an edge (a number in [`Pipeline::edges`]) was full: it dropped a message.
+    /// The pipeline has changed. Told before anything new speaks; what is not new goes on meanwhile.
+    fn changed(&self, line: &LineUp<'_>) {
+        let _ = line;
+    }
+
+    /// The queue of an edge (a number in [`Pipeline::edges`], see [`LineUp`]) was full: it dropped a message.
     fn dropped(&self, edge: usize, message: &Message, now_ns: i64) {
         let _ = (edge, message, now_ns);
     }
@@ -156,8 +163,8 @@ pub struct Run;
 /// A run that goes on. Dropping it leaves the run going, unwatched.
 pub struct RunHandle {
     shared: Arc<Shared>,
-    stages: Vec<Arc<Stage>>,
-    edges: Arc<[summary::EdgeSummary]>,
+    scene: Scene,
+    changer: Changer,
     control: JoinHandle<Report>,
 }
 
@@ -169,8 +176,7 @@ pub struct Stopper(Arc<Shared>);
 #[derive(Clone)]
 pub struct Looker {
     shared: Arc<Shared>,
-    stages: Vec<Arc<Stage>>,
-    edges: Arc<[summary::EdgeSummary]>,
+    scene: Scene,
 }
 
 impl Run {
@@ -185,17 +191,22 @@ impl Run {
         options: Options,
     ) -> Result<RunHandle, StartError> {
         let plan = plan::Plan::new(pipeline, catalogue, options)?;
-        let (shared, stages, edges) =
-            (plan.shared.clone(), plan.stages.clone(), plan.edges.clone());
+        let shared = plan.shared.clone();
+        let scene = Scene::new(Line {
+            stages: plan.stages.clone(),
+            edges: plan.edges.clone(),
+        });
+        let changer = Changer::new(&plan, scene.clone());
+        let shown = scene.clone();
         let (ready, is_ready) = crossbeam_channel::bounded(1);
         let control = std::thread::Builder::new()
             .name("flowpipe-control".into())
-            .spawn(move || Control::new(plan).run(&ready))?;
+            .spawn(move || Control::new(plan, shown).run(&ready))?;
         is_ready.recv().map_err(|_| StartError::Control)??;
         Ok(RunHandle {
             shared,
-            stages,
-            edges,
+            scene,
+            changer,
             control,
         })
     }
@@ -223,7 +234,25 @@ impl RunHandle {
     /// The counts so far.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        summary::progress(&self.shared, &self.stages, &self.edges)
+        self.looker().progress()
+    }
+
+    /// Changes the pipeline while it runs: see [`Changer::change`].
+    ///
+    /// # Errors
+    /// When the new pipeline can't be taken up; the run goes on as it was.
+    pub fn change(
+        &self,
+        pipeline: Pipeline,
+        catalogue: &Catalogue,
+    ) -> Result<Changes, ChangeError> {
+        self.changer.change(pipeline, catalogue)
+    }
+
+    /// Changes the run from other threads, also while [`Self::wait`] waits.
+    #[must_use]
+    pub fn changer(&self) -> Changer {
+        self.changer.clone()
     }
 
     /// Looks at the run from other threads, also while [`Self::wait`] waits and when it is over.
@@ -231,8 +260,7 @@ impl RunHandle {
     pub fn looker(&self) -> Looker {
         Looker {
             shared: self.shared.clone(),
-            stages: self.stages.clone(),
-            edges: self.edges.clone(),
+            scene: self.scene.clone(),
         }
     }
 
@@ -256,14 +284,15 @@ impl Looker {
     /// As [`RunHandle::progress`].
     #[must_use]
     pub fn progress(&self) -> Progress {
-        summary::progress(&self.shared, &self.stages, &self.edges)
+        let line = self.scene.line();
+        summary::progress(&self.shared, &line.stages, &line.edges)
     }
 
     /// How long each stage's calls took so far, in the order of the pipeline. It walks through histograms, some
     /// tens of microseconds a stage, and a call that ends meanwhile waits for that: ask a few times a second.
     #[must_use]
     pub fn times(&self) -> Vec<Spread> {
-        summary::times(&self.stages)
+        summary::times(&self.scene.line().stages)
     }
 }
 

@@ -1,12 +1,13 @@
 //! From a pipeline to stages joined by edges, before any plugin is asked.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 use crossbeam_channel::Receiver;
 
 use crate::edge::cycle::{Cycle, Inlet, blocking_cycle, cycles};
-use crate::edge::inputs::Inputs;
-use crate::edge::outputs::{OutPort, Outputs};
+use crate::edge::inputs::{InEdge, Inputs};
+use crate::edge::outputs::{OutEdge, OutPort, Outputs};
 use crate::edge::{self};
 use crate::manifest::Manifest;
 use crate::pipeline::{self, Edge, Isolation, Pipeline};
@@ -28,8 +29,10 @@ pub(crate) struct Plan {
     pub stages: Vec<Arc<Stage>>,
     /// The plugins of each stage.
     pub found: Vec<Vec<Found>>,
-    pub edges: Arc<[EdgeSummary]>,
+    pub edges: Vec<Arc<EdgeSummary>>,
     pub events: Receiver<Event>,
+    /// What the stages and edges were made of.
+    pub pipeline: Pipeline,
 }
 
 impl Plan {
@@ -62,7 +65,8 @@ impl Plan {
         let _ = shared.services.run.set(Arc::downgrade(&shared));
         let stages = pipeline
             .stages
-            .into_iter()
+            .iter()
+            .cloned()
             .zip(&manifests)
             .zip(ports)
             .enumerate()
@@ -71,12 +75,13 @@ impl Plan {
             })
             .collect();
         Ok(Self {
-            name: pipeline.name,
+            name: pipeline.name.clone(),
             shared,
             stages,
             found,
-            edges: edges.into(),
+            edges,
             events,
+            pipeline,
         })
     }
 }
@@ -102,7 +107,7 @@ fn misfit(stage: &str, reason: String) -> StartError {
 
 /// The plugins of each stage: at least one, and all with the same ports. None for a stage whose messages come out
 /// of a recording.
-fn find_plugins(
+pub(crate) fn find_plugins(
     pipeline: &Pipeline,
     catalogue: &Catalogue,
     replay: Option<&Replay>,
@@ -148,7 +153,7 @@ fn find_plugins(
     Ok(all)
 }
 
-fn check_edges(pipeline: &Pipeline, manifests: &[&Manifest]) -> Result<(), StartError> {
+pub(crate) fn check_edges(pipeline: &Pipeline, manifests: &[&Manifest]) -> Result<(), StartError> {
     for edge in &pipeline.edges {
         let (from, to) = (edge.from, edge.to);
         let output = manifests
@@ -189,7 +194,7 @@ fn check_edges(pipeline: &Pipeline, manifests: &[&Manifest]) -> Result<(), Start
 }
 
 /// Makes the edges and hands their ends to the stages.
-fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<EdgeSummary>) {
+fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<Arc<EdgeSummary>>) {
     let mut heads: Vec<Vec<_>> = manifests.iter().map(|_| Vec::new()).collect();
     let mut outputs: Vec<Vec<OutPort>> = manifests
         .iter()
@@ -206,15 +211,19 @@ fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<EdgeSu
         let (tail, head) = edge::edge(edge.queue);
         let (from, to) = names(pipeline, manifests, edge);
         let name = format!("{from} -> {to}");
-        summaries.push(EdgeSummary {
+        summaries.push(Arc::new(EdgeSummary {
             from,
             to,
             receiver: edge.to.stage,
-            capacity: edge.queue.capacity,
+            capacity: AtomicUsize::new(edge.queue.capacity),
             counters: tail.counters.clone(),
+        }));
+        outputs[edge.from.stage][edge.from.port].add(OutEdge::new(index, name, tail));
+        heads[edge.to.stage].push(InEdge {
+            index,
+            port: edge.to.port,
+            head,
         });
-        outputs[edge.from.stage][edge.from.port].add(index, name, tail);
-        heads[edge.to.stage].push((edge.to.port, head));
     }
     let cycles = make_cycles(pipeline, &summaries);
     let ports = heads
@@ -224,13 +233,14 @@ fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<EdgeSu
         .map(|((heads, outputs), cycle)| Ports {
             inputs: Inputs::new(heads, cycle),
             outputs: Outputs::new(outputs),
+            origin: None,
         })
         .collect();
     (ports, summaries)
 }
 
 /// Stage and port of both ends, such as `screen.out`.
-fn names(pipeline: &Pipeline, manifests: &[&Manifest], edge: &Edge) -> (String, String) {
+pub(crate) fn names(pipeline: &Pipeline, manifests: &[&Manifest], edge: &Edge) -> (String, String) {
     let name = |stage: usize, port: &str| format!("{}.{port}", pipeline.stages[stage].name);
     let (from, to) = (edge.from, edge.to);
     (
@@ -240,7 +250,7 @@ fn names(pipeline: &Pipeline, manifests: &[&Manifest], edge: &Edge) -> (String, 
 }
 
 /// The cycle of each stage.
-fn make_cycles(pipeline: &Pipeline, edges: &[EdgeSummary]) -> Vec<Option<Arc<Cycle>>> {
+fn make_cycles(pipeline: &Pipeline, edges: &[Arc<EdgeSummary>]) -> Vec<Option<Arc<Cycle>>> {
     let of = cycles(pipeline.stages.len(), &pipeline.edges);
     let count = of.iter().flatten().max().map_or(0, |last| last + 1);
     let cycles: Vec<_> = (0..count)

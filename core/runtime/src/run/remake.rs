@@ -19,8 +19,10 @@ use crate::sync::lock;
 
 /// A plugin that is to be made anew.
 pub(crate) struct Due {
-    /// The thread that ran it.
-    id: usize,
+    pub stage: Arc<Stage>,
+    contestant: usize,
+    /// The driver of its race.
+    driver: Option<Sender<News>>,
     at_ns: i64,
     /// In a replay, where one thread calls all plugins of a stage: all of them, and which one has to be made. `None`:
     /// they were left behind with their thread.
@@ -31,6 +33,12 @@ impl Control {
     /// Keeps the instances of a thread that has ended, or has one of them made anew.
     pub(crate) fn take_back(&mut self, id: usize, left: Left) {
         let mut instances = left.instances;
+        let Some(hand) = self.hands.get(id) else {
+            self.ended.extend(instances);
+            return;
+        };
+        let (stage, contestant) = (hand.stage.clone(), hand.contestant);
+        let driver = hand.driver.clone();
         let Some(anew) = left.anew.filter(|anew| anew.instance < instances.len()) else {
             self.ended.extend(instances);
             return;
@@ -39,25 +47,45 @@ impl Control {
         match old.lifeline() {
             // Its process may take its time, and nothing depends on who waits for it.
             Some(_) => self.help("flowpipe-destroy", move || old.destroy()),
-            None => old.destroy(),
+            None => match self.plan.shared.control_calls() {
+                Some(_calls) => old.destroy(),
+                None => std::mem::forget(old),
+            },
         }
         let others = self.plan.shared.replay.is_some();
-        self.make_later(id, anew.after, others.then_some((instances, anew.instance)));
+        let others = others.then_some((instances, anew.instance));
+        self.make_later((stage, contestant, driver), anew.after, others);
     }
 
+    /// Has a plugin made: of which stage, as which contestant, for which driver.
     pub(crate) fn make_later(
         &mut self,
-        id: usize,
+        (stage, contestant, driver): (Arc<Stage>, usize, Option<Sender<News>>),
         after: Duration,
         others: Option<(Vec<Instance>, usize)>,
     ) {
         let after = i64::try_from(after.as_nanos()).unwrap_or(i64::MAX);
         let at_ns = self.plan.shared.now().saturating_add(after);
-        let due = Due { id, at_ns, others };
-        if after == 0 {
-            return self.make_anew(due);
-        }
-        self.due.push(due);
+        // Also what is due at once waits for the next look: its stage may be about to pause.
+        self.due.push(Due {
+            stage,
+            contestant,
+            driver,
+            at_ns,
+            others,
+        });
+    }
+
+    /// A stage pauses: nothing of it is made anew before it goes on. Whether something was due.
+    pub(crate) fn forget_what_is_due(&mut self, stage: usize) -> bool {
+        let (forgotten, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut self.due)
+            .into_iter()
+            .partition(|due| due.stage.index == stage);
+        self.due = kept;
+        let was_due = forgotten.iter().any(|due| due.driver.is_none());
+        let others = forgotten.into_iter().filter_map(|due| due.others);
+        self.ended.extend(others.flat_map(|(others, _)| others));
+        was_due
     }
 
     /// Makes what is due; returns how long nothing is.
@@ -65,22 +93,23 @@ impl Control {
         let now = self.plan.shared.now();
         // At the end of a run nobody waits.
         let hurries = self.plan.shared.mode() > Mode::Run;
-        let (due, later) = std::mem::take(&mut self.due)
-            .into_iter()
-            .partition(|due| hurries || due.at_ns <= now);
+        let (due, later) = std::mem::take(&mut self.due).into_iter().partition(|due| {
+            let pauses = due.stage.gate.is_closed();
+            !pauses && (hurries || due.at_ns <= now)
+        });
         self.due = later;
         for due in due {
             self.make_anew(due);
         }
-        let next = self.due.iter().map(|due| nanoseconds(due.at_ns - now));
+        let waiting = self.due.iter().filter(|due| !due.stage.gate.is_closed());
+        let next = waiting.map(|due| nanoseconds(due.at_ns - now));
         next.min().unwrap_or(Duration::MAX)
     }
 
     /// Makes a plugin anew and starts its thread.
     fn make_anew(&mut self, due: Due) {
-        let hand = &self.hands[due.id];
-        let (stage, contestant) = (hand.stage.clone(), hand.contestant);
-        let driver = hand.driver.clone();
+        let (stage, contestant) = (due.stage.clone(), due.contestant);
+        let driver = due.driver.clone();
         let which = due.others.as_ref().map_or(contestant, |(_, which)| *which);
         let is_needed = match &driver {
             // The driver's thread ends when there is nothing more to race for.
@@ -99,7 +128,7 @@ impl Control {
             && let Some(found) = found.get(which).cloned()
         {
             // Starting a process takes time too.
-            self.making += 1;
+            self.making.push(stage.index);
             return self.help("flowpipe-create", move || {
                 let made = crew::make(&stage, which, &found);
                 let made = Event::Made {
@@ -134,10 +163,13 @@ impl Control {
 
     /// Starts the thread of a plugin that is made anew. `made`: the plugin, where it is made already.
     pub(crate) fn put_in_place(&mut self, due: Due, made: Option<Result<Instance, StartError>>) {
-        let id = due.id;
-        let hand = &self.hands[id];
-        let (stage, contestant) = (hand.stage.clone(), hand.contestant);
-        let driver = hand.driver.clone();
+        let (stage, contestant) = (due.stage.clone(), due.contestant);
+        let driver = due.driver.clone();
+        if made.is_some()
+            && let Some(making) = self.making.iter().position(|it| *it == stage.index)
+        {
+            self.making.swap_remove(making);
+        }
         let which = due.others.as_ref().map_or(contestant, |(_, which)| *which);
         match self.start_anew(due, made) {
             Ok(()) => {
@@ -154,7 +186,7 @@ impl Control {
                 }
                 if let Some(after) = stage.after_refusal(which) {
                     self.plan.shared.report(problem);
-                    return self.make_later(id, after, others);
+                    return self.make_later((stage, contestant, driver), after, others);
                 }
                 self.ended.extend(others.into_iter().flat_map(|it| it.0));
                 self.leave_empty(&stage, contestant, driver.as_ref());
@@ -191,22 +223,22 @@ impl Control {
         due: Due,
         made: Option<Result<Instance, StartError>>,
     ) -> Result<(), (StartError, Option<(Vec<Instance>, usize)>)> {
-        let hand = &self.hands[due.id];
-        let (stage, contestant) = (hand.stage.clone(), hand.contestant);
+        let (stage, contestant) = (due.stage.clone(), due.contestant);
         let all = self.plan.found.get(stage.index);
         let found = all.map_or(&[][..], |found| found);
-        let next = self.hands.len();
+        let next = crew::place(&self.hands);
+        let shared = self.plan.shared.clone();
+        let make = |which: usize| match (found.get(which), shared.control_calls()) {
+            (Some(found), Some(_calls)) => crew::make(&stage, which, found),
+            _ => Err(StartError::Control),
+        };
         let alone = |error| (error, None);
         let hand = match (&self.plan.shared.replay, due.others) {
             // One thread calls all plugins of the stage.
             (Some(replay), others) => {
                 let (instances, new) = match others {
                     Some((mut others, which)) => {
-                        let make = || match found.get(which) {
-                            Some(found) => crew::make(&stage, which, found),
-                            None => Err(StartError::Control),
-                        };
-                        match made.unwrap_or_else(make) {
+                        match made.unwrap_or_else(|| make(which)) {
                             Ok(instance) => others.insert(which, instance),
                             Err(error) => return Err((error, Some((others, which)))),
                         }
@@ -214,8 +246,7 @@ impl Control {
                         (others, new)
                     }
                     None => {
-                        let make = |(contestant, found)| crew::make(&stage, contestant, found);
-                        let made = found.iter().enumerate().map(make);
+                        let made = (0..found.len()).map(make);
                         let made = made.collect::<Result<Vec<_>, _>>().map_err(alone)?;
                         let new = vec![false; made.len()];
                         (made, new)
@@ -224,12 +255,8 @@ impl Control {
                 crew::start_retracer(&stage, instances, next, (replay, new)).map_err(alone)?
             }
             (None, _) => {
-                let make = || match found.get(contestant) {
-                    Some(found) => crew::make(&stage, contestant, found),
-                    None => Err(StartError::Control),
-                };
-                let instance = made.unwrap_or_else(make).map_err(alone)?;
-                match &self.hands[due.id].driver {
+                let instance = made.unwrap_or_else(|| make(contestant)).map_err(alone)?;
+                match &due.driver {
                     None => crew::start_worker(&stage, instance, next),
                     Some(driver) => {
                         crew::start_contestant(&stage, contestant, instance, next, driver)
@@ -238,7 +265,7 @@ impl Control {
                 .map_err(alone)?
             }
         };
-        self.hands.push(hand);
+        crew::seat(&mut self.hands, next, hand);
         Ok(())
     }
 }

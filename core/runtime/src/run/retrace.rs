@@ -93,6 +93,7 @@ pub(crate) fn retrace(
     Left {
         instances: instances(workers),
         anew: None,
+        paused: false,
     }
 }
 

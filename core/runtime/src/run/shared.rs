@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 
@@ -32,12 +33,15 @@ pub(crate) struct Shared {
     /// What is run again, where this is no run of its own.
     pub replay: Option<Arc<Replay>>,
     pub names: Names,
-    pub on_stop: OnStop,
+    /// Whether what is queued is dropped when somebody asks for the end.
+    drops: AtomicBool,
     pub marks: Marks,
     /// Nothing outside of the program is to be touched.
     pub dry: bool,
     /// To the control thread.
     pub events: Sender<Event>,
+    /// Held while a plugin is in a call that belongs to the control thread.
+    calls: Mutex<()>,
     mode: AtomicU8,
     asked: AtomicBool,
     ended: Mutex<Option<Ended>>,
@@ -75,6 +79,9 @@ pub(crate) struct Problems {
 /// So many problems are kept in full for the report, and logged in full.
 const KEPT: usize = 100;
 
+/// So long one thread waits for another that makes or ends a plugin.
+const CALL_PATIENCE: Duration = Duration::from_secs(10);
+
 impl Shared {
     pub(crate) fn new(
         services: Arc<Services>,
@@ -97,10 +104,11 @@ impl Shared {
             observers: options.observers,
             replay: options.replay,
             names,
-            on_stop,
+            drops: AtomicBool::new(on_stop == OnStop::Drop),
             marks: Marks::default(),
             dry: options.dry,
             events,
+            calls: Mutex::default(),
             mode: AtomicU8::new(0),
             asked: AtomicBool::new(false),
             ended: Mutex::default(),
@@ -143,11 +151,31 @@ impl Shared {
         page.tell_mode(self.mode() as u32);
     }
 
+    /// Says what becomes of what is queued when somebody asks for the end. Whether that is new.
+    pub(crate) fn set_on_stop(&self, on_stop: OnStop) -> bool {
+        let drops = on_stop == OnStop::Drop;
+        self.drops.swap(drops, Ordering::Relaxed) != drops
+    }
+
+    /// The right to call plugins as the control thread does, which one thread at a time has. `None`: a plugin that
+    /// another thread has called so does not come back.
+    pub(crate) fn control_calls(&self) -> Option<MutexGuard<'_, ()>> {
+        let began = Instant::now();
+        loop {
+            match self.calls.try_lock() {
+                Ok(calls) => return Some(calls),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) if began.elapsed() > CALL_PATIENCE => return None,
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(200)),
+            }
+        }
+    }
+
     /// Ends the run as the pipeline says.
     pub(crate) fn stop(&self) {
-        self.advance(match self.on_stop {
-            OnStop::Drain => Mode::Drain,
-            OnStop::Drop => Mode::Drop,
+        self.advance(match self.drops.load(Ordering::Relaxed) {
+            false => Mode::Drain,
+            true => Mode::Drop,
         });
     }
 

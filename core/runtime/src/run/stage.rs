@@ -2,16 +2,17 @@
 
 use std::ffi::CStr;
 use std::ffi::CString;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use flowpipe_abi as abi;
 use flowpipe_recording::entry::Call;
 
+use crate::edge::gate::Gate;
 use crate::edge::inputs::Inputs;
-use crate::edge::outputs::{Outputs, Sending};
+use crate::edge::outputs::{OutPort, Outputs, Sending};
 use crate::manifest::Manifest;
-use crate::message::Message;
+use crate::message::{Message, Origin};
 use crate::pipeline::{self, OnError, PortRef};
 use crate::problem::{MessageId, Problem, ProblemKind};
 use crate::report::times::Times;
@@ -32,12 +33,18 @@ pub(crate) struct Stage {
     /// Held while a message is awaited or sent, and not while the plugin works: so that the ports
     /// can be taken from a worker that hangs.
     pub ports: Mutex<Ports>,
-    pub counts: Counts,
-    pub times: Mutex<Times>,
+    /// What it has sent, by output: what a stage of this name goes on with that is put in its place.
+    pub sent: Vec<Arc<AtomicU64>>,
+    pub counts: Arc<Counts>,
+    pub times: Arc<Mutex<Times>>,
     /// By contestant.
-    pub contests: Vec<Contest>,
+    pub contests: Vec<Arc<Contest>>,
     /// By contestant.
     pub strikes: Vec<Strikes>,
+    /// Closed while the stage is to pause.
+    pub gate: Gate,
+    /// Its stream has ended, and its ports are closed.
+    pub over: AtomicBool,
     /// Whether its calls are written down so that they can be run again: it says that it is
     /// deterministic.
     pub retraces: bool,
@@ -48,6 +55,19 @@ pub(crate) struct Stage {
 pub(crate) struct Ports {
     pub inputs: Inputs,
     pub outputs: Outputs,
+    /// The frame that the last message descended from.
+    pub origin: Option<Origin>,
+}
+
+impl Ports {
+    /// The ports of a stage that nothing is joined to yet.
+    pub(crate) fn unjoined(manifest: &Manifest) -> Self {
+        let outputs = manifest.outputs.iter().map(|_| OutPort::default());
+        Self {
+            outputs: Outputs::new(outputs.collect()),
+            ..Self::default()
+        }
+    }
 }
 
 /// What messages of an output must be.
@@ -95,7 +115,14 @@ impl Stage {
             contests: settings
                 .contestants
                 .iter()
-                .map(|_| Contest::default())
+                .map(|_| Arc::default())
+                .collect(),
+            sent: ports
+                .outputs
+                .ports()
+                .iter()
+                .map(OutPort::sent)
+                .cloned()
                 .collect(),
             strikes: settings
                 .contestants
@@ -111,9 +138,34 @@ impl Stage {
                 .collect(),
             outputs: manifest.outputs.iter().map(output).collect(),
             ports: Mutex::new(ports),
-            counts: Counts::default(),
-            times: Mutex::default(),
+            counts: Arc::default(),
+            times: Arc::default(),
+            gate: Gate::default(),
+            over: AtomicBool::new(false),
         }
+    }
+
+    /// A stage that takes the place of this one, which has the same ports: it goes on counting where this one stopped.
+    pub(crate) fn successor(&self, settings: pipeline::Stage, manifest: &Manifest) -> Self {
+        let run = self.run.clone();
+        let mut next = Self::new(run, self.index, settings, manifest, Ports::default());
+        next.sent.clone_from(&self.sent);
+        next.counts = self.counts.clone();
+        next.times = self.times.clone();
+        let known = |(index, contest): (usize, &mut Arc<Contest>)| {
+            let plugin = next.settings.contestants.get(index).map(|it| &it.plugin);
+            let is_it = |it: &pipeline::Contestant| Some(&it.plugin) == plugin;
+            let contestants = &self.settings.contestants;
+            let before = match contestants.get(index).is_some_and(is_it) {
+                true => Some(index),
+                false => contestants.iter().position(is_it),
+            };
+            if let Some(before) = before.and_then(|before| self.contests.get(before)) {
+                *contest = before.clone();
+            }
+        };
+        next.contests.iter_mut().enumerate().for_each(known);
+        next
     }
 
     pub(crate) fn is_source(&self) -> bool {
@@ -244,6 +296,7 @@ impl Stage {
 
     /// Gives up all ports: upstream notices that nobody takes, downstream that the stream has ended.
     pub(crate) fn close(&self) {
+        self.over.store(true, Ordering::SeqCst);
         let ports = std::mem::take(&mut *lock(&self.ports));
         // Dropped outside the lock: what is still queued is freed here.
         drop(ports);

@@ -1,7 +1,7 @@
 //! Adds up what happened.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crate::edge::counters::Counters;
 use crate::report::{
@@ -11,13 +11,40 @@ use crate::run::shared::Shared;
 use crate::run::stage::Stage;
 use crate::sync::lock;
 
+/// Every stage and edge that a run has had so far, by their numbers. Those that were taken out keep theirs.
+#[derive(Default)]
+pub(crate) struct Line {
+    pub stages: Vec<Arc<Stage>>,
+    pub edges: Vec<Arc<EdgeSummary>>,
+}
+
+/// The line as it is now, for those who look.
+#[derive(Clone, Default)]
+pub(crate) struct Scene(Arc<Mutex<Arc<Line>>>);
+
+impl Scene {
+    pub(crate) fn new(line: Line) -> Self {
+        Self(Arc::new(Mutex::new(Arc::new(line))))
+    }
+
+    pub(crate) fn line(&self) -> Arc<Line> {
+        lock(&self.0).clone()
+    }
+
+    pub(crate) fn set(&self, line: Line) {
+        let before = std::mem::replace(&mut *lock(&self.0), Arc::new(line));
+        // Outside the lock: stages may end here.
+        drop(before);
+    }
+}
+
 /// What is kept of an edge for counting.
 pub(crate) struct EdgeSummary {
     pub from: String,
     pub to: String,
     /// The receiving stage.
     pub receiver: usize,
-    pub capacity: usize,
+    pub capacity: AtomicUsize,
     pub counters: Arc<Counters>,
 }
 
@@ -29,19 +56,24 @@ fn seconds(shared: &Shared) -> f64 {
     shared.now() as f64 / 1e9
 }
 
-fn dropped(stage: usize, edges: &[EdgeSummary]) -> u64 {
+fn dropped(stage: usize, edges: &[Arc<EdgeSummary>]) -> u64 {
     let into = edges.iter().filter(|edge| edge.receiver == stage);
     into.map(|edge| edge.counters.look().dropped).sum()
 }
 
-pub(crate) fn progress(shared: &Shared, stages: &[Arc<Stage>], edges: &[EdgeSummary]) -> Progress {
+pub(crate) fn progress(
+    shared: &Shared,
+    stages: &[Arc<Stage>],
+    edges: &[Arc<EdgeSummary>],
+) -> Progress {
     let queued = |stage| {
         let into = edges.iter().filter(|edge| edge.receiver == stage);
         into.map(|edge| edge.counters.look().discarded()).sum()
     };
     let capacity = |stage| {
         let into = edges.iter().filter(|edge| edge.receiver == stage);
-        into.map(|edge| edge.capacity as u64).sum()
+        into.map(|edge| edge.capacity.load(Ordering::Relaxed) as u64)
+            .sum()
     };
     let stages = stages.iter().map(|stage| StageProgress {
         name: stage.settings.name.clone(),
@@ -67,7 +99,7 @@ pub(crate) fn report(
     pipeline: String,
     shared: &Shared,
     stages: &[Arc<Stage>],
-    edges: &[EdgeSummary],
+    edges: &[Arc<EdgeSummary>],
 ) -> Report {
     let problems = shared.problems();
     let times = times(stages);
@@ -101,7 +133,7 @@ pub(crate) fn report(
         ended: shared.ended(),
         failure: problems.failure,
         stages: stages.collect(),
-        edges: edges.iter().map(edge_report).collect(),
+        edges: edges.iter().map(|edge| edge_report(edge)).collect(),
         marks: shared.marks.report(),
         frames: shared.services.pool.statistics(),
         problem_counts: problems
@@ -135,6 +167,6 @@ fn edge_report(edge: &EdgeSummary) -> EdgeReport {
         dropped: counts.dropped,
         discarded: counts.discarded(),
         longest: counts.longest,
-        capacity: edge.capacity,
+        capacity: edge.capacity.load(Ordering::Relaxed),
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use flowpipe_abi as abi;
 use flowpipe_recording::entry::{Call, Event};
 
+use crate::edge::inputs;
 use crate::message::{Message, Origin};
 use crate::plugin::instance::Instance;
 use crate::problem::{MessageId, Problem, ProblemKind};
@@ -98,17 +99,16 @@ impl Work {
 }
 
 impl Worker {
-    /// Works until the stream ends, or until the plugin is to be made anew.
+    /// Works until the stream ends, the stage is to pause, or the plugin is to be made anew.
     pub(crate) fn run(mut self) -> Left {
         let stage = self.stage.clone();
-        let mut origin = None;
         let mut pause = Pause::default();
         let end = loop {
-            let work = match self.next() {
-                Some(work) => work,
-                None => break End::Stream,
+            let work = match stage.next() {
+                Coming::Work(work) => work,
+                Coming::Nothing => break End::Stream,
+                Coming::Pause => return Left::pausing(Some(self.instance)),
             };
-            origin = work.origin;
             let mut done = self.process(&work, None, None);
             if matches!(done.outcome, Outcome::GivenUp) {
                 return self.leave_behind();
@@ -128,7 +128,7 @@ impl Worker {
             }
         };
         if end == End::Stream && !stage.is_source() && stage.run.mode() < Mode::Abort {
-            let work = Work::event(abi::EVENT_FINISH, origin, stage.run.now());
+            let work = stage.finish();
             let mut done = self.process(&work, None, None);
             if matches!(done.outcome, Outcome::GivenUp) {
                 return self.leave_behind();
@@ -284,26 +284,6 @@ impl Worker {
         next
     }
 
-    /// The next piece of work, waiting for it. `None`: there is none any more.
-    fn next(&self) -> Option<Work> {
-        let stage = &self.stage;
-        if stage.must_end() {
-            return None;
-        }
-        let mut ports = lock(&stage.ports);
-        if ports.outputs.are_gone() {
-            return None;
-        }
-        if stage.is_source() {
-            drop(ports);
-            return Some(Work::event(abi::EVENT_TICK, None, stage.run.now()));
-        }
-        let (port, message) = ports.inputs.take()?;
-        drop(ports);
-        stage.counts.received.fetch_add(1, Ordering::Relaxed);
-        Some(Work::message(port, message, stage.run.now()))
-    }
-
     /// Counts and tells what came of a call.
     fn conclude(&self, outcome: Outcome, next: Next, work: &Work) {
         if let Outcome::Failed(kind, text) = outcome {
@@ -321,6 +301,54 @@ impl Worker {
     pub(crate) fn problem(&self, kind: ProblemKind, text: String, work: &Work) -> Problem {
         let message = work.message_id(&self.stage);
         self.stage.problem(kind, self.contestant, message, text)
+    }
+}
+
+/// What comes next in a stage.
+pub(crate) enum Coming {
+    /// A piece of work.
+    Work(Work),
+    /// Nothing any more.
+    Nothing,
+    /// The stage is to pause before it.
+    Pause,
+}
+
+impl Stage {
+    /// The next piece of work, waiting for it.
+    pub(crate) fn next(&self) -> Coming {
+        loop {
+            if self.must_end() {
+                return Coming::Nothing;
+            }
+            if self.gate.is_closed() && self.gate.pauses() {
+                return Coming::Pause;
+            }
+            let mut ports = lock(&self.ports);
+            if ports.outputs.are_gone() {
+                return Coming::Nothing;
+            }
+            if self.is_source() {
+                drop(ports);
+                return Coming::Work(Work::event(abi::EVENT_TICK, None, self.run.now()));
+            }
+            match ports.inputs.take(&self.gate) {
+                inputs::Next::Message(port, message) => {
+                    ports.origin = message.lineage.origin;
+                    drop(ports);
+                    self.counts.received.fetch_add(1, Ordering::Relaxed);
+                    return Coming::Work(Work::message(port, message, self.run.now()));
+                }
+                inputs::Next::Ended => return Coming::Nothing,
+                inputs::Next::Paused => {}
+            }
+        }
+    }
+
+    /// The work of the end.
+    pub(crate) fn finish(&self) -> Work {
+        let origin = lock(&self.ports).origin;
+        Work::event(abi::EVENT_FINISH, origin, self.run.now())
     }
 }
 

@@ -70,7 +70,17 @@ impl Chart {
 
     /// The track of a plugin of a stage.
     pub(super) fn track(&self, stage: usize, plugin: usize) -> usize {
-        self.first.get(stage).map_or(0, |first| first + plugin)
+        let Some(first) = self.first.get(stage) else {
+            return 0;
+        };
+        // A plugin that has joined a race since is told as the last of its stage.
+        let count = self.tracks.iter().filter(|it| it.stage == stage).count();
+        first + plugin.min(count.saturating_sub(1))
+    }
+
+    /// Whether a stage was there when the trace began: one that came later is not told.
+    pub(super) fn has(&self, stage: usize) -> bool {
+        stage < self.first.len()
     }
 
     pub(super) fn stage_of(&self, track: usize) -> Option<usize> {

@@ -163,7 +163,10 @@ impl Tracer {
 }
 
 impl Observer for Tracer {
-    fn message(&self, _: usize, _: usize, message: &Arc<Message>) {
+    fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
+        if !self.chart.has(stage) {
+            return;
+        }
         self.note(Note::Emitted {
             call: CURRENT.get(),
             source: message.source(),
@@ -173,6 +176,9 @@ impl Observer for Tracer {
     }
 
     fn mark(&self, stage: usize, name: &str, message: Option<&Message>, now_ns: i64) {
+        if !self.chart.has(stage) {
+            return;
+        }
         self.note(Note::Marked {
             track: self.track(stage),
             name: name.to_owned(),
@@ -193,6 +199,9 @@ impl Observer for Tracer {
     }
 
     fn begins(&self, task: &Task<'_>) {
+        if !self.chart.has(task.stage) {
+            return;
+        }
         CURRENT.set(Some(Current {
             track: self.chart.track(task.stage, task.plugin),
             began_ns: task.began_ns,
@@ -204,6 +213,9 @@ impl Observer for Tracer {
     }
 
     fn worked(&self, task: &Task<'_>, worked: &Worked<'_>) {
+        if !self.chart.has(task.stage) {
+            return;
+        }
         CURRENT.set(None);
         let (lost, stopped, failed) = match worked.result {
             Worth::Done => (false, false, None),

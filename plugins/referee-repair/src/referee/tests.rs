@@ -4,6 +4,7 @@ use flowpipe_plugin::puzzle::{Board as Cells, Flow, Geometry, Rules, Solution, T
 use super::*;
 use crate::games::Games;
 
+mod memory;
 mod profiles;
 
 const MS: i64 = 1_000_000;

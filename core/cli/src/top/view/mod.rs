@@ -85,10 +85,12 @@ fn header(memory: &Memory, ink: Ink, buffer: &mut Buffer) {
     };
     text::put(buffer, area, 0, 1, &summary, style);
     let refused = memory.board.as_ref().and_then(|it| it.refused.as_ref());
-    if let Some((step, reason)) = refused {
-        let now = format!("now: {reason} (step: {step})");
-        text::put(buffer, area, 0, 2, &now, ink.quiet());
-    }
+    let now = match (refused, &memory.changed) {
+        (Some((step, reason)), _) => format!("now: {reason} (step: {step})"),
+        (None, Some(changed)) => format!("changed: {changed}"),
+        (None, None) => return,
+    };
+    text::put(buffer, area, 0, 2, &now, ink.quiet());
 }
 
 fn footer(others: usize, ink: Ink, buffer: &mut Buffer) {
@@ -113,7 +115,7 @@ impl Plan {
     /// A board beside the table where the table has room enough left, else below it; where neither fits, beside a
     /// narrower table or as much of it as there is room for.
     fn new(memory: &Memory, (wide, high): (u16, u16), body: Rect) -> Self {
-        let rows = memory.hello.stages.len() as u16 + 1;
+        let rows = memory.stage_count() as u16 + 1;
         let beside = body.width.saturating_sub(wide + GAP);
         let below = body.height.saturating_sub(rows + 1);
         let fits_below = high <= below && wide <= body.width;

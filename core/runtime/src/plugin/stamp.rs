@@ -1,0 +1,58 @@
+//! What a file looks like from outside: when that changes, the file was written or replaced.
+
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// What a file looks like from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    length: u64,
+    modified: Option<SystemTime>,
+    /// Device and number of the file where the system has them: another file may have taken the name.
+    identity: (u64, u64),
+}
+
+impl Stamp {
+    /// What the file looks like now; of a link, what it leads to.
+    ///
+    /// # Errors
+    /// When there is no such file, or it can't be looked at.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let metadata = std::fs::metadata(path)?;
+        Ok(Self {
+            length: metadata.len(),
+            modified: metadata.modified().ok(),
+            identity: identity(&metadata),
+        })
+    }
+}
+
+#[cfg(unix)]
+fn identity(metadata: &std::fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(_: &std::fs::Metadata) -> (u64, u64) {
+    (0, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_file_of_the_same_name_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+        assert!(Stamp::of(&one).is_err());
+        std::fs::write(&one, "1").unwrap();
+        std::fs::write(&other, "2").unwrap();
+        let before = Stamp::of(&one).unwrap();
+        assert_eq!(Stamp::of(&one).unwrap(), before);
+        std::fs::rename(&other, &one).unwrap();
+        assert_ne!(Stamp::of(&one).unwrap(), before);
+    }
+}
