@@ -66,14 +66,18 @@ impl Control {
     ) {
         let after = i64::try_from(after.as_nanos()).unwrap_or(i64::MAX);
         let at_ns = self.plan.shared.now().saturating_add(after);
-        // Also what is due at once waits for the next look: its stage may be about to pause.
-        self.due.push(Due {
+        let due = Due {
             stage,
             contestant,
             driver,
             at_ns,
             others,
-        });
+        };
+        // A stage that is about to pause does so without it.
+        if after == 0 && !due.stage.gate.is_closed() {
+            return self.make_anew(due);
+        }
+        self.due.push(due);
     }
 
     /// A stage pauses: nothing of it is made anew before it goes on. Whether something was due.
