@@ -12,7 +12,7 @@ mod live;
 #[path = "support/screen.rs"]
 mod screen;
 
-use live::{TITLE, Table, ready};
+use live::{TITLE, Table, ready, with_plugin};
 use screen::wait_for;
 use serde_json::Value;
 
@@ -103,6 +103,74 @@ fn a_hundred_boards_in_a_window_that_is_moved_between_them() {
                 .move_window(TITLE, [20 + 60 * step, 10 + 9 * step]);
         }
     });
+}
+
+#[test]
+fn every_stage_is_changed_while_it_plays() {
+    let args = ["--size", "5,6,7,8", "--seed", "21", "--time-trial", "1h"];
+    let table = Table::set(&args);
+    let boards = 60;
+    let number = format!("boards = {boards}");
+    let referee = ("referee", number.as_str());
+    let mut pipeline = ready("live.toml", &[referee]);
+    let player = table.play(&pipeline, &["--json", "--watch"]);
+    let patient = format!("{number}, attempts = 9");
+    let changes = [
+        with_plugin(&pipeline, "solver", "solver-batsat"),
+        with_plugin(&pipeline, "planner", "planner-corners"),
+        ready("live.toml", &[referee, ("mouse", "hotkey = \"F11\"")]),
+        ready("live.toml", &[("referee", patient.as_str())]),
+        ready(
+            "live.toml",
+            &[referee, ("screen", "window = \"flowpipe play\", rate = 45")],
+        ),
+        // All at once.
+        with_plugin(
+            &ready(
+                "live.toml",
+                &[("referee", patient.as_str()), ("mouse", "hotkey = \"F11\"")],
+            ),
+            "solver",
+            "solver-batsat",
+        ),
+        pipeline.clone(),
+    ];
+    let count = changes.len();
+    for (round, change) in changes.into_iter().enumerate() {
+        table.wait_for("solved", 3 + 4 * round);
+        table.change(&change);
+        std::thread::sleep(std::time::Duration::from_millis(900));
+        pipeline = change;
+    }
+    drop(pipeline);
+    let ran = player.ended().expect(0);
+    assert_eq!(
+        ran.stderr.matches("changed: ").count(),
+        count,
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains("not changed"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("referee (config, state kept)"),
+        "{}",
+        ran.stderr
+    );
+    let told = &ran.json()["boards"];
+    assert_eq!(told["accepted"], boards, "{told}");
+    table.wait_for("solved", boards);
+    let solved = table.logged("solved");
+    let numbers: Vec<_> = solved
+        .iter()
+        .map(|it| it["number"].as_u64().unwrap())
+        .collect();
+    assert_eq!(
+        numbers,
+        (1..=boards as u64).collect::<Vec<_>>(),
+        "none twice"
+    );
+    stays_on_the_board(&table);
+    assert!(!is_down(&table));
 }
 
 #[test]

@@ -92,6 +92,14 @@ impl Table {
         Player(Some(player.expect("the program can be started")))
     }
 
+    /// Changes the pipeline that is played, as editors do: another file takes its name.
+    pub fn change(&self, pipeline: &str) {
+        let half = self.folder.path().join("pipeline.half");
+        std::fs::write(&half, pipeline).expect("the temporary folder is writable");
+        let path = self.folder.path().join("pipeline.toml");
+        std::fs::rename(half, path).expect("the temporary folder is writable");
+    }
+
     /// What the game has logged.
     pub fn log(&self) -> Vec<Value> {
         game_log(&self.log)

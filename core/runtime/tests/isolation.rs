@@ -394,6 +394,50 @@ fn a_hundred_crashes() {
 
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "alone in its process: `a_stage_moves_from_process_to_process` starts it"]
+fn a_stage_moves() {
+    let line = isolated(Builder::line(10_000_000, "act", json!({ "do": "pass" })), 2);
+    let watcher = Arc::new(Watcher::default());
+    let mut pipeline = line.0.clone();
+    let run = start(line, &watcher);
+    for (isolation, count) in [
+        (Isolation::Process, 2),
+        (Isolation::Thread, 1),
+        (Isolation::Process, 2),
+    ] {
+        pipeline.stages[1].isolation = isolation;
+        let changes = run.change(pipeline.clone(), lasting_catalogue()).unwrap();
+        assert_eq!(changes.to_string(), "act-1 (isolation)");
+        until("its process", || held().1 == count);
+        let before = run.progress().stages[2].emitted;
+        until("it goes on", || {
+            run.progress().stages[2].emitted > before + 20
+        });
+    }
+    // A new config, in its process.
+    pipeline.stages[1].contestants[0].config = json!({ "do": "other" });
+    run.change(pipeline, lasting_catalogue()).unwrap();
+    run.stop();
+    let report = finish(run);
+    assert_eq!(report.failure, None);
+    let seen = numbers(&watcher, 2);
+    assert_eq!(seen, (1..=seen.len() as i64).collect::<Vec<_>>());
+    assert_eq!(held().1, 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stage_moves_from_process_to_process() {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["a_stage_moves", "--exact", "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_hundred_crashes_leave_nothing_behind() {
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["a_hundred_crashes", "--exact", "--ignored", "--nocapture"])

@@ -53,6 +53,33 @@ fn the_bad_fixture_is_good_as_it_is() {
 }
 
 #[test]
+fn a_file_that_was_replaced_is_loaded_beside_the_old_one() {
+    let (folder, bench) = (folder(), folder());
+    let place = compile("bad.c", folder.path(), "bad", &[]);
+    let scan = || Catalogue::scan(&[folder.path().to_owned()]);
+    let replace = |defines: &[&str]| {
+        let new = compile("bad.c", bench.path(), "bad", defines);
+        std::fs::rename(new, &place).expect("it is moved");
+    };
+    assert_eq!(scan().names(), ["fine"]);
+    replace(&["MAJOR=7"]);
+    assert_eq!(
+        reason(&folder),
+        "made for flowpipe ABI 7.1, this flowpipe has 0.1"
+    );
+    replace(&[]);
+    let catalogue = scan();
+    assert_eq!(catalogue.names(), ["fine"]);
+    assert_eq!(
+        catalogue.stages()[0].path,
+        place,
+        "it is told by its own name"
+    );
+    let left = std::fs::read_dir(folder.path()).expect("it is listed");
+    assert_eq!(left.count(), 1, "copies leave nothing behind");
+}
+
+#[test]
 fn other_versions_are_refused_with_both_numbers() {
     assert_eq!(
         bad(&["MAJOR=7"]),

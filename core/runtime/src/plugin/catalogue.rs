@@ -53,6 +53,10 @@ const ROLES: [&str; 6] = [
 impl Catalogue {
     /// Loads every dynamic library in these folders (not in folders below them). When two stages
     /// have one name, that of the earlier folder is used; within a folder files go by name.
+    ///
+    /// Called again it gives the libraries that are loaded already, and of files that have changed those of now: these
+    /// are loaded beside the old ones, which are never unloaded. Files must be replaced (as linkers, package managers and `mv` do),
+    /// not written into: what is written into a loaded library changes it as it runs.
     #[must_use]
     pub fn scan(folders: &[PathBuf]) -> Self {
         let mut catalogue = Self::default();

@@ -72,7 +72,7 @@ pub(crate) struct Ring {
     clock: Clock,
     strands: Strands,
     /// How the pipeline changed.
-    changes: Vec<Box<Changing>>,
+    changes: Vec<Changing>,
     wanted: Option<Wanted>,
     /// When the last file was written.
     landed_ns: Option<i64>,
@@ -141,7 +141,7 @@ impl Ring {
         self.files += 1;
         self.landed_ns = Some(now);
         let Kept { items, since_ns } = self.strands.kept();
-        let changes = self.changes.iter().cloned().map(Item::Change);
+        let changes = self.changes.iter().cloned().map(Box::new).map(Item::Change);
         let items = changes.chain(items).collect();
         let about = About {
             since_ns,
@@ -182,7 +182,7 @@ impl Sink for Ring {
         if let Item::Change(changing) = item {
             // How it came about belongs to each recording, however short.
             self.strands.join(&changing.entry().edges);
-            self.changes.push(changing);
+            self.changes.push(*changing);
             return Ok(Put::Plain);
         }
         let wrong = match &item {

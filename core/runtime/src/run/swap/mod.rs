@@ -258,7 +258,10 @@ fn nobody_ended(difference: &Difference, crews: &Crews) -> Result<(), ChangeErro
 fn kept(standing: &Standing, difference: &Difference, index: usize) -> Vec<Option<usize>> {
     let next = &difference.next.stages[index];
     let mut taken = Vec::new();
-    let before = standing.stages.get(index).filter(|it| it.stands);
+    // In another process it is another one.
+    let isolation = next.stage.settings.isolation;
+    let before = standing.stages.get(index);
+    let before = before.filter(|it| it.stands && it.stage.settings.isolation == isolation);
     let contestants = next.stage.settings.contestants.iter().zip(&next.found);
     contestants
         .map(|(contestant, found)| {
