@@ -278,6 +278,7 @@ fn about(stages: &[&str]) -> About {
         inputs: Vec::new(),
         outputs: vec![("out".to_owned(), "*".to_owned())],
         timeout_ns: None,
+        isolated: false,
     };
     About {
         format: flowpipe_recording::FORMAT,

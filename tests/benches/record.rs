@@ -164,6 +164,7 @@ fn write_source(path: &Path) {
             inputs: Vec::new(),
             outputs: vec![("out".into(), "flowpipe.frame/1".into())],
             timeout_ns: None,
+            isolated: false,
         }],
         edges: Vec::new(),
     };

@@ -9,7 +9,8 @@ const SUBCOMMAND: &str = "isolated-stage";
 
 /// How a run starts them. `None`: the system does not say which file this program is.
 pub fn program() -> Option<Program> {
-    let program = Program::this([SUBCOMMAND.into()]);
+    // The stage's name comes last, and may begin with a hyphen.
+    let program = Program::this([SUBCOMMAND.into(), "--".into()]);
     program
         .inspect_err(|error| tracing::warn!("can't tell which program this is: {error}"))
         .ok()

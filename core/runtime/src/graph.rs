@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use crate::config::Plugins;
 use crate::config::words::Word;
 use crate::manifest::{Manifest, Port};
-use crate::pipeline::{Edge, Pipeline, Stage, WhenFull};
+use crate::pipeline::{Edge, Isolation, Pipeline, Stage, WhenFull};
 
 /// A Mermaid flow chart.
 #[must_use]
@@ -85,9 +85,12 @@ fn stage_lines(stage: &Stage) -> Vec<String> {
         .iter()
         .map(|contestant| contestant.plugin.clone());
     let race = (stage.contestants.len() > 1).then(|| "a race of".to_owned());
+    let apart = stage.isolation == Isolation::Process;
+    let apart = apart.then(|| "in a process of its own".to_owned());
     std::iter::once(stage.name.clone())
         .chain(race)
         .chain(plugins)
+        .chain(apart)
         .collect()
 }
 
@@ -187,6 +190,7 @@ mod tests {
             [stages.solver]
             plugin = ["solver-search", "solver-varisat"]
             from = "vision_1"
+            isolation = "process"
             "#,
         );
     }

@@ -345,6 +345,27 @@ fn one_of_a_race_crashes_and_the_others_answer() {
 }
 
 #[test]
+fn one_that_crashes_too_often_is_left_out_of_the_race() {
+    let mut pipeline = Builder::new();
+    let source = pipeline.stage("source", json!({ "count": 40, "delay_us": 20_000 }));
+    let race = pipeline.race(&[
+        ("act", json!({ "do": "abort" })),
+        ("act", json!({ "do": "sleep", "delay_us": 1_000 })),
+    ]);
+    pipeline.join(source, race);
+    let mut pipeline = isolated(pipeline, race);
+    pipeline.0.stages[race].restart = Some(Restart {
+        max: 1,
+        backoff: Duration::from_millis(1),
+    });
+    let (report, watcher) = run(pipeline);
+    let stage = &report.stages[race];
+    assert_eq!((stage.received, stage.emitted), (40, 40));
+    assert_eq!((stage.restarted, watcher.problems().len()), (1, 2));
+    assert_eq!(report.failure, None);
+}
+
+#[test]
 fn a_loser_is_told_at_once() {
     let mut pipeline = Builder::new();
     let source = pipeline.stage("source", json!({ "count": 5 }));

@@ -25,6 +25,7 @@ fn about() -> About {
             .map(|(port, schema)| ((*port).to_owned(), (*schema).to_owned()))
             .collect(),
         timeout_ns: None,
+        isolated: false,
     };
     About {
         format: FORMAT,

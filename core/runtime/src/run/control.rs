@@ -305,7 +305,10 @@ impl Control {
         } else {
             self.plan.shared.report(problem);
         }
-        if let Some(driver) = &driver {
+        // Who is replaced at once is there before the driver looks for who is free.
+        if let Some(driver) = &driver
+            && anew != Some(Duration::ZERO)
+        {
             // Gone only when the driver has ended and needs nobody.
             let _ = driver.send(News::GivenUp {
                 contestant,

@@ -37,7 +37,7 @@ pub(crate) enum News {
         /// Another one takes its place.
         comes_back: bool,
     },
-    /// A contestant is there, at the start or instead of one that was given up.
+    /// A contestant is there, at the start or instead of one that was given up or hangs.
     Joined {
         contestant: usize,
         jobs: Sender<Arc<Race>>,
@@ -79,11 +79,14 @@ pub(crate) fn contest(mut worker: Worker, jobs: &Receiver<Arc<Race>>, news: &Sen
             return worker.leave_behind();
         }
         worker.decide(&mut done);
-        let anew = done.anew;
+        let (anew, gone) = (done.anew, done.gone);
         // The driver may have ended without waiting for those who lost.
         let _ = news.send(News::Done { contestant, done });
         if let Some(after) = anew {
             return Left::to_be_made_anew(vec![worker.instance], 0, after);
+        }
+        if gone {
+            break;
         }
     }
     Left::for_good(worker.instance)
@@ -219,7 +222,7 @@ impl Driver {
                 let seat = self.seats.get_mut(contestant)?;
                 seat.busy = false;
                 seat.away = done.anew.is_some();
-                if seat.away || matches!(done.outcome, Outcome::End) {
+                if seat.away || done.gone || matches!(done.outcome, Outcome::End) {
                     seat.contestant = None;
                 }
                 Some((contestant, Some(done)))
@@ -241,11 +244,14 @@ impl Driver {
                 jobs,
                 watch,
             } => {
-                *self.seats.get_mut(contestant)? = Seat {
+                let seat = self.seats.get_mut(contestant)?;
+                // Nobody has told of the one before: it hangs, and was replaced at once.
+                let hung = seat.busy;
+                *seat = Seat {
                     contestant: Some((jobs, watch)),
                     ..Seat::default()
                 };
-                None
+                hung.then_some((contestant, None))
             }
         }
     }

@@ -57,6 +57,8 @@ pub(crate) struct Done {
     pub message: Option<MessageId>,
     /// The plugin is made anew after this time. Known once somebody has decided it.
     pub anew: Option<Duration>,
+    /// It can't go on, and nobody takes its place.
+    pub gone: bool,
 }
 
 impl Work {
@@ -182,6 +184,7 @@ impl Worker {
             written: None,
             message: None,
             anew: None,
+            gone: false,
         };
         // Looked at after `begin`, so that either this sees the winner or the winner saw this call.
         if context.entrant.as_ref().is_some_and(Entrant::has_lost) {
@@ -251,6 +254,7 @@ impl Worker {
                 false => None,
             },
             anew: None,
+            gone: false,
         }
     }
 
@@ -275,6 +279,7 @@ impl Worker {
                 stage.after_failure(self.contestant, self.instance.death().is_none())
             }
         };
+        done.gone = next == Next::End && self.instance.death().is_some();
         if let Next::Anew(after) = next {
             done.anew = Some(after);
             if let Some(call) = &mut done.written {

@@ -24,6 +24,7 @@ fn recorded(path: &Path, pictures: impl Iterator<Item = Vec<u8>>) -> Recording {
             inputs: Vec::new(),
             outputs: vec![("out".into(), "flowpipe.frame/1".into())],
             timeout_ns: None,
+            isolated: false,
         }],
         edges: Vec::new(),
     };
