@@ -134,7 +134,10 @@ impl Control {
             // Starting a process takes time too.
             self.making.push(stage.index);
             return self.help("flowpipe-create", move || {
-                let made = crew::make(&stage, which, &found);
+                let make = || crew::make(&stage, which, &found);
+                // Whatever happens, the control thread must hear of it.
+                let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(make));
+                let made = made.unwrap_or(Err(StartError::Control));
                 let made = Event::Made {
                     due,
                     made: Box::new(made),

@@ -153,6 +153,10 @@ impl Watch {
 
     /// From now on processes of their own see in these pages what is asked of the calls.
     pub(crate) fn show(&self, pages: Vec<Arc<Page>>) {
+        for page in &pages {
+            // What an earlier watch asked there is not meant for calls that are counted anew.
+            page.tell_cancelled(0);
+        }
         // A watch is shown once, before its first call.
         let _ = self.pages.set(pages);
     }
