@@ -306,8 +306,9 @@ impl Control {
             self.plan.shared.report(problem);
         }
         // Who is replaced at once is there before the driver looks for who is free.
+        let at_once = anew == Some(Duration::ZERO) && !stage.gate.is_closed();
         if let Some(driver) = &driver
-            && anew != Some(Duration::ZERO)
+            && !at_once
         {
             // Gone only when the driver has ended and needs nobody.
             let _ = driver.send(News::GivenUp {
