@@ -8,7 +8,8 @@ use clap::Args;
 pub struct Bench {
     /// Files of puzzles in every form that `solve` takes. Without files, boards are generated.
     pub files: Vec<PathBuf>,
-    /// Measure this solver plugin (may be given several times); without, all that are found.
+    /// Measure this solver plugin (may be given several times); without, all that are found and
+    /// need no config.
     #[arg(long, value_name = "NAME")]
     pub solver: Vec<String>,
     /// Give up on a board after this long; on a size after three boards in a row, and on the sizes after one

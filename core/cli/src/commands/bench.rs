@@ -103,12 +103,13 @@ fn row_by_row(
     Ok(())
 }
 
-/// Those asked for, or all that are there; the one that others are compared with comes first.
+/// Those asked for, or all that are there and need no config; the one that others are compared with comes first.
 fn solvers(asked: &[String], catalogue: &Catalogue) -> Vec<String> {
     let mut solvers: Vec<String> = if asked.is_empty() {
         let stages = catalogue.stages().iter();
         stages
             .filter(|found| found.manifest.role == "solver")
+            .filter(|found| found.manifest.config.pointer("/required/0").is_none())
             .map(|found| found.manifest.name.clone())
             .collect()
     } else {
