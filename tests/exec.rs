@@ -261,4 +261,47 @@ fn a_benchmark_of_all_solvers_leaves_out_those_that_need_a_config() {
     let rows = run(&["bench", &file.display().to_string(), "--json"]).expect(0);
     assert!(rows.stdout.contains("solver-search"), "{rows:?}");
     assert!(!rows.stdout.contains("solver-exec"), "{rows:?}");
+    let config = format!("solver-exec={PYTHON}");
+    let file = file.display().to_string();
+    let rows = run(&[
+        "bench",
+        &file,
+        "--json",
+        "--timeout",
+        "30s",
+        "--config",
+        &config,
+    ])
+    .expect(0);
+    let row = lines(&rows.stdout)
+        .into_iter()
+        .find(|row| row["solver"] == "solver-exec");
+    assert_eq!(row.unwrap()["solved"], 1, "{rows:?}");
+}
+
+#[test]
+fn a_command_is_compared_with_a_shipped_solver() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |plugin: &str| {
+        format!(
+            "[stages.puzzles]\nplugin = \"capture-puzzles\"\nconfig = {{ text = \"ABC\\n...\\nABC\" }}\n\n\
+             [stages.solver]\nplugin = {plugin}\nfrom = \"puzzles\"\n\n\
+             [stages.planner]\nplugin = \"planner-minlink\"\nfrom = \"solver\"\n"
+        )
+    };
+    let shipped = pipeline(folder.path(), &text("\"solver-search\""));
+    let file = record(folder.path(), "run.mcap", &shipped);
+    let python = folder.path().join("python.toml");
+    std::fs::write(
+        &python,
+        text(&format!("\"solver-exec\"\nconfig = {PYTHON}")),
+    )
+    .unwrap();
+    let python = python.display().to_string();
+    let compared = run(&["compare", &shipped, &python, &file]);
+    assert!(compared.stdout.contains("solver-exec"), "{compared:?}");
+    assert!(
+        compared.stdout.contains("1 board: the same answer"),
+        "{compared:?}"
+    );
 }

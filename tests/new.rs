@@ -31,10 +31,7 @@ fn follow(folder: &Path, said: &str) -> String {
 
 /// What the pipeline of each role came to.
 fn check(role: &str, printed: &str) {
-    let last = printed
-        .lines()
-        .filter(|line| line.contains(" read, "))
-        .next_back();
+    let last = printed.lines().rfind(|line| line.contains(" read, "));
     let last = last.unwrap_or_else(|| panic!("{role}: {printed}"));
     let expected = match role {
         "capture" => "3 boards read, 3 solved, 3 played, 3 accepted",
@@ -126,4 +123,10 @@ fn nothing_is_overwritten_and_names_are_looked_at() {
         "possible values: rust, c, python",
     );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    let ran = run(&["new", "solver", "other", "--in", "plugins"]).expect(2);
+    assert!(
+        ran.stderr
+            .contains("all folders are crates of flowpipe itself"),
+        "{ran:?}"
+    );
 }

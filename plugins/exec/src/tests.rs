@@ -47,6 +47,8 @@ for line in sys.stdin:
     print(json.dumps({"id": asked["id"], "answer": {"verdict": "unknown", "reason": f"message {count}"},
                       "effort": {"nodes": count}, "of a later": "version"}), flush=True)
     if how == "leave":
+        with open(settings["file"], "w") as file:
+            file.write(str(os.getpid()))
         sys.exit(0)
 "#;
 
@@ -194,10 +196,20 @@ fn after_a_death_the_next_message_is_answered() {
 
 #[test]
 fn one_that_leaves_after_its_answer_costs_no_message() {
-    let mut harness = solver(config("leave")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("number");
+    let mut leaving = config("leave");
+    leaving["settings"]["file"] = json!(file);
+    let mut harness = solver(leaving).unwrap();
     assert_eq!(reason(&mut harness).unwrap(), "message 1");
-    // Long enough for it to be gone; a message that is sent before would be lost.
-    std::thread::sleep(Duration::from_secs(2));
+    let started = Instant::now();
+    let number = || std::fs::read_to_string(&file).unwrap_or_default();
+    while number().is_empty() && started.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(dies(&number()));
+    // That it is gone has to be noticed, too; a message that is sent before would be lost.
+    std::thread::sleep(Duration::from_secs(1));
     assert_eq!(reason(&mut harness).unwrap(), "message 1");
 }
 

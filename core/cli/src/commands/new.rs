@@ -33,6 +33,12 @@ pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
             ))
         })?,
     };
+    if args.lang == Language::Rust && sdk.has_members_in(&args.folder) {
+        return Err(Failure::Usage(format!(
+            "in {} all folders are crates of flowpipe itself, and this one would not be: choose another with --in",
+            args.folder.display()
+        )));
+    }
     let plan = new::plan(args.role, args.lang, &args.name, &sdk);
     let folder = args.folder.join(&args.name);
     if folder.symlink_metadata().is_ok() {

@@ -33,6 +33,19 @@ impl Sdk {
             .unwrap_or(Self::Repository(env!("CARGO_PKG_REPOSITORY")))
     }
 
+    /// Whether every folder in this one is a crate of the checkout's workspace.
+    pub fn has_members_in(&self, folder: &Path) -> bool {
+        let Self::Checkout(path) = self else {
+            return false;
+        };
+        let folder = folder.canonicalize();
+        folder.is_ok_and(|folder| {
+            ["core", "plugins"]
+                .iter()
+                .any(|part| path.join(part) == folder)
+        })
+    }
+
     /// How Cargo.toml names it.
     pub fn dependency(&self) -> String {
         match self {
@@ -68,6 +81,8 @@ mod tests {
             Sdk::Checkout(found.clone())
         );
         assert_eq!(Sdk::at(&found.join("core")), None);
+        let sdk = Sdk::Checkout(found.clone());
+        assert!(sdk.has_members_in(&found.join("plugins")) && !sdk.has_members_in(&found));
         let dependency = Sdk::Checkout(found).dependency();
         let parsed: toml::Table = toml::from_str(&format!("it = {dependency}")).unwrap();
         assert!(
