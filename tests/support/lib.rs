@@ -122,6 +122,31 @@ pub fn run(args: &[&str]) -> Ran {
         .into()
 }
 
+/// Runs a shell script in a folder where somebody begins a plugin: `flowpipe` is the program, and cargo builds offline. What it
+/// builds of others is kept for the next one, in a folder beside the program.
+pub fn begun(folder: &Path, script: &str) -> Ran {
+    let built = built();
+    let mut path = std::ffi::OsString::from(&built);
+    if let Some(rest) = std::env::var_os("PATH") {
+        path.push(":");
+        path.push(rest);
+    }
+    Command::new("sh")
+        .args(["-c", script])
+        .current_dir(folder)
+        .env("PATH", path)
+        .env("CARGO_NET_OFFLINE", "true")
+        .env("CARGO_BUILD_BUILD_DIR", built.join("begun"))
+        .env_remove("CARGO_TARGET_DIR")
+        .env_remove("CARGO_BUILD_TARGET_DIR")
+        .env_remove("FLOWPIPE_PLUGIN_PATH")
+        .env_remove("FLOWPIPE_LOG")
+        .stdin(Stdio::null())
+        .output()
+        .expect("a shell can be started")
+        .into()
+}
+
 /// Runs the program to its end with a text on its standard input.
 pub fn with_input(args: &[&str], input: &str) -> Ran {
     let mut child = flowpipe(args)

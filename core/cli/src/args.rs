@@ -3,6 +3,7 @@
 
 mod bench;
 mod compare;
+mod new;
 mod play;
 mod plugins;
 mod replay;
@@ -17,6 +18,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 pub use bench::Bench;
 pub use compare::Compare;
+pub use new::{Language, New, NewRole};
 pub use play::{Play, PlayInput};
 pub use plugins::{PluginCheck, Plugins, PluginsCommand};
 pub use replay::{Replay, Speed};
@@ -91,6 +93,8 @@ pub enum Command {
     /// List the plugins that were found, and the files that were refused; explain one; check a file.
     #[command(visible_alias = "plugin")]
     Plugins(Plugins),
+    /// Begin a plugin of your own: a folder that builds and runs as it is.
+    New(New),
     /// Print the JSON Schema of pipeline files, for editors.
     Schema,
     /// Show what vision makes of pictures: the board, or why none is read, and what each step cost.

@@ -10,6 +10,7 @@
 //! - [`checks`]: what the runtime holds the plugins' answers against.
 //! - [`solve`]: what `flowpipe solve` asks and tells. [`see`]: what `flowpipe see` shows to vision, and tells.
 //! - [`compare`]: two pipelines on one recording.
+//! - [`new`]: what `flowpipe new` makes.
 //! - [`top`]: looking at a run while it goes on.
 //! - [`follow`]: waiting on a run. [`signals`]: Ctrl-C. [`watch`]: changes of files
 //!   while a run goes on. [`show`]: boards, tables and colours on the terminal.
@@ -24,6 +25,7 @@ mod commands;
 mod compare;
 mod exit;
 mod follow;
+mod new;
 mod pipeline_file;
 mod plugin_check;
 mod plugins;
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         Command::Check(check) => commands::check::run(&args.global, &check),
         Command::Graph(graph) => commands::graph::run(&args.global, &graph),
         Command::Plugins(plugins) => commands::plugins::run(&args.global, &plugins),
+        Command::New(new) => commands::new::run(&args.global, &new),
         Command::Schema => commands::schema::run(&args.global),
         Command::See(see) => commands::see::run(&args.global, &see),
         Command::Solve(solve) => commands::solve::run(&args.global, &solve),

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::error::Result;
 use crate::host::Host;
@@ -45,6 +46,21 @@ pub trait Planner: Sized + Send + 'static {
         solution: &Solution,
         asked: Option<Profile>,
     ) -> Result<Plan>;
+
+    /// The same, for planners that may take long: asks `cancel` at least every 10 ms and gives up when it says
+    /// so. Whoever implements it is asked in this way alone.
+    ///
+    /// # Errors
+    /// As [`Planner::plan`], and when it gave up.
+    fn plan_unless(
+        &mut self,
+        board: &SeenBoard,
+        solution: &Solution,
+        asked: Option<Profile>,
+        _cancel: &Cancel<'_>,
+    ) -> Result<Plan> {
+        self.plan(board, solution, asked)
+    }
 
     /// See [`Stage::save`].
     ///
@@ -141,7 +157,9 @@ impl<T: Planner> Stage for PlannerStage<T> {
             return Ok(Next::More);
         }
         context.mark(PLANNING);
-        let plan = self.0.plan(board, &missing, solved.profile)?;
+        let plan = self
+            .0
+            .plan_unless(board, &missing, solved.profile, &context.cancel())?;
         context.mark(PLANNED);
         let solution = solution.clone();
         let planner = T::NAME.to_owned();

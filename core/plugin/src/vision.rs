@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::cancel::Cancel;
 use crate::context::{Context, Message};
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelInfo};
@@ -36,6 +37,15 @@ pub trait Vision: Sized + Send + 'static {
     /// # Errors
     /// When something fails that has nothing to do with what the picture shows.
     fn see(&mut self, captured: &Captured) -> Result<Reading>;
+
+    /// The same, for those that may take long: asks `cancel` at least every 10 ms and gives up when it says so.
+    /// Whoever implements it is asked in this way alone.
+    ///
+    /// # Errors
+    /// As [`Vision::see`], and when it gave up.
+    fn see_unless(&mut self, captured: &Captured, _cancel: &Cancel<'_>) -> Result<Reading> {
+        self.see(captured)
+    }
 
     /// What the last look cost, by step; empty unless the config asks for it.
     fn steps(&mut self) -> Vec<StepTime> {
@@ -103,6 +113,12 @@ impl Captured {
         self.info
     }
 
+    /// The frame itself, to hold it for longer.
+    #[must_use]
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
     /// Where they come from.
     #[must_use]
     pub fn note(&self) -> &FrameNote {
@@ -136,7 +152,7 @@ impl<T: Vision> Stage for VisionStage<T> {
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         if let Input::Message(message) = input {
             let captured = Captured::from_message(&message)?;
-            let reading = self.0.see(&captured)?;
+            let reading = self.0.see_unless(&captured, &context.cancel())?;
             let sighting = Sighting {
                 steps: self.0.steps(),
                 ..Sighting::new(captured.note, reading)

@@ -8,9 +8,13 @@ use clap::Args;
 pub struct Bench {
     /// Files of puzzles in every form that `solve` takes. Without files, boards are generated.
     pub files: Vec<PathBuf>,
-    /// Measure this solver plugin (may be given several times); without, all that are found.
+    /// Measure this solver plugin (may be given several times); without, all that are found, but
+    /// for those that need a config and have none.
     #[arg(long, value_name = "NAME")]
     pub solver: Vec<String>,
+    /// The config of a solver plugin, as its name, `=`, and a TOML inline table (may be given several times).
+    #[arg(long, value_name = "SOLVER=TOML", value_parser = config)]
+    pub config: Vec<(String, String)>,
     /// Give up on a board after this long; on a size after three boards in a row, and on the sizes after one
     /// of which nothing was solved.
     #[arg(long, default_value = "1s", value_name = "DURATION")]
@@ -35,6 +39,15 @@ pub struct Bench {
     /// Print one JSON object for each solver and size, one a line.
     #[arg(long)]
     pub json: bool,
+}
+
+fn config(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((solver, config)) if !solver.trim().is_empty() => {
+            Ok((solver.trim().to_owned(), config.trim().to_owned()))
+        }
+        _ => Err("write SOLVER=TOML, such as 'solver-varisat={ encoding = \"edges\" }'".to_owned()),
+    }
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

@@ -28,7 +28,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<Ended, Failure> {
     let catalogue = plugins::load(global);
     let mut rows: Vec<Row> = Vec::new();
     let line = ProgressLine::new();
-    for solver in solvers(&args.solver, &catalogue) {
+    for solver in solvers(args, &catalogue) {
         match row_by_row(&solver, &corpus, args, &catalogue, &line, &mut rows) {
             Ok(()) => {}
             Err(AskError::Config(errors)) => {
@@ -77,7 +77,7 @@ fn row_by_row(
 ) -> Result<(), AskError> {
     let how = Ask {
         solver,
-        config: None,
+        config: config(args, solver),
         planner: None,
         timeout: Some(&args.timeout),
         jobs: 1,
@@ -103,19 +103,29 @@ fn row_by_row(
     Ok(())
 }
 
-/// Those asked for, or all that are there; the one that others are compared with comes first.
-fn solvers(asked: &[String], catalogue: &Catalogue) -> Vec<String> {
-    let mut solvers: Vec<String> = if asked.is_empty() {
-        let stages = catalogue.stages().iter();
+/// Those asked for, or all that are there, but for those that need a config and have none; the one that others are
+/// compared with comes first.
+fn solvers(args: &Bench, catalogue: &Catalogue) -> Vec<String> {
+    let mut solvers: Vec<String> = if args.solver.is_empty() {
+        let stages = catalogue.stages().iter().map(|found| &found.manifest);
+        let needs = |config: &serde_json::Value| config.pointer("/required/0").is_some();
         stages
-            .filter(|found| found.manifest.role == "solver")
-            .map(|found| found.manifest.name.clone())
+            .filter(|it| it.role == "solver")
+            .filter(|it| !needs(&it.config) || config(args, &it.name).is_some())
+            .map(|it| it.name.clone())
             .collect()
     } else {
-        asked.to_vec()
+        args.solver.clone()
     };
     solvers.sort_by_key(|name| name != FIRST);
     solvers
+}
+
+/// What was given as a solver's config.
+fn config<'a>(args: &'a Bench, solver: &str) -> Option<&'a str> {
+    let mut given = args.config.iter().rev();
+    let (_, config) = given.find(|(name, _)| name == solver)?;
+    Some(config)
 }
 
 fn read(files: &[std::path::PathBuf]) -> Result<Vec<Puzzle>, Failure> {

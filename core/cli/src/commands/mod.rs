@@ -7,6 +7,7 @@ pub mod completions;
 pub mod convert;
 pub mod generate;
 pub mod graph;
+pub mod new;
 pub mod play;
 pub mod plugin_check;
 pub mod plugins;

@@ -12,6 +12,26 @@ use crate::error::{Error, Result};
 /// Pixels of a cell's side.
 const CELL: f64 = 100.0;
 
+/// A puzzle as text, such as `"A.B\nA.B"`: letters are terminals, `.` is an empty cell.
+///
+/// # Errors
+/// When the text is not one puzzle that can be read.
+pub fn puzzle(text: &str) -> Result<Puzzle> {
+    let mut entries = flowpipe_puzzle::text::read(text);
+    match (entries.pop(), entries.pop()) {
+        (Some(only), None) => Ok(only.puzzle?.0),
+        _ => Err(Error::new("expected one puzzle")),
+    }
+}
+
+/// What vision says of a puzzle that is upright in the corner of a picture, 100 pixels a cell, with nothing
+/// drawn: what a solver is sent.
+#[must_use]
+pub fn sighting(puzzle: Puzzle) -> Sighting {
+    let board = SeenBoard::untouched(puzzle, CELL);
+    Sighting::new(FrameNote::of("test"), Reading::Board(Box::new(board)))
+}
+
 /// A solver's answer to a puzzle that was seen upright in the corner of a picture, 100 pixels a cell, with
 /// nothing drawn.
 #[must_use]
@@ -21,10 +41,7 @@ pub fn solved(puzzle: Puzzle, solution: Solution) -> Solved {
         answer: Verdict::solution(solution, None),
         effort: Effort::default(),
         profile: None,
-        sighting: Sighting::new(
-            FrameNote::of("test"),
-            Reading::Board(Box::new(SeenBoard::untouched(puzzle, CELL))),
-        ),
+        sighting: sighting(puzzle),
     }
 }
 

@@ -1,0 +1,98 @@
+//! What `flowpipe new` makes: a plugin that builds and runs as it is, for somebody to change.
+//!
+//! # Layout
+//! - [`name`]: what a plugin may be called. [`sdk`]: where a Rust plugin finds the SDK.
+//! - [`rust`], [`c`], [`python`]: the files of each language, out of `templates/`.
+
+mod c;
+pub mod name;
+mod python;
+mod rust;
+pub mod sdk;
+
+use crate::args::{Language, NewRole};
+use sdk::Sdk;
+
+/// A file to write, relative to the plugin's folder.
+pub struct File {
+    /// Its path, with slashes.
+    pub path: String,
+    /// What is in it.
+    pub content: Vec<u8>,
+}
+
+/// A plugin to begin.
+pub struct Plan {
+    /// Its files, the one to change first in front.
+    pub files: Vec<File>,
+    /// What to do next, in its folder: a command and what it is for.
+    pub next: Vec<(String, &'static str)>,
+}
+
+impl File {
+    fn new(path: impl Into<String>, content: impl Into<Vec<u8>>) -> Self {
+        Self {
+            path: path.into(),
+            content: content.into(),
+        }
+    }
+}
+
+/// Plans a plugin of a name that was checked.
+pub fn plan(role: NewRole, language: Language, name: &str, sdk: &Sdk) -> Plan {
+    match language {
+        Language::Rust => rust::plan(role, name, sdk),
+        Language::C => c::plan(role, name),
+        Language::Python => python::plan(role, name),
+    }
+}
+
+/// A template with the plugin's name in it.
+fn named(template: &str, name: &str) -> String {
+    template
+        .replace("plugin-name", name)
+        .replace("plugin_name", &name.replace('-', "_"))
+}
+
+/// The pipeline that the plugin is run in, and what it reads. `stage`: the lines that name the plugin.
+fn pipeline(role: NewRole, name: &str, stage: &str) -> Vec<File> {
+    let template = match role {
+        NewRole::Capture => include_str!("templates/pipeline/capture.toml"),
+        NewRole::Vision => include_str!("templates/pipeline/vision.toml"),
+        NewRole::Solver => include_str!("templates/pipeline/solver.toml"),
+        NewRole::Planner => include_str!("templates/pipeline/planner.toml"),
+        NewRole::Actuator => include_str!("templates/pipeline/actuator.toml"),
+        NewRole::Stage => include_str!("templates/pipeline/stage.toml"),
+    };
+    let text = named(template, name).replace("STAGE", stage);
+    let mut files = vec![File::new("pipeline.toml", text)];
+    match role {
+        NewRole::Capture => {}
+        NewRole::Vision => {
+            let picture = include_bytes!("../../../../pipelines/frames/desktop-5x5-02.png");
+            files.push(File::new("board.png", *picture));
+        }
+        _ => files.push(File::new(
+            "puzzles.txt",
+            include_str!("templates/puzzles.txt"),
+        )),
+    }
+    files
+}
+
+/// How the plugin is run in its pipeline, and what else is worth a look.
+fn commands(role: NewRole, plugins: &str) -> Vec<(String, &'static str)> {
+    let more = match role {
+        // What they say of each message goes to the log.
+        NewRole::Actuator | NewRole::Stage => " -v",
+        _ => "",
+    };
+    let plugins = match plugins {
+        "" => String::new(),
+        folder => format!(" --plugin-dir {folder}"),
+    };
+    vec![(
+        format!("flowpipe run pipeline.toml{plugins}{more}"),
+        "a pipeline with it",
+    )]
+}

@@ -1,0 +1,88 @@
+//! A stage in Python: a script that plugin `exec` runs.
+
+use super::{File, Plan, commands, named, pipeline};
+use crate::args::NewRole;
+
+/// What a role's script, plugin and test are.
+struct Role {
+    name: &'static str,
+    plugin: &'static str,
+    script: &'static str,
+    /// A message to it, and what its answer is held against.
+    message: &'static str,
+    check: &'static str,
+}
+
+fn role(role: NewRole) -> Role {
+    match role {
+        NewRole::Capture => Role {
+            name: "capture",
+            plugin: "capture-exec",
+            script: include_str!("templates/python/capture.py"),
+            message: "{\"tick\": 0}",
+            check: "self.assertEqual(answer[\"frame\"][\"width\"], 220)",
+        },
+        NewRole::Vision => Role {
+            name: "vision",
+            plugin: "vision-exec",
+            script: include_str!("templates/python/vision.py"),
+            // A file of letters is as good as one of pixels.
+            message: "{\"frame\": {\"file\": __file__, \"format\": \"grey8\", \"width\": 60, \"height\": 1, \"stride\": 60}, \"note\": {}}",
+            check: "self.assertIn(\"bright\", answer[\"reading\"][\"reason\"])",
+        },
+        NewRole::Solver => Role {
+            name: "solver",
+            plugin: "solver-exec",
+            script: include_str!("../../../../examples/solver.py"),
+            message: "{\"puzzle\": {}, \"rules\": {\"cover\": True, \"touch\": False}, \"want\": \"unique\", \"limit\": None,\n                      \
+                      \"graph\": {\"links\": [[1], [0, 2], [1]], \"colours\": [0, None, 0], \"cells\": [0, 1, 2]}}",
+            check: "cells = answer[\"answer\"][\"solution\"][\"flows\"][0][\"cells\"]\n        self.assertEqual(sorted(cells), [0, 1, 2])",
+        },
+        NewRole::Planner => Role {
+            name: "planner",
+            plugin: "planner-exec",
+            script: include_str!("templates/python/planner.py"),
+            message: "{\"solution\": {\"flows\": [{\"colour\": 0, \"cells\": [0, 1]}]}, \"centres\": [[0.5, 0.5], [1.5, 0.5]]}",
+            check: "self.assertEqual(answer[\"strokes\"][0][\"points\"], [[0.5, 0.5], [1.5, 0.5]])",
+        },
+        NewRole::Actuator => Role {
+            name: "actuator",
+            plugin: "actuator-exec",
+            script: include_str!("templates/python/actuator.py"),
+            message: "{\"strokes\": [{\"colour\": 0, \"cells\": [0, 1]}], \"pixels\": [[[10, 10], [30, 10]]]}",
+            check: "self.assertEqual(answer[\"strokes\"], [{\"colour\": 0, \"accepted\": None}])",
+        },
+        NewRole::Stage => Role {
+            name: "stage",
+            plugin: "exec",
+            script: include_str!("templates/python/stage.py"),
+            message: "{\"message\": {\"schema\": \"flowpipe.sighting/1\", \"body\": {\"reading\": {\n            \
+                      \"status\": \"board\", \"puzzle\": {\"board\": {\"rows\": 9, \"cols\": 9}}}}}}",
+            check: "self.assertEqual(answer.get(\"messages\", []), [])",
+        },
+    }
+}
+
+pub fn plan(which: NewRole, name: &str) -> Plan {
+    let role = role(which);
+    let test = named(include_str!("templates/python/test.py"), name)
+        .replace("ROLE", role.name)
+        .replace("MESSAGE", role.message)
+        .replace("CHECK", role.check);
+    let command = format!("{{ command = [\"python3\", \"{name}.py\"] }}");
+    let stage = format!("plugin = \"{}\"\nconfig = {command}", role.plugin);
+    let mut files = vec![
+        File::new(format!("{name}.py"), named(role.script, name)),
+        File::new("test.py", test),
+    ];
+    files.extend(pipeline(which, name, &stage));
+    let mut next = vec![("python3 test.py".to_owned(), "runs it without a pipeline")];
+    next.extend(commands(which, ""));
+    if matches!(which, NewRole::Solver) {
+        next.push((
+            format!("flowpipe solve puzzles.txt --solver solver-exec --config '{command}'"),
+            "puzzles put to it",
+        ));
+    }
+    Plan { files, next }
+}

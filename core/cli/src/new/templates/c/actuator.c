@@ -1,0 +1,62 @@
+/* plugin-name: a flowpipe actuator. This one only says what it would do.
+ * flowpipe.h is the whole border; its comments are the specification. `make` builds it. */
+#include "flowpipe.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  flowpipe_stage_t stage; /* first: the host's pointer to it is a pointer to all of this */
+  const flowpipe_host_t *host;
+  int64_t say; /* from the config */
+} plugin_t;
+
+/* What the host and people read about it, before it is made: JSON. */
+static const char manifest_text[] =
+    "{ \"name\": \"plugin-name\", \"version\": \"0.1.0\", \"role\": \"actuator\","
+    "  \"doc\": \"Says how many strokes it would play.\","
+    "  \"inputs\": [{ \"name\": \"in\", \"schema\": \"flowpipe.strokes/1\" }],"
+    "  \"outputs\": [{ \"name\": \"out\", \"schema\": \"flowpipe.outcome/1\" }],"
+    "  \"config\": { \"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
+    "    \"say\": { \"type\": \"integer\", \"default\": 1, \"description\": \"1: say it in the log.\" } } },"
+    "  \"deterministic\": true, \"panic\": \"abort\" }";
+
+/* The config has been held against the manifest; what is not written in it stays as it is here. */
+static void configure(plugin_t *plugin, const flowpipe_document_t *config) {
+  plugin->say = 1;
+  plugin->host->get_int(plugin->host, config, "/say", &plugin->say);
+}
+TEXT
+MEMBER
+
+/* Plays the strokes. One that moves a real mouse is not deterministic (see the manifest), asks in between whether the work is
+ * cancelled, and lets the button go as soon as it is. */
+static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process_t *call) {
+  const plugin_t *plugin = (const plugin_t *)stage;
+  const flowpipe_host_t *host = plugin->host;
+  const flowpipe_message_t *in = call->message;
+  size_t strokes;
+  if (call->event != FLOWPIPE_EVENT_MESSAGE) return FLOWPIPE_OK;
+  if (host->get_count(host, in->document, "/strokes", &strokes) != FLOWPIPE_OK) return FLOWPIPE_BAD_MESSAGE;
+  int sighting = 0, frame = 0; /* how long they are */
+  const char *frame_text = member(member(in->json, "sighting", &sighting), "frame", &frame);
+  text_t out = { 0 };
+  add(&out, "{\"actuator\":\"plugin-name\",\"frame\":%.*s,\"solved\":null,\"strokes\":[", frame, frame_text);
+  for (size_t stroke = 0; stroke < strokes; stroke++) {
+    char pointer[96];
+    int64_t colour = 0;
+    snprintf(pointer, sizeof pointer, "/strokes/%zu/colour", stroke);
+    host->get_int(host, in->document, pointer, &colour);
+    host->mark(host, call->context, "action"); /* the button goes down; the first time counts */
+    /* Nobody knows what the game made of it: accepted is null. */
+    add(&out, "%s{\"colour\":%d,\"accepted\":null}", stroke ? "," : "", (int)colour);
+  }
+  add(&out, "],\"act_ns\":0}");
+  if (plugin->say) {
+    char line[64];
+    int length = snprintf(line, sizeof line, "%zu strokes", strokes);
+    host->log(host, FLOWPIPE_LEVEL_INFO, line, (size_t)length);
+  }
+  return emit(plugin, call, &out);
+}

@@ -1,0 +1,75 @@
+/* plugin-name: a flowpipe planner. This one drags through the centre of every cell of square boards.
+ * flowpipe.h is the whole border; its comments are the specification. `make` builds it. */
+#include "flowpipe.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  flowpipe_stage_t stage; /* first: the host's pointer to it is a pointer to all of this */
+  const flowpipe_host_t *host;
+  int64_t backwards; /* from the config */
+} plugin_t;
+
+/* What the host and people read about it, before it is made: JSON. */
+static const char manifest_text[] =
+    "{ \"name\": \"plugin-name\", \"version\": \"0.1.0\", \"role\": \"planner\","
+    "  \"doc\": \"Drags through the centre of every cell of square boards.\","
+    "  \"inputs\": [{ \"name\": \"in\", \"schema\": \"flowpipe.solved/1\" }],"
+    "  \"outputs\": [{ \"name\": \"out\", \"schema\": \"flowpipe.strokes/1\" }],"
+    "  \"config\": { \"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
+    "    \"backwards\": { \"type\": \"integer\", \"default\": 0, \"description\": \"1: draw each flow from its other end.\" } } },"
+    "  \"deterministic\": true, \"panic\": \"abort\" }";
+
+/* The config has been held against the manifest; what is not written in it stays as it is here. */
+static void configure(plugin_t *plugin, const flowpipe_document_t *config) {
+  plugin->backwards = 0;
+  plugin->host->get_int(plugin->host, config, "/backwards", &plugin->backwards);
+}
+TEXT
+MEMBER
+
+/* A number of the message; the pointer is made of a format and two indices. */
+static int64_t number(const plugin_t *plugin, const flowpipe_message_t *in, const char *format, size_t first, size_t second) {
+  char pointer[96];
+  int64_t value = 0;
+  snprintf(pointer, sizeof pointer, format, first, second);
+  plugin->host->get_int(plugin->host, in->document, pointer, &value);
+  return value;
+}
+
+/* Plans the strokes of a solution, in board units: the top left cell's centre is (0.5, 0.5). */
+static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process_t *call) {
+  const plugin_t *plugin = (const plugin_t *)stage;
+  const flowpipe_host_t *host = plugin->host;
+  const flowpipe_message_t *in = call->message;
+  size_t flows, cells;
+  if (call->event != FLOWPIPE_EVENT_MESSAGE) return FLOWPIPE_OK;
+  if (host->get_count(host, in->document, "/answer/solution/flows", &flows) != FLOWPIPE_OK)
+    return FLOWPIPE_OK; /* there is no solution */
+  int64_t cols = number(plugin, in, "/sighting/reading/puzzle/board/cols", 0, 0);
+  text_t out = { 0 };
+  add(&out, "{\"planner\":\"plugin-name\",\"strokes\":[");
+  for (size_t flow = 0; flow < flows; flow++) {
+    text_t points = { 0 };
+    char pointer[96];
+    snprintf(pointer, sizeof pointer, "/answer/solution/flows/%zu/cells", flow);
+    if (host->get_count(host, in->document, pointer, &cells) != FLOWPIPE_OK) cells = 0;
+    int colour = (int)number(plugin, in, "/answer/solution/flows/%zu/colour", flow, 0);
+    add(&out, "%s{\"colour\":%d,\"cells\":[", flow ? "," : "", colour);
+    for (size_t at = 0; at < cells; at++) {
+      size_t index = plugin->backwards ? cells - 1 - at : at;
+      int cell = (int)number(plugin, in, "/answer/solution/flows/%zu/cells/%zu", flow, index);
+      add(&out, "%s%d", at ? "," : "", cell);
+      add(&points, "%s[%d.5,%d.5]", at ? "," : "", cell % (int)cols, cell / (int)cols);
+    }
+    add(&out, "],\"points\":[%s]}", points.start ? points.start : "");
+    free(points.start);
+  }
+  int answer = 0, solution = 0, sighting = 0; /* how long they are */
+  const char *solution_text = member(member(in->json, "answer", &answer), "solution", &solution);
+  const char *sighting_text = member(in->json, "sighting", &sighting);
+  add(&out, "],\"solution\":%.*s,\"sighting\":%.*s}", solution, solution_text, sighting, sighting_text);
+  return emit(plugin, call, &out);
+}

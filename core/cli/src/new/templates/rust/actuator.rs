@@ -1,0 +1,85 @@
+//! A flowpipe actuator: it plays strokes. This one only says what it would do.
+
+use flowpipe_plugin::puzzle::message::{StrokeOutcome, Strokes};
+use flowpipe_plugin::tracing::info;
+use flowpipe_plugin::{Acting, Actuator, Error, Host, JsonSchema, Played, Result};
+use serde::Deserialize;
+
+/// Says where the mouse would go. (This line is what `flowpipe plugins show` tells.)
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Config {
+    /// Say every point, not only how many there are. (So is this one.)
+    points: bool,
+}
+
+struct Plugin {
+    config: Config,
+}
+
+impl Actuator for Plugin {
+    const NAME: &'static str = "plugin-name";
+    /// True only of what touches nothing outside of the program: a replay runs it again.
+    const DETERMINISTIC: bool = true;
+    type Config = Config;
+
+    fn new(config: Config, _host: &Host) -> Result<Self> {
+        Ok(Self { config })
+    }
+
+    /// Plays the strokes. One that moves a real mouse asks `acting.host().is_dry()` first, calls `acting.pressed()` at
+    /// each press, and lets the button go as soon as it is cancelled.
+    fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
+        let mut played = Played::default();
+        for stroke in &strokes.strokes {
+            if acting.cancel().is_cancelled() {
+                return Err(Error::cancelled());
+            }
+            acting.pressed();
+            if self.config.points {
+                info!("{} cells by {:?}", stroke.cells.len(), stroke.points);
+            } else {
+                info!(
+                    "{} cells by {} points",
+                    stroke.cells.len(),
+                    stroke.points.len()
+                );
+            }
+            played.strokes.push(StrokeOutcome {
+                colour: stroke.colour,
+                // Nobody knows what the game made of it.
+                accepted: None,
+                reason: None,
+            });
+        }
+        Ok(played)
+    }
+}
+
+flowpipe_plugin::export!(Plugin);
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_plugin::harness::samples;
+    use flowpipe_plugin::puzzle::Solution;
+    use flowpipe_plugin::puzzle::message::{STROKES, Stroke, Strokes};
+    use serde_json::json;
+
+    use super::Plugin;
+
+    #[test]
+    fn each_stroke_has_an_outcome() {
+        let strokes = Strokes {
+            planner: "test".to_owned(),
+            strokes: vec![Stroke::new(0, vec![0, 1], vec![[0.5, 0.5], [1.5, 0.5]])],
+            profile: None,
+            manner: None,
+            solution: Solution::default(),
+            sighting: samples::sighting(samples::puzzle("AA").unwrap()),
+        };
+        let mut harness = flowpipe_plugin::harness!(Plugin, json!({})).unwrap();
+        let emitted = harness.send(0, STROKES, &strokes).unwrap();
+        assert_eq!(emitted[0].body["strokes"][0]["accepted"], json!(null));
+        assert_eq!(harness.marks(), ["action"]);
+    }
+}

@@ -1,0 +1,84 @@
+//! A flowpipe stage of no special role: any ports, any messages. This one passes on small boards alone.
+
+use flowpipe_plugin::puzzle::message::{SIGHTING, Sighting};
+use flowpipe_plugin::tracing::info;
+use flowpipe_plugin::{Context, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use serde::Deserialize;
+
+/// Passes on small boards alone. (This line is what `flowpipe plugins show` tells.)
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Config {
+    /// The most cells of a board. (So is this one.)
+    cells: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { cells: 64 }
+    }
+}
+
+struct Plugin {
+    config: Config,
+}
+
+impl Stage for Plugin {
+    const NAME: &'static str = "plugin-name";
+    /// The same messages in always give the same messages out: a replay runs it again.
+    const DETERMINISTIC: bool = true;
+    type Config = Config;
+
+    /// Each has a schema, or `*` for any; two stages are joined where theirs are the same.
+    fn inputs() -> Vec<Port> {
+        vec![Port::new("in", SIGHTING)]
+    }
+
+    fn outputs() -> Vec<Port> {
+        vec![Port::new("out", SIGHTING)]
+    }
+
+    fn new(config: Config, _host: &Host) -> Result<Self> {
+        Ok(Self { config })
+    }
+
+    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        // The other inputs are for sources, and for what a stage still holds when the run ends.
+        let Input::Message(message) = input else {
+            return Ok(Next::More);
+        };
+        let sighting: Sighting = message.parse()?;
+        let Some(board) = sighting.board() else {
+            return Ok(Next::More);
+        };
+        let cells = board.puzzle.board().len();
+        if cells > self.config.cells {
+            info!("a board of {cells} cells is too large");
+            return Ok(Next::More);
+        }
+        context.emit(0, &sighting)?;
+        Ok(Next::More)
+    }
+}
+
+flowpipe_plugin::export!(Plugin);
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_plugin::harness::samples;
+    use flowpipe_plugin::puzzle::message::SIGHTING;
+    use serde_json::json;
+
+    use super::Plugin;
+
+    #[test]
+    fn small_boards_pass() {
+        let mut harness = flowpipe_plugin::harness!(Plugin, json!({ "cells": 4 })).unwrap();
+        let mut passed = |puzzle: &str| {
+            let sighting = samples::sighting(samples::puzzle(puzzle).unwrap());
+            harness.send(0, SIGHTING, &sighting).unwrap().len()
+        };
+        assert_eq!(passed("A.\nA."), 1);
+        assert_eq!(passed("A..\nA.."), 0);
+    }
+}

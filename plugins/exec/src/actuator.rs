@@ -1,0 +1,64 @@
+//! A command as an actuator.
+
+use flowpipe_plugin::puzzle::message::Strokes;
+use flowpipe_plugin::{Acting, Actuator, Error, Host, Played, Result};
+
+use crate::config::Config;
+use crate::protocol::{Act, Acted};
+use crate::talk::{Asker, Talk};
+
+/// The stage.
+pub struct ActuatorExec {
+    /// `None` in a dry run, in which nothing is started.
+    talk: Option<Talk>,
+}
+
+impl Actuator for ActuatorExec {
+    const NAME: &'static str = "actuator-exec";
+    const DOC: &'static str = "A command in any language as an actuator: it gets the strokes as a line of JSON on \
+         standard input, in board units and in pixels of the screen, and answers with a line on standard output what \
+         became of them. In a dry run it is not started. See docs/exec.md.";
+    type Config = Config;
+
+    fn new(config: Config, host: &Host) -> Result<Self> {
+        let talk = match host.is_dry() {
+            true => None,
+            false => Some(Talk::start(config, "actuator", *host)?),
+        };
+        Ok(Self { talk })
+    }
+
+    fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
+        let Some(talk) = &mut self.talk else {
+            return Ok(Played {
+                refused: Some("this is a dry run".to_owned()),
+                ..Played::default()
+            });
+        };
+        let board = strokes
+            .sighting
+            .board()
+            .ok_or_else(|| Error::bad_message("strokes that belong to no board"))?;
+        let acted: Acted = talk.ask(&Act::of(strokes, board), acting)?;
+        Ok(Played {
+            solved: acted.solved,
+            strokes: acted.strokes,
+            drawn: acted.drawn,
+            refused: acted.refused,
+            pace: acted.pace,
+        })
+    }
+}
+
+impl Asker for Acting<'_, '_> {
+    fn is_cancelled(&self) -> bool {
+        self.cancel().is_cancelled()
+    }
+
+    /// `pressed`: the button goes down now.
+    fn mark(&mut self, name: &str) {
+        if name == "pressed" {
+            self.pressed();
+        }
+    }
+}

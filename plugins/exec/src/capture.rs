@@ -1,0 +1,43 @@
+//! A command as a source of frames.
+
+use flowpipe_plugin::puzzle::message::FrameNote;
+use flowpipe_plugin::{Capture, FrameSink, Host, Next, Result};
+
+use crate::config::Config;
+use crate::protocol::{Captured, Tick};
+use crate::talk::Talk;
+
+/// The stage.
+pub struct CaptureExec {
+    talk: Talk,
+    given: u64,
+}
+
+impl Capture for CaptureExec {
+    const NAME: &'static str = "capture-exec";
+    const DOC: &'static str = "A command in any language as a source of frames: it is asked for each with a line of JSON \
+         on standard input, and answers with a line on standard output that names a file with the pixels. See \
+         docs/exec.md.";
+    type Config = Config;
+
+    fn new(config: Config, host: &Host) -> Result<Self> {
+        Ok(Self {
+            talk: Talk::start(config, "capture", *host)?,
+            given: 0,
+        })
+    }
+
+    fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next> {
+        let tick = Tick { tick: self.given };
+        let captured: Captured = self.talk.ask(&tick, &mut { sink.cancel() })?;
+        if let Some(picture) = captured.frame {
+            let captured_ns = sink.host().now_ns();
+            let frame = picture.load(sink.host())?;
+            let source = || FrameNote::of(picture.file.display().to_string());
+            let note = captured.note.unwrap_or_else(source);
+            self.given += 1;
+            sink.emit(&frame, &note, captured_ns)?;
+        }
+        Ok(if captured.end { Next::End } else { Next::More })
+    }
+}

@@ -1,0 +1,113 @@
+//! What goes wrong with a command.
+
+use std::io;
+use std::process::ExitStatus;
+
+use thiserror::Error;
+
+/// Why there is no answer. Each says what happened and what to do; the command's name is put in front.
+#[derive(Debug, Error)]
+pub enum CommandError {
+    /// `command` is empty.
+    #[error(
+        "`command` is empty: name the program first, then its arguments, such as [\"python3\", \"solver.py\"]"
+    )]
+    Nothing,
+    /// The folder to work in is not there.
+    #[error("there is no folder {0:?} to start it in: see `directory`")]
+    NoFolder(String),
+    /// No such program.
+    #[error(
+        "there is no such program; one without a slash in its name is searched in PATH, and a relative one starts at {0}"
+    )]
+    NotFound(String),
+    /// No right to run it.
+    #[error(
+        "it may not be executed: make it executable (chmod +x), or name its interpreter first, such as [\"python3\", \"solver.py\"]"
+    )]
+    NotExecutable,
+    /// Anything else that the system says.
+    #[error("it can't be started: {0}")]
+    Start(io::Error),
+    /// It ended.
+    #[error("it ended ({}) instead of answering{}", ending(*.status), said(.words))]
+    Ended {
+        /// How.
+        status: ExitStatus,
+        /// The last that it wrote to standard error.
+        words: String,
+    },
+    /// No output any more, and it lives on.
+    #[error("it closed its standard output, where its answers belong{}", said(.0))]
+    Closed(String),
+    /// A line that is no JSON object.
+    #[error(
+        "it wrote {0:?}, which is no JSON object: standard output is for answers alone, one object a line; write all else to standard error"
+    )]
+    NoJson(String),
+    /// A line without an end.
+    #[error("it wrote a line of more than {} MB", .0 >> 20)]
+    TooLong(usize),
+    /// An answer to something else.
+    #[error(
+        "it answered with \"id\": {told} to the message {asked}: give each message's \"id\" back, and one answer to each"
+    )]
+    OtherId {
+        /// What it was asked.
+        asked: u64,
+        /// What it said.
+        told: String,
+    },
+    /// An answer of the wrong form.
+    #[error("its answer can't be read: {0}")]
+    Form(serde_json::Error),
+    /// It does not take what it is given.
+    #[error("it does not read its standard input, where its messages come")]
+    Deaf,
+    /// Not ready in time.
+    #[error("it did not answer its first message, the one with \"protocol\", within {limit} ms (`start_ms`), and was killed{}", said(.words))]
+    LateStart {
+        /// Milliseconds.
+        limit: u64,
+        /// The last that it wrote to standard error.
+        words: String,
+    },
+    /// Not in time.
+    #[error("it gave no answer within {0} ms (`timeout_ms`), and was killed")]
+    Late(u64),
+    /// It says itself that it failed.
+    #[error("{0}")]
+    Own(String),
+    /// It says of its first message that it can't be used.
+    #[error("it does not begin: {0}")]
+    Refused(String),
+    /// The answer is not wanted any more.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl CommandError {
+    /// Whether the command can go on: it has said itself what was wrong.
+    pub fn is_its_own(&self) -> bool {
+        matches!(self, Self::Own(_) | Self::Form(_))
+    }
+}
+
+fn said(words: &str) -> String {
+    match words {
+        "" => String::new(),
+        words => format!("; the last that it wrote to standard error: {words}"),
+    }
+}
+
+/// How a process ended, for people.
+pub fn ending(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("signal {signal}");
+    }
+    match status.code() {
+        Some(code) => format!("exit code {code}"),
+        None => "no exit code".to_owned(),
+    }
+}

@@ -1,0 +1,43 @@
+//! Stages that are a command in any language: it gets a JSON message a line on its standard input, and gives an answer a
+//! line on its standard output. The words of both are in docs/exec.md.
+//!
+//! # Layout
+//! - [`config`]: what a pipeline can set.
+//! - [`solver`], [`planner`], [`actuator`], [`capture`], [`vision`], and [`stage`] for what is none of them.
+//! - [`protocol`]: what is said. [`pixels`]: frames, in files. [`error`]: what goes wrong.
+//! - [`talk`]: one answer to each message, from a command that is started again when it dies.
+//! - [`process`]: its pipes. [`group`]: it and what it starts. [`lines`]: its output.
+
+mod actuator;
+mod capture;
+mod config;
+mod error;
+mod group;
+mod lines;
+mod pixels;
+mod planner;
+mod process;
+mod protocol;
+mod solver;
+mod stage;
+mod talk;
+mod vision;
+
+#[cfg(test)]
+mod tests;
+
+use actuator::ActuatorExec;
+use capture::CaptureExec;
+use planner::PlannerExec;
+use solver::SolverExec;
+use stage::Exec;
+use vision::VisionExec;
+
+flowpipe_plugin::export!(
+    CaptureExec,
+    VisionExec,
+    SolverExec,
+    PlannerExec,
+    ActuatorExec,
+    Exec
+);

@@ -1,0 +1,142 @@
+//! Pictures in files: the pixels of a frame lie in one, so that whoever reads them maps it into memory or reads it at
+//! once, and no line of JSON holds them.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use flowpipe_plugin::{Error, Format, Frame, Host, Result};
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+
+/// A picture in a file: rows from top to bottom, pixels from left to right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picture {
+    /// Where. The pixels begin with its first byte; more may follow behind them.
+    pub file: PathBuf,
+    /// How a pixel is laid out.
+    pub format: PixelFormat,
+    /// Pixels.
+    pub width: u32,
+    /// Pixels.
+    pub height: u32,
+    /// Bytes from one row to the next; 0: rows without gaps.
+    #[serde(default)]
+    pub stride: usize,
+}
+
+/// How a pixel is laid out; see [`Format`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PixelFormat {
+    Bgra8,
+    Rgba8,
+    Bgr8,
+    Rgb8,
+    Grey8,
+}
+
+const FORMATS: [(PixelFormat, Format); 5] = [
+    (PixelFormat::Bgra8, Format::Bgra8),
+    (PixelFormat::Rgba8, Format::Rgba8),
+    (PixelFormat::Bgr8, Format::Bgr8),
+    (PixelFormat::Rgb8, Format::Rgb8),
+    (PixelFormat::Grey8, Format::Grey8),
+];
+
+/// The file in which a stage shows its command one frame after the other. It goes away with the stage.
+#[derive(Default)]
+pub struct Shared(Option<NamedTempFile>);
+
+impl Shared {
+    /// Writes a frame's pixels. They stay until the next call.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn show(&mut self, frame: &Frame) -> Result<Picture> {
+        let info = frame.info()?;
+        let pixels = frame.pixels();
+        let written = self.write(pixels).map_err(|error| {
+            Error::from(error).context("can't write a frame's pixels into a file for the command")
+        })?;
+        let format = FORMATS.iter().find(|(_, it)| *it == info.format);
+        Ok(Picture {
+            file: written,
+            format: format.map_or(PixelFormat::Bgra8, |(name, _)| *name),
+            width: info.width,
+            height: info.height,
+            stride: info.stride,
+        })
+    }
+
+    fn write(&mut self, pixels: &[u8]) -> io::Result<PathBuf> {
+        if self.0.is_none() {
+            self.0 = Some(file()?);
+        }
+        let Some(file) = &mut self.0 else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let path = file.path().to_owned();
+        let file = file.as_file_mut();
+        file.seek(SeekFrom::Start(0))?;
+        // Never shorter than before: somebody may have mapped it.
+        file.write_all(pixels)?;
+        Ok(path)
+    }
+}
+
+/// A file in memory, where the system has a folder for such, that its owner alone may read.
+fn file() -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("flowpipe-").suffix(".pixels");
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir()
+        && let Ok(file) = builder.tempfile_in(memory)
+    {
+        return Ok(file);
+    }
+    builder.tempfile()
+}
+
+impl Picture {
+    /// Reads the picture into a frame of the host.
+    ///
+    /// # Errors
+    /// When the file can't be read or does not hold that much.
+    pub fn load(&self, host: Host) -> Result<Frame> {
+        let named = |error: Error| error.context(format!("the frame in {}", self.file.display()));
+        self.read(host).map_err(named)
+    }
+
+    fn read(&self, host: Host) -> Result<Frame> {
+        let format = FORMATS.iter().find(|(name, _)| *name == self.format);
+        let format = format.map_or(Format::Bgra8, |(_, format)| *format);
+        let row = self.width as usize * format.bytes_per_pixel();
+        let stride = if self.stride == 0 { row } else { self.stride };
+        if stride < row {
+            return Err(Error::new(format!(
+                "rows of {row} bytes do not fit a stride of {stride}"
+            )));
+        }
+        let mut file = File::open(&self.file)?;
+        let rows = u64::from(self.height);
+        let before_last = (stride as u64).saturating_mul(rows.saturating_sub(1));
+        let needed = before_last.saturating_add(row as u64);
+        let there = file.metadata()?.len();
+        if there < needed {
+            return Err(Error::new(format!(
+                "it needs {needed} bytes, the file has {there}"
+            )));
+        }
+        let mut frame = host.new_frame(format, self.width, self.height)?;
+        let pixels = frame.pixels_mut()?;
+        let gap = i64::try_from(stride - row)?;
+        for (number, row) in pixels.chunks_exact_mut(row.max(1)).enumerate() {
+            if gap > 0 && number > 0 {
+                file.seek(SeekFrom::Current(gap))?;
+            }
+            file.read_exact(row)?;
+        }
+        Ok(frame)
+    }
+}

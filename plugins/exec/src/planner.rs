@@ -1,0 +1,57 @@
+//! A command as a planner.
+
+use flowpipe_plugin::puzzle::message::{Profile, SeenBoard};
+use flowpipe_plugin::puzzle::{Solution, place};
+use flowpipe_plugin::{Cancel, Host, Plan, Planner, Result};
+
+use crate::config::Config;
+use crate::protocol::{Draw, Planned};
+use crate::talk::Talk;
+
+/// The stage.
+pub struct PlannerExec(Talk);
+
+impl Planner for PlannerExec {
+    const NAME: &'static str = "planner-exec";
+    const DOC: &'static str = "A command in any language as a planner: it gets each solution as a line of JSON on \
+         standard input, and answers with a line on standard output. See docs/exec.md.";
+    const DETERMINISTIC: bool = false;
+    type Config = Config;
+
+    fn new(config: Config, host: &Host) -> Result<Self> {
+        Talk::start(config, "planner", *host).map(Self)
+    }
+
+    fn plan(
+        &mut self,
+        board: &SeenBoard,
+        solution: &Solution,
+        asked: Option<Profile>,
+    ) -> Result<Plan> {
+        self.plan_unless(board, solution, asked, &Cancel::never())
+    }
+
+    fn plan_unless(
+        &mut self,
+        board: &SeenBoard,
+        solution: &Solution,
+        asked: Option<Profile>,
+        cancel: &Cancel<'_>,
+    ) -> Result<Plan> {
+        let cells = 0..board.puzzle.board().len();
+        let draw = Draw {
+            board,
+            solution,
+            profile: asked,
+            centres: cells
+                .map(|cell| place::centre(board.puzzle.board(), cell))
+                .collect(),
+        };
+        let planned: Planned = self.0.ask(&draw, &mut { *cancel })?;
+        Ok(Plan {
+            strokes: planned.strokes,
+            profile: planned.profile,
+            manner: planned.manner,
+        })
+    }
+}

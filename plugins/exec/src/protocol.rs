@@ -1,0 +1,237 @@
+//! What is said in which words: `flowpipe.exec/1`. Each line is a JSON object; whoever reads one ignores keys that it
+//! does not know.
+
+use flowpipe_plugin::puzzle::message::{
+    Effort, FrameNote, Manner, Pace, Profile, Reading, SeenBoard, Stroke, StrokeOutcome, Strokes,
+    Verdict, Want,
+};
+use flowpipe_plugin::puzzle::{Colour, Flow, Puzzle, Rules, Solution, geometry::Point};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::pixels::Picture;
+
+/// A message with its number, which the answer gives back.
+#[derive(Serialize)]
+pub struct Asked<'a, T> {
+    pub id: u64,
+    #[serde(flatten)]
+    pub message: &'a T,
+}
+
+/// What every answer may say.
+#[derive(Deserialize)]
+pub struct Told {
+    /// The number of the message that it answers.
+    #[serde(default)]
+    pub id: Value,
+    /// It can't answer that message, and why.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// Not the answer yet: something of that name happened.
+    #[serde(default)]
+    pub mark: Option<String>,
+}
+
+/// The first message of all.
+#[derive(Serialize)]
+pub struct Hello<'a> {
+    protocol: &'static str,
+    role: &'static str,
+    settings: &'a Map<String, Value>,
+    /// Nothing outside of the program is to be touched.
+    dry: bool,
+}
+
+impl<'a> Hello<'a> {
+    pub fn new(role: &'static str, settings: &'a Map<String, Value>, dry: bool) -> Self {
+        Self {
+            protocol: "flowpipe.exec/1",
+            role,
+            settings,
+            dry,
+        }
+    }
+}
+
+/// To a capture command.
+#[derive(Serialize)]
+pub struct Tick {
+    /// How many frames it has given so far.
+    pub tick: u64,
+}
+
+#[derive(Deserialize)]
+pub struct Captured {
+    /// Nothing: there is nothing new.
+    #[serde(default)]
+    pub frame: Option<Picture>,
+    #[serde(default)]
+    pub note: Option<FrameNote>,
+    /// There are no more frames after this one.
+    #[serde(default)]
+    pub end: bool,
+}
+
+/// To a vision command.
+#[derive(Serialize)]
+pub struct Look<'a> {
+    pub frame: &'a Picture,
+    pub note: &'a FrameNote,
+}
+
+#[derive(Deserialize)]
+pub struct Seen {
+    pub reading: Reading,
+}
+
+/// To a solver command.
+#[derive(Serialize)]
+pub struct Question<'a> {
+    pub puzzle: &'a Puzzle,
+    /// Those of the puzzle, which are written there only where they are not Flow Free's.
+    pub rules: Rules,
+    pub graph: Graph,
+    pub want: Want,
+    pub limit: Option<u64>,
+}
+
+/// The board as nodes and links, by node: see [`flowpipe_plugin::puzzle::graph`].
+#[derive(Serialize)]
+pub struct Graph {
+    /// The cell that it stands for. A bridge has one node for each way across it.
+    cells: Vec<usize>,
+    /// The nodes that it touches.
+    links: Vec<Vec<usize>>,
+    /// The colour of its terminal.
+    colours: Vec<Option<Colour>>,
+}
+
+#[derive(Deserialize)]
+pub struct Answer {
+    pub answer: Verdict,
+    #[serde(default)]
+    pub effort: Effort,
+}
+
+/// To a planner command.
+#[derive(Serialize)]
+pub struct Draw<'a> {
+    pub board: &'a SeenBoard,
+    pub solution: &'a Solution,
+    pub profile: Option<Profile>,
+    /// The centre of each cell, in board units.
+    pub centres: Vec<Point>,
+}
+
+#[derive(Deserialize)]
+pub struct Planned {
+    pub strokes: Vec<Stroke>,
+    #[serde(default)]
+    pub profile: Option<Profile>,
+    #[serde(default)]
+    pub manner: Option<Manner>,
+}
+
+/// To an actuator command.
+#[derive(Serialize)]
+pub struct Act<'a> {
+    pub strokes: &'a [Stroke],
+    /// The points of each stroke, in pixels of the screen.
+    pub pixels: Vec<Vec<Point>>,
+    pub profile: Option<Profile>,
+    pub manner: Option<&'a Manner>,
+    pub board: &'a SeenBoard,
+    pub note: &'a FrameNote,
+}
+
+#[derive(Deserialize)]
+pub struct Acted {
+    #[serde(default)]
+    pub solved: Option<bool>,
+    #[serde(default)]
+    pub strokes: Vec<StrokeOutcome>,
+    #[serde(default)]
+    pub drawn: Option<Vec<Flow>>,
+    #[serde(default)]
+    pub refused: Option<String>,
+    #[serde(default)]
+    pub pace: Option<Pace>,
+}
+
+/// To a command of any other kind.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Any<'a> {
+    /// A message came.
+    Message(Envelope<'a>),
+    /// There are no more messages: the last chance to say something.
+    Finish(bool),
+}
+
+#[derive(Serialize)]
+pub struct Envelope<'a> {
+    pub schema: &'a str,
+    pub body: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<&'a Picture>,
+    /// Its number, and that of the frame that it descends from (0: none).
+    pub sequence: u64,
+    pub frame_sequence: u64,
+    /// When that frame was captured, nanoseconds since the run began.
+    pub captured_ns: i64,
+}
+
+#[derive(Deserialize)]
+pub struct Given {
+    #[serde(default)]
+    pub messages: Vec<Sent>,
+    /// The stage is done.
+    #[serde(default)]
+    pub end: bool,
+}
+
+#[derive(Deserialize)]
+pub struct Sent {
+    pub schema: String,
+    pub body: Box<RawValue>,
+    #[serde(default)]
+    pub frame: Option<Picture>,
+}
+
+impl Graph {
+    pub fn of(puzzle: &Puzzle) -> Self {
+        let graph = puzzle.board().graph();
+        let nodes = 0..graph.len();
+        let links = |node| graph.links(node).iter().map(|link| link.node).collect();
+        let colour = |node| puzzle.terminal_at(graph.cell_of(node));
+        Self {
+            cells: nodes.clone().map(|node| graph.cell_of(node)).collect(),
+            links: nodes.clone().map(links).collect(),
+            colours: nodes.map(colour).collect(),
+        }
+    }
+}
+
+impl<'a> Act<'a> {
+    pub fn of(strokes: &'a Strokes, board: &'a SeenBoard) -> Self {
+        let note = &strokes.sighting.frame;
+        let pixel = |&point: &Point| {
+            let [x, y] = board.geometry.to_frame(point);
+            [
+                note.origin[0] + x / note.scale,
+                note.origin[1] + y / note.scale,
+            ]
+        };
+        let pixels = |stroke: &Stroke| stroke.points.iter().map(pixel).collect();
+        Self {
+            strokes: &strokes.strokes,
+            pixels: strokes.strokes.iter().map(pixels).collect(),
+            profile: strokes.profile,
+            manner: strokes.manner.as_ref(),
+            board,
+            note,
+        }
+    }
+}

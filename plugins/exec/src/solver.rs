@@ -1,0 +1,51 @@
+//! A command as a solver.
+
+use flowpipe_plugin::puzzle::Puzzle;
+use flowpipe_plugin::puzzle::message::{Effort, Verdict};
+use flowpipe_plugin::{Cancel, Host, Result, Solver};
+
+use crate::config::SolverConfig;
+use crate::protocol::{Answer, Graph, Question};
+use crate::talk::Talk;
+
+/// The stage.
+pub struct SolverExec {
+    talk: Talk,
+    config: SolverConfig,
+    effort: Effort,
+}
+
+impl Solver for SolverExec {
+    const NAME: &'static str = "solver-exec";
+    const DOC: &'static str = "A command in any language as a solver: it gets each puzzle with its graph as a line of \
+         JSON on standard input, and answers with a line on standard output. See docs/exec.md.";
+    /// Nobody knows what a command does.
+    const DETERMINISTIC: bool = false;
+    type Config = SolverConfig;
+
+    fn new(config: SolverConfig, host: &Host) -> Result<Self> {
+        Ok(Self {
+            talk: Talk::start(config.run.clone(), "solver", *host)?,
+            config,
+            effort: Effort::default(),
+        })
+    }
+
+    fn solve(&mut self, puzzle: &Puzzle, cancel: &Cancel<'_>) -> Result<Verdict> {
+        self.effort = Effort::default();
+        let question = Question {
+            puzzle,
+            rules: puzzle.rules(),
+            graph: Graph::of(puzzle),
+            want: self.config.want,
+            limit: self.config.limit,
+        };
+        let answer: Answer = self.talk.ask(&question, &mut { *cancel })?;
+        self.effort = answer.effort;
+        Ok(answer.answer)
+    }
+
+    fn effort(&mut self) -> Effort {
+        self.effort.clone()
+    }
+}

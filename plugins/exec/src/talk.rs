@@ -1,0 +1,288 @@
+//! Asking a command: starts it, starts it again, and sees to it that there is one answer to each message.
+
+use std::time::{Duration, Instant};
+
+use flowpipe_plugin::{Cancel, Error, Host, Result, tracing};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::config::Config;
+use crate::error::{CommandError, ending};
+use crate::lines::shortened;
+use crate::process::{Heard, Process, left};
+use crate::protocol::{Asked, Hello, Told};
+
+/// How often it is asked whether the answer is still wanted.
+const LOOK: Duration = Duration::from_millis(5);
+/// How long a command may take to end by itself, when its input ends.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Who asks: whether the answer is still wanted, and what becomes of marks.
+pub trait Asker {
+    /// Whether to give up.
+    fn is_cancelled(&self) -> bool;
+
+    /// The command says that something of that name happened now.
+    fn mark(&mut self, _name: &str) {}
+}
+
+impl Asker for Cancel<'_> {
+    fn is_cancelled(&self) -> bool {
+        Cancel::is_cancelled(self)
+    }
+}
+
+/// By when there must be an answer.
+#[derive(Clone, Copy)]
+enum Limit {
+    /// To the first message.
+    Start(Instant),
+    /// To any other, where there is a limit.
+    Answer(Option<Instant>),
+}
+
+/// A command and the process that it is at the moment.
+pub struct Talk {
+    config: Config,
+    role: &'static str,
+    /// What it is called in errors and in the log.
+    name: String,
+    host: Host,
+    process: Option<Process>,
+    /// By when its first message must be answered, as long as it is not.
+    start_by: Option<Instant>,
+    /// The number of the last message.
+    number: u64,
+    /// How often it has died since its last answer, and when it may be started again.
+    deaths: u32,
+    not_before: Option<Instant>,
+}
+
+impl Talk {
+    /// Starts the command and waits until it has begun, so that what is wrong with it is known before a run.
+    ///
+    /// # Errors
+    /// When it can't be started, or does not answer its first message.
+    pub fn start(config: Config, role: &'static str, host: Host) -> Result<Self> {
+        let mut talk = Self {
+            name: format!("`{}`", shortened(config.command.join(" ").as_bytes())),
+            config,
+            role,
+            host,
+            process: None,
+            start_by: None,
+            number: 0,
+            deaths: 0,
+            not_before: None,
+        };
+        let begun = talk.run().and_then(|()| talk.begin(&mut Cancel::never()));
+        match begun {
+            Ok(()) => Ok(talk),
+            Err(error) => Err(Error::bad_config(format!("{}: {error}", talk.name))),
+        }
+    }
+
+    /// Sends a message and waits for its answer.
+    ///
+    /// # Errors
+    /// See [`CommandError`], or that the answer is not wanted any more. Where the command is to blame it is killed, and
+    /// started again for the next message.
+    pub fn ask<T: DeserializeOwned>(
+        &mut self,
+        message: &impl Serialize,
+        asker: &mut dyn Asker,
+    ) -> Result<T> {
+        let answer = self.answer(message, asker);
+        match &answer {
+            Ok(_) => self.deaths = 0,
+            Err(error) if error.is_its_own() => self.deaths = 0,
+            Err(CommandError::Cancelled) => {}
+            Err(_) => self.died(),
+        }
+        answer.map_err(|error| match error {
+            CommandError::Cancelled => Error::cancelled(),
+            error => Error::new(format!("{}: {error}", self.name)),
+        })
+    }
+
+    fn answer<T: DeserializeOwned>(
+        &mut self,
+        message: &impl Serialize,
+        asker: &mut dyn Asker,
+    ) -> Result<T, CommandError> {
+        self.wake(asker)?;
+        self.begin(asker)?;
+        let number = self.number + 1;
+        self.say(line(number, message)?)?;
+        self.number = number;
+        let limit = self.config.timeout_ms.map(Duration::from_millis);
+        let until = limit.and_then(|limit| Instant::now().checked_add(limit));
+        self.wait(number, Limit::Answer(until), asker)
+    }
+
+    /// Sees to it that there is a process, once it is time.
+    fn wake(&mut self, asker: &dyn Asker) -> Result<(), CommandError> {
+        if let Some(status) = self.process.as_mut().and_then(Process::is_over) {
+            let line = format!("{} ended by itself ({})", self.name, ending(status));
+            self.host.log(tracing::Level::WARN, &line);
+            self.died();
+        }
+        if self.process.is_some() {
+            return Ok(());
+        }
+        while let Some(left) = self.not_before.and_then(left) {
+            if asker.is_cancelled() {
+                return Err(CommandError::Cancelled);
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+        self.run()
+    }
+
+    /// Waits for the answer to a process's first message, if that is still missing.
+    fn begin(&mut self, asker: &mut dyn Asker) -> Result<(), CommandError> {
+        if let Some(start_by) = self.start_by {
+            let begun: Result<Told, _> = self.wait(0, Limit::Start(start_by), asker);
+            begun.map_err(|error| match error {
+                CommandError::Own(text) => CommandError::Refused(text),
+                other => other,
+            })?;
+            self.start_by = None;
+        }
+        Ok(())
+    }
+
+    /// Starts a process and sends it its first message.
+    fn run(&mut self) -> Result<(), CommandError> {
+        self.start_by = None;
+        self.process = Some(Process::start(&self.config, &self.name, self.host)?);
+        let hello = Hello::new(self.role, &self.config.settings, self.host.is_dry());
+        let line = line(0, &hello)?;
+        self.say(line)?;
+        self.number = 0;
+        self.start_by =
+            Some(Instant::now() + Duration::from_millis(self.config.start_ms.min(1 << 40)));
+        Ok(())
+    }
+
+    /// Sends a line.
+    fn say(&mut self, line: Vec<u8>) -> Result<(), CommandError> {
+        match &self.process {
+            Some(process) => process.send(line),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for the answer to a message.
+    fn wait<T: DeserializeOwned>(
+        &mut self,
+        number: u64,
+        limit: Limit,
+        asker: &mut dyn Asker,
+    ) -> Result<T, CommandError> {
+        let grace = Duration::from_millis(self.config.grace_ms);
+        // Until when a command whose answer is not wanted any more may live without giving it.
+        let mut spared: Option<Instant> = None;
+        loop {
+            match (limit, spared) {
+                (Limit::Start(until), _) if left(until).is_none() => {
+                    let words = self.process.as_ref().map(Process::last_words);
+                    let words = words.unwrap_or_default();
+                    let limit = self.config.start_ms;
+                    return Err(CommandError::LateStart { limit, words });
+                }
+                (Limit::Answer(Some(until)), _) if left(until).is_none() => {
+                    return Err(CommandError::Late(
+                        self.config.timeout_ms.unwrap_or_default(),
+                    ));
+                }
+                // It may go on starting for the next message.
+                (Limit::Start(_), _) if asker.is_cancelled() => {
+                    return Err(CommandError::Cancelled);
+                }
+                (_, None) if asker.is_cancelled() => spared = Instant::now().checked_add(grace),
+                (_, Some(until)) if left(until).is_none() => {
+                    self.replace();
+                    return Err(CommandError::Cancelled);
+                }
+                _ => {}
+            }
+            let Some(process) = &mut self.process else {
+                return Err(CommandError::Cancelled);
+            };
+            let Heard::Line(line) = process.hear(LOOK)? else {
+                continue;
+            };
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let told = told(&line, number)?;
+            match (told.mark, told.error) {
+                (Some(name), _) => asker.mark(&name),
+                _ if spared.is_some() => return Err(CommandError::Cancelled),
+                (None, Some(error)) => return Err(CommandError::Own(error)),
+                (None, None) => return serde_json::from_slice(&line).map_err(CommandError::Form),
+            }
+        }
+    }
+
+    /// Kills the process, which has done nothing wrong, and starts another so that it is ready for the next message.
+    fn replace(&mut self) {
+        self.process = None;
+        self.start_by = None;
+        if self.host.is_ending() {
+            return;
+        }
+        if let Err(error) = self.run() {
+            self.host
+                .log(tracing::Level::WARN, &format!("{}: {error}", self.name));
+            self.died();
+        }
+    }
+
+    /// Kills what is left of the process, and says when it may be started again.
+    fn died(&mut self) {
+        self.process = None;
+        self.start_by = None;
+        let backoff = self.config.backoff;
+        let factor = 1u64.checked_shl(self.deaths).unwrap_or(u64::MAX);
+        let pause = backoff.first_ms.saturating_mul(factor).min(backoff.most_ms);
+        self.deaths = self.deaths.saturating_add(1);
+        self.not_before = Instant::now().checked_add(Duration::from_millis(pause));
+    }
+}
+
+/// A message as it is sent.
+fn line(id: u64, message: &impl Serialize) -> Result<Vec<u8>, CommandError> {
+    let mut line = serde_json::to_vec(&Asked { id, message }).map_err(CommandError::Form)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// What an answer says besides what it is about.
+fn told(line: &[u8], number: u64) -> Result<Told, CommandError> {
+    let is_object = |line| serde_json::from_slice::<serde_json::Map<String, Value>>(line).is_ok();
+    let told: Told = match serde_json::from_slice(line) {
+        // As a list its parts could be taken for those of an object.
+        Ok(told) if line.trim_ascii_start().starts_with(b"{") => told,
+        Err(error) if is_object(line) => return Err(CommandError::Form(error)),
+        _ => return Err(CommandError::NoJson(shortened(line))),
+    };
+    if told.id.as_u64() == Some(number) {
+        Ok(told)
+    } else {
+        Err(CommandError::OtherId {
+            asked: number,
+            told: shortened(told.id.to_string().as_bytes()),
+        })
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        if let Some(process) = self.process.take() {
+            process.end_within(FAREWELL);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! A command as vision.
+
+use flowpipe_plugin::puzzle::message::Reading;
+use flowpipe_plugin::{Cancel, Captured, Host, Result, Vision};
+
+use crate::config::Config;
+use crate::pixels::Shared;
+use crate::protocol::{Look, Seen};
+use crate::talk::Talk;
+
+/// The stage.
+pub struct VisionExec {
+    talk: Talk,
+    shared: Shared,
+}
+
+impl Vision for VisionExec {
+    const NAME: &'static str = "vision-exec";
+    const DOC: &'static str = "A command in any language as vision: it gets a line of JSON on standard input that names \
+         a file with the frame's pixels, and answers with a line on standard output what it read. See docs/exec.md.";
+    const DETERMINISTIC: bool = false;
+    type Config = Config;
+
+    fn new(config: Config, host: &Host) -> Result<Self> {
+        Ok(Self {
+            talk: Talk::start(config, "vision", *host)?,
+            shared: Shared::default(),
+        })
+    }
+
+    fn see(&mut self, captured: &Captured) -> Result<Reading> {
+        self.see_unless(captured, &Cancel::never())
+    }
+
+    fn see_unless(&mut self, captured: &Captured, cancel: &Cancel<'_>) -> Result<Reading> {
+        let look = Look {
+            frame: &self.shared.show(captured.frame())?,
+            note: captured.note(),
+        };
+        let seen: Seen = self.talk.ask(&look, &mut { *cancel })?;
+        Ok(seen.reading)
+    }
+}
