@@ -176,12 +176,24 @@ fn a_recorded_run_of_stages_apart_is_the_same_again() {
 #[test]
 fn a_recorded_crash_is_a_crash_again() {
     let folder = tempfile::tempdir().unwrap();
-    for (how, limits) in [
-        ("segfault", ""),
-        ("hang", "timeout = \"300ms\"\nwatchdog = \"300ms\""),
-        ("fail", "restart = { max = 3, backoff = \"1ms\" }"),
+    let restart = "restart = { max = 3, backoff = \"1ms\" }";
+    for (how, limits, isolation) in [
+        ("segfault", "", "process"),
+        (
+            "hang",
+            "timeout = \"300ms\"\nwatchdog = \"300ms\"",
+            "process",
+        ),
+        ("fail", restart, "process"),
+        ("panic-in-process", restart, "thread"),
     ] {
         let file = misbehaving(folder.path(), how, limits);
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(
+            &file,
+            text.replace("\"process\"", &format!("\"{isolation}\"")),
+        )
+        .unwrap();
         let recording = folder
             .path()
             .join(format!("{how}.mcap"))
@@ -208,8 +220,12 @@ plugin = [\"solver-patient\", \"solver-varisat\"]
 from = \"puzzles\"
 isolation = \"process\"
 ";
-    let ran = run(&["run", "--json", &pipeline(folder.path(), text)]).expect(0);
+    let file = pipeline(folder.path(), text);
+    let ran = run(&["run", "--json", &file]).expect(0);
     assert_eq!(ran.json()["boards"]["solved"], 3);
+    // Whoever lost is told so after as many questions as then.
+    let recording = record(folder.path(), "race.mcap", &file);
+    run(&["replay", &recording, "--verify", "-q"]).expect(0);
 }
 
 #[test]
