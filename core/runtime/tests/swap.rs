@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{Builder, Watcher, catalogue, finish, queue, until};
-use flowpipe_runtime::pipeline::{OnError, OnStop, Pipeline, WhenFull};
+use flowpipe_runtime::pipeline::{Contestant, OnError, OnStop, Pipeline, Restart, WhenFull};
 use flowpipe_runtime::report::Report;
 use flowpipe_runtime::run::{ChangeError, Options, Run, RunHandle};
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
@@ -650,4 +650,67 @@ proptest! {
             prop_assert_eq!(&seen.json["count"], &json!(number));
         }
     }
+}
+
+#[test]
+fn a_stage_that_waits_to_be_made_anew_is_changed_meanwhile() {
+    let mut pipeline = line(100, "act", json!({ "do": "fail", "on": 50 })).0;
+    pipeline.stages[2].restart = Some(Restart {
+        max: 1,
+        // Longer than the test may take.
+        backoff: Duration::from_secs(600),
+    });
+    let watcher = Arc::new(Watcher::default());
+    let run = start(&pipeline, &watcher);
+    until("the failure", || !watcher.problems().is_empty());
+    pipeline.stages[2].contestants[0].config = json!({ "do": "nothing", "on": 1_000 });
+    run.change(pipeline.clone(), catalogue()).unwrap();
+    let report = finish(run);
+    assert_eq!(report.failure, None);
+    adds_up(&report);
+    let all_but_one: Vec<i64> = (1..=100).filter(|n| *n != 50).collect();
+    assert_eq!(numbers(&watcher, 3), all_but_one);
+}
+
+#[test]
+fn a_stage_that_waits_to_be_made_anew_goes_on_when_its_queues_are_changed() {
+    let mut pipeline = line(100, "act", json!({ "do": "fail", "on": 50 })).0;
+    pipeline.stages[2].restart = Some(Restart {
+        max: 1,
+        backoff: Duration::from_secs(600),
+    });
+    let watcher = Arc::new(Watcher::default());
+    let run = start(&pipeline, &watcher);
+    until("the failure", || !watcher.problems().is_empty());
+    for edge in &mut pipeline.edges {
+        edge.queue.capacity = 7;
+    }
+    run.change(pipeline.clone(), catalogue()).unwrap();
+    let report = finish(run);
+    assert_eq!(report.failure, None);
+    adds_up(&report);
+    assert_eq!(numbers(&watcher, 3).len(), 99);
+}
+
+#[test]
+fn a_race_is_changed_while_one_of_its_plugins_waits_to_be_made_anew() {
+    let mut pipeline = line(100, "pass", json!({})).0;
+    let racers = [("fail", 0), ("fine", 1_000)].map(|(what, delay)| Contestant {
+        plugin: "act".to_owned(),
+        config: json!({ "do": what, "on": if what == "fail" { 50 } else { 1_000 }, "delay_us": delay }),
+    });
+    pipeline.stages[2].contestants = racers.to_vec();
+    pipeline.stages[2].restart = Some(Restart {
+        max: 3,
+        backoff: Duration::from_secs(600),
+    });
+    let watcher = Arc::new(Watcher::default());
+    let run = start(&pipeline, &watcher);
+    until("the failure", || !watcher.problems().is_empty());
+    pipeline.stages[2].timeout = Some(Duration::from_secs(60));
+    run.change(pipeline.clone(), catalogue()).unwrap();
+    let report = finish(run);
+    assert_eq!(report.failure, None);
+    adds_up(&report);
+    assert_eq!(numbers(&watcher, 3).len(), 100);
 }

@@ -318,10 +318,6 @@ impl Control {
         }
         if let Some(after) = anew {
             self.make_later((stage, contestant, driver), after, None);
-            if after.is_zero() {
-                // A race does not wait for it: it is to be there before the next message.
-                self.make_what_is_due();
-            }
         }
     }
 }

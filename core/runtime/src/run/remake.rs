@@ -95,8 +95,8 @@ impl Control {
     /// Makes what is due; returns how long nothing is.
     pub(crate) fn make_what_is_due(&mut self) -> Duration {
         let now = self.plan.shared.now();
-        // At the end of a run nobody waits.
-        let hurries = self.plan.shared.mode() > Mode::Run;
+        // At the end of a run nobody waits; nor do those that wait for room, and are to pause.
+        let hurries = self.plan.shared.mode() > Mode::Run || self.pausing.is_some();
         let (due, later) = std::mem::take(&mut self.due).into_iter().partition(|due| {
             let pauses = due.stage.gate.is_closed();
             !pauses && (hurries || due.at_ns <= now)
