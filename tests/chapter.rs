@@ -49,7 +49,7 @@ fn the_chapter_holds_word_for_word() {
     let folder = tempfile::tempdir().unwrap();
     let script = script();
     assert!(script.contains("cat > src/hope.rs <<"), "{script}");
-    assert_eq!(script.matches("flowpipe ").count(), 6, "{script}");
+    assert_eq!(script.matches("flowpipe ").count(), 7, "{script}");
     let ran = begun(folder.path(), &script);
     assert_eq!(ran.code, Some(0), "{script}\n{ran:#?}");
     assert!(ran.stdout.contains("test result: ok. 3 passed"), "{ran:#?}");
@@ -64,6 +64,7 @@ fn the_chapter_holds_word_for_word() {
         before > 250_000 && after < 300,
         "{before} and {after} steps"
     );
+    assert!(ran.stdout.contains("9 checks, none failed"), "{ran:#?}");
     assert!(
         ran.stdout
             .contains("4 boards read, 4 solved, 4 played, 4 accepted")
