@@ -8,6 +8,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::io::Write as _;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -88,7 +89,9 @@ pub fn within<T>(bytes: usize, input: &[u8], work: impl FnOnce() -> T) -> T {
         let (_over, waits) = mpsc::channel::<()>();
         scope.spawn(move || {
             if waits.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("no end in {PATIENCE:?} at {:?}", shown());
+                // What is printed in the usual way is held back until the test ends.
+                let text = format!("no end in {PATIENCE:?} at {:?}\n", shown());
+                let _ = std::io::stderr().write_all(text.as_bytes());
                 std::process::abort();
             }
         });
