@@ -253,3 +253,6 @@ impl Validator for ResultCheck {
         judgement(parse::<BoardResult>(message).map(|_| None))
     }
 }
+
+#[cfg(test)]
+mod tests;

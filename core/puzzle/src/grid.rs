@@ -1,7 +1,7 @@
 //! Grid text, in and out: one row a line, cells as single characters or as words with blanks between,
 //! and before the rows, where they are not Flow Free's, the rules.
 
-use crate::board::{Board, Description};
+use crate::board::{Board, BoardError, Description};
 use crate::colour::Colour;
 use crate::named::{self, Named};
 use crate::puzzle::{Puzzle, Rules};
@@ -26,22 +26,41 @@ pub(crate) fn read(lines: &[(usize, &str)]) -> Result<(Puzzle, Vec<String>), Tex
         }
         _ => (Rules::default(), lines),
     };
+    let start = (lines.first().map_or(1, |line| line.0), 1);
+    let whole = |error: BoardError| TextError {
+        line: start.0,
+        column: start.1,
+        cell: None,
+        problem: error.into(),
+    };
     let words = lines
         .iter()
         .any(|(_, line)| line.trim().contains(char::is_whitespace));
-    let rows: Vec<Vec<Written>> = lines
-        .iter()
-        .map(|&(number, line)| split(number, line, words))
-        .collect();
-    let cols = rows.first().map_or(0, Vec::len);
-    for (row, written) in rows.iter().enumerate() {
-        if written.len() != cols {
+    // A cell that was read takes many times its text: what is too large is not even begun.
+    let cols = lines.first().map_or(0, |line| count(line.1, words));
+    let too_large = |cols| {
+        whole(BoardError::TooLarge {
+            rows: lines.len(),
+            cols,
+        })
+    };
+    if lines.len().saturating_mul(cols) > Board::MAX_CELLS {
+        return Err(too_large(cols));
+    }
+    let mut rows: Vec<Vec<Written>> = Vec::with_capacity(lines.len());
+    for &(number, line) in lines {
+        let found = count(line, words);
+        if found > Board::MAX_CELLS {
+            return Err(too_large(found));
+        }
+        let written = split(number, line, words);
+        if found != cols {
             // The first cell too many, or the last one before those that are missing.
             let at = written.get(cols).or(written.last());
-            let (line, column) = at.map_or((lines[row].0, 1), |cell| (cell.line, cell.column));
+            let (line, column) = at.map_or((number, 1), |cell| (cell.line, cell.column));
             let problem = TextProblem::Ragged {
                 expected: cols,
-                found: written.len(),
+                found,
             };
             return Err(TextError {
                 line,
@@ -50,6 +69,7 @@ pub(crate) fn read(lines: &[(usize, &str)]) -> Result<(Puzzle, Vec<String>), Tex
                 problem,
             });
         }
+        rows.push(written);
     }
 
     let (mut holes, mut bridges, mut terminals) = (Vec::new(), Vec::new(), Vec::new());
@@ -76,7 +96,6 @@ pub(crate) fn read(lines: &[(usize, &str)]) -> Result<(Puzzle, Vec<String>), Tex
             }
         }
     }
-    let start = (lines.first().map_or(1, |line| line.0), 1);
     let board = Board::new(Description {
         rows: rows.len(),
         cols,
@@ -84,12 +103,7 @@ pub(crate) fn read(lines: &[(usize, &str)]) -> Result<(Puzzle, Vec<String>), Tex
         bridges,
         ..Description::default()
     });
-    let board = board.map_err(|error| TextError {
-        line: start.0,
-        column: start.1,
-        cell: None,
-        problem: error.into(),
-    })?;
+    let board = board.map_err(whole)?;
     named::puzzle(board, &terminals, rules, start)
 }
 
@@ -113,6 +127,14 @@ fn read_rules(number: usize, line: &str, rows: &[(usize, &str)]) -> Result<Rules
         return Err(at(0, TextProblem::NoRows));
     }
     Ok(rules)
+}
+
+/// How many cells [`split`] finds.
+fn count(line: &str, words: bool) -> usize {
+    match words {
+        true => line.split_whitespace().count(),
+        false => line.chars().filter(|it| !it.is_whitespace()).count(),
+    }
 }
 
 fn split(number: usize, line: &str, words: bool) -> Vec<Written<'_>> {

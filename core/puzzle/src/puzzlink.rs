@@ -128,6 +128,8 @@ impl<'a> Link<'a> {
         board: &Board,
     ) -> Result<Vec<Named<'static>>, TextError> {
         let mut named = Vec::new();
+        // Up to where it reads on there are only bytes that are characters.
+        let first = self.column(start);
         let (mut cell, mut at) = (0, 0);
         while let Some(character) = cells[at..].chars().next() {
             if cell >= board.len() {
@@ -173,7 +175,7 @@ impl<'a> Link<'a> {
                 name: Cow::Owned((number + base).to_string()),
                 cell,
                 line: self.number,
-                column: self.column(start + at),
+                column: first + at,
             });
             cell += 1;
             at += sign + digits;

@@ -68,9 +68,14 @@ impl Entry {
 
 /// Reads all puzzles of a text, in their order; one that is wrong spoils no other. A byte order mark
 /// and line ends of any system are taken. A text without puzzles gives an empty list.
+///
+/// Memory is in proportion to the text: a few bytes can ask for a large board, but not again and again.
 #[must_use]
 pub fn read(text: &str) -> Vec<Entry> {
-    let mut reader = Reader::default();
+    let mut reader = Reader {
+        room: CELLS + text.len().saturating_mul(CELLS_PER_BYTE),
+        ..Reader::default()
+    };
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         reader.line(index + 1, line);
     }
@@ -78,8 +83,15 @@ pub fn read(text: &str) -> Vec<Entry> {
     reader.entries
 }
 
+/// The cells that the boards of a text may have together: so many, and so many more for each of its bytes. That
+/// is more than a URL needs, which says 20 empty cells in a byte.
+const CELLS: usize = 1 << 20;
+const CELLS_PER_BYTE: usize = 32;
+
 #[derive(Default)]
 struct Reader<'a> {
+    /// Cells that there is room for. A board that is larger is still read, and is the last one.
+    room: usize,
     entries: Vec<Entry>,
     /// Comments since the last puzzle, and whether the next one goes on with them.
     title: Vec<&'a str>,
@@ -114,13 +126,13 @@ impl<'a> Reader<'a> {
             self.end_grid();
         } else if content.starts_with('{') {
             self.end_grid();
-            self.entry(number, read_json(number, line));
+            self.entry(number, || read_json(number, line));
         } else if puzzlink::is_link(content) {
             self.end_grid();
-            self.entry(number, puzzlink::read(number, line).map(Found::named));
+            self.entry(number, || puzzlink::read(number, line).map(Found::named));
         } else if content.contains(';') {
             self.end_grid();
-            self.entry(number, read_level(number, line));
+            self.entry(number, || read_level(number, line));
         } else {
             if content.starts_with(grid::RULES) {
                 self.end_grid();
@@ -132,11 +144,23 @@ impl<'a> Reader<'a> {
     fn end_grid(&mut self) {
         let grid = std::mem::take(&mut self.grid);
         if let Some(&(number, _)) = grid.first() {
-            self.entry(number, grid::read(&grid).map(Found::named));
+            self.entry(number, || grid::read(&grid).map(Found::named));
         }
     }
 
-    fn entry(&mut self, line: usize, read: Result<Found, TextError>) {
+    fn entry(&mut self, line: usize, read: impl FnOnce() -> Result<Found, TextError>) {
+        let read = match self.room {
+            0 => Err(TextError {
+                line,
+                column: 1,
+                cell: None,
+                problem: TextProblem::TooMuch,
+            }),
+            _ => read(),
+        };
+        if let Ok(found) = &read {
+            self.room = self.room.saturating_sub(found.puzzle.board().len());
+        }
         let comment = self.title.join(" ");
         let comment = (!comment.is_empty()).then_some(comment);
         self.title.clear();

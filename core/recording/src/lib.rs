@@ -25,6 +25,7 @@ mod hash;
 mod image;
 mod packed;
 mod reader;
+mod record;
 mod topic;
 mod writer;
 

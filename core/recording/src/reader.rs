@@ -5,13 +5,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcap::records::{ChunkHeader, MessageHeader, Record, op};
+use mcap::records::{ChunkHeader, MessageHeader, Record};
 use memmap2::Mmap;
 use serde::de::DeserializeOwned;
 
 use crate::entry::{About, AboutEdge, Call, Change, Dropped, PictureNote, Trouble};
 use crate::error::ReadError;
 use crate::image::Pixels;
+use crate::record::{parse, record};
 use crate::topic::{Holds, Topic};
 use crate::writer::{ABOUT, PIPELINE};
 
@@ -440,26 +441,6 @@ impl Scan {
 
 fn read<T: DeserializeOwned>(data: &[u8]) -> Option<T> {
     serde_json::from_slice(data).ok()
-}
-
-/// The record at a byte of the file or of a chunk: its kind, its body, where the next one begins. `None`: it is cut off.
-fn record(bytes: &[u8], at: usize) -> Option<(u8, &[u8], usize)> {
-    let rest = bytes.get(at..)?;
-    let (&code, rest) = rest.split_first()?;
-    let (length, rest) = rest.split_first_chunk::<8>()?;
-    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
-    let body = rest.get(..length)?;
-    Some((code, body, at + 9 + length))
-}
-
-/// `None`: it is damaged.
-fn parse(code: u8, body: &[u8]) -> Option<Record<'_>> {
-    // The shortest attachment: two times, two texts, no data, a checksum. The library counts on it.
-    const SHORTEST_ATTACHMENT: usize = 8 + 8 + 4 + 4 + 8 + 4;
-    if code == op::ATTACHMENT && body.len() < SHORTEST_ATTACHMENT {
-        return None;
-    }
-    mcap::parse_record(code, body).ok()
 }
 
 /// The content of a chunk, held against its checksum.

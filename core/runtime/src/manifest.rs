@@ -1,5 +1,6 @@
 //! What a stage says of itself before it is created.
 
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,6 +44,23 @@ pub struct Port {
     pub name: String,
     /// The schema id of its messages; `*` meets any.
     pub schema: String,
+}
+
+/// Bytes that a pattern in a schema may take when it is made ready.
+const MOST_OF_A_PATTERN: usize = 1 << 20;
+
+/// What configs are held against by a manifest's schema. Patterns take time in proportion to the text; look-around
+/// and references back, with which they may take for ever, are not among them.
+///
+/// # Errors
+/// Why it is no JSON Schema.
+pub fn config_schema(schema: &Value) -> Result<Validator, ValidationError<'static>> {
+    let patterns = PatternOptions::regex()
+        .size_limit(MOST_OF_A_PATTERN)
+        .dfa_size_limit(MOST_OF_A_PATTERN);
+    jsonschema::options()
+        .with_pattern_options(patterns)
+        .build(schema)
 }
 
 fn any_object() -> Value {

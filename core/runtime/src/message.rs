@@ -1,12 +1,12 @@
 //! What flows between stages.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use flowpipe_abi as abi;
 use serde_json::Value;
 
-use crate::document::Document;
+use crate::document::{Document, DocumentError};
 use crate::frame::Frame;
 use crate::pipeline::PortRef;
 
@@ -44,6 +44,24 @@ pub struct Origin {
 }
 
 impl Message {
+    /// A message that no stage emitted, without pixels: for trying checks.
+    ///
+    /// # Errors
+    /// When the body is not JSON in UTF-8.
+    pub fn loose(schema: &str, json: &[u8]) -> Result<Self, DocumentError> {
+        Ok(Self {
+            schema: Arc::from(CString::new(schema.replace('\0', "")).unwrap_or_default()),
+            body: Document::new(json)?,
+            frame: None,
+            lineage: Lineage {
+                sequence: 1,
+                origin: None,
+                hops: Vec::new(),
+            },
+            source: PortRef { stage: 0, port: 0 },
+        })
+    }
+
     /// Its schema id, such as `flowpipe.sighting/1`.
     #[must_use]
     pub fn schema(&self) -> &str {

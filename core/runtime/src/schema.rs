@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::config::problem::{MAX_CAPACITY, MAX_RESTARTS, MAX_STAGES};
 use crate::config::words::Word;
 use crate::config::{Plugins, duration};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, config_schema};
 use crate::pipeline::{Isolation, OnError, OnStop, Queue, Restart, WhenFull};
 
 /// The schema, with the names of these plugins and the schemas of their configs in it.
@@ -275,12 +275,12 @@ fn encode(text: &str) -> String {
 }
 
 fn needs_config(manifest: &Manifest) -> bool {
-    jsonschema::validator_for(&manifest.config).is_ok_and(|schema| !schema.is_valid(&json!({})))
+    config_schema(&manifest.config).is_ok_and(|schema| !schema.is_valid(&json!({})))
 }
 
 /// The schema of a plugin's config, as it stands under its definition.
 fn config(manifest: &Manifest) -> Value {
-    let usable = jsonschema::validator_for(&manifest.config).is_ok();
+    let usable = config_schema(&manifest.config).is_ok();
     let schema = Schema::try_from(manifest.config.clone())
         .ok()
         .filter(|_| usable);

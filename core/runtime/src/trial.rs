@@ -3,17 +3,16 @@
 //! It is called as in a run, by the same code: what it emits is checked, what it says is put in the same
 //! words. There are no queues, no watchdog and no thread: whoever calls is the stage's thread, and waits.
 
-use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use flowpipe_abi as abi;
 use serde_json::Value;
 
-use crate::document::{Document, DocumentError};
+use crate::document::DocumentError;
 use crate::frame::{Frame, Shape};
 use crate::message::{Lineage, Message, Origin};
-use crate::pipeline::{Contestant, Isolation, OnError, OnStop, Pipeline, PortRef, Stage};
+use crate::pipeline::{Contestant, Isolation, OnError, OnStop, Pipeline, Stage};
 use crate::plugin::catalogue::{Catalogue, Found};
 use crate::plugin::host::Host;
 use crate::plugin::instance::{Instance, PANICKED, reason};
@@ -149,8 +148,6 @@ impl Trial {
         self.sent += 1;
         let captured_ns = self.worker.stage.run.now();
         let message = Message {
-            schema: Arc::from(CString::new(schema.replace('\0', "")).unwrap_or_default()),
-            body: Document::new(json)?,
             frame,
             lineage: Lineage {
                 sequence: self.sent,
@@ -161,7 +158,7 @@ impl Trial {
                 }),
                 hops: Vec::new(),
             },
-            source: PortRef { stage: 0, port: 0 },
+            ..Message::loose(schema, json)?
         };
         Ok(self.work(&Work::message(port, Arc::new(message), captured_ns)))
     }

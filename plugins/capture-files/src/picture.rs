@@ -11,6 +11,10 @@ use image::{ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 /// Bytes of a decoded picture, at most: 16,384 by 8,192 pixels with four channels.
 const MOST_BYTES: u64 = 512 << 20;
 
+/// Bytes of a decoded picture from each byte of its file, at most: Deflate makes 1,032 of one, and of a pixel of one
+/// bit come four bytes. JPEG stays far below.
+const MOST_FROM_A_BYTE: u64 = 1_032 * 32;
+
 /// Decodes a file. Its kind is told by its first bytes, not by its name. Pictures of 8 bits keep
 /// their layout, others become RGB. A photograph that says which side is up is turned that way.
 ///
@@ -21,7 +25,9 @@ pub fn decode(path: &Path, sink: &FrameSink<'_, '_>) -> Result<Frame> {
 }
 
 fn decode_unnamed(path: &Path, sink: &FrameSink<'_, '_>) -> Result<Frame> {
-    let reader = ImageReader::new(BufReader::new(File::open(path)?)).with_guessed_format()?;
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let reader = ImageReader::new(BufReader::new(file)).with_guessed_format()?;
     if !matches!(reader.format(), Some(ImageFormat::Png | ImageFormat::Jpeg)) {
         return Err(Error::new("this is no PNG or JPEG picture"));
     }
@@ -30,6 +36,13 @@ fn decode_unnamed(path: &Path, sink: &FrameSink<'_, '_>) -> Result<Frame> {
     if decoder.total_bytes() > MOST_BYTES {
         return Err(Error::new(format!(
             "a picture of {width} by {height} pixels is too large"
+        )));
+    }
+    // A few bytes that say they are a large picture must not take a large picture's memory.
+    if metadata.is_file() && decoder.total_bytes() / MOST_FROM_A_BYTE > metadata.len() {
+        return Err(Error::new(format!(
+            "a picture of {width} by {height} pixels can't be in {} bytes: the file is cut off",
+            metadata.len()
         )));
     }
     // What it says of its orientation is no reason to refuse a picture.

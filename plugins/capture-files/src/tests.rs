@@ -1,5 +1,7 @@
 //! The stage through the border, on pictures in a temporary folder.
 
+mod fuzz;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

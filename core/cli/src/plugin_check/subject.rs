@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use flowpipe_runtime::manifest::Manifest;
+use flowpipe_runtime::manifest::{Manifest, config_schema};
 use flowpipe_runtime::plugin::catalogue::{Catalogue, Found};
 use flowpipe_runtime::run::{Options, StartError};
 use flowpipe_runtime::trial::Trial;
@@ -90,7 +90,7 @@ pub fn check_config(args: &PluginCheck, manifest: &Manifest) -> Result<(), Failu
     if let Some(toml) = &args.config {
         return read(toml, &manifest.config).map(drop);
     }
-    let missing = match jsonschema::validator_for(&manifest.config) {
+    let missing = match config_schema(&manifest.config) {
         Ok(validator) => validator
             .validate(&json!({}))
             .err()
@@ -112,7 +112,7 @@ fn read(toml: &str, schema: &Value) -> Result<Value, Failure> {
     let table: Value = toml::from_str::<Value>(&format!("config = {toml}"))
         .map_err(|error| Failure::Config(format!("--config: {}", error.message())))?;
     let config = table.get("config").cloned().unwrap_or_default();
-    let validator = jsonschema::validator_for(schema)
+    let validator = config_schema(schema)
         .map_err(|error| Failure::Config(format!("the plugin's config schema: {error}")))?;
     match validator.validate(&config) {
         Ok(()) => Ok(config),

@@ -63,6 +63,9 @@ pub enum TextProblem {
         /// What stands there.
         found: String,
     },
+    /// The boards before it leave no room in memory.
+    #[error("not read: the boards before this one are too large for one text, split it")]
+    TooMuch,
     /// Rules without a grid.
     #[error("expected the rows of a grid after its rules")]
     NoRows,

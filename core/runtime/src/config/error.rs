@@ -103,7 +103,11 @@ impl Diagnostic for ConfigError {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(&*self.file)
+        // The place is told by the message too.
+        let mut spans = std::iter::once(&self.span).chain(self.related.iter().map(|it| &it.0));
+        spans
+            .all(|span| self.file.is_showable(span))
+            .then_some(&*self.file as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {

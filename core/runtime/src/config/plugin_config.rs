@@ -13,7 +13,7 @@ use super::problem::Problem;
 use super::source::Span;
 use super::suggest;
 use super::values::wrong_type;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, config_schema};
 
 /// Checks what was written under `key`, or the empty config when nothing was, and gives it as JSON.
 /// `name` is where the plugin is named: an error that has no place in a config is shown there.
@@ -40,7 +40,7 @@ pub(super) fn check(
         },
         Place::of,
     );
-    match jsonschema::validator_for(&manifest.config) {
+    match config_schema(&manifest.config) {
         Ok(validator) => {
             let mut judge = Judge {
                 manifest,

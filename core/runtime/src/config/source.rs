@@ -110,6 +110,15 @@ impl SourceFile {
         from + before.map(str::len).sum::<usize>()
     }
 
+    /// Whether the lines about a span can be shown with a caret: miette has no room for columns beyond 65,535, and
+    /// nobody has for lines far shorter than that.
+    pub(super) fn is_showable(&self, span: &Span) -> bool {
+        let first = self.line_of(span.start).saturating_sub(1);
+        let last = self.line_of(span.end).saturating_add(1);
+        (first..=last.min(self.line_starts.len() - 1))
+            .all(|line| self.line_end(line) - self.line_starts[line] <= LONGEST_LINE)
+    }
+
     fn line_of(&self, offset: usize) -> usize {
         // The first line starts at 0, so at least one start is no larger than the offset.
         self.line_starts
@@ -134,6 +143,9 @@ fn harmless(c: char) -> char {
         _ => c,
     }
 }
+
+/// The longest line that is shown, in bytes.
+const LONGEST_LINE: usize = 4_000;
 
 /// The longest message or help, in characters.
 const LONGEST_MESSAGE: usize = 1_000;

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::config::Plugins;
-use crate::manifest::{Manifest, Port};
+use crate::manifest::{Manifest, Port, config_schema};
 use crate::plugin::loader::{self, Library};
 
 /// What a search through plugin folders brought.
@@ -216,8 +216,11 @@ fn libraries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Reads and checks a manifest.
-fn read_manifest(text: &str) -> Result<Manifest, String> {
+/// Reads and checks a manifest, as a library gives it.
+///
+/// # Errors
+/// Why it can't be used, in words.
+pub fn read_manifest(text: &str) -> Result<Manifest, String> {
     let manifest: Manifest =
         serde_json::from_str(text).map_err(|error| format!("it can't be read: {error}"))?;
     if !is_name(&manifest.name) {
@@ -239,7 +242,7 @@ fn read_manifest(text: &str) -> Result<Manifest, String> {
     {
         return Err("the config schema is not of type object".into());
     }
-    jsonschema::validator_for(&manifest.config)
+    config_schema(&manifest.config)
         .map_err(|error| format!("the config schema is not a JSON Schema: {error}"))?;
     Ok(manifest)
 }

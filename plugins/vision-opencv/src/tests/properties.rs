@@ -22,6 +22,17 @@ pub(super) fn formats() -> impl Strategy<Value = Format> {
     ])
 }
 
+/// Widths and heights: small ones, a pixel wide or high, and far longer than wide.
+fn sides() -> impl Strategy<Value = (u32, u32)> {
+    prop_oneof![
+        (1..200_u32, 1..200_u32),
+        (1..4_u32, 1..5_000_u32),
+        (1..5_000_u32, 1..4_u32),
+        (20..60_u32, 1_000..3_000_u32),
+        (1_000..3_000_u32, 20..60_u32),
+    ]
+}
+
 /// The canvas in another format with gaps after its rows.
 pub(super) fn repacked(canvas: &Canvas, format: Format, gap: usize) -> (Vec<u8>, PixelInfo) {
     let mut bytes = Vec::new();
@@ -70,6 +81,35 @@ proptest! {
         let reading = Reader::new(Config::default()).read(&picture).unwrap();
         let refused = matches!(reading, Reading::Refused { .. });
         prop_assert!(refused);
+    }
+
+    #[test]
+    fn frames_of_any_shape_come_back(
+        format in formats(),
+        (width, height) in sides(),
+        gap in 0_usize..9,
+        kind in 0_u8..4,
+        seed: u64,
+    ) {
+        let stride = width as usize * format.bytes_per_pixel() + gap;
+        let mut random = fastrand::Rng::with_seed(seed);
+        let side = random.usize(1..40);
+        let pixels: Vec<u8> = (0..stride * height as usize)
+            .map(|at| {
+                let (row, place) = (at / stride, at % stride);
+                match kind {
+                    // Noise; one shade; lines as a grid has them; squares of any shade.
+                    0 => random.u8(..),
+                    1 => seed as u8,
+                    2 => if row % side == 0 || place / 4 % side == 0 { 100 } else { 0 },
+                    _ => (row / side * 31 + place / side * 17) as u8,
+                }
+            })
+            .collect();
+        let picture = Picture::new(&pixels, PixelInfo { format, width, height, stride }).unwrap();
+        // A board or none, but no panic and no error of OpenCV; and once more the same.
+        let reader = || Reader::new(Config::default()).read(&picture).unwrap();
+        prop_assert_eq!(reader(), reader());
     }
 
     #[test]

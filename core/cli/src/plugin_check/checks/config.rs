@@ -1,5 +1,6 @@
 //! The config: its defaults fit its schema and make a stage, and what does not fit is refused and no more.
 
+use flowpipe_runtime::manifest::config_schema;
 use serde_json::{Map, Value, json};
 
 use crate::plugin_check::subject::Subject;
@@ -8,7 +9,7 @@ use crate::plugin_check::telling::Teller;
 pub fn check(subject: &Subject, tell: &Teller) {
     let schema = &subject.manifest().config;
     // The host has refused schemas that are none.
-    let Ok(validator) = jsonschema::validator_for(schema) else {
+    let Ok(validator) = config_schema(schema) else {
         return;
     };
     let properties = schema.get("properties").and_then(Value::as_object);

@@ -1,0 +1,119 @@
+//! A small recording with everything in it.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
+
+use flowpipe_recording::entry::{About, Call, Dropped, Emitted, Taken, Trouble};
+use flowpipe_recording::{
+    Encoding, Entry, FORMAT, Pixels, ReadError, Recording, Schemas, Topic, Writer,
+};
+
+/// What the recordings say of their run.
+pub fn about() -> About {
+    About {
+        format: FORMAT,
+        flowpipe: "0".into(),
+        name: "test".into(),
+        file: "test.toml".into(),
+        started_unix_ns: 1_700_000_000_000_000_000,
+        since_ns: None,
+        dry: false,
+        stages: Vec::new(),
+        edges: Vec::new(),
+    }
+}
+
+/// Frames with pixels, the third as the first; sightings, calls, a drop and a problem. Flushed after each frame.
+pub fn write(messages: u64) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), &about(), "name = \"test\"", Schemas::new()).unwrap();
+    let (screen, vision) = (Topic::new("screen", "out"), Topic::new("vision", "out"));
+    for number in 1..=messages {
+        let at = number as i64 * 1_000;
+        let shade = if number == 3 { 1 } else { number as u8 };
+        let bytes = vec![shade; 4 * 30 * 20];
+        let pixels = Pixels {
+            encoding: Encoding::Bgra8,
+            width: 30,
+            height: 20,
+            stride: 120,
+            bytes: &bytes,
+        };
+        let body = format!("{{\"source\":  \"{number}\"}}");
+        writer
+            .message(&screen, "frame/1", &body, number, (at, at - 1))
+            .unwrap();
+        let stored = writer
+            .pixels(&screen, number, &pixels, (at, at - 1))
+            .unwrap();
+        assert_eq!(stored, number != 3);
+        writer
+            .message(&vision, "sighting/1", "{}", number, (at + 5, at - 1))
+            .unwrap();
+        writer
+            .call(&Call {
+                stage: "vision".into(),
+                took: Some(Taken {
+                    port: "in".into(),
+                    from: "screen".into(),
+                    output: "out".into(),
+                    sequence: number,
+                }),
+                ended_ns: at + 6,
+                emitted: vec![Emitted {
+                    port: "out".into(),
+                    sequence: number,
+                    at_ns: at + 5,
+                    origin: None,
+                }],
+                ..Call::default()
+            })
+            .unwrap();
+        writer.flush().unwrap();
+    }
+    writer
+        .dropped(&Dropped {
+            from: "screen".into(),
+            output: "out".into(),
+            sequence: messages,
+            to: ("vision".into(), "in".into()),
+            at_ns: 9,
+        })
+        .unwrap();
+    writer
+        .problem(&Trouble {
+            kind: "failed".into(),
+            stage: "vision".into(),
+            plugin: "vision-test".into(),
+            text: "no".into(),
+            at_ns: 10,
+        })
+        .unwrap();
+    writer
+        .extra("/vision/out/annotations", "x", b"{}", 11)
+        .unwrap();
+    writer.finish().unwrap()
+}
+
+/// Opens bytes as a file.
+pub fn open(bytes: &[u8]) -> Result<Recording, ReadError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.mcap");
+    std::fs::write(&path, bytes).unwrap();
+    Recording::open(&path)
+}
+
+/// Reads everything that can be read.
+pub fn read_all(recording: &Recording) -> usize {
+    let mut pictures = 0;
+    for entry in recording.entries() {
+        if let Entry::Message {
+            topic, sequence, ..
+        } = entry
+        {
+            let read = recording.pixels(topic, *sequence, |pixels| pixels.bytes.len());
+            pictures += usize::from(matches!(read, Ok(Some(2400))));
+        }
+    }
+    pictures
+}
