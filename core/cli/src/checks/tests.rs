@@ -102,7 +102,8 @@ proptest! {
         let mut body = which.get(good()).1.clone();
         let mut places = Vec::new();
         pointers(&body, String::new(), &mut places);
-        if let Some(changed) = body.pointer_mut(place.get(&places)) {
+        let place: &String = place.get(&places);
+        if let Some(changed) = body.pointer_mut(place) {
             *changed = value;
         }
         let body = body.to_string();

@@ -12,7 +12,7 @@ mod child;
 mod heap;
 mod judge;
 mod report;
-mod samples;
+pub(crate) mod samples;
 mod stages;
 mod subject;
 mod telling;
