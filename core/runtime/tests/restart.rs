@@ -148,3 +148,22 @@ fn a_race_that_all_lose_costs_its_message_alone() {
     assert_eq!((stage.received, stage.emitted, stage.failed), (10, 9, 1));
     assert_eq!(report.failure, None);
 }
+
+#[test]
+fn the_end_of_a_run_does_not_wait_for_one_that_the_race_does_not_need_any_more() {
+    let mut pipeline = Builder::new();
+    let source = pipeline.stage("source", json!({ "count": 20 }));
+    let race = pipeline.race(&[
+        ("act", json!({ "do": "fail" })),
+        ("pass", json!({ "delay_us": 2_000 })),
+    ]);
+    pipeline.join(source, race);
+    pipeline.0.stages[race].restart = Some(Restart {
+        max: 9,
+        backoff: Duration::from_secs(600),
+    });
+    let (report, watcher) = pipeline.run();
+    assert_eq!(watcher.problems().len(), 1);
+    assert_eq!(report.stages[race].emitted, 20);
+    assert_eq!(report.failure, None);
+}

@@ -99,7 +99,7 @@ impl Control {
         let hurries = self.plan.shared.mode() > Mode::Run || self.pausing.is_some();
         let (due, later) = std::mem::take(&mut self.due).into_iter().partition(|due| {
             let pauses = due.stage.gate.is_closed();
-            !pauses && (hurries || due.at_ns <= now)
+            !pauses && (hurries || due.at_ns <= now || !self.is_needed(due))
         });
         self.due = later;
         for due in due {
@@ -110,19 +110,21 @@ impl Control {
         next.min().unwrap_or(Duration::MAX)
     }
 
+    /// A race that is over needs nobody: its driver's thread has ended.
+    fn is_needed(&self, due: &Due) -> bool {
+        due.driver.is_none()
+            || self.hands.iter().any(|hand| {
+                let drives = hand.watch.is_none() && hand.thread.is_some();
+                drives && Arc::ptr_eq(&hand.stage, &due.stage)
+            })
+    }
+
     /// Makes a plugin anew and starts its thread.
     fn make_anew(&mut self, due: Due) {
         let (stage, contestant) = (due.stage.clone(), due.contestant);
         let driver = due.driver.clone();
         let which = due.others.as_ref().map_or(contestant, |(_, which)| *which);
-        let is_needed = match &driver {
-            // The driver's thread ends when there is nothing more to race for.
-            Some(_) => self.hands.iter().any(|hand| {
-                hand.watch.is_none() && hand.thread.is_some() && Arc::ptr_eq(&hand.stage, &stage)
-            }),
-            None => true,
-        };
-        if stage.must_end() || !is_needed {
+        if stage.must_end() || !self.is_needed(&due) {
             self.ended
                 .extend(due.others.into_iter().flat_map(|it| it.0));
             return self.leave_empty(&stage, contestant, driver.as_ref());
