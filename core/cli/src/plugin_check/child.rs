@@ -19,6 +19,8 @@ pub struct Heard {
 
 /// What is cancelled gets so much longer before it counts as hung.
 const GRACE: Duration = Duration::from_secs(20);
+/// What it takes to get ready, mostly work of our own: boards are made.
+const FIRST_WORD: Duration = Duration::from_secs(90);
 /// So many of the last lines of a child's standard error are told when it dies.
 const LAST_WORDS: usize = 8;
 
@@ -83,6 +85,7 @@ fn listen(child: &mut Child, limit: Duration) -> (Vec<Line>, Option<ExitStatus>)
     }
     let mut lines = Vec::new();
     let killed = loop {
+        let limit = if lines.is_empty() { limit.max(FIRST_WORD) } else { limit };
         match told.recv_timeout(limit) {
             Ok(line) => lines.push(line),
             Err(RecvTimeoutError::Disconnected) => break false,
