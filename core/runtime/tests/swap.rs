@@ -10,57 +10,12 @@ mod common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use common::swapping::{adds_up, line, numbers, start};
 use common::{Builder, Watcher, catalogue, finish, queue, until};
-use flowpipe_runtime::pipeline::{Contestant, OnError, OnStop, Pipeline, Restart, WhenFull};
-use flowpipe_runtime::report::Report;
-use flowpipe_runtime::run::{ChangeError, Options, Run, RunHandle};
+use flowpipe_runtime::pipeline::{OnError, OnStop, Pipeline, WhenFull};
+use flowpipe_runtime::run::ChangeError;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use serde_json::{Value, json};
-
-/// source -> pass -> middle -> pass, with blocking queues.
-fn line(count: u64, middle: &str, config: Value) -> Builder {
-    let mut line = Builder::new();
-    line.stage("source", json!({ "count": count }));
-    line.stage("pass", json!({}));
-    line.race(&[(middle, config)]);
-    line.stage("pass", json!({}));
-    for (from, to) in [(0, 1), (1, 2), (2, 3)] {
-        line.edge((from, 0), (to, 0), queue(4, WhenFull::Block));
-    }
-    let names = ["source", "before", "middle", "after"];
-    for (stage, name) in line.0.stages.iter_mut().zip(names) {
-        stage.name = name.to_owned();
-    }
-    line
-}
-
-fn start(pipeline: &Pipeline, watcher: &Arc<Watcher>) -> RunHandle {
-    let options = Options {
-        observers: vec![watcher.clone()],
-        ..Options::default()
-    };
-    Run::start(pipeline.clone(), catalogue(), options).unwrap()
-}
-
-/// The numbers that a stage passed on.
-fn numbers(watcher: &Watcher, stage: usize) -> Vec<i64> {
-    let seen = watcher.from(stage);
-    seen.iter()
-        .map(|it| it.json["n"].as_i64().unwrap())
-        .collect()
-}
-
-fn adds_up(report: &Report) {
-    for edge in &report.edges {
-        assert_eq!(
-            edge.sent,
-            edge.delivered + edge.dropped + edge.discarded,
-            "{edge:?}"
-        );
-        assert_eq!((edge.dropped, edge.discarded), (0, 0), "{edge:?}");
-    }
-    assert_eq!(report.frames.live, 0);
-}
 
 /// Threads and open files of this process.
 #[cfg(target_os = "linux")]
@@ -650,72 +605,4 @@ proptest! {
             prop_assert_eq!(&seen.json["count"], &json!(number));
         }
     }
-}
-
-#[test]
-fn a_stage_that_waits_to_be_made_anew_is_changed_meanwhile() {
-    let mut pipeline = line(100, "act", json!({ "do": "fail", "on": 50 })).0;
-    pipeline.stages[2].restart = Some(Restart {
-        max: 1,
-        // Longer than the test may take.
-        backoff: Duration::from_secs(600),
-    });
-    let watcher = Arc::new(Watcher::default());
-    let run = start(&pipeline, &watcher);
-    until("the failure", || !watcher.problems().is_empty());
-    pipeline.stages[2].contestants[0].config = json!({ "do": "nothing", "on": 1_000 });
-    run.change(pipeline.clone(), catalogue()).unwrap();
-    let report = finish(run);
-    assert_eq!(report.failure, None);
-    adds_up(&report);
-    let all_but_one: Vec<i64> = (1..=100).filter(|n| *n != 50).collect();
-    assert_eq!(numbers(&watcher, 3), all_but_one);
-}
-
-#[test]
-fn a_stage_that_waits_to_be_made_anew_goes_on_when_its_queues_are_changed() {
-    let mut pipeline = line(100, "act", json!({ "do": "fail", "on": 50 })).0;
-    pipeline.stages[2].restart = Some(Restart {
-        max: 1,
-        backoff: Duration::from_secs(600),
-    });
-    let watcher = Arc::new(Watcher::default());
-    let run = start(&pipeline, &watcher);
-    until("the failure", || !watcher.problems().is_empty());
-    for edge in &mut pipeline.edges {
-        edge.queue.capacity = 7;
-    }
-    run.change(pipeline.clone(), catalogue()).unwrap();
-    let report = finish(run);
-    assert_eq!(report.failure, None);
-    adds_up(&report);
-    assert_eq!(numbers(&watcher, 3).len(), 99);
-}
-
-#[test]
-fn a_race_is_changed_while_one_of_its_plugins_waits_to_be_made_anew() {
-    let mut pipeline = line(100, "pass", json!({})).0;
-    // The one that answers is so slow that the other surely gets to fail, at the first message or a later one.
-    let racers = [
-        ("act", json!({ "do": "fail" })),
-        ("pass", json!({ "delay_us": 2_000 })),
-    ]
-    .map(|(plugin, config)| Contestant {
-        plugin: plugin.to_owned(),
-        config,
-    });
-    pipeline.stages[2].contestants = racers.to_vec();
-    pipeline.stages[2].restart = Some(Restart {
-        max: 3,
-        backoff: Duration::from_secs(600),
-    });
-    let watcher = Arc::new(Watcher::default());
-    let run = start(&pipeline, &watcher);
-    until("the failure", || !watcher.problems().is_empty());
-    pipeline.stages[2].timeout = Some(Duration::from_secs(60));
-    run.change(pipeline.clone(), catalogue()).unwrap();
-    let report = finish(run);
-    assert_eq!(report.failure, None);
-    adds_up(&report);
-    assert_eq!(numbers(&watcher, 3).len(), 100);
 }

@@ -189,3 +189,12 @@ fn waiting_for_a_full_queue_is_no_hang() {
         report.stages[1].time
     );
 }
+
+#[test]
+fn each_of_several_late_messages_has_its_own_timeout() {
+    let mut line = ten(OnError::Skip, json!({ "do": "slow" }));
+    line.0.stages[1].timeout = Some(SHORT);
+    line.0.stages[1].watchdog = Duration::from_secs(600);
+    let (report, _) = line.run();
+    assert_eq!(report.stages[1].timed_out, 10);
+}

@@ -85,7 +85,11 @@ fn listen(child: &mut Child, limit: Duration) -> (Vec<Line>, Option<ExitStatus>)
     }
     let mut lines = Vec::new();
     let killed = loop {
-        let limit = if lines.is_empty() { limit.max(FIRST_WORD) } else { limit };
+        let limit = if lines.is_empty() {
+            limit.max(FIRST_WORD)
+        } else {
+            limit
+        };
         match told.recv_timeout(limit) {
             Ok(line) => lines.push(line),
             Err(RecvTimeoutError::Disconnected) => break false,

@@ -4,7 +4,7 @@ mod files;
 
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use flowpipe_runtime::run::{ChangeError, Changer, RunHandle};
@@ -48,6 +48,9 @@ enum Ask {
 const LOOK: Duration = Duration::from_millis(250);
 /// A library that has gone may be about to be written anew: so many looks it is waited for.
 const PATIENCE: u32 = 40;
+
+/// So long the end of a run waits for a change that is being made.
+const END: Duration = Duration::from_secs(10);
 
 struct Watcher {
     file: PathBuf,
@@ -93,6 +96,15 @@ impl Watching {
     pub fn end(self) {
         signals::on_hang_up(None);
         let _ = self.asks.send(Ask::Over);
+        let began = Instant::now();
+        while !self.thread.is_finished() {
+            if began.elapsed() > END {
+                // A plugin that it makes or ends may never come back: it ends with the program.
+                tracing::warn!("a change of the pipeline does not come back; it is left behind");
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
         // Its panic, if any, has been printed.
         let _ = self.thread.join();
     }

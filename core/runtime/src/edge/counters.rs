@@ -78,9 +78,10 @@ impl Counters {
         self.receiver.closed.store(true, Ordering::SeqCst);
     }
 
-    /// There is a receiver again, who has nothing in hand.
+    /// There is a receiver again, who has nothing in hand: what the one before left lying is dropped. Neither side works.
     pub(crate) fn reopen(&self) {
         self.finish_taken();
+        self.drop_messages(self.look().discarded());
         self.receiver.closed.store(false, Ordering::SeqCst);
     }
 

@@ -197,4 +197,24 @@ mod tests {
         inside.finish_taken();
         assert!(cycle.check());
     }
+
+    #[test]
+    fn what_one_left_lying_does_not_keep_the_next_waiting() {
+        let inside = Arc::new(Counters::default());
+        inside.offer();
+        inside.offer();
+        inside.take();
+        inside.close();
+        inside.reopen();
+        assert!(cycle_of(&inside).check());
+        inside.offer();
+        assert!(!cycle_of(&inside).check(), "a new one is under way");
+    }
+
+    fn cycle_of(inside: &Arc<Counters>) -> Arc<Cycle> {
+        Cycle::new(vec![Inlet {
+            counters: inside.clone(),
+            inside: true,
+        }])
+    }
 }

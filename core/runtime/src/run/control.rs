@@ -40,6 +40,8 @@ pub(crate) enum Event {
         due: Due,
         made: Box<Result<Instance, StartError>>,
     },
+    /// The one before is gone: this one can be made in its place.
+    Gone(Due),
     /// Stages are to pause, so that they can be changed.
     Pause(pausing::Request),
     /// They go on, as they are told here.
@@ -52,6 +54,8 @@ pub(crate) struct Control {
     pub hands: Vec<Hand>,
     /// Instances whose threads have ended.
     pub ended: Vec<Instance>,
+    /// Instances of no more use, which are destroyed as soon as that can be.
+    pub leaving: Vec<Instance>,
     /// Plugins that are to be made anew.
     pub due: Vec<Due>,
     /// Stages of which a plugin is being made.
@@ -64,7 +68,7 @@ pub(crate) struct Control {
 }
 
 /// When the run is aborted, plugins get at most this long to notice.
-const ABORT_GRACE: Duration = Duration::from_secs(1);
+pub(crate) const ABORT_GRACE: Duration = Duration::from_secs(1);
 
 /// A stage that hangs more often than this is not made anew again: each time leaves a thread behind.
 const MOST_GIVEN_UP: u64 = 32;
@@ -78,6 +82,7 @@ impl Control {
             plan,
             hands: Vec::new(),
             ended: Vec::new(),
+            leaving: Vec::new(),
             due: Vec::new(),
             making: Vec::new(),
             helpers: Vec::new(),
@@ -99,22 +104,6 @@ impl Control {
         let Plan { name, shared, .. } = self.plan;
         let line = self.scene.line();
         summary::report(name, &shared, &line.stages, &line.edges)
-    }
-
-    /// Ends the instances whose threads have ended.
-    fn destroy_ended(&mut self) {
-        let calls = self.plan.shared.control_calls();
-        for instance in self.ended.drain(..) {
-            match &calls {
-                Some(_) => instance.destroy(),
-                None => std::mem::forget(instance),
-            }
-        }
-        drop(calls);
-        for helper in self.helpers.drain(..) {
-            // What it destroys is not of this run any more, also where that panics.
-            let _ = helper.join();
-        }
     }
 
     /// Makes all stages first, so that nothing runs when one refuses.
@@ -148,7 +137,7 @@ impl Control {
     /// Sleeps, and between looks after the threads, until all have ended.
     fn watch(&mut self) {
         loop {
-            let next = self.make_what_is_due();
+            let next = self.destroy_those_that_leave().min(self.make_what_is_due());
             let is_over = self.due.is_empty() && self.making.is_empty() && self.pausing.is_none();
             if is_over && self.hands.iter().all(|hand| hand.thread.is_none()) {
                 return;
@@ -166,6 +155,7 @@ impl Control {
         let (id, mut left, panicked) = match event {
             Event::Ended { id, left, panicked } => (id, left, panicked),
             Event::Made { due, made } => return self.put_in_place(due, Some(*made)),
+            Event::Gone(due) => return self.make_in_its_place(due),
             Event::Pause(request) => return self.begin_to_pause(request),
             Event::Resume(resume) => return self.resume(resume),
             Event::Nudge => return,
@@ -211,12 +201,13 @@ impl Control {
             let (Some(watch), Some(_)) = (hand.watch.clone(), &hand.thread) else {
                 continue;
             };
+            // Work that begins a moment from now has its own time.
+            let settings = &hand.stage.settings;
+            let soonest = settings
+                .timeout
+                .map_or(settings.watchdog, |it| it.min(settings.watchdog));
+            sleep = sleep.min(soonest);
             let Some(look) = watch.look(now) else {
-                let settings = &hand.stage.settings;
-                let soonest = settings
-                    .timeout
-                    .map_or(settings.watchdog, |it| it.min(settings.watchdog));
-                sleep = sleep.min(soonest);
                 continue;
             };
             match hand.judge(&watch, &look) {
@@ -306,7 +297,8 @@ impl Control {
             self.plan.shared.report(problem);
         }
         // Who is replaced at once is there before the driver looks for who is free.
-        let at_once = anew == Some(Duration::ZERO) && !stage.gate.is_closed();
+        let at_once =
+            anew == Some(Duration::ZERO) && !stage.gate.is_closed() && self.can_call_plugins();
         if let Some(driver) = &driver
             && !at_once
         {

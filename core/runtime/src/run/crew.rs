@@ -182,15 +182,18 @@ pub(crate) fn start(
     instances: Vec<Instance>,
     hands: &mut Vec<Hand>,
 ) -> Result<(), StartError> {
-    start_those(stage, instances.into_iter().enumerate().collect(), hands)
+    let instances = instances.into_iter().enumerate().collect();
+    start_those(stage, instances, &[], hands).map(drop)
 }
 
-/// Starts the threads of a stage with those of its contestants that there are.
+/// Starts the threads of a stage with those of its contestants that there are. `missing`: by number, those that are yet
+/// to be made. Returns the driver, where it is a race.
 pub(crate) fn start_those(
     stage: &Arc<Stage>,
     instances: Vec<(usize, Instance)>,
+    missing: &[usize],
     hands: &mut Vec<Hand>,
-) -> Result<(), StartError> {
+) -> Result<Option<Sender<News>>, StartError> {
     if let Some(replay) = &stage.run.replay {
         if !instances.is_empty() {
             let began = replay.begins(stage.index);
@@ -200,22 +203,30 @@ pub(crate) fn start_those(
             let hand = start_retracer(stage, instances.collect(), id, (replay, new))?;
             seat(hands, id, hand);
         }
-        return Ok(());
+        return Ok(None);
     }
     if stage.settings.contestants.len() == 1 {
         for (_, instance) in instances {
             let id = place(hands);
             seat(hands, id, start_worker(stage, instance, id)?);
         }
-        return Ok(());
+        return Ok(None);
     }
     let (sender, news) = crossbeam_channel::unbounded();
+    for &contestant in missing {
+        let is_made = News::GivenUp {
+            contestant,
+            comes_back: true,
+        };
+        // Who hears it is here.
+        let _ = sender.send(is_made);
+    }
     for (contestant, instance) in instances {
         let id = place(hands);
         let hand = start_contestant(stage, contestant, instance, id, &sender)?;
         seat(hands, id, hand);
     }
-    let driver = Driver::new(stage.clone(), (sender, news));
+    let driver = Driver::new(stage.clone(), (sender.clone(), news));
     let name = stage.settings.name.clone();
     let id = place(hands);
     let thread = spawn(stage, name, id, move || driver.run())?;
@@ -230,7 +241,7 @@ pub(crate) fn start_those(
         thread: Some(thread),
     };
     seat(hands, id, hand);
-    Ok(())
+    Ok(Some(sender))
 }
 
 /// The number of the next thread.

@@ -222,8 +222,12 @@ impl Driver {
                 let seat = self.seats.get_mut(contestant)?;
                 seat.busy = false;
                 seat.away = done.anew.is_some();
-                if seat.away || done.gone || matches!(done.outcome, Outcome::End) {
+                let for_good = done.gone || matches!(done.outcome, Outcome::End);
+                if seat.away || for_good {
                     seat.contestant = None;
+                }
+                if for_good && !seat.away {
+                    self.stage.note_gone(contestant);
                 }
                 Some((contestant, Some(done)))
             }
@@ -237,6 +241,9 @@ impl Driver {
                     away: comes_back,
                     ..Seat::default()
                 };
+                if !comes_back {
+                    self.stage.note_gone(contestant);
+                }
                 hung.then_some((contestant, None))
             }
             News::Joined {
@@ -376,6 +383,14 @@ impl Driver {
             return Then::GoOn;
         }
         stage.fail(problem)
+    }
+}
+
+impl Stage {
+    fn note_gone(&self, contestant: usize) {
+        if let Some(gone) = self.gone.get(contestant) {
+            gone.store(true, Ordering::SeqCst);
+        }
     }
 }
 

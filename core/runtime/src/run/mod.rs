@@ -9,6 +9,7 @@ pub(crate) mod anew;
 pub(crate) mod call;
 pub(crate) mod control;
 mod crew;
+mod destroy;
 mod driver;
 mod journal;
 pub(crate) mod names;

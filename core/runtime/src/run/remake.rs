@@ -11,10 +11,12 @@ use crate::plugin::instance::Instance;
 use crate::problem::ProblemKind;
 use crate::run::StartError;
 use crate::run::control::{Control, Event, nanoseconds};
-use crate::run::crew::{self, Left};
+use crate::run::crew::{self, Hand, Left};
+use crate::run::destroy::BUSY;
 use crate::run::driver::News;
 use crate::run::shared::Mode;
 use crate::run::stage::Stage;
+use crate::run::swap::pausing::Pausing;
 use crate::sync::lock;
 
 /// A plugin that is to be made anew.
@@ -40,21 +42,32 @@ impl Control {
         let (stage, contestant) = (hand.stage.clone(), hand.contestant);
         let driver = hand.driver.clone();
         let Some(anew) = left.anew.filter(|anew| anew.instance < instances.len()) else {
-            self.ended.extend(instances);
-            return;
+            return self.keep(&stage, instances);
         };
         let old = instances.remove(anew.instance);
-        match old.lifeline() {
-            // Its process may take its time, and nothing depends on who waits for it.
-            Some(_) => self.help("flowpipe-destroy", move || old.destroy()),
-            None => match self.plan.shared.control_calls() {
-                Some(_calls) => old.destroy(),
-                None => std::mem::forget(old),
-            },
-        }
         let others = self.plan.shared.replay.is_some();
         let others = others.then_some((instances, anew.instance));
-        self.make_later((stage, contestant, driver), anew.after, others);
+        let due = self.due_after((stage, contestant, driver), anew.after, others);
+        if old.lifeline().is_none() {
+            self.leaving.push(old);
+            return self.make_in_time(due);
+        }
+        // Its process may take its time, and keeps what the next one may want.
+        self.making.push(due.stage.index);
+        let events = self.plan.shared.events.clone();
+        self.help("flowpipe-destroy", move || {
+            // Whatever happens, the control thread must hear of it.
+            let destroy = std::panic::AssertUnwindSafe(|| old.destroy());
+            let _ = std::panic::catch_unwind(destroy);
+            // The control thread waits for it.
+            let _ = events.send(Event::Gone(due));
+        });
+    }
+
+    /// The one before is gone.
+    pub(crate) fn make_in_its_place(&mut self, due: Due) {
+        self.made(due.stage.index);
+        self.make_in_time(due);
     }
 
     /// Has a plugin made: of which stage, as which contestant, for which driver.
@@ -64,20 +77,44 @@ impl Control {
         after: Duration,
         others: Option<(Vec<Instance>, usize)>,
     ) {
-        let after = i64::try_from(after.as_nanos()).unwrap_or(i64::MAX);
-        let at_ns = self.plan.shared.now().saturating_add(after);
-        let due = Due {
+        let due = self.due_after((stage, contestant, driver), after, others);
+        self.make_in_time(due);
+    }
+
+    fn due_after(
+        &self,
+        (stage, contestant, driver): (Arc<Stage>, usize, Option<Sender<News>>),
+        after: Duration,
+        others: Option<(Vec<Instance>, usize)>,
+    ) -> Due {
+        let at_ns = self.time_after(after);
+        Due {
             stage,
             contestant,
             driver,
             at_ns,
             others,
-        };
+        }
+    }
+
+    fn time_after(&self, after: Duration) -> i64 {
+        let after = i64::try_from(after.as_nanos()).unwrap_or(i64::MAX);
+        self.plan.shared.now().saturating_add(after)
+    }
+
+    fn make_in_time(&mut self, due: Due) {
         // A stage that is about to pause does so without it.
-        if after == 0 && !due.stage.gate.is_closed() {
+        if due.at_ns <= self.plan.shared.now() && !due.stage.gate.is_closed() {
             return self.make_anew(due);
         }
         self.due.push(due);
+    }
+
+    /// A plugin of this stage is not being made any more.
+    fn made(&mut self, stage: usize) {
+        if let Some(making) = self.making.iter().position(|it| *it == stage) {
+            self.making.swap_remove(making);
+        }
     }
 
     /// A stage pauses: nothing of it is made anew before it goes on. Whether something was due.
@@ -95,12 +132,29 @@ impl Control {
     /// Makes what is due; returns how long nothing is.
     pub(crate) fn make_what_is_due(&mut self) -> Duration {
         let now = self.plan.shared.now();
-        // At the end of a run nobody waits; nor do those that wait for room, and are to pause.
-        let hurries = self.plan.shared.mode() > Mode::Run || self.pausing.is_some();
-        let (due, later) = std::mem::take(&mut self.due).into_iter().partition(|due| {
-            let pauses = due.stage.gate.is_closed();
-            !pauses && (hurries || due.at_ns <= now || !self.is_needed(due))
-        });
+        // At the end of a run nobody waits.
+        let ends = self.plan.shared.mode() > Mode::Run;
+        // Whoever is to pause may wait for room in the queue of one that is away: it hurries, once.
+        let mut hurried = self.pausing.as_mut().and_then(Pausing::hurried);
+        let (mut due, mut later) = (Vec::new(), Vec::new());
+        for it in std::mem::take(&mut self.due) {
+            let is_over = is_over(&self.hands, &it);
+            // A race of which nobody is there has to end before it can pause.
+            let races = it.driver.is_some() && !is_over;
+            let pauses = it.stage.gate.is_closed() && !races;
+            let key = (it.stage.index, it.contestant);
+            let mut hurries = || match &mut hurried {
+                Some(hurried) if !hurried.contains(&key) => {
+                    hurried.push(key);
+                    true
+                }
+                _ => false,
+            };
+            match !pauses && (ends || is_over || it.at_ns <= now || hurries()) {
+                true => due.push(it),
+                false => later.push(it),
+            }
+        }
         self.due = later;
         for due in due {
             self.make_anew(due);
@@ -110,21 +164,12 @@ impl Control {
         next.min().unwrap_or(Duration::MAX)
     }
 
-    /// A race that is over needs nobody: its driver's thread has ended.
-    fn is_needed(&self, due: &Due) -> bool {
-        due.driver.is_none()
-            || self.hands.iter().any(|hand| {
-                let drives = hand.watch.is_none() && hand.thread.is_some();
-                drives && Arc::ptr_eq(&hand.stage, &due.stage)
-            })
-    }
-
     /// Makes a plugin anew and starts its thread.
-    fn make_anew(&mut self, due: Due) {
+    fn make_anew(&mut self, mut due: Due) {
         let (stage, contestant) = (due.stage.clone(), due.contestant);
         let driver = due.driver.clone();
         let which = due.others.as_ref().map_or(contestant, |(_, which)| *which);
-        if stage.must_end() || !self.is_needed(&due) {
+        if stage.must_end() || is_over(&self.hands, &due) {
             self.ended
                 .extend(due.others.into_iter().flat_map(|it| it.0));
             return self.leave_empty(&stage, contestant, driver.as_ref());
@@ -148,11 +193,22 @@ impl Control {
                 let _ = stage.run.events.send(made);
             });
         }
+        self.destroy_those_that_leave();
+        let shared = self.plan.shared.clone();
+        let calls = match self.leaving.is_empty() {
+            true => shared.try_control_calls(),
+            false => None,
+        };
+        if calls.is_none() {
+            due.at_ns = self.time_after(BUSY);
+            self.due.push(due);
+            return;
+        }
         self.put_in_place(due, None);
     }
 
     /// Does something on a thread of its own, which ends before the run does.
-    fn help(&mut self, name: &str, work: impl FnOnce() + Send + 'static) {
+    pub(crate) fn help(&mut self, name: &str, work: impl FnOnce() + Send + 'static) {
         self.helpers.retain(|helper| !helper.is_finished());
         let work = Arc::new(Mutex::new(Some(work)));
         let again = work.clone();
@@ -174,10 +230,8 @@ impl Control {
     pub(crate) fn put_in_place(&mut self, due: Due, made: Option<Result<Instance, StartError>>) {
         let (stage, contestant) = (due.stage.clone(), due.contestant);
         let driver = due.driver.clone();
-        if made.is_some()
-            && let Some(making) = self.making.iter().position(|it| *it == stage.index)
-        {
-            self.making.swap_remove(making);
+        if made.is_some() {
+            self.made(stage.index);
         }
         let which = due.others.as_ref().map_or(contestant, |(_, which)| *which);
         match self.start_anew(due, made) {
@@ -236,10 +290,9 @@ impl Control {
         let all = self.plan.found.get(stage.index);
         let found = all.map_or(&[][..], |found| found);
         let next = crew::place(&self.hands);
-        let shared = self.plan.shared.clone();
-        let make = |which: usize| match (found.get(which), shared.control_calls()) {
-            (Some(found), Some(_calls)) => crew::make(&stage, which, found),
-            _ => Err(StartError::Control),
+        let make = |which: usize| match found.get(which) {
+            Some(found) => crew::make(&stage, which, found),
+            None => Err(StartError::Control),
         };
         let alone = |error| (error, None);
         let hand = match (&self.plan.shared.replay, due.others) {
@@ -277,4 +330,12 @@ impl Control {
         crew::seat(&mut self.hands, next, hand);
         Ok(())
     }
+}
+
+/// Whether the race of a plugin is over, so that it is not needed: its driver's thread has ended.
+fn is_over(hands: &[Hand], due: &Due) -> bool {
+    let drives = |hand: &Hand| {
+        hand.watch.is_none() && hand.thread.is_some() && Arc::ptr_eq(&hand.stage, &due.stage)
+    };
+    due.driver.is_some() && !hands.iter().any(drives)
 }

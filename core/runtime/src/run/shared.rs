@@ -162,12 +162,20 @@ impl Shared {
     pub(crate) fn control_calls(&self) -> Option<MutexGuard<'_, ()>> {
         let began = Instant::now();
         loop {
-            match self.calls.try_lock() {
-                Ok(calls) => return Some(calls),
-                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) if began.elapsed() > CALL_PATIENCE => return None,
-                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(200)),
+            let calls = self.try_control_calls();
+            if calls.is_some() || began.elapsed() > CALL_PATIENCE {
+                return calls;
             }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    /// The same without waiting. `None`: another thread has it.
+    pub(crate) fn try_control_calls(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.calls.try_lock() {
+            Ok(calls) => Some(calls),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
         }
     }
 

@@ -45,6 +45,10 @@ pub(crate) struct Stage {
     pub gate: Gate,
     /// Its stream has ended, and its ports are closed.
     pub over: AtomicBool,
+    /// By contestant: it has left the race, and nobody takes its place.
+    pub gone: Vec<AtomicBool>,
+    /// The pipeline has it no more: it works off what it was given.
+    pub leaves: AtomicBool,
     /// Whether its calls are written down so that they can be run again: it says that it is
     /// deterministic.
     pub retraces: bool,
@@ -129,6 +133,12 @@ impl Stage {
                 .iter()
                 .map(|_| Strikes::default())
                 .collect(),
+            gone: settings
+                .contestants
+                .iter()
+                .map(|_| AtomicBool::default())
+                .collect(),
+            leaves: AtomicBool::new(false),
             retraces: manifest.deterministic,
             settings,
             inputs: manifest

@@ -6,6 +6,8 @@
     reason = "tests end by panicking"
 )]
 
+pub mod swapping;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};

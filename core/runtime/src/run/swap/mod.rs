@@ -14,9 +14,10 @@ mod rewire;
 mod standing;
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Isolation, Pipeline};
 use crate::plugin::catalogue::Catalogue;
 use crate::plugin::instance::Instance;
 use crate::run::control::Event;
@@ -59,7 +60,8 @@ impl Changer {
     /// two messages, as do those whose queues are joined in another way. A stage that is taken out works off what it
     /// was given, and ends. Plugins are the same when the catalogue has them from the same libraries as before.
     ///
-    /// Waits until the change is made: no longer than two times the longest `timeout` and `watchdog` of a stage.
+    /// Waits until the change is made: besides what new plugins take to get ready, for each stage that pauses no longer
+    /// than two times the longest `timeout` and `watchdog` of all stages.
     ///
     /// # Errors
     /// When the new pipeline can't be started, when a plugin refuses its config, does not get ready or does not give or take its state,
@@ -141,6 +143,9 @@ impl Changer {
                 .map(|it| it.summary.clone())
                 .collect(),
         });
+        for standee in difference.next.stages.iter().filter(|it| !it.stands) {
+            standee.stage.leaves.store(true, Ordering::SeqCst);
+        }
         *standing = difference.next.clone();
         self.resume(resumed.into_iter());
         self.destroy(left.into_iter());
@@ -157,7 +162,13 @@ impl Changer {
                 if known[contestant].is_some() {
                     continue;
                 }
-                let calls = self.shared.control_calls().ok_or(ChangeError::Ending)?;
+                // What runs in a process of its own calls no plugin here.
+                let calls = match next.stage.settings.isolation {
+                    Isolation::Process => None,
+                    Isolation::Thread => {
+                        Some(self.shared.control_calls().ok_or(ChangeError::Ending)?)
+                    }
+                };
                 let instance = crew::make(&next.stage, contestant, found);
                 drop(calls);
                 match instance {
@@ -234,6 +245,10 @@ impl Changer {
     /// Ends instances that are of no more use.
     fn destroy(&self, instances: impl Iterator<Item = Instance>) {
         for instance in instances {
+            if instance.lifeline().is_some() {
+                instance.destroy();
+                continue;
+            }
             match self.shared.control_calls() {
                 Some(_calls) => instance.destroy(),
                 None => std::mem::forget(instance),

@@ -13,8 +13,7 @@ use crossbeam_channel::Sender;
 use crate::plugin::catalogue::Found;
 use crate::plugin::instance::Instance;
 use crate::problem::ProblemKind;
-use crate::run::StartError;
-use crate::run::control::Control;
+use crate::run::control::{ABORT_GRACE, Control};
 use crate::run::crew;
 use crate::run::shared::Mode;
 use crate::run::stage::Stage;
@@ -72,6 +71,10 @@ pub(crate) struct Pausing {
     patience: Duration,
     crews: HashMap<usize, Met>,
     answered: bool,
+    /// Stages and contestants that were made anew before their time.
+    hurried: Vec<(usize, usize)>,
+    /// Since when the run is to end at once while whoever asked does not come back.
+    aborted: Option<Instant>,
 }
 
 /// What was heard of a stage so far.
@@ -85,6 +88,11 @@ struct Met {
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Pausing {
+    /// Who was made anew before its time. `None`: nobody needs to be any more.
+    pub(crate) fn hurried(&mut self) -> Option<&mut Vec<(usize, usize)>> {
+        (!self.answered).then_some(&mut self.hurried)
+    }
+
     /// A thread of a stage has ended. Returns the instances that are of no more use.
     pub(crate) fn note_ended(
         &mut self,
@@ -120,6 +128,8 @@ impl Control {
             patience,
             crews: HashMap::new(),
             answered: false,
+            hurried: Vec::new(),
+            aborted: None,
         });
         self.ask_next();
     }
@@ -135,9 +145,13 @@ impl Control {
 
     /// Looks how far the stages are; returns how long nothing can happen.
     pub(crate) fn go_on_pausing(&mut self) -> Duration {
+        if self.pausing.is_none() {
+            return Duration::MAX;
+        }
         loop {
             let Some(pausing) = &mut self.pausing else {
-                return Duration::MAX;
+                // What waited for it comes next.
+                return Duration::ZERO;
             };
             if pausing.request.asker.strong_count() == 0 {
                 self.pausing = None;
@@ -148,6 +162,15 @@ impl Control {
                     self.plan.shared.fail(problem);
                 }
                 return Duration::ZERO;
+            }
+            if pausing.answered && self.plan.shared.mode() == Mode::Abort {
+                // A plugin that is to hand over its state, or to take it over, may hang.
+                let since = pausing.aborted.get_or_insert_with(Instant::now).elapsed();
+                match ABORT_GRACE.checked_sub(since) {
+                    Some(left) => return left.min(LOOK),
+                    None => self.leave_paused(),
+                }
+                continue;
             }
             if pausing.answered {
                 return LOOK;
@@ -179,6 +202,14 @@ impl Control {
                 pausing.crews.entry(stage.index).or_default().paused = true;
             }
             self.ask_next();
+        }
+    }
+
+    /// The stages that pause end: whoever has their plugins does not come back.
+    fn leave_paused(&mut self) {
+        let stages = self.pausing.take().map(|it| it.request.stages);
+        for stage in stages.iter().flatten() {
+            stage.close();
         }
     }
 
@@ -265,34 +296,30 @@ impl Control {
     }
 
     /// Its plugins go on; those that are missing had failed, and are made anew.
-    fn start_again(&mut self, stage: &Arc<Stage>, mut instances: Vec<(usize, Instance)>) {
+    fn start_again(&mut self, stage: &Arc<Stage>, instances: Vec<(usize, Instance)>) {
         let contestants = stage.settings.contestants.len();
         if contestants == 1 && instances.is_empty() {
             return self.make_later((stage.clone(), 0, None), Duration::ZERO, None);
         }
-        for contestant in 0..contestants {
-            if instances.iter().any(|(there, _)| *there == contestant) {
-                continue;
-            }
-            let found = self.plan.found.get(stage.index);
-            let found = found.and_then(|found| found.get(contestant));
-            let made = match (found, self.plan.shared.control_calls()) {
-                (Some(found), Some(_calls)) => crew::make(stage, contestant, found),
-                _ => Err(StartError::Control),
-            };
-            match made {
-                Ok(instance) => instances.push((contestant, instance)),
-                Err(error) => {
-                    let text = error.to_string();
-                    let problem = stage.problem(ProblemKind::Replace, contestant, None, text);
-                    self.plan.shared.report(problem);
+        let is_gone = |contestant: &usize| {
+            let gone = stage.gone.get(*contestant);
+            gone.is_some_and(|gone| gone.load(Ordering::SeqCst))
+        };
+        let is_there = |contestant: &usize| instances.iter().any(|(there, _)| there == contestant);
+        let missing = (0..contestants).filter(|it| !is_there(it) && !is_gone(it));
+        let missing: Vec<_> = missing.collect();
+        match crew::start_those(stage, instances, &missing, &mut self.hands) {
+            Ok(driver) => {
+                for contestant in missing {
+                    let place = (stage.clone(), contestant, driver.clone());
+                    self.make_later(place, Duration::ZERO, None);
                 }
             }
-        }
-        if let Err(error) = crew::start_those(stage, instances, &mut self.hands) {
-            stage.close();
-            let problem = stage.problem(ProblemKind::Replace, 0, None, error.to_string());
-            self.plan.shared.fail(problem);
+            Err(error) => {
+                stage.close();
+                let problem = stage.problem(ProblemKind::Replace, 0, None, error.to_string());
+                self.plan.shared.fail(problem);
+            }
         }
     }
 }
