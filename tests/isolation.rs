@@ -74,6 +74,27 @@ fn a_crash_costs_one_message() {
 }
 
 #[test]
+fn the_end_of_a_run_tells_of_restarts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = misbehaving(folder.path(), "segfault", "");
+    let restarts = "restarts of wrong: 2\n";
+    let ran = run(&["run", &file]).expect(0);
+    assert!(ran.stdout.contains(restarts), "{}", ran.stdout);
+    let recording = record(folder.path(), "crashes.mcap", &file);
+    let ran = run(&["replay", &recording]).expect(0);
+    assert!(ran.stdout.contains(restarts), "{}", ran.stdout);
+    let page = run(&["report", &recording, "-o", "-"]).expect(0);
+    let told: Vec<_> = page.stdout.match_indices("\"restarts\":").collect();
+    assert_eq!(told.len(), 3, "one a stage");
+    assert!(page.stdout.contains("\"restarts\":2"));
+
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("every = 3", "every = 9")).unwrap();
+    let ran = run(&["run", &file]).expect(0);
+    assert!(!ran.stdout.contains("restarts"), "{}", ran.stdout);
+}
+
+#[test]
 fn a_hang_costs_one_message() {
     let folder = tempfile::tempdir().unwrap();
     let limits = "timeout = \"300ms\"\nwatchdog = \"300ms\"";

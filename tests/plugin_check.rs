@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use flowpipe_tests::{Ran, compile, library, run};
+use flowpipe_tests::{Ran, compile, library, project, run};
 use serde_json::Value;
 
 /// A library with stages that are each wrong in one way.
@@ -42,7 +42,7 @@ fn a_shipped_solver_passes() {
     let stages = told["stages"].as_array().unwrap();
     assert_eq!(stages.len(), 1);
     let checks = stages[0]["checks"].as_array().unwrap();
-    assert_eq!(checks.len(), 9);
+    assert_eq!(checks.len(), 10);
     for check in checks {
         let grade = check["grade"].as_str().unwrap();
         assert!(["passed", "skipped"].contains(&grade), "{check}");
@@ -131,6 +131,61 @@ fn wrong_claims_are_found_out() {
         "config",
         "its own defaults don't fit its schema: \"many\" is not of type \"integer\"",
     );
+}
+
+/// Both by the one clock that a stage on trial is told.
+#[test]
+fn the_age_of_a_frame_is_the_same_each_time() {
+    check("tells-age", "repeatable").expect(0);
+}
+
+#[test]
+fn state_that_is_lost_or_spent_or_trusted_is_found_out() {
+    finds(
+        "forgets",
+        "state",
+        "having taken over the state it answers otherwise than without",
+    );
+    finds(
+        "spends",
+        "state",
+        "having saved it answers otherwise than without",
+    );
+    finds(
+        "refuses",
+        "state",
+        "it does not take over what it saved: it does not know the format `faulty/1`",
+    );
+    let ran = check("trusts", "state").expect(1);
+    let crash = "it crashed: SIGSEGV while taking over faulty/1 {}";
+    assert!(ran.stdout.contains(crash), "{}", ran.stdout);
+    let ran = check("lies", "state").expect(0);
+    assert!(
+        ran.stdout.contains("it offers no flowpipe.state/1"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn shipped_stages_hand_their_state_over() {
+    let frames = project().join("pipelines/frames").display().to_string();
+    let again = format!("{{ paths = [{frames:?}], repeat = true }}");
+    let once = format!("{{ paths = [\"{frames}/phone-5x5-01.png\"] }}");
+    for (name, config, compared) in [
+        ("referee_repair", "{}", "nothing compared"),
+        ("referee_once", "{}", "more answered the same"),
+        ("capture_files", &again, "5 ticks, 5 more answered the same"),
+        ("capture_files", &once, "0 ticks, 1 more answered the same"),
+    ] {
+        let file = library(name).display().to_string();
+        let ran = run(&[
+            "plugin", "check", &file, "--only", "state", "--config", config,
+        ])
+        .expect(0);
+        assert!(ran.stdout.contains("  ok    state"), "{}", ran.stdout);
+        assert!(ran.stdout.contains(compared), "{}", ran.stdout);
+    }
 }
 
 #[test]

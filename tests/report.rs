@@ -92,6 +92,10 @@ fn a_run_can_be_looked_at() {
         "frames,vision,solver,planner,actuator"
     );
     assert_eq!(
+        browser.value("document.querySelectorAll('[data-name=Restarts]').length"),
+        0
+    );
+    assert_eq!(
         browser.value("document.querySelectorAll('.spread .bars').length"),
         6
     );
@@ -302,7 +306,7 @@ fn drops_and_failures_are_shown() {
         "from = \"frames\"",
         "from = \"frames\"\nqueue = { capacity = 1, when_full = \"latest\" }",
     ) + "\n[stages.fails]\nplugin = \"misbehaving\"\nfrom = \"vision\"\non_error = \"skip\"\n\
-           config = { how = \"fail\" }\n";
+           restart = { max = 1000, backoff = \"1ms\" }\nconfig = { how = \"fail\" }\n";
     let page = page(folder.path(), &pipeline(folder.path(), &text));
     let mut browser = Browser::start();
     browser.display(PHONE);
@@ -317,6 +321,12 @@ fn drops_and_failures_are_shown() {
             .as_u64()
             > Some(2)
     );
+    let restarts =
+        "[...document.querySelectorAll('[data-name=Restarts]')].map((it) => it.innerText)";
+    let restarts = browser.value(restarts);
+    let restarts = restarts.as_array().unwrap();
+    assert_eq!(restarts[..5], ["0"; 5], "{restarts:?}");
+    assert!(restarts[5].as_str().unwrap().parse::<u64>().unwrap() > 2);
     assert_eq!(
         browser.value("document.documentElement.scrollWidth"),
         PHONE.width

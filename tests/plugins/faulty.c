@@ -1,4 +1,4 @@
-/* Stages that are each wrong in one way, for `flowpipe plugin check` to find out. */
+/* Stages that are each wrong in one way, for `flowpipe plugin check` to find out, and one that only looks so. */
 #include <flowpipe.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,9 +17,26 @@ typedef struct {
   flowpipe_stage_t stage; /* first, so that the host's pointer is ours */
   const flowpipe_host_t *host;
   uint32_t index;
+  int64_t calls; /* what it remembers */
 } faulty_t;
 
-enum { LEAKS, LEAVES_THREADS, LEAVES_FILES, KEEPS_FRAMES, CRASHES, HANGS, CHANGES, LIES, BAD_DEFAULT, MADE_NEVER };
+enum {
+  LEAKS,
+  LEAVES_THREADS,
+  LEAVES_FILES,
+  KEEPS_FRAMES,
+  CRASHES,
+  HANGS,
+  CHANGES,
+  LIES,
+  BAD_DEFAULT,
+  MADE_NEVER,
+  TELLS_AGE,
+  FORGETS,
+  SPENDS,
+  TRUSTS,
+  REFUSES
+};
 
 static void *sleep_for_ever(void *nothing) {
   for (;;) sleep(1000);
@@ -42,7 +59,7 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
   static int calls = 0;
   faulty_t *self = stage->data;
   char answer[64];
-  int64_t rows;
+  int64_t rows, age;
   if (call->event != FLOWPIPE_EVENT_MESSAGE) return FLOWPIPE_OK;
   const flowpipe_document_t *document = call->message->document;
   int is_board = self->host->get_int(self->host, document, "/reading/puzzle/board/rows", &rows) == FLOWPIPE_OK;
@@ -57,6 +74,16 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
       for (;;) sleep(1000);
     case CHANGES:
       snprintf(answer, sizeof answer, "{\"verdict\":\"unknown\",\"reason\":\"call %d\"}", ++calls);
+      return emit(self, call, answer);
+    case TELLS_AGE:
+      age = self->host->clock_now(self->host) - call->message->lineage->captured_ns;
+      snprintf(answer, sizeof answer, "{\"verdict\":\"unknown\",\"reason\":\"%lld ns\"}", (long long)age);
+      return emit(self, call, answer);
+    case FORGETS:
+    case SPENDS:
+    case TRUSTS:
+    case REFUSES:
+      snprintf(answer, sizeof answer, "{\"verdict\":\"unknown\",\"reason\":\"call %d\"}", (int)++self->calls);
       return emit(self, call, answer);
     case LIES:
       return is_board ? emit(self, call, "{\"verdict\":\"unsolvable\"}") : FLOWPIPE_OK;
@@ -74,9 +101,36 @@ static void deactivate(flowpipe_stage_t *stage) { (void)stage; }
 
 static void destroy(flowpipe_stage_t *stage) { free(stage); }
 
-static const void *no_extension(flowpipe_stage_t *stage, const char *id) {
-  (void)stage, (void)id;
-  return NULL;
+#define FORMAT "faulty/1"
+
+static flowpipe_status_t save(flowpipe_stage_t *stage, const flowpipe_state_sink_t *sink) {
+  faulty_t *self = stage->data;
+  char json[64];
+  int length = snprintf(json, sizeof json, "{\"calls\":%d}", (int)self->calls);
+  sink->put(sink, FORMAT, json, (size_t)length);
+  if (self->index == SPENDS) self->calls = 0;
+  return FLOWPIPE_OK;
+}
+
+static flowpipe_status_t load(flowpipe_stage_t *stage, const char *format, const char *json, size_t json_length,
+                              const flowpipe_document_t *document) {
+  faulty_t *self = stage->data;
+  int64_t calls;
+  (void)json, (void)json_length;
+  if (self->index == FORGETS) return FLOWPIPE_OK;
+  if (self->index == REFUSES || strcmp(format, FORMAT) != 0) return FLOWPIPE_NOT_FOUND;
+  if (self->host->get_int(self->host, document, "/calls", &calls) != FLOWPIPE_OK) {
+    if (self->index == TRUSTS) *nowhere = 1;
+    return FLOWPIPE_ERROR;
+  }
+  self->calls = calls;
+  return FLOWPIPE_OK;
+}
+
+static const void *extension(flowpipe_stage_t *stage, const char *id) {
+  static const flowpipe_state_t state = {sizeof state, 0, save, load};
+  faulty_t *self = stage->data;
+  return self->index >= FORGETS && strcmp(id, FLOWPIPE_EXTENSION_STATE) == 0 ? &state : NULL;
 }
 
 #define STAGE(name, in, config)                                                                   \
@@ -97,6 +151,11 @@ static const char *const manifests[] = {
     [LIES] = STAGE("lies", SIGHTING, ""),
     [BAD_DEFAULT] = STAGE("bad-default", SIGHTING, "\"n\":{\"type\":\"integer\",\"default\":\"many\"}"),
     [MADE_NEVER] = STAGE("made-never", SIGHTING, ""),
+    [TELLS_AGE] = STAGE("tells-age", SIGHTING, ""),
+    [FORGETS] = STAGE("forgets", SIGHTING, ""),
+    [SPENDS] = STAGE("spends", SIGHTING, ""),
+    [TRUSTS] = STAGE("trusts", SIGHTING, ""),
+    [REFUSES] = STAGE("refuses", SIGHTING, ""),
 };
 
 static uint32_t count(void) { return sizeof manifests / sizeof *manifests; }
@@ -118,7 +177,7 @@ static flowpipe_stage_t *create(const flowpipe_host_t *host, uint32_t index, con
   (void)leaked;
   faulty_t *self = calloc(1, sizeof *self);
   self->stage = (flowpipe_stage_t){sizeof self->stage, 0,          self,    fine,        process,
-                                   fine,               deactivate, destroy, no_extension};
+                                   fine,               deactivate, destroy, extension};
   self->host = host;
   self->index = index;
   return &self->stage;

@@ -26,6 +26,8 @@ pub struct Stage {
     pub dropped: u64,
     /// Problems that it had.
     pub problems: u64,
+    /// How often one of its plugins failed or hung, and was made anew and called again.
+    pub restarts: u64,
     /// How long it worked, waiting left out.
     pub time: Spread,
 }
@@ -89,6 +91,7 @@ pub fn of(recording: &Recording) -> Vec<Stage> {
             .filter_map(|call| call.took.as_ref())
             .map(key)
             .collect();
+        stage.restarts = restarts(recording, &stage.name);
         // All plugins of a race take the same message.
         stage.taken = took.len() as u64;
         let times = times.remove(stage.name.as_str()).unwrap_or_default();
@@ -99,6 +102,19 @@ pub fn of(recording: &Recording) -> Vec<Stage> {
 
 fn key(taken: &flowpipe_recording::entry::Taken) -> (&str, &str, &str, u64) {
     (&taken.port, &taken.from, &taken.output, taken.sequence)
+}
+
+fn restarts(recording: &Recording, stage: &str) -> u64 {
+    let mut restarts = 0;
+    // The plugins whose last call was one after which they could not go on.
+    let mut gone = BTreeSet::new();
+    for call in recording.calls().filter(|call| call.stage == stage) {
+        restarts += u64::from(gone.remove(&call.plugin));
+        if call.anew || call.hung {
+            gone.insert(call.plugin);
+        }
+    }
+    restarts
 }
 
 /// How long the work of a call took, where the call was for work: a message, or a source that gave something.

@@ -25,6 +25,8 @@ use crate::run::worker::{Work, Worker};
 use crate::run::{Observer, Options, StartError};
 use crate::sync::lock;
 
+pub use crate::plugin::state::State;
+
 /// A stage that is made and active.
 pub struct Trial {
     worker: Worker,
@@ -59,6 +61,19 @@ pub enum End {
     Failed(ProblemKind, String),
 }
 
+/// What came of handing over what another stage remembers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It has it.
+    Taken,
+    /// It does not know the format.
+    Unknown,
+    /// It caught a panic of its own, told in words.
+    Panicked(String),
+    /// It can't use it, in words.
+    Refused(String),
+}
+
 /// Cancels the call in progress, from any thread.
 #[derive(Clone)]
 pub struct Canceller(Arc<Watch>);
@@ -75,7 +90,7 @@ impl Observer for Caught {
 
 impl Trial {
     /// Makes and activates a stage. Of the options, the checks and whether it is dry are used. The stage is told
-    /// times that are the same in each trial.
+    /// times that are the same in each trial, also of when its frames were captured.
     ///
     /// # Errors
     /// What the plugin says of its config, or of getting ready.
@@ -146,7 +161,8 @@ impl Trial {
         frame: Option<Frame>,
     ) -> Result<Tried, DocumentError> {
         self.sent += 1;
-        let captured_ns = self.worker.stage.run.now();
+        let host = self.worker.instance.host();
+        let captured_ns = host.tape().tell(host.clock());
         let message = Message {
             frame,
             lineage: Lineage {
@@ -160,7 +176,8 @@ impl Trial {
             },
             ..Message::loose(schema, json)?
         };
-        Ok(self.work(&Work::message(port, Arc::new(message), captured_ns)))
+        let now = self.worker.stage.run.now();
+        Ok(self.work(&Work::message(port, Arc::new(message), now)))
     }
 
     /// Lets a source produce.
@@ -181,6 +198,36 @@ impl Trial {
         match self.worker.instance.reset() {
             abi::OK => Ok(()),
             status => Err(reason(status, self.worker.instance.host())),
+        }
+    }
+
+    /// What the stage remembers. `None`: it hands nothing over.
+    ///
+    /// # Errors
+    /// What the stage says.
+    pub fn save(&mut self) -> Option<Result<State, String>> {
+        self.worker.instance.save()
+    }
+
+    /// Hands over what another stage remembers; the border has it that this one has got no message yet.
+    pub fn load(&mut self, state: &State) -> Taken {
+        match self.worker.instance.load(state) {
+            Ok(true) => Taken::Taken,
+            Ok(false) => Taken::Unknown,
+            Err(text) if text.starts_with(PANICKED) => Taken::Panicked(text),
+            Err(text) => Taken::Refused(text),
+        }
+    }
+
+    /// Puts stages at the same place of a run: they are told the same times from now on, and their messages have
+    /// the same numbers.
+    pub fn side_by_side(all: &mut [Self]) {
+        let sent = all.iter().map(|trial| trial.sent).max().unwrap_or(0);
+        let skip = |trial: &Self, time| trial.worker.instance.host().tape().skip_to(time);
+        let time = all.iter().fold(0, |time, trial| skip(trial, time));
+        for trial in all {
+            trial.sent = sent;
+            skip(trial, time);
         }
     }
 

@@ -30,7 +30,7 @@ pub enum PluginsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Try a plugin file in processes of its own: manifest, config, answers, rubbish, threads, leaks.
+    /// Try a plugin file in processes of its own: manifest, config, answers, rubbish, state, threads, leaks.
     Check(PluginCheck),
 }
 

@@ -26,6 +26,9 @@ pub fn tables(report: &Report, colours: bool) -> String {
         let all: Vec<_> = race.contestants.iter().map(won).collect();
         text += &format!("race in {}: {}\n", race.name, all.join("; "));
     }
+    for stage in report.stages.iter().filter(|stage| stage.restarted > 0) {
+        text += &format!("restarts of {}: {}\n", stage.name, stage.restarted);
+    }
     for edge in report
         .edges
         .iter()

@@ -41,6 +41,8 @@ pub struct StageNow {
     pub fills: Vec<f64>,
     pub dropped: u64,
     pub failed: u64,
+    /// How often it was made anew.
+    pub restarted: u64,
 }
 
 impl Memory {
@@ -150,6 +152,7 @@ impl Memory {
                         .unwrap_or_default(),
                     dropped: stage.dropped,
                     failed: stage.failed,
+                    restarted: stage.restarted,
                 }
             })
             .collect()
@@ -191,6 +194,7 @@ pub mod tests {
             emitted,
             dropped,
             failed: 0,
+            restarted: 0,
             queued,
             capacity,
         };

@@ -9,13 +9,15 @@ function showStages() {
   }
   const total = data.stages.reduce((sum, stage) => sum + stage.time.total_ns, 0);
   about.textContent = 'Time at work on one message, without waiting. Share: of the work of all stages.';
-  const columns = ['Stage', 'Taken', 'Given', 'Dropped', 'Failed', 'Median', '95 %', '99 %', 'Longest', 'Share'];
+  // Most runs have none.
+  const restarts = data.stages.some((stage) => stage.restarts > 0);
+  const columns = ['Stage', 'Taken', 'Given', 'Dropped', 'Failed', ...(restarts ? ['Restarts'] : []), 'Median', '95 %', '99 %', 'Longest', 'Share'];
   const row = (stage, index) => {
     const { time } = stage;
     const swatch = element('span', { class: 'swatch' });
     swatch.style.background = `var(--stage-${index % 8})`;
     const times = time.count > 0 ? [time.p50_ns, time.p95_ns, time.p99_ns, time.max_ns].map(duration) : ['–', '–', '–', '–'];
-    const values = [count(stage.taken), count(stage.emitted), count(stage.dropped), count(stage.problems), ...times, percent(total > 0 ? time.total_ns / total : 0)];
+    const values = [count(stage.taken), count(stage.emitted), count(stage.dropped), count(stage.problems), ...(restarts ? [count(stage.restarts)] : []), ...times, percent(total > 0 ? time.total_ns / total : 0)];
     return element(
       'tr',
       {},

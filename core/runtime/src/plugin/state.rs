@@ -9,7 +9,7 @@ use crate::plugin::instance::{Instance, reason};
 
 /// What a plugin remembers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct State {
+pub struct State {
     /// Names what it means, such as `referee-repair/1`.
     pub format: String,
     /// UTF-8 JSON.

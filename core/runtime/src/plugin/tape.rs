@@ -66,6 +66,14 @@ impl Tape {
         }
     }
 
+    /// Where it steps, it is that late at least from now on; the time that it would tell next.
+    pub(crate) fn skip_to(&self, time: i64) -> i64 {
+        match self {
+            Self::Steps(told) => told.fetch_max(time, Ordering::Relaxed).max(time),
+            Self::Off | Self::Records(_) | Self::Plays(_) => time,
+        }
+    }
+
     /// Takes what was written down since the last time.
     pub(crate) fn take(&self) -> Vec<i64> {
         match self {

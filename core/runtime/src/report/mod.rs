@@ -151,6 +151,9 @@ pub struct StageProgress {
     pub dropped: u64,
     /// Messages on which it failed or ran out of time.
     pub failed: u64,
+    /// How often one of its plugins was made anew after a failure.
+    #[serde(default)]
+    pub restarted: u64,
     /// Messages that wait in its input queues.
     pub queued: u64,
     /// How many these hold together; 0: it has none.

@@ -81,6 +81,7 @@ pub(crate) fn progress(
         emitted: get(&stage.counts.emitted),
         dropped: dropped(stage.index, edges),
         failed: get(&stage.counts.failed) + get(&stage.counts.timed_out),
+        restarted: get(&stage.counts.restarted),
         queued: queued(stage.index),
         capacity: capacity(stage.index),
     });

@@ -8,6 +8,7 @@ mod make;
 mod manifest;
 mod repeatable;
 mod rubbish;
+mod state;
 mod threads;
 
 use super::subject::Subject;
@@ -25,7 +26,7 @@ pub struct Check {
 pub const MAKE: &str = "make";
 
 /// All checks, in the order of the report.
-pub const ALL: [Check; 9] = [
+pub const ALL: [Check; 10] = [
     Check {
         name: "manifest",
         run: manifest::check,
@@ -49,6 +50,10 @@ pub const ALL: [Check; 9] = [
     Check {
         name: "rubbish",
         run: rubbish::check,
+    },
+    Check {
+        name: "state",
+        run: state::check,
     },
     Check {
         name: "cancel",

@@ -1,6 +1,6 @@
 //! The same messages in: the same messages out, where the plugin says so.
 
-use flowpipe_runtime::trial::Trial;
+use flowpipe_runtime::trial::{Trial, Tried};
 
 use crate::plugin_check::samples::{self, Sendable};
 use crate::plugin_check::subject::Subject;
@@ -70,11 +70,15 @@ fn all(trial: &mut Trial, messages: &[Sendable]) -> Vec<Vec<String>> {
             message.body.to_string().as_bytes(),
             frame,
         );
-        let emitted = tried.map(|tried| tried.emitted).unwrap_or_default();
-        let told = emitted
-            .iter()
-            .map(|(port, it)| format!("{port} {} {}", it.schema(), it.json()));
-        answers.push(told.collect());
+        answers.push(tried.as_ref().map(told).unwrap_or_default());
     }
     answers
+}
+
+/// What came of a call, to be held against what came of another.
+pub fn told(tried: &Tried) -> Vec<String> {
+    let emitted = tried.emitted.iter();
+    emitted
+        .map(|(port, it)| format!("{port} {} {}", it.schema(), it.json()))
+        .collect()
 }

@@ -38,7 +38,7 @@ pub fn check(subject: &Subject, tell: &Teller) {
         let expected = good.as_ref().map(|good| answer(&mut trial, port, good));
         for body in bodies {
             let text = body.to_string();
-            let shown: String = text.chars().take(200).collect();
+            let shown = shown(&text);
             tell.doing(format!("taking {shown}"));
             let frame = frame(sent, &trial);
             let (tried, late) = cancel::within(subject.patience, &mut trial, |trial| {
@@ -77,8 +77,13 @@ fn answer(trial: &mut Trial, port: usize, good: &Sendable) -> Vec<String> {
     emitted.iter().map(|(_, it)| it.json().to_owned()).collect()
 }
 
+/// The beginning of a text, for people.
+pub fn shown(text: &str) -> String {
+    text.chars().take(200).collect()
+}
+
 /// Bodies that are JSON, and nothing else.
-fn wild() -> Vec<Value> {
+pub fn wild() -> Vec<Value> {
     let deep = (0..100).fold(json!(0), |inner, _| json!([inner]));
     vec![
         json!({}),
@@ -98,7 +103,7 @@ fn wild() -> Vec<Value> {
 }
 
 /// A good body with one thing in it changed.
-fn spoiled(good: &Value, random: &mut Random) -> Value {
+pub fn spoiled(good: &Value, random: &mut Random) -> Value {
     let mut body = good.clone();
     let mut places = Vec::new();
     pointers(good, String::new(), &mut places);

@@ -8,7 +8,7 @@ use super::text::{Ink, put, rate};
 use crate::show::report::duration;
 use crate::top::memory::StageNow;
 
-/// Every column has room.
+/// Every column that always stands has room.
 pub(super) const FULL: u16 = 74;
 /// The name, the rate, the median and the queue have room.
 pub(super) const LEAST: u16 = 40;
@@ -31,10 +31,11 @@ enum Column {
     Queue,
     Dropped,
     Failed,
+    Restarts,
 }
 
-/// In the order of importance, with their headings and widths.
-const COLUMNS: [(Column, &str, u16); 8] = [
+/// In the order of importance, with their headings and widths. The last one stands where there is something in it.
+const COLUMNS: [(Column, &str, u16); 9] = [
     (Column::Name, "stage", 0),
     (Column::Rate, "/s", 6),
     (Column::Median, "p50", 8),
@@ -43,9 +44,10 @@ const COLUMNS: [(Column, &str, u16); 8] = [
     (Column::Busy, "busy", 6),
     (Column::Most, "p95", 8),
     (Column::Failed, "failed", 7),
+    (Column::Restarts, "restarts", 9),
 ];
 /// In the order in which they stand.
-const ORDER: [Column; 8] = [
+const ORDER: [Column; 9] = [
     Column::Name,
     Column::Rate,
     Column::Busy,
@@ -54,6 +56,7 @@ const ORDER: [Column; 8] = [
     Column::Queue,
     Column::Dropped,
     Column::Failed,
+    Column::Restarts,
 ];
 
 /// Draws the table with those columns that have room.
@@ -61,8 +64,10 @@ pub(super) fn draw(stages: &[StageNow], ink: Ink, area: Rect, buffer: &mut Buffe
     let longest = stages.iter().map(|stage| stage.name.chars().count()).max();
     let name = longest.unwrap_or(0).clamp("stage".len(), NAME) as u16;
     let mut left = area.width;
+    let restarts = stages.iter().any(|stage| stage.restarted > 0);
     let chosen: Vec<_> = COLUMNS
         .iter()
+        .filter(|it| it.0 != Column::Restarts || restarts)
         .map(|&(column, heading, width)| (column, heading, width.max(name * is_name(column))))
         // A column that has no room makes none for those behind it.
         .map_while(|column| {
@@ -133,6 +138,7 @@ fn cell(column: Column, stage: &StageNow, ink: Ink) -> (String, Style) {
         }
         Column::Dropped => count(stage.dropped, plain, ink),
         Column::Failed => count(stage.failed, ink.bad(), ink),
+        Column::Restarts => count(stage.restarted, ink.bad(), ink),
     }
 }
 

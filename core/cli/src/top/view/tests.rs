@@ -91,6 +91,16 @@ fn terminals_of_all_sizes() {
 }
 
 #[test]
+fn restarts_stand_where_there_were_any() {
+    let mut memory = memory(None);
+    let mut counts = counts(12.4);
+    let stage = &mut counts.progress.stages[1];
+    (stage.failed, stage.restarted) = (12, 3);
+    memory.take(Line::Counts(Box::new(counts)));
+    snapshot("restarts", &memory, Colours::All, (80, 12));
+}
+
+#[test]
 fn letters_tell_flows_apart_where_colours_do_not() {
     let memory = memory(Some(board(5, 5, 5, 2)));
     snapshot("without_colours", &memory, Colours::None, (80, 24));
