@@ -133,7 +133,7 @@ impl CaptureFiles {
         self.at += 1;
         if self.at == self.pictures.len() {
             self.at = 0;
-            self.round += 1;
+            self.round = self.round.saturating_add(1);
         }
     }
 
