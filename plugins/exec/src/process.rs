@@ -176,6 +176,12 @@ impl Process {
         self.status.filter(|_| self.output.is_empty())
     }
 
+    /// Whether there is something to be heard.
+    #[cfg(test)]
+    pub fn has_spoken(&self) -> bool {
+        !self.output.is_empty()
+    }
+
     /// The last that it wrote to standard error.
     pub fn last_words(&self) -> String {
         self.words.last().clone()
