@@ -7,6 +7,9 @@ use crate::config::Config;
 use crate::protocol::{Captured, Tick};
 use crate::talk::Talk;
 
+/// How long to wait before asking again where there was nothing new, in nanoseconds: less than a display's frame.
+const PAUSE_NS: i64 = 10_000_000;
+
 /// The stage.
 pub struct CaptureExec {
     talk: Talk,
@@ -37,7 +40,34 @@ impl Capture for CaptureExec {
             let note = captured.note.unwrap_or_else(source);
             self.given += 1;
             sink.emit(&frame, &note, captured_ns)?;
+        } else if !captured.end {
+            let now_ns = sink.host().now_ns();
+            sink.wait_until(now_ns.saturating_add(PAUSE_NS))?;
         }
         Ok(if captured.end { Next::End } else { Next::More })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nothing_new_is_not_asked_for_again_at_once() {
+        let script = "id=0; while read -r line; do echo \"{\\\"id\\\":$id}\"; id=$((id + 1)); done";
+        let config = json!({ "command": ["sh", "-c", script] });
+        let mut harness = flowpipe_plugin::harness!(CaptureExec, config).unwrap();
+        let started = Instant::now();
+        for _ in 0..100 {
+            assert!(harness.tick().unwrap().is_empty());
+        }
+        assert!(started.elapsed() >= Duration::from_secs(1));
+        harness.cancel_when(|| true);
+        let cancelled = harness.tick().err().unwrap();
+        assert_eq!(cancelled.status(), flowpipe_plugin::abi::CANCELLED);
     }
 }

@@ -6,7 +6,7 @@
 //! - [`solver`], [`planner`], [`actuator`], [`capture`], [`vision`], and [`stage`] for what is none of them.
 //! - [`protocol`]: what is said. [`pixels`]: frames, in files. [`error`]: what goes wrong.
 //! - [`talk`]: one answer to each message, from a command that is started again when it dies.
-//! - [`process`]: its pipes. [`group`]: it and what it starts. [`lines`]: its output.
+//! - [`process`]: its threads and its end. [`pipes`]: its pipes. [`group`]: it and what it starts. [`lines`]: its output.
 
 mod actuator;
 mod capture;
@@ -14,6 +14,7 @@ mod config;
 mod error;
 mod group;
 mod lines;
+mod pipes;
 mod pixels;
 mod planner;
 mod process;

@@ -1,7 +1,7 @@
-//! One process of a command: its pipes, each with a thread, and its end.
+//! One process of a command: its pipes, each with a thread that ends with it, and its end.
 
-use std::io::{self, BufReader, Read, Write as _};
-use std::process::{ChildStdin, ExitStatus, Stdio};
+use std::io::{self, BufReader, Read, Write};
+use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,12 +13,16 @@ use crate::config::Config;
 use crate::error::CommandError;
 use crate::group::Group;
 use crate::lines::{self, Line};
+use crate::pipes::{self, Input, Output};
+
+#[cfg(test)]
+mod tests;
 
 /// The longest line that is read, in bytes.
 pub const LONGEST: usize = 64 << 20;
 /// The longest line of standard error, which is for people.
 const LONGEST_WORDS: usize = 16 << 10;
-/// For what is on its way already when a process has ended: its last lines, its end after its output.
+/// At most so long for what is on its way already when a process has ended: its last lines, its end after its output.
 const SETTLE: Duration = Duration::from_millis(500);
 
 /// A process that lives, or did a moment ago.
@@ -80,6 +84,7 @@ impl Process {
         let (at_end, ended) = bounded(1);
         let (started, is_started) = bounded(1);
         let (is_quiet, quiet) = bounded::<()>(0);
+        let (life, watch) = pipes::life().map_err(CommandError::Start)?;
         let heard = Arc::clone(&words);
         let name = name.to_owned();
         // This thread lives as long as the process: the system kills the one when the other ends.
@@ -89,13 +94,16 @@ impl Process {
                 Err(error) => return drop(started.send(Err(error))),
             };
             let group = Arc::new(Group::of(&child));
-            if let Some(pipe) = child.stdin.take() {
+            let input = child.stdin.take();
+            if let Some(Ok(pipe)) = input.map(|pipe| Input::new(pipe, watch.clone())) {
                 thread::spawn(move || write(pipe, &to_write));
             }
             if let Some(pipe) = child.stdout.take() {
+                let pipe = Output::new(pipe, watch.clone());
                 thread::spawn(move || read(pipe, &said));
             }
             if let Some(pipe) = child.stderr.take() {
+                let pipe = Output::new(pipe, watch);
                 thread::spawn(move || {
                     listen(pipe, &name, &heard);
                     drop(is_quiet);
@@ -103,7 +111,9 @@ impl Process {
             }
             // Whoever started it waits for this, and may have gone since.
             let _ = started.send(Ok(Arc::clone(&group)));
-            if let Ok(status) = group.wait(child) {
+            let status = group.wait(child);
+            drop(life);
+            if let Ok(status) = status {
                 let _ = at_end.send(status);
             }
         };
@@ -150,7 +160,7 @@ impl Process {
                 default(at_most) => return Ok(Heard::Nothing),
             }
         }
-        // Its last lines may be on their way still. Where a process of its own keeps the output open, there is no end.
+        // Its last lines may be on their way still.
         let line = self.output.recv_timeout(SETTLE).ok();
         self.line(line)
     }
@@ -174,6 +184,12 @@ impl Process {
     pub fn is_over(&mut self) -> Option<ExitStatus> {
         self.status = self.status.or_else(|| self.ended.try_recv().ok());
         self.status.filter(|_| self.output.is_empty())
+    }
+
+    /// Whether there is something to be heard.
+    #[cfg(test)]
+    pub fn has_spoken(&self) -> bool {
+        !self.output.is_empty()
     }
 
     /// The last that it wrote to standard error.
@@ -209,7 +225,7 @@ impl Words {
     }
 }
 
-fn write(mut pipe: ChildStdin, lines: &Receiver<Vec<u8>>) {
+fn write(mut pipe: impl Write, lines: &Receiver<Vec<u8>>) {
     for line in lines {
         if pipe.write_all(&line).and_then(|()| pipe.flush()).is_err() {
             return;

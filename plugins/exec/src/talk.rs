@@ -13,8 +13,13 @@ use crate::lines::shortened;
 use crate::process::{Heard, Process, left};
 use crate::protocol::{Asked, Hello, Told};
 
+#[cfg(test)]
+mod tests;
+
 /// How often it is asked whether the answer is still wanted.
 const LOOK: Duration = Duration::from_millis(5);
+/// At least so long is listened for what it says first.
+const SETTLE: Duration = Duration::from_millis(500);
 /// How long a command may take to end by itself, when its input ends.
 const FAREWELL: Duration = Duration::from_millis(500);
 
@@ -111,8 +116,14 @@ impl Talk {
         message: &impl Serialize,
         asker: &mut dyn Asker,
     ) -> Result<T, CommandError> {
-        self.wake(asker)?;
-        self.begin(asker)?;
+        // Twice: one whose beginning is heard only now may have ended since.
+        for _ in 0..2 {
+            self.wake(asker)?;
+            self.begin(asker)?;
+        }
+        if asker.is_cancelled() {
+            return Err(CommandError::Cancelled);
+        }
         let number = self.number + 1;
         self.say(line(number, message)?)?;
         self.number = number;
@@ -143,9 +154,18 @@ impl Talk {
     /// Waits for the answer to a process's first message, if that is still missing.
     fn begin(&mut self, asker: &mut dyn Asker) -> Result<(), CommandError> {
         if let Some(start_by) = self.start_by {
-            let begun: Result<Told, _> = self.wait(0, Limit::Start(start_by), asker);
+            // It may have begun long ago, and nobody has listened since.
+            let until = start_by.max(Instant::now() + SETTLE);
+            let begun: Result<Told, _> = self.wait(0, Limit::Start(until), asker);
             begun.map_err(|error| match error {
                 CommandError::Own(text) => CommandError::Refused(text),
+                CommandError::Cancelled if left(start_by).is_none() => {
+                    // Where each message is given up sooner than that, it would hang for ever.
+                    let line = format!("{}: {}", self.name, self.late_start());
+                    self.host.log(tracing::Level::WARN, &line);
+                    self.died();
+                    CommandError::Cancelled
+                }
                 other => other,
             })?;
             self.start_by = None;
@@ -184,13 +204,29 @@ impl Talk {
         let grace = Duration::from_millis(self.config.grace_ms);
         // Until when a command whose answer is not wanted any more may live without giving it.
         let mut spared: Option<Instant> = None;
+        // What is there already counts, however late it is heard: the clock is looked at afterwards.
+        let mut pause = Duration::ZERO;
         loop {
+            let Some(process) = &mut self.process else {
+                return Err(CommandError::Cancelled);
+            };
+            if let Heard::Line(line) = process.hear(pause)?
+                && !line.iter().all(u8::is_ascii_whitespace)
+            {
+                let told = told(&line, number)?;
+                match (told.mark, told.error) {
+                    (Some(name), _) => asker.mark(&name),
+                    _ if spared.is_some() => return Err(CommandError::Cancelled),
+                    (None, Some(error)) => return Err(CommandError::Own(error)),
+                    (None, None) => {
+                        return serde_json::from_slice(&line).map_err(CommandError::Form);
+                    }
+                }
+            }
+            pause = LOOK;
             match (limit, spared) {
                 (Limit::Start(until), _) if left(until).is_none() => {
-                    let words = self.process.as_ref().map(Process::last_words);
-                    let words = words.unwrap_or_default();
-                    let limit = self.config.start_ms;
-                    return Err(CommandError::LateStart { limit, words });
+                    return Err(self.late_start());
                 }
                 (Limit::Answer(Some(until)), _) if left(until).is_none() => {
                     return Err(CommandError::Late(
@@ -208,22 +244,14 @@ impl Talk {
                 }
                 _ => {}
             }
-            let Some(process) = &mut self.process else {
-                return Err(CommandError::Cancelled);
-            };
-            let Heard::Line(line) = process.hear(LOOK)? else {
-                continue;
-            };
-            if line.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            let told = told(&line, number)?;
-            match (told.mark, told.error) {
-                (Some(name), _) => asker.mark(&name),
-                _ if spared.is_some() => return Err(CommandError::Cancelled),
-                (None, Some(error)) => return Err(CommandError::Own(error)),
-                (None, None) => return serde_json::from_slice(&line).map_err(CommandError::Form),
-            }
+        }
+    }
+
+    fn late_start(&self) -> CommandError {
+        let words = self.process.as_ref().map(Process::last_words);
+        CommandError::LateStart {
+            limit: self.config.start_ms,
+            words: words.unwrap_or_default(),
         }
     }
 
