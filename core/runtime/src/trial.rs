@@ -206,12 +206,12 @@ impl Trial {
     /// # Errors
     /// What the stage says.
     pub fn save(&mut self) -> Option<Result<State, String>> {
-        self.worker.instance.save()
+        self.worker.instance.save_here().transpose()
     }
 
     /// Hands over what another stage remembers; the border has it that this one has got no message yet.
     pub fn load(&mut self, state: &State) -> Taken {
-        match self.worker.instance.load(state) {
+        match self.worker.instance.load_here(state) {
             Ok(true) => Taken::Taken,
             Ok(false) => Taken::Unknown,
             Err(text) if text.starts_with(PANICKED) => Taken::Panicked(text),

@@ -11,12 +11,12 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Builder, Watcher, adds_up, finish, lasting_catalogue, ten, until};
-use flowpipe_runtime::isolation::{Program, child};
+use common::{Builder, Watcher, adds_up, finish, lasting_catalogue, options_apart, ten, until};
+use flowpipe_runtime::isolation::child;
 use flowpipe_runtime::pipeline::{Isolation, OnError, Restart};
 use flowpipe_runtime::problem::ProblemKind;
 use flowpipe_runtime::report::Report;
-use flowpipe_runtime::run::{Options, Run, RunHandle};
+use flowpipe_runtime::run::{Run, RunHandle};
 use serde_json::{Value, json};
 
 /// The process of a stage: this file's tests once more, of which only this one is run.
@@ -27,24 +27,8 @@ fn a_process() {
     std::process::exit(0);
 }
 
-fn options(watcher: &Arc<Watcher>) -> Options {
-    let arguments = [
-        "a_process",
-        "--exact",
-        "--ignored",
-        "--quiet",
-        "--nocapture",
-        "--skip",
-    ];
-    Options {
-        observers: vec![watcher.clone()],
-        program: Some(Program::this(arguments.map(Into::into)).unwrap()),
-        ..Options::default()
-    }
-}
-
 fn start(pipeline: Builder, watcher: &Arc<Watcher>) -> RunHandle {
-    let run = Run::start(pipeline.0, lasting_catalogue(), options(watcher));
+    let run = Run::start(pipeline.0, lasting_catalogue(), options_apart(watcher));
     run.unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -298,7 +282,7 @@ fn a_bad_config_starts_nothing() {
         let mut line = act(OnError::Stop, "pass");
         line.0.stages[1].contestants[0].config = config;
         let watcher = Arc::new(Watcher::default());
-        let started = Run::start(line.0, lasting_catalogue(), options(&watcher));
+        let started = Run::start(line.0, lasting_catalogue(), options_apart(&watcher));
         let error = started.err().unwrap().to_string();
         assert!(error.contains(text), "{error}");
     }

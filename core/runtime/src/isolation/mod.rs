@@ -1,7 +1,7 @@
 //! Stages in processes of their own (`isolation = "process"`): what crashes there takes nobody along.
 //!
 //! # Layout
-//! - `stage`: a stage as the host sees it; `talk`: one call of it. `process`: the process that it runs in. `service`: what it may ask at any time.
+//! - `stage`: a stage as the host sees it; `talk`: one call of it; `state`: what it remembers. `process`: the process that it runs in. `service`: what it may ask at any time.
 //! - `child`: the other side, in that process.
 //! - `wire` and `words`: what the two say to each other. `memory`: what both see. `page`: what is asked too often to be
 //!   sent.
@@ -23,6 +23,8 @@ pub(crate) mod process;
 mod service;
 #[cfg(unix)]
 pub(crate) mod stage;
+#[cfg(unix)]
+mod state;
 #[cfg(unix)]
 mod talk;
 #[cfg(unix)]

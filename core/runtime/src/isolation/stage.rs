@@ -14,6 +14,7 @@ use crate::isolation::held::Held;
 use crate::isolation::page::Page;
 use crate::isolation::process::{self, Death, Ends, Lifeline};
 use crate::isolation::service;
+use crate::isolation::talk::Told;
 use crate::isolation::wire::Wire;
 use crate::isolation::words::{Create, ToHost, ToStage};
 use crate::plugin::catalogue::Found;
@@ -130,7 +131,7 @@ impl Apart {
         }
         self.lifeline.begins();
         let sent = self.wire.send(&ToStage::Reset, b"", &[]);
-        let status = sent.and_then(|()| self.converse(None));
+        let status = sent.and_then(|()| Ok(self.converse(None)?.status));
         let status = match self.lifeline.ends() {
             true => status,
             false => Err(io::ErrorKind::ConnectionAborted.into()),
@@ -170,44 +171,69 @@ impl Apart {
 
     /// Waits until it is made or active.
     fn wait_ready(&mut self, run: &Shared) -> io::Result<abi::Status> {
+        let late = || format!("it is not ready after {READY:?}");
+        let told = self.wait_for(run, READY, late)?;
+        Ok(told.status)
+    }
+
+    /// Waits until it has done what it was told, outside of the stage's thread. It is killed when that takes longer than
+    /// `limit`, for a reason that `late` puts into words, or when the run is aborted meanwhile.
+    pub(super) fn wait_for(
+        &mut self,
+        run: &Shared,
+        limit: Duration,
+        late: impl Fn() -> String,
+    ) -> io::Result<Told> {
         let began = Instant::now();
         self.wire.wait_at_most(Some(LOOK))?;
         loop {
-            match self.converse(None) {
+            match self.hear(None) {
+                Ok(None) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                said => {
+                Err(error) => return Err(error),
+                Ok(Some(told)) => {
                     self.wire.wait_at_most(None)?;
-                    return said;
+                    return Ok(told);
                 }
             }
-            if run.mode() == Mode::Abort || began.elapsed() > READY {
-                self.lifeline.begins();
-                self.lifeline.kill(&match run.mode() {
+            if run.mode() == Mode::Abort || began.elapsed() > limit {
+                return Err(self.kill(&match run.mode() {
                     Mode::Abort => "the run was ending".to_owned(),
-                    _ => format!("it is not ready after {READY:?}"),
-                });
-                return Err(io::ErrorKind::ConnectionAborted.into());
+                    _ => late(),
+                }));
+            }
+        }
+    }
+
+    /// Kills it because it does not do what it was told.
+    pub(super) fn kill(&self, why: &str) -> io::Error {
+        self.lifeline.begins();
+        self.lifeline.kill(why);
+        io::ErrorKind::ConnectionAborted.into()
+    }
+
+    /// What a call says that came back, or did not.
+    fn end_call(&mut self, status: io::Result<abi::Status>) -> abi::Status {
+        match status {
+            Ok(status) => status,
+            Err(error) => {
+                self.bury(&error);
+                abi::ERROR
             }
         }
     }
 
     /// After a call that did not come back its process is no more.
-    fn end_call(&mut self, status: io::Result<abi::Status>) -> abi::Status {
-        match status {
-            Ok(status) => status,
-            Err(error) => {
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other
-                ) {
-                    self.lifeline.condemn(&error.to_string());
-                }
-                let death = self.lifeline.bury();
-                self.end_service();
-                self.death = Some(death);
-                abi::ERROR
-            }
+    pub(super) fn bury(&mut self, error: &io::Error) -> &Death {
+        if matches!(
+            error.kind(),
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other
+        ) {
+            self.lifeline.condemn(&error.to_string());
         }
+        let death = self.lifeline.bury();
+        self.end_service();
+        self.death.insert(death)
     }
 
     /// Nothing of the process is left when this returns.

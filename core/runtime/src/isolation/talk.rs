@@ -13,6 +13,13 @@ use crate::isolation::stage::Apart;
 use crate::isolation::words::{Message, Process, ToHost, ToStage};
 use crate::run::call::{self, Context};
 
+/// What a stage said when it had done what it was told.
+pub(super) struct Told {
+    pub status: abi::Status,
+    /// What it remembers, where that was asked for: the format and the JSON, as they came.
+    pub state: Option<(String, Vec<u8>)>,
+}
+
 impl Apart {
     /// Sends the work and answers what comes until it is done.
     pub(super) fn work(&mut self, process: &abi::Process) -> io::Result<abi::Status> {
@@ -52,58 +59,68 @@ impl Apart {
         let files: Vec<BorrowedFd<'_>> = block.iter().map(|block| block.file()).collect();
         self.wire.send(&process, body, &files)?;
         let keeps = context.map(|context| (context, lent.map(|(frame, _)| frame.handle)));
-        self.converse(keeps)
+        self.converse(keeps).map(|told| told.status)
     }
 
     /// Answers what comes until what was asked is done.
-    pub(super) fn converse(
+    pub(super) fn converse(&mut self, of: Option<(&Context<'_>, Option<u64>)>) -> io::Result<Told> {
+        loop {
+            if let Some(told) = self.hear(of)? {
+                return Ok(told);
+            }
+        }
+    }
+
+    /// Answers what comes next. `Some`: what was asked is done.
+    pub(super) fn hear(
         &mut self,
         of: Option<(&Context<'_>, Option<u64>)>,
-    ) -> io::Result<abi::Status> {
-        loop {
-            let Some((said, body)) = self.wire.receive::<ToHost>()? else {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            };
-            if let Some((context, _)) = of {
-                let (asked, told) = self.page.asked();
-                context.catch_up(asked, told);
-            }
-            let status = match (said, of) {
-                (
-                    ToHost::Done {
-                        status,
-                        error,
-                        clock,
-                        keeps_frame,
-                    },
-                    _,
-                ) => {
-                    if let Some(handle) = of.and_then(|(_, handle)| handle)
-                        && !keeps_frame
-                    {
-                        self.held.take_back(handle);
-                    }
-                    if let Some((code, text)) = error {
-                        self.host.note_error(code, text);
-                    }
-                    self.host.tape().add(clock);
-                    return Ok(status);
-                }
-                (ToHost::Mark { name, at_ns }, Some((context, _))) => {
-                    context.mark(&name, at_ns);
-                    continue;
-                }
-                (ToHost::Wait { deadline_ns }, Some((context, _))) => {
-                    context.wait_until(deadline_ns)
-                }
-                (emit @ ToHost::Emit { .. }, Some((context, _))) => {
-                    self.emit(context, emit, &body)?
-                }
-                // Outside of `process`.
-                (_, None) => abi::STOPPED,
-            };
-            self.wire.send(&ToStage::Status(status), b"", &[])?;
+    ) -> io::Result<Option<Told>> {
+        let Some((said, body)) = self.wire.receive::<ToHost>()? else {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        };
+        if let Some((context, _)) = of {
+            let (asked, told) = self.page.asked();
+            context.catch_up(asked, told);
         }
+        let status = match (said, of) {
+            (
+                ToHost::Done {
+                    status,
+                    error,
+                    clock,
+                    keeps_frame,
+                    state,
+                },
+                _,
+            ) => {
+                if let Some(handle) = of.and_then(|(_, handle)| handle)
+                    && !keeps_frame
+                {
+                    self.held.take_back(handle);
+                }
+                if let Some((code, text)) = error {
+                    self.host.note_error(code, text);
+                }
+                self.host.tape().add(clock);
+                return Ok(Some(Told {
+                    status,
+                    state: state.map(|format| (format, body)),
+                }));
+            }
+            (ToHost::Mark { name, at_ns }, of) => {
+                if let Some((context, _)) = of {
+                    context.mark(&name, at_ns);
+                }
+                return Ok(None);
+            }
+            (ToHost::Wait { deadline_ns }, Some((context, _))) => context.wait_until(deadline_ns),
+            (emit @ ToHost::Emit { .. }, Some((context, _))) => self.emit(context, emit, &body)?,
+            // Outside of `process`.
+            (_, None) => abi::STOPPED,
+        };
+        self.wire.send(&ToStage::Status(status), b"", &[])?;
+        Ok(None)
     }
 
     fn emit(&self, context: &Context<'_>, said: ToHost, body: &[u8]) -> io::Result<abi::Status> {

@@ -29,8 +29,8 @@ pub(crate) struct Wire {
 /// What came: the header's value and the body.
 pub(crate) type Packet<T> = (T, Vec<u8>);
 
-/// Longer packets are no packets.
-const LONGEST: usize = 1 << 30;
+/// Longer packets are no packets: bytes of a header, and of a body.
+pub(crate) const LONGEST: usize = 1 << 30;
 const LENGTHS: usize = 8;
 /// File descriptors that come with one packet.
 const MOST_FILES: usize = 4;
@@ -53,6 +53,14 @@ impl Wire {
     /// When the system refuses.
     pub(crate) fn wait_at_most(&self, limit: Option<Duration>) -> io::Result<()> {
         self.socket.set_read_timeout(limit)
+    }
+
+    /// How long [`Self::send`] waits for room before it fails with [`io::ErrorKind::WouldBlock`]; nothing can be sent after that.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(crate) fn send_within(&self, limit: Option<Duration>) -> io::Result<()> {
+        self.socket.set_write_timeout(limit)
     }
 
     /// # Errors

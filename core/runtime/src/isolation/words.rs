@@ -13,6 +13,14 @@ pub(crate) enum ToStage {
     /// The body is the message's JSON. A file when the frame's block is new.
     Process(Box<Process>),
     Reset,
+    /// Say whether there is a state to hand over: [`abi::OK`], [`abi::NOT_FOUND`].
+    HasState,
+    /// Say what is remembered. [`abi::NOT_FOUND`]: there is no state to hand over.
+    Save,
+    /// Remember what another stage did; the body is the JSON.
+    Load {
+        format: String,
+    },
     /// The last: clean up and end.
     Destroy,
     /// The answer to [`ToHost::Emit`] and [`ToHost::Wait`].
@@ -31,6 +39,8 @@ pub(crate) enum ToHost {
         clock: Vec<i64>,
         /// It still refers to the frame that came with the message.
         keeps_frame: bool,
+        /// The format of what it remembers, where that was asked for; the body is the JSON.
+        state: Option<String>,
     },
     /// The body is the message's JSON. Answered.
     Emit {

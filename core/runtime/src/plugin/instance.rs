@@ -16,6 +16,7 @@ use crate::isolation::stage::{Apart, Start};
 use crate::plugin::catalogue::Found;
 use crate::plugin::host::Host;
 use crate::plugin::loader::Library;
+use crate::problem::ProblemKind;
 use crate::run::shared::Shared;
 
 type Act = unsafe extern "C" fn(*mut abi::Stage) -> abi::Status;
@@ -205,9 +206,18 @@ impl Instance {
         match &self.kind {
             // SAFETY: the stage lives, and the id is NUL-terminated.
             Kind::Here(here) => unsafe { (here.get_extension)(here.stage.as_ptr(), id.as_ptr()) },
-            // Its tables lie in another process.
+            // Its tables lie in another process, and are asked for there.
             #[cfg(unix)]
             Kind::Apart(_) => std::ptr::null(),
+        }
+    }
+
+    /// What it is made of in a process of its own.
+    #[cfg(unix)]
+    pub(super) fn apart(&mut self) -> Option<&mut Apart> {
+        match &mut self.kind {
+            Kind::Here(_) => None,
+            Kind::Apart(apart) => Some(apart),
         }
     }
 
@@ -241,6 +251,16 @@ impl Instance {
             #[cfg(unix)]
             Kind::Apart(apart) => apart.death(),
         }
+    }
+
+    /// As [`Self::death`], as a problem.
+    pub(crate) fn crash(&self) -> Option<(ProblemKind, &str)> {
+        let death = self.death()?;
+        let kind = match death.hung {
+            true => ProblemKind::Hang,
+            false => ProblemKind::Crashed,
+        };
+        Some((kind, &death.text))
     }
 
     /// For killing its process, where it has one of its own.

@@ -6,6 +6,7 @@ use flowpipe_abi as abi;
 
 use crate::document::Document;
 use crate::plugin::instance::{Instance, reason};
+use crate::run::stage::Stage;
 
 /// What a plugin remembers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,17 @@ pub struct State {
     pub format: String,
     /// UTF-8 JSON.
     pub json: String,
+}
+
+impl State {
+    /// # Errors
+    /// When it is not text, or the second not JSON.
+    pub(crate) fn new(format: Vec<u8>, json: Vec<u8>) -> Result<Self, String> {
+        let text = |bytes| String::from_utf8(bytes).map_err(|error| error.to_string());
+        let (format, json) = (text(format)?, text(json)?);
+        Document::new(json.as_bytes()).map_err(|error| format!("its state is {error}"))?;
+        Ok(Self { format, json })
+    }
 }
 
 type Save = unsafe extern "C" fn(*mut abi::Stage, *const abi::StateSink) -> abi::Status;
@@ -25,15 +37,50 @@ type Load = unsafe extern "C" fn(
     *const abi::Document,
 ) -> abi::Status;
 
+/// Of a stage in a process of its own the error is also how that ended, and it may take so long as `stage`, which it is part
+/// of, has patience.
 impl Instance {
-    /// Whether it can hand over what it remembers, and take over what another did.
-    pub(crate) fn has_state(&self) -> bool {
-        self.state_functions().is_some()
+    /// Whether it can hand over what it remembers, and take over what another did. [control-thread, active]
+    pub(crate) fn has_state(&mut self, stage: &Stage) -> Result<bool, String> {
+        #[cfg(unix)]
+        if let Some(apart) = self.apart() {
+            return apart.has_state(&stage.run, stage.patience());
+        }
+        let _ = stage;
+        Ok(self.has_state_here())
     }
 
     /// What it remembers. `None`: it does not say. [control-thread, active]
-    pub(crate) fn save(&mut self) -> Option<Result<State, String>> {
-        let (save, _) = self.state_functions()?;
+    pub(crate) fn save(&mut self, stage: &Stage) -> Result<Option<State>, String> {
+        #[cfg(unix)]
+        if let Some(apart) = self.apart() {
+            return apart.save(&stage.run, stage.patience());
+        }
+        let _ = stage;
+        self.save_here()
+    }
+
+    /// Has it remember what another did. False: it does not know the format. [control-thread, active]
+    pub(crate) fn load(&mut self, state: &State, stage: &Stage) -> Result<bool, String> {
+        #[cfg(unix)]
+        if let Some(apart) = self.apart() {
+            return apart.load(state, &stage.run, stage.patience());
+        }
+        let _ = stage;
+        self.load_here(state)
+    }
+}
+
+/// In this process.
+impl Instance {
+    pub(crate) fn has_state_here(&self) -> bool {
+        self.state_functions().is_some()
+    }
+
+    pub(crate) fn save_here(&mut self) -> Result<Option<State>, String> {
+        let Some((save, _)) = self.state_functions() else {
+            return Ok(None);
+        };
         let mut taken: Option<Result<State, String>> = None;
         let sink = abi::StateSink {
             struct_size: size_of::<abi::StateSink>() as u32,
@@ -44,15 +91,14 @@ impl Instance {
         self.host().take_error();
         // SAFETY: the stage lives, is active and in no other call; the sink lives for the call.
         let status = unsafe { save(self.as_abi(), &raw const sink) };
-        Some(match (status, taken) {
-            (abi::OK, Some(taken)) => taken,
+        match (status, taken) {
+            (abi::OK, Some(taken)) => taken.map(Some),
             (abi::OK, None) => Err("it said nothing".into()),
             (status, _) => Err(reason(status, self.host())),
-        })
+        }
     }
 
-    /// Has it remember what another did. False: it does not know the format. [control-thread, active]
-    pub(crate) fn load(&mut self, state: &State) -> Result<bool, String> {
+    pub(crate) fn load_here(&mut self, state: &State) -> Result<bool, String> {
         let Some((_, load)) = self.state_functions() else {
             return Ok(false);
         };
@@ -115,13 +161,7 @@ unsafe extern "C" fn put(
             std::slice::from_raw_parts(json.cast::<u8>(), length),
         )
     };
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|error| error.to_string());
-    let state = text(format.to_bytes()).and_then(|format| {
-        let json = text(json)?;
-        Document::new(json.as_bytes()).map_err(|error| format!("its state is {error}"))?;
-        Ok(State { format, json })
-    });
     if let Some(place) = place {
-        *place = Some(state);
+        *place = Some(State::new(format.to_bytes().to_vec(), json.to_vec()));
     }
 }

@@ -387,7 +387,8 @@ impl Driver {
 }
 
 impl Stage {
-    fn note_gone(&self, contestant: usize) {
+    /// A contestant has left the race, and nobody takes its place.
+    pub(crate) fn note_gone(&self, contestant: usize) {
         if let Some(gone) = self.gone.get(contestant) {
             gone.store(true, Ordering::SeqCst);
         }

@@ -28,12 +28,8 @@ pub(crate) enum Outcome {
 pub(crate) fn outcome(status: abi::Status, context: &Context<'_>, instance: &Instance) -> Outcome {
     let cancelled = context.cancelled();
     let timeout = context.stage.settings.timeout.unwrap_or_default();
-    if let Some(death) = instance.death() {
-        let kind = match death.hung {
-            true => ProblemKind::Hang,
-            false => ProblemKind::Crashed,
-        };
-        return Outcome::Failed(kind, death.text.clone());
+    if let Some((kind, text)) = instance.crash() {
+        return Outcome::Failed(kind, text.to_owned());
     }
     match (status, cancelled) {
         (_, Some(Reason::Timeout)) => {

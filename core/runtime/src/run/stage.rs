@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use flowpipe_abi as abi;
 use flowpipe_recording::entry::Call;
@@ -186,6 +187,12 @@ impl Stage {
     pub(crate) fn must_end(&self) -> bool {
         let mode = self.run.mode();
         mode >= Mode::Drop || mode == Mode::Drain && self.is_source()
+    }
+
+    /// How long it may take to come back from one thing.
+    pub(crate) fn patience(&self) -> Duration {
+        let timeout = self.settings.timeout.unwrap_or_default();
+        timeout.saturating_add(self.settings.watchdog)
     }
 
     /// The plugin's name of one of the contestants.

@@ -13,6 +13,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use flowpipe_runtime::isolation::Program;
 use flowpipe_runtime::message::Message;
 use flowpipe_runtime::pipeline::{
     Contestant, Edge, OnError, OnStop, Pipeline, PortRef, Queue, Stage, WhenFull,
@@ -86,15 +87,31 @@ pub fn lasting_catalogue() -> &'static Catalogue {
     CATALOGUE.get_or_init(|| {
         // A library that some process has loaded must not be written to.
         let alone = std::env::args().any(|argument| argument == "--ignored");
-        let name = if alone {
-            "isolation-alone"
-        } else {
-            "isolation"
+        let name = match alone {
+            true => concat!(env!("CARGO_CRATE_NAME"), "-alone"),
+            false => env!("CARGO_CRATE_NAME"),
         };
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&folder).expect("target is writable");
         scan(&folder)
     })
+}
+
+/// Options for stages in processes of their own: each is this file's tests once more, of which only `a_process` is run.
+pub fn options_apart(watcher: &Arc<Watcher>) -> Options {
+    let arguments = [
+        "a_process",
+        "--exact",
+        "--ignored",
+        "--quiet",
+        "--nocapture",
+        "--skip",
+    ];
+    Options {
+        observers: vec![watcher.clone()],
+        program: Some(Program::this(arguments.map(Into::into)).expect("this file is there")),
+        ..Options::default()
+    }
 }
 
 fn scan(folder: &Path) -> Catalogue {

@@ -1,9 +1,10 @@
 //! The process of one stage: loads its library, and does what the host says.
 //!
 //! # Layout
-//! - `table`: what the plugin may call. `frames`: the frames that it refers to.
+//! - `table`: what the plugin may call. `frames`: the frames that it refers to. `state`: what it remembers.
 
 mod frames;
+mod state;
 mod table;
 
 use std::collections::HashMap;
@@ -27,6 +28,7 @@ use crate::plugin::catalogue::Found;
 use crate::plugin::host::{Host, Services};
 use crate::plugin::instance::Instance;
 use crate::plugin::loader;
+use crate::plugin::state::State;
 use crate::plugin::tape::Tape;
 use crate::pool::Pool;
 use crate::sync::lock;
@@ -44,6 +46,25 @@ struct Child {
 }
 
 static CHILD: OnceLock<Child> = OnceLock::new();
+
+/// What came of what the host said.
+struct Done {
+    status: abi::Status,
+    /// It still refers to the frame that came with the message.
+    keeps_frame: bool,
+    /// What it remembers, where that was asked for.
+    state: Option<State>,
+}
+
+impl From<abi::Status> for Done {
+    fn from(status: abi::Status) -> Self {
+        Self {
+            status,
+            keeps_frame: false,
+            state: None,
+        }
+    }
+}
 
 /// The process ends by itself so long after the program that started it.
 const LAST_BREATH: Duration = Duration::from_secs(2);
@@ -99,7 +120,7 @@ fn live() -> io::Result<()> {
             *status
         }
     };
-    child.done(&host, status, false)?;
+    child.done(&host, status.into())?;
     let Ok(mut instance) = made else {
         return Ok(());
     };
@@ -107,18 +128,21 @@ fn live() -> io::Result<()> {
         let mut call = lock(&child.call);
         call.receive::<ToStage>()?
     } {
-        let (status, keeps_frame) = match said {
-            ToStage::Activate => (instance.activate_raw(), false),
+        let done = match said {
+            ToStage::Activate => instance.activate_raw().into(),
             ToStage::Process(process) => child.process(&mut instance, *process, body)?,
-            ToStage::Reset => (instance.reset(), false),
+            ToStage::Reset => instance.reset().into(),
+            ToStage::HasState => state::has(&instance),
+            ToStage::Save => state::save(&mut instance),
+            ToStage::Load { format } => state::load(&mut instance, format, body),
             ToStage::Destroy => {
                 instance.destroy();
                 loader::deinit_all();
-                return child.done(&host, abi::OK, false);
+                return child.done(&host, abi::OK.into());
             }
-            ToStage::Create(_) | ToStage::Status(_) => (abi::ERROR, false),
+            ToStage::Create(_) | ToStage::Status(_) => abi::ERROR.into(),
         };
-        child.done(&host, status, keeps_frame)?;
+        child.done(&host, done)?;
     }
     // The host is gone without a word; what the stage holds is let go all the same.
     instance.destroy();
@@ -190,23 +214,28 @@ fn make(
 }
 
 impl Child {
-    fn done(&self, host: &Host, status: abi::Status, keeps_frame: bool) -> io::Result<()> {
+    fn done(&self, host: &Host, done: Done) -> io::Result<()> {
+        let (state, json) = match done.state {
+            Some(State { format, json }) => (Some(format), json),
+            None => (None, String::new()),
+        };
         let done = ToHost::Done {
-            status,
+            status: done.status,
             error: host.take_error(),
             clock: host.tape().take(),
-            keeps_frame,
+            keeps_frame: done.keeps_frame,
+            state,
         };
-        lock(&self.call).send(&done, b"", &[])
+        lock(&self.call).send(&done, json.as_bytes(), &[])
     }
 
-    /// Lets the stage work. Says also whether it still refers to the message's frame.
+    /// Lets the stage work.
     fn process(
         &self,
         instance: &mut Instance,
         process: Process,
         body: Vec<u8>,
-    ) -> io::Result<(abi::Status, bool)> {
+    ) -> io::Result<Done> {
         for gone in &process.forget {
             lock(&self.blocks).remove(gone);
         }
@@ -220,7 +249,7 @@ impl Child {
                 message: std::ptr::null(),
                 context: table::context(),
             };
-            return Ok((instance.process(&process), false));
+            return Ok(instance.process(&process).into());
         };
         let Message {
             port,
@@ -276,7 +305,10 @@ impl Child {
         let status = instance.process(&process);
         // SAFETY: this is the reference that came with the message, and nobody uses it after this.
         let keeps = frame.is_some_and(|frame| unsafe { !frames::give_up(frame) });
-        Ok((status, keeps))
+        Ok(Done {
+            keeps_frame: keeps,
+            ..status.into()
+        })
     }
 
     /// The memory of a frame that came over a connection.

@@ -54,6 +54,8 @@ pub enum What {
     Queue,
     /// A plugin's state was handed over to the one in its place.
     State,
+    /// Nothing else: its process ended while its state was asked for, and it begins with nothing.
+    Anew,
 }
 
 /// A run as it is from now on, with all the stages and edges that it has had by their numbers.
@@ -145,6 +147,7 @@ impl fmt::Display for What {
             Self::From => f.write_str("from"),
             Self::Queue => f.write_str("queue"),
             Self::State => f.write_str("state kept"),
+            Self::Anew => f.write_str("made anew"),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Hands over what a plugin remembers to the one in its place.
 
+use crate::plugin::instance::Instance;
 use crate::run::shared::Shared;
+use crate::run::swap::changes::{Changed, Changes, What};
 use crate::run::swap::difference::Difference;
 use crate::run::swap::error::ChangeError;
 use crate::run::swap::pausing::{Crew, Crews};
@@ -23,8 +25,9 @@ pub(crate) fn hand_over(
         let Some(Crew::Paused(old)) = crews.get_mut(&index) else {
             continue;
         };
-        let before = &standing.stages[index].stage.settings.contestants;
-        let after = difference.next.stages[index].stage.settings.clone();
+        let last = &standing.stages[index].stage;
+        let next = &difference.next.stages[index].stage.clone();
+        let (before, after) = (&last.settings.contestants, &next.settings);
         let kept = kept(standing, difference, index);
         for (contestant, plugin) in after.contestants.iter().enumerate() {
             let Some(new) = made.get_mut(&(index, contestant)) else {
@@ -55,17 +58,16 @@ pub(crate) fn hand_over(
                 step,
                 reason,
             };
-            let Some(_calls) = shared.control_calls() else {
-                return Err(ChangeError::Ending);
-            };
-            if !new.has_state() {
+            let has_state = call(shared, new, |new| new.has_state(next))?;
+            if !has_state.map_err(|reason| fail(&plugin.plugin, "take over", reason))? {
                 continue;
             }
-            let Some(state) = old.1.save() else {
+            let state = call(shared, &mut old.1, |old| old.save(last))?;
+            let state = state.map_err(|reason| fail(of, "hand over", reason))?;
+            let Some(state) = state else {
                 continue;
             };
-            let state = state.map_err(|reason| fail(of, "hand over", reason))?;
-            match new.load(&state) {
+            match call(shared, new, |new| new.load(&state, next))? {
                 Ok(true) => difference.tell_state(index),
                 Ok(false) if of != plugin.plugin => tracing::debug!(
                     stage = after.name,
@@ -82,4 +84,36 @@ pub(crate) fn hand_over(
         }
     }
     Ok(())
+}
+
+/// The stages that can't go on as they were, for a process of theirs ended while its state was asked for.
+pub(crate) fn lost(standing: &Standing, difference: &Difference, crews: &Crews) -> Changes {
+    let ended = |stage: &usize| match crews.get(stage) {
+        Some(Crew::Paused(instances)) => instances.iter().any(|(_, it)| it.crash().is_some()),
+        Some(Crew::Over) | None => false,
+    };
+    let stages = difference.pausing.iter().copied().filter(ended);
+    let anew = |index: usize| Changed {
+        stage: standing.stages[index].stage.settings.name.clone(),
+        index,
+        what: vec![What::Anew],
+    };
+    Changes {
+        stages: stages.map(anew).collect(),
+        ..Changes::default()
+    }
+}
+
+/// Calls a plugin as the control thread does. One in a process of its own comes back or is killed, and keeps nobody waiting
+/// meanwhile.
+fn call<T>(
+    shared: &Shared,
+    instance: &mut Instance,
+    call: impl FnOnce(&mut Instance) -> T,
+) -> Result<T, ChangeError> {
+    let _calls = match instance.lifeline() {
+        Some(_) => None,
+        None => Some(shared.control_calls().ok_or(ChangeError::Ending)?),
+    };
+    Ok(call(instance))
 }

@@ -60,12 +60,14 @@ impl Changer {
     /// two messages, as do those whose queues are joined in another way. A stage that is taken out works off what it
     /// was given, and ends. Plugins are the same when the catalogue has them from the same libraries as before.
     ///
-    /// Waits until the change is made: besides what new plugins take to get ready, for each stage that pauses no longer
-    /// than two times the longest `timeout` and `watchdog` of all stages.
+    /// Waits until the change is made: besides what new plugins take to get ready and plugins for their states, for each stage
+    /// that pauses no longer than two times the longest `timeout` and `watchdog` of all stages. A process of its own gets the
+    /// `timeout` and `watchdog` of its stage for each step with its state.
     ///
     /// # Errors
     /// When the new pipeline can't be started, when a plugin refuses its config, does not get ready or does not give or take its state,
-    /// when a stage does not come back from its message, and for what can't be changed in a run. The run goes on as it was.
+    /// when a stage does not come back from its message, and for what can't be changed in a run. The run goes on as it was; a
+    /// plugin whose own process ends while its state is asked for is made anew, as after other crashes.
     pub fn change(
         &self,
         pipeline: Pipeline,
@@ -107,6 +109,10 @@ impl Changer {
             hand_over::hand_over(&self.shared, standing, difference, &mut crews, &mut made)
         });
         if let Err(error) = taken_over {
+            let lost = hand_over::lost(standing, difference, &crews);
+            if !lost.is_empty() {
+                self.tell(standing, &lost);
+            }
             let stages = difference
                 .pausing
                 .iter()
@@ -121,7 +127,12 @@ impl Changer {
             self.destroy(made.into_values());
             return Err(error);
         }
-        self.tell(standing, difference);
+        for standee in &difference.next.stages[standing.stages.len()..] {
+            let manifest = difference::manifest(&standee.found);
+            let name = &standee.stage.settings.name;
+            self.shared.names.add(name, manifest);
+        }
+        self.tell(&difference.next, &difference.changes);
         let paused: Vec<_> = difference
             .pausing
             .iter()
@@ -212,18 +223,13 @@ impl Changer {
     }
 
     /// Tells those who watch, before anything new speaks.
-    fn tell(&self, standing: &Standing, difference: &Difference) {
-        for standee in &difference.next.stages[standing.stages.len()..] {
-            let manifest = difference::manifest(&standee.found);
-            let name = &standee.stage.settings.name;
-            self.shared.names.add(name, manifest);
-        }
+    fn tell(&self, standing: &Standing, changes: &Changes) {
         let line = LineUp {
-            standing: &difference.next,
-            changes: &difference.changes,
+            standing,
+            changes,
             now_ns: self.shared.now(),
         };
-        tracing::info!("changed: {}", difference.changes);
+        tracing::info!("changed: {changes}");
         for observer in &self.shared.observers {
             observer.changed(&line);
         }

@@ -13,6 +13,7 @@ use crossbeam_channel::Sender;
 use crate::plugin::catalogue::Found;
 use crate::plugin::instance::Instance;
 use crate::problem::ProblemKind;
+use crate::run::anew::Next;
 use crate::run::control::{ABORT_GRACE, Control};
 use crate::run::crew;
 use crate::run::shared::Mode;
@@ -114,13 +115,9 @@ impl Pausing {
 impl Control {
     /// Somebody wants stages to pause. One change at a time is made.
     pub(crate) fn begin_to_pause(&mut self, request: Request) {
-        let longest = |stage: &Arc<Stage>| {
-            let settings = &stage.settings;
-            settings.timeout.unwrap_or_default() + settings.watchdog
-        };
         // Besides its own work it may wait for the work of another that its queue leads to.
-        let all = self.hands.iter().map(|hand| &hand.stage);
-        let patience = all.map(longest).max().unwrap_or_default() * 2;
+        let all = self.hands.iter().map(|hand| hand.stage.patience());
+        let patience = all.max().unwrap_or_default() * 2;
         self.pausing = Some(Pausing {
             to_come: (0..request.stages.len()).collect(),
             request,
@@ -296,10 +293,18 @@ impl Control {
     }
 
     /// Its plugins go on; those that are missing had failed, and are made anew.
-    fn start_again(&mut self, stage: &Arc<Stage>, instances: Vec<(usize, Instance)>) {
+    fn start_again(&mut self, stage: &Arc<Stage>, mut instances: Vec<(usize, Instance)>) {
         let contestants = stage.settings.contestants.len();
+        let mut waits = vec![Duration::ZERO; contestants];
+        for (contestant, lost) in instances.extract_if(.., |(_, it)| it.crash().is_some()) {
+            match self.lose(stage, contestant, lost) {
+                Some(after) => waits[contestant] = after,
+                None if contestants == 1 => return stage.close(),
+                None => stage.note_gone(contestant),
+            }
+        }
         if contestants == 1 && instances.is_empty() {
-            return self.make_later((stage.clone(), 0, None), Duration::ZERO, None);
+            return self.make_later((stage.clone(), 0, None), waits[0], None);
         }
         let is_gone = |contestant: &usize| {
             let gone = stage.gone.get(*contestant);
@@ -312,7 +317,7 @@ impl Control {
             Ok(driver) => {
                 for contestant in missing {
                     let place = (stage.clone(), contestant, driver.clone());
-                    self.make_later(place, Duration::ZERO, None);
+                    self.make_later(place, waits[contestant], None);
                 }
             }
             Err(error) => {
@@ -320,6 +325,25 @@ impl Control {
                 let problem = stage.problem(ProblemKind::Replace, 0, None, error.to_string());
                 self.plan.shared.fail(problem);
             }
+        }
+    }
+
+    /// A plugin's process has ended while its state was asked for: tells of it. How soon it is made anew, if it is.
+    fn lose(&self, stage: &Stage, contestant: usize, instance: Instance) -> Option<Duration> {
+        let (kind, text) = instance.crash()?;
+        let text = format!("{text}, while its state was to be handed over");
+        let problem = stage.problem(kind, contestant, None, text);
+        // There is nothing left of it to wait for.
+        instance.destroy();
+        let next = stage.after_failure(contestant, false);
+        let is_alone = stage.settings.contestants.len() == 1;
+        match next {
+            Next::End if is_alone => self.plan.shared.fail(problem),
+            _ => self.plan.shared.report(problem),
+        }
+        match next {
+            Next::Anew(after) => Some(after),
+            Next::GoOn | Next::End => None,
         }
     }
 }
