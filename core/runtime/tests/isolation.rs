@@ -250,6 +250,13 @@ fn frames_made_written_and_kept_apart_are_right() {
 }
 
 #[test]
+fn a_stage_apart_is_not_given_all_memory() {
+    let (_, watcher) = run(act(OnError::Stop, "hoard"));
+    // 4 GiB, less the picture of the message in hand.
+    assert_eq!(watcher.from(1)[3].json, json!({ "made": 3 }));
+}
+
+#[test]
 fn what_the_host_tells_is_told() {
     let mut line = act(OnError::Stop, "getters");
     line.0.stages[1].contestants[0].config = json!({ "do": "getters" });
@@ -293,6 +300,10 @@ fn a_bad_config_starts_nothing() {
         (
             json!({ "create": "fail-to-activate" }),
             "can't activate: no device",
+        ),
+        (
+            json!({ "create": "emit-to-activate" }),
+            "can't activate: its process was killed for what it said: it emits, marks or waits outside of process",
         ),
     ] {
         let mut line = act(OnError::Stop, "pass");

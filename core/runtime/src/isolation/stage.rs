@@ -14,7 +14,7 @@ use crate::isolation::held::Held;
 use crate::isolation::page::Page;
 use crate::isolation::process::{self, Death, Ends, Lifeline};
 use crate::isolation::service;
-use crate::isolation::wire::Wire;
+use crate::isolation::wire::{Packet, Wire};
 use crate::isolation::words::{Create, ToHost, ToStage};
 use crate::plugin::catalogue::Found;
 use crate::plugin::host::Host;
@@ -64,16 +64,17 @@ impl Apart {
         } = ends;
         start.run.tell_mode(&page);
         let held = Arc::new(Held::default());
+        let lifeline = Arc::new(lifeline);
         let service = {
-            let (held, host) = (held.clone(), host.clone());
+            let (held, host, lifeline) = (held.clone(), host.clone(), lifeline.clone());
             std::thread::Builder::new()
                 .name(format!("{}/side", host.name()))
-                .spawn(move || service::serve(side, &held, &host))
+                .spawn(move || service::serve(side, &held, &host, &lifeline))
                 .map_err(failed)?
         };
         let mut apart = Self {
             wire: call,
-            lifeline: Arc::new(lifeline),
+            lifeline,
             held,
             page,
             service: Some(service),
@@ -143,16 +144,21 @@ impl Apart {
         if self.death.is_some() {
             return;
         }
-        let asked = self.wire.wait_at_most(Some(CLEAN_UP));
-        let asked = asked.and_then(|()| self.wire.send(&ToStage::Destroy, b"", &[]));
-        let done = asked.and_then(|()| self.wire.receive::<ToHost>());
+        let done = self.clean_up();
         let stage = self.host.name();
         match done {
-            Ok(Some(_)) => {
+            Ok(Some((ToHost::Done { .. }, _))) => {
                 self.lifeline.wait(CLEAN_UP);
             }
             _ => tracing::warn!(stage, "its process did not clean up, and was killed"),
         }
+    }
+
+    fn clean_up(&mut self) -> io::Result<Option<Packet<ToHost>>> {
+        self.wire.wait_until(Some(Instant::now() + CLEAN_UP))?;
+        self.wire.send_within(CLEAN_UP)?;
+        self.wire.send(&ToStage::Destroy, b"", &[])?;
+        self.wire.receive::<ToHost>()
     }
 
     /// How its process ended, if it has.
@@ -171,12 +177,12 @@ impl Apart {
     /// Waits until it is made or active.
     fn wait_ready(&mut self, run: &Shared) -> io::Result<abi::Status> {
         let began = Instant::now();
-        self.wire.wait_at_most(Some(LOOK))?;
         loop {
+            self.wire.wait_until(Some(Instant::now() + LOOK))?;
             match self.converse(None) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 said => {
-                    self.wire.wait_at_most(None)?;
+                    self.wire.wait_until(None)?;
                     return said;
                 }
             }
@@ -196,11 +202,15 @@ impl Apart {
         match status {
             Ok(status) => status,
             Err(error) => {
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other
-                ) {
-                    self.lifeline.condemn(&error.to_string());
+                match error.kind() {
+                    io::ErrorKind::InvalidData
+                    | io::ErrorKind::InvalidInput
+                    | io::ErrorKind::Other => self.lifeline.condemn(&error.to_string()),
+                    io::ErrorKind::TimedOut => {
+                        self.lifeline.begins();
+                        self.lifeline.kill(&error.to_string());
+                    }
+                    _ => {}
                 }
                 let death = self.lifeline.bury();
                 self.end_service();

@@ -99,8 +99,13 @@ impl Apart {
                 (emit @ ToHost::Emit { .. }, Some((context, _))) => {
                     self.emit(context, emit, &body)?
                 }
-                // Outside of `process`.
-                (_, None) => abi::STOPPED,
+                // Outside of `process` there is nothing to answer.
+                (_, None) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        "it emits, marks or waits outside of process",
+                    ));
+                }
             };
             self.wire.send(&ToStage::Status(status), b"", &[])?;
         }

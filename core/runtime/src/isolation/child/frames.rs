@@ -65,7 +65,9 @@ impl Child {
     fn ask(&self, request: &Request) -> Option<(words::Frame, Arc<Mapping>)> {
         let mut side = lock(&self.side);
         side.send(request, b"", &[]).ok()?;
-        let frame = side.receive::<Answer>().ok()??.0?;
+        let answer = side.receive::<Answer>().ok()??.0;
+        self.forget(&answer.forget);
+        let frame = answer.frame?;
         let block = self.block(&frame, &mut side).ok()?;
         Some((frame, block))
     }

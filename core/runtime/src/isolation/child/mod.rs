@@ -61,7 +61,7 @@ pub fn run() -> ExitCode {
 }
 
 fn live() -> io::Result<()> {
-    let mut call = Wire::new(connection()?);
+    let mut call = Wire::to_host(connection()?);
     stand_first_in_line_for_the_killer();
     let Some((first, config)) = call.receive::<ToStage>()? else {
         return Ok(());
@@ -74,7 +74,7 @@ fn live() -> io::Result<()> {
     watch_over(side.try_clone()?)?;
     let child = CHILD.get_or_init(|| Child {
         call: Mutex::new(call),
-        side: Mutex::new(Wire::new(UnixStream::from(side))),
+        side: Mutex::new(Wire::to_host(UnixStream::from(side))),
         page,
         blocks: Mutex::default(),
         level: create.level,
@@ -207,9 +207,7 @@ impl Child {
         process: Process,
         body: Vec<u8>,
     ) -> io::Result<(abi::Status, bool)> {
-        for gone in &process.forget {
-            lock(&self.blocks).remove(gone);
-        }
+        self.forget(&process.forget);
         if let Some((times, last)) = &process.tape {
             instance.host().tape().load(times, *last);
         }
@@ -277,6 +275,14 @@ impl Child {
         // SAFETY: this is the reference that came with the message, and nobody uses it after this.
         let keeps = frame.is_some_and(|frame| unsafe { !frames::give_up(frame) });
         Ok((status, keeps))
+    }
+
+    /// These blocks are no more.
+    fn forget(&self, gone: &[u64]) {
+        let mut blocks = lock(&self.blocks);
+        for block in gone {
+            blocks.remove(block);
+        }
     }
 
     /// The memory of a frame that came over a connection.
