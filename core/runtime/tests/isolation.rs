@@ -207,13 +207,49 @@ fn pixels_are_not_copied() {
             let (from, to) = range.split_once('-').unwrap();
             let number = |text| u64::from_str_radix(text, 16).unwrap();
             (number(from)..number(to)).contains(&place)
-                && rest.starts_with("rw-s")
+                && rest.starts_with("r--s")
                 && rest.contains("memfd:flowpipe")
         });
         assert!(shared, "{place:x} in {maps}");
     }
     run.stop();
     let _ = finish(run);
+}
+
+#[test]
+fn a_wild_write_into_what_others_see_is_a_crash() {
+    // Into the picture that came, into its own after it was sent on, into what lay there before it was given back.
+    for what in ["scribble-unasked", "scribble-sent", "scribble-gone"] {
+        let mut line = act(OnError::Stop, what);
+        line.0.stages[1].contestants[0].config = json!({ "do": what, "on": 4 });
+        let (report, watcher) = run(line);
+        let problem = watcher.problem();
+        let signals = ["SIGSEGV", "SIGBUS"].map(|it| format!("its process was killed by {it}"));
+        assert!(
+            signals.iter().any(|it| problem.text.starts_with(it)),
+            "{what}: {problem}"
+        );
+        assert_eq!(problem.message.unwrap().sequence, 4, "{what}");
+        let first: Vec<_> = watcher
+            .from(0)
+            .iter()
+            .map(|it| it.pixels.unwrap().1)
+            .collect();
+        assert_eq!(first, (0..10).collect::<Vec<_>>(), "{what}");
+        let seen: Vec<_> = watcher
+            .from(2)
+            .iter()
+            .map(|it| (it.json["n"].as_i64().unwrap(), it.pixels.unwrap().1))
+            .collect();
+        let through = (1..=10).filter(|n| *n != 4).map(|n| (n, n as u8 - 1));
+        let through: Vec<_> = through.collect();
+        match what {
+            // What it sent before it crashed is on its way.
+            "scribble-sent" => assert_eq!(seen[3], (0, 1), "{what}"),
+            _ => assert_eq!(seen, through, "{what}"),
+        }
+        assert_eq!(report.failure, None, "{what}");
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ impl Block {
         let file = anonymous(size as u64)?;
         Ok(Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
-            map: map(&file, size)?,
+            map: MmapOptions::new().len(size).map_raw(&file)?,
             file,
         })
     }
@@ -48,19 +48,33 @@ impl Block {
 pub(crate) struct Mapping(MmapRaw);
 
 impl Mapping {
+    /// One that can be read; to write there ends this process.
+    ///
     /// # Errors
     /// When the system can't map it.
     pub(crate) fn new(file: &OwnedFd, size: usize) -> io::Result<Self> {
-        map(file, size).map(Self)
+        let map = MmapOptions::new().len(size).map_raw_read_only(file)?;
+        Ok(Self(map))
+    }
+
+    /// One that can be written from now on, or not any more.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(crate) fn allow_writing(&self, is_allowed: bool) -> io::Result<()> {
+        use rustix::mm::{MprotectFlags, mprotect};
+        let flags = match is_allowed {
+            true => MprotectFlags::READ | MprotectFlags::WRITE,
+            false => MprotectFlags::READ,
+        };
+        // SAFETY: these are the pages of this mapping alone. Whoever had a pointer to write there may use it no more.
+        unsafe { mprotect(self.0.as_mut_ptr().cast(), self.0.len(), flags) }?;
+        Ok(())
     }
 
     pub(crate) fn pointer(&self) -> NonNull<u8> {
         NonNull::new(self.0.as_mut_ptr()).unwrap_or(NonNull::dangling())
     }
-}
-
-fn map(file: &OwnedFd, size: usize) -> io::Result<MmapRaw> {
-    MmapOptions::new().len(size).map_raw(file)
 }
 
 /// A file without a name, which can't be made shorter: whoever reads a page that is gone is killed.
@@ -97,6 +111,7 @@ mod tests {
         let block = Block::new(5000).unwrap();
         let file = block.file().try_clone_to_owned().unwrap();
         let other = Mapping::new(&file, 5000).unwrap();
+        other.allow_writing(true).unwrap();
         assert_ne!(block.pointer(), other.pointer());
         assert_eq!(block.pointer().align_offset(64), 0);
         // SAFETY: both are mapped for 5000 bytes, and nobody else knows them.
@@ -104,6 +119,8 @@ mod tests {
             assert_eq!(other.pointer().add(4999).read(), 0);
             block.pointer().add(4999).write(7);
             assert_eq!(other.pointer().add(4999).read(), 7);
+            other.pointer().add(4998).write(8);
+            assert_eq!(block.pointer().add(4998).read(), 8);
         }
     }
 }

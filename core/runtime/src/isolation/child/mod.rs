@@ -252,7 +252,7 @@ impl Child {
             None => None,
             Some(told) => {
                 let block = self.block(&told, &mut lock(&self.call))?;
-                Some(frames::Frame::new(told, block, false))
+                Some(frames::Frame::new(told, block))
             }
         };
         let message = abi::Message {
