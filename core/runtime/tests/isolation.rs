@@ -217,6 +217,30 @@ fn pixels_are_not_copied() {
 }
 
 #[test]
+fn a_frame_of_the_librarys_own_host_is_a_frame() {
+    let (_, watcher) = run(act(OnError::Stop, "library-frame"));
+    assert_eq!(watcher.problems(), []);
+    let pixels: Vec<_> = watcher
+        .from(2)
+        .iter()
+        .map(|it| it.pixels.unwrap().1)
+        .collect();
+    assert_eq!(pixels, [0, 1, 2, 200, 4, 5, 6, 7, 8, 9]);
+
+    // One of a library in the program goes to a stage apart.
+    let mut line = act(OnError::Stop, "library-frame");
+    line.0.stages[1].isolation = Isolation::Thread;
+    let (_, watcher) = run(isolated(line, 2));
+    assert_eq!(watcher.problems(), []);
+    let pixels: Vec<_> = watcher
+        .from(2)
+        .iter()
+        .map(|it| it.pixels.unwrap().1)
+        .collect();
+    assert_eq!(pixels, [0, 1, 2, 200, 4, 5, 6, 7, 8, 9]);
+}
+
+#[test]
 fn a_wild_write_into_what_others_see_is_a_crash() {
     // Into the picture that came, into its own after it was sent on, into what lay there before it was given back.
     for what in ["scribble-unasked", "scribble-sent", "scribble-gone"] {

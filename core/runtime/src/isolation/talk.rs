@@ -32,11 +32,14 @@ impl Apart {
                 // SAFETY: as above; the reference stays the caller's.
                 let frame = unsafe { ManuallyDrop::new(Frame::from_abi(message.frame)) };
                 if let Some(frame) = &*frame {
-                    let shared = self.held.lend(frame.clone());
-                    lent =
-                        Some(shared.ok_or_else(|| {
-                            io::Error::other("a frame that is not in shared memory")
-                        })?);
+                    // One that a library made outside of any run lies elsewhere.
+                    let frame = match frame.block() {
+                        Some(_) => Some(frame.clone()),
+                        None => frame.copy(self.host.pool(), self.host.owner()),
+                    };
+                    let shared = frame.and_then(|frame| self.held.lend(frame));
+                    let short = || io::Error::other("there is no memory for its picture");
+                    lent = Some(shared.ok_or_else(short)?);
                 }
                 // SAFETY: as above.
                 Some(unsafe { told(message, lent.as_ref()) })

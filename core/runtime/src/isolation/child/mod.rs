@@ -171,7 +171,7 @@ fn make(
     host: &Arc<Host>,
 ) -> Result<Instance, (abi::Status, String)> {
     let failed = |text: String| (abi::ERROR, text);
-    let library = loader::load(&create.library).map_err(failed)?;
+    let library = loader::load_with(&create.library, table::change_for_library).map_err(failed)?;
     if library.manifests.get(create.index as usize) != Some(&create.manifest) {
         let file = create.library.display();
         return Err(failed(format!(
