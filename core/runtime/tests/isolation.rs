@@ -8,15 +8,16 @@
 
 mod common;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{Builder, Watcher, adds_up, finish, lasting_catalogue, ten, until};
+use flowpipe_recording::entry::{Call, CancelReason};
 use flowpipe_runtime::isolation::{Program, child};
 use flowpipe_runtime::pipeline::{Isolation, OnError, Restart};
 use flowpipe_runtime::problem::ProblemKind;
 use flowpipe_runtime::report::Report;
-use flowpipe_runtime::run::{Options, Run, RunHandle};
+use flowpipe_runtime::run::{Observer, Options, Run, RunHandle};
 use serde_json::{Value, json};
 
 /// The process of a stage: this file's tests once more, of which only this one is run.
@@ -448,6 +449,43 @@ fn a_loser_is_told_at_once() {
     let (report, watcher) = run(isolated(pipeline, race));
     assert_eq!(report.stages[race].contestants[1].won, 5);
     assert_eq!(watcher.problems(), []);
+}
+
+/// The calls of a run, as they are written down.
+#[derive(Default)]
+struct Calls(Mutex<Vec<Call>>);
+
+impl Observer for Calls {
+    fn wants_calls(&self) -> bool {
+        true
+    }
+
+    fn call(&self, _: usize, call: &Call) {
+        self.0.lock().unwrap().push(call.clone());
+    }
+}
+
+#[test]
+fn a_call_that_ends_in_a_crash_is_written_down_with_what_was_told_in_it() {
+    let mut line = act(OnError::Skip, "ask-and-exit");
+    line.0.stages[1].contestants[0].plugin = "act-again".into();
+    line.0.stages[1].timeout = Some(Duration::from_millis(200));
+    let (watcher, calls) = (Arc::new(Watcher::default()), Arc::new(Calls::default()));
+    let mut options = options(&watcher);
+    options.observers.push(calls.clone());
+    let run = Run::start(line.0, lasting_catalogue(), options).unwrap();
+    let _ = finish(run);
+    let calls = calls.0.lock().unwrap();
+    let mut failed = calls
+        .iter()
+        .filter_map(|call| Some((call.failed.as_ref()?, call.cancelled)));
+    let (text, cancelled) = failed.next().unwrap();
+    let cancelled = cancelled.unwrap();
+    assert_eq!(cancelled.reason, CancelReason::Timeout);
+    // It exits with as many as it counted.
+    let code = cancelled.after & 0xff;
+    assert_eq!(*text, format!("its process exited with code {code}"));
+    assert_eq!(failed.next(), None);
 }
 
 /// What this process and its children hold: file descriptors, children, shared memory.

@@ -55,7 +55,18 @@ impl Apart {
         let files: Vec<BorrowedFd<'_>> = block.iter().map(|block| block.file()).collect();
         self.wire.send(&process, body, &files)?;
         let keeps = context.map(|context| (context, lent.map(|(frame, _)| frame.handle)));
-        self.converse(keeps)
+        let done = self.converse(keeps);
+        if let (Err(_), Some(context)) = (&done, context) {
+            // A call that does not come back is written down too, with what the stage was told in it.
+            self.catch_up(context);
+        }
+        done
+    }
+
+    /// Takes over what the stage has asked in this call so far.
+    fn catch_up(&self, context: &Context<'_>) {
+        let (asked, told) = self.page.asked();
+        context.catch_up(asked, told);
     }
 
     /// Answers what comes until what was asked is done.
@@ -68,8 +79,7 @@ impl Apart {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             };
             if let Some((context, _)) = of {
-                let (asked, told) = self.page.asked();
-                context.catch_up(asked, told);
+                self.catch_up(context);
             }
             let status = match (said, of) {
                 (
