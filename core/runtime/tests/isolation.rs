@@ -310,11 +310,41 @@ fn frames_made_written_and_kept_apart_are_right() {
     assert_eq!(numbers(&watcher, 2).len(), 10);
 }
 
+/// How many frames of that size a stage apart is given.
+fn hoard(size: u32, count: u32) -> u64 {
+    let mut line = act(OnError::Stop, "hoard");
+    line.0.stages[1].contestants[0].config =
+        json!({ "do": "hoard", "on": 4, "width": size, "height": size, "count": count });
+    let (_, watcher) = run(line);
+    watcher.from(1)[3].json["made"].as_u64().unwrap()
+}
+
 #[test]
 fn a_stage_apart_is_not_given_all_memory() {
-    let (_, watcher) = run(act(OnError::Stop, "hoard"));
-    // 4 GiB, less the picture of the message in hand.
-    assert_eq!(watcher.from(1)[3].json, json!({ "made": 3 }));
+    // Of 1 GiB each: 4 GiB, less the picture of the message in hand.
+    assert_eq!(hoard(16384, 32), 3);
+}
+
+#[test]
+#[ignore = "alone in its process: `many_small_pictures_may_be_alive` starts it"]
+fn many_small_pictures() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = Rlimit {
+        current: Some(256),
+        ..getrlimit(Resource::Nofile)
+    };
+    setrlimit(Resource::Nofile, limit).unwrap();
+    assert_eq!(hoard(8, 1000), 1000);
+}
+
+#[test]
+fn many_small_pictures_may_be_alive() {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["many_small_pictures", "--exact", "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
 }
 
 #[test]

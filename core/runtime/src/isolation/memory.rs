@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
+use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
@@ -75,6 +76,32 @@ impl Mapping {
     pub(crate) fn pointer(&self) -> NonNull<u8> {
         NonNull::new(self.0.as_mut_ptr()).unwrap_or(NonNull::dangling())
     }
+}
+
+/// Lets this process have as many file descriptors as it may, once: each block takes one, and where a process is given
+/// 1024 if it asks for no more, so many pictures are soon alive.
+pub(crate) fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    /// Linux maps about so many blocks at most.
+    const ENOUGH: u64 = 1 << 16;
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        let limit = maximum.unwrap_or(ENOUGH).min(ENOUGH);
+        if current.is_none_or(|current| current >= limit) {
+            return;
+        }
+        let raised = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(limit),
+                maximum,
+            },
+        );
+        if let Err(error) = raised {
+            tracing::warn!("the limit of open files can't be raised to {limit}: {error}");
+        }
+    });
 }
 
 /// A file without a name, which can't be made shorter: whoever reads a page that is gone is killed.
