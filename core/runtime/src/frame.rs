@@ -156,17 +156,23 @@ impl Frame {
         let counted = self.counted();
         // Acquire: what the last other holder read is over before this one writes.
         if counted.references.load(Ordering::Acquire) != 1 {
-            let copy = Self::new(&counted.pool, counted.shape, counted.owner)?;
-            // SAFETY: both hold `size` bytes, and a new frame overlaps no other.
-            unsafe {
-                copy.counted()
-                    .memory
-                    .pointer()
-                    .copy_from_nonoverlapping(counted.memory.pointer(), counted.shape.size());
-            }
-            *self = copy;
+            *self = self.copy(&counted.pool, counted.owner)?;
         }
         Some(self.counted().memory.pointer())
+    }
+
+    /// A frame with the same pixels, from this pool. `None` when memory is short.
+    pub(crate) fn copy(&self, pool: &Arc<Pool>, owner: u32) -> Option<Self> {
+        let counted = self.counted();
+        let copy = Self::new(pool, counted.shape, owner)?;
+        // SAFETY: both hold `size` bytes, and a new frame overlaps no other.
+        unsafe {
+            copy.counted()
+                .memory
+                .pointer()
+                .copy_from_nonoverlapping(counted.memory.pointer(), counted.shape.size());
+        }
+        Some(copy)
     }
 
     /// The memory that other processes can see, where it is such.

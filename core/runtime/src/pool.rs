@@ -16,6 +16,10 @@ const ALIGNMENT: usize = 64;
 /// together never take more than the most that was alive at once.
 const IDLE_LIMIT: usize = 1 << 30;
 
+/// So many blocks that other processes can be shown may wait: each holds a file descriptor.
+#[cfg(unix)]
+const IDLE_BLOCKS: usize = 256;
+
 /// So many stages may be added while a pipeline runs.
 pub(crate) const ROOM: usize = 256;
 
@@ -71,6 +75,9 @@ unsafe impl Sync for Memory {}
 #[derive(Debug, Default)]
 struct Idle {
     bytes: usize,
+    /// How many wait, and how many may.
+    count: usize,
+    most: usize,
     /// Bytes of the frames alive, and the most that there ever were.
     live: usize,
     peak: usize,
@@ -81,13 +88,14 @@ impl Pool {
     /// An empty pool for a pipeline of so many stages.
     #[must_use]
     pub(crate) fn new(stages: usize) -> Arc<Self> {
-        Self::with(stages, false)
+        Self::with(stages, None)
     }
 
-    /// One whose frames other processes can be shown.
+    /// One whose frames other processes can be shown. From the first on this process may have more open files.
     #[cfg(unix)]
     pub(crate) fn shared(stages: usize) -> Arc<Self> {
-        Self::with(stages, true)
+        crate::isolation::memory::raise_file_limit();
+        Self::with(stages, Some(IDLE_BLOCKS))
     }
 
     /// Whether other processes can see its memory.
@@ -95,10 +103,14 @@ impl Pool {
         self.is_shared
     }
 
-    fn with(stages: usize, is_shared: bool) -> Arc<Self> {
+    /// `shared`: other processes can be shown its frames, of which so many may wait.
+    fn with(stages: usize, shared: Option<usize>) -> Arc<Self> {
         Arc::new(Self {
-            is_shared,
-            idle: Mutex::default(),
+            is_shared: shared.is_some(),
+            idle: Mutex::new(Idle {
+                most: shared.unwrap_or(usize::MAX),
+                ..Idle::default()
+            }),
             allocated: AtomicUsize::new(0),
             reused: AtomicUsize::new(0),
             live: (0..stages + ROOM).map(|_| AtomicUsize::new(0)).collect(),
@@ -172,22 +184,24 @@ impl Idle {
         let shelf = self.shelves.iter_mut().find(|(of, _)| *of == size);
         if let Some(memory) = shelf.and_then(|(_, shelf)| shelf.pop()) {
             self.bytes -= size;
+            self.count -= 1;
             return (Some(memory), Vec::new());
         }
-        (None, self.shrink(self.peak - self.live))
+        (None, self.shrink(self.peak - self.live, self.most))
     }
 
-    /// Keeps the memory; returns what has to go so that the limit holds. Other sizes go first: a
+    /// Keeps the memory; returns what has to go so that the limits hold. Other sizes go first: a
     /// size that is still given back is still in use.
     fn put(&mut self, memory: Memory) -> Vec<Memory> {
         let size = memory.size;
         self.live -= size;
-        let mut surplus = self.shrink(IDLE_LIMIT.saturating_sub(size));
+        let mut surplus = self.shrink(IDLE_LIMIT.saturating_sub(size), self.most - 1);
         if size > IDLE_LIMIT {
             surplus.push(memory);
             return surplus;
         }
         self.bytes += size;
+        self.count += 1;
         match self.shelves.iter_mut().find(|(of, _)| *of == size) {
             Some((_, shelf)) => shelf.push(memory),
             None => self.shelves.push((size, vec![memory])),
@@ -195,15 +209,16 @@ impl Idle {
         surplus
     }
 
-    /// Takes waiting memory off the shelves until no more than `limit` bytes wait: from the sizes
-    /// that came into use first.
-    fn shrink(&mut self, limit: usize) -> Vec<Memory> {
+    /// Takes waiting memory off the shelves until no more than so many bytes and pieces wait: from the
+    /// sizes that came into use first.
+    fn shrink(&mut self, bytes: usize, count: usize) -> Vec<Memory> {
         let mut surplus = Vec::new();
         for (size, shelf) in &mut self.shelves {
-            while self.bytes > limit
+            while (self.bytes > bytes || self.count > count)
                 && let Some(memory) = shelf.pop()
             {
                 self.bytes -= *size;
+                self.count -= 1;
                 surplus.push(memory);
             }
         }
@@ -316,5 +331,21 @@ mod tests {
             assert!(pool.statistics().idle_bytes <= IDLE_LIMIT);
         }
         assert_eq!(pool.statistics().idle_bytes, IDLE_LIMIT);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn few_blocks_wait_with_a_file_descriptor_each() {
+        let pool = Pool::shared(1);
+        let memory: Vec<_> = (0..IDLE_BLOCKS + 20)
+            .map(|number| pool.take(64 + number % 3, 0).unwrap())
+            .collect();
+        for memory in memory {
+            pool.give_back(memory, 0);
+        }
+        assert_eq!(lock(&pool.idle).count, IDLE_BLOCKS);
+        let shelves = &lock(&pool.idle).shelves;
+        let waiting: usize = shelves.iter().map(|(_, shelf)| shelf.len()).sum();
+        assert_eq!(waiting, IDLE_BLOCKS);
     }
 }

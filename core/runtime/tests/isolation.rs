@@ -8,15 +8,16 @@
 
 mod common;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{Builder, Watcher, adds_up, finish, lasting_catalogue, options_apart, ten, until};
+use flowpipe_recording::entry::{Call, CancelReason};
 use flowpipe_runtime::isolation::child;
 use flowpipe_runtime::pipeline::{Isolation, OnError, Restart};
 use flowpipe_runtime::problem::ProblemKind;
 use flowpipe_runtime::report::Report;
-use flowpipe_runtime::run::{Run, RunHandle};
+use flowpipe_runtime::run::{Observer, Run, RunHandle};
 use serde_json::{Value, json};
 
 /// The process of a stage: this file's tests once more, of which only this one is run.
@@ -191,13 +192,73 @@ fn pixels_are_not_copied() {
             let (from, to) = range.split_once('-').unwrap();
             let number = |text| u64::from_str_radix(text, 16).unwrap();
             (number(from)..number(to)).contains(&place)
-                && rest.starts_with("rw-s")
+                && rest.starts_with("r--s")
                 && rest.contains("memfd:flowpipe")
         });
         assert!(shared, "{place:x} in {maps}");
     }
     run.stop();
     let _ = finish(run);
+}
+
+#[test]
+fn a_frame_of_the_librarys_own_host_is_a_frame() {
+    let (_, watcher) = run(act(OnError::Stop, "library-frame"));
+    assert_eq!(watcher.problems(), []);
+    let pixels: Vec<_> = watcher
+        .from(2)
+        .iter()
+        .map(|it| it.pixels.unwrap().1)
+        .collect();
+    assert_eq!(pixels, [0, 1, 2, 200, 4, 5, 6, 7, 8, 9]);
+
+    // One of a library in the program goes to a stage apart.
+    let mut line = act(OnError::Stop, "library-frame");
+    line.0.stages[1].isolation = Isolation::Thread;
+    let (_, watcher) = run(isolated(line, 2));
+    assert_eq!(watcher.problems(), []);
+    let pixels: Vec<_> = watcher
+        .from(2)
+        .iter()
+        .map(|it| it.pixels.unwrap().1)
+        .collect();
+    assert_eq!(pixels, [0, 1, 2, 200, 4, 5, 6, 7, 8, 9]);
+}
+
+#[test]
+fn a_wild_write_into_what_others_see_is_a_crash() {
+    // Into the picture that came, into its own after it was sent on, into what lay there before it was given back.
+    for what in ["scribble-unasked", "scribble-sent", "scribble-gone"] {
+        let mut line = act(OnError::Stop, what);
+        line.0.stages[1].contestants[0].config = json!({ "do": what, "on": 4 });
+        let (report, watcher) = run(line);
+        let problem = watcher.problem();
+        let signals = ["SIGSEGV", "SIGBUS"].map(|it| format!("its process was killed by {it}"));
+        assert!(
+            signals.iter().any(|it| problem.text.starts_with(it)),
+            "{what}: {problem}"
+        );
+        assert_eq!(problem.message.unwrap().sequence, 4, "{what}");
+        let first: Vec<_> = watcher
+            .from(0)
+            .iter()
+            .map(|it| it.pixels.unwrap().1)
+            .collect();
+        assert_eq!(first, (0..10).collect::<Vec<_>>(), "{what}");
+        let seen: Vec<_> = watcher
+            .from(2)
+            .iter()
+            .map(|it| (it.json["n"].as_i64().unwrap(), it.pixels.unwrap().1))
+            .collect();
+        let through = (1..=10).filter(|n| *n != 4).map(|n| (n, n as u8 - 1));
+        let through: Vec<_> = through.collect();
+        match what {
+            // What it sent before it crashed is on its way.
+            "scribble-sent" => assert_eq!(seen[3], (0, 1), "{what}"),
+            _ => assert_eq!(seen, through, "{what}"),
+        }
+        assert_eq!(report.failure, None, "{what}");
+    }
 }
 
 #[test]
@@ -231,6 +292,43 @@ fn frames_made_written_and_kept_apart_are_right() {
     line.0.stages[1].contestants[0].config = json!({ "do": "keep" });
     let (_, watcher) = run(line);
     assert_eq!(numbers(&watcher, 2).len(), 10);
+}
+
+/// How many frames of that size a stage apart is given.
+fn hoard(size: u32, count: u32) -> u64 {
+    let mut line = act(OnError::Stop, "hoard");
+    line.0.stages[1].contestants[0].config =
+        json!({ "do": "hoard", "on": 4, "width": size, "height": size, "count": count });
+    let (_, watcher) = run(line);
+    watcher.from(1)[3].json["made"].as_u64().unwrap()
+}
+
+#[test]
+fn a_stage_apart_is_not_given_all_memory() {
+    // Of 1 GiB each: 4 GiB, less the picture of the message in hand.
+    assert_eq!(hoard(16384, 32), 3);
+}
+
+#[test]
+#[ignore = "alone in its process: `many_small_pictures_may_be_alive` starts it"]
+fn many_small_pictures() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = Rlimit {
+        current: Some(256),
+        ..getrlimit(Resource::Nofile)
+    };
+    setrlimit(Resource::Nofile, limit).unwrap();
+    assert_eq!(hoard(8, 1000), 1000);
+}
+
+#[test]
+fn many_small_pictures_may_be_alive() {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["many_small_pictures", "--exact", "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
 }
 
 #[test]
@@ -277,6 +375,10 @@ fn a_bad_config_starts_nothing() {
         (
             json!({ "create": "fail-to-activate" }),
             "can't activate: no device",
+        ),
+        (
+            json!({ "create": "emit-to-activate" }),
+            "can't activate: its process was killed for what it said: it emits, marks or waits outside of process",
         ),
     ] {
         let mut line = act(OnError::Stop, "pass");
@@ -361,6 +463,43 @@ fn a_loser_is_told_at_once() {
     let (report, watcher) = run(isolated(pipeline, race));
     assert_eq!(report.stages[race].contestants[1].won, 5);
     assert_eq!(watcher.problems(), []);
+}
+
+/// The calls of a run, as they are written down.
+#[derive(Default)]
+struct Calls(Mutex<Vec<Call>>);
+
+impl Observer for Calls {
+    fn wants_calls(&self) -> bool {
+        true
+    }
+
+    fn call(&self, _: usize, call: &Call) {
+        self.0.lock().unwrap().push(call.clone());
+    }
+}
+
+#[test]
+fn a_call_that_ends_in_a_crash_is_written_down_with_what_was_told_in_it() {
+    let mut line = act(OnError::Skip, "ask-and-exit");
+    line.0.stages[1].contestants[0].plugin = "act-again".into();
+    line.0.stages[1].timeout = Some(Duration::from_millis(200));
+    let (watcher, calls) = (Arc::new(Watcher::default()), Arc::new(Calls::default()));
+    let mut options = options_apart(&watcher);
+    options.observers.push(calls.clone());
+    let run = Run::start(line.0, lasting_catalogue(), options).unwrap();
+    let _ = finish(run);
+    let calls = calls.0.lock().unwrap();
+    let mut failed = calls
+        .iter()
+        .filter_map(|call| Some((call.failed.as_ref()?, call.cancelled)));
+    let (text, cancelled) = failed.next().unwrap();
+    let cancelled = cancelled.unwrap();
+    assert_eq!(cancelled.reason, CancelReason::Timeout);
+    // It exits with as many as it counted.
+    let code = cancelled.after & 0xff;
+    assert_eq!(*text, format!("its process exited with code {code}"));
+    assert_eq!(failed.next(), None);
 }
 
 /// What this process and its children hold: file descriptors, children, shared memory.

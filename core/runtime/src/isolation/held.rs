@@ -22,6 +22,10 @@ struct Table {
     known: HashMap<u64, Weak<Block>>,
 }
 
+/// So much may one process hold: enough for a stage that hoards pictures, and not all that the system has.
+const MOST_FRAMES: usize = 4096;
+const MOST_BYTES: u64 = 4 << 30;
+
 /// A reference as it is sent: with the block whose file has to come along.
 pub(crate) type Lent = (words::Frame, Option<Arc<Block>>);
 
@@ -29,6 +33,11 @@ impl Held {
     /// Gives out a reference. `None`: the process is gone, or the frame does not lie in shared memory.
     pub(crate) fn lend(&self, frame: Frame) -> Option<Lent> {
         lock(&self.0).lend(frame)
+    }
+
+    /// Whether it may be given a new frame of so many bytes.
+    pub(crate) fn has_room(&self, size: usize) -> bool {
+        lock(&self.0).has_room(size)
     }
 
     /// The frame of a handle: one more reference, of the host's own.
@@ -48,7 +57,9 @@ impl Held {
     /// keeps the old one. `None`: memory is short.
     pub(crate) fn write(&self, handle: u64, copy: bool) -> Option<Lent> {
         let mut frame = match copy {
-            true => self.get(handle)?,
+            true => self
+                .get(handle)
+                .filter(|frame| self.has_room(frame.shape().size()))?,
             false => lock(&self.0).frames.remove(&handle)?,
         };
         let before = frame.as_abi();
@@ -89,6 +100,12 @@ impl Held {
 }
 
 impl Table {
+    fn has_room(&self, size: usize) -> bool {
+        let sizes = self.frames.values().map(|frame| frame.shape().size());
+        let held: u64 = sizes.map(|size| size as u64).sum();
+        self.frames.len() < MOST_FRAMES && held + size as u64 <= MOST_BYTES
+    }
+
     fn lend(&mut self, frame: Frame) -> Option<Lent> {
         let handle = self.last + 1;
         let lent = self.tell(&frame, handle)?;

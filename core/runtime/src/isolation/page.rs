@@ -112,7 +112,9 @@ impl PageView {
     /// # Errors
     /// When the system can't map it.
     pub(crate) fn new(file: &OwnedFd) -> io::Result<Self> {
-        Mapping::new(file, size_of::<Slots>()).map(Self)
+        let page = Mapping::new(file, size_of::<Slots>())?;
+        page.allow_writing(true)?;
+        Ok(Self(page))
     }
 
     fn slots(&self) -> &Slots {

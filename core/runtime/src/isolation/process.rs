@@ -52,6 +52,9 @@ pub(crate) struct Death {
 /// How long a process may take to end after its connection is closed.
 const LAST_BREATH: Duration = Duration::from_secs(2);
 
+/// How long it may take to take what it is sent.
+pub(super) const TAKES: Duration = Duration::from_secs(60);
+
 /// Starts a process for a stage.
 ///
 /// # Errors
@@ -81,8 +84,8 @@ pub(crate) fn start(program: &Program, stage: &str) -> io::Result<(Lifeline, End
         state: Mutex::default(),
     };
     let ends = Ends {
-        call: Wire::new(call),
-        side: Wire::new(side),
+        call: Wire::to_child(call, TAKES)?,
+        side: Wire::to_child(side, TAKES)?,
         their_side: OwnedFd::from(their_side),
     };
     Ok((lifeline, ends))

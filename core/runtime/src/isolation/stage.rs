@@ -15,7 +15,7 @@ use crate::isolation::page::Page;
 use crate::isolation::process::{self, Death, Ends, Lifeline};
 use crate::isolation::service;
 use crate::isolation::talk::Told;
-use crate::isolation::wire::Wire;
+use crate::isolation::wire::{Packet, Wire};
 use crate::isolation::words::{Create, ToHost, ToStage};
 use crate::plugin::catalogue::Found;
 use crate::plugin::host::Host;
@@ -65,16 +65,17 @@ impl Apart {
         } = ends;
         start.run.tell_mode(&page);
         let held = Arc::new(Held::default());
+        let lifeline = Arc::new(lifeline);
         let service = {
-            let (held, host) = (held.clone(), host.clone());
+            let (held, host, lifeline) = (held.clone(), host.clone(), lifeline.clone());
             std::thread::Builder::new()
                 .name(format!("{}/side", host.name()))
-                .spawn(move || service::serve(side, &held, &host))
+                .spawn(move || service::serve(side, &held, &host, &lifeline))
                 .map_err(failed)?
         };
         let mut apart = Self {
             wire: call,
-            lifeline: Arc::new(lifeline),
+            lifeline,
             held,
             page,
             service: Some(service),
@@ -144,16 +145,21 @@ impl Apart {
         if self.death.is_some() {
             return;
         }
-        let asked = self.wire.wait_at_most(Some(CLEAN_UP));
-        let asked = asked.and_then(|()| self.wire.send(&ToStage::Destroy, b"", &[]));
-        let done = asked.and_then(|()| self.wire.receive::<ToHost>());
+        let done = self.clean_up();
         let stage = self.host.name();
         match done {
-            Ok(Some(_)) => {
+            Ok(Some((ToHost::Done { .. }, _))) => {
                 self.lifeline.wait(CLEAN_UP);
             }
             _ => tracing::warn!(stage, "its process did not clean up, and was killed"),
         }
+    }
+
+    fn clean_up(&mut self) -> io::Result<Option<Packet<ToHost>>> {
+        self.wire.wait_until(Some(Instant::now() + CLEAN_UP))?;
+        self.wire.send_within(CLEAN_UP)?;
+        self.wire.send(&ToStage::Destroy, b"", &[])?;
+        self.wire.receive::<ToHost>()
     }
 
     /// How its process ended, if it has.
@@ -185,14 +191,14 @@ impl Apart {
         late: impl Fn() -> String,
     ) -> io::Result<Told> {
         let began = Instant::now();
-        self.wire.wait_at_most(Some(LOOK))?;
         loop {
+            self.wire.wait_until(Some(Instant::now() + LOOK))?;
             match self.hear(None) {
                 Ok(None) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error),
                 Ok(Some(told)) => {
-                    self.wire.wait_at_most(None)?;
+                    self.wire.wait_until(None)?;
                     return Ok(told);
                 }
             }
@@ -225,11 +231,14 @@ impl Apart {
 
     /// After a call that did not come back its process is no more.
     pub(super) fn bury(&mut self, error: &io::Error) -> &Death {
-        if matches!(
-            error.kind(),
-            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other
-        ) {
-            self.lifeline.condemn(&error.to_string());
+        match error.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
+                self.lifeline.condemn(&error.to_string());
+            }
+            io::ErrorKind::TimedOut => {
+                self.kill(&error.to_string());
+            }
+            _ => {}
         }
         let death = self.lifeline.bury();
         self.end_service();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use flowpipe_abi as abi;
 
+use crate::isolation::process::TAKES;
 use crate::isolation::stage::Apart;
 use crate::isolation::talk::Told;
 use crate::isolation::wire;
@@ -63,15 +64,15 @@ impl Apart {
         // A socket can't be told to wait for no time at all.
         let limit = limit.max(Duration::from_millis(1));
         let late = || format!("it has not come back after {limit:?}");
-        let limited = self.wire.send_within(Some(limit));
+        let limited = self.wire.send_within(limit);
         let sent = limited.and_then(|()| self.wire.send(what, body, &[]));
         let told = match sent {
             // It does not even take what it is told.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(self.kill(&late())),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(self.kill(&late())),
             Err(error) => Err(error),
             Ok(()) => self.wait_for(run, limit, late),
         };
-        let told = told.and_then(|told| self.wire.send_within(None).map(|()| told));
+        let told = told.and_then(|told| self.wire.send_within(TAKES).map(|()| told));
         told.map_err(|error| self.bury(&error).text.clone())
     }
 }
@@ -82,11 +83,11 @@ impl Apart {
 /// In words.
 pub(super) fn sendable(state: &State) -> Result<(), String> {
     let length = state.json.len();
-    match length <= wire::LONGEST {
+    match length <= wire::LONGEST_BODY {
         true => Ok(()),
         false => Err(format!(
             "it has {length} bytes, and no more than {} go to or from a process of its own",
-            wire::LONGEST
+            wire::LONGEST_BODY
         )),
     }
 }

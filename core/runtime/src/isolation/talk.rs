@@ -39,11 +39,14 @@ impl Apart {
                 // SAFETY: as above; the reference stays the caller's.
                 let frame = unsafe { ManuallyDrop::new(Frame::from_abi(message.frame)) };
                 if let Some(frame) = &*frame {
-                    let shared = self.held.lend(frame.clone());
-                    lent =
-                        Some(shared.ok_or_else(|| {
-                            io::Error::other("a frame that is not in shared memory")
-                        })?);
+                    // One that a library made outside of any run lies elsewhere.
+                    let frame = match frame.block() {
+                        Some(_) => Some(frame.clone()),
+                        None => frame.copy(self.host.pool(), self.host.owner()),
+                    };
+                    let shared = frame.and_then(|frame| self.held.lend(frame));
+                    let short = || io::Error::other("there is no memory for its picture");
+                    lent = Some(shared.ok_or_else(short)?);
                 }
                 // SAFETY: as above.
                 Some(unsafe { told(message, lent.as_ref()) })
@@ -59,7 +62,18 @@ impl Apart {
         let files: Vec<BorrowedFd<'_>> = block.iter().map(|block| block.file()).collect();
         self.wire.send(&process, body, &files)?;
         let keeps = context.map(|context| (context, lent.map(|(frame, _)| frame.handle)));
-        self.converse(keeps).map(|told| told.status)
+        let done = self.converse(keeps);
+        if let (Err(_), Some(context)) = (&done, context) {
+            // A call that does not come back is written down too, with what the stage was told in it.
+            self.catch_up(context);
+        }
+        done.map(|told| told.status)
+    }
+
+    /// Takes over what the stage has asked in this call so far.
+    fn catch_up(&self, context: &Context<'_>) {
+        let (asked, told) = self.page.asked();
+        context.catch_up(asked, told);
     }
 
     /// Answers what comes until what was asked is done.
@@ -80,8 +94,7 @@ impl Apart {
             return Err(io::ErrorKind::UnexpectedEof.into());
         };
         if let Some((context, _)) = of {
-            let (asked, told) = self.page.asked();
-            context.catch_up(asked, told);
+            self.catch_up(context);
         }
         let status = match (said, of) {
             (
@@ -108,16 +121,19 @@ impl Apart {
                     state: state.map(|format| (format, body)),
                 }));
             }
-            (ToHost::Mark { name, at_ns }, of) => {
-                if let Some((context, _)) = of {
-                    context.mark(&name, at_ns);
-                }
+            (ToHost::Mark { name, at_ns }, Some((context, _))) => {
+                context.mark(&name, at_ns);
                 return Ok(None);
             }
             (ToHost::Wait { deadline_ns }, Some((context, _))) => context.wait_until(deadline_ns),
             (emit @ ToHost::Emit { .. }, Some((context, _))) => self.emit(context, emit, &body)?,
-            // Outside of `process`.
-            (_, None) => abi::STOPPED,
+            // Outside of `process` there is nothing to answer.
+            (_, None) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "it emits, marks or waits outside of process",
+                ));
+            }
         };
         self.wire.send(&ToStage::Status(status), b"", &[])?;
         Ok(None)

@@ -5,7 +5,7 @@ use std::io::{self, IoSlice, IoSliceMut, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -24,47 +24,75 @@ pub(crate) struct Wire {
     taken: usize,
     filled: usize,
     files: VecDeque<OwnedFd>,
+    /// The other side is believed: it may send file descriptors.
+    trusts: bool,
+    /// How long sending may take, and until when the next packet has to be there.
+    send_limit: Option<Duration>,
+    deadline: Option<Instant>,
 }
 
 /// What came: the header's value and the body.
 pub(crate) type Packet<T> = (T, Vec<u8>);
 
-/// Longer packets are no packets: bytes of a header, and of a body.
-pub(crate) const LONGEST: usize = 1 << 30;
+/// Longer packets are no packets. A header may hold all times that a stage was told in one call: a million of them.
+const LONGEST_HEAD: usize = 16 << 20;
+pub(crate) const LONGEST_BODY: usize = 1 << 30;
 const LENGTHS: usize = 8;
 /// File descriptors that come with one packet.
 const MOST_FILES: usize = 4;
 const CHUNK: usize = 64 << 10;
 
 impl Wire {
-    pub(crate) fn new(socket: UnixStream) -> Self {
+    /// The end of a process that believes the other one.
+    pub(crate) fn to_host(socket: UnixStream) -> Self {
         Self {
             socket,
             buffer: Vec::new(),
             taken: 0,
             filled: 0,
             files: VecDeque::new(),
+            trusts: true,
+            send_limit: None,
+            deadline: None,
         }
     }
 
-    /// How long [`Self::receive`] waits before it fails with [`io::ErrorKind::WouldBlock`].
+    /// The end of the host, which believes nothing: a file descriptor that comes is invalid data, and a packet that is not
+    /// taken in so long is an error.
     ///
     /// # Errors
     /// When the system refuses.
-    pub(crate) fn wait_at_most(&self, limit: Option<Duration>) -> io::Result<()> {
-        self.socket.set_read_timeout(limit)
+    pub(crate) fn to_child(socket: UnixStream, send_limit: Duration) -> io::Result<Self> {
+        let mut wire = Self::to_host(socket);
+        wire.trusts = false;
+        wire.send_within(send_limit)?;
+        Ok(wire)
     }
 
-    /// How long [`Self::send`] waits for room before it fails with [`io::ErrorKind::WouldBlock`]; nothing can be sent after that.
+    /// How long [`Self::send`] may take before it fails with [`io::ErrorKind::TimedOut`].
     ///
     /// # Errors
     /// When the system refuses.
-    pub(crate) fn send_within(&self, limit: Option<Duration>) -> io::Result<()> {
-        self.socket.set_write_timeout(limit)
+    pub(crate) fn send_within(&mut self, limit: Duration) -> io::Result<()> {
+        self.send_limit = Some(limit);
+        self.socket.set_write_timeout(self.send_limit)
+    }
+
+    /// When [`Self::receive`] gives up waiting, however much of a packet has come, and fails with
+    /// [`io::ErrorKind::WouldBlock`].
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(crate) fn wait_until(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+        self.deadline = deadline;
+        match deadline {
+            Some(_) => Ok(()),
+            None => self.socket.set_read_timeout(None),
+        }
     }
 
     /// # Errors
-    /// When the other side is gone.
+    /// When the other side is gone, or takes longer than it may.
     pub(crate) fn send<T: Serialize>(
         &mut self,
         header: &T,
@@ -73,12 +101,15 @@ impl Wire {
     ) -> io::Result<()> {
         let mut head = vec![0; LENGTHS];
         serde_json::to_writer(&mut head, header)?;
-        let length = |length: usize| {
-            (length <= LONGEST)
+        let length = |length: usize, longest: usize| {
+            (length <= longest)
                 .then_some(length as u32)
                 .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "too long"))
         };
-        let lengths = [length(head.len() - LENGTHS)?, length(body.len())?];
+        let lengths = [
+            length(head.len() - LENGTHS, LONGEST_HEAD)?,
+            length(body.len(), LONGEST_BODY)?,
+        ];
         for (place, length) in head.chunks_exact_mut(4).zip(lengths) {
             place.copy_from_slice(&length.to_le_bytes());
         }
@@ -91,16 +122,34 @@ impl Wire {
         let sent = loop {
             match sendmsg(&self.socket, &parts, &mut ancillary, SendFlags::empty()) {
                 Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => return Err(not_taken()),
                 sent => break sent?,
             }
         };
-        // What did not fit in one go.
-        if sent < head.len() {
-            self.socket
-                .write_all(head.get(sent..).unwrap_or_default())?;
+        if sent == head.len() + body.len() {
+            return Ok(());
         }
+        // What did not fit in one go.
+        let limit = self.send_limit.map(|limit| Instant::now() + limit);
+        self.send_rest(head.get(sent..).unwrap_or_default(), limit)?;
         let rest = body.get(sent.saturating_sub(head.len())..);
-        self.socket.write_all(rest.unwrap_or_default())
+        self.send_rest(rest.unwrap_or_default(), limit)
+    }
+
+    fn send_rest(&mut self, mut bytes: &[u8], limit: Option<Instant>) -> io::Result<()> {
+        while !bytes.is_empty() {
+            if limit.is_some_and(|limit| Instant::now() >= limit) {
+                return Err(not_taken());
+            }
+            match self.socket.write(bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(sent) => bytes = bytes.get(sent..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(not_taken()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// The next packet, waiting for it. `None`: the other side is gone.
@@ -115,9 +164,9 @@ impl Wire {
             let bytes = self.buffer.get(self.taken + place..)?.first_chunk()?;
             Some(u32::from_le_bytes(*bytes) as usize)
         };
-        let (head, body) = (at(0).unwrap_or(LONGEST + 1), at(4).unwrap_or(LONGEST + 1));
-        if head > LONGEST || body > LONGEST {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "no packet"));
+        let (head, body) = (at(0).unwrap_or(usize::MAX), at(4).unwrap_or(usize::MAX));
+        if head > LONGEST_HEAD || body > LONGEST_BODY {
+            return Err(invalid("no packet"));
         }
         if !self.fill(LENGTHS + head + body)? {
             return Ok(None);
@@ -125,7 +174,7 @@ impl Wire {
         let packet = self.buffer.get(self.taken + LENGTHS..).unwrap_or_default();
         let (header, rest) = packet.split_at(head);
         let packet = (
-            serde_json::from_slice(header)?,
+            serde_json::from_slice(header).map_err(|error| invalid(&error.to_string()))?,
             rest.get(..body).unwrap_or_default().to_vec(),
         );
         self.taken += LENGTHS + head + body;
@@ -144,17 +193,14 @@ impl Wire {
     /// # Errors
     /// When there is none.
     pub(crate) fn file(&mut self) -> io::Result<OwnedFd> {
-        let missing = || io::Error::new(io::ErrorKind::InvalidData, "a file descriptor is missing");
-        self.files.pop_front().ok_or_else(missing)
+        let file = self.files.pop_front();
+        file.ok_or_else(|| invalid("a file descriptor is missing"))
     }
 
     /// Receives until so many bytes are there. False: the other side is gone.
     fn fill(&mut self, count: usize) -> io::Result<bool> {
         while self.filled - self.taken < count {
-            let needed = (self.taken + count).max(self.filled + 1).max(CHUNK);
-            if self.buffer.len() < needed {
-                self.buffer.resize(needed, 0);
-            }
+            self.make_room();
             match self.receive_some() {
                 Ok(0) => return Ok(false),
                 Ok(received) => self.filled += received,
@@ -162,11 +208,40 @@ impl Wire {
                 Err(rustix::io::Errno::CONNRESET | rustix::io::Errno::PIPE) => return Ok(false),
                 Err(error) => return Err(error.into()),
             }
+            if !self.trusts && !self.files.is_empty() {
+                self.files.clear();
+                return Err(invalid("it sent a file descriptor"));
+            }
         }
         Ok(true)
     }
 
+    /// Room for more bytes: as many as have come, not as many as are announced.
+    fn make_room(&mut self) {
+        if self.filled < self.buffer.len() {
+            return;
+        }
+        if self.taken > 0 {
+            self.buffer.copy_within(self.taken..self.filled, 0);
+            self.filled -= self.taken;
+            self.taken = 0;
+        } else {
+            self.buffer.resize((self.filled * 2).max(CHUNK), 0);
+        }
+    }
+
     fn receive_some(&mut self) -> rustix::io::Result<usize> {
+        if let Some(deadline) = self.deadline {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(rustix::io::Errno::AGAIN);
+            }
+            rustix::net::sockopt::set_socket_timeout(
+                &self.socket,
+                rustix::net::sockopt::Timeout::Recv,
+                Some(left),
+            )?;
+        }
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let place = self.buffer.get_mut(self.filled..).unwrap_or_default();
@@ -185,15 +260,25 @@ impl Wire {
     }
 }
 
+fn invalid(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+fn not_taken() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "it does not take what it is sent")
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd as _;
 
     use super::*;
 
+    /// The child's end, and the host's.
     fn pair() -> (Wire, Wire) {
         let (one, other) = UnixStream::pair().unwrap();
-        (Wire::new(one), Wire::new(other))
+        let limit = Duration::from_millis(200);
+        (Wire::to_host(one), Wire::to_child(other, limit).unwrap())
     }
 
     #[test]
@@ -220,7 +305,7 @@ mod tests {
 
     #[test]
     fn files_come_along() {
-        let (mut one, mut other) = pair();
+        let (mut other, mut one) = pair();
         let (left, mut right) = UnixStream::pair().unwrap();
         one.send(&1, b"", &[]).unwrap();
         one.send(&2, b"", &[left.as_fd()]).unwrap();
@@ -244,5 +329,74 @@ mod tests {
         (&one.socket).write_all(&[3, 0, 0, 0]).unwrap();
         drop(one);
         assert!(other.receive::<u32>().unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_announced_takes_no_memory() {
+        let (one, mut other) = pair();
+        for length in [LONGEST_HEAD, LONGEST_BODY] {
+            (&one.socket)
+                .write_all(&(length as u32).to_le_bytes())
+                .unwrap();
+        }
+        other
+            .wait_until(Some(Instant::now() + Duration::from_millis(50)))
+            .unwrap();
+        let error = other.receive::<u32>().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        assert!(other.buffer.len() <= CHUNK, "{}", other.buffer.len());
+    }
+
+    #[test]
+    fn what_comes_faster_than_it_is_taken_takes_no_more_memory() {
+        let (mut one, mut other) = pair();
+        one.send(&0, &[0; 100], &[]).unwrap();
+        for number in 1..3000 {
+            one.send(&number, &[0; 100], &[]).unwrap();
+            assert_eq!(other.receive::<u32>().unwrap().unwrap().0, number - 1);
+        }
+        assert!(other.buffer.len() <= CHUNK, "{}", other.buffer.len());
+    }
+
+    #[test]
+    fn a_child_sends_no_files() {
+        let (mut one, mut other) = pair();
+        one.send(&1, b"", &[io::stdin().as_fd()]).unwrap();
+        let error = other.receive::<u32>().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert!(other.files.is_empty());
+    }
+
+    #[test]
+    fn a_byte_now_and_then_does_not_hold_anybody() {
+        let (one, mut other) = pair();
+        let began = Instant::now();
+        std::thread::spawn(move || {
+            let announced = [0, 0, 1, 0, 0, 0, 0, 0];
+            let mut bytes = announced.iter().chain(std::iter::repeat(&b' '));
+            while began.elapsed() < Duration::from_secs(30) {
+                let sent = (&one.socket).write_all(&[*bytes.next().unwrap()]);
+                if sent.is_err() {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+        other
+            .wait_until(Some(began + Duration::from_millis(200)))
+            .unwrap();
+        let error = other.receive::<u32>().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn one_that_does_not_read_does_not_hold_anybody() {
+        let (one, mut other) = pair();
+        // The first fills what a socket holds, the second finds it full.
+        for _ in 0..2 {
+            let error = other.send(&"long", &vec![0; 8 << 20], &[]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        }
+        drop(one);
     }
 }

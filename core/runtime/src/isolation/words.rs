@@ -67,9 +67,9 @@ pub(crate) enum ToHost {
 pub(crate) enum Request {
     /// The body is the text.
     Log(abi::Level),
-    /// Answered with [`Frame`].
+    /// Answered with [`Answer`].
     NewFrame(Shape),
-    /// Answered with [`Frame`]. `copy`: it refers to the frame more than once.
+    /// Answered with [`Answer`]. `copy`: it refers to the frame more than once.
     Write {
         handle: u64,
         copy: bool,
@@ -79,8 +79,14 @@ pub(crate) enum Request {
     End(abi::Ending),
 }
 
-/// The answer to a request for a frame; `None`: memory is short. A file when its block is new.
-pub(crate) type Answer = Option<Frame>;
+/// The answer to a request for a frame. A file when its block is new.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Answer {
+    /// `None`: memory is short.
+    pub frame: Option<Frame>,
+    /// Blocks that are no more.
+    pub forget: Vec<u64>,
+}
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Create {

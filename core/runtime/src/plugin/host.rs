@@ -20,7 +20,7 @@ use crate::run::shared::Shared;
 use crate::sync::lock;
 
 /// Longer texts from a plugin are cut, so that a wild length does not fill the log.
-const LONGEST_TEXT: usize = 64 << 10;
+pub(crate) const LONGEST_TEXT: usize = 64 << 10;
 
 /// What all stages of a run share through their hosts.
 pub(crate) struct Services {

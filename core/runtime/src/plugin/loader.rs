@@ -54,9 +54,17 @@ struct Known {
     library: Option<&'static Library>,
 }
 
+/// Changes the table that a library sees in `init`.
+pub(crate) type Change = fn(&mut abi::Host);
+
 /// Loads a library. The error says what is wrong with it. A file that was loaded before and has changed since is loaded
 /// beside what it was then.
 pub(crate) fn load(path: &Path) -> Result<&'static Library, String> {
+    load_with(path, |_| {})
+}
+
+/// As [`load`], in a process whose host has another table.
+pub(crate) fn load_with(path: &Path, change: Change) -> Result<&'static Library, String> {
     let stamp = Stamp::of(path).ok();
     let known = lock(&LOADED).get(path).map(|it| (it.stamp, it.library));
     if let Some((before, Some(library))) = known
@@ -73,14 +81,15 @@ pub(crate) fn load(path: &Path) -> Result<&'static Library, String> {
     };
     drop(bytes);
     let mut loaded = lock(&LOADED);
-    let result = load_as(path, name.as_ref().map_or(path, |copied| &copied.0));
+    let name = name.as_ref().map_or(path, |copied| &copied.0);
+    let result = load_as(path, name, change);
     let library = result.as_ref().ok().copied();
     loaded.insert(path.to_owned(), Known { stamp, library });
     result
 }
 
 /// Loads the file `name`, which is the library `path` or a copy of it.
-fn load_as(path: &Path, name: &Path) -> Result<&'static Library, String> {
+fn load_as(path: &Path, name: &Path, change: Change) -> Result<&'static Library, String> {
     // SAFETY: loading runs the library's constructors. That is what a plugin is: code that the user
     // put into a plugin folder to be run.
     let library = unsafe { libloading::Library::new(name) }
@@ -95,7 +104,7 @@ fn load_as(path: &Path, name: &Path) -> Result<&'static Library, String> {
     if let Some(outcome) = seen.get(&address.addr()) {
         return outcome.clone();
     }
-    let outcome = check(path, address).map(|library| &*Box::leak(Box::new(library)));
+    let outcome = check(path, address, change).map(|library| &*Box::leak(Box::new(library)));
     seen.insert(address.addr(), outcome.clone());
     outcome
 }
@@ -112,14 +121,14 @@ pub(crate) fn deinit_all() {
     }
 }
 
-fn check(path: &Path, address: *const abi::Entry) -> Result<Library, String> {
+fn check(path: &Path, address: *const abi::Entry, change: Change) -> Result<Library, String> {
     let entry = entry(address)?;
     let (Some(init), Some(deinit), Some(get_factory)) =
         (entry.init, entry.deinit, entry.get_factory)
     else {
         return Err("a function is missing in its entry table".into());
     };
-    let host = library_host(path);
+    let host = library_host(path, change);
     // SAFETY: the table was checked; init is called once, before anything else, and the host is
     // never freed.
     let status = unsafe { init(host.as_abi()) };
@@ -218,15 +227,15 @@ fn factory(
 }
 
 /// The host that a library sees in `init`, named by its file. It lives as long as the library.
-fn library_host(path: &Path) -> &'static Host {
+fn library_host(path: &Path, change: Change) -> &'static Host {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let services = Arc::new(Services {
         clock: Clock::start(),
         pool: Pool::new(0),
         run: OnceLock::new(),
     });
-    let host: &'static Arc<Host> =
-        Box::leak(Box::new(Host::new(&name, u32::MAX, services, Tape::Off)));
+    let host = Host::with(&name, u32::MAX, services, Tape::Off, change);
+    let host: &'static Arc<Host> = Box::leak(Box::new(host));
     host
 }
 

@@ -1,4 +1,6 @@
 //! The frames that the plugin refers to. References are counted here; the host hears of the first and of the last one.
+//! Their pixels can be written only while the plugin alone refers to them: a wild write into what others see is a crash of
+//! this process, and no more.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -16,19 +18,36 @@ pub(super) struct Frame {
     references: AtomicUsize,
     told: words::Frame,
     block: Arc<Mapping>,
-    /// Nobody else refers to it: it was made here, or copied, and not emitted since.
+    /// Nobody else refers to it: it was made here, or copied, and not emitted since. Then it can be written.
     alone: AtomicBool,
 }
 
 impl Frame {
-    /// With one reference.
-    pub(super) fn new(told: words::Frame, block: Arc<Mapping>, alone: bool) -> NonNull<Self> {
+    /// With one reference, to be read.
+    pub(super) fn new(told: words::Frame, block: Arc<Mapping>) -> NonNull<Self> {
         NonNull::from(Box::leak(Box::new(Self {
             references: AtomicUsize::new(1),
             told,
             block,
-            alone: AtomicBool::new(alone),
+            alone: AtomicBool::new(false),
         })))
+    }
+
+    /// Nobody else refers to it: the pixels, to write. Null when the system refuses.
+    fn own(&self) -> *mut u8 {
+        if self.block.allow_writing(true).is_err() {
+            return std::ptr::null_mut();
+        }
+        self.alone.store(true, Ordering::Relaxed);
+        self.block.pointer().as_ptr()
+    }
+
+    /// Others refer to it from now on, or it is given back.
+    fn share(&self) {
+        if self.alone.swap(false, Ordering::Relaxed) {
+            // It can't fail: the mapping becomes what it was at first.
+            let _ = self.block.allow_writing(false);
+        }
     }
 
     /// The handle of a frame that is emitted: from now on others see it too.
@@ -38,7 +57,7 @@ impl Frame {
     pub(super) unsafe fn emitted(frame: *mut abi::Frame) -> Option<u64> {
         // SAFETY: by the contract above.
         let frame = unsafe { frame.cast::<Self>().as_ref() }?;
-        frame.alone.store(false, Ordering::Relaxed);
+        frame.share();
         Some(frame.told.handle)
     }
 }
@@ -55,7 +74,9 @@ pub(super) unsafe fn give_up(frame: NonNull<Frame>) -> bool {
         == 1;
     if last {
         // SAFETY: nobody else can reach the box any more.
-        drop(unsafe { Box::from_raw(frame.as_ptr()) });
+        let frame = unsafe { Box::from_raw(frame.as_ptr()) };
+        // Before the host hears of it, and gives the memory to somebody else.
+        frame.share();
     }
     last
 }
@@ -65,23 +86,34 @@ impl Child {
     fn ask(&self, request: &Request) -> Option<(words::Frame, Arc<Mapping>)> {
         let mut side = lock(&self.side);
         side.send(request, b"", &[]).ok()?;
-        let frame = side.receive::<Answer>().ok()??.0?;
+        let answer = side.receive::<Answer>().ok()??.0;
+        self.forget(&answer.forget);
+        let frame = answer.frame?;
         let block = self.block(&frame, &mut side).ok()?;
         Some((frame, block))
     }
 }
 
 pub(super) unsafe extern "C" fn frame_new(
-    _: *const abi::Host,
+    host: *const abi::Host,
     info: *const abi::FrameInfo,
 ) -> *mut abi::Frame {
     // SAFETY: the border demands a readable info.
     let info = unsafe { info.as_ref() };
     let frame = CHILD.get().zip(info).and_then(|(child, info)| {
         let (told, block) = child.ask(&Request::NewFrame((*info).into()))?;
-        Some(Frame::new(told, block, true))
+        Some(Frame::new(told, block))
     });
-    frame.map_or(std::ptr::null_mut(), |frame| frame.as_ptr().cast())
+    let Some(frame) = frame else {
+        return std::ptr::null_mut();
+    };
+    // SAFETY: nobody else has seen it yet.
+    if unsafe { frame.as_ref() }.own().is_null() {
+        // SAFETY: as above, and nobody ever will.
+        unsafe { frame_unref(host, frame.as_ptr().cast()) };
+        return std::ptr::null_mut();
+    }
+    frame.as_ptr().cast()
 }
 
 pub(super) unsafe extern "C" fn frame_ref(
@@ -157,12 +189,13 @@ pub(super) unsafe extern "C" fn frame_write(
     let Some((told, block)) = CHILD.get().and_then(|child| child.ask(&request)) else {
         return std::ptr::null_mut();
     };
-    let pixels = block.pointer().as_ptr();
     if told.handle == handle {
-        held.alone.store(true, Ordering::Relaxed);
-        return pixels;
+        return held.own();
     }
-    let old = std::mem::replace(place, Frame::new(told, block, true).as_ptr().cast());
+    let copy = Frame::new(told, block);
+    // SAFETY: nobody else has seen it yet.
+    let pixels = unsafe { copy.as_ref() }.own();
+    let old = std::mem::replace(place, copy.as_ptr().cast());
     // SAFETY: the reference to the old one is the caller's, and this function takes it over.
     unsafe { frame_unref(host, old) };
     pixels

@@ -82,7 +82,7 @@ pub fn run() -> ExitCode {
 }
 
 fn live() -> io::Result<()> {
-    let mut call = Wire::new(connection()?);
+    let mut call = Wire::to_host(connection()?);
     stand_first_in_line_for_the_killer();
     let Some((first, config)) = call.receive::<ToStage>()? else {
         return Ok(());
@@ -95,7 +95,7 @@ fn live() -> io::Result<()> {
     watch_over(side.try_clone()?)?;
     let child = CHILD.get_or_init(|| Child {
         call: Mutex::new(call),
-        side: Mutex::new(Wire::new(UnixStream::from(side))),
+        side: Mutex::new(Wire::to_host(UnixStream::from(side))),
         page,
         blocks: Mutex::default(),
         level: create.level,
@@ -195,7 +195,7 @@ fn make(
     host: &Arc<Host>,
 ) -> Result<Instance, (abi::Status, String)> {
     let failed = |text: String| (abi::ERROR, text);
-    let library = loader::load(&create.library).map_err(failed)?;
+    let library = loader::load_with(&create.library, table::change_for_library).map_err(failed)?;
     if library.manifests.get(create.index as usize) != Some(&create.manifest) {
         let file = create.library.display();
         return Err(failed(format!(
@@ -236,9 +236,7 @@ impl Child {
         process: Process,
         body: Vec<u8>,
     ) -> io::Result<Done> {
-        for gone in &process.forget {
-            lock(&self.blocks).remove(gone);
-        }
+        self.forget(&process.forget);
         if let Some((times, last)) = &process.tape {
             instance.host().tape().load(times, *last);
         }
@@ -283,7 +281,7 @@ impl Child {
             None => None,
             Some(told) => {
                 let block = self.block(&told, &mut lock(&self.call))?;
-                Some(frames::Frame::new(told, block, false))
+                Some(frames::Frame::new(told, block))
             }
         };
         let message = abi::Message {
@@ -309,6 +307,14 @@ impl Child {
             keeps_frame: keeps,
             ..status.into()
         })
+    }
+
+    /// These blocks are no more.
+    fn forget(&self, gone: &[u64]) {
+        let mut blocks = lock(&self.blocks);
+        for block in gone {
+            blocks.remove(block);
+        }
     }
 
     /// The memory of a frame that came over a connection.

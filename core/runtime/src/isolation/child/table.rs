@@ -27,6 +27,13 @@ pub(super) fn change(table: &mut abi::Host) {
     table.get_extension = get_extension;
 }
 
+/// The same for the table that the library sees in `init`: frames are of one kind in this process. Of a run it knows nothing.
+pub(super) fn change_for_library(table: &mut abi::Host) {
+    let get_extension = table.get_extension;
+    change(table);
+    table.get_extension = get_extension;
+}
+
 /// What `flowpipe_context_t` points at: there is one call at a time, so that nothing has to be known of it.
 pub(super) fn context() -> *mut abi::Context {
     static CALL: u8 = 0;
