@@ -296,37 +296,55 @@ fn one_that_may_not_be_made_anew_ends_the_run_with_its_crash() {
     never_began_anew(&counts(&watcher));
 }
 
+/// A race of a counter that is asked for its state like this, and another.
+fn race(state: &str, round: u32, other: &str, config: Value) -> Pipeline {
+    let config_of = json!({ "state": state, "do": round.to_string() });
+    let mut pipeline = line(Isolation::Process, config_of);
+    pipeline.stages[1].contestants.push(Contestant {
+        plugin: other.to_owned(),
+        config,
+    });
+    pipeline
+}
+
 #[test]
-fn one_of_a_race_hands_over_its_state_or_crashes_over_it_and_the_race_goes_on() {
-    let race = |state: &str, round: u32| {
-        let mut pipeline = line(
-            Isolation::Process,
-            json!({ "state": state, "do": round.to_string() }),
-        );
-        pipeline.stages[1].contestants.push(Contestant {
-            plugin: "act".to_owned(),
-            config: json!({ "do": "slow" }),
-        });
-        pipeline
-    };
+fn one_of_a_race_hands_over_its_state() {
+    let race = |round| race("", round, "act", json!({ "do": "slow" }));
     let watcher = Arc::new(Watcher::default());
-    let run = start(&race("", 0), &watcher);
+    let run = start(&race(0), &watcher);
     for round in 1..4 {
         goes_on(&run);
-        let changes = run.change(race("", round), lasting_catalogue());
+        let changes = run.change(race(round), lasting_catalogue());
         let changes = changes.unwrap_or_else(|error| panic!("{error}"));
         assert!(changes.to_string().contains("state kept"), "{changes}");
     }
     goes_on(&run);
     never_began_anew(&ends_well(run, &watcher));
     assert_eq!(watcher.problems(), []);
+}
 
+#[test]
+fn one_of_a_race_crashes_over_its_state_and_comes_back() {
+    // The other answers too, without a count: what is raced before the counter is back is its own.
+    let race = |state, round| race(state, round, "pass", json!({ "delay_us": 20_000 }));
     let watcher = Arc::new(Watcher::default());
     let run = start(&race("crash-save", 0), &watcher);
     goes_on(&run);
     let told = run.change(race("", 1), lasting_catalogue()).unwrap_err();
     assert!(told.to_string().contains("can't hand over"), "{told}");
-    goes_on(&run);
-    began_anew_once(&ends_well(run, &watcher));
+    let before = watcher.from(2).len();
+    let counts_anew = || {
+        let seen = watcher.from(2);
+        let mut counts = seen.iter().skip(before);
+        counts.any(|it| it.json["count"].is_i64())
+    };
+    until("the counter answers again", counts_anew);
+    run.stop();
+    let report = finish(run);
+    adds_up(&report);
+    assert_eq!((report.stages[1].restarted, report.failure), (1, None));
+    for (number, seen) in (1..).zip(&watcher.from(2)) {
+        assert_eq!(seen.json["n"], number);
+    }
     assert_eq!(watcher.problem().kind, ProblemKind::Crashed);
 }
