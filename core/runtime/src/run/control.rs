@@ -165,14 +165,14 @@ impl Control {
             return;
         };
         hand.is_free = true;
-        let (stage, contestant) = (hand.stage.index, hand.contestant);
+        let (stage, contestant) = (hand.stage.clone(), hand.contestant);
         if left.anew.is_none()
             && let Some(pausing) = &mut self.pausing
         {
             let instances = std::mem::take(&mut left.instances).into_iter();
             let instances = instances.map(|instance| (contestant, instance)).collect();
-            self.ended
-                .extend(pausing.note_ended(stage, instances, left.paused));
+            let left = pausing.note_ended(stage.index, instances, left.paused);
+            self.keep(&stage, left);
         }
         self.take_back(id, left);
         let Some(hand) = self.hands.get_mut(id) else {

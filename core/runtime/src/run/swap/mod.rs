@@ -138,6 +138,10 @@ impl Changer {
             .iter()
             .map(|&index| standing.stages[index].stage.clone())
             .collect();
+        // Known before they lose their senders, after which they may end at any time.
+        for standee in difference.next.stages.iter().filter(|it| !it.stands) {
+            standee.stage.leaves.store(true, Ordering::SeqCst);
+        }
         rewire::rewire(difference, &paused);
         let (resumed, left) = cast(standing, difference, &mut crews, made);
         self.scene.set(Line {
@@ -154,9 +158,6 @@ impl Changer {
                 .map(|it| it.summary.clone())
                 .collect(),
         });
-        for standee in difference.next.stages.iter().filter(|it| !it.stands) {
-            standee.stage.leaves.store(true, Ordering::SeqCst);
-        }
         *standing = difference.next.clone();
         self.resume(resumed.into_iter());
         self.destroy(left.into_iter());
