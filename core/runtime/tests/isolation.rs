@@ -8,6 +8,7 @@
 
 mod common;
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use common::{Builder, Watcher, adds_up, finish, lasting_catalogue, options_apart
 use flowpipe_recording::entry::{Call, CancelReason};
 use flowpipe_runtime::isolation::child;
 use flowpipe_runtime::pipeline::{Isolation, OnError, Restart};
+use flowpipe_runtime::plugin::catalogue::Catalogue;
 use flowpipe_runtime::problem::ProblemKind;
 use flowpipe_runtime::report::Report;
 use flowpipe_runtime::run::{Observer, Run, RunHandle};
@@ -463,6 +465,54 @@ fn a_loser_is_told_at_once() {
     let (report, watcher) = run(isolated(pipeline, race));
     assert_eq!(report.stages[race].contestants[1].won, 5);
     assert_eq!(watcher.problems(), []);
+}
+
+/// A run whose plugin crashes on the fourth message, with its library of the first generation, to which something happens
+/// meanwhile.
+fn crash_after(happens: impl FnOnce(&Path)) -> (Report, Arc<Watcher>) {
+    let folder = tempfile::tempdir().unwrap();
+    let library = common::compile("stages.c", folder.path(), "stages", &["GENERATION=1"]);
+    let catalogue = Catalogue::scan(&[folder.path().to_owned()]);
+    let mut line = act(OnError::Stop, "generation");
+    line.0.stages[0].contestants[0].config = json!({ "count": 10, "delay_us": 100_000 });
+    line.0.stages[1].contestants[0].config = json!({ "do": "generation", "count": 4 });
+    let watcher = Arc::new(Watcher::default());
+    let run = Run::start(line.0, &catalogue, options(&watcher)).unwrap();
+    happens(&library);
+    (finish(run), watcher)
+}
+
+#[test]
+fn a_restart_takes_the_file_that_was_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = common::compile("stages.c", folder.path(), "stages", &["GENERATION=2"]);
+    let replace = |library: &Path| {
+        let beside = library.with_extension("new");
+        std::fs::copy(&other, &beside).unwrap();
+        std::fs::rename(&beside, library).unwrap();
+    };
+    for removed in [false, true] {
+        let (report, watcher) = crash_after(|library| match removed {
+            false => replace(library),
+            true => std::fs::remove_file(library).unwrap(),
+        });
+        assert_eq!(watcher.problem().kind, ProblemKind::Crashed);
+        assert_eq!(numbers(&watcher, 1), [1; 9]);
+        assert_eq!((report.stages[1].restarted, report.failure), (1, None));
+    }
+}
+
+#[test]
+fn a_file_that_was_written_into_is_not_started_again() {
+    let (report, watcher) = crash_after(|library| {
+        let file = std::fs::File::options().append(true).open(library).unwrap();
+        let later = std::time::SystemTime::now() + Duration::from_secs(5);
+        file.set_modified(later).unwrap();
+    });
+    let problem = watcher.problems().pop().unwrap();
+    assert!(problem.text.contains("was written into"), "{problem}");
+    assert_eq!(numbers(&watcher, 1), [1; 3]);
+    assert!(report.failure.is_some());
 }
 
 /// The calls of a run, as they are written down.

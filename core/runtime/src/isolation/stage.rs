@@ -19,6 +19,7 @@ use crate::isolation::wire::{Packet, Wire};
 use crate::isolation::words::{Create, ToHost, ToStage};
 use crate::plugin::catalogue::Found;
 use crate::plugin::host::Host;
+use crate::plugin::origin::Whereabouts;
 use crate::run::shared::{Mode, Shared};
 
 /// The host's side of it.
@@ -56,6 +57,16 @@ impl Apart {
         start: &Start<'_>,
     ) -> Result<Self, String> {
         let failed = |error: io::Error| format!("its process can't be started: {error}");
+        let library = match found.library.origin.whereabouts(&found.path) {
+            Whereabouts::InPlace => None,
+            Whereabouts::Replaced(file) => Some(file),
+            Whereabouts::Overwritten => {
+                let file = found.path.display();
+                return Err(format!(
+                    "{file} was written into since it was loaded: SIGHUP or --watch takes up what it is now"
+                ));
+            }
+        };
         let page = Arc::new(Page::new(start.cancels_from as u32).map_err(failed)?);
         let (lifeline, ends) = process::start(start.program, host.name()).map_err(failed)?;
         let Ends {
@@ -85,6 +96,7 @@ impl Apart {
         let create = ToStage::Create(Box::new(Create {
             stage: apart.host.name().to_owned(),
             library: found.path.clone(),
+            is_replaced: library.is_some(),
             index: found.index,
             manifest: found.manifest_text().to_owned(),
             began_ns: apart.host.clock().began_ns(),
@@ -93,9 +105,11 @@ impl Apart {
             dry: start.run.dry,
         }));
         let files = [their_side.as_fd(), apart.page.file()];
+        let files: Vec<_> = files.into_iter().chain(library).collect();
         let sent = apart
             .wire
             .send(&create, config.to_string().as_bytes(), &files);
+        drop(files);
         drop(their_side);
         let status = sent.and_then(|()| apart.wait_ready(start.run));
         match apart.end_call(status) {

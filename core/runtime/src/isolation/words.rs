@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// From the host, on the call's connection.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToStage {
-    /// The first: load the library and make a stage. The body is its config. Files: the side's connection, the page.
+    /// The first: load the library and make a stage. The body is its config. Files: the side's connection, the page, and the
+    /// library where [`Create::is_replaced`].
     Create(Box<Create>),
     Activate,
     /// The body is the message's JSON. A file when the frame's block is new.
@@ -94,6 +95,8 @@ pub(crate) struct Create {
     pub stage: String,
     /// The library's file.
     pub library: std::path::PathBuf,
+    /// Another one lies there by now: the one that the host loaded comes along.
+    pub is_replaced: bool,
     pub index: u32,
     /// As the host read it.
     pub manifest: String,

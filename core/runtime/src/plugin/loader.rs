@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 use std::ffi::CStr;
+use std::io;
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
@@ -12,6 +15,9 @@ use crate::clock::Clock;
 use crate::plugin::copied::Copied;
 use crate::plugin::elf;
 use crate::plugin::host::{Host, Services};
+#[cfg(unix)]
+use crate::plugin::origin;
+use crate::plugin::origin::Origin;
 use crate::plugin::stamp::Stamp;
 use crate::plugin::tape::Tape;
 use crate::pool::Pool;
@@ -28,6 +34,12 @@ type Create = unsafe extern "C" fn(
 #[derive(Debug)]
 pub(crate) struct Library {
     path: PathBuf,
+    /// The file that it was loaded from.
+    #[cfg_attr(
+        not(unix),
+        allow(dead_code, reason = "stages in processes of their own")
+    )]
+    pub origin: Origin,
     pub create: Create,
     /// The manifests' texts, by stage index.
     pub manifests: Vec<String>,
@@ -50,7 +62,7 @@ static LOADED: LazyLock<Mutex<HashMap<PathBuf, Known>>> = LazyLock::new(Mutex::d
 
 /// A file that was loaded.
 struct Known {
-    stamp: Option<Stamp>,
+    stamp: Stamp,
     library: Option<&'static Library>,
 }
 
@@ -68,28 +80,50 @@ pub(crate) fn load_with(path: &Path, change: Change) -> Result<&'static Library,
     let stamp = Stamp::of(path).ok();
     let known = lock(&LOADED).get(path).map(|it| (it.stamp, it.library));
     if let Some((before, Some(library))) = known
-        && before.is_some()
-        && before == stamp
+        && Some(before) == stamp
     {
         return Ok(library);
     }
-    let bytes = std::fs::read(path).map_err(|error| format!("can't be read: {error}"))?;
+    let (origin, bytes) = Origin::open(path).map_err(|error| cant_be_read(&error))?;
     elf::examine(&bytes)?;
     let name = match known {
         None => None,
         Some(_) => Some(Copied::new(path, &bytes)?),
     };
     drop(bytes);
+    let stamp = origin.stamp;
     let mut loaded = lock(&LOADED);
     let name = name.as_ref().map_or(path, |copied| &copied.0);
-    let result = load_as(path, name, change);
+    let result = load_as(path, name, origin, change);
     let library = result.as_ref().ok().copied();
     loaded.insert(path.to_owned(), Known { stamp, library });
     result
 }
 
+/// As [`load_with`], a file that another process has loaded as `path`, where it does not lie any more.
+#[cfg(unix)]
+pub(crate) fn load_that(
+    path: &Path,
+    file: OwnedFd,
+    change: Change,
+) -> Result<&'static Library, String> {
+    let bytes = origin::read(file).map_err(|error| cant_be_read(&error))?;
+    let copied = Copied::new(path, &bytes)?;
+    let (origin, _) = Origin::open(&copied.0).map_err(|error| cant_be_read(&error))?;
+    load_as(path, &copied.0, origin, change)
+}
+
+fn cant_be_read(error: &io::Error) -> String {
+    format!("can't be read: {error}")
+}
+
 /// Loads the file `name`, which is the library `path` or a copy of it.
-fn load_as(path: &Path, name: &Path, change: Change) -> Result<&'static Library, String> {
+fn load_as(
+    path: &Path,
+    name: &Path,
+    origin: Origin,
+    change: Change,
+) -> Result<&'static Library, String> {
     // SAFETY: loading runs the library's constructors. That is what a plugin is: code that the user
     // put into a plugin folder to be run.
     let library = unsafe { libloading::Library::new(name) }
@@ -104,7 +138,8 @@ fn load_as(path: &Path, name: &Path, change: Change) -> Result<&'static Library,
     if let Some(outcome) = seen.get(&address.addr()) {
         return outcome.clone();
     }
-    let outcome = check(path, address, change).map(|library| &*Box::leak(Box::new(library)));
+    let outcome =
+        check(path, address, origin, change).map(|library| &*Box::leak(Box::new(library)));
     seen.insert(address.addr(), outcome.clone());
     outcome
 }
@@ -121,7 +156,12 @@ pub(crate) fn deinit_all() {
     }
 }
 
-fn check(path: &Path, address: *const abi::Entry, change: Change) -> Result<Library, String> {
+fn check(
+    path: &Path,
+    address: *const abi::Entry,
+    origin: Origin,
+    change: Change,
+) -> Result<Library, String> {
     let entry = entry(address)?;
     let (Some(init), Some(deinit), Some(get_factory)) =
         (entry.init, entry.deinit, entry.get_factory)
@@ -141,6 +181,7 @@ fn check(path: &Path, address: *const abi::Entry, change: Change) -> Result<Libr
     let (create, manifests) = factory(get_factory)?;
     Ok(Library {
         path: path.to_owned(),
+        origin,
         create,
         manifests,
         living: AtomicUsize::new(0),

@@ -6,6 +6,7 @@ mod elf;
 pub(crate) mod host;
 pub(crate) mod instance;
 pub(crate) mod loader;
+pub(crate) mod origin;
 pub(crate) mod run_extension;
 pub mod stamp;
 pub(crate) mod state;

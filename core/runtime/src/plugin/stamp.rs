@@ -19,12 +19,15 @@ impl Stamp {
     /// # Errors
     /// When there is no such file, or it can't be looked at.
     pub fn of(path: &Path) -> io::Result<Self> {
-        let metadata = std::fs::metadata(path)?;
-        Ok(Self {
+        Ok(Self::of_metadata(&std::fs::metadata(path)?))
+    }
+
+    pub(crate) fn of_metadata(metadata: &std::fs::Metadata) -> Self {
+        Self {
             length: metadata.len(),
             modified: metadata.modified().ok(),
-            identity: identity(&metadata),
-        })
+            identity: identity(metadata),
+        }
     }
 }
 

@@ -92,6 +92,10 @@ fn live() -> io::Result<()> {
     };
     let side = call.file()?;
     let page = PageView::new(&call.file()?)?;
+    let library = match create.is_replaced {
+        true => Some(call.file()?),
+        false => None,
+    };
     watch_over(side.try_clone()?)?;
     let child = CHILD.get_or_init(|| Child {
         call: Mutex::new(call),
@@ -112,7 +116,7 @@ fn live() -> io::Result<()> {
         run: OnceLock::new(),
     });
     let host = Host::with(&create.stage, u32::MAX, services, tape, table::change);
-    let made = make(&create, &config, &host);
+    let made = make(&create, library, &config, &host);
     let status = match &made {
         Ok(_) => abi::OK,
         Err((status, text)) => {
@@ -191,11 +195,16 @@ fn watch_over(side: OwnedFd) -> io::Result<()> {
 /// Loads the library and makes the stage.
 fn make(
     create: &Create,
+    file: Option<OwnedFd>,
     config: &[u8],
     host: &Arc<Host>,
 ) -> Result<Instance, (abi::Status, String)> {
     let failed = |text: String| (abi::ERROR, text);
-    let library = loader::load_with(&create.library, table::change_for_library).map_err(failed)?;
+    let library = match file {
+        None => loader::load_with(&create.library, table::change_for_library),
+        Some(file) => loader::load_that(&create.library, file, table::change_for_library),
+    };
+    let library = library.map_err(failed)?;
     if library.manifests.get(create.index as usize) != Some(&create.manifest) {
         let file = create.library.display();
         return Err(failed(format!(
