@@ -477,7 +477,7 @@ fn crash_after(happens: impl FnOnce(&Path)) -> (Report, Arc<Watcher>) {
     line.0.stages[0].contestants[0].config = json!({ "count": 10, "delay_us": 100_000 });
     line.0.stages[1].contestants[0].config = json!({ "do": "generation", "count": 4 });
     let watcher = Arc::new(Watcher::default());
-    let run = Run::start(line.0, &catalogue, options(&watcher)).unwrap();
+    let run = Run::start(line.0, &catalogue, options_apart(&watcher)).unwrap();
     happens(&library);
     (finish(run), watcher)
 }
