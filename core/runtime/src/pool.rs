@@ -2,7 +2,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
@@ -31,8 +31,8 @@ pub struct Pool {
     reused: AtomicUsize,
     /// Frames alive, by the stage that asked for them.
     live: Box<[AtomicUsize]>,
-    /// Whether other processes can be shown its frames.
-    is_shared: bool,
+    /// Whether other processes can be shown its frames, from now on.
+    is_shared: AtomicBool,
 }
 
 /// What a pool did.
@@ -82,39 +82,49 @@ struct Idle {
     live: usize,
     peak: usize,
     shelves: Vec<(usize, Vec<Memory>)>,
+    /// Only what other processes can be shown is kept.
+    is_shared: bool,
 }
 
 impl Pool {
     /// An empty pool for a pipeline of so many stages.
     #[must_use]
     pub(crate) fn new(stages: usize) -> Arc<Self> {
-        Self::with(stages, None)
-    }
-
-    /// One whose frames other processes can be shown. From the first on this process may have more open files.
-    #[cfg(unix)]
-    pub(crate) fn shared(stages: usize) -> Arc<Self> {
-        crate::isolation::memory::raise_file_limit();
-        Self::with(stages, Some(IDLE_BLOCKS))
-    }
-
-    /// Whether other processes can see its memory.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.is_shared
-    }
-
-    /// `shared`: other processes can be shown its frames, of which so many may wait.
-    fn with(stages: usize, shared: Option<usize>) -> Arc<Self> {
         Arc::new(Self {
-            is_shared: shared.is_some(),
+            is_shared: AtomicBool::new(false),
             idle: Mutex::new(Idle {
-                most: shared.unwrap_or(usize::MAX),
+                most: usize::MAX,
                 ..Idle::default()
             }),
             allocated: AtomicUsize::new(0),
             reused: AtomicUsize::new(0),
             live: (0..stages + ROOM).map(|_| AtomicUsize::new(0)).collect(),
         })
+    }
+
+    /// One whose frames other processes can be shown.
+    #[cfg(unix)]
+    pub(crate) fn shared(stages: usize) -> Arc<Self> {
+        let pool = Self::new(stages);
+        pool.share();
+        pool
+    }
+
+    /// From now on other processes can be shown its new frames. From the first such pool on this process may have more
+    /// open files.
+    #[cfg(unix)]
+    pub(crate) fn share(&self) {
+        if self.is_shared.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        crate::isolation::memory::raise_file_limit();
+        let surplus = {
+            let mut idle = lock(&self.idle);
+            idle.most = IDLE_BLOCKS;
+            idle.is_shared = true;
+            idle.shrink(0, 0)
+        };
+        drop(surplus);
     }
 
     /// How many stages it can tell apart.
@@ -154,7 +164,7 @@ impl Pool {
             self.reused.fetch_add(1, Ordering::Relaxed);
             memory
         } else {
-            let Some(memory) = Memory::new(size, self.is_shared) else {
+            let Some(memory) = Memory::new(size, self.is_shared.load(Ordering::SeqCst)) else {
                 lock(&self.idle).live -= size;
                 return None;
             };
@@ -195,6 +205,9 @@ impl Idle {
     fn put(&mut self, memory: Memory) -> Vec<Memory> {
         let size = memory.size;
         self.live -= size;
+        if self.is_shared && !memory.is_shared() {
+            return vec![memory];
+        }
         let mut surplus = self.shrink(IDLE_LIMIT.saturating_sub(size), self.most - 1);
         if size > IDLE_LIMIT {
             surplus.push(memory);
@@ -258,6 +271,10 @@ impl Memory {
 
     pub(crate) fn pointer(&self) -> NonNull<u8> {
         self.pointer
+    }
+
+    fn is_shared(&self) -> bool {
+        !matches!(self.block, Block::Own(..))
     }
 }
 
@@ -331,6 +348,23 @@ mod tests {
             assert!(pool.statistics().idle_bytes <= IDLE_LIMIT);
         }
         assert_eq!(pool.statistics().idle_bytes, IDLE_LIMIT);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_can_not_see_is_not_used_again_once_they_are_to() {
+        let pool = Pool::new(1);
+        let (early, late) = (pool.take(64, 0).unwrap(), pool.take(64, 0).unwrap());
+        pool.give_back(early, 0);
+        pool.share();
+        assert_eq!(pool.statistics().idle_bytes, 0);
+        pool.give_back(late, 0);
+        assert_eq!(pool.statistics().idle_bytes, 0);
+        let shown = pool.take(64, 0).unwrap();
+        assert!(shown.block().is_some());
+        pool.give_back(shown, 0);
+        assert_eq!(pool.statistics().idle_bytes, 64);
+        assert!(pool.take(64, 0).unwrap().block().is_some());
     }
 
     #[cfg(unix)]

@@ -348,3 +348,22 @@ fn one_of_a_race_crashes_over_its_state_and_comes_back() {
     }
     assert_eq!(watcher.problem().kind, ProblemKind::Crashed);
 }
+
+#[test]
+fn a_run_that_began_with_threads_takes_up_processes() {
+    let mut pipeline = line(Isolation::Thread, json!({}));
+    pipeline.stages[0].contestants[0].config =
+        json!({ "count": 10_000_000, "width": 64, "height": 64 });
+    pipeline.stages[2].isolation = Isolation::Thread;
+    let watcher = Arc::new(Watcher::default());
+    let run = start(&pipeline, &watcher);
+    for isolation in [Isolation::Process, Isolation::Thread, Isolation::Process] {
+        goes_on(&run);
+        pipeline.stages[1].isolation = isolation;
+        let changes = run.change(pipeline.clone(), lasting_catalogue()).unwrap();
+        assert!(changes.to_string().contains("state kept"), "{changes}");
+    }
+    goes_on(&run);
+    never_began_anew(&ends_well(run, &watcher));
+    assert_eq!(watcher.problems(), []);
+}

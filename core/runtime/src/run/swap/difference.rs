@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::manifest::Manifest;
-use crate::pipeline::{self, Edge, Isolation, Pipeline, PortRef};
+use crate::pipeline::{self, Edge, Pipeline, PortRef};
 use crate::plugin::catalogue::{Catalogue, Found};
 use crate::pool;
 use crate::run::plan;
@@ -85,11 +85,6 @@ impl Difference {
         settings: &pipeline::Stage,
         found: &[Found],
     ) -> Result<usize, ChangeError> {
-        if settings.isolation == Isolation::Process && !shared.services.pool.is_shared() {
-            return Err(ChangeError::Isolation {
-                stage: settings.name.clone(),
-            });
-        }
         let is_it = |it: &Standee| it.stage.settings.name == settings.name;
         let Some(index) = standing.stages.iter().position(is_it) else {
             let index = self.next.stages.len();

@@ -54,14 +54,6 @@ pub enum ChangeError {
         /// What the plugin said.
         reason: String,
     },
-    /// A stage is to have a process of its own in a run whose frames no other process sees.
-    #[error(
-        "stage \"{stage}\": isolation = \"process\" can't be taken up by a run that began without any such stage"
-    )]
-    Isolation {
-        /// The stage's name.
-        stage: String,
-    },
     /// There are too many stages.
     #[error("no more than {0} stages can be added to a run")]
     TooMany(usize),
