@@ -234,6 +234,44 @@ fn wrong_claims_are_found_out() {
 }
 
 #[test]
+fn failures_on_other_threads_and_of_cancelled_work_are_told() {
+    finds(
+        "panics-elsewhere",
+        "threads",
+        "on another thread than made it: it panicked, at a board",
+    );
+    finds(
+        "changes-elsewhere",
+        "threads",
+        "on another thread than made it: it answers otherwise to a board",
+    );
+    finds(
+        "panics-when-cancelled",
+        "cancel",
+        "it panicked when it was cancelled",
+    );
+    finds(
+        "panics-when-cancelled",
+        "answers",
+        "with holes: it panicked",
+    );
+}
+
+#[test]
+fn slow_is_not_hung() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = faulty(folder.path(), &[]).display().to_string();
+    let stage = ["plugin", "check", &file, "--stage", "slow", "--time", "3s"];
+    let checks = ["--only", "repeatable", "--only", "threads"];
+    let ran = run(&[&stage[..], &checks].concat()).expect(0);
+    assert!(
+        ran.stdout.contains("2 checks, none failed"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
 fn what_can_not_be_made_is_checked_no_further() {
     let folder = tempfile::tempdir().unwrap();
     let file = faulty(folder.path(), &[]).display().to_string();
