@@ -272,6 +272,32 @@ fn slow_is_not_hung() {
 }
 
 #[test]
+fn a_stage_that_needs_a_config_keeps_no_other_from_being_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = faulty(folder.path(), &[]).display().to_string();
+    let ran = run(&["plugin", "check", &file, "--only", "manifest"]).expect(0);
+    let how = "not tried: it can't do without a config (\"key\" is a required property): \
+               give one with --stage needs-a-config --config '{ … }'";
+    assert!(ran.stdout.contains(how), "{}", ran.stdout);
+    let all = "18 checks, none failed; 1 stage was not tried";
+    assert!(ran.stdout.contains(all), "{}", ran.stdout);
+    let ran = run(&["plugin", "check", &file, "--only", "manifest", "--json"]).expect(0);
+    let told: Value = ran.json();
+    let stages = told["stages"].as_array().unwrap();
+    let of = |name: &str| {
+        let mut stages = stages.iter();
+        stages.find(|it| it["manifest"]["name"] == name).unwrap()
+    };
+    assert!(of("lies")["not_tried"].is_null());
+    assert!(of("needs-a-config")["not_tried"].is_string());
+    // Alone it is nothing that could be tried.
+    let ran = run(&["plugin", "check", &file, "--stage", "needs-a-config"]).expect(78);
+    assert!(ran.stderr.contains("give one with"), "{}", ran.stderr);
+    let with = ["--stage", "needs-a-config", "--config", "{ key = 'it' }"];
+    run(&[&["plugin", "check", &file, "--only", "manifest"][..], &with].concat()).expect(0);
+}
+
+#[test]
 fn what_can_not_be_made_is_checked_no_further() {
     let folder = tempfile::tempdir().unwrap();
     let file = faulty(folder.path(), &[]).display().to_string();

@@ -22,8 +22,8 @@ mod telling;
 mod within;
 
 pub use checks::names;
-pub use judge::{Verdict, judge};
-pub use report::{print, print_json};
+pub use judge::judge;
+pub use report::{Tried, print, print_json};
 pub use stages::stages;
 pub use subject::check_config;
 pub use telling::Grade;
