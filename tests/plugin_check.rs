@@ -6,9 +6,14 @@
 )]
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use flowpipe_tests::{Ran, compile, library, project, run};
+use flowpipe_tests::{Ran, compile, flowpipe, library, project, run};
 use serde_json::Value;
+
+/// Long enough for the slowest machine; no test passes by waiting.
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A library with stages that are each wrong in one way.
 fn faulty(folder: &Path, defines: &[&str]) -> PathBuf {
@@ -22,6 +27,26 @@ fn check(stage: &str, only: &str) -> Ran {
     run(&[
         "plugin", "check", &file, "--stage", stage, "--only", only, "--time", "200ms",
     ])
+}
+
+/// Waits until something is so.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "{what} never happened");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The number of a process that a stage noted down.
+fn noted(file: &Path) -> u32 {
+    let mut number = None;
+    until("a note", || {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        number = text.strip_suffix('\n').and_then(|it| it.parse().ok());
+        number.is_some()
+    });
+    number.unwrap()
 }
 
 fn finds(stage: &str, only: &str, fault: &str) {
@@ -101,6 +126,81 @@ fn a_crash_is_told_with_what_it_happened_at() {
     );
     // The other checks have processes of their own.
     check("crashes", "answers").expect(0);
+}
+
+#[test]
+fn the_process_ends_only_when_the_check_does() {
+    finds(
+        "ends-the-process",
+        "answers",
+        "the plugin ended the process (exit code 0) while answering a board",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = faulty(folder.path(), &["ENDS_WHEN_LOADED"]);
+    let ran = run(&["plugin", "check", &file.display().to_string()]).expect(1);
+    let told = "FAIL  load        the plugin ended the process (exit code 0) while loading it";
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+}
+
+#[test]
+fn what_a_plugin_prints_hides_nothing() {
+    finds(
+        "prints",
+        "answers",
+        "it says that there is no solution, and there is one",
+    );
+}
+
+#[test]
+fn files_that_are_not_its_own_stay_open() {
+    finds(
+        "closes-files",
+        "answers",
+        "the plugin closed a file that is not its own while answering a board",
+    );
+}
+
+/// Nothing waits for a process that a plugin leaves behind with all files open.
+#[test]
+fn what_a_plugin_starts_holds_nothing_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, note) = (faulty(folder.path(), &[]), folder.path().join("note"));
+    let mut program = flowpipe(&["plugin", "check", "--stage", "leaves-processes"])
+        .args(["--only", "answers"])
+        .arg(file)
+        .env("FAULTY_NOTE", &note)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let left = noted(&note);
+    until("the end", || program.try_wait().unwrap().is_some());
+    let killed = Command::new("kill")
+        .args(["-KILL", &left.to_string()])
+        .status();
+    assert!(killed.unwrap().success(), "it ended before the check");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_check_does_not_outlive_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, note) = (faulty(folder.path(), &[]), folder.path().join("note"));
+    let mut program = flowpipe(&["plugin", "check", "--stage", "hangs", "--time", "1h"])
+        .args(["--only", "answers"])
+        .arg(file)
+        .env("FAULTY_NOTE", &note)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let check = PathBuf::from(format!("/proc/{}", noted(&note)));
+    assert!(check.exists());
+    program.kill().unwrap();
+    program.wait().unwrap();
+    // Whoever inherits it may be slow to bury it.
+    until("its end", || {
+        let stat = std::fs::read_to_string(check.join("stat"));
+        stat.map_or(true, |stat| stat.contains(") Z "))
+    });
 }
 
 #[test]
@@ -186,6 +286,70 @@ fn shipped_stages_hand_their_state_over() {
         assert!(ran.stdout.contains("  ok    state"), "{}", ran.stdout);
         assert!(ran.stdout.contains(compared), "{}", ran.stdout);
     }
+}
+
+#[test]
+fn failures_on_other_threads_and_of_cancelled_work_are_told() {
+    finds(
+        "panics-elsewhere",
+        "threads",
+        "on another thread than made it: it panicked, at a board",
+    );
+    finds(
+        "changes-elsewhere",
+        "threads",
+        "on another thread than made it: it answers otherwise to a board",
+    );
+    finds(
+        "panics-when-cancelled",
+        "cancel",
+        "it panicked when it was cancelled",
+    );
+    finds(
+        "panics-when-cancelled",
+        "answers",
+        "with holes: it panicked",
+    );
+}
+
+#[test]
+fn slow_is_not_hung() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = faulty(folder.path(), &[]).display().to_string();
+    let stage = ["plugin", "check", &file, "--stage", "slow", "--time", "3s"];
+    let checks = ["--only", "repeatable", "--only", "threads"];
+    let ran = run(&[&stage[..], &checks].concat()).expect(0);
+    assert!(
+        ran.stdout.contains("2 checks, none failed"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn a_stage_that_needs_a_config_keeps_no_other_from_being_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = faulty(folder.path(), &[]).display().to_string();
+    let ran = run(&["plugin", "check", &file, "--only", "manifest"]).expect(0);
+    let how = "not tried: it can't do without a config (\"key\" is a required property): \
+               give one with --stage needs-a-config --config '{ … }'";
+    assert!(ran.stdout.contains(how), "{}", ran.stdout);
+    let all = "23 checks, none failed; 1 stage was not tried";
+    assert!(ran.stdout.contains(all), "{}", ran.stdout);
+    let ran = run(&["plugin", "check", &file, "--only", "manifest", "--json"]).expect(0);
+    let told: Value = ran.json();
+    let stages = told["stages"].as_array().unwrap();
+    let of = |name: &str| {
+        let mut stages = stages.iter();
+        stages.find(|it| it["manifest"]["name"] == name).unwrap()
+    };
+    assert!(of("lies")["not_tried"].is_null());
+    assert!(of("needs-a-config")["not_tried"].is_string());
+    // Alone it is nothing that could be tried.
+    let ran = run(&["plugin", "check", &file, "--stage", "needs-a-config"]).expect(78);
+    assert!(ran.stderr.contains("give one with"), "{}", ran.stderr);
+    let with = ["--stage", "needs-a-config", "--config", "{ key = 'it' }"];
+    run(&[&["plugin", "check", &file, "--only", "manifest"][..], &with].concat()).expect(0);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 /* A compiler that sees a null pointer may leave out what is done with it. */
@@ -18,6 +19,7 @@ typedef struct {
   const flowpipe_host_t *host;
   uint32_t index;
   int64_t calls; /* what it remembers */
+  pthread_t maker; /* the thread that made it */
 } faulty_t;
 
 enum {
@@ -35,12 +37,28 @@ enum {
   FORGETS,
   SPENDS,
   TRUSTS,
-  REFUSES
+  REFUSES,
+  ENDS_THE_PROCESS,
+  PRINTS,
+  CLOSES_FILES,
+  LEAVES_PROCESSES,
+  PANICS_ELSEWHERE,
+  CHANGES_ELSEWHERE,
+  PANICS_WHEN_CANCELLED,
+  SLOW,
+  NEEDS_A_CONFIG,
 };
 
 static void *sleep_for_ever(void *nothing) {
   for (;;) sleep(1000);
   return nothing;
+}
+
+/* Tells a test which process this is. */
+static void note(pid_t process) {
+  const char *path = getenv("FAULTY_NOTE");
+  FILE *file = path ? fopen(path, "w") : NULL;
+  if (file) fprintf(file, "%d\n", (int)process), fclose(file);
 }
 
 static flowpipe_status_t emit(faulty_t *self, const flowpipe_process_t *process, const char *answer) {
@@ -60,6 +78,7 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
   faulty_t *self = stage->data;
   char answer[64];
   int64_t rows, age;
+  pid_t child;
   if (call->event != FLOWPIPE_EVENT_MESSAGE) return FLOWPIPE_OK;
   const flowpipe_document_t *document = call->message->document;
   int is_board = self->host->get_int(self->host, document, "/reading/puzzle/board/rows", &rows) == FLOWPIPE_OK;
@@ -71,6 +90,7 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
       if (!is_board) *nowhere = 1;
       return FLOWPIPE_OK;
     case HANGS:
+      note(getpid());
       for (;;) sleep(1000);
     case CHANGES:
       snprintf(answer, sizeof answer, "{\"verdict\":\"unknown\",\"reason\":\"call %d\"}", ++calls);
@@ -87,6 +107,36 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
       return emit(self, call, answer);
     case LIES:
       return is_board ? emit(self, call, "{\"verdict\":\"unsolvable\"}") : FLOWPIPE_OK;
+    case ENDS_THE_PROCESS:
+      _exit(0);
+    case PRINTS: /* what is no text, and no whole line */
+      if (write(1, "at work \xff", 9) < 0) return FLOWPIPE_ERROR;
+      return is_board ? emit(self, call, "{\"verdict\":\"unsolvable\"}") : FLOWPIPE_OK;
+    case CLOSES_FILES:
+      for (int file = 3; file < 256; file++) close(file);
+      return FLOWPIPE_OK;
+    case LEAVES_PROCESSES: /* with all that is open here, and in a session of its own */
+      if (calls++ > 0) return FLOWPIPE_OK;
+      child = fork();
+      if (child == 0) {
+        setsid();
+        sleep(600);
+        _exit(0);
+      }
+      note(child);
+      return FLOWPIPE_OK;
+    case PANICS_ELSEWHERE:
+      return pthread_equal(self->maker, pthread_self()) ? FLOWPIPE_OK : FLOWPIPE_PANIC;
+    case CHANGES_ELSEWHERE:
+      return emit(self, call,
+                  pthread_equal(self->maker, pthread_self()) ? "{\"verdict\":\"unknown\",\"reason\":\"at home\"}"
+                                                             : "{\"verdict\":\"unknown\",\"reason\":\"away\"}");
+    case PANICS_WHEN_CANCELLED:
+      while (!self->host->cancelled(self->host, call->context)) usleep(1000);
+      return FLOWPIPE_PANIC;
+    case SLOW:
+      sleep(1);
+      return FLOWPIPE_OK;
     default:
       return FLOWPIPE_OK;
   }
@@ -156,6 +206,16 @@ static const char *const manifests[] = {
     [SPENDS] = STAGE("spends", SIGHTING, ""),
     [TRUSTS] = STAGE("trusts", SIGHTING, ""),
     [REFUSES] = STAGE("refuses", SIGHTING, ""),
+    [ENDS_THE_PROCESS] = STAGE("ends-the-process", SIGHTING, ""),
+    [PRINTS] = STAGE("prints", SIGHTING, ""),
+    [CLOSES_FILES] = STAGE("closes-files", SIGHTING, ""),
+    [LEAVES_PROCESSES] = STAGE("leaves-processes", SIGHTING, ""),
+    [PANICS_ELSEWHERE] = STAGE("panics-elsewhere", SIGHTING, ""),
+    [CHANGES_ELSEWHERE] = STAGE("changes-elsewhere", SIGHTING, ""),
+    [PANICS_WHEN_CANCELLED] = STAGE("panics-when-cancelled", SIGHTING, ""),
+    [SLOW] = STAGE("slow", SIGHTING, ""),
+    [NEEDS_A_CONFIG] =
+        STAGE("needs-a-config", SIGHTING, "\"key\":{\"type\":\"string\"}},\"required\":[\"key\"],\"$defs\":{"),
 };
 
 static uint32_t count(void) { return sizeof manifests / sizeof *manifests; }
@@ -180,11 +240,15 @@ static flowpipe_stage_t *create(const flowpipe_host_t *host, uint32_t index, con
                                    fine,               deactivate, destroy, extension};
   self->host = host;
   self->index = index;
+  self->maker = pthread_self();
   return &self->stage;
 }
 
 static flowpipe_status_t init(const flowpipe_host_t *host) {
   (void)host;
+#ifdef ENDS_WHEN_LOADED
+  _exit(0);
+#endif
   return FLOWPIPE_OK;
 }
 

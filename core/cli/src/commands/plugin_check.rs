@@ -6,8 +6,8 @@ use flowpipe_runtime::manifest::Manifest;
 
 use crate::args::{Global, PluginCheck};
 use crate::exit::{Ended, Failure};
-use crate::plugin_check::{self, Grade, Verdict};
-use crate::show::colour::{self, BAD, HEADING, paint};
+use crate::plugin_check::{self, Grade, Tried};
+use crate::show::colour::{self, BAD, HEADING, QUIET, paint};
 
 pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
     if let Some(check) = &args.within {
@@ -22,19 +22,39 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
         Ok(stages) => stages,
         Err(reason) => return refused(global, args, &reason),
     };
-    for manifest in &stages {
-        plugin_check::check_config(args, manifest)?;
+    let stages: Vec<(Manifest, Option<String>)> = stages
+        .into_iter()
+        .map(|manifest| {
+            let lacks = plugin_check::check_config(args, &manifest).err();
+            (manifest, lacks)
+        })
+        .collect();
+    let not_tried = stages.iter().filter(|(_, lacks)| lacks.is_some()).count();
+    if not_tried == stages.len() {
+        return Err(nothing_to_try(&stages));
     }
     let mut stdout = std::io::stdout().lock();
     let colours = colour::on_stdout(global);
-    let mut all: Vec<(Manifest, Vec<Verdict>)> = Vec::new();
+    let mut all: Vec<Tried> = Vec::new();
     let (mut checks, mut failed) = (0, 0);
-    for manifest in stages {
+    for (manifest, lacks) in stages {
         if !args.json {
             let name = paint(&manifest.name, HEADING, colours);
             writeln!(stdout, "{name} {}, {}", manifest.version, manifest.role)?;
         }
         let mut verdicts = Vec::new();
+        if let Some(lacks) = lacks {
+            if !args.json {
+                let word = paint("skip", QUIET, colours);
+                writeln!(stdout, "  {word}  not tried: {lacks}")?;
+            }
+            all.push(Tried {
+                manifest,
+                verdicts,
+                lacks: Some(lacks),
+            });
+            continue;
+        }
         plugin_check::judge(args, &manifest.name, |verdict| {
             checks += 1;
             failed += usize::from(verdict.grade == Grade::Failed);
@@ -44,21 +64,39 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
             verdicts.push(verdict);
             Ok(())
         })?;
-        all.push((manifest, verdicts));
+        all.push(Tried {
+            manifest,
+            verdicts,
+            lacks: None,
+        });
     }
+    let also = match not_tried {
+        0 => "",
+        1 => "; 1 stage was not tried",
+        several => &format!("; {several} stages were not tried"),
+    };
     if args.json {
         plugin_check::print_json(&mut stdout, &args.file, &all)?;
     } else if failed > 0 {
         let text = format!("{failed} of {checks} checks failed");
-        writeln!(stdout, "{}", paint(&text, BAD, colours))?;
+        writeln!(stdout, "{}{also}", paint(&text, BAD, colours))?;
     } else {
-        writeln!(stdout, "{checks} checks, none failed")?;
+        writeln!(stdout, "{checks} checks, none failed{also}")?;
     }
     Ok(if failed > 0 {
         Ended::StageFailed
     } else {
         Ended::Done
     })
+}
+
+/// Not one stage can be tried: all say what they lack.
+fn nothing_to_try(stages: &[(Manifest, Option<String>)]) -> Failure {
+    let each = stages.iter().filter_map(|(manifest, lacks)| {
+        let lacks = lacks.as_ref()?;
+        Some(format!("{}: {lacks}", manifest.name))
+    });
+    Failure::Config(each.collect::<Vec<_>>().join("\n"))
 }
 
 /// The file as such can't be used.

@@ -25,8 +25,8 @@ pub struct Finding {
     pub text: String,
 }
 
-/// Runs the checks on a stage that are asked for, one after the other, and hands each verdict to `each`. One that can't be made is checked no
-/// further.
+/// Runs the checks on a stage that are asked for, one after the other, and hands each verdict to `each`. One that
+/// can't be made is checked no further.
 ///
 /// # Errors
 /// When no child can be started, or what `each` says.
@@ -50,6 +50,12 @@ pub fn judge(
             grade: Grade::Failed,
             text,
         }));
+        if found.is_empty() {
+            found.push(Finding {
+                grade: Grade::Skipped,
+                text: "there was nothing to try".to_owned(),
+            });
+        }
         found.sort_by_key(|finding| std::cmp::Reverse(finding.grade));
         let grade = found.first().map_or(Grade::Skipped, |first| first.grade);
         each(Verdict {

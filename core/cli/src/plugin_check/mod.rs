@@ -3,14 +3,17 @@
 //! - [`checks`]: what is tried, one check a file. Each runs in a child process ([`within`]), so that a crash or a
 //!   hang of one is told and does not hide the others.
 //! - [`stages`]: the file is loaded, in a child too.
-//! - [`child`]: starts such a process and reads what it tells ([`telling`]). [`judge`]: what comes of it.
+//! - [`child`]: starts such a process ([`process`]) and reads ([`hearing`]) what it tells ([`telling`]).
+//!   [`judge`]: what comes of it.
 //! - [`samples`], [`subject`]: what a stage is given, and how it is made.
 //! - [`report`]: what the user sees.
 
 mod checks;
 mod child;
 mod heap;
+mod hearing;
 mod judge;
+mod process;
 mod report;
 pub(crate) mod samples;
 mod stages;
@@ -19,8 +22,8 @@ mod telling;
 mod within;
 
 pub use checks::names;
-pub use judge::{Verdict, judge};
-pub use report::{print, print_json};
+pub use judge::judge;
+pub use report::{Tried, print, print_json};
 pub use stages::stages;
 pub use subject::check_config;
 pub use telling::Grade;

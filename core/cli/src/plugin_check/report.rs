@@ -41,6 +41,14 @@ pub fn print(out: &mut impl Write, verdict: &Verdict, colours: bool) -> Result<(
     Ok(())
 }
 
+/// What became of one stage.
+pub struct Tried {
+    pub manifest: Manifest,
+    pub verdicts: Vec<Verdict>,
+    /// What it would need to be tried.
+    pub lacks: Option<String>,
+}
+
 /// Prints all verdicts of a file's stages as JSON.
 ///
 /// # Errors
@@ -48,11 +56,17 @@ pub fn print(out: &mut impl Write, verdict: &Verdict, colours: bool) -> Result<(
 pub fn print_json(
     out: &mut impl Write,
     file: &std::path::Path,
-    stages: &[(Manifest, Vec<Verdict>)],
+    stages: &[Tried],
 ) -> Result<(), Failure> {
     let stages: Vec<_> = stages
         .iter()
-        .map(|(manifest, verdicts)| json!({ "manifest": manifest, "checks": verdicts }))
+        .map(|tried| {
+            let mut told = json!({ "manifest": tried.manifest, "checks": tried.verdicts });
+            if let Some(lacks) = &tried.lacks {
+                told["not_tried"] = json!(lacks);
+            }
+            told
+        })
         .collect();
     writeln!(out, "{:#}", json!({ "file": file, "stages": stages }))?;
     Ok(())

@@ -22,11 +22,14 @@ pub fn stages(args: &PluginCheck) -> Result<Result<Vec<Manifest>, String>, Failu
         match line {
             Line::Stage(manifest) => all.push(*manifest),
             Line::Refused(reason) => return Ok(Err(reason)),
-            Line::Doing(_) | Line::Found(..) => {}
+            Line::Doing(_) | Line::Found(..) | Line::Done => {}
         }
     }
     if let Some(died) = heard.died {
         return Ok(Err(died));
+    }
+    if all.is_empty() {
+        return Ok(Err("it has no stages".to_owned()));
     }
     if let Some(wanted) = &args.stage {
         all.retain(|manifest| manifest.name == *wanted);
@@ -39,12 +42,11 @@ pub fn stages(args: &PluginCheck) -> Result<Result<Vec<Manifest>, String>, Failu
 }
 
 /// The child's side.
-pub fn load(args: &PluginCheck) {
-    let tell = Teller;
+pub fn load(args: &PluginCheck, tell: &Teller) {
     tell.doing("loading it");
     let catalogue = Catalogue::of_file(&args.file);
     for refused in catalogue.refused() {
-        tell.line(&Line::Refused(refused.reason.clone()));
+        tell.refuse(refused.reason.clone());
     }
     for found in catalogue.stages() {
         tell.line(&Line::Stage(Box::new(found.manifest.clone())));

@@ -86,9 +86,10 @@ impl Subject {
 ///
 /// # Errors
 /// When it does not: says what is wrong or missing, and how to give it.
-pub fn check_config(args: &PluginCheck, manifest: &Manifest) -> Result<(), Failure> {
+pub fn check_config(args: &PluginCheck, manifest: &Manifest) -> Result<(), String> {
     if let Some(toml) = &args.config {
-        return read(toml, &manifest.config).map(drop);
+        let config = read(toml, &manifest.config);
+        return config.map(drop).map_err(|error| error.to_string());
     }
     let missing = match config_schema(&manifest.config) {
         Ok(validator) => validator
@@ -100,10 +101,10 @@ pub fn check_config(args: &PluginCheck, manifest: &Manifest) -> Result<(), Failu
     };
     match missing {
         None => Ok(()),
-        Some(missing) => Err(Failure::Config(format!(
-            "{} can't do without a config ({missing}): give one with --config '{{ … }}'",
+        Some(missing) => Err(format!(
+            "it can't do without a config ({missing}): give one with --stage {} --config '{{ … }}'",
             manifest.name
-        ))),
+        )),
     }
 }
 

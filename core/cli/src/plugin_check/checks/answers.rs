@@ -1,6 +1,7 @@
 //! Boards of every kind: each answer is held against the rules, and against what is known of the board.
 
 use flowpipe_puzzle::message::{Reading, SIGHTING, SOLVED, Sighting, Solved, Verdict};
+use flowpipe_runtime::problem::ProblemKind;
 use flowpipe_runtime::trial::{End, Tried};
 
 use crate::plugin_check::checks::cancel;
@@ -47,8 +48,8 @@ pub fn check(subject: &Subject, tell: &Teller) {
         });
         // The body is JSON: it was made here.
         let Ok(tried) = tried else { continue };
-        match judge(board, &tried) {
-            _ if late => counts.late += 1,
+        match judge(board, &tried, late) {
+            Ok(_) if late => counts.late += 1,
             Ok(true) => counts.answered += 1,
             Ok(false) => counts.passed_over += 1,
             Err(why) => {
@@ -90,12 +91,18 @@ pub fn check(subject: &Subject, tell: &Teller) {
     ));
 }
 
-/// Whether a board was answered rightly (true) or passed over; the error says what is wrong.
-fn judge(board: &Sample, tried: &Tried) -> Result<bool, String> {
+/// Whether a board was answered rightly (true) or passed over; the error says what is wrong. One that took too long
+/// was cancelled: it may give up, but not panic nor answer wrongly.
+fn judge(board: &Sample, tried: &Tried, cancelled: bool) -> Result<bool, String> {
     match &tried.end {
-        End::Panicked(text) | End::Failed(_, text) => return Err(text.clone()),
-        End::Stopped => return Err("it gave up though nothing was cancelled".to_owned()),
-        End::Fine | End::Ended => {}
+        End::Panicked(text) | End::Failed(ProblemKind::BadMessage, text) => {
+            return Err(text.clone());
+        }
+        End::Failed(_, text) if !cancelled => return Err(text.clone()),
+        End::Stopped if !cancelled => {
+            return Err("it gave up though nothing was cancelled".to_owned());
+        }
+        End::Fine | End::Ended | End::Failed(..) | End::Stopped => {}
     }
     let mut answered = false;
     for (_, message) in &tried.emitted {

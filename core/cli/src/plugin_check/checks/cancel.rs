@@ -4,7 +4,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use flowpipe_runtime::trial::Trial;
+use flowpipe_runtime::problem::ProblemKind;
+use flowpipe_runtime::trial::{End, Trial, Tried};
 
 use crate::plugin_check::samples;
 use crate::plugin_check::subject::Subject;
@@ -50,7 +51,7 @@ pub fn check(subject: &Subject, tell: &Teller) {
         Ok(trial) => trial,
         Err(error) => return tell.fail(error.to_string()),
     };
-    let (mut cancelled, mut slowest) = (0, Duration::ZERO);
+    let mut seen = Seen::default();
     if let Some(takes) = subject.takes() {
         for side in SIDES {
             tell.doing(format!("making a board of {side} x {side}"));
@@ -59,34 +60,82 @@ pub fn check(subject: &Subject, tell: &Teller) {
             tell.doing(format!("giving up a board of {side} x {side}"));
             let frame = message.frame(&trial);
             let json = message.body.to_string();
-            let began = Instant::now();
-            let (_, late) = within(HEAD_START, &mut trial, |trial| {
-                trial.message(0, &message.schema, json.as_bytes(), frame)
+            seen.look(&mut trial, |trial| {
+                trial
+                    .message(0, &message.schema, json.as_bytes(), frame)
+                    .ok()
             });
-            if late {
-                cancelled += 1;
-                slowest = slowest.max(began.elapsed().saturating_sub(HEAD_START));
-            }
         }
     } else {
         for _ in 0..3 {
             tell.doing("giving up a tick");
-            let began = Instant::now();
-            if within(HEAD_START, &mut trial, Trial::tick).1 {
-                cancelled += 1;
-                slowest = slowest.max(began.elapsed().saturating_sub(HEAD_START));
-            }
+            seen.look(&mut trial, |trial| Some(trial.tick()));
         }
     }
+    tell.doing("destroying it");
     trial.end();
-    let after = format!("it gave up {} ms after it was told to", slowest.as_millis());
-    if cancelled == 0 {
-        tell.skip(format!("all was done within {} ms", HEAD_START.as_millis()));
-    } else if slowest > FAR_TOO_LATE {
-        tell.fail(format!("{after}: ask `cancelled` at least every 10 ms"));
-    } else if slowest > SOON {
-        tell.warn(format!("{after}: ask `cancelled` at least every 10 ms"));
-    } else {
-        tell.pass(after);
+    seen.tell(tell);
+}
+
+/// What was seen of stages that were cancelled.
+#[derive(Default)]
+struct Seen {
+    cancelled: usize,
+    slowest: Duration,
+    /// Panics, and answers that the host's checks refused.
+    broken: Option<String>,
+    failed: Option<String>,
+}
+
+impl Seen {
+    fn look(&mut self, trial: &mut Trial, call: impl FnOnce(&mut Trial) -> Option<Tried>) {
+        let began = Instant::now();
+        let (tried, late) = within(HEAD_START, trial, call);
+        if late {
+            self.cancelled += 1;
+            let after = began.elapsed().saturating_sub(HEAD_START);
+            self.slowest = self.slowest.max(after);
+        }
+        let when = if late { " when it was cancelled" } else { "" };
+        match tried.map(|tried| tried.end) {
+            Some(End::Panicked(text)) => {
+                let detail = text.strip_prefix("it panicked").unwrap_or_default();
+                self.broken
+                    .get_or_insert(format!("it panicked{when}{detail}"));
+            }
+            Some(End::Failed(ProblemKind::BadMessage, text)) => {
+                self.broken
+                    .get_or_insert(format!("it answered wrongly{when}: {text}"));
+            }
+            Some(End::Failed(_, text)) if late => {
+                self.failed.get_or_insert(text);
+            }
+            // Other failures are no matter of cancelling.
+            Some(End::Fine | End::Ended | End::Stopped | End::Failed(..)) | None => {}
+        }
+    }
+
+    fn tell(self, tell: &Teller) {
+        if let Some(broken) = self.broken {
+            tell.fail(broken);
+        }
+        if let Some(failed) = self.failed {
+            tell.warn(format!(
+                "it failed when it was cancelled, instead of giving up with FLOWPIPE_CANCELLED: {failed}"
+            ));
+        }
+        let after = format!(
+            "it gave up {} ms after it was told to",
+            self.slowest.as_millis()
+        );
+        if self.cancelled == 0 {
+            tell.skip(format!("all was done within {} ms", HEAD_START.as_millis()));
+        } else if self.slowest > FAR_TOO_LATE {
+            tell.fail(format!("{after}: ask `cancelled` at least every 10 ms"));
+        } else if self.slowest > SOON {
+            tell.warn(format!("{after}: ask `cancelled` at least every 10 ms"));
+        } else {
+            tell.pass(after);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What is tried, one check a file.
 
 mod answers;
+mod ask;
 mod cancel;
 mod config;
 mod leaks;

@@ -1,8 +1,7 @@
 //! The same messages in: the same messages out, where the plugin says so.
 
-use flowpipe_runtime::trial::{Trial, Tried};
-
-use crate::plugin_check::samples::{self, Sendable};
+use crate::plugin_check::checks::ask::{self, Answer};
+use crate::plugin_check::samples::{self, Sample, Sendable};
 use crate::plugin_check::subject::Subject;
 use crate::plugin_check::telling::Teller;
 
@@ -12,35 +11,47 @@ pub fn check(subject: &Subject, tell: &Teller) {
         return tell.skip("it is a source");
     };
     let boards = samples::boards();
-    let messages: Vec<Sendable> = boards
+    let messages: Vec<(&Sample, Sendable)> = boards
         .iter()
-        .filter_map(|board| board.message(takes))
+        .filter_map(|board| Some((board, board.message(takes)?)))
         .collect();
     if messages.is_empty() {
         return tell.skip(format!("there are no samples of {takes}"));
     }
+    tell.doing("making it twice");
     let made = [(); 2].map(|()| subject.make());
     let [Ok(mut first), Ok(mut second)] = made else {
         return tell.fail("it can't be made twice at a time");
     };
-    tell.doing("answering everything for the first time");
-    let once = all(&mut first, &messages);
-    tell.doing("answering everything with another stage");
-    let again = all(&mut second, &messages);
+    let once = ask::all(subject, tell, &mut first, &messages, "", true);
+    let messages = messages.get(..once.len()).unwrap_or_default();
+    let how = " with another stage";
+    let again = ask::all(subject, tell, &mut second, messages, how, false);
     tell.doing("forgetting everything (reset)");
-    let reset = first.reset().map(|()| all(&mut first, &messages));
+    let reset = first
+        .reset()
+        .map(|()| ask::all(subject, tell, &mut first, messages, " after a reset", false));
+    tell.doing("destroying it");
     first.end();
     second.end();
-    let differs = |other: &[Vec<String>]| {
-        let pairs = once.iter().zip(other).zip(&boards);
-        pairs
-            .filter(|((one, other), _)| one != other)
-            .map(|(_, board)| board.name.clone())
-            .next()
-    };
     if let Err(why) = &reset {
         tell.fail(format!("it can't be reset: {why}"));
     }
+    // What had to be cancelled says nothing.
+    let compared = once
+        .iter()
+        .zip(&again)
+        .filter(|(one, other)| !one.late && !other.late);
+    let count = compared.count();
+    if count == 0 {
+        return tell.warn(format!(
+            "{} was not answered within {:?}: give it more with --time",
+            messages.first().map_or("a board", |(board, _)| &board.name),
+            subject.patience
+        ));
+    }
+    let differs =
+        |other: &[Answer]| first_difference(&once, other).map(|at| messages[at].0.name.as_str());
     let found = differs(&again)
         .map(|name| format!("two stages answer differently to {name}"))
         .or_else(|| {
@@ -49,7 +60,7 @@ pub fn check(subject: &Subject, tell: &Teller) {
         });
     match (says_so, found) {
         (true, Some(found)) => tell.fail(format!("it says that it is deterministic, but {found}")),
-        (true, None) => tell.pass(format!("{} messages, three times the same", messages.len())),
+        (true, None) => tell.pass(format!("{count} messages, three times the same")),
         (false, Some(found)) => tell.pass(format!(
             "it does not say that it is deterministic, and {found}"
         )),
@@ -59,26 +70,9 @@ pub fn check(subject: &Subject, tell: &Teller) {
     }
 }
 
-/// What it emits to each message.
-fn all(trial: &mut Trial, messages: &[Sendable]) -> Vec<Vec<String>> {
-    let mut answers = Vec::new();
-    for message in messages {
-        let frame = message.frame(trial);
-        let tried = trial.message(
-            0,
-            &message.schema,
-            message.body.to_string().as_bytes(),
-            frame,
-        );
-        answers.push(tried.as_ref().map(told).unwrap_or_default());
-    }
-    answers
-}
-
-/// What came of a call, to be held against what came of another.
-pub fn told(tried: &Tried) -> Vec<String> {
-    let emitted = tried.emitted.iter();
-    emitted
-        .map(|(port, it)| format!("{port} {} {}", it.schema(), it.json()))
-        .collect()
+/// The number of the first message that was answered otherwise. What had to be cancelled says nothing.
+pub fn first_difference(some: &[Answer], others: &[Answer]) -> Option<usize> {
+    some.iter().zip(others).position(|(one, other)| {
+        !one.late && !other.late && (&one.told, &one.end) != (&other.told, &other.end)
+    })
 }

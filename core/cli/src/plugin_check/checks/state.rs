@@ -5,8 +5,8 @@ use flowpipe_generate::Random;
 use flowpipe_runtime::trial::{End, State, Taken, Trial, Tried};
 use serde_json::Value;
 
+use crate::plugin_check::checks::ask::told;
 use crate::plugin_check::checks::cancel;
-use crate::plugin_check::checks::repeatable::told;
 use crate::plugin_check::checks::rubbish::{shown, spoiled, wild};
 use crate::plugin_check::samples::{self, Sendable};
 use crate::plugin_check::subject::Subject;
