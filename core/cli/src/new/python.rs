@@ -1,6 +1,6 @@
 //! A stage in Python: a script that plugin `exec` runs.
 
-use super::{File, Plan, commands, named, pipeline};
+use super::{File, Plan, named, pipeline, run};
 use crate::args::NewRole;
 
 /// What a role's script, plugin and test are.
@@ -77,7 +77,7 @@ pub fn plan(which: NewRole, name: &str) -> Plan {
     ];
     files.extend(pipeline(which, name, &stage));
     let mut next = vec![("python3 test.py".to_owned(), "runs it without a pipeline")];
-    next.extend(commands(which, ""));
+    next.push(run(which, ""));
     if matches!(which, NewRole::Solver) {
         next.push((
             format!("flowpipe solve puzzles.txt --solver solver-exec --config '{command}'"),
