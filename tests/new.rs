@@ -113,6 +113,33 @@ fn every_role_in_python() {
     }
 }
 
+/// Python takes a script for a module of the same name, and its own modules are searched after the script's folder.
+#[test]
+fn a_script_stands_in_no_modules_way() {
+    let folder = tempfile::tempdir().unwrap();
+    // Neither does the folder's name stand in the way of its commands.
+    let inside = folder.path().join("it's a place");
+    let place = inside.display().to_string();
+    for name in [
+        "json",
+        "random",
+        "re",
+        "subprocess",
+        "unittest",
+        "types",
+        "io",
+        "test",
+        "match",
+    ] {
+        let ran = run(&["new", "planner", name, "--lang", "python", "--in", &place]).expect(0);
+        if name == "json" {
+            check("planner", &follow(folder.path(), &ran.stdout));
+        }
+        let tested = begun(&inside.join(name), "python3 test.py");
+        assert_eq!(tested.code, Some(0), "{name}: {tested:#?}");
+    }
+}
+
 #[test]
 fn nothing_is_overwritten_and_names_are_looked_at() {
     let folder = tempfile::tempdir().unwrap();
@@ -136,6 +163,12 @@ fn nothing_is_overwritten_and_names_are_looked_at() {
     );
     refused(&["solver", "../mine"], "lower case letters");
     refused(&["stage", "match"], "that word means something in Rust");
+    for name in ["serde", "serde-json", "schemars", "flowpipe-plugin"] {
+        refused(&["stage", name], "it is built on a crate of that name");
+    }
+    for name in ["core", "std", "alloc", "proc-macro", "test"] {
+        refused(&["stage", name], "that word means something in Rust");
+    }
     refused(
         &["solver", "solver-search"],
         "there is a plugin solver-search already",

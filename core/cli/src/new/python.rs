@@ -63,16 +63,28 @@ fn role(role: NewRole) -> Role {
     }
 }
 
+/// What the script is called. Python takes a file beside another for a module, in front of its own `json.py`, unless there is
+/// a hyphen in its name.
+fn script(role: &str, name: &str) -> String {
+    if name.contains('-') {
+        format!("{name}.py")
+    } else {
+        format!("{role}-{name}.py")
+    }
+}
+
 pub fn plan(which: NewRole, name: &str) -> Plan {
     let role = role(which);
-    let test = named(include_str!("templates/python/test.py"), name)
+    let file = script(role.name, name);
+    let test = include_str!("templates/python/test.py").replace("script.py", &file);
+    let test = named(&test, name)
         .replace("ROLE", role.name)
         .replace("MESSAGE", role.message)
         .replace("CHECK", role.check);
-    let command = format!("{{ command = [\"python3\", \"{name}.py\"] }}");
+    let command = format!("{{ command = [\"python3\", \"{file}\"] }}");
     let stage = format!("plugin = \"{}\"\nconfig = {command}", role.plugin);
     let mut files = vec![
-        File::new(format!("{name}.py"), named(role.script, name)),
+        File::new(file, named(role.script, name)),
         File::new("test.py", test),
     ];
     files.extend(pipeline(which, name, &stage));
