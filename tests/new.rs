@@ -56,6 +56,7 @@ fn every_role_in_rust() {
         check(role, &printed);
         assert!(printed.contains("test result: ok."), "{role}: {printed}");
         assert!(printed.contains("This line is what"), "{role}: {printed}");
+        assert!(printed.contains("checks, none failed"), "{role}: {printed}");
         let formatted = begun(&place, "cargo fmt --check");
         assert_eq!(formatted.code, Some(0), "{role}: {formatted:#?}");
         assert!(!printed.contains("warning:"), "{role}: {printed}");
@@ -67,9 +68,38 @@ fn every_role_in_c() {
     let folder = tempfile::tempdir().unwrap();
     for role in ROLES {
         let (place, said) = new(folder.path(), role, "c");
-        check(role, &follow(folder.path(), &said));
+        assert!(said.contains("make test"), "{said}");
+        // `make test` does this one too, and it takes its time.
+        let again = said.lines().find(|line| line.contains("plugin check"));
+        let again = again.unwrap_or_else(|| panic!("{said}"));
+        let printed = follow(folder.path(), &said.replace(again, ""));
+        check(role, &printed);
+        let command = again.split('#').next().unwrap_or_default().trim();
+        assert!(printed.lines().any(|line| line == command), "{printed}");
+        assert!(printed.contains("checks, none failed"), "{role}: {printed}");
         assert!(place.join("flowpipe.h").is_file());
     }
+}
+
+#[test]
+fn the_test_of_a_plugin_in_c_can_fail() {
+    let folder = tempfile::tempdir().unwrap();
+    let (place, _) = new(folder.path(), "planner", "c");
+    let source = place.join("planner-of-c.c");
+    let text = std::fs::read_to_string(&source).unwrap();
+    // It plans nothing any more, which breaks no rule of the border.
+    let lazy = text.replacen("flows\"", "none\"", 1);
+    assert_ne!(lazy, text);
+    std::fs::write(&source, lazy).unwrap();
+    let ran = begun(&place, "make test");
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    let puzzles = place.join("puzzles.txt");
+    std::fs::write(&source, text).unwrap();
+    std::fs::write(&puzzles, "A.A\n").unwrap();
+    let ran = begun(&place, "make test");
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    let why = "it does not end with: 4 boards read, 4 solved, 4 played, 4 accepted";
+    assert!(ran.stderr.contains(why), "{ran:#?}");
 }
 
 #[test]
@@ -80,6 +110,33 @@ fn every_role_in_python() {
         let printed = follow(folder.path(), &said);
         check(role, &printed);
         assert!(printed.contains("Ran 1 test"), "{role}: {printed}");
+    }
+}
+
+/// Python takes a script for a module of the same name, and its own modules are searched after the script's folder.
+#[test]
+fn a_script_stands_in_no_modules_way() {
+    let folder = tempfile::tempdir().unwrap();
+    // Neither does the folder's name stand in the way of its commands.
+    let inside = folder.path().join("it's a place");
+    let place = inside.display().to_string();
+    for name in [
+        "json",
+        "random",
+        "re",
+        "subprocess",
+        "unittest",
+        "types",
+        "io",
+        "test",
+        "match",
+    ] {
+        let ran = run(&["new", "planner", name, "--lang", "python", "--in", &place]).expect(0);
+        if name == "json" {
+            check("planner", &follow(folder.path(), &ran.stdout));
+        }
+        let tested = begun(&inside.join(name), "python3 test.py");
+        assert_eq!(tested.code, Some(0), "{name}: {tested:#?}");
     }
 }
 
@@ -106,6 +163,12 @@ fn nothing_is_overwritten_and_names_are_looked_at() {
     );
     refused(&["solver", "../mine"], "lower case letters");
     refused(&["stage", "match"], "that word means something in Rust");
+    for name in ["serde", "serde-json", "schemars", "flowpipe-plugin"] {
+        refused(&["stage", name], "it is built on a crate of that name");
+    }
+    for name in ["core", "std", "alloc", "proc-macro", "test"] {
+        refused(&["stage", name], "that word means something in Rust");
+    }
     refused(
         &["solver", "solver-search"],
         "there is a plugin solver-search already",

@@ -11,7 +11,7 @@ use crate::new::{self, File, name};
 use crate::plugins;
 
 pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
-    if let Some(refusal) = name::refusal(&args.name) {
+    if let Some(refusal) = name::refusal(&args.name, args.lang) {
         return Err(Failure::Usage(refusal));
     }
     // A script has the name of no plugin.
@@ -60,13 +60,19 @@ pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
     let place = folder.strip_prefix(".").unwrap_or(&folder).display();
     writeln!(out, "{place}: {}\n", files.join(", "))?;
     writeln!(out, "next:")?;
-    writeln!(out, "  cd {place}")?;
+    writeln!(out, "  cd {}", pasteable(&place.to_string()))?;
     let widest = plan.next.iter().map(|(command, _)| command.len()).max();
     for (command, what_for) in &plan.next {
         let width = widest.unwrap_or_default().min(66);
         writeln!(out, "  {command:width$}   # {what_for}")?;
     }
     Ok(Ended::Done)
+}
+
+/// A path as a shell's word, that can't be taken for an option either.
+fn pasteable(path: &str) -> String {
+    let front = if path.starts_with('-') { "./" } else { "" };
+    shell_words::quote(&format!("{front}{path}")).into_owned()
 }
 
 fn write(folder: &Path, files: &[File]) -> io::Result<()> {

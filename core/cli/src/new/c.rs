@@ -25,7 +25,7 @@ pub fn plan(role: NewRole, name: &str) -> Plan {
         File::new("flowpipe.h", HEADER),
         File::new(
             "Makefile",
-            named(include_str!("templates/c/Makefile"), name),
+            named(include_str!("templates/c/Makefile"), name).replace("EXPECTED", outcome(role)),
         ),
         File::new(".gitignore", "/plugins\n"),
     ];
@@ -33,10 +33,27 @@ pub fn plan(role: NewRole, name: &str) -> Plan {
     let mut next = vec![
         ("make".to_owned(), "builds the plugin into plugins"),
         (
+            "make test".to_owned(),
+            "tries it, and looks how a run with it ends",
+        ),
+        (
             format!("flowpipe plugins show {name} --plugin-dir plugins"),
             "what it says of itself",
         ),
     ];
-    next.extend(commands(role, "plugins"));
+    let library = format!("lib{}.so", name.replace('-', "_"));
+    next.extend(commands(role, "plugins", &library));
     Plan { files, next }
+}
+
+/// What a run of its pipeline ends with, as it is made.
+fn outcome(role: NewRole) -> &'static str {
+    match role {
+        NewRole::Capture => "3 boards read, 3 solved, 3 played, 3 accepted",
+        NewRole::Vision => "0 boards read, 1 frame without a board",
+        NewRole::Solver | NewRole::Planner => "4 boards read, 4 solved, 4 played, 4 accepted",
+        NewRole::Actuator => "4 boards read, 4 solved, 4 played, 0 accepted",
+        // Each is told twice: as it was read, and as it was passed on.
+        NewRole::Stage => "8 boards read, 4 solved",
+    }
 }

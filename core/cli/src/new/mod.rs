@@ -80,19 +80,26 @@ fn pipeline(role: NewRole, name: &str, stage: &str) -> Vec<File> {
     files
 }
 
-/// How the plugin is run in its pipeline, and what else is worth a look.
-fn commands(role: NewRole, plugins: &str) -> Vec<(String, &'static str)> {
+/// How a library in a folder is tried, and run in its pipeline.
+fn commands(role: NewRole, folder: &str, library: &str) -> Vec<(String, &'static str)> {
+    vec![
+        (
+            format!("flowpipe plugin check {folder}/{library}"),
+            "tries all that others will rely on",
+        ),
+        run(role, &format!(" --plugin-dir {folder}")),
+    ]
+}
+
+/// How the plugin is run in its pipeline. `plugins`: where it is found.
+fn run(role: NewRole, plugins: &str) -> (String, &'static str) {
     let more = match role {
         // What they say of each message goes to the log.
         NewRole::Actuator | NewRole::Stage => " -v",
         _ => "",
     };
-    let plugins = match plugins {
-        "" => String::new(),
-        folder => format!(" --plugin-dir {folder}"),
-    };
-    vec![(
+    (
         format!("flowpipe run pipeline.toml{plugins}{more}"),
         "a pipeline with it",
-    )]
+    )
 }

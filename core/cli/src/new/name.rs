@@ -1,15 +1,21 @@
 //! What a plugin may be called.
 
+use crate::args::Language;
+
 /// What Rust has taken: its keywords, and crates that are always there.
 const TAKEN: &str = "abstract alloc as async await become box break const continue core crate do dyn else enum extern \
     false final fn for gen if impl in let loop macro match mod move mut override priv proc-macro pub ref return self \
     static std struct super test trait true try type typeof union unsafe unsized use virtual where while yield";
 
+/// Crates that a plugin in Rust is built on. With the name of one of flowpipe's own no lock file can be written; with another's
+/// it builds, and `cargo -p` and whoever reads its manifest take one for the other.
+const BUILT_ON: &str = "flowpipe-abi flowpipe-plugin flowpipe-puzzle schemars serde serde-json";
+
 /// The longest name.
 const LONGEST: usize = 60;
 
 /// Why a name can't be used; `None`: it can.
-pub fn refusal(name: &str) -> Option<String> {
+pub fn refusal(name: &str, language: Language) -> Option<String> {
     let well_formed = name.starts_with(|first: char| first.is_ascii_lowercase())
         && name
             .bytes()
@@ -28,8 +34,21 @@ pub fn refusal(name: &str) -> Option<String> {
             name.len()
         ));
     }
-    let is_taken = TAKEN.split_ascii_whitespace().any(|word| word == name);
-    is_taken.then(|| format!("a plugin can't be called {name}: that word means something in Rust"))
+    // In C and in Python nothing is called by its name but files.
+    if language != Language::Rust {
+        return None;
+    }
+    let is_one_of = |words: &str| words.split_ascii_whitespace().any(|word| word == name);
+    if is_one_of(TAKEN) {
+        return Some(format!(
+            "a plugin can't be called {name}: that word means something in Rust"
+        ));
+    }
+    is_one_of(BUILT_ON).then(|| {
+        format!(
+            "a plugin in Rust can't be called {name}: it is built on a crate of that name; `solver-{name}`, say, will do"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -39,14 +58,33 @@ mod tests {
     #[test]
     fn names_that_do_and_that_do_not() {
         for name in ["a", "solver-mine", "solver-7", "matching"] {
-            assert_eq!(refusal(name), None);
+            assert_eq!(refusal(name, Language::Rust), None);
         }
         let long = "a".repeat(61);
         for name in [
             "", "Solver", "7up", "a_b", "-a", "a-", "a--b", "a b", "a/b", "..", "ä", "match",
             "test", &long,
         ] {
-            assert!(refusal(name).is_some(), "{name}");
+            assert!(refusal(name, Language::Rust).is_some(), "{name}");
+        }
+        for language in [Language::C, Language::Python] {
+            assert_eq!(refusal("match", language), None);
+            assert!(refusal("a/b", language).is_some());
+        }
+    }
+
+    #[test]
+    fn what_a_plugin_is_built_on_is_no_name_for_it() {
+        let manifest = include_str!("templates/rust/Cargo.toml").replace("FLOWPIPE_PLUGIN", "'1'");
+        let manifest: toml::Table = toml::from_str(&manifest).unwrap();
+        for section in ["dependencies", "dev-dependencies"] {
+            for name in manifest[section].as_table().unwrap().keys() {
+                let refused = refusal(&name.replace('_', "-"), Language::Rust).unwrap();
+                assert!(
+                    refused.contains("built on a crate of that name"),
+                    "{refused}"
+                );
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A stage in Python: a script that plugin `exec` runs.
 
-use super::{File, Plan, commands, named, pipeline};
+use super::{File, Plan, named, pipeline, run};
 use crate::args::NewRole;
 
 /// What a role's script, plugin and test are.
@@ -63,21 +63,33 @@ fn role(role: NewRole) -> Role {
     }
 }
 
+/// What the script is called. Python takes a file beside another for a module, in front of its own `json.py`, unless there is
+/// a hyphen in its name.
+fn script(role: &str, name: &str) -> String {
+    if name.contains('-') {
+        format!("{name}.py")
+    } else {
+        format!("{role}-{name}.py")
+    }
+}
+
 pub fn plan(which: NewRole, name: &str) -> Plan {
     let role = role(which);
-    let test = named(include_str!("templates/python/test.py"), name)
+    let file = script(role.name, name);
+    let test = include_str!("templates/python/test.py").replace("script.py", &file);
+    let test = named(&test, name)
         .replace("ROLE", role.name)
         .replace("MESSAGE", role.message)
         .replace("CHECK", role.check);
-    let command = format!("{{ command = [\"python3\", \"{name}.py\"] }}");
+    let command = format!("{{ command = [\"python3\", \"{file}\"] }}");
     let stage = format!("plugin = \"{}\"\nconfig = {command}", role.plugin);
     let mut files = vec![
-        File::new(format!("{name}.py"), named(role.script, name)),
+        File::new(file, named(role.script, name)),
         File::new("test.py", test),
     ];
     files.extend(pipeline(which, name, &stage));
     let mut next = vec![("python3 test.py".to_owned(), "runs it without a pipeline")];
-    next.extend(commands(which, ""));
+    next.push(run(which, ""));
     if matches!(which, NewRole::Solver) {
         next.push((
             format!("flowpipe solve puzzles.txt --solver solver-exec --config '{command}'"),

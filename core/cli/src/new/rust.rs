@@ -43,6 +43,8 @@ pub fn plan(role: NewRole, name: &str, sdk: &Sdk) -> Plan {
             "what it says of itself",
         ),
     ];
-    next.extend(commands(role, "target/debug"));
+    let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let library = format!("{prefix}{}{suffix}", name.replace('-', "_"));
+    next.extend(commands(role, "target/debug", &library));
     Plan { files, next }
 }

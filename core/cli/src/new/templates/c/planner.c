@@ -49,6 +49,14 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
   if (host->get_count(host, in->document, "/answer/solution/flows", &flows) != FLOWPIPE_OK)
     return FLOWPIPE_OK; /* there is no solution */
   int64_t cols = number(plugin, in, "/sighting/reading/puzzle/board/cols", 0, 0);
+  if (cols < 1 || cols > 1000) return FLOWPIPE_BAD_MESSAGE;
+  /* They are written only where a board is of hexes, or where pipes leave it at an edge to come in again at the other. */
+  if (host->get_count(host, in->document, "/sighting/reading/puzzle/board/lattice", &cells) != FLOWPIPE_NOT_FOUND ||
+      host->get_count(host, in->document, "/sighting/reading/puzzle/board/warps", &cells) != FLOWPIPE_NOT_FOUND) {
+    static const char line[] = "a board that is no plain square one";
+    host->log(host, FLOWPIPE_LEVEL_WARN, line, sizeof line - 1);
+    return FLOWPIPE_OK;
+  }
   text_t out = { 0 };
   add(&out, "{\"planner\":\"plugin-name\",\"strokes\":[");
   for (size_t flow = 0; flow < flows; flow++) {

@@ -129,6 +129,7 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
     int cell = number(plugin, in, "/reading/puzzle/terminals/%zu/cell", at, 0);
     int name = number(plugin, in, "/reading/puzzle/terminals/%zu/colour", at, 0);
     int flow = 0;
+    if (cell < 0 || cell >= cells || board.colour[cell] >= 0) return FLOWPIPE_BAD_MESSAGE;
     while (flow < board.flows && (board.name[flow] != name || board.goal[flow] >= 0)) flow++;
     if (flow == board.flows) {
       board.name[flow] = name, board.start[flow] = cell, board.goal[flow] = -1;
@@ -138,6 +139,9 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
     }
     board.colour[cell] = flow;
   }
+  if (board.flows == 0 && !too_large) return FLOWPIPE_BAD_MESSAGE;
+  for (int flow = 0; flow < board.flows; flow++)
+    if (board.goal[flow] < 0) return FLOWPIPE_BAD_MESSAGE; /* it lacks its other end */
   board.free = cells - (int)terminals;
   text_t out = { 0 };
   add(&out, "{\"solver\":\"plugin-name\",\"answer\":");

@@ -1,7 +1,7 @@
 """Tests plugin-name without a pipeline: says to it what flowpipe would say. Run it with `python3 test.py`."""
 import json, pathlib, subprocess, sys, unittest
 
-SCRIPT = pathlib.Path(__file__).with_name("plugin-name.py")
+SCRIPT = pathlib.Path(__file__).with_name("script.py")
 
 def ask(message, settings={}):
     """The answer to one message; `settings` are those of a pipeline's config."""

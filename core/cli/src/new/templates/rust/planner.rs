@@ -1,7 +1,7 @@
 //! A flowpipe planner: it turns solutions into strokes of the mouse. This one drags through the centre of every cell.
 
 use flowpipe_plugin::puzzle::message::{Profile, SeenBoard, Stroke};
-use flowpipe_plugin::puzzle::{Flow, Solution, place};
+use flowpipe_plugin::puzzle::{Board, Cell, Colour, Solution, place};
 use flowpipe_plugin::{Host, JsonSchema, Plan, Planner, Result};
 use serde::Deserialize;
 
@@ -26,25 +26,50 @@ impl Planner for Plugin {
     }
 
     /// Plans the strokes of a solution, in board units: the top left cell's centre is (0.5, 0.5). Each is held against the
-    /// board before a mouse moves. Boards that warp are beyond this one: a stroke can't cross their edge.
+    /// board before a mouse moves.
     fn plan(
         &mut self,
         board: &SeenBoard,
         solution: &Solution,
         _asked: Option<Profile>,
     ) -> Result<Plan> {
-        let stroke = |flow: &Flow| {
+        let mut strokes = Vec::new();
+        for flow in &solution.flows {
             let mut cells = flow.cells.clone();
             if self.config.backwards {
                 cells.reverse();
             }
-            let board = board.puzzle.board();
-            let points = cells.iter().map(|&cell| place::centre(board, cell));
-            Stroke::new(flow.colour, cells.clone(), points.collect())
-        };
-        let strokes: Vec<Stroke> = solution.flows.iter().map(stroke).collect();
+            strokes.extend(drag(board.puzzle.board(), flow.colour, &cells));
+        }
         Ok(strokes.into())
     }
+}
+
+/// Drags along cells. Over the edge of a board that warps a stroke ends one cell beyond it, and another one begins where the
+/// flow comes in again.
+fn drag(board: &Board, colour: Colour, cells: &[Cell]) -> Vec<Stroke> {
+    let begin = |cell| Stroke::new(colour, vec![cell], vec![place::centre(board, cell)]);
+    let lattice = board.description().lattice;
+    let mut strokes = Vec::new();
+    let mut stroke = match cells.first() {
+        Some(&first) => begin(first),
+        None => return strokes,
+    };
+    for step in cells.windows(2) {
+        let [x, y] = place::centre(board, step[0]);
+        let direction = place::direction(board, step[0], step[1]);
+        let [right, down] = direction.map_or([0.0; 2], |it| place::offset(lattice, it));
+        stroke.cells.push(step[1]);
+        stroke.points.push([x + right, y + down]);
+        let [next_x, next_y] = place::centre(board, step[1]);
+        if (x + right - next_x).abs() + (y + down - next_y).abs() > 0.5 {
+            strokes.push(std::mem::replace(&mut stroke, begin(step[1])));
+        }
+    }
+    if stroke.cells.len() > 1 {
+        strokes.push(stroke);
+    }
+    strokes
 }
 
 flowpipe_plugin::export!(Plugin);
