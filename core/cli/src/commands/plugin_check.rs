@@ -78,16 +78,24 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
     if args.json {
         plugin_check::print_json(&mut stdout, &args.file, &all)?;
     } else if failed > 0 {
-        let text = format!("{failed} of {checks} checks failed");
+        let text = format!("{failed} of {} failed", some(checks));
         writeln!(stdout, "{}{also}", paint(&text, BAD, colours))?;
     } else {
-        writeln!(stdout, "{checks} checks, none failed{also}")?;
+        writeln!(stdout, "{}, none failed{also}", some(checks))?;
     }
     Ok(if failed > 0 {
         Ended::StageFailed
     } else {
         Ended::Done
     })
+}
+
+/// So many checks, in words.
+fn some(checks: usize) -> String {
+    match checks {
+        1 => "1 check".to_owned(),
+        several => format!("{several} checks"),
+    }
 }
 
 /// Not one stage can be tried: all say what they lack.
