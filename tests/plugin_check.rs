@@ -52,11 +52,7 @@ fn noted(file: &Path) -> u32 {
 fn finds(stage: &str, only: &str, fault: &str) {
     let ran = check(stage, only).expect(1);
     assert!(ran.stdout.contains(fault), "{}", ran.stdout);
-    assert!(
-        ran.stdout.contains("1 of 1 check failed"),
-        "{}",
-        ran.stdout
-    );
+    assert!(ran.stdout.contains("1 of 1 check failed"), "{}", ran.stdout);
 }
 
 #[test]
