@@ -90,7 +90,16 @@ fn a_shipped_vision_reads_what_it_is_shown() {
 
 #[test]
 fn memory_that_is_left_is_measured() {
-    finds("leaks", "leaks", "each stage leaves 112 bytes of memory");
+    let ran = check("leaks", "leaks").expect(1);
+    let told = ran.stdout.split_once("each stage leaves ");
+    let bytes = told.and_then(|(_, rest)| rest.split_once(" bytes of memory"));
+    let bytes: u64 = bytes
+        .unwrap_or_else(|| panic!("{ran:#?}"))
+        .0
+        .parse()
+        .unwrap();
+    // 100, which the allocator makes 112; what else goes on in the process may come and go meanwhile.
+    assert!((105..=119).contains(&bytes), "{bytes}");
 }
 
 #[test]
