@@ -103,7 +103,7 @@ impl Pool {
     }
 
     /// One whose frames other processes can be shown.
-    #[cfg(unix)]
+    #[cfg(all(test, unix))]
     pub(crate) fn shared(stages: usize) -> Arc<Self> {
         let pool = Self::new(stages);
         pool.share();

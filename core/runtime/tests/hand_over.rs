@@ -26,7 +26,7 @@ fn a_process() {
     std::process::exit(0);
 }
 
-/// source -> counter -> pass; the last in a process of its own, so that others may have one too.
+/// source -> counter -> pass; the last in a process of its own.
 fn line(isolation: Isolation, config: Value) -> Pipeline {
     let mut line = Builder::line(10_000_000, "counter", config).0;
     line.stages[2].isolation = Isolation::Process;

@@ -147,6 +147,8 @@ fn create_apart(
     let Some(program) = &stage.run.program else {
         return Err("this program can't start processes for stages".to_owned());
     };
+    // Memory that other processes can see costs the system more: it is taken from when there are such.
+    stage.run.services.pool.share();
     let start = Start {
         program,
         run: &stage.run,

@@ -10,7 +10,7 @@ use crate::edge::inputs::{InEdge, Inputs};
 use crate::edge::outputs::{OutEdge, OutPort, Outputs};
 use crate::edge::{self};
 use crate::manifest::Manifest;
-use crate::pipeline::{self, Edge, Isolation, Pipeline};
+use crate::pipeline::{Edge, Pipeline};
 use crate::plugin::catalogue::{Catalogue, Found};
 use crate::plugin::host::Services;
 use crate::pool::Pool;
@@ -54,7 +54,7 @@ impl Plan {
         let (ports, edges) = join(&pipeline, &manifests);
         let services = Arc::new(Services {
             clock: options.clock,
-            pool: pool(&pipeline),
+            pool: Pool::new(pipeline.stages.len()),
             run: OnceLock::new(),
         });
         let (sender, events) = crossbeam_channel::unbounded();
@@ -84,18 +84,6 @@ impl Plan {
             pipeline,
         })
     }
-}
-
-/// Memory that processes of stages can see too costs the system more: it is taken where there are such.
-fn pool(pipeline: &Pipeline) -> Arc<Pool> {
-    let count = pipeline.stages.len();
-    let apart = |stage: &pipeline::Stage| stage.isolation == Isolation::Process;
-    #[cfg(unix)]
-    if pipeline.stages.iter().any(apart) {
-        return Pool::shared(count);
-    }
-    let _ = apart;
-    Pool::new(count)
 }
 
 fn misfit(stage: &str, reason: String) -> StartError {

@@ -176,11 +176,7 @@ impl Changer {
                 }
                 // What runs in a process of its own calls no plugin here.
                 let calls = match next.stage.settings.isolation {
-                    Isolation::Process => {
-                        #[cfg(unix)]
-                        self.shared.services.pool.share();
-                        None
-                    }
+                    Isolation::Process => None,
                     Isolation::Thread => {
                         Some(self.shared.control_calls().ok_or(ChangeError::Ending)?)
                     }
