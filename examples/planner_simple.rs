@@ -2,7 +2,7 @@
 
 use flowpipe_plugin::puzzle::message::{Profile, SeenBoard, Stroke};
 use flowpipe_plugin::puzzle::{Flow, Solution};
-use flowpipe_plugin::{Host, JsonSchema, Plan, Planner, Result};
+use flowpipe_plugin::{Effect, Host, JsonSchema, Plan, Planner, Result};
 use serde::Deserialize;
 
 /// Drags through the centre of every cell.
@@ -17,6 +17,7 @@ struct Simple(Config);
 
 impl Planner for Simple {
     const NAME: &'static str = "planner-simple";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {

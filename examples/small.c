@@ -16,7 +16,7 @@ static const char manifest_text[] =
     "  \"outputs\": [{ \"name\": \"out\", \"schema\": \"flowpipe.sighting/1\" }],"
     "  \"config\": { \"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
     "    \"cells\": { \"type\": \"integer\", \"default\": 64, \"description\": \"The most cells of a board.\" } } },"
-    "  \"deterministic\": true, \"panic\": \"abort\" }";
+    "  \"deterministic\": true, \"effects\": [], \"panic\": \"abort\" }";
 
 static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process_t *call) {
   const small_t *small = (const small_t *)stage;

@@ -3,13 +3,14 @@
 use flowpipe_plugin::puzzle::message::Verdict;
 use flowpipe_plugin::puzzle::{Flow, Puzzle, Solution, check};
 use flowpipe_plugin::solver::Supports;
-use flowpipe_plugin::{Cancel, Host, NoConfig, Result, Solver};
+use flowpipe_plugin::{Cancel, Effect, Host, NoConfig, Result, Solver};
 
 /// Tries every path of every flow in turn. For small boards.
 struct Patient;
 
 impl Solver for Patient {
     const NAME: &'static str = "solver-patient";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     const SUPPORTS: Supports = Supports {
         bridges: false,
         pairs: false,

@@ -125,6 +125,42 @@ fn plugins_are_listed_and_shown() {
 }
 
 #[test]
+fn every_plugin_declares_its_effects() {
+    let listed = run(&["plugins", "--json"]).expect(0).json();
+    let mut with_effects = Vec::new();
+    for found in listed["found"].as_array().unwrap() {
+        let name = found["manifest"]["name"].as_str().unwrap();
+        let effects = found["manifest"]["effects"].as_array();
+        for effect in effects.unwrap_or_else(|| panic!("{name} declares none")) {
+            let kind = effect["effect"].as_str().unwrap();
+            with_effects.push(format!("{name} {kind}"));
+        }
+    }
+    with_effects.sort();
+    let expected = [
+        "actuator-exec runs-commands",
+        "actuator-mouse drives-mouse",
+        "actuator-simulated writes-files",
+        "capture-exec runs-commands",
+        "capture-files reads-files",
+        "capture-puzzles reads-files",
+        "capture-recording reads-files",
+        "capture-screen reads-screen",
+        "exec runs-commands",
+        "planner-exec runs-commands",
+        "referee-repair reads-files",
+        "referee-repair writes-files",
+        "solver-exec runs-commands",
+        "vision-exec runs-commands",
+        "vision-opencv writes-files",
+    ];
+    assert_eq!(with_effects, expected);
+    let shown = run(&["plugins", "show", "vision-opencv"]).expect(0).stdout;
+    let line = "writes-files  writes pictures of its steps to {steps}; only with `steps`";
+    assert!(shown.contains(line), "{shown}");
+}
+
+#[test]
 fn refused_files_are_listed_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     let name = format!("liblies{}", std::env::consts::DLL_SUFFIX);

@@ -184,7 +184,7 @@ static const void *extension(flowpipe_stage_t *stage, const char *id) {
 }
 
 #define STAGE(name, in, config)                                                                   \
-  "{\"name\":\"" name "\",\"role\":\"solver\",\"version\":\"1\",\"deterministic\":true,"          \
+  "{\"name\":\"" name "\",\"role\":\"solver\",\"version\":\"1\",\"deterministic\":true,\"effects\":[]," \
   "\"inputs\":[{\"name\":\"in\",\"schema\":\"" in "\"}],"                                         \
   "\"outputs\":[{\"name\":\"out\",\"schema\":\"flowpipe.solved/1\"}],"                            \
   "\"config\":{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{" config "}}}"

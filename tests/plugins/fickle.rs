@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use flowpipe_plugin::puzzle::message::{SIGHTING, Sighting, StepTime};
-use flowpipe_plugin::{Context, Host, Input, Next, NoConfig, Port, Result, Stage};
+use flowpipe_plugin::{Context, Effect, Host, Input, Next, NoConfig, Port, Result, Stage};
 
 struct Fickle;
 
@@ -11,6 +11,7 @@ impl Stage for Fickle {
     const NAME: &'static str = "fickle";
     const DOC: &'static str = "Says that it is deterministic, and is not.";
     const DETERMINISTIC: bool = true;
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = NoConfig;
 
     fn inputs() -> Vec<Port> {

@@ -1,6 +1,6 @@
 //! A stage made with the SDK that does wrong on purpose, as its config tells it.
 
-use flowpipe_plugin::{Context, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use flowpipe_plugin::{Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
 use serde::Deserialize;
 
 /// Does wrong on purpose.
@@ -55,6 +55,7 @@ impl Stage for Misbehaving {
     const NAME: &'static str = "misbehaving";
     /// The same wrong each time.
     const DETERMINISTIC: bool = true;
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
     fn inputs() -> Vec<Port> {

@@ -324,9 +324,19 @@ typedef struct flowpipe_state {
  *     "outputs": [ { "name": "out", "schema": "flowpipe.solved/1" } ],
  *     "config":  { a JSON Schema of type object },
  *     "supports": [ "holes", "walls" ],
- *     "deterministic": true, "panic": "unwind" }
+ *     "deterministic": true, "panic": "unwind",
+ *     "effects": [ { "effect": "writes-files", "key": "log", "doc": "writes a log to {log}" } ] }
  * role is capture, vision, solver, planner, actuator or stage. A stage without inputs is a source.
  * supports is for people: what the stage takes, where its role leaves a choice. It may be left out.
+ *
+ * effects declares what the stage does to the world outside of the program; []: nothing. Left out, or
+ * with an effect that the host does not know: the stage may do anything, and a replay does not run it.
+ *   effect  reads-files, writes-files, runs-commands, reads-screen, drives-mouse or uses-network.
+ *   key     optional: the top-level key of the config without which the effect does not happen; null
+ *           and false are as if it were not there. A replay drops such keys.
+ *   paths   optional: the keys of the config that name the files or folders; without it, key does.
+ *   doc     a short phrase for people. {key} stands for a value of the config; what is in square
+ *           brackets is left out when a value in it is not set.
  */
 typedef struct flowpipe_stage_factory {
   uint32_t struct_size;

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::cancel::Cancel;
 use crate::context::Context;
+use crate::effects::Effect;
 use crate::error::Result;
 use crate::host::Host;
 use crate::stage::{Input, Next, Port, Stage};
@@ -20,6 +21,8 @@ pub trait Actuator: Sized + Send + 'static {
     const DOC: &'static str = "";
     /// Whether the same strokes always have the same outcome.
     const DETERMINISTIC: bool = false;
+    /// See [`Stage::EFFECTS`].
+    const EFFECTS: Option<&'static [Effect]> = None;
     /// See [`Stage::STATE`].
     const STATE: &'static str = "";
     /// See [`Stage::Config`].
@@ -122,6 +125,7 @@ impl<T: Actuator> Stage for ActuatorStage<T> {
     const DOC: &'static str = T::DOC;
     const ROLE: &'static str = "actuator";
     const DETERMINISTIC: bool = T::DETERMINISTIC;
+    const EFFECTS: Option<&'static [Effect]> = T::EFFECTS;
     const STATE: &'static str = T::STATE;
     type Config = T::Config;
 

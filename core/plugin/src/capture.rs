@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::cancel::Cancel;
 use crate::context::Context;
+use crate::effects::Effect;
 use crate::error::{Error, Result};
 use crate::frame::{Format, Frame};
 use crate::host::Host;
@@ -20,6 +21,8 @@ pub trait Capture: Sized + Send + 'static {
     const DOC: &'static str = "";
     /// Whether it gives the same frames every time.
     const DETERMINISTIC: bool = false;
+    /// See [`Stage::EFFECTS`].
+    const EFFECTS: Option<&'static [Effect]> = None;
     /// See [`Stage::STATE`].
     const STATE: &'static str = "";
     /// See [`Stage::Config`].
@@ -107,6 +110,7 @@ impl<T: Capture> Stage for CaptureStage<T> {
     const DOC: &'static str = T::DOC;
     const ROLE: &'static str = "capture";
     const DETERMINISTIC: bool = T::DETERMINISTIC;
+    const EFFECTS: Option<&'static [Effect]> = T::EFFECTS;
     const STATE: &'static str = T::STATE;
     type Config = T::Config;
 

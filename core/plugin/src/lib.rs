@@ -39,6 +39,7 @@
 //! - [`capture`], [`vision`], [`solver`], [`planner`], [`actuator`]: the five roles, a trait each.
 //! - [`tally`]: answers for solvers that meet solutions one after the other.
 //! - [`stage`]: the general trait that the roles are made of, for what is none of them.
+//! - [`effects`]: what a stage declares to do to the world.
 //! - [`host`], [`frame`], [`context`], [`cancel`], [`watch`], [`error`]: what a stage has in its hands.
 //! - [`harness`]: runs a stage without a pipeline, for tests.
 //! - [`export`]: the C side. [`logging`] and [`panic_guard`] serve it.
@@ -47,6 +48,7 @@ pub mod actuator;
 pub mod cancel;
 pub mod capture;
 pub mod context;
+pub mod effects;
 pub mod error;
 pub mod export;
 pub mod frame;
@@ -67,6 +69,7 @@ pub use actuator::{Acting, Actuator, Played};
 pub use cancel::Cancel;
 pub use capture::{Capture, FrameSink};
 pub use context::{Context, Message};
+pub use effects::{Effect, EffectKind};
 pub use error::{Error, Result};
 pub use frame::{Format, Frame, PixelInfo};
 pub use host::{Ending, Host};

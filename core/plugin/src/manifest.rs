@@ -16,7 +16,7 @@ pub(crate) fn manifest<S: Stage>(version: &str) -> String {
     } else {
         S::DOC.to_owned()
     };
-    json!({
+    let mut manifest = json!({
         "name": S::NAME,
         "version": version,
         "role": S::ROLE,
@@ -27,6 +27,9 @@ pub(crate) fn manifest<S: Stage>(version: &str) -> String {
         "supports": S::supports(),
         "deterministic": S::DETERMINISTIC,
         "panic": if cfg!(panic = "unwind") { "unwind" } else { "abort" },
-    })
-    .to_string()
+    });
+    if let Some(effects) = S::EFFECTS {
+        manifest["effects"] = json!(effects);
+    }
+    manifest.to_string()
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::cancel::Cancel;
 use crate::context::Context;
+use crate::effects::Effect;
 use crate::error::Result;
 use crate::host::Host;
 use crate::stage::{Input, Next, Port, Stage};
@@ -22,6 +23,8 @@ pub trait Planner: Sized + Send + 'static {
     const DOC: &'static str = "";
     /// Whether the same solution always gets the same strokes.
     const DETERMINISTIC: bool = true;
+    /// See [`Stage::EFFECTS`].
+    const EFFECTS: Option<&'static [Effect]> = None;
     /// See [`Stage::STATE`].
     const STATE: &'static str = "";
     /// See [`Stage::Config`].
@@ -128,6 +131,7 @@ impl<T: Planner> Stage for PlannerStage<T> {
     const DOC: &'static str = T::DOC;
     const ROLE: &'static str = "planner";
     const DETERMINISTIC: bool = T::DETERMINISTIC;
+    const EFFECTS: Option<&'static [Effect]> = T::EFFECTS;
     const STATE: &'static str = T::STATE;
     type Config = T::Config;
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::cancel::Cancel;
 use crate::context::Context;
+use crate::effects::Effect;
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::stage::{Input, Next, Port, Stage};
@@ -22,6 +23,8 @@ pub trait Solver: Sized + Send + 'static {
     const DOC: &'static str = "";
     /// Whether the same puzzle always gets the same answer.
     const DETERMINISTIC: bool = true;
+    /// See [`Stage::EFFECTS`].
+    const EFFECTS: Option<&'static [Effect]> = None;
     /// The kinds of puzzles that it takes. All others are refused before they reach it.
     const SUPPORTS: Supports = Supports::EVERYTHING;
     /// See [`Stage::STATE`].
@@ -81,6 +84,7 @@ impl<T: Solver> Stage for SolverStage<T> {
     const DOC: &'static str = T::DOC;
     const ROLE: &'static str = "solver";
     const DETERMINISTIC: bool = T::DETERMINISTIC;
+    const EFFECTS: Option<&'static [Effect]> = T::EFFECTS;
     const STATE: &'static str = T::STATE;
     type Config = T::Config;
 

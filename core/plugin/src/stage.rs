@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::context::{Context, Message};
+use crate::effects::Effect;
 use crate::error::Result;
 use crate::host::Host;
 
@@ -18,6 +19,9 @@ pub trait Stage: Sized + Send + 'static {
     const ROLE: &'static str = "stage";
     /// Whether the same messages in always give the same messages out.
     const DETERMINISTIC: bool = false;
+    /// What it does to the world outside of the program; `Some(&[])`: nothing. `None`, not declared, counts as anything: a
+    /// replay does not run such a stage, and shows its recorded messages.
+    const EFFECTS: Option<&'static [Effect]> = None;
     /// The format of what [`Stage::save`] says, with a version: `referee-repair/1`. Empty: it remembers nothing that is
     /// worth handing over.
     const STATE: &'static str = "";

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::cancel::Cancel;
 use crate::context::{Context, Message};
+use crate::effects::Effect;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelInfo};
 use crate::host::Host;
@@ -20,6 +21,8 @@ pub trait Vision: Sized + Send + 'static {
     const DOC: &'static str = "";
     /// Whether the same frames always give the same readings.
     const DETERMINISTIC: bool = true;
+    /// See [`Stage::EFFECTS`].
+    const EFFECTS: Option<&'static [Effect]> = None;
     /// See [`Stage::STATE`].
     const STATE: &'static str = "";
     /// See [`Stage::Config`].
@@ -134,6 +137,7 @@ impl<T: Vision> Stage for VisionStage<T> {
     const DOC: &'static str = T::DOC;
     const ROLE: &'static str = "vision";
     const DETERMINISTIC: bool = T::DETERMINISTIC;
+    const EFFECTS: Option<&'static [Effect]> = T::EFFECTS;
     const STATE: &'static str = T::STATE;
     type Config = T::Config;
 

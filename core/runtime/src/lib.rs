@@ -4,7 +4,7 @@
 //! # Layout
 //! - [`config`]: a pipeline file with its errors, read into a [`pipeline`]. [`schema`] and [`graph`]
 //!   show it to editors and to people.
-//! - [`plugin`]: libraries found, loaded, made into stages, by their [`manifest`].
+//! - [`plugin`]: libraries found, loaded, made into stages, by their [`manifest`]. [`effects`]: what they do to the world.
 //! - [`message`], [`document`], [`frame`] (with `pool` and `clock`): what flows.
 //! - `edge`: the queues. [`run`]: threads, races, timeouts, the watchdog.
 //! - [`isolation`]: stages in processes of their own.
@@ -18,6 +18,7 @@ pub mod clock;
 pub mod config;
 pub mod document;
 mod edge;
+pub mod effects;
 pub mod frame;
 pub mod graph;
 pub mod isolation;

@@ -4,6 +4,8 @@ use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::effects::Effects;
+
 /// The manifest of one stage (see the factory's comment in `flowpipe.h`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -32,6 +34,9 @@ pub struct Manifest {
     /// The same messages in give the same messages out.
     #[serde(default)]
     pub deterministic: bool,
+    /// What it does to the world outside of the program.
+    #[serde(default, skip_serializing_if = "Effects::is_unknown")]
+    pub effects: Effects,
     /// `unwind` or `abort`.
     #[serde(default = "unwind")]
     pub panic: String,

@@ -14,6 +14,8 @@ macro_rules! solver_stage {
         impl ::flowpipe_plugin::Solver for $stage {
             const NAME: &'static str = $name;
             const DOC: &'static str = $doc;
+            const EFFECTS: ::core::option::Option<&'static [::flowpipe_plugin::Effect]> =
+                ::core::option::Option::Some(&[]);
             const SUPPORTS: ::flowpipe_plugin::solver::Supports =
                 ::flowpipe_plugin::solver::Supports::EVERYTHING;
             type Config = $crate::Options;

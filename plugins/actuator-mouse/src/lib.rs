@@ -22,7 +22,7 @@ use flowpipe_plugin::puzzle::colour;
 use flowpipe_plugin::puzzle::message::{
     BoardState, FrameNote, SeenBoard, Stroke, StrokeOutcome, Strokes,
 };
-use flowpipe_plugin::{Acting, Actuator, Ending, Error, Host, Played, Result};
+use flowpipe_plugin::{Acting, Actuator, Effect, EffectKind, Ending, Error, Host, Played, Result};
 
 use crate::area::Area;
 use crate::config::Config;
@@ -56,6 +56,10 @@ struct Mechanism {
 
 impl Actuator for Mouse {
     const NAME: &'static str = "actuator-mouse";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[Effect::new(
+        EffectKind::DrivesMouse,
+        "drives the mouse[ in window '{window}']",
+    )]);
     type Config = Config;
 
     fn new(config: Config, host: &Host) -> Result<Self> {

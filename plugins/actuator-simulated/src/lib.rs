@@ -10,7 +10,7 @@ mod pointer;
 
 use flowpipe_game::Play;
 use flowpipe_plugin::puzzle::message::{SeenBoard, Stroke, StrokeOutcome, Strokes};
-use flowpipe_plugin::{Acting, Actuator, Error, Host, Played, Result};
+use flowpipe_plugin::{Acting, Actuator, Effect, EffectKind, Error, Host, Played, Result};
 
 use crate::config::Config;
 use crate::drag::drag_all;
@@ -25,6 +25,11 @@ struct Simulated {
 impl Actuator for Simulated {
     const NAME: &'static str = "actuator-simulated";
     const DETERMINISTIC: bool = true;
+    const EFFECTS: Option<&'static [Effect]> =
+        Some(&[
+            Effect::new(EffectKind::WritesFiles, "writes pictures to {pictures}")
+                .with_key("pictures"),
+        ]);
     type Config = Config;
 
     fn new(config: Config, _: &Host) -> Result<Self> {

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use flowpipe_plugin::puzzle::message::FrameNote;
-use flowpipe_plugin::{Capture, Error, Frame, FrameSink, Host, Next, Result, tracing};
+use flowpipe_plugin::{
+    Capture, Effect, EffectKind, Error, Frame, FrameSink, Host, Next, Result, tracing,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -50,6 +52,10 @@ impl Capture for CaptureFiles {
     const DOC: &'static str = "Pictures from files (PNG, JPEG) instead of a screen: once or in a \
          loop, at a rate or as fast as they are taken.";
     const DETERMINISTIC: bool = true;
+    const EFFECTS: Option<&'static [Effect]> =
+        Some(&[
+            Effect::new(EffectKind::ReadsFiles, "reads pictures from {paths}").with_key("paths"),
+        ]);
     const STATE: &'static str = "capture-files/1";
     type Config = Config;
 

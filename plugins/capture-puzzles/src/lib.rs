@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use flowpipe_plugin::puzzle::message::{FrameNote, Reading, SIGHTING, SeenBoard, Sighting};
 use flowpipe_plugin::puzzle::{Puzzle, text};
-use flowpipe_plugin::{Context, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use flowpipe_plugin::{
+    Context, Effect, EffectKind, Error, Host, Input, JsonSchema, Next, Port, Result, Stage,
+};
 use serde::Deserialize;
 
 /// Reads puzzles from text files (grids, Flow Free level lines, puzz.link URLs, JSON) and gives each as a sighting,
@@ -29,6 +31,10 @@ impl Stage for Puzzles {
     const NAME: &'static str = "capture-puzzles";
     const ROLE: &'static str = "capture";
     const DETERMINISTIC: bool = true;
+    const EFFECTS: Option<&'static [Effect]> =
+        Some(&[
+            Effect::new(EffectKind::ReadsFiles, "reads puzzles from {files}").with_key("files"),
+        ]);
     type Config = Config;
 
     fn inputs() -> Vec<Port> {

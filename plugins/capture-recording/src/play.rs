@@ -4,7 +4,8 @@ use std::ffi::CString;
 use std::path::Path;
 
 use flowpipe_plugin::{
-    Context, Error, Format, Frame, Host, Input, Next, Port, Result, Stage, tracing,
+    Context, Effect, EffectKind, Error, Format, Frame, Host, Input, Next, Port, Result, Stage,
+    tracing,
 };
 use flowpipe_recording::{Encoding, Pixels, Recording, Topic};
 
@@ -32,6 +33,8 @@ impl Stage for CaptureRecording {
          any other stage's messages.";
     const ROLE: &'static str = "capture";
     const DETERMINISTIC: bool = true;
+    const EFFECTS: Option<&'static [Effect]> =
+        Some(&[Effect::new(EffectKind::ReadsFiles, "reads the recording {file}").with_key("file")]);
     type Config = Config;
 
     fn inputs() -> Vec<Port> {

@@ -1,7 +1,7 @@
 //! Look after look.
 
 use flowpipe_desktop::{Desktop, Grabber};
-use flowpipe_plugin::{Capture, FrameSink, Host, Next, Result};
+use flowpipe_plugin::{Capture, Effect, EffectKind, FrameSink, Host, Next, Result};
 
 use crate::config::Config;
 use crate::pace::Pace;
@@ -23,6 +23,10 @@ impl Capture for CaptureScreen {
          the picture has changed, and now and then when it has not. X11 asks for nothing. Wayland's desktop portal asks \
          whether the program may look at the screen, and tells no windows apart: name a monitor or a region. macOS \
          wants Screen Recording allowed in System Settings under Privacy & Security.";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[Effect::new(
+        EffectKind::ReadsScreen,
+        "reads the screen[: window '{window}'][: monitor {monitor}][: the region {region}]",
+    )]);
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {

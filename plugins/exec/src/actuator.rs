@@ -1,9 +1,10 @@
 //! A command as an actuator.
 
 use flowpipe_plugin::puzzle::message::Strokes;
-use flowpipe_plugin::{Acting, Actuator, Error, Host, Played, Result};
+use flowpipe_plugin::{Acting, Actuator, Effect, Error, Host, Played, Result};
 
 use crate::config::Config;
+use crate::effects::RUNS_ITS_COMMAND;
 use crate::protocol::{Act, Acted};
 use crate::talk::{Asker, Talk};
 
@@ -18,6 +19,7 @@ impl Actuator for ActuatorExec {
     const DOC: &'static str = "A command in any language as an actuator: it gets the strokes as a line of JSON on \
          standard input, in board units and in pixels of the screen, and answers with a line on standard output what \
          became of them. In a dry run it is not started. See docs/exec.md.";
+    const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;
 
     fn new(config: Config, host: &Host) -> Result<Self> {

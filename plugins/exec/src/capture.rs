@@ -1,9 +1,10 @@
 //! A command as a source of frames.
 
 use flowpipe_plugin::puzzle::message::FrameNote;
-use flowpipe_plugin::{Capture, FrameSink, Host, Next, Result};
+use flowpipe_plugin::{Capture, Effect, FrameSink, Host, Next, Result};
 
 use crate::config::Config;
+use crate::effects::RUNS_ITS_COMMAND;
 use crate::protocol::{Captured, Tick};
 use crate::talk::Talk;
 
@@ -21,6 +22,7 @@ impl Capture for CaptureExec {
     const DOC: &'static str = "A command in any language as a source of frames: it is asked for each with a line of JSON \
          on standard input, and answers with a line on standard output that names a file with the pixels. See \
          docs/exec.md.";
+    const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;
 
     fn new(config: Config, host: &Host) -> Result<Self> {

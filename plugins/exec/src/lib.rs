@@ -2,7 +2,7 @@
 //! line on its standard output. The words of both are in docs/exec.md.
 //!
 //! # Layout
-//! - [`config`]: what a pipeline can set.
+//! - [`config`]: what a pipeline can set. [`effects`]: what the manifests declare of a command.
 //! - [`solver`], [`planner`], [`actuator`], [`capture`], [`vision`], and [`stage`] for what is none of them.
 //! - [`protocol`]: what is said. [`pixels`]: frames, in files. [`error`]: what goes wrong.
 //! - [`talk`]: one answer to each message, from a command that is started again when it dies.
@@ -11,6 +11,7 @@
 mod actuator;
 mod capture;
 mod config;
+mod effects;
 mod error;
 mod group;
 mod lines;

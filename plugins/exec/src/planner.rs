@@ -2,9 +2,10 @@
 
 use flowpipe_plugin::puzzle::message::{Profile, SeenBoard};
 use flowpipe_plugin::puzzle::{Solution, place};
-use flowpipe_plugin::{Cancel, Host, Plan, Planner, Result};
+use flowpipe_plugin::{Cancel, Effect, Host, Plan, Planner, Result};
 
 use crate::config::Config;
+use crate::effects::RUNS_ITS_COMMAND;
 use crate::protocol::{Draw, Planned};
 use crate::talk::Talk;
 
@@ -16,6 +17,7 @@ impl Planner for PlannerExec {
     const DOC: &'static str = "A command in any language as a planner: it gets each solution as a line of JSON on \
          standard input, and answers with a line on standard output. See docs/exec.md.";
     const DETERMINISTIC: bool = false;
+    const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;
 
     fn new(config: Config, host: &Host) -> Result<Self> {

@@ -2,9 +2,10 @@
 
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{Effort, Verdict};
-use flowpipe_plugin::{Cancel, Host, Result, Solver};
+use flowpipe_plugin::{Cancel, Effect, Host, Result, Solver};
 
 use crate::config::SolverConfig;
+use crate::effects::RUNS_ITS_COMMAND;
 use crate::protocol::{Answer, Graph, Question};
 use crate::talk::Talk;
 
@@ -21,6 +22,7 @@ impl Solver for SolverExec {
          JSON on standard input, and answers with a line on standard output. See docs/exec.md.";
     /// Nobody knows what a command does.
     const DETERMINISTIC: bool = false;
+    const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = SolverConfig;
 
     fn new(config: SolverConfig, host: &Host) -> Result<Self> {

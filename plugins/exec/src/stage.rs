@@ -2,9 +2,10 @@
 
 use std::ffi::CString;
 
-use flowpipe_plugin::{Context, Error, Host, Input, Message, Next, Port, Result, Stage};
+use flowpipe_plugin::{Context, Effect, Error, Host, Input, Message, Next, Port, Result, Stage};
 
 use crate::config::Config;
+use crate::effects::RUNS_ITS_COMMAND;
 use crate::pixels::Shared;
 use crate::protocol::{Any, Envelope, Given};
 use crate::talk::{Asker, Talk};
@@ -20,6 +21,7 @@ impl Stage for Exec {
     const DOC: &'static str = "A command in any language as a stage of no special role: it gets each message as a line \
          of JSON on standard input, and answers with a line on standard output that holds the messages to send on, or \
          none. A frame's pixels lie in a file. See docs/exec.md.";
+    const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;
 
     fn inputs() -> Vec<Port> {

@@ -1,9 +1,10 @@
 //! A command as vision.
 
 use flowpipe_plugin::puzzle::message::Reading;
-use flowpipe_plugin::{Cancel, Captured, Host, Result, Vision};
+use flowpipe_plugin::{Cancel, Captured, Effect, Host, Result, Vision};
 
 use crate::config::Config;
+use crate::effects::RUNS_ITS_COMMAND;
 use crate::pixels::Shared;
 use crate::protocol::{Look, Seen};
 use crate::talk::Talk;
@@ -19,6 +20,7 @@ impl Vision for VisionExec {
     const DOC: &'static str = "A command in any language as vision: it gets a line of JSON on standard input that names \
          a file with the frame's pixels, and answers with a line on standard output what it read. See docs/exec.md.";
     const DETERMINISTIC: bool = false;
+    const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;
 
     fn new(config: Config, host: &Host) -> Result<Self> {

@@ -3,7 +3,7 @@
 use flowpipe_path::{Config, Method};
 use flowpipe_plugin::puzzle::Solution;
 use flowpipe_plugin::puzzle::message::{Profile, SeenBoard};
-use flowpipe_plugin::{Host, Plan, Planner, Result};
+use flowpipe_plugin::{Effect, Host, Plan, Planner, Result};
 
 struct Corners(Config);
 
@@ -13,6 +13,7 @@ impl Planner for Corners {
          where the flow turns, the corners of their middle parts, as the best known bot does it in its fifth version. It may \
          need more segments than planner-minlink. Takes every kind of board. Where a game has to be led along the grid, \
          it plans as planner-grid does.";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
     fn new(config: Config, _: &Host) -> Result<Self> {

@@ -6,7 +6,7 @@
 use flowpipe_path::{Method, Needs, Warps};
 use flowpipe_plugin::puzzle::Solution;
 use flowpipe_plugin::puzzle::message::{Profile, SeenBoard};
-use flowpipe_plugin::{Host, JsonSchema, Plan, Planner, Result};
+use flowpipe_plugin::{Effect, Host, JsonSchema, Plan, Planner, Result};
 use serde::{Deserialize, Serialize};
 
 /// Plans strokes along the grid, through the centres of cells. Takes every kind of board.
@@ -45,6 +45,7 @@ struct Grid {
 
 impl Planner for Grid {
     const NAME: &'static str = "planner-grid";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
     fn new(config: Config, _: &Host) -> Result<Self> {

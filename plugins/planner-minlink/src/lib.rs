@@ -3,7 +3,7 @@
 use flowpipe_path::{Config, Method};
 use flowpipe_plugin::puzzle::Solution;
 use flowpipe_plugin::puzzle::message::{Profile, SeenBoard};
-use flowpipe_plugin::{Host, Plan, Planner, Result};
+use flowpipe_plugin::{Effect, Host, Plan, Planner, Result};
 
 struct Minlink(Config);
 
@@ -13,6 +13,7 @@ impl Planner for Minlink {
          the flow's cells and the passages between, turning anywhere, and of the ways with as few segments one that keeps \
          far from the borders. Takes every kind of board. Where a game has to be led along the grid, it plans as \
          planner-grid does.";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
     fn new(config: Config, _: &Host) -> Result<Self> {

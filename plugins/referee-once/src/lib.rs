@@ -12,7 +12,9 @@ use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{
     BoardResult, BoardState, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
 };
-use flowpipe_plugin::{Context, Host, Input, JsonSchema, Message, Next, Port, Result, Stage};
+use flowpipe_plugin::{
+    Context, Effect, Host, Input, JsonSchema, Message, Next, Port, Result, Stage,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -47,6 +49,7 @@ struct Once {
 impl Stage for Once {
     const NAME: &'static str = "referee-once";
     const DETERMINISTIC: bool = true;
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     const STATE: &'static str = "referee-once/1";
     type Config = Config;
 

@@ -14,7 +14,9 @@ mod referee;
 use flowpipe_plugin::puzzle::message::{
     OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
 };
-use flowpipe_plugin::{Context, Ending, Host, Input, Next, Port, Result, Stage};
+use flowpipe_plugin::{
+    Context, Effect, EffectKind, Ending, Host, Input, Next, Port, Result, Stage,
+};
 use serde_json::Value;
 
 use crate::config::Config;
@@ -37,6 +39,20 @@ struct Repair {
 
 impl Stage for Repair {
     const NAME: &'static str = "referee-repair";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[
+        Effect::new(
+            EffectKind::ReadsFiles,
+            "reads what games need from the mouse[ from {games}]",
+        )
+        .with_key("remember")
+        .with_paths(&["games"]),
+        Effect::new(
+            EffectKind::WritesFiles,
+            "writes what games need from the mouse[ to {games}]",
+        )
+        .with_key("remember")
+        .with_paths(&["games"]),
+    ]);
     const STATE: &'static str = "referee-repair/1";
     type Config = Config;
 

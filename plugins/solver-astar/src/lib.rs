@@ -38,7 +38,7 @@ mod tests;
 
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{Effort, Verdict};
-use flowpipe_plugin::{Cancel, Host, Result, Solver, Supports};
+use flowpipe_plugin::{Cancel, Effect, Host, Result, Solver, Supports};
 
 use config::Config;
 use goal::Goal;
@@ -55,6 +55,7 @@ impl Solver for SolverAstar {
     const DOC: &'static str = "A* over partial boards: grows one flow by one cell at a time, the \
          most promising board first. Finds one solution, or proves that there is none. Its effort: \
          boards expanded, `frontier`: boards still waiting at the end, `states`: boards kept in memory.";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     const SUPPORTS: Supports = Supports {
         max_cells: Some(problem::MOST_CELLS),
         ..Supports::EVERYTHING

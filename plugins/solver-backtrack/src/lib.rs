@@ -26,7 +26,7 @@ mod tests;
 
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{Effort, Verdict};
-use flowpipe_plugin::{Cancel, Host, Result, Solver};
+use flowpipe_plugin::{Cancel, Effect, Host, Result, Solver};
 
 use config::Config;
 
@@ -42,6 +42,7 @@ impl Solver for SolverBacktrack {
          those of the second, and so on; goes back where a row or a column is too full for what must \
          cross it. Exact, all solutions, any kind of board; slow on large ones. Its effort: moves \
          made, `trimmed`: moves that trimming forbade, `paths`: pairs joined on the way.";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {

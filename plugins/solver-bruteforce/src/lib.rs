@@ -22,7 +22,7 @@ mod tests;
 
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{Effort, Verdict};
-use flowpipe_plugin::{Cancel, Host, Result, Solver, Supports};
+use flowpipe_plugin::{Cancel, Effect, Host, Result, Solver, Supports};
 
 use config::Config;
 
@@ -38,6 +38,7 @@ impl Solver for SolverBruteforce {
          combinations of these paths. Exact, and for small boards only. Its effort: combinations \
          tried (whole or given up half-way), `paths`: all paths of all colours, `product`: how many \
          combinations the product of these lists has.";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     const SUPPORTS: Supports = Supports {
         max_cells: Some(mask::MOST_CELLS),
         ..Supports::EVERYTHING

@@ -56,7 +56,7 @@ mod tests;
 
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{Effort, Verdict};
-use flowpipe_plugin::{Cancel, Error, Host, Result, Solver};
+use flowpipe_plugin::{Cancel, Effect, Error, Host, Result, Solver};
 
 use config::Config;
 use solve::{Frontier, SolveError};
@@ -69,6 +69,7 @@ impl Solver for SolverFrontier {
     const DOC: &'static str = "Counts all solutions, however many there are, and lists them: dynamic \
          programming along a frontier that sweeps over the board. Any kind of board and any rules; made \
          for boards up to about 12 cells wide.";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {

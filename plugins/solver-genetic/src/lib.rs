@@ -38,7 +38,7 @@ mod tests;
 
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{Effort, Verdict};
-use flowpipe_plugin::{Cancel, Error, Host, Result, Solver, Supports};
+use flowpipe_plugin::{Cancel, Effect, Error, Host, Result, Solver, Supports};
 
 use config::Config;
 use solve::SolveError;
@@ -55,6 +55,7 @@ impl Solver for SolverGenetic {
          algorithm over paths, after a Python project by S. Bar and N. Wolfgor. It may not find a \
          solution that there is, and proves nothing that arc consistency alone does not prove. Its \
          effort counts individuals and has the best, average and worst fitness of each generation.";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     const SUPPORTS: Supports = Supports {
         pairs: false,
         max_cells: Some(400),

@@ -16,7 +16,7 @@ mod tests;
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{Effort, Verdict};
 use flowpipe_plugin::solver::Supports;
-use flowpipe_plugin::{Cancel, Error, Host, Result, Solver};
+use flowpipe_plugin::{Cancel, Effect, Error, Host, Result, Solver};
 
 use config::Config;
 use solve::{Solving, SolvingError};
@@ -33,6 +33,7 @@ impl Solver for SolverSearch {
          with a proof that there is no solution or no other, counted or listed where that is wanted. Under other rules, on very \
          large boards, and where the search meets a board that it finds too hard, the SAT solver batsat answers. Effort: \
          branchings of the search plus conflicts of the SAT solver; `steps` are cells handled by the search.";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     const SUPPORTS: Supports = Supports::EVERYTHING;
     type Config = Config;
 

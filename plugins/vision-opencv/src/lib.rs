@@ -95,7 +95,7 @@ mod warps;
 mod widened;
 
 use flowpipe_plugin::puzzle::message::{Reading, StepTime};
-use flowpipe_plugin::{Captured, Error, Host, Result, Vision};
+use flowpipe_plugin::{Captured, Effect, EffectKind, Error, Host, Result, Vision};
 
 use crate::config::Config;
 use crate::picture::Picture;
@@ -111,6 +111,11 @@ struct VisionOpencv {
 /// forgets them on reset.
 impl Vision for VisionOpencv {
     const NAME: &'static str = "vision-opencv";
+    const EFFECTS: Option<&'static [Effect]> = Some(&[Effect::new(
+        EffectKind::WritesFiles,
+        "writes pictures of its steps to {steps}",
+    )
+    .with_key("steps")]);
     type Config = Config;
 
     fn new(config: Config, host: &Host) -> Result<Self> {

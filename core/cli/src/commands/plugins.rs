@@ -5,6 +5,7 @@ use std::io::Write;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{ContentArrangement, Table};
 use flowpipe_runtime::config::suggest;
+use flowpipe_runtime::effects::Effects;
 use flowpipe_runtime::manifest::Port;
 use flowpipe_runtime::plugin::catalogue::{Catalogue, Found};
 use serde_json::{Value, json};
@@ -14,6 +15,9 @@ use crate::commands::plugin_check;
 use crate::exit::{Ended, Failure};
 use crate::plugins;
 use crate::show::colour::{self, HEADING, QUIET, paint};
+
+/// Why nobody knows what a plugin does to the world.
+const UNDECLARED: &str = "its manifest does not declare any that this version knows";
 
 pub fn run(global: &Global, args: &Plugins) -> Result<Ended, Failure> {
     let catalogue = || plugins::load(global);
@@ -139,6 +143,7 @@ fn show(
             wrapped(&manifest.supports.join(", "), 2)
         )?;
     }
+    effects(&mut stdout, &manifest.effects, colours)?;
     config(&mut stdout, &manifest.config, colours)?;
     Ok(Ended::Done)
 }
@@ -180,6 +185,30 @@ fn wrapped(doc: &str, indent: usize) -> String {
         .initial_indent(&indent)
         .subsequent_indent(&indent);
     textwrap::fill(&unwrapped(doc), options)
+}
+
+fn effects(out: &mut impl Write, effects: &Effects, colours: bool) -> Result<(), Failure> {
+    let Effects::Declared(effects) = effects else {
+        let heading = paint("unknown effects", HEADING, colours);
+        writeln!(out, "{heading}: {UNDECLARED}\n")?;
+        return Ok(());
+    };
+    if effects.is_empty() {
+        writeln!(out, "{}\n", paint("no effects", HEADING, colours))?;
+        return Ok(());
+    }
+    writeln!(out, "{}", paint("effects", HEADING, colours))?;
+    for effect in effects {
+        let kind = paint(effect.kind.id(), HEADING, colours);
+        let condition = effect
+            .key
+            .as_ref()
+            .map(|key| format!("; only with `{key}`"));
+        let condition = paint(condition.as_deref().unwrap_or_default(), QUIET, colours);
+        writeln!(out, "  {kind}  {}{condition}", effect.doc)?;
+    }
+    writeln!(out)?;
+    Ok(())
 }
 
 fn config(out: &mut impl Write, schema: &Value, colours: bool) -> Result<(), Failure> {

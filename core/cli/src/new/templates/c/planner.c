@@ -12,7 +12,7 @@ typedef struct {
   int64_t backwards; /* from the config */
 } plugin_t;
 
-/* What the host and people read about it, before it is made: JSON. */
+/* What the host and people read about it, before it is made: JSON. `effects` is what it does to the world: nothing. */
 static const char manifest_text[] =
     "{ \"name\": \"plugin-name\", \"version\": \"0.1.0\", \"role\": \"planner\","
     "  \"doc\": \"Drags through the centre of every cell of square boards.\","
@@ -20,7 +20,7 @@ static const char manifest_text[] =
     "  \"outputs\": [{ \"name\": \"out\", \"schema\": \"flowpipe.strokes/1\" }],"
     "  \"config\": { \"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
     "    \"backwards\": { \"type\": \"integer\", \"default\": 0, \"description\": \"1: draw each flow from its other end.\" } } },"
-    "  \"deterministic\": true, \"panic\": \"abort\" }";
+    "  \"deterministic\": true, \"effects\": [], \"panic\": \"abort\" }";
 
 /* The config has been held against the manifest; what is not written in it stays as it is here. */
 static void configure(plugin_t *plugin, const flowpipe_document_t *config) {

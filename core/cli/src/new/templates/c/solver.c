@@ -12,7 +12,7 @@ typedef struct {
   int64_t max_steps; /* from the config */
 } plugin_t;
 
-/* What the host and people read about it, before it is made: JSON. */
+/* What the host and people read about it, before it is made: JSON. `effects` is what it does to the world: nothing. */
 static const char manifest_text[] =
     "{ \"name\": \"plugin-name\", \"version\": \"0.1.0\", \"role\": \"solver\","
     "  \"doc\": \"Tries every path of every flow in turn, on plain boards of up to 64 cells.\","
@@ -20,7 +20,7 @@ static const char manifest_text[] =
     "  \"outputs\": [{ \"name\": \"out\", \"schema\": \"flowpipe.solved/1\" }],"
     "  \"config\": { \"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
     "    \"max_steps\": { \"type\": \"integer\", \"default\": 0, \"description\": \"Give up after so many steps; 0: never.\" } } },"
-    "  \"deterministic\": true, \"panic\": \"abort\" }";
+    "  \"deterministic\": true, \"effects\": [], \"panic\": \"abort\" }";
 
 /* The config has been held against the manifest; what is not written in it stays as it is here. */
 static void configure(plugin_t *plugin, const flowpipe_document_t *config) {

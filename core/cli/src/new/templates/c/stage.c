@@ -10,7 +10,7 @@ typedef struct {
   int64_t cells; /* from the config */
 } plugin_t;
 
-/* What the host and people read about it, before it is made: JSON. */
+/* What the host and people read about it, before it is made: JSON. `effects` is what it does to the world: nothing. */
 static const char manifest_text[] =
     "{ \"name\": \"plugin-name\", \"version\": \"0.1.0\", \"role\": \"stage\","
     "  \"doc\": \"Passes on small boards alone.\","
@@ -18,7 +18,7 @@ static const char manifest_text[] =
     "  \"outputs\": [{ \"name\": \"out\", \"schema\": \"flowpipe.sighting/1\" }],"
     "  \"config\": { \"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
     "    \"cells\": { \"type\": \"integer\", \"default\": 64, \"description\": \"The most cells of a board.\" } } },"
-    "  \"deterministic\": true, \"panic\": \"abort\" }";
+    "  \"deterministic\": true, \"effects\": [], \"panic\": \"abort\" }";
 
 /* The config has been held against the manifest; what is not written in it stays as it is here. */
 static void configure(plugin_t *plugin, const flowpipe_document_t *config) {

@@ -1,7 +1,7 @@
 //! A flowpipe capture stage: it makes frames. This one draws a board with three flows.
 
 use flowpipe_plugin::puzzle::message::FrameNote;
-use flowpipe_plugin::{Capture, Format, FrameSink, Host, JsonSchema, Next, Result};
+use flowpipe_plugin::{Capture, Effect, Format, FrameSink, Host, JsonSchema, Next, Result};
 use serde::Deserialize;
 
 /// Draws a board with three flows. (This line is what `flowpipe plugins show` tells.)
@@ -44,6 +44,8 @@ impl Capture for Plugin {
     const NAME: &'static str = "plugin-name";
     /// The same frames every time: a replay could run it again.
     const DETERMINISTIC: bool = true;
+    /// What it does outside of the program: reads or writes files, runs commands and so on. Nothing.
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {

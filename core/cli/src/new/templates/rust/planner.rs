@@ -2,7 +2,7 @@
 
 use flowpipe_plugin::puzzle::message::{Profile, SeenBoard, Stroke};
 use flowpipe_plugin::puzzle::{Board, Cell, Colour, Solution, place};
-use flowpipe_plugin::{Host, JsonSchema, Plan, Planner, Result};
+use flowpipe_plugin::{Effect, Host, JsonSchema, Plan, Planner, Result};
 use serde::Deserialize;
 
 /// Drags through the centre of every cell. (This line is what `flowpipe plugins show` tells.)
@@ -19,6 +19,8 @@ struct Plugin {
 
 impl Planner for Plugin {
     const NAME: &'static str = "plugin-name";
+    /// What it does outside of the program: reads or writes files, runs commands and so on. Nothing.
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {

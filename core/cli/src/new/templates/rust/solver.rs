@@ -7,7 +7,7 @@ mod tests;
 
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{Effort, Verdict};
-use flowpipe_plugin::{Cancel, Host, JsonSchema, Result, Solver, Supports, Watch};
+use flowpipe_plugin::{Cancel, Effect, Host, JsonSchema, Result, Solver, Supports, Watch};
 use serde::Deserialize;
 
 /// Tries every path of every flow in turn. (This line is what `flowpipe plugins show` tells.)
@@ -25,6 +25,8 @@ struct Plugin {
 
 impl Solver for Plugin {
     const NAME: &'static str = "plugin-name";
+    /// What it does outside of the program: reads or writes files, runs commands and so on. Nothing.
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     /// What the search can deal with: all other puzzles are refused before they come here.
     const SUPPORTS: Supports = Supports {
         hexes: true,

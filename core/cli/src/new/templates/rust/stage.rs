@@ -2,7 +2,7 @@
 
 use flowpipe_plugin::puzzle::message::{SIGHTING, Sighting};
 use flowpipe_plugin::tracing::info;
-use flowpipe_plugin::{Context, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use flowpipe_plugin::{Context, Effect, Host, Input, JsonSchema, Next, Port, Result, Stage};
 use serde::Deserialize;
 
 /// Passes on small boards alone. (This line is what `flowpipe plugins show` tells.)
@@ -27,6 +27,8 @@ impl Stage for Plugin {
     const NAME: &'static str = "plugin-name";
     /// The same messages in always give the same messages out: a replay runs it again.
     const DETERMINISTIC: bool = true;
+    /// What it does outside of the program: reads or writes files, runs commands and so on. Nothing.
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
     /// Each has a schema, or `*` for any; two stages are joined where theirs are the same.

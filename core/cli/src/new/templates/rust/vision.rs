@@ -1,7 +1,7 @@
 //! A flowpipe vision stage: it reads boards from frames. This one reads none, and says how bright the picture is.
 
 use flowpipe_plugin::puzzle::message::Reading;
-use flowpipe_plugin::{Captured, Format, Host, JsonSchema, Result, Vision};
+use flowpipe_plugin::{Captured, Effect, Format, Host, JsonSchema, Result, Vision};
 use serde::Deserialize;
 
 /// Tells dark pictures from bright ones. (This line is what `flowpipe plugins show` tells.)
@@ -24,6 +24,8 @@ struct Plugin {
 
 impl Vision for Plugin {
     const NAME: &'static str = "plugin-name";
+    /// What it does outside of the program: reads or writes files, runs commands and so on. Nothing.
+    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {

@@ -1,0 +1,10 @@
+//! What a command does to the world: nobody knows, so it is named.
+
+use flowpipe_plugin::{Effect, EffectKind};
+
+/// The effects of every stage of this library.
+pub const RUNS_ITS_COMMAND: &[Effect] = &[Effect::new(
+    EffectKind::RunsCommands,
+    "runs `{command}`[ in the folder {directory}][ with the environment {env}]",
+)
+.with_key("command")];
