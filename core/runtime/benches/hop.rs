@@ -84,6 +84,33 @@ fn apart(scale: u64) {
              idle {idle_thread:7.3} us, {idle_process:7.3} us"
         );
     }
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        for (isolation, times) in [Isolation::Thread, Isolation::Process]
+            .iter()
+            .zip(&mut times)
+        {
+            times.extend(rate(20 * scale, |count| made(*isolation, count)));
+        }
+    }
+    let [thread, process] = times.map(|rates| 1e6 / middle(rates));
+    println!(
+        "  1080p frame that a source makes and sends  {thread:7.3} us on a thread, {process:7.3} us in a process"
+    );
+}
+
+/// source -> sink.
+#[cfg(unix)]
+fn made(isolation: Isolation, count: u64) -> Option<Duration> {
+    let mut pipeline = Builder::new();
+    let source = pipeline.stage("source", source(count, true, 0));
+    let sink = pipeline.stage("sink", json!({}));
+    pipeline.join(source, sink);
+    pipeline.0.stages[source].isolation = isolation;
+    let start = Instant::now();
+    let (report, _) = run(pipeline);
+    assert_eq!(report.stages[sink].received, count);
+    Some(start.elapsed())
 }
 
 fn hops(scale: u64) {

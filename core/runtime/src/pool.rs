@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
 
+#[cfg(unix)]
+use crate::isolation::memory::Access;
 use crate::sync::lock;
 
 /// Every frame begins on a cache line, which is also what the widest vector instructions ask for.
@@ -33,6 +35,9 @@ pub struct Pool {
     live: Box<[AtomicUsize]>,
     /// Whether other processes can be shown its frames, from now on.
     is_shared: AtomicBool,
+    /// What they may do with them.
+    #[cfg(unix)]
+    access: Access,
 }
 
 /// What a pool did.
@@ -90,8 +95,23 @@ impl Pool {
     /// An empty pool for a pipeline of so many stages.
     #[must_use]
     pub(crate) fn new(stages: usize) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(Self::empty(stages))
+    }
+
+    /// A pool of frames that one other process can write.
+    #[cfg(unix)]
+    pub(crate) fn writable() -> Arc<Self> {
+        let mut pool = Self::empty(0);
+        pool.access = Access::Write;
+        pool.share();
+        Arc::new(pool)
+    }
+
+    fn empty(stages: usize) -> Self {
+        Self {
             is_shared: AtomicBool::new(false),
+            #[cfg(unix)]
+            access: Access::Read,
             idle: Mutex::new(Idle {
                 most: usize::MAX,
                 ..Idle::default()
@@ -99,7 +119,7 @@ impl Pool {
             allocated: AtomicUsize::new(0),
             reused: AtomicUsize::new(0),
             live: (0..stages + ROOM).map(|_| AtomicUsize::new(0)).collect(),
-        })
+        }
     }
 
     /// One whose frames other processes can be shown.
@@ -164,7 +184,7 @@ impl Pool {
             self.reused.fetch_add(1, Ordering::Relaxed);
             memory
         } else {
-            let Some(memory) = Memory::new(size, self.is_shared.load(Ordering::SeqCst)) else {
+            let Some(memory) = self.allocate(size) else {
                 lock(&self.idle).live -= size;
                 return None;
             };
@@ -175,6 +195,14 @@ impl Pool {
             count.fetch_add(1, Ordering::Relaxed);
         }
         Some(memory)
+    }
+
+    fn allocate(&self, size: usize) -> Option<Memory> {
+        #[cfg(unix)]
+        if self.is_shared.load(Ordering::SeqCst) {
+            return Memory::shared(size, self.access);
+        }
+        Memory::new(size)
     }
 
     pub(crate) fn give_back(&self, memory: Memory, owner: u32) {
@@ -240,19 +268,7 @@ impl Idle {
 }
 
 impl Memory {
-    fn new(size: usize, is_shared: bool) -> Option<Self> {
-        #[cfg(unix)]
-        if is_shared {
-            let block = crate::isolation::memory::Block::new(size);
-            let block = block.inspect_err(|error| tracing::warn!("no memory to share: {error}"));
-            let block = Arc::new(block.ok()?);
-            return Some(Self {
-                pointer: block.pointer(),
-                size,
-                block: Block::Shared(block),
-            });
-        }
-        let _ = is_shared;
+    fn new(size: usize) -> Option<Self> {
         // Zeroed, because Rust readers may not see bytes that were never written. Aligned by hand:
         // asked for this alignment, the allocator would write the zeros itself, page by page, while
         // for a plain large block it takes pages from the system that are zero without being touched.
@@ -280,6 +296,17 @@ impl Memory {
 
 #[cfg(unix)]
 impl Memory {
+    fn shared(size: usize, access: Access) -> Option<Self> {
+        let block = crate::isolation::memory::Block::new(size, access);
+        let block = block.inspect_err(|error| tracing::warn!("no memory to share: {error}"));
+        let block = Arc::new(block.ok()?);
+        Some(Self {
+            pointer: block.pointer(),
+            size,
+            block: Block::Shared(block),
+        })
+    }
+
     /// The block that other processes can see, where it is one.
     pub(crate) fn block(&self) -> Option<&Arc<crate::isolation::memory::Block>> {
         match &self.block {

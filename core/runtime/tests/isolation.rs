@@ -227,39 +227,44 @@ fn a_frame_of_the_librarys_own_host_is_a_frame() {
     assert_eq!(pixels, [0, 1, 2, 200, 4, 5, 6, 7, 8, 9]);
 }
 
+/// The pictures that came from a stage: the message's number, and the first pixel.
+fn pictures(watcher: &Watcher, stage: usize) -> Vec<(i64, u8)> {
+    let seen = watcher.from(stage);
+    let picture = |it: &common::Seen| (it.json["n"].as_i64().unwrap(), it.pixels.unwrap().1);
+    seen.iter().map(picture).collect()
+}
+
 #[test]
 fn a_wild_write_into_what_others_see_is_a_crash() {
-    // Into the picture that came, into its own after it was sent on, into what lay there before it was given back.
-    for what in ["scribble-unasked", "scribble-sent", "scribble-gone"] {
-        let mut line = act(OnError::Stop, what);
-        line.0.stages[1].contestants[0].config = json!({ "do": what, "on": 4 });
-        let (report, watcher) = run(line);
-        let problem = watcher.problem();
-        let signals = ["SIGSEGV", "SIGBUS"].map(|it| format!("its process was killed by {it}"));
-        assert!(
-            signals.iter().any(|it| problem.text.starts_with(it)),
-            "{what}: {problem}"
-        );
-        assert_eq!(problem.message.unwrap().sequence, 4, "{what}");
-        let first: Vec<_> = watcher
-            .from(0)
-            .iter()
-            .map(|it| it.pixels.unwrap().1)
-            .collect();
-        assert_eq!(first, (0..10).collect::<Vec<_>>(), "{what}");
-        let seen: Vec<_> = watcher
-            .from(2)
-            .iter()
-            .map(|it| (it.json["n"].as_i64().unwrap(), it.pixels.unwrap().1))
-            .collect();
-        let through = (1..=10).filter(|n| *n != 4).map(|n| (n, n as u8 - 1));
-        let through: Vec<_> = through.collect();
-        match what {
-            // What it sent before it crashed is on its way.
-            "scribble-sent" => assert_eq!(seen[3], (0, 1), "{what}"),
-            _ => assert_eq!(seen, through, "{what}"),
-        }
+    let (report, watcher) = run(act(OnError::Stop, "scribble-unasked"));
+    let problem = watcher.problem();
+    let signals = ["SIGSEGV", "SIGBUS"].map(|it| format!("its process was killed by {it}"));
+    assert!(
+        signals.iter().any(|it| problem.text.starts_with(it)),
+        "{problem}"
+    );
+    assert_eq!(problem.message.unwrap().sequence, 4);
+    let made: Vec<_> = (1..=10).map(|n| (n, n as u8 - 1)).collect();
+    assert_eq!(pictures(&watcher, 0), made);
+    let through: Vec<_> = made.into_iter().filter(|(n, _)| *n != 4).collect();
+    assert_eq!(pictures(&watcher, 2), through);
+    assert_eq!(report.failure, None);
+}
+
+#[test]
+fn nobody_sees_a_wild_write_into_what_was_sent_on_or_given_back() {
+    for what in ["scribble-sent", "scribble-gone"] {
+        let (report, watcher) = run(act(OnError::Stop, what));
+        assert_eq!(watcher.problems(), [], "{what}");
         assert_eq!(report.failure, None, "{what}");
+        let made: Vec<_> = (1..=10).map(|n| (n, n as u8 - 1)).collect();
+        assert_eq!(pictures(&watcher, 0), made, "{what}");
+        let mut through = made;
+        match what {
+            "scribble-sent" => through[3] = (0, 1),
+            _ => drop(through.remove(3)),
+        }
+        assert_eq!(pictures(&watcher, 2), through, "{what}");
     }
 }
 

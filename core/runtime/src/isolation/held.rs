@@ -2,24 +2,37 @@
 //! often the other side counts it; when that side dies, all of them are given up here.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::{Arc, Mutex, Weak};
 
-use crate::frame::Frame;
-use crate::isolation::memory::Block;
+use crate::frame::{Frame, Shape};
+use crate::isolation::memory::{Access, Block};
 use crate::isolation::words;
+use crate::pool::Pool;
 use crate::sync::lock;
 
 /// The references of one process.
-#[derive(Debug, Default)]
-pub(crate) struct Held(Mutex<Table>);
+#[derive(Debug)]
+pub(crate) struct Held {
+    /// Frames that the process makes: only it and the host see them.
+    own: Arc<Pool>,
+    table: Mutex<Table>,
+}
 
 #[derive(Debug, Default)]
 struct Table {
     closed: bool,
     last: u64,
-    frames: HashMap<u64, Frame>,
+    frames: HashMap<u64, Reference>,
     /// The blocks that it has mapped.
     known: HashMap<u64, Weak<Block>>,
+}
+
+#[derive(Debug)]
+struct Reference {
+    frame: Frame,
+    /// Of a frame that the process can write: what the others see of it.
+    emitted: Option<Frame>,
 }
 
 /// So much may one process hold: enough for a stage that hoards pictures, and not all that the system has.
@@ -30,52 +43,77 @@ const MOST_BYTES: u64 = 4 << 30;
 pub(crate) type Lent = (words::Frame, Option<Arc<Block>>);
 
 impl Held {
-    /// Gives out a reference. `None`: the process is gone, or the frame does not lie in shared memory.
+    pub(crate) fn new() -> Self {
+        Self {
+            own: Pool::writable(),
+            table: Mutex::default(),
+        }
+    }
+
+    /// Gives out a reference, to be read. `None`: the process is gone, or the frame does not lie in memory that others can
+    /// be shown and can't write.
     pub(crate) fn lend(&self, frame: Frame) -> Option<Lent> {
-        lock(&self.0).lend(frame)
+        let block = frame.block()?;
+        (block.access() == Access::Read).then(|| lock(&self.table).lend(frame))?
     }
 
-    /// Whether it may be given a new frame of so many bytes.
-    pub(crate) fn has_room(&self, size: usize) -> bool {
-        lock(&self.0).has_room(size)
+    /// Makes a frame that the process can write, and gives out a reference. `None`: it holds too much, or memory is short.
+    pub(crate) fn create(&self, shape: Shape) -> Option<Lent> {
+        if !lock(&self.table).has_room(shape.size()) {
+            return None;
+        }
+        let frame = Frame::new(&self.own, shape, 0)?;
+        lock(&self.table).lend(frame)
     }
 
-    /// The frame of a handle: one more reference, of the host's own.
-    pub(crate) fn get(&self, handle: u64) -> Option<Frame> {
-        lock(&self.0).frames.get(&handle).cloned()
+    /// The frame of a handle as others may see it: one more reference, of the host's own. Of what the process can write that
+    /// is a copy in `pool`, the same one until the process has written again.
+    ///
+    /// # Errors
+    /// When the process does not hold such a frame, or memory is short.
+    pub(crate) fn emit(
+        &self,
+        handle: u64,
+        is_written: bool,
+        pool: &Arc<Pool>,
+        owner: u32,
+    ) -> io::Result<Frame> {
+        let own = {
+            let table = lock(&self.table);
+            let none =
+                || io::Error::new(io::ErrorKind::InvalidData, "a frame that it does not hold");
+            let reference = table.frames.get(&handle).ok_or_else(none)?;
+            let frame = &reference.frame;
+            if frame
+                .block()
+                .is_some_and(|block| block.access() == Access::Read)
+            {
+                return Ok(frame.clone());
+            }
+            match &reference.emitted {
+                Some(emitted) if !is_written => return Ok(emitted.clone()),
+                _ => frame.clone(),
+            }
+        };
+        // Outside of the lock: it takes time. Whatever the process writes meanwhile, what is emitted is what lies here then.
+        let copy = own.copy(pool, owner);
+        let copy = copy.ok_or_else(|| io::Error::other("there is no memory for its picture"))?;
+        if let Some(reference) = lock(&self.table).frames.get_mut(&handle) {
+            reference.emitted = Some(copy.clone());
+        }
+        Ok(copy)
     }
 
     /// Takes a reference back.
     pub(crate) fn take_back(&self, handle: u64) {
-        let frame = lock(&self.0).frames.remove(&handle);
+        let frame = lock(&self.table).frames.remove(&handle);
         // Outside the lock: freeing memory takes time.
         drop(frame);
     }
 
-    /// Makes the pixels of a frame its own: the same handle when nobody else refers to them, and a copy under a new one,
-    /// which takes the old one's place, when somebody does. `copy`: the other side itself refers to it more than once, and
-    /// keeps the old one. `None`: memory is short.
-    pub(crate) fn write(&self, handle: u64, copy: bool) -> Option<Lent> {
-        let mut frame = match copy {
-            true => self
-                .get(handle)
-                .filter(|frame| self.has_room(frame.shape().size()))?,
-            false => lock(&self.0).frames.remove(&handle)?,
-        };
-        let before = frame.as_abi();
-        let written = frame.write().is_some();
-        let mut table = lock(&self.0);
-        if frame.as_abi() == before && !copy {
-            let lent = written.then(|| table.tell(&frame, handle)).flatten();
-            table.keep(handle, frame);
-            return lent;
-        }
-        written.then(|| table.lend(frame)).flatten()
-    }
-
     /// The blocks that the process has mapped and that are no more.
     pub(crate) fn forget(&self) -> Vec<u64> {
-        let mut table = lock(&self.0);
+        let mut table = lock(&self.table);
         let gone: Vec<_> = table
             .known
             .iter()
@@ -91,7 +129,7 @@ impl Held {
     /// The process is gone: gives all references up.
     pub(crate) fn close(&self) {
         let frames = {
-            let mut table = lock(&self.0);
+            let mut table = lock(&self.table);
             table.closed = true;
             std::mem::take(&mut table.frames)
         };
@@ -101,8 +139,9 @@ impl Held {
 
 impl Table {
     fn has_room(&self, size: usize) -> bool {
-        let sizes = self.frames.values().map(|frame| frame.shape().size());
-        let held: u64 = sizes.map(|size| size as u64).sum();
+        let frames = self.frames.values();
+        let frames = frames.flat_map(|it| std::iter::once(&it.frame).chain(&it.emitted));
+        let held: u64 = frames.map(|frame| frame.shape().size() as u64).sum();
         self.frames.len() < MOST_FRAMES && held + size as u64 <= MOST_BYTES
     }
 
@@ -110,14 +149,9 @@ impl Table {
         let handle = self.last + 1;
         let lent = self.tell(&frame, handle)?;
         self.last = handle;
-        self.keep(handle, frame);
+        let emitted = None;
+        self.frames.insert(handle, Reference { frame, emitted });
         Some(lent)
-    }
-
-    fn keep(&mut self, handle: u64, frame: Frame) {
-        if !self.closed {
-            self.frames.insert(handle, frame);
-        }
     }
 
     fn tell(&mut self, frame: &Frame, handle: u64) -> Option<Lent> {
@@ -144,7 +178,7 @@ mod tests {
     use crate::frame::Shape;
     use crate::pool::Pool;
 
-    fn frame(pool: &Arc<Pool>) -> Frame {
+    fn shape() -> Shape {
         let info = abi::FrameInfo {
             struct_size: 0,
             format: abi::FORMAT_GREY8,
@@ -153,13 +187,17 @@ mod tests {
             stride: 0,
             size: 0,
         };
-        Frame::new(pool, Shape::new(&info).unwrap(), 0).unwrap()
+        Shape::new(&info).unwrap()
+    }
+
+    fn frame(pool: &Arc<Pool>) -> Frame {
+        Frame::new(pool, shape(), 0).unwrap()
     }
 
     #[test]
     fn a_block_is_sent_once_and_forgotten_when_it_is_gone() {
         let pool = Pool::shared(1);
-        let held = Held::default();
+        let held = Held::new();
         let (first, file) = held.lend(frame(&pool)).unwrap();
         assert!(file.is_some() && first.is_new);
         drop(file);
@@ -175,29 +213,56 @@ mod tests {
     }
 
     #[test]
-    fn what_others_see_is_copied_before_it_is_written() {
-        let pool = Pool::shared(1);
-        let held = Held::default();
-        let mine = frame(&pool);
-        let (lent, _) = held.lend(mine.clone()).unwrap();
-        let (copy, _) = held.write(lent.handle, false).unwrap();
-        assert_ne!((copy.handle, copy.block), (lent.handle, lent.block));
-        assert!(held.get(lent.handle).is_none());
-        let (same, _) = held.write(copy.handle, false).unwrap();
-        assert_eq!((same.handle, same.block), (copy.handle, copy.block));
-        let (other, _) = held.write(copy.handle, true).unwrap();
-        assert_ne!(other.block, copy.block);
-        drop(mine);
-        assert_eq!(pool.statistics().live, 2);
-        held.close();
-        assert_eq!(pool.statistics().live, 0);
-        assert!(held.lend(frame(&pool)).is_none());
-        assert_eq!(pool.statistics().live, 0);
+    fn others_see_a_copy_of_what_the_process_can_write() {
+        let pool = Pool::shared(2);
+        let held = Held::new();
+        let (made, block) = held.create(shape()).unwrap();
+        let block = block.unwrap();
+        assert_eq!(block.access(), Access::Write);
+        // SAFETY: the frame has 512 bytes, and nobody reads them now.
+        unsafe { block.pointer().write_bytes(7, 512) };
+        let first = held.emit(made.handle, true, &pool, 1).unwrap();
+        let sealed = first.block().unwrap().clone();
+        assert_eq!((sealed.access(), pool.live(1)), (Access::Read, 1));
+        // SAFETY: as above.
+        unsafe { block.pointer().write_bytes(8, 512) };
+        assert!(first.pixels().iter().all(|&pixel| pixel == 7));
+        let again = held.emit(made.handle, false, &pool, 1).unwrap();
+        assert_eq!(
+            again.as_abi(),
+            first.as_abi(),
+            "it says that nothing has changed"
+        );
+        let second = held.emit(made.handle, true, &pool, 1).unwrap();
+        assert_eq!((first.pixels()[511], second.pixels()[511]), (7, 8));
+        drop((first, again, second));
+        assert_eq!(pool.statistics().live, 1);
+        held.take_back(made.handle);
+        assert_eq!((pool.statistics().live, held.own.statistics().live), (0, 0));
+        let error = held.emit(made.handle, true, &pool, 1).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 
     #[test]
-    fn memory_of_this_process_alone_is_not_lent() {
+    fn what_came_from_others_is_sent_on_as_it_is() {
+        let pool = Pool::shared(1);
+        let held = Held::new();
+        let mine = frame(&pool);
+        let (lent, _) = held.lend(mine.clone()).unwrap();
+        let emitted = held.emit(lent.handle, true, &pool, 0).unwrap();
+        assert_eq!(emitted.as_abi(), mine.as_abi());
+        held.close();
+        drop((mine, emitted));
+        assert_eq!(pool.statistics().live, 0);
+        assert!(held.lend(frame(&pool)).is_none());
+        assert!(held.create(shape()).is_none());
+        assert_eq!((pool.statistics().live, held.own.statistics().live), (0, 0));
+    }
+
+    #[test]
+    fn what_another_process_can_write_is_not_lent() {
         let pool = Pool::new(1);
-        assert!(Held::default().lend(frame(&pool)).is_none());
+        assert!(Held::new().lend(frame(&pool)).is_none());
+        assert!(Held::new().lend(frame(&Pool::writable())).is_none());
     }
 }

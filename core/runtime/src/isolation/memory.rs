@@ -8,11 +8,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
 
+/// What another process may do with a block of this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Read it, and nothing else, whatever it tries.
+    Read,
+    /// Write it too.
+    Write,
+}
+
 /// A block of memory that can be handed to another process. Its bytes are zero at first.
 #[derive(Debug)]
 pub(crate) struct Block {
     /// Its number in this process; never used again.
     pub id: u64,
+    access: Access,
+    /// What the other process gets.
     file: OwnedFd,
     map: MmapRaw,
 }
@@ -22,13 +33,14 @@ impl Block {
     ///
     /// # Errors
     /// When the system has no memory or no file descriptor left.
-    pub(crate) fn new(size: usize) -> io::Result<Self> {
+    pub(crate) fn new(size: usize, access: Access) -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let file = anonymous(size as u64)?;
+        let (file, map) = create(size, access)?;
         Ok(Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
-            map: MmapOptions::new().len(size).map_raw(&file)?,
+            access,
             file,
+            map,
         })
     }
 
@@ -42,6 +54,11 @@ impl Block {
     pub(crate) fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
+
+    /// What the other process may do with it.
+    pub(crate) fn access(&self) -> Access {
+        self.access
+    }
 }
 
 /// A block of another process.
@@ -49,28 +66,16 @@ impl Block {
 pub(crate) struct Mapping(MmapRaw);
 
 impl Mapping {
-    /// One that can be read; to write there ends this process.
-    ///
     /// # Errors
-    /// When the system can't map it.
-    pub(crate) fn new(file: &OwnedFd, size: usize) -> io::Result<Self> {
-        let map = MmapOptions::new().len(size).map_raw_read_only(file)?;
-        Ok(Self(map))
-    }
-
-    /// One that can be written from now on, or not any more.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub(crate) fn allow_writing(&self, is_allowed: bool) -> io::Result<()> {
-        use rustix::mm::{MprotectFlags, mprotect};
-        let flags = match is_allowed {
-            true => MprotectFlags::READ | MprotectFlags::WRITE,
-            false => MprotectFlags::READ,
-        };
-        // SAFETY: these are the pages of this mapping alone. Whoever had a pointer to write there may use it no more.
-        unsafe { mprotect(self.0.as_mut_ptr().cast(), self.0.len(), flags) }?;
-        Ok(())
+    /// When the system can't map it, or does not allow that access.
+    pub(crate) fn new(file: &OwnedFd, size: usize, access: Access) -> io::Result<Self> {
+        let mut options = MmapOptions::new();
+        options.len(size);
+        Ok(Self(match access {
+            // To write there ends this process.
+            Access::Read => options.map_raw_read_only(file)?,
+            Access::Write => options.map_raw(file)?,
+        }))
     }
 
     pub(crate) fn pointer(&self) -> NonNull<u8> {
@@ -104,19 +109,50 @@ pub(crate) fn raise_file_limit() {
     });
 }
 
-/// A file without a name, which can't be made shorter: whoever reads a page that is gone is killed.
+/// Memory in a file without a name, and what another process gets of it. The file can't be made shorter: whoever reads a
+/// page that is gone is killed.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn anonymous(size: u64) -> io::Result<OwnedFd> {
+fn create(size: usize, access: Access) -> io::Result<(OwnedFd, MmapRaw)> {
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+    use rustix::io::Errno;
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = memfd_create("flowpipe", flags)?;
-    ftruncate(&file, size)?;
-    fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-    Ok(file)
+    ftruncate(&file, size as u64)?;
+    let map = MmapOptions::new().len(size).map_raw(&file)?;
+    let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    if access == Access::Write {
+        fcntl_add_seals(&file, seals)?;
+        return Ok((file, map));
+    }
+    // The mapping that is there stays writable. Nobody gets another such one, by no descriptor and with no rights.
+    match fcntl_add_seals(&file, seals | SealFlags::FUTURE_WRITE) {
+        Ok(()) => Ok((file, map)),
+        // Linux before 5.1.
+        Err(Errno::INVAL) => {
+            fcntl_add_seals(&file, seals)?;
+            Ok((read_only(&file)?, map))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The second best: a descriptor that can't write. Who gets it can open the file once more.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn read_only(file: &OwnedFd) -> io::Result<OwnedFd> {
+    use rustix::fs::{Mode, OFlags, open};
+    use std::os::fd::AsRawFd as _;
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        tracing::warn!(
+            "this system can't seal memory (Linux 5.1 can): isolated stages that are hostile can write into frames"
+        );
+    });
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn anonymous(size: u64) -> io::Result<OwnedFd> {
+fn create(size: usize, access: Access) -> io::Result<(OwnedFd, MmapRaw)> {
     use rustix::fs::{Mode, ftruncate};
     use rustix::shm::{OFlags, open, unlink};
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -124,9 +160,16 @@ fn anonymous(size: u64) -> io::Result<OwnedFd> {
     let name = format!("/flowpipe-{}-{next}", std::process::id());
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
     let file = open(&*name, flags, Mode::RUSR | Mode::WUSR)?;
+    // A descriptor that can't write, for memory without a name: nobody can open it once more.
+    let read_only = match access {
+        Access::Read => open(&*name, OFlags::RDONLY, Mode::empty()).map(Some),
+        Access::Write => Ok(None),
+    };
     unlink(&*name)?;
-    ftruncate(&file, size)?;
-    Ok(file)
+    let read_only = read_only?;
+    ftruncate(&file, size as u64)?;
+    let map = MmapOptions::new().len(size).map_raw(&file)?;
+    Ok((read_only.unwrap_or(file), map))
 }
 
 #[cfg(test)]
@@ -135,19 +178,51 @@ mod tests {
 
     #[test]
     fn two_mappings_are_one_memory() {
-        let block = Block::new(5000).unwrap();
-        let file = block.file().try_clone_to_owned().unwrap();
-        let other = Mapping::new(&file, 5000).unwrap();
-        other.allow_writing(true).unwrap();
-        assert_ne!(block.pointer(), other.pointer());
-        assert_eq!(block.pointer().align_offset(64), 0);
-        // SAFETY: both are mapped for 5000 bytes, and nobody else knows them.
-        unsafe {
-            assert_eq!(other.pointer().add(4999).read(), 0);
-            block.pointer().add(4999).write(7);
-            assert_eq!(other.pointer().add(4999).read(), 7);
-            other.pointer().add(4998).write(8);
-            assert_eq!(block.pointer().add(4998).read(), 8);
+        for access in [Access::Read, Access::Write] {
+            let block = Block::new(5000, access).unwrap();
+            let file = block.file().try_clone_to_owned().unwrap();
+            let other = Mapping::new(&file, 5000, access).unwrap();
+            assert_ne!(block.pointer(), other.pointer());
+            assert_eq!(block.pointer().align_offset(64), 0);
+            // SAFETY: both are mapped for 5000 bytes, and nobody else knows them.
+            unsafe {
+                assert_eq!(other.pointer().add(4999).read(), 0);
+                block.pointer().add(4999).write(7);
+                assert_eq!(other.pointer().add(4999).read(), 7);
+                if access == Access::Write {
+                    other.pointer().add(4998).write(8);
+                    assert_eq!(block.pointer().add(4998).read(), 8);
+                }
+            }
         }
+    }
+
+    #[test]
+    fn what_may_be_read_can_not_be_written() {
+        use rustix::mm::{MprotectFlags, mprotect};
+        let block = Block::new(5000, Access::Read).unwrap();
+        let file = block.file().try_clone_to_owned().unwrap();
+        let other = Mapping::new(&file, 5000, Access::Read).unwrap();
+        assert!(Mapping::new(&file, 5000, Access::Write).is_err());
+        assert!(rustix::io::pwrite(&file, &[1], 0).is_err());
+        assert!(rustix::fs::ftruncate(&file, 0).is_err());
+        let flags = MprotectFlags::READ | MprotectFlags::WRITE;
+        // SAFETY: these are the pages of this mapping alone, and nothing is written there.
+        let allowed = unsafe { mprotect(other.pointer().as_ptr().cast(), 5000, flags) };
+        assert!(allowed.is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_may_be_read_can_not_be_opened_for_writing_and_written() {
+        use std::os::fd::AsRawFd as _;
+        let block = Block::new(5000, Access::Read).unwrap();
+        let path = format!("/proc/self/fd/{}", block.file().as_raw_fd());
+        let again = std::fs::File::options().read(true).write(true).open(path);
+        let again = OwnedFd::from(again.unwrap());
+        assert!(Mapping::new(&again, 5000, Access::Write).is_err());
+        assert!(rustix::io::pwrite(&again, &[1], 0).is_err());
+        let flags = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;
+        assert!(rustix::fs::fallocate(&again, flags, 0, 4096).is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::isolation::memory::{Block, Mapping};
+use crate::isolation::memory::{Access, Block, Mapping};
 
 /// The page as the host has it.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Page {
     /// # Errors
     /// When the system has no memory left.
     pub(crate) fn new(cancels_from: u32) -> io::Result<Self> {
-        let page = Self(Block::new(size_of::<Slots>())?);
+        let page = Self(Block::new(size_of::<Slots>(), Access::Write)?);
         let slots = page.slots();
         slots.cancels_from.store(cancels_from, Ordering::Relaxed);
         Ok(page)
@@ -112,9 +112,7 @@ impl PageView {
     /// # Errors
     /// When the system can't map it.
     pub(crate) fn new(file: &OwnedFd) -> io::Result<Self> {
-        let page = Mapping::new(file, size_of::<Slots>())?;
-        page.allow_writing(true)?;
-        Ok(Self(page))
+        Ok(Self(Mapping::new(file, size_of::<Slots>(), Access::Write)?))
     }
 
     fn slots(&self) -> &Slots {

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use crate::frame::{Frame, Shape};
+use crate::frame::Shape;
 use crate::isolation::held::{Held, Lent};
 use crate::isolation::process::Lifeline;
 use crate::isolation::wire::Wire;
@@ -33,11 +33,9 @@ fn answer_all(wire: &mut Wire, held: &Held, host: &Arc<Host>) -> io::Result<()> 
         match request {
             Request::Log(level) => host::write_log(host.name(), level, &text()),
             Request::NewFrame(shape) => {
-                let shape = Shape::new(&shape.into()).filter(|shape| held.has_room(shape.size()));
-                let frame = shape.and_then(|shape| Frame::new(host.pool(), shape, host.owner()));
-                answer(wire, held, frame.and_then(|frame| held.lend(frame)))?;
+                let shape = Shape::new(&shape.into());
+                answer(wire, held, shape.and_then(|shape| held.create(shape)))?;
             }
-            Request::Write { handle, copy } => answer(wire, held, held.write(handle, copy))?,
             Request::Release(handle) => held.take_back(handle),
             Request::End(how) => {
                 run_extension::end_run(host, how, text().into_owned());
@@ -89,7 +87,7 @@ mod tests {
         let host = Host::new("a-stage", 0, services, Tape::Off);
         let mut theirs = UnixStream::from(ends.their_side);
         theirs.write_all(&[255; 16]).unwrap();
-        serve(ends.side, &Held::default(), &host, &lifeline);
+        serve(ends.side, &Held::new(), &host, &lifeline);
         let death = lifeline.bury();
         assert!(
             death.text.contains("for what it said: no packet"),

@@ -75,7 +75,7 @@ impl Apart {
             their_side,
         } = ends;
         start.run.tell_mode(&page);
-        let held = Arc::new(Held::default());
+        let held = Arc::new(Held::new());
         let lifeline = Arc::new(lifeline);
         let service = {
             let (held, host, lifeline) = (held.clone(), host.clone(), lifeline.clone());

@@ -145,6 +145,7 @@ impl Apart {
             schema,
             has_json,
             frame,
+            is_written,
             captured_ns,
             sound,
         } = said
@@ -154,9 +155,13 @@ impl Apart {
         let schema = schema.map(CString::new).transpose()?;
         let frame = match frame {
             None => None,
-            Some(handle) => Some(self.held.get(handle).ok_or_else(|| {
-                io::Error::new(io::ErrorKind::InvalidData, "a frame that it does not hold")
-            })?),
+            Some(handle) => {
+                let host = &self.host;
+                let emitted = self
+                    .held
+                    .emit(handle, is_written, host.pool(), host.owner());
+                Some(emitted?)
+            }
         };
         let output = abi::Output {
             struct_size: size_of::<abi::Output>() as u32,

@@ -49,6 +49,8 @@ pub(crate) enum ToHost {
         schema: Option<String>,
         has_json: bool,
         frame: Option<u64>,
+        /// The frame's pixels may be others than when it was emitted last.
+        is_written: bool,
         captured_ns: i64,
         /// Its table was long enough.
         sound: bool,
@@ -68,13 +70,8 @@ pub(crate) enum ToHost {
 pub(crate) enum Request {
     /// The body is the text.
     Log(abi::Level),
-    /// Answered with [`Answer`].
+    /// For memory that the stage can write, and only the host besides. Answered with [`Answer`].
     NewFrame(Shape),
-    /// Answered with [`Answer`]. `copy`: it refers to the frame more than once.
-    Write {
-        handle: u64,
-        copy: bool,
-    },
     Release(u64),
     /// Ends the run; the body says why. Answered with nothing.
     End(abi::Ending),

@@ -1,6 +1,6 @@
 //! The frames that the plugin refers to. References are counted here; the host hears of the first and of the last one.
-//! Their pixels can be written only while the plugin alone refers to them: a wild write into what others see is a crash of
-//! this process, and no more.
+//! What came from others can be read alone. What is made here lies in memory that this process and the host can write; when
+//! it is emitted, the host takes a copy, so that nothing written later is seen by others.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use flowpipe_abi as abi;
 
 use crate::isolation::child::{CHILD, Child};
-use crate::isolation::memory::Mapping;
+use crate::isolation::memory::{Access, Mapping};
 use crate::isolation::words::{self, Answer, Request};
 use crate::sync::lock;
 
@@ -18,47 +18,39 @@ pub(super) struct Frame {
     references: AtomicUsize,
     told: words::Frame,
     block: Arc<Mapping>,
-    /// Nobody else refers to it: it was made here, or copied, and not emitted since. Then it can be written.
-    alone: AtomicBool,
+    /// Whether the plugin may write there.
+    access: Access,
+    /// It was given to be written since it was emitted.
+    is_written: AtomicBool,
 }
 
 impl Frame {
-    /// With one reference, to be read.
-    pub(super) fn new(told: words::Frame, block: Arc<Mapping>) -> NonNull<Self> {
+    /// With one reference.
+    pub(super) fn new(told: words::Frame, block: Arc<Mapping>, access: Access) -> NonNull<Self> {
         NonNull::from(Box::leak(Box::new(Self {
             references: AtomicUsize::new(1),
             told,
             block,
-            alone: AtomicBool::new(false),
+            access,
+            is_written: AtomicBool::new(false),
         })))
     }
 
-    /// Nobody else refers to it: the pixels, to write. Null when the system refuses.
-    fn own(&self) -> *mut u8 {
-        if self.block.allow_writing(true).is_err() {
-            return std::ptr::null_mut();
-        }
-        self.alone.store(true, Ordering::Relaxed);
+    /// The pixels, to write.
+    fn write(&self) -> *mut u8 {
+        self.is_written.store(true, Ordering::Relaxed);
         self.block.pointer().as_ptr()
     }
 
-    /// Others refer to it from now on, or it is given back.
-    fn share(&self) {
-        if self.alone.swap(false, Ordering::Relaxed) {
-            // It can't fail: the mapping becomes what it was at first.
-            let _ = self.block.allow_writing(false);
-        }
-    }
-
-    /// The handle of a frame that is emitted: from now on others see it too.
+    /// The handle of a frame that is emitted, and whether its pixels may be others than when it was emitted last.
     ///
     /// # Safety
     /// The caller holds a reference.
-    pub(super) unsafe fn emitted(frame: *mut abi::Frame) -> Option<u64> {
+    pub(super) unsafe fn emitted(frame: *mut abi::Frame) -> Option<(u64, bool)> {
         // SAFETY: by the contract above.
         let frame = unsafe { frame.cast::<Self>().as_ref() }?;
-        frame.share();
-        Some(frame.told.handle)
+        let is_written = frame.is_written.swap(false, Ordering::Relaxed);
+        Some((frame.told.handle, is_written))
     }
 }
 
@@ -74,46 +66,35 @@ pub(super) unsafe fn give_up(frame: NonNull<Frame>) -> bool {
         == 1;
     if last {
         // SAFETY: nobody else can reach the box any more.
-        let frame = unsafe { Box::from_raw(frame.as_ptr()) };
-        // Before the host hears of it, and gives the memory to somebody else.
-        frame.share();
+        drop(unsafe { Box::from_raw(frame.as_ptr()) });
     }
     last
 }
 
 impl Child {
-    /// Asks for a frame.
-    fn ask(&self, request: &Request) -> Option<(words::Frame, Arc<Mapping>)> {
+    /// A frame of this process's own.
+    fn new_frame(&self, shape: words::Shape) -> Option<NonNull<Frame>> {
         let mut side = lock(&self.side);
-        side.send(request, b"", &[]).ok()?;
+        side.send(&Request::NewFrame(shape), b"", &[]).ok()?;
         let answer = side.receive::<Answer>().ok()??.0;
         self.forget(&answer.forget);
-        let frame = answer.frame?;
-        let block = self.block(&frame, &mut side).ok()?;
-        Some((frame, block))
+        let told = answer.frame?;
+        let block = self.block(&told, &mut side, Access::Write).ok()?;
+        Some(Frame::new(told, block, Access::Write))
     }
 }
 
 pub(super) unsafe extern "C" fn frame_new(
-    host: *const abi::Host,
+    _: *const abi::Host,
     info: *const abi::FrameInfo,
 ) -> *mut abi::Frame {
     // SAFETY: the border demands a readable info.
     let info = unsafe { info.as_ref() };
-    let frame = CHILD.get().zip(info).and_then(|(child, info)| {
-        let (told, block) = child.ask(&Request::NewFrame((*info).into()))?;
-        Some(Frame::new(told, block))
-    });
-    let Some(frame) = frame else {
-        return std::ptr::null_mut();
-    };
-    // SAFETY: nobody else has seen it yet.
-    if unsafe { frame.as_ref() }.own().is_null() {
-        // SAFETY: as above, and nobody ever will.
-        unsafe { frame_unref(host, frame.as_ptr().cast()) };
-        return std::ptr::null_mut();
-    }
-    frame.as_ptr().cast()
+    let frame = CHILD
+        .get()
+        .zip(info)
+        .and_then(|(child, info)| child.new_frame((*info).into()));
+    frame.map_or(std::ptr::null_mut(), |frame| frame.as_ptr().cast())
 }
 
 pub(super) unsafe extern "C" fn frame_ref(
@@ -177,24 +158,18 @@ pub(super) unsafe extern "C" fn frame_write(
     }) else {
         return std::ptr::null_mut();
     };
-    let mine_alone = held.references.load(Ordering::Acquire) == 1;
-    if mine_alone && held.alone.load(Ordering::Relaxed) {
-        return held.block.pointer().as_ptr();
+    if held.access == Access::Write && held.references.load(Ordering::Acquire) == 1 {
+        return held.write();
     }
-    let handle = held.told.handle;
-    let request = Request::Write {
-        handle,
-        copy: !mine_alone,
-    };
-    let Some((told, block)) = CHILD.get().and_then(|child| child.ask(&request)) else {
+    let shape = held.told.shape;
+    let Some(copy) = CHILD.get().and_then(|child| child.new_frame(shape)) else {
         return std::ptr::null_mut();
     };
-    if told.handle == handle {
-        return held.own();
-    }
-    let copy = Frame::new(told, block);
     // SAFETY: nobody else has seen it yet.
-    let pixels = unsafe { copy.as_ref() }.own();
+    let pixels = unsafe { copy.as_ref() }.write();
+    let size = usize::try_from(shape.size).unwrap_or(0);
+    // SAFETY: both have so many bytes: the host makes a frame of the shape that is asked for, and a new one overlaps no other.
+    unsafe { pixels.copy_from_nonoverlapping(held.block.pointer().as_ptr(), size) };
     let old = std::mem::replace(place, copy.as_ptr().cast());
     // SAFETY: the reference to the old one is the caller's, and this function takes it over.
     unsafe { frame_unref(host, old) };

@@ -19,7 +19,7 @@ use flowpipe_abi as abi;
 
 use crate::clock::Clock;
 use crate::document::Document;
-use crate::isolation::memory::Mapping;
+use crate::isolation::memory::{Access, Mapping};
 use crate::isolation::page::PageView;
 use crate::isolation::wire::Wire;
 use crate::isolation::words::{Create, Message, Process, Tape as TapeWord, ToHost, ToStage};
@@ -289,8 +289,8 @@ impl Child {
         let frame = match frame {
             None => None,
             Some(told) => {
-                let block = self.block(&told, &mut lock(&self.call))?;
-                Some(frames::Frame::new(told, block))
+                let block = self.block(&told, &mut lock(&self.call), Access::Read)?;
+                Some(frames::Frame::new(told, block, Access::Read))
             }
         };
         let message = abi::Message {
@@ -331,11 +331,12 @@ impl Child {
         &self,
         frame: &crate::isolation::words::Frame,
         wire: &mut Wire,
+        access: Access,
     ) -> io::Result<Arc<Mapping>> {
         let mut blocks = lock(&self.blocks);
         if frame.is_new {
             let size = usize::try_from(frame.shape.size).unwrap_or(usize::MAX);
-            let mapping = Arc::new(Mapping::new(&wire.file()?, size)?);
+            let mapping = Arc::new(Mapping::new(&wire.file()?, size, access)?);
             blocks.insert(frame.block, mapping);
         }
         let missing = || io::Error::new(io::ErrorKind::InvalidData, "an unknown block of memory");

@@ -93,6 +93,7 @@ unsafe extern "C" fn emit(
             schema: None,
             has_json: false,
             frame: None,
+            is_written: false,
             captured_ns: 0,
             sound: false,
         },
@@ -110,7 +111,8 @@ unsafe extern "C" fn emit(
                 port: output.port,
                 schema: schema.map(|schema| schema.to_string_lossy().into_owned()),
                 has_json: !output.json.is_null(),
-                frame,
+                frame: frame.map(|(handle, _)| handle),
+                is_written: frame.is_some_and(|(_, is_written)| is_written),
                 captured_ns: output.captured_ns,
                 sound: true,
             }
