@@ -5,6 +5,7 @@
     reason = "a test that lacks what it needs should panic and say so"
 )]
 
+pub mod bounds;
 pub mod puzzles;
 
 use std::path::{Path, PathBuf};

@@ -118,7 +118,7 @@ typedef struct flowpipe_lineage {
   uint64_t sequence;       /* its own number, from 1, in order of emission by its stage's port */
   uint64_t frame_sequence; /* the frame that it descends from; 0: none */
   int64_t captured_ns;     /* host clock when that frame was captured; 0 with frame_sequence 0 */
-  const flowpipe_hop_t *hops; /* hop_count of them, oldest first */
+  const flowpipe_hop_t *hops; /* hop_count of them, oldest first; the newest 256 at most */
 } flowpipe_lineage_t;
 
 /* A message as a stage receives it. */

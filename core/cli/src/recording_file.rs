@@ -24,5 +24,12 @@ pub fn open(path: &Path) -> Result<Recording, Failure> {
             path.display()
         );
     }
+    if let Some(fault) = recording.first_unreadable() {
+        tracing::warn!(
+            "{} entries of {} can't be read and are left out; the first: {fault}",
+            recording.unreadable(),
+            path.display()
+        );
+    }
     Ok(recording)
 }

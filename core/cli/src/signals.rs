@@ -5,13 +5,25 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use flowpipe_runtime::run::{RunHandle, Stopper};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, INTERRUPTED};
 
 /// The run that a signal stops.
 static RUN: Mutex<Option<Stopper>> = Mutex::new(None);
 /// What SIGHUP does while the terminal is there.
 static HANG_UP: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
 static ASKED: AtomicBool = AtomicBool::new(false);
+/// Nothing runs that has to be ended: see [`at_once`].
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// Until the next run begins, a signal ends the program at once: while a recording is read, prepared or summed up there
+/// is nothing that has to be brought to an end.
+///
+/// # Errors
+/// When the system lets nobody listen.
+pub fn at_once() -> Result<(), Failure> {
+    AT_ONCE.store(true, Ordering::SeqCst);
+    listening()
+}
 
 /// The first signal asks a run to end as its pipeline says, a second one ends it at once. Runs come one after the
 /// other: what came before is over.
@@ -19,13 +31,19 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 /// # Errors
 /// When the system lets nobody listen.
 pub fn stop(handle: &RunHandle) -> Result<(), Failure> {
-    static LISTENING: OnceLock<Result<(), String>> = OnceLock::new();
     *RUN.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle.stopper());
-    let listening = LISTENING.get_or_init(|| listen().map_err(|error| error.to_string()));
+    AT_ONCE.store(false, Ordering::SeqCst);
+    let listening = listening();
     // A signal between two runs is meant for both.
     if was_asked() {
         handle.stop();
     }
+    listening
+}
+
+fn listening() -> Result<(), Failure> {
+    static LISTENING: OnceLock<Result<(), String>> = OnceLock::new();
+    let listening = LISTENING.get_or_init(|| listen().map_err(|error| error.to_string()));
     let failure = |error| Failure::Run(format!("can't listen for Ctrl-C: {error}"));
     listening.clone().map_err(failure)
 }
@@ -42,6 +60,9 @@ pub fn was_asked() -> bool {
 }
 
 fn ask() {
+    if AT_ONCE.load(Ordering::SeqCst) {
+        leave();
+    }
     let run = RUN.lock().unwrap_or_else(PoisonError::into_inner);
     let again = ASKED.swap(true, Ordering::Relaxed);
     match &*run {
@@ -49,6 +70,17 @@ fn ask() {
         Some(run) => run.stop(),
         None => {}
     }
+}
+
+/// Ends the program without asking anybody: a plugin may be in the middle of something.
+#[cfg(unix)]
+fn leave() -> ! {
+    signal_hook::low_level::exit(INTERRUPTED)
+}
+
+#[cfg(not(unix))]
+fn leave() -> ! {
+    std::process::exit(INTERRUPTED)
 }
 
 #[cfg(unix)]

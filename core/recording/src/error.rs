@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::scan::Fault;
+
 /// Why a recording can't be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
@@ -42,6 +44,14 @@ pub enum ReadError {
         path: PathBuf,
         /// What is missing or can't be read.
         what: String,
+    },
+    /// There is more in it than a recording of its size has.
+    #[error("{} can't be read: {fault}", path.display())]
+    Fault {
+        /// The file.
+        path: PathBuf,
+        /// Which entry is too much.
+        fault: Box<Fault>,
     },
     /// A picture can't be had.
     #[error("can't read the picture of {topic} {sequence}: {what}")]

@@ -19,13 +19,18 @@
 //! Times are Unix time in nanoseconds: the run's clock on top of [`entry::About::started_unix_ns`].
 //! Chunks are closed every half second, so that a process that is killed loses no more.
 
+mod budget;
+mod chunk;
 pub mod entry;
 mod error;
 mod hash;
 mod image;
+mod kept;
 mod packed;
+mod pictures;
 mod reader;
 mod record;
+mod scan;
 mod topic;
 mod writer;
 
@@ -37,5 +42,6 @@ pub use hash::file_hash;
 pub use image::{Encoding, Pixels};
 pub use packed::Packed;
 pub use reader::{Entry, Recording};
-pub use topic::Topic;
+pub use scan::{Fault, Place};
+pub use topic::{CALLS, Topic};
 pub use writer::{Schemas, Writer};

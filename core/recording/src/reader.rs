@@ -1,20 +1,21 @@
 //! Reads a recording, also one that was cut off.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use mcap::records::{ChunkHeader, MessageHeader, Record};
 use memmap2::Mmap;
-use serde::de::DeserializeOwned;
 
-use crate::entry::{About, AboutEdge, Call, Change, Dropped, PictureNote, Trouble};
+use crate::budget;
+use crate::chunk::Unpacked;
+use crate::entry::{About, Call, Change, Dropped, Trouble};
 use crate::error::ReadError;
 use crate::image::Pixels;
-use crate::record::{parse, record};
-use crate::topic::{Holds, Topic};
-use crate::writer::{ABOUT, PIPELINE};
+use crate::pictures::{Picture, Pictures};
+use crate::scan::{Fault, MAGIC, Place, Scan};
+use crate::topic::Topic;
+use crate::writer::ABOUT;
 
 /// A recording: what happened in memory, the pictures in the file.
 #[derive(Debug)]
@@ -25,12 +26,16 @@ pub struct Recording {
     pipeline: String,
     changes: Vec<Change>,
     entries: Vec<Entry>,
-    messages: HashMap<(Topic, u64), usize>,
-    pictures: HashMap<(Topic, u64), Picture>,
+    /// By entry.
+    places: Vec<Place>,
+    /// Entries by output and number.
+    messages: HashMap<Topic, HashMap<u64, usize>>,
+    pictures: Pictures,
     cut_off: bool,
     unreadable: usize,
-    /// The pictures' chunk that was unpacked last.
-    chunk: Mutex<Option<(usize, Arc<Vec<u8>>)>>,
+    first_unreadable: Option<Fault>,
+    /// The chunk of the pictures that were asked for last.
+    unpacked: Unpacked,
 }
 
 /// Something that happened, in the order of the file.
@@ -57,31 +62,12 @@ pub enum Entry {
     Problem(Trouble),
 }
 
-/// Where a picture is.
-#[derive(Clone, Debug)]
-enum Picture {
-    /// In the chunk that begins at this byte of the file, at this byte of its content, so many bytes long.
-    Stored {
-        chunk: usize,
-        offset: usize,
-        length: usize,
-    },
-    /// Beside another message.
-    SameAs(Topic, u64),
-    /// Nowhere.
-    LeftOut,
-}
-
-/// The first bytes of an MCAP file.
-const MAGIC: &[u8] = b"\x89MCAP0\r\n";
-/// A chunk that says it holds more than this is damaged: a picture has at most 1 GiB.
-const LARGEST_CHUNK: u64 = 3 << 30;
-
 impl Recording {
     /// Opens a recording and reads everything but the pixels. Of a file that was cut off, what is whole is read.
     ///
     /// # Errors
-    /// When it can't be opened, or is no recording of a run.
+    /// When it can't be opened, or is no recording of a run, or holds more than a recording of its size has: what an
+    /// entry takes in memory is looked at before it is taken.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let open = |error| ReadError::Open {
             path: path.to_owned(),
@@ -100,8 +86,12 @@ impl Recording {
                 path: path.to_owned(),
             });
         }
-        let mut scan = Scan::default();
-        let whole = scan.file(&bytes);
+        let over = |fault| ReadError::Fault {
+            path: path.to_owned(),
+            fault: Box::new(fault),
+        };
+        let mut scan = Scan::of(&bytes);
+        let whole = scan.file(&bytes).map_err(over)?;
         let about = scan
             .about
             .ok_or_else(|| not_a_run("the attachment run.json is missing"))?
@@ -120,14 +110,23 @@ impl Recording {
             changes: scan.changes,
             pipeline: scan.pipeline.unwrap_or_default(),
             entries: scan.entries,
+            places: scan.places,
             messages: HashMap::new(),
             pictures: scan.pictures,
             cut_off: !whole,
             unreadable: scan.unreadable,
-            chunk: Mutex::default(),
+            first_unreadable: scan.first_unreadable,
+            unpacked: Unpacked::default(),
         };
         recording.index();
         recording.join_in();
+        budget::parts(&recording.about).map_err(|what| {
+            over(Fault {
+                topic: ABOUT.to_owned(),
+                place: scan.about_at,
+                what,
+            })
+        })?;
         Ok(recording)
     }
 
@@ -161,6 +160,12 @@ impl Recording {
         &self.entries
     }
 
+    /// Where an entry lies in the file, by its place in [`Self::entries`].
+    #[must_use]
+    pub fn place(&self, entry: usize) -> Option<Place> {
+        self.places.get(entry).copied()
+    }
+
     /// Whether the recording ends early: the process that wrote it was killed, or the file is damaged.
     #[must_use]
     pub fn is_cut_off(&self) -> bool {
@@ -171,6 +176,12 @@ impl Recording {
     #[must_use]
     pub fn unreadable(&self) -> usize {
         self.unreadable
+    }
+
+    /// The first of those.
+    #[must_use]
+    pub fn first_unreadable(&self) -> Option<&Fault> {
+        self.first_unreadable.as_ref()
     }
 
     /// The calls, in the order in which they ended.
@@ -184,7 +195,7 @@ impl Recording {
     /// A message: its schema id and its body.
     #[must_use]
     pub fn message(&self, topic: &Topic, sequence: u64) -> Option<(&Arc<str>, &str)> {
-        let index = *self.messages.get(&(topic.clone(), sequence))?;
+        let index = *self.messages.get(topic)?.get(&sequence)?;
         match self.entries.get(index)? {
             Entry::Message { schema, body, .. } => Some((schema, body)),
             _ => None,
@@ -194,15 +205,15 @@ impl Recording {
     /// Whether a message came with pixels, here or left out.
     #[must_use]
     pub fn has_pixels(&self, topic: &Topic, sequence: u64) -> bool {
-        self.pictures.contains_key(&(topic.clone(), sequence))
+        self.pictures.get(topic, sequence).is_some()
     }
 
     /// The message beside which the pixels of this one are stored: itself, or the first of the same picture. `None`: they were left out, or it has none.
     #[must_use]
     pub fn picture_of(&self, topic: &Topic, sequence: u64) -> Option<(Topic, u64)> {
-        match self.pictures.get(&(topic.clone(), sequence))? {
+        match self.pictures.get(topic, sequence)? {
             Picture::Stored { .. } => Some((topic.clone(), sequence)),
-            Picture::SameAs(other, number) => Some((other.clone(), *number)),
+            Picture::SameAs(other) => Some((**other).clone()),
             Picture::LeftOut => None,
         }
     }
@@ -217,14 +228,14 @@ impl Recording {
         sequence: u64,
         read: impl FnOnce(&Pixels<'_>) -> T,
     ) -> Result<Option<T>, ReadError> {
-        let Some(place) = self.picture_of(topic, sequence) else {
+        let Some((place, number)) = self.picture_of(topic, sequence) else {
             return Ok(None);
         };
         let Some(Picture::Stored {
             chunk,
             offset,
             length,
-        }) = self.pictures.get(&place)
+        }) = self.pictures.get(&place, number)
         else {
             return Ok(None);
         };
@@ -233,46 +244,32 @@ impl Recording {
             sequence,
             what,
         };
-        let content = self.chunk(*chunk).map_err(wrong)?;
-        let message = content
-            .get(*offset..offset + length)
-            .ok_or_else(|| wrong("it lies beyond its chunk".into()))?;
-        let pixels = Pixels::decode(message).map_err(wrong)?;
-        Ok(Some(read(&pixels)))
-    }
-
-    fn chunk(&self, at: usize) -> Result<Arc<Vec<u8>>, String> {
-        let mut kept = self.chunk.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, content)) = &*kept
-            && *known == at
-        {
-            return Ok(content.clone());
-        }
-        let (code, body, _) =
-            record(&self.bytes, at).ok_or_else(|| "the file is cut off".to_owned())?;
-        let content = match parse(code, body) {
-            Some(Record::Chunk { header, data }) => unpack(&header, &data)?,
-            _ => return Err("there is no chunk".into()),
-        };
-        let content = Arc::new(content);
-        *kept = Some((at, content.clone()));
-        Ok(content)
+        let read = self.unpacked.with(&self.bytes, *chunk, |content| {
+            let message = content
+                .get(*offset..offset + length)
+                .ok_or_else(|| "it lies beyond its chunk".to_owned())?;
+            Pixels::decode(message).map(|pixels| read(&pixels))
+        });
+        read.flatten().map(Some).map_err(wrong)
     }
 
     /// Adds stages and queues that came in while the run went on to what there was at its start.
     fn join_in(&mut self) {
+        let (stages, edges) = (&mut self.about.stages, &mut self.about.edges);
+        let mut names: HashSet<String> = stages.iter().map(|it| it.name.clone()).collect();
+        let mut ends: HashSet<_> = edges
+            .iter()
+            .map(|it| (it.from.clone(), it.to.clone()))
+            .collect();
         for change in &self.changes {
             for changed in change.stages.iter().filter(|it| it.added) {
-                let known = &mut self.about.stages;
-                if known.iter().all(|it| it.name != changed.stage.name) {
-                    known.push(changed.stage.clone());
+                if names.insert(changed.stage.name.clone()) {
+                    stages.push(changed.stage.clone());
                 }
             }
             for edge in &change.edges {
-                let known = &mut self.about.edges;
-                let is_it = |it: &&AboutEdge| (&it.from, &it.to) == (&edge.from, &edge.to);
-                if !known.iter().any(|it| is_it(&it)) {
-                    known.push(edge.clone());
+                if ends.insert((edge.from.clone(), edge.to.clone())) {
+                    edges.push(edge.clone());
                 }
             }
         }
@@ -284,189 +281,15 @@ impl Recording {
                 topic, sequence, ..
             } = entry
             {
-                self.messages.insert((topic.clone(), *sequence), index);
-            }
-        }
-    }
-}
-
-/// What is found on the way through a file.
-#[derive(Default)]
-struct Scan {
-    about: Option<Result<About, String>>,
-    pipeline: Option<String>,
-    schemas: HashMap<u16, Arc<str>>,
-    channels: HashMap<u16, (Holds, Arc<str>)>,
-    changes: Vec<Change>,
-    entries: Vec<Entry>,
-    pictures: HashMap<(Topic, u64), Picture>,
-    unreadable: usize,
-}
-
-impl Scan {
-    /// Returns whether the file goes on to its proper end.
-    fn file(&mut self, bytes: &[u8]) -> bool {
-        let mut at = MAGIC.len();
-        while let Some((code, body, next)) = record(bytes, at) {
-            match parse(code, body) {
-                Some(Record::DataEnd(_)) => return true,
-                Some(Record::Attachment { header, data, .. }) => {
-                    self.attachment(&header.name, &data);
-                }
-                Some(Record::Chunk { header, data }) => {
-                    let Ok(content) = unpack(&header, &data) else {
-                        return false;
-                    };
-                    self.chunk(at, &content);
-                }
-                Some(other) => self.channel(other),
-                None => return false,
-            }
-            at = next;
-        }
-        false
-    }
-
-    fn attachment(&mut self, name: &str, data: &[u8]) {
-        match name {
-            ABOUT => {
-                let about = serde_json::from_slice(data).map_err(|error| error.to_string());
-                self.about.get_or_insert(about);
-            }
-            PIPELINE => {
-                let text = String::from_utf8_lossy(data).into_owned();
-                self.pipeline.get_or_insert(text);
-            }
-            _ => {}
-        }
-    }
-
-    fn chunk(&mut self, chunk: usize, content: &[u8]) {
-        let mut at = 0;
-        while let Some((code, body, next)) = record(content, at) {
-            at = next;
-            match parse(code, body) {
-                Some(Record::Message { header, data }) => {
-                    // The data is the end of the record.
-                    let offset = next - data.len();
-                    self.message(&header, &data, chunk, offset);
-                }
-                Some(other) => self.channel(other),
-                None => self.unreadable += 1,
-            }
-        }
-    }
-
-    fn channel(&mut self, record: Record<'_>) {
-        match record {
-            Record::Schema { header, .. } => {
-                self.schemas.insert(header.id, header.name.into());
-            }
-            Record::Channel(channel) => {
-                let schema = self.schemas.get(&channel.schema_id).cloned();
-                if let Some(holds) = Holds::of(&channel.topic, &channel.metadata) {
-                    let schema = schema.unwrap_or_else(|| "".into());
-                    self.channels.insert(channel.id, (holds, schema));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn message(&mut self, header: &MessageHeader, data: &[u8], chunk: usize, offset: usize) {
-        let Some((holds, schema)) = self.channels.get(&header.channel_id) else {
-            return;
-        };
-        let started = match &self.about {
-            Some(Ok(about)) => about.started_unix_ns,
-            _ => 0,
-        };
-        let sequence = u64::from(header.sequence);
-        let at_ns = header.log_time.wrapping_sub(started) as i64;
-        let entry = match holds {
-            Holds::Messages(topic) => match std::str::from_utf8(data) {
-                Ok(body) => Some(Entry::Message {
-                    topic: topic.clone(),
-                    schema: schema.clone(),
-                    sequence,
-                    at_ns,
-                    body: body.into(),
-                }),
-                Err(_) => None,
-            },
-            Holds::Calls => read(data).map(|call| Entry::Call(Box::new(call))),
-            Holds::Drops => read(data).map(Entry::Dropped),
-            Holds::Problems => read(data).map(Entry::Problem),
-            Holds::Pictures(topic) => {
-                let stored = Picture::Stored {
-                    chunk,
-                    offset,
-                    length: data.len(),
+                match self.messages.get_mut(topic) {
+                    Some(known) => known.insert(*sequence, index),
+                    None => {
+                        let first = HashMap::from([(*sequence, index)]);
+                        self.messages.insert(topic.clone(), first);
+                        None
+                    }
                 };
-                self.pictures.insert((topic.clone(), sequence), stored);
-                return;
             }
-            Holds::PictureNotes => {
-                match read::<PictureNote>(data) {
-                    Some(note) => self.picture_note(note),
-                    None => self.unreadable += 1,
-                }
-                return;
-            }
-            Holds::Changes => {
-                match read::<Change>(data) {
-                    Some(change) => self.changes.push(change),
-                    None => self.unreadable += 1,
-                }
-                return;
-            }
-            Holds::Extra(_) => return,
-        };
-        match entry {
-            Some(entry) => self.entries.push(entry),
-            None => self.unreadable += 1,
         }
     }
-
-    fn picture_note(&mut self, note: PictureNote) {
-        let picture = note
-            .same_as
-            .map_or(Picture::LeftOut, |(stage, port, number)| {
-                Picture::SameAs(Topic::new(stage, port), number)
-            });
-        let topic = Topic::new(note.stage, note.port);
-        self.pictures.insert((topic, note.sequence), picture);
-    }
-}
-
-fn read<T: DeserializeOwned>(data: &[u8]) -> Option<T> {
-    serde_json::from_slice(data).ok()
-}
-
-/// The content of a chunk, held against its checksum.
-fn unpack(header: &ChunkHeader, data: &[u8]) -> Result<Vec<u8>, String> {
-    use std::io::Read as _;
-    if header.uncompressed_size > LARGEST_CHUNK {
-        return Err("a chunk of senseless size".into());
-    }
-    let mut content = Vec::new();
-    match header.compression.as_str() {
-        "" => content.extend_from_slice(data),
-        "lz4" => {
-            // One byte more than it may be shows that it is longer than it says.
-            let decoder = lz4::Decoder::new(data).map_err(|error| error.to_string())?;
-            decoder
-                .take(header.uncompressed_size + 1)
-                .read_to_end(&mut content)
-                .map_err(|error| error.to_string())?;
-        }
-        other => return Err(format!("a chunk packed by {other:?}, not by lz4")),
-    }
-    if content.len() as u64 != header.uncompressed_size {
-        return Err("a chunk is not as long as it says".into());
-    }
-    if header.uncompressed_crc != 0 && crc32fast::hash(&content) != header.uncompressed_crc {
-        return Err("a chunk's checksum is wrong".into());
-    }
-    Ok(content)
 }

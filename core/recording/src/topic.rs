@@ -32,6 +32,9 @@ pub(crate) enum Holds {
     Extra(String),
 }
 
+/// The topic of the calls.
+pub const CALLS: &str = "/flowpipe/calls";
+
 /// The key of the metadata that says what a channel holds.
 const HOLDS: &str = "flowpipe.holds";
 const STAGE: &str = "flowpipe.stage";
@@ -44,6 +47,11 @@ impl Topic {
             stage: stage.into(),
             port: port.into(),
         }
+    }
+
+    /// Bytes of its names.
+    pub(crate) fn len(&self) -> usize {
+        self.stage.len() + self.port.len()
     }
 }
 
@@ -59,7 +67,7 @@ impl Holds {
         match self {
             Self::Messages(topic) => topic.to_string(),
             Self::Pictures(topic) => format!("{topic}/image"),
-            Self::Calls => "/flowpipe/calls".into(),
+            Self::Calls => CALLS.into(),
             Self::Drops => "/flowpipe/drops".into(),
             Self::Problems => "/flowpipe/problems".into(),
             Self::Changes => "/flowpipe/changes".into(),

@@ -28,9 +28,12 @@ pub struct Lineage {
     pub sequence: u64,
     /// The frame that it descends from.
     pub origin: Option<Origin>,
-    /// The stages that had it or its ancestors in hand, oldest first.
+    /// The stages that had it or its ancestors in hand, oldest first; the newest 256 of them.
     pub hops: Vec<abi::Hop>,
 }
+
+/// A message remembers its newest hops, so many at most: on a loop of the pipeline there would be ever more.
+pub(crate) const MOST_HOPS: usize = 256;
 
 /// A captured frame, as messages that descend from it remember it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

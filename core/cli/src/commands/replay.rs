@@ -19,9 +19,10 @@ use crate::show::colour::{self, BAD, GOOD, paint};
 use crate::show::report;
 use crate::show::screen::{Forward, Screen};
 use crate::trace::Tracing;
-use crate::{apart, checks, plugins};
+use crate::{apart, checks, plugins, signals};
 
 pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
+    signals::at_once()?;
     let recording = crate::recording_file::open(&args.file)?;
     let catalogue = plugins::load(global);
     let recording = Arc::new(recording);
@@ -65,6 +66,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     let traced = tracing.map_or(Ok(()), Tracing::finish);
     recorded.and(traced)?;
     watched.followed?;
+    signals::at_once()?;
     let verdict = verifier.map(|verifier| verifier.verdict());
     tell(global, args, &watched.report, &replay, verdict.as_ref())?;
     catalogue.close();
@@ -95,6 +97,7 @@ fn wish(args: &args::Replay) -> Wish {
 fn refusal(error: PlanError) -> Failure {
     match error {
         PlanError::Nothing => Failure::Run(error.to_string()),
+        PlanError::Cycle { .. } => Failure::BadText(error.to_string()),
         _ => Failure::Usage(error.to_string()),
     }
 }

@@ -13,6 +13,7 @@ use crate::exit::{Ended, Failure};
 const STDOUT: &str = "-";
 
 pub fn run(args: &args::Report) -> Result<Ended, Failure> {
+    crate::signals::at_once()?;
     let recording = crate::recording_file::open(&args.file)?;
     let to = match &args.output {
         Some(path) => path.clone(),

@@ -5,6 +5,7 @@
 //! Stages that are not run again (sources, and whatever touches the world) speak out of the recording.
 //! [`verify`] holds what comes out against what is recorded.
 
+mod ancestry;
 mod pipeline;
 mod store;
 pub mod verify;
@@ -18,12 +19,13 @@ use flowpipe_recording::entry::{AboutStage, Call, Emitted, Taken};
 use flowpipe_recording::{Recording, Topic};
 
 use crate::manifest::{Manifest, Port};
-use crate::message::{Message, Origin};
+use crate::message::{MOST_HOPS, Message, Origin};
 use crate::pipeline::PortRef;
 use crate::run::shared::Mode;
 use crate::run::stage::Stage;
 use crate::sync::lock;
 
+use ancestry::Ancestry;
 pub use pipeline::{PlanError, Swap, Wish};
 use store::Store;
 
@@ -35,8 +37,9 @@ pub struct Replay {
     /// How often faster than it was; `None`: as fast as it goes.
     speed: Option<f64>,
     began: Instant,
-    /// What was emitted, and who emitted it: by output and number.
-    sources: HashMap<(Topic, u64), (usize, usize)>,
+    ancestry: Ancestry,
+    /// By stage and plugin: the calls of the plugin, by their numbers.
+    turns: Vec<HashMap<usize, Vec<usize>>>,
     store: Mutex<Store>,
     arrived: Condvar,
     /// The last number given to a message that is not recorded: beyond all that are.
@@ -110,15 +113,11 @@ impl Replay {
         }
     }
 
-    /// The recorded calls of a stage, in the order in which they began.
-    pub(crate) fn calls(&self, stage: usize) -> &[Call] {
-        self.parts.get(stage).map_or(&[], |part| &part.calls)
-    }
-
-    /// The next call of a stage that is run again. `None`: there are no more.
-    pub(crate) fn next_call(&self, stage: usize) -> Option<&Call> {
+    /// The next call of a stage that is run again, with its number. `None`: there are no more.
+    pub(crate) fn next_call(&self, stage: usize) -> Option<(usize, &Call)> {
         let part = self.parts.get(stage)?;
-        part.calls.get(part.next.fetch_add(1, Ordering::Relaxed))
+        let number = part.next.fetch_add(1, Ordering::Relaxed);
+        part.calls.get(number).map(|call| (number, call))
     }
 
     /// Whether a stage that is made now is told the times of the recorded one while it is made: those of one that was made
@@ -138,9 +137,10 @@ impl Replay {
         if next == 0 && !self.begins(stage) {
             return &[];
         }
-        let mut calls = part.calls.iter().skip(next);
-        calls
-            .find(|call| call.plugin == plugin)
+        let turns = self.turns.get(stage).and_then(|turns| turns.get(&plugin));
+        let turns = turns.map_or(&[][..], Vec::as_slice);
+        let turn = turns.get(turns.partition_point(|&call| call < next));
+        turn.and_then(|&call| part.calls.get(call))
             .map_or(&[], |call| &call.clock)
     }
 
@@ -158,9 +158,9 @@ impl Replay {
     /// The message that a call took: what a stage made of it this time, or what is recorded.
     pub(crate) fn fetch(&self, taker: &Stage, taken: &Taken) -> Fetched {
         let topic = Topic::new(&taken.from, &taken.output);
-        let known = self.sources.get(&(topic.clone(), taken.sequence));
+        let known = self.ancestry.source(&topic, taken.sequence);
         let from = match known {
-            Some((stage, _)) => Some(*stage),
+            Some(source) => Some(source.stage),
             // The call that emitted it had not come back when the recording ended.
             None => self.index_of(&taken.from),
         };
@@ -204,7 +204,7 @@ impl Replay {
     }
 
     /// A call can't be run again: others get what it emitted then.
-    pub(crate) fn skip(&self, stage: &Stage, call: &Call) {
+    pub(crate) fn skip(&self, stage: &Stage, number: usize, call: &Call) {
         for emitted in &call.emitted {
             let topic = Topic::new(&call.stage, &emitted.port);
             if let Some(message) = self.load(stage, &topic, emitted.sequence) {
@@ -212,11 +212,7 @@ impl Replay {
                 self.arrived.notify_all();
             }
         }
-        let number = self
-            .calls(stage.index)
-            .iter()
-            .position(|it| std::ptr::eq(it, call));
-        lock(&self.store).skip(stage.index, number.unwrap_or_default());
+        lock(&self.store).skip(stage.index, number);
     }
 
     /// A stage makes no more messages.
@@ -227,9 +223,9 @@ impl Replay {
 
     /// Whether a replay must give a recorded message: its stage is run again, and the call that emitted it is recorded.
     pub(crate) fn gives(&self, topic: &Topic, sequence: u64) -> bool {
-        let source = self.sources.get(&(topic.clone(), sequence));
-        source.is_some_and(|(stage, call)| {
-            self.runs_again(*stage) && !lock(&self.store).was_skipped(*stage, *call)
+        let source = self.ancestry.source(topic, sequence);
+        source.is_some_and(|it| {
+            self.runs_again(it.stage) && !lock(&self.store).was_skipped(it.stage, it.call)
         })
     }
 
@@ -293,35 +289,28 @@ impl Replay {
     }
 
     fn emitted(&self, topic: &Topic, sequence: u64) -> Option<&Emitted> {
-        let call = self.call(topic, sequence)?;
-        let mut emitted = call.emitted.iter();
-        emitted.find(|it| it.port == topic.port && it.sequence == sequence)
+        let source = self.ancestry.source(topic, sequence)?;
+        self.call(source)?.emitted.get(source.emitted)
     }
 
     /// The recorded call that emitted a message.
-    fn call(&self, topic: &Topic, sequence: u64) -> Option<&Call> {
-        let (stage, call) = *self.sources.get(&(topic.clone(), sequence))?;
-        self.parts.get(stage)?.calls.get(call)
+    fn call(&self, source: ancestry::Source) -> Option<&Call> {
+        self.parts.get(source.stage)?.calls.get(source.call)
     }
 
     /// The stages that a recorded message went through, oldest first.
     fn hops(&self, topic: &Topic, sequence: u64) -> Vec<flowpipe_abi::Hop> {
-        let mut hops = Vec::new();
-        let mut next = Some((topic.clone(), sequence));
-        while let Some((topic, sequence)) = next.take()
-            && let Some(call) = self.call(&topic, sequence)
-        {
-            hops.push(flowpipe_abi::Hop {
-                stage: self.index_of(&topic.stage).unwrap_or_default() as u32,
+        let line = self.ancestry.line(topic, sequence).take(MOST_HOPS);
+        let hop = |source: ancestry::Source| {
+            let call = self.call(source)?;
+            Some(flowpipe_abi::Hop {
+                stage: source.stage as u32,
                 reserved: 0,
                 taken_ns: call.taken_ns,
-                emitted_ns: self.emitted(&topic, sequence).map_or(0, |it| it.at_ns),
-            });
-            next = call
-                .took
-                .as_ref()
-                .map(|taken| (Topic::new(&taken.from, &taken.output), taken.sequence));
-        }
+                emitted_ns: call.emitted.get(source.emitted).map_or(0, |it| it.at_ns),
+            })
+        };
+        let mut hops: Vec<_> = line.map_while(hop).collect();
         hops.reverse();
         hops
     }

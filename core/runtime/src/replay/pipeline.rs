@@ -1,17 +1,19 @@
 //! From a recording to a pipeline whose stages are run again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use flowpipe_recording::entry::{About, AboutPlugin, AboutStage, Call};
-use flowpipe_recording::{Recording, Topic};
+use flowpipe_recording::{CALLS, Entry, Fault, Recording, Topic};
 use serde_json::Value;
 
 use crate::manifest::{Manifest, acts_on_the_world};
 use crate::pipeline::{self, Contestant, Isolation, OnError, OnStop, Pipeline};
 use crate::plugin::catalogue::Catalogue;
+use crate::replay::ancestry::Ancestry;
 use crate::replay::store::Store;
 use crate::replay::{Part, Replay};
 
@@ -67,6 +69,14 @@ pub enum PlanError {
         "stage \"{0}\" can't be run again: its plugin, config or settings changed while it ran; --swap puts one plugin in its place"
     )]
     Changed(String),
+    /// Calls of the recording form a cycle.
+    #[error("{} can't be run again: {fault}", path.display())]
+    Cycle {
+        /// The recording.
+        path: PathBuf,
+        /// Which call.
+        fault: Box<Fault>,
+    },
     /// A stage must not be run again.
     #[error(
         "stage \"{stage}\" can't be run again: {plugin} acts on the world, and a replay does not"
@@ -85,6 +95,36 @@ const WATCHDOG: Duration = Duration::from_secs(60);
 const SHORT_WATCHDOG: Duration = Duration::from_secs(2);
 /// A plugin that stands in for another gets so long where the recorded one had no limit.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+impl PlanError {
+    /// `call`: one of the cycle.
+    fn cycle(recording: &Recording, call: Option<&Call>) -> Self {
+        let is_it = |entry: &Entry| {
+            let (Entry::Call(it), Some(call)) = (entry, call) else {
+                return false;
+            };
+            (&it.stage, it.taken_ns, &it.took) == (&call.stage, call.taken_ns, &call.took)
+        };
+        let place = recording.entries().iter().position(is_it);
+        let place = place.and_then(|entry| recording.place(entry));
+        let took = call.and_then(|call| call.took.as_ref());
+        let what = match (call, took) {
+            (Some(call), Some(took)) => format!(
+                "the call of stage \"{}\" takes message {} of {}.{}, which descends from that call itself",
+                call.stage, took.sequence, took.from, took.output
+            ),
+            _ => "a call takes what descends from itself".to_owned(),
+        };
+        Self::Cycle {
+            path: recording.path().to_owned(),
+            fault: Box::new(Fault {
+                topic: CALLS.to_owned(),
+                place: place.unwrap_or_default(),
+                what,
+            }),
+        }
+    }
+}
 
 impl Replay {
     /// Which stages of a recording are run again, as a pipeline to run with [`crate::run::Options::replay`].
@@ -173,38 +213,47 @@ impl Replay {
             on_stop: OnStop::Drop,
             record: None,
         };
-        Ok((pipeline, Arc::new(Self::of(recording, parts, wish.speed))))
+        let replay = Self::of(recording, parts, wish.speed)?;
+        Ok((pipeline, Arc::new(replay)))
     }
 
-    fn of(recording: Arc<Recording>, parts: Vec<Part>, speed: Option<f64>) -> Self {
-        let mut sources = HashMap::new();
+    fn of(
+        recording: Arc<Recording>,
+        parts: Vec<Part>,
+        speed: Option<f64>,
+    ) -> Result<Self, PlanError> {
+        let ancestry = Ancestry::of(parts.iter().map(|part| part.calls.as_slice()));
+        let ancestry = ancestry.map_err(|cycle| {
+            let calls = parts.get(cycle.stage).map_or(&[][..], |part| &part.calls);
+            PlanError::cycle(&recording, calls.get(cycle.call))
+        })?;
         let mut takers = HashMap::new();
-        for (stage, part) in parts.iter().enumerate() {
+        let mut turns = Vec::new();
+        for part in &parts {
+            let mut by_plugin: HashMap<usize, Vec<usize>> = HashMap::new();
             for (number, call) in part.calls.iter().enumerate() {
-                for emitted in &call.emitted {
-                    let topic = Topic::new(&call.stage, &emitted.port);
-                    sources.insert((topic, emitted.sequence), (stage, number));
-                }
+                by_plugin.entry(call.plugin).or_default().push(number);
                 if let (Some(taken), true) = (&call.took, part.runs_again) {
                     let topic = Topic::new(&taken.from, &taken.output);
                     *takers.entry((topic, taken.sequence)).or_default() += 1;
                 }
             }
+            turns.push(by_plugin);
         }
-        let last = sources.keys().map(|(_, number)| *number).max();
-        let last = last.unwrap_or_default();
+        let last = ancestry.last();
         let working = parts.iter().enumerate().filter(|(_, part)| part.runs_again);
         let store = Store::new(takers, working.map(|(stage, _)| stage));
-        Self {
+        Ok(Self {
             recording,
             parts,
             speed,
             began: Instant::now(),
-            sources,
+            ancestry,
+            turns,
             store: Mutex::new(store),
             arrived: Condvar::new(),
             unrecorded: AtomicU64::new(last),
-        }
+        })
     }
 }
 
@@ -213,16 +262,17 @@ impl Replay {
 pub(super) fn changed(recording: &Recording) -> Vec<&str> {
     let changes = recording.changes().iter();
     let stages = changes.flat_map(|change| &change.stages);
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut told = HashSet::new();
     let mut changed = Vec::new();
     for stage in stages {
         let name = stage.stage.name.as_str();
         // One that came back began anew.
-        let came_back = stage.added && seen.contains(&name);
-        if (stage.other || came_back) && !changed.contains(&name) {
+        let came_back = stage.added && seen.contains(name);
+        if (stage.other || came_back) && told.insert(name) {
             changed.push(name);
         }
-        seen.push(name);
+        seen.insert(name);
     }
     changed
 }

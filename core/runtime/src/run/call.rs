@@ -11,7 +11,7 @@ use flowpipe_recording::entry;
 use crate::check::Judgement;
 use crate::document::Document;
 use crate::frame::Frame;
-use crate::message::{Lineage, Message, Origin};
+use crate::message::{Lineage, MOST_HOPS, Message, Origin};
 use crate::pipeline::PortRef;
 #[cfg(unix)]
 use crate::run::journal;
@@ -208,6 +208,7 @@ impl Context<'_> {
             None => self.stage.run.now(),
         };
         let parent = self.parent.map_or(&[][..], |parent| &parent.lineage.hops);
+        let parent = &parent[parent.len().saturating_sub(MOST_HOPS - 1)..];
         let mut hops = Vec::with_capacity(parent.len() + 1);
         hops.extend_from_slice(parent);
         hops.push(abi::Hop {

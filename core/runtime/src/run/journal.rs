@@ -1,6 +1,7 @@
 //! What one call is written down as, and what it is told when it is run again.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,8 +27,8 @@ pub(crate) struct Journal {
     cancelled: Mutex<Option<Cancelled>>,
     waits: RefCell<Vec<bool>>,
     emitted: RefCell<Vec<Emitted>>,
-    /// The outputs of the messages that were given recorded numbers.
-    numbered: RefCell<Vec<String>>,
+    /// By output: how many of the recorded messages were looked through for numbers.
+    numbered: RefCell<HashMap<String, usize>>,
     marks: RefCell<Vec<Mark>>,
 }
 
@@ -94,10 +95,14 @@ impl Journal {
     /// The number of the message that comes now at an output, as the call was recorded. `None`: there were no more.
     pub(crate) fn numbered_again(&self, script: &Call, port: &str) -> Option<u64> {
         let mut numbered = self.numbered.borrow_mut();
-        let before = numbered.iter().filter(|it| **it == *port).count();
-        numbered.push(port.to_owned());
-        let mut recorded = script.emitted.iter().filter(|it| it.port == port);
-        recorded.nth(before).map(|emitted| emitted.sequence)
+        let before = match numbered.get_mut(port) {
+            Some(before) => before,
+            None => numbered.entry(port.to_owned()).or_default(),
+        };
+        let left = script.emitted.get(*before..).unwrap_or_default();
+        let next = left.iter().position(|it| it.port == port);
+        *before += next.map_or(left.len(), |next| next + 1);
+        next.and_then(|next| left.get(next)).map(|it| it.sequence)
     }
 
     pub(crate) fn note_mark(&self, run: &Shared, name: &str, at_ns: i64) {

@@ -24,7 +24,7 @@ pub(crate) fn retrace(
 ) -> Left {
     // However this ends, others do not wait for its messages.
     let ended = Ended(replay, stage.index);
-    while let Some(call) = replay.next_call(stage.index) {
+    while let Some((number, call)) = replay.next_call(stage.index) {
         if stage.run.mode() >= Mode::Drop {
             break;
         }
@@ -37,7 +37,7 @@ pub(crate) fn retrace(
             Some(taken) => match replay.fetch(stage, taken) {
                 Fetched::Message(message) => Some(message),
                 Fetched::Skip => {
-                    replay.skip(stage, call);
+                    replay.skip(stage, number, call);
                     continue;
                 }
             },

@@ -1,0 +1,97 @@
+//! What an entry takes in memory, and whether its times can be calculated with.
+
+use crate::budget::is_time;
+use crate::entry::{Call, Change, Dropped, Emitted, PictureNote, Trouble};
+
+/// An entry that is kept in memory.
+pub(crate) trait Kept {
+    /// A byte of its JSON takes at most so many bytes of memory: a list of numbers.
+    const READ: usize = 4;
+
+    /// Bytes beside a place in a list.
+    fn size(&self, json: usize) -> usize;
+
+    /// Whether all its times can be calculated with.
+    fn is_in_time(&self) -> bool;
+}
+
+/// What a text takes beside its bytes.
+const TEXT: usize = size_of::<String>() + 16;
+
+impl Kept for Call {
+    fn size(&self, _: usize) -> usize {
+        let emitted = |it: &Emitted| {
+            let origin = it
+                .origin
+                .as_ref()
+                .map_or(0, |origin| TEXT + origin.stage.len());
+            size_of::<Emitted>() + 16 + it.port.len() + origin
+        };
+        let took = self.took.as_ref();
+        let took = took.map_or(0, |it| {
+            3 * TEXT + it.port.len() + it.from.len() + it.output.len()
+        });
+        let marks = self.marks.iter().map(|mark| 2 * TEXT + mark.name.len());
+        size_of::<Self>()
+            + self.stage.len()
+            + took
+            + self.emitted.iter().map(emitted).sum::<usize>()
+            + self.clock.len() * size_of::<i64>()
+            + self.waits.len()
+            + marks.sum::<usize>()
+            + self.failed.as_ref().map_or(0, String::len)
+    }
+
+    fn is_in_time(&self) -> bool {
+        let own = [self.taken_ns, self.ended_ns, self.waited_ns].into_iter();
+        let emitted = self.emitted.iter().flat_map(|emitted| {
+            let captured = emitted.origin.as_ref().map(|origin| origin.captured_ns);
+            [emitted.at_ns, captured.unwrap_or(0)]
+        });
+        let marks = self.marks.iter().map(|mark| mark.at_ns);
+        own.chain(emitted).chain(marks).all(is_time)
+    }
+}
+
+impl Kept for Dropped {
+    fn size(&self, json: usize) -> usize {
+        json
+    }
+
+    fn is_in_time(&self) -> bool {
+        is_time(self.at_ns)
+    }
+}
+
+impl Kept for Trouble {
+    fn size(&self, json: usize) -> usize {
+        json
+    }
+
+    fn is_in_time(&self) -> bool {
+        is_time(self.at_ns)
+    }
+}
+
+impl Kept for PictureNote {
+    fn size(&self, json: usize) -> usize {
+        json
+    }
+
+    fn is_in_time(&self) -> bool {
+        true
+    }
+}
+
+impl Kept for Change {
+    /// Configs can hold anything.
+    const READ: usize = 16;
+
+    fn size(&self, json: usize) -> usize {
+        json.saturating_mul(Self::READ)
+    }
+
+    fn is_in_time(&self) -> bool {
+        is_time(self.at_ns)
+    }
+}

@@ -1,0 +1,352 @@
+//! Goes through a file from its beginning, and keeps what its entries say.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use mcap::records::{MessageHeader, Record, op};
+use serde::de::DeserializeOwned;
+
+use crate::budget::{Budget, LONGEST_CHANNEL, is_time};
+use crate::chunk::unpack;
+use crate::entry::{About, Change};
+use crate::kept::Kept;
+use crate::pictures::{Picture, Pictures};
+use crate::reader::Entry;
+use crate::record::{parse, record};
+use crate::topic::{Holds, Topic};
+use crate::writer::{ABOUT, PIPELINE};
+
+/// The first bytes of an MCAP file.
+pub(crate) const MAGIC: &[u8] = b"\x89MCAP0\r\n";
+
+/// Where something lies in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The byte of the file at which its chunk or its own record begins.
+    pub at: usize,
+    /// The byte of the unpacked chunk, where it lies in one.
+    pub within: Option<usize>,
+}
+
+/// An entry that can't be used, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The topic, or the attachment's name.
+    pub topic: String,
+    /// Where it is.
+    pub place: Place,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// What is found on the way through a file.
+pub(crate) struct Scan {
+    budget: Budget,
+    pub about: Option<Result<About, String>>,
+    pub about_at: Place,
+    pub pipeline: Option<String>,
+    schemas: HashMap<u16, Arc<str>>,
+    channels: HashMap<u16, Channel>,
+    pub changes: Vec<Change>,
+    pub entries: Vec<Entry>,
+    /// By entry.
+    pub places: Vec<Place>,
+    pub pictures: Pictures,
+    /// Entries that can't be understood: how many, and the first.
+    pub unreadable: usize,
+    pub first_unreadable: Option<Fault>,
+}
+
+struct Channel {
+    holds: Holds,
+    schema: Arc<str>,
+}
+
+/// A message record of the file.
+struct Stored<'a> {
+    header: &'a MessageHeader,
+    data: &'a [u8],
+    place: Place,
+}
+
+/// What an entry takes in memory beside its texts: its place in a growing list and in an index.
+const ENTRY: usize = 400;
+/// A byte of `run.json` takes at most so many bytes of memory: configs can hold anything.
+const READ_ANY: usize = 16;
+
+impl Scan {
+    pub(crate) fn of(file: &[u8]) -> Self {
+        Self {
+            budget: Budget::of(file.len()),
+            about: None,
+            about_at: Place::default(),
+            pipeline: None,
+            schemas: HashMap::new(),
+            channels: HashMap::new(),
+            changes: Vec::new(),
+            entries: Vec::new(),
+            places: Vec::new(),
+            pictures: Pictures::default(),
+            unreadable: 0,
+            first_unreadable: None,
+        }
+    }
+
+    /// Returns whether the file goes on to its proper end.
+    ///
+    /// # Errors
+    /// When there is more than any recording has.
+    pub(crate) fn file(&mut self, bytes: &[u8]) -> Result<bool, Fault> {
+        let mut at = MAGIC.len();
+        while let Some((code, body, next)) = record(bytes, at) {
+            let place = Place { at, within: None };
+            match self.parse(code, body, place) {
+                Some(Record::DataEnd(_)) => return Ok(true),
+                Some(Record::Attachment { header, data, .. }) => {
+                    self.attachment(&header.name, &data, place)?;
+                }
+                Some(Record::Chunk { header, data }) => {
+                    let most = self.budget.chunk(header.uncompressed_size);
+                    most.map_err(|what| fault("(chunk)", place, what))?;
+                    let Ok(content) = unpack(&header, &data) else {
+                        return Ok(false);
+                    };
+                    self.chunk(at, &content)?;
+                }
+                Some(other) => self.channel(other, place)?,
+                None => return Ok(false),
+            }
+            at = next;
+        }
+        Ok(false)
+    }
+
+    /// `None`: it is damaged.
+    fn parse<'a>(&mut self, code: u8, body: &'a [u8], place: Place) -> Option<Record<'a>> {
+        if code == op::CHANNEL && body.len() > LONGEST_CHANNEL {
+            self.cannot_read("(channel)", place, "its names are too long");
+            // Its messages are passed over.
+            return Some(Record::Unknown {
+                opcode: code,
+                data: body.into(),
+            });
+        }
+        parse(code, body)
+    }
+
+    fn attachment(&mut self, name: &str, data: &[u8], place: Place) -> Result<(), Fault> {
+        let short = |what| fault(name, place, what);
+        match name {
+            ABOUT if self.about.is_none() => {
+                self.budget
+                    .take(data.len().saturating_mul(READ_ANY))
+                    .map_err(short)?;
+                let about = serde_json::from_slice(data).map_err(|error| error.to_string());
+                self.about = Some(about);
+                self.about_at = place;
+            }
+            PIPELINE if self.pipeline.is_none() => {
+                self.budget.take(data.len()).map_err(short)?;
+                self.pipeline = Some(String::from_utf8_lossy(data).into_owned());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn chunk(&mut self, chunk: usize, content: &[u8]) -> Result<(), Fault> {
+        let mut at = 0;
+        while let Some((code, body, next)) = record(content, at) {
+            let place = Place {
+                at: chunk,
+                within: Some(at),
+            };
+            at = next;
+            match self.parse(code, body, place) {
+                Some(Record::Message { header, data }) => {
+                    let stored = Stored {
+                        header: &header,
+                        data: &data,
+                        place,
+                    };
+                    self.message(&stored, next)?;
+                }
+                Some(other) => self.channel(other, place)?,
+                None => self.cannot_read("(record)", place, "it is damaged"),
+            }
+        }
+        Ok(())
+    }
+
+    fn channel(&mut self, record: Record<'_>, place: Place) -> Result<(), Fault> {
+        match record {
+            Record::Schema { header, .. } => {
+                let taken = self.budget.take(ENTRY + header.name.len());
+                taken.map_err(|what| fault("(schema)", place, what))?;
+                self.schemas.insert(header.id, header.name.into());
+            }
+            Record::Channel(channel) => {
+                let schema = self.schemas.get(&channel.schema_id).cloned();
+                if let Some(holds) = Holds::of(&channel.topic, &channel.metadata) {
+                    let taken = self.budget.take(ENTRY + holds.name().len());
+                    taken.map_err(|what| fault(&channel.topic, place, what))?;
+                    let schema = schema.unwrap_or_else(|| "".into());
+                    self.channels.insert(channel.id, Channel { holds, schema });
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `end`: where its record ends in its chunk, as its data does.
+    fn message(&mut self, stored: &Stored<'_>, end: usize) -> Result<(), Fault> {
+        let Some(channel) = self.channels.get(&stored.header.channel_id) else {
+            return Ok(());
+        };
+        let (holds, schema) = (channel.holds.clone(), channel.schema.clone());
+        let sequence = u64::from(stored.header.sequence);
+        let data = stored.data;
+        let entry = match holds {
+            Holds::Messages(topic) => {
+                self.take(stored, topic.len() + data.len())?;
+                let message = self.body(stored, topic, schema);
+                let message = message.map_err(|what| self.cannot_use(stored, &what));
+                message.ok()
+            }
+            Holds::Pictures(topic) => {
+                self.take(stored, topic.len())?;
+                let picture = Picture::Stored {
+                    chunk: stored.place.at,
+                    offset: end - data.len(),
+                    length: data.len(),
+                };
+                self.pictures.insert(topic, sequence, picture);
+                return Ok(());
+            }
+            Holds::PictureNotes => {
+                if let Some(note) = self.read(stored)? {
+                    self.pictures.note(note);
+                }
+                return Ok(());
+            }
+            Holds::Changes => {
+                let change = self.read(stored)?;
+                self.changes.extend(change);
+                return Ok(());
+            }
+            Holds::Calls => self.read(stored)?.map(|call| Entry::Call(Box::new(call))),
+            Holds::Drops => self.read(stored)?.map(Entry::Dropped),
+            Holds::Problems => self.read(stored)?.map(Entry::Problem),
+            Holds::Extra(_) => return Ok(()),
+        };
+        if let Some(entry) = entry {
+            self.entries.push(entry);
+            self.places.push(stored.place);
+        }
+        Ok(())
+    }
+
+    /// Reads an entry, if it fits. `None`: it can't be understood.
+    fn read<T: DeserializeOwned + Kept>(
+        &mut self,
+        stored: &Stored<'_>,
+    ) -> Result<Option<T>, Fault> {
+        let json = stored.data.len();
+        let fits = self.budget.has(json.saturating_mul(T::READ));
+        fits.map_err(|what| self.too_much(stored, what))?;
+        match serde_json::from_slice::<T>(stored.data) {
+            Ok(entry) if entry.is_in_time() => {
+                self.take(stored, entry.size(json))?;
+                return Ok(Some(entry));
+            }
+            Ok(_) => self.cannot_use(stored, NO_TIME),
+            Err(error) => self.cannot_use(stored, &error.to_string()),
+        }
+        Ok(None)
+    }
+
+    fn body(&self, stored: &Stored<'_>, topic: Topic, schema: Arc<str>) -> Result<Entry, String> {
+        let started = match &self.about {
+            Some(Ok(about)) => about.started_unix_ns,
+            _ => 0,
+        };
+        let at_ns = stored.header.log_time.wrapping_sub(started) as i64;
+        if !is_time(at_ns) {
+            return Err(NO_TIME.to_owned());
+        }
+        let body = std::str::from_utf8(stored.data).map_err(|error| error.to_string())?;
+        Ok(Entry::Message {
+            topic,
+            schema,
+            sequence: u64::from(stored.header.sequence),
+            at_ns,
+            body: body.into(),
+        })
+    }
+
+    /// Takes memory for an entry before it is read.
+    fn take(&mut self, stored: &Stored<'_>, bytes: usize) -> Result<(), Fault> {
+        let taken = self.budget.take(bytes.saturating_add(ENTRY));
+        taken.map_err(|what| self.too_much(stored, what))
+    }
+
+    fn too_much(&self, stored: &Stored<'_>, what: String) -> Fault {
+        fault(&self.topic(stored), stored.place, what)
+    }
+
+    fn cannot_use(&mut self, stored: &Stored<'_>, what: &str) {
+        let topic = match self.first_unreadable {
+            None => self.topic(stored),
+            Some(_) => String::new(),
+        };
+        self.cannot_read(&topic, stored.place, what);
+    }
+
+    fn cannot_read(&mut self, topic: &str, place: Place, what: &str) {
+        self.unreadable += 1;
+        self.first_unreadable
+            .get_or_insert_with(|| fault(topic, place, what.to_owned()));
+    }
+
+    fn topic(&self, stored: &Stored<'_>) -> String {
+        let channel = self.channels.get(&stored.header.channel_id);
+        channel.map_or_else(String::new, |channel| channel.holds.name())
+    }
+}
+
+fn fault(topic: &str, place: Place, what: String) -> Fault {
+    Fault {
+        topic: topic.to_owned(),
+        place,
+        what,
+    }
+}
+
+/// Why an entry can't be used whose times are beyond all calendars.
+const NO_TIME: &str = "a time of it is no time of a run";
+
+impl Default for Place {
+    fn default() -> Self {
+        Self {
+            at: MAGIC.len(),
+            within: None,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.within {
+            None => write!(f, "byte {}", self.at),
+            Some(within) => write!(f, "byte {within} of the chunk at byte {}", self.at),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}: {}", self.topic, self.place, self.what)
+    }
+}

@@ -1,0 +1,106 @@
+//! Runs of the program under a deadline and a limit of memory.
+
+use std::io::Read as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::Ran;
+
+/// What a run took.
+#[derive(Debug)]
+pub struct Bounded {
+    /// What it came to. `code` is `None` when a signal ended it, or nobody waited any longer.
+    pub ran: Ran,
+    /// How long it took.
+    pub took: Duration,
+    /// The most memory that it had at once, bytes.
+    pub peak: u64,
+    /// Why it was killed, if it was.
+    pub killed: Option<&'static str>,
+}
+
+impl Bounded {
+    /// Itself, when it kept to its bounds and ended as programs end: no panic, no signal.
+    ///
+    /// # Panics
+    /// When it did not.
+    #[track_caller]
+    pub fn orderly(self) -> Self {
+        assert_eq!(self.killed, None, "{self:#?}");
+        assert!(self.ran.code.is_some(), "a signal ended it: {self:#?}");
+        let panicked = self.ran.stderr.contains("panicked at");
+        assert!(!panicked, "it panicked: {self:#?}");
+        self
+    }
+}
+
+/// How often the memory is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Runs a command to its end. It is killed when it takes more than so many bytes of memory or so long.
+///
+/// # Panics
+/// When it can't be started.
+pub fn bounded(mut command: Command, memory: u64, deadline: Duration) -> Bounded {
+    let began = Instant::now();
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program can be started");
+    let stdout = reader(child.stdout.take());
+    let stderr = reader(child.stderr.take());
+    let mut peak = 0;
+    let mut killed = None;
+    let status = loop {
+        peak = peak.max(most_memory(&child));
+        if let Some(status) = child.try_wait().expect("it is our child") {
+            break status;
+        }
+        if killed.is_none() && peak > memory {
+            killed = Some("too much memory");
+        } else if killed.is_none() && began.elapsed() > deadline {
+            killed = Some("no end");
+        }
+        if killed.is_some() {
+            // It may have ended just now.
+            let _ = child.kill();
+        }
+        std::thread::sleep(LOOK);
+    };
+    let took = began.elapsed();
+    let text = |thread: std::thread::JoinHandle<String>| thread.join().unwrap_or_default();
+    Bounded {
+        ran: Ran {
+            code: status.code(),
+            stdout: text(stdout),
+            stderr: text(stderr),
+        },
+        took,
+        peak,
+        killed,
+    }
+}
+
+/// The most memory that a process has had so far, bytes: its high-water mark in `/proc`. 0 where there is none.
+#[must_use]
+pub fn most_memory(child: &Child) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+    let status = status.unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
+/// What a pipe brings, its first part alone where it is long: the rest is read and dropped.
+fn reader(pipe: Option<impl std::io::Read + Send + 'static>) -> std::thread::JoinHandle<String> {
+    const KEPT: usize = 1 << 20;
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.by_ref().take(KEPT as u64).read_to_end(&mut kept);
+            let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+        }
+        String::from_utf8_lossy(&kept).into_owned()
+    })
+}
