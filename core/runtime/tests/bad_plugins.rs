@@ -185,6 +185,8 @@ fn stages_that_can_not_be_made() {
     assert_eq!(refused("null"), silent);
     let small = format!("{stage} create: its stage table has 16 bytes, 64 are needed");
     assert_eq!(refused("small-table"), small);
+    let misaligned = format!("{stage} create: its stage table is not aligned");
+    assert_eq!(refused("misaligned"), misaligned);
     let slot = format!("{stage} create: a function is missing in its stage table");
     assert_eq!(refused("null-slot"), slot);
     assert_eq!(

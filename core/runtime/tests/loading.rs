@@ -130,6 +130,10 @@ fn broken_tables_are_refused() {
         "it has no factory \"flowpipe.stages/1\""
     );
     assert_eq!(
+        bad(&["FACTORY=(const char*)&factory+4"]),
+        "its factory table is not aligned"
+    );
+    assert_eq!(
         bad(&["FACTORY_SIZE=8"]),
         "its factory table has 8 bytes, 32 are needed"
     );

@@ -105,6 +105,9 @@ impl Instance {
                 None => failed("it made no stage and did not say why".into()),
             });
         };
+        if !stage.is_aligned() {
+            return Err(failed("its stage table is not aligned".into()));
+        }
         // SAFETY: a plugin returns a stage that lives until destroy, and struct_size comes first.
         let size = unsafe { stage.cast::<u32>().read() };
         if (size as usize) < size_of::<abi::Stage>() {

@@ -230,8 +230,11 @@ fn factory(
 ) -> Result<(Create, Vec<String>), String> {
     // SAFETY: init was called; the id is NUL-terminated.
     let table = unsafe { get_factory(abi::FACTORY_STAGES.as_ptr()) }.cast::<abi::StageFactory>();
-    if table.is_null() || !table.is_aligned() {
+    if table.is_null() {
         return Err(format!("it has no factory {:?}", abi::FACTORY_STAGES));
+    }
+    if !table.is_aligned() {
+        return Err("its factory table is not aligned".into());
     }
     // SAFETY: struct_size comes first in every version.
     let size = unsafe { (*table).struct_size } as usize;
