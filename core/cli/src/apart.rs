@@ -1,22 +1,38 @@
-//! The processes of stages with `isolation = "process"`: this program once more.
+//! The processes that this program starts of itself: those of stages with `isolation = "process"`, and the one that reads the
+//! manifests of plugins.
 
 use std::process::ExitCode;
 
 use flowpipe_runtime::isolation::Program;
+use flowpipe_runtime::plugin::scanner::Scanner;
 
-/// The hidden subcommand.
-const SUBCOMMAND: &str = "isolated-stage";
+/// The hidden subcommands.
+const STAGE: &str = "isolated-stage";
+const SCANNER: &str = "scan-plugins";
 
-/// How a run starts them. `None`: the system does not say which file this program is.
+/// How a run starts processes for stages. `None`: the system does not say which file this program is.
 pub fn program() -> Option<Program> {
     // The stage's name comes last, and may begin with a hyphen.
-    let program = Program::this([SUBCOMMAND.into(), "--".into()]);
+    let program = Program::this([STAGE.into(), "--".into()]);
     program
         .inspect_err(|error| tracing::warn!("can't tell which program this is: {error}"))
         .ok()
 }
 
-/// Lives as one.
+/// How the manifests of plugins are read.
+pub fn scanner() -> Scanner {
+    let program = Program::this([SCANNER.into()]);
+    Scanner::Process(program.unwrap_or_else(|error| {
+        tracing::warn!("can't tell which program this is: {error}");
+        // As it was called: where that is something else, no manifest is read.
+        Program {
+            path: std::env::args_os().next().unwrap_or_default().into(),
+            arguments: vec![SCANNER.into()],
+        }
+    }))
+}
+
+/// Lives as the process of a stage.
 #[cfg(unix)]
 pub fn run() -> ExitCode {
     flowpipe_runtime::isolation::child::run()
@@ -24,5 +40,16 @@ pub fn run() -> ExitCode {
 
 #[cfg(not(unix))]
 pub fn run() -> ExitCode {
+    ExitCode::FAILURE
+}
+
+/// Runs as the process that reads manifests.
+#[cfg(unix)]
+pub fn scan() -> ExitCode {
+    flowpipe_runtime::plugin::scanner::child::run()
+}
+
+#[cfg(not(unix))]
+pub fn scan() -> ExitCode {
     ExitCode::FAILURE
 }

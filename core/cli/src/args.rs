@@ -114,6 +114,9 @@ pub enum Command {
     /// The process of an isolated stage: started by the program itself.
     #[command(hide = true)]
     IsolatedStage(IsolatedStage),
+    /// The process that reads the plugins' manifests: started by the program itself.
+    #[command(hide = true)]
+    ScanPlugins,
 }
 
 #[derive(Debug, ClapArgs)]

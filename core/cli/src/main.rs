@@ -6,7 +6,7 @@
 //! - [`plugins`]: where plugins are looked for. [`pipeline_file`]: reading a pipeline with its errors.
 //! - [`record`]: writing a run down. [`recording_file`]: opening what was written. [`trace`]: who worked when.
 //! - [`puzzle_file`]: reading puzzles. [`ask`]: putting them to a solver.
-//! - [`apart`]: processes of isolated stages.
+//! - [`apart`]: processes of isolated stages, and the one that reads manifests.
 //! - [`checks`]: what the runtime holds the plugins' answers against.
 //! - [`solve`]: what `flowpipe solve` asks and tells. [`see`]: what `flowpipe see` shows to vision, and tells.
 //! - [`compare`]: two pipelines on one recording.
@@ -49,8 +49,10 @@ use crate::args::{Args, Command};
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    if let Command::IsolatedStage(_) = args.command {
-        return apart::run();
+    match args.command {
+        Command::IsolatedStage(_) => return apart::run(),
+        Command::ScanPlugins => return apart::scan(),
+        _ => {}
     }
     let tells_problems = matches!(
         args.command,
@@ -75,7 +77,7 @@ fn main() -> ExitCode {
         Command::Bench(bench) => commands::bench::run(&args.global, &bench),
         Command::Play(play) => commands::play::run(&args.global, &play),
         Command::Completions(completions) => commands::completions::run(&completions),
-        Command::IsolatedStage(_) => Ok(exit::Ended::Done),
+        Command::IsolatedStage(_) | Command::ScanPlugins => Ok(exit::Ended::Done),
     };
     exit::code(ended)
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use flowpipe_runtime::plugin::catalogue::Catalogue;
 
+use crate::apart;
 use crate::args::Global;
 
 /// The variable with more folders, separated as in `PATH`.
@@ -26,16 +27,21 @@ pub fn folders(global: &Global) -> Vec<PathBuf> {
     folders
 }
 
-/// Loads every plugin that is found.
+/// Finds all plugins.
 pub fn load(global: &Global) -> Catalogue {
     load_from(&folders(global))
 }
 
-/// Loads every plugin that is found in these folders. Called again it gives the files of now.
+/// Finds all plugins in these folders. Called again it gives the files of now.
 pub fn load_from(folders: &[PathBuf]) -> Catalogue {
-    let catalogue = Catalogue::scan(folders);
+    let catalogue = Catalogue::scan(folders, &apart::scanner());
     for refused in catalogue.refused() {
-        tracing::info!("refused {}: {}", refused.path.display(), refused.reason);
+        let (path, reason) = (refused.path.display(), &refused.reason);
+        match refused.path.is_dir() {
+            // Which plugins are missed nobody knows.
+            true => tracing::warn!("{path}: {reason}"),
+            false => tracing::info!("refused {path}: {reason}"),
+        }
     }
     catalogue
 }

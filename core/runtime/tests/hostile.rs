@@ -15,6 +15,7 @@ use common::{Builder, Watcher, adds_up, finish, options_apart};
 use flowpipe_runtime::isolation::child;
 use flowpipe_runtime::pipeline::Isolation;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
+use flowpipe_runtime::plugin::scanner::Scanner;
 use flowpipe_runtime::report::Report;
 use flowpipe_runtime::run::Run;
 use serde_json::json;
@@ -34,7 +35,7 @@ fn catalogue() -> &'static Catalogue {
         std::fs::create_dir_all(&folder).unwrap();
         common::compile("stages.c", &folder, "stages", &[]);
         common::compile("hostile.c", &folder, "hostile", &[]);
-        let catalogue = Catalogue::scan(&[folder]);
+        let catalogue = Catalogue::scan(&[folder], &Scanner::InProcess);
         assert_eq!(catalogue.refused(), []);
         catalogue
     })

@@ -17,6 +17,7 @@ use flowpipe_recording::entry::{Call, CancelReason};
 use flowpipe_runtime::isolation::child;
 use flowpipe_runtime::pipeline::{Isolation, OnError, Restart};
 use flowpipe_runtime::plugin::catalogue::Catalogue;
+use flowpipe_runtime::plugin::scanner::Scanner;
 use flowpipe_runtime::problem::ProblemKind;
 use flowpipe_runtime::report::Report;
 use flowpipe_runtime::run::{Observer, Run, RunHandle};
@@ -477,7 +478,7 @@ fn a_loser_is_told_at_once() {
 fn crash_after(happens: impl FnOnce(&Path)) -> (Report, Arc<Watcher>) {
     let folder = tempfile::tempdir().unwrap();
     let library = common::compile("stages.c", folder.path(), "stages", &["GENERATION=1"]);
-    let catalogue = Catalogue::scan(&[folder.path().to_owned()]);
+    let catalogue = Catalogue::scan(&[folder.path().to_owned()], &Scanner::InProcess);
     let mut line = act(OnError::Stop, "generation");
     line.0.stages[0].contestants[0].config = json!({ "count": 10, "delay_us": 100_000 });
     line.0.stages[1].contestants[0].config = json!({ "do": "generation", "count": 4 });

@@ -9,10 +9,18 @@ mod common;
 
 use std::path::PathBuf;
 
-use common::compile;
+use common::{compile, scanner};
 use flowpipe_runtime::config::Plugins;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
 use tempfile::TempDir;
+
+/// The process that reads manifests: this file's tests once more, of which only this one is run.
+#[test]
+#[ignore = "started by the others"]
+fn a_scanner() {
+    let _ = flowpipe_runtime::plugin::scanner::child::run();
+    std::process::exit(0);
+}
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a temporary folder")
@@ -20,10 +28,15 @@ fn folder() -> TempDir {
 
 /// The reason for which the only library of a folder is refused.
 fn reason(folder: &TempDir) -> String {
-    let catalogue = Catalogue::scan(&[folder.path().to_owned()]);
+    let catalogue = Catalogue::scan(&[folder.path().to_owned()], &scanner());
     assert!(catalogue.stages().is_empty(), "{:?}", catalogue.stages());
-    assert_eq!(catalogue.refused().len(), 1, "{:?}", catalogue.refused());
-    let refused = &catalogue.refused()[0];
+    let all: Vec<_> = catalogue
+        .refused()
+        .iter()
+        .chain(catalogue.not_plugins())
+        .collect();
+    assert_eq!(all.len(), 1, "{all:?}");
+    let refused = all[0];
     assert!(refused.path.starts_with(folder.path()), "the file is named");
     refused.reason.clone()
 }
@@ -47,7 +60,7 @@ fn file(content: &[u8]) -> String {
 fn the_bad_fixture_is_good_as_it_is() {
     let folder = folder();
     compile("bad.c", folder.path(), "bad", &[]);
-    let catalogue = Catalogue::scan(&[folder.path().to_owned()]);
+    let catalogue = Catalogue::scan(&[folder.path().to_owned()], &scanner());
     assert_eq!(catalogue.refused(), []);
     assert_eq!(catalogue.names(), ["fine"]);
 }
@@ -56,7 +69,7 @@ fn the_bad_fixture_is_good_as_it_is() {
 fn a_file_that_was_replaced_is_loaded_beside_the_old_one() {
     let (folder, bench) = (folder(), folder());
     let place = compile("bad.c", folder.path(), "bad", &[]);
-    let scan = || Catalogue::scan(&[folder.path().to_owned()]);
+    let scan = || Catalogue::scan(&[folder.path().to_owned()], &scanner());
     let replace = |defines: &[&str]| {
         let new = compile("bad.c", bench.path(), "bad", defines);
         std::fs::rename(new, &place).expect("it is moved");
@@ -99,7 +112,7 @@ fn what_is_no_plugin_is_refused() {
     );
     assert!(bad(&["MAGIC=1"]).contains("another magic"));
     if cfg!(target_os = "linux") {
-        assert_eq!(file(b"just text"), "not a dynamic library (no ELF header)");
+        assert_eq!(file(b"just text"), "not a dynamic library");
     }
     assert_eq!(file(b""), "the file is empty");
 }
@@ -164,7 +177,7 @@ fn the_first_folder_hides_the_second() {
     let folders: Vec<PathBuf> = [&first, &second, &first]
         .map(|folder| folder.path().to_owned())
         .into();
-    let catalogue = Catalogue::scan(&folders);
+    let catalogue = Catalogue::scan(&folders, &scanner());
     assert_eq!(catalogue.find("fine").unwrap().path, winner);
     assert_eq!(catalogue.refused().len(), 1);
     assert_eq!(
@@ -180,7 +193,10 @@ fn scanning_again_finds_the_same() {
     compile("bad.c", folder.path(), "bad", &[]);
     compile("bad.c", folder.path(), "worse", &["STATUS=-1"]);
     let folders = [folder.path().to_owned()];
-    let (first, second) = (Catalogue::scan(&folders), Catalogue::scan(&folders));
+    let (first, second) = (
+        Catalogue::scan(&folders, &scanner()),
+        Catalogue::scan(&folders, &scanner()),
+    );
     assert_eq!(first.names(), second.names());
     assert_eq!(first.refused(), second.refused());
 }
@@ -189,7 +205,7 @@ fn scanning_again_finds_the_same() {
 fn a_refused_plugin_is_known_by_its_file() {
     let folder = folder();
     compile("bad.c", folder.path(), "solver_odd", &["MAJOR=7"]);
-    let catalogue = Catalogue::scan(&[folder.path().to_owned()]);
+    let catalogue = Catalogue::scan(&[folder.path().to_owned()], &scanner());
     assert!(
         Plugins::refused(&catalogue, "solver-odd")
             .unwrap()
@@ -200,6 +216,6 @@ fn a_refused_plugin_is_known_by_its_file() {
 
 #[test]
 fn folders_that_are_not_there_hold_nothing() {
-    let catalogue = Catalogue::scan(&[PathBuf::from("/no/such/folder")]);
+    let catalogue = Catalogue::scan(&[PathBuf::from("/no/such/folder")], &scanner());
     assert!(catalogue.stages().is_empty() && catalogue.refused().is_empty());
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use common::{Builder, Watcher, adds_up, compile_against, finish};
 use flowpipe_runtime::plugin::catalogue::Catalogue;
+use flowpipe_runtime::plugin::scanner::Scanner;
 use flowpipe_runtime::run::{Options, Run};
 use serde_json::json;
 
@@ -18,7 +19,7 @@ use serde_json::json;
 fn works_built_against(header: &str) {
     let folder = tempfile::tempdir().unwrap();
     compile_against(header, "oldest.c", folder.path(), "oldest", &[]);
-    let catalogue = Catalogue::scan(&[folder.path().to_owned()]);
+    let catalogue = Catalogue::scan(&[folder.path().to_owned()], &Scanner::InProcess);
     assert_eq!(catalogue.refused(), []);
     assert_eq!(catalogue.stages()[0].manifest.version, "0.1.0");
 
@@ -63,7 +64,7 @@ fn a_config_is_refused_as_on_the_first_day() {
         "oldest",
         &[],
     );
-    let catalogue = Catalogue::scan(&[folder.path().to_owned()]);
+    let catalogue = Catalogue::scan(&[folder.path().to_owned()], &Scanner::InProcess);
     let mut line = Builder::new();
     line.stage("oldest-source", json!({}));
     line.stage("oldest", json!({}));

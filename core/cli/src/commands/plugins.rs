@@ -7,7 +7,7 @@ use comfy_table::{ContentArrangement, Table};
 use flowpipe_runtime::config::suggest;
 use flowpipe_runtime::effects::Effects;
 use flowpipe_runtime::manifest::Port;
-use flowpipe_runtime::plugin::catalogue::{Catalogue, Found};
+use flowpipe_runtime::plugin::catalogue::{Catalogue, Found, Refused};
 use serde_json::{Value, json};
 
 use crate::args::{Global, Plugins, PluginsCommand};
@@ -52,6 +52,14 @@ fn list(catalogue: &Catalogue, global: &Global) -> Result<Ended, Failure> {
             writeln!(stdout, "  {}: {}", refused.path.display(), refused.reason)?;
         }
     }
+    if !catalogue.not_plugins().is_empty() {
+        let heading = paint("No plugins, not loaded:", HEADING, colours);
+        writeln!(stdout, "\n{heading}")?;
+        for other in catalogue.not_plugins() {
+            let text = format!("  {}: {}", other.path.display(), other.reason);
+            writeln!(stdout, "{}", paint(&text, QUIET, colours))?;
+        }
+    }
     writeln!(stdout, "\n{}", paint("Looked in:", HEADING, colours))?;
     for folder in plugins::folders(global) {
         let there = if folder.is_dir() { "" } else { " (not there)" };
@@ -71,16 +79,19 @@ fn list_as_json(catalogue: &Catalogue) -> Result<Ended, Failure> {
         .iter()
         .map(|found| json!({ "manifest": found.manifest, "file": found.path }))
         .collect();
-    let refused: Vec<Value> = catalogue
-        .refused()
-        .iter()
-        .map(|refused| json!({ "file": refused.path, "reason": refused.reason.to_string() }))
-        .collect();
-    writeln!(
-        std::io::stdout(),
-        "{:#}",
-        json!({ "found": found, "refused": refused })
-    )?;
+    let told = |it: &Refused, is_plugin: bool| {
+        json!({
+            "file": it.path,
+            "reason": it.reason,
+            "loaded": it.was_loaded,
+            "plugin": is_plugin,
+        })
+    };
+    let refused = catalogue.refused().iter().map(|it| told(it, true));
+    let others = catalogue.not_plugins().iter().map(|it| told(it, false));
+    let refused: Vec<Value> = refused.chain(others).collect();
+    let all = json!({ "found": found, "refused": refused });
+    writeln!(std::io::stdout(), "{all:#}")?;
     Ok(Ended::Done)
 }
 

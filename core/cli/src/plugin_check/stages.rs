@@ -2,6 +2,7 @@
 
 use flowpipe_runtime::manifest::Manifest;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
+use flowpipe_runtime::plugin::scanner::Scanner;
 
 use crate::args::PluginCheck;
 use crate::exit::Failure;
@@ -44,7 +45,8 @@ pub fn stages(args: &PluginCheck) -> Result<Result<Vec<Manifest>, String>, Failu
 /// The child's side.
 pub fn load(args: &PluginCheck, tell: &Teller) {
     tell.doing("loading it");
-    let catalogue = Catalogue::of_file(&args.file);
+    // This process is one of its own already.
+    let catalogue = Catalogue::of_file(&args.file, &Scanner::InProcess);
     for refused in catalogue.refused() {
         tell.refuse(refused.reason.clone());
     }

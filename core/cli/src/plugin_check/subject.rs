@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use flowpipe_runtime::manifest::{Manifest, config_schema};
 use flowpipe_runtime::plugin::catalogue::{Catalogue, Found};
+use flowpipe_runtime::plugin::scanner::Scanner;
 use flowpipe_runtime::run::{Options, StartError};
 use flowpipe_runtime::trial::Trial;
 use serde_json::{Value, json};
@@ -33,7 +34,7 @@ impl Subject {
         toml: Option<&str>,
         patience: Duration,
     ) -> Result<Self, Failure> {
-        let catalogue = Catalogue::of_file(file);
+        let catalogue = Catalogue::of_file(file, &Scanner::InProcess);
         let Some(found) = catalogue.find(stage) else {
             let file = file.display();
             return Err(Failure::Usage(format!("{file} has no stage `{stage}`")));

@@ -28,7 +28,7 @@ mod state;
 #[cfg(unix)]
 mod talk;
 #[cfg(unix)]
-mod wire;
+pub(crate) mod wire;
 #[cfg(unix)]
 pub(crate) mod words;
 

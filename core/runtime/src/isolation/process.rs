@@ -20,7 +20,7 @@ use crate::sync::lock;
 pub(crate) struct Lifeline {
     child: Mutex<Child>,
     /// Closed when it is killed: so that nobody waits for it, even where something that it started keeps its ends open.
-    sockets: [UnixStream; 2],
+    sockets: Vec<UnixStream>,
     state: Mutex<State>,
 }
 
@@ -52,6 +52,9 @@ pub(crate) struct Death {
 /// How long a process may take to end after its connection is closed.
 const LAST_BREATH: Duration = Duration::from_secs(2);
 
+/// How long a process that was killed may take to go.
+const REAP_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// How long it may take to take what it is sent.
 pub(super) const TAKES: Duration = Duration::from_secs(60);
 
@@ -62,7 +65,33 @@ pub(super) const TAKES: Duration = Duration::from_secs(60);
 pub(crate) fn start(program: &Program, stage: &str) -> io::Result<(Lifeline, Ends)> {
     let (call, their_call) = UnixStream::pair()?;
     let (side, their_side) = UnixStream::pair()?;
-    let sockets = [call.try_clone()?, side.try_clone()?];
+    let sockets = vec![call.try_clone()?, side.try_clone()?];
+    let lifeline = spawn(program, Some(stage), their_call, sockets)?;
+    let ends = Ends {
+        call: Wire::to_child(call, TAKES)?,
+        side: Wire::to_child(side, TAKES)?,
+        their_side: OwnedFd::from(their_side),
+    };
+    Ok((lifeline, ends))
+}
+
+/// Starts a process that reads manifests, with a connection to it.
+///
+/// # Errors
+/// When the system gives no process or no socket.
+pub(crate) fn start_scanner(program: &Program) -> io::Result<(Lifeline, Wire)> {
+    let (call, their_call) = UnixStream::pair()?;
+    let sockets = vec![call.try_clone()?];
+    let lifeline = spawn(program, None, their_call, sockets)?;
+    Ok((lifeline, Wire::to_child(call, TAKES)?))
+}
+
+fn spawn(
+    program: &Program,
+    stage: Option<&str>,
+    their_call: UnixStream,
+    sockets: Vec<UnixStream>,
+) -> io::Result<Lifeline> {
     // What plugins print is no output of the program.
     let output = match io::stderr().as_fd().try_clone_to_owned() {
         Ok(stderr) => Stdio::from(stderr),
@@ -70,7 +99,7 @@ pub(crate) fn start(program: &Program, stage: &str) -> io::Result<(Lifeline, End
     };
     let child = Command::new(&program.path)
         .args(&program.arguments)
-        .arg(stage)
+        .args(stage)
         // The one place where a process gets a connection without others that are started just now getting it too. It
         // moves it away at once.
         .stdin(Stdio::from(OwnedFd::from(their_call)))
@@ -78,17 +107,11 @@ pub(crate) fn start(program: &Program, stage: &str) -> io::Result<(Lifeline, End
         // Ctrl-C is for the program, which decides when its stages end.
         .process_group(0)
         .spawn()?;
-    let lifeline = Lifeline {
+    Ok(Lifeline {
         child: Mutex::new(child),
         sockets,
         state: Mutex::default(),
-    };
-    let ends = Ends {
-        call: Wire::to_child(call, TAKES)?,
-        side: Wire::to_child(side, TAKES)?,
-        their_side: OwnedFd::from(their_side),
-    };
-    Ok((lifeline, ends))
+    })
 }
 
 impl Lifeline {
@@ -167,6 +190,34 @@ impl Lifeline {
         }
     }
 
+    /// Whether it has ended. It is not reaped: its number stays its own.
+    pub(crate) fn has_ended(&self) -> bool {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let process = Pid::from_child(&lock(&self.child));
+        match waitid(WaitId::Pid(process), options) {
+            Ok(ended) => ended.is_some(),
+            Err(error) => error != rustix::io::Errno::INTR,
+        }
+    }
+
+    /// Kills it unless it ends within this time, and in any case all that it started and that is in its process group still. It
+    /// must not be reaped. Returns how it ended by itself.
+    pub(crate) fn end_group(&self, limit: Duration) -> Option<ExitStatus> {
+        let began = Instant::now();
+        let mut nap = Duration::from_micros(100);
+        while !self.has_ended() && began.elapsed() < limit {
+            std::thread::sleep(nap);
+            nap = (nap * 2).min(Duration::from_millis(10));
+        }
+        let ended = self.has_ended();
+        let group = rustix::process::Pid::from_child(&lock(&self.child));
+        // It fails when nobody is left in it.
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        let status = self.wait(REAP_TIMEOUT);
+        status.filter(|_| ended)
+    }
+
     /// Its exit status; `None`: it did not end by itself and was killed.
     pub(crate) fn wait(&self, limit: Duration) -> Option<ExitStatus> {
         let began = Instant::now();
@@ -199,7 +250,7 @@ impl Drop for Lifeline {
 }
 
 /// How it ended, as what follows "its process".
-fn words(status: ExitStatus) -> String {
+pub(crate) fn words(status: ExitStatus) -> String {
     let Some(number) = status.signal() else {
         let code = status.code().unwrap_or_default();
         return format!("exited with code {code}");

@@ -19,7 +19,6 @@ use crate::isolation::wire::{Packet, Wire};
 use crate::isolation::words::{Create, ToHost, ToStage};
 use crate::plugin::catalogue::Found;
 use crate::plugin::host::Host;
-use crate::plugin::origin::Whereabouts;
 use crate::run::shared::{Mode, Shared};
 
 /// The host's side of it.
@@ -57,16 +56,7 @@ impl Apart {
         start: &Start<'_>,
     ) -> Result<Self, String> {
         let failed = |error: io::Error| format!("its process can't be started: {error}");
-        let library = match found.library.origin.whereabouts(&found.path) {
-            Whereabouts::InPlace => None,
-            Whereabouts::Replaced(file) => Some(file),
-            Whereabouts::Overwritten => {
-                let file = found.path.display();
-                return Err(format!(
-                    "{file} was written into since it was loaded: SIGHUP or --watch takes up what it is now"
-                ));
-            }
-        };
+        let library = found.file.whereabouts()?;
         let page = Arc::new(Page::new(start.cancels_from as u32).map_err(failed)?);
         let (lifeline, ends) = process::start(start.program, host.name()).map_err(failed)?;
         let Ends {

@@ -3,16 +3,23 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::config::Plugins;
 use crate::manifest::{Manifest, Port, config_schema};
-use crate::plugin::loader::{self, Library};
+use crate::plugin::inspect::{self, Unloadable};
+use crate::plugin::library_file::LibraryFile;
+use crate::plugin::loader;
+use crate::plugin::origin::Origin;
+use crate::plugin::scanner::{Scanned, Scanner};
+use crate::plugin::write_access;
 
 /// What a search through plugin folders brought.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     stages: Vec<Found>,
     refused: Vec<Refused>,
+    not_plugins: Vec<Refused>,
 }
 
 /// A stage that can be used.
@@ -22,7 +29,7 @@ pub struct Found {
     pub manifest: Manifest,
     /// The library that it comes from.
     pub path: PathBuf,
-    pub(crate) library: &'static Library,
+    pub(crate) file: Arc<LibraryFile>,
     pub(crate) index: u32,
 }
 
@@ -30,7 +37,7 @@ impl Found {
     /// The manifest as the library has it.
     #[cfg(unix)]
     pub(crate) fn manifest_text(&self) -> &str {
-        let texts = &self.library.manifests;
+        let texts = &self.file.manifests;
         texts.get(self.index as usize).map_or("", |text| text)
     }
 }
@@ -44,6 +51,14 @@ pub struct Refused {
     pub name: Option<String>,
     /// Why, in a sentence that fits behind the file's name.
     pub reason: String,
+    /// Whether its code was run to find that out.
+    pub was_loaded: bool,
+}
+
+/// A library that may be loaded.
+struct Candidate {
+    path: PathBuf,
+    origin: Origin,
 }
 
 const ROLES: [&str; 6] = [
@@ -51,38 +66,49 @@ const ROLES: [&str; 6] = [
 ];
 
 impl Catalogue {
-    /// Loads every dynamic library in these folders (not in folders below them). When two stages
+    /// Finds the stages of all dynamic libraries in these folders (not in folders below them). When two stages
     /// have one name, that of the earlier folder is used; within a folder files go by name.
     ///
-    /// Called again it gives the libraries that are loaded already, and of files that have changed those of now: these
-    /// are loaded beside the old ones, which are never unloaded. Files must be replaced (as linkers, package managers and `mv` do),
-    /// not written into: what is written into a loaded library changes it as it runs.
+    /// No file is loaded that does not export the entry symbol of a plugin, and none to which, or to whose folders, other users can
+    /// write. The scanner loads what is left, to read its manifests. This process loads a library when one of its stages is made
+    /// here.
+    ///
+    /// Called again it gives what lies there now. Of files that have changed, those of now are loaded beside the old ones, which are
+    /// never unloaded. Files must be replaced (as linkers, package managers and `mv` do), not written into: what is written into a
+    /// loaded library changes it as it runs.
     #[must_use]
-    pub fn scan(folders: &[PathBuf]) -> Self {
+    pub fn scan(folders: &[PathBuf], scanner: &Scanner) -> Self {
         let mut catalogue = Self::default();
         let mut seen = HashSet::new();
+        let mut candidates = Vec::new();
         for folder in folders {
             match libraries(folder) {
                 Ok(paths) => {
                     for path in paths {
                         // Two folders may be one, and files may be links to each other.
                         if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
-                            catalogue.add(&path);
+                            candidates.extend(catalogue.candidate(path, false));
                         }
                     }
                 }
-                Err(error) => catalogue.refuse(folder, None, format!("can't be listed: {error}")),
+                Err(reason) => catalogue.refuse(folder, None, reason, false),
             }
         }
+        catalogue.add(candidates, scanner, false);
         catalogue
     }
 
-    /// Loads a single dynamic library.
+    /// Finds the stages of a single dynamic library, which the user named: it may lie anywhere.
     #[must_use]
-    pub fn of_file(path: &Path) -> Self {
+    pub fn of_file(path: &Path, scanner: &Scanner) -> Self {
         let mut catalogue = Self::default();
         // A name without a folder is looked for elsewhere by the system.
-        catalogue.add(&std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let candidate = catalogue.candidate(path, true);
+        catalogue.add(candidate.into_iter().collect(), scanner, true);
+        // Whoever names it wants to know.
+        let not_plugins = std::mem::take(&mut catalogue.not_plugins);
+        catalogue.refused.extend(not_plugins);
         catalogue
     }
 
@@ -98,6 +124,12 @@ impl Catalogue {
         &self.refused
     }
 
+    /// The files that end like libraries and are no plugins. They were not loaded.
+    #[must_use]
+    pub fn not_plugins(&self) -> &[Refused] {
+        &self.not_plugins
+    }
+
     /// The stage of that name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Found> {
@@ -110,30 +142,72 @@ impl Catalogue {
         loader::deinit_all();
     }
 
-    fn add(&mut self, path: &Path) {
-        let library = match loader::load(path) {
-            Ok(library) => library,
-            Err(reason) => return self.refuse(path, None, reason),
+    /// Looks into a file.
+    fn candidate(&mut self, path: PathBuf, is_named: bool) -> Option<Candidate> {
+        let allowed = match is_named {
+            true => Ok(()),
+            false => write_access::check(&path).map_err(|error| error.to_string()),
         };
-        for (index, text) in (0..).zip(&library.manifests) {
+        let origin = allowed
+            .and_then(|()| Origin::open(&path).map_err(|error| format!("can't be read: {error}")));
+        let origin = match origin {
+            Ok(origin) => origin,
+            Err(reason) => {
+                self.refuse(&path, None, reason, false);
+                return None;
+            }
+        };
+        match inspect::inspect(origin.file()) {
+            Ok(()) => Some(Candidate { path, origin }),
+            Err(Unloadable::Damaged(reason)) => {
+                self.refuse(&path, None, reason, false);
+                None
+            }
+            Err(Unloadable::NotAPlugin(reason)) => {
+                tracing::debug!(path = %path.display(), reason, "no plugin");
+                self.not_plugins.push(Refused {
+                    path,
+                    name: None,
+                    reason,
+                    was_loaded: false,
+                });
+                None
+            }
+        }
+    }
+
+    /// Takes the stages of files in.
+    fn add(&mut self, candidates: Vec<Candidate>, scanner: &Scanner, is_named: bool) {
+        let paths: Vec<_> = candidates.iter().map(|it| it.path.as_path()).collect();
+        let all = scanner.scan(&paths);
+        for (candidate, scanned) in candidates.into_iter().zip(all) {
+            self.add_one(candidate, scanned, is_named);
+        }
+    }
+
+    fn add_one(&mut self, candidate: Candidate, scanned: Scanned, is_named: bool) {
+        let Candidate { path, origin } = candidate;
+        let manifests = match scanned {
+            Ok(manifests) => manifests,
+            Err(reason) => return self.refuse(&path, None, reason, true),
+        };
+        let file = Arc::new(LibraryFile::new(path, origin, manifests, is_named));
+        for (index, text) in (0..).zip(&file.manifests) {
             match read_manifest(text) {
                 Err(reason) => {
-                    self.refuse(
-                        path,
-                        None,
-                        format!("the manifest of stage {index}: {reason}"),
-                    );
+                    let reason = format!("the manifest of stage {index}: {reason}");
+                    self.refuse(&file.path, None, reason, true);
                 }
                 Ok(manifest) => match self.find(&manifest.name) {
                     Some(first) => {
                         let reason = format!("hidden by {}", first.path.display());
-                        self.refuse(path, Some(manifest.name), reason);
+                        self.refuse(&file.path, Some(manifest.name), reason, true);
                     }
                     None => {
                         self.stages.push(Found {
                             manifest,
-                            path: path.to_owned(),
-                            library,
+                            path: file.path.clone(),
+                            file: file.clone(),
                             index,
                         });
                     }
@@ -142,12 +216,13 @@ impl Catalogue {
         }
     }
 
-    fn refuse(&mut self, path: &Path, name: Option<String>, reason: String) {
+    fn refuse(&mut self, path: &Path, name: Option<String>, reason: String, was_loaded: bool) {
         tracing::debug!(path = %path.display(), reason, "refused");
         self.refused.push(Refused {
             path: path.to_owned(),
             name,
             reason,
+            was_loaded,
         });
     }
 }
@@ -156,7 +231,7 @@ impl From<Found> for Catalogue {
     fn from(found: Found) -> Self {
         Self {
             stages: vec![found],
-            refused: Vec::new(),
+            ..Self::default()
         }
     }
 }
@@ -199,14 +274,16 @@ impl Refused {
 }
 
 /// The dynamic libraries in a folder, by name. No such folder: none.
-fn libraries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+fn libraries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let cant = |error: std::io::Error| format!("can't be listed: {error}");
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
+        entries => entries.map_err(cant)?,
     };
+    write_access::check(folder).map_err(|error| format!("nothing in it is loaded: {error}"))?;
     let mut paths = Vec::new();
     for entry in entries {
-        let path = entry?.path();
+        let path = entry.map_err(cant)?.path();
         let extension = path.extension().and_then(OsStr::to_str);
         if extension == Some(std::env::consts::DLL_EXTENSION) && path.is_file() {
             paths.push(path);

@@ -58,10 +58,13 @@ unsafe impl Send for Here {}
 impl Instance {
     /// Makes a stage. [control-thread]
     pub(crate) fn create(found: &Found, config: &Value, host: Arc<Host>) -> Result<Self, String> {
-        Self::create_raw(found, config, host).map_err(|(status, text)| match status {
-            abi::BAD_CONFIG => format!("the config can't be used: {text}"),
-            _ => text,
-        })
+        let library = found.file.library()?;
+        Self::create_raw(library, found.index, config, host).map_err(
+            |(status, text)| match status {
+                abi::BAD_CONFIG => format!("the config can't be used: {text}"),
+                _ => text,
+            },
+        )
     }
 
     /// Makes a stage in a process of its own.
@@ -81,7 +84,8 @@ impl Instance {
 
     /// As [`Self::create`], with the plugin's own words and status.
     pub(crate) fn create_raw(
-        found: &Found,
+        library: &'static Library,
+        index: u32,
         config: &Value,
         host: Arc<Host>,
     ) -> Result<Self, (abi::Status, String)> {
@@ -90,14 +94,8 @@ impl Instance {
         host.take_error();
         // SAFETY: the slot was checked when the library was loaded; the host lives in the instance,
         // and the config lives for the call.
-        let stage = unsafe {
-            (found.library.create)(
-                host.as_abi(),
-                found.index,
-                document.as_c(),
-                document.as_abi(),
-            )
-        };
+        let stage =
+            unsafe { (library.create)(host.as_abi(), index, document.as_c(), document.as_abi()) };
         let Some(stage) = NonNull::new(stage) else {
             return Err(match host.take_error() {
                 Some((abi::BAD_CONFIG, text)) => (abi::BAD_CONFIG, text),
@@ -136,7 +134,7 @@ impl Instance {
         else {
             return Err(failed("a function is missing in its stage table".into()));
         };
-        found.library.living.fetch_add(1, Ordering::Relaxed);
+        library.living.fetch_add(1, Ordering::Relaxed);
         let here = Here {
             stage,
             activate,
@@ -146,7 +144,7 @@ impl Instance {
             destroy,
             get_extension,
             active: false,
-            library: found.library,
+            library,
         };
         Ok(Self {
             kind: Kind::Here(here),

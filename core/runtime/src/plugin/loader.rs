@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::ffi::CStr;
+#[cfg(unix)]
+use std::fs::File;
 use std::io;
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
@@ -13,8 +15,8 @@ use flowpipe_abi as abi;
 
 use crate::clock::Clock;
 use crate::plugin::copied::Copied;
-use crate::plugin::elf;
 use crate::plugin::host::{Host, Services};
+use crate::plugin::inspect;
 #[cfg(unix)]
 use crate::plugin::origin;
 use crate::plugin::origin::Origin;
@@ -34,12 +36,6 @@ type Create = unsafe extern "C" fn(
 #[derive(Debug)]
 pub(crate) struct Library {
     path: PathBuf,
-    /// The file that it was loaded from.
-    #[cfg_attr(
-        not(unix),
-        allow(dead_code, reason = "stages in processes of their own")
-    )]
-    pub origin: Origin,
     pub create: Create,
     /// The manifests' texts, by stage index.
     pub manifests: Vec<String>,
@@ -55,6 +51,8 @@ static SEEN: LazyLock<Mutex<HashMap<usize, Result<&'static Library, String>>>> =
 
 /// More stages than this in one library is a broken table.
 const MOST_STAGES: u32 = 1024;
+/// Bytes of all manifests of a library.
+const MOST_MANIFESTS: usize = 4 << 20;
 
 /// Each file that was given to the system to load, and what it looked like then. The system gives back what it has
 /// loaded by that name, whatever lies there now.
@@ -84,17 +82,19 @@ pub(crate) fn load_with(path: &Path, change: Change) -> Result<&'static Library,
     {
         return Ok(library);
     }
-    let (origin, bytes) = Origin::open(path).map_err(|error| cant_be_read(&error))?;
-    elf::examine(&bytes)?;
+    let origin = Origin::open(path).map_err(|error| cant_be_read(&error))?;
+    inspect::inspect(origin.file()).map_err(|why| why.to_string())?;
     let name = match known {
         None => None,
-        Some(_) => Some(Copied::new(path, &bytes)?),
+        Some(_) => {
+            let bytes = origin.read().map_err(|error| cant_be_read(&error))?;
+            Some(Copied::new(path, &bytes)?)
+        }
     };
-    drop(bytes);
     let stamp = origin.stamp;
     let mut loaded = lock(&LOADED);
     let name = name.as_ref().map_or(path, |copied| &copied.0);
-    let result = load_as(path, name, origin, change);
+    let result = load_as(path, name, change);
     let library = result.as_ref().ok().copied();
     loaded.insert(path.to_owned(), Known { stamp, library });
     result
@@ -107,10 +107,9 @@ pub(crate) fn load_that(
     file: OwnedFd,
     change: Change,
 ) -> Result<&'static Library, String> {
-    let bytes = origin::read(file).map_err(|error| cant_be_read(&error))?;
+    let bytes = origin::read(&File::from(file)).map_err(|error| cant_be_read(&error))?;
     let copied = Copied::new(path, &bytes)?;
-    let (origin, _) = Origin::open(&copied.0).map_err(|error| cant_be_read(&error))?;
-    load_as(path, &copied.0, origin, change)
+    load_as(path, &copied.0, change)
 }
 
 fn cant_be_read(error: &io::Error) -> String {
@@ -118,14 +117,9 @@ fn cant_be_read(error: &io::Error) -> String {
 }
 
 /// Loads the file `name`, which is the library `path` or a copy of it.
-fn load_as(
-    path: &Path,
-    name: &Path,
-    origin: Origin,
-    change: Change,
-) -> Result<&'static Library, String> {
+fn load_as(path: &Path, name: &Path, change: Change) -> Result<&'static Library, String> {
     // SAFETY: loading runs the library's constructors. That is what a plugin is: code that the user
-    // put into a plugin folder to be run.
+    // put into a plugin folder to be run. It was seen to export the entry symbol, and so to be one.
     let library = unsafe { libloading::Library::new(name) }
         .map_err(|error| format!("the system can't load it: {}", innermost(&error)))?;
     let library = Box::leak(Box::new(library));
@@ -138,8 +132,7 @@ fn load_as(
     if let Some(outcome) = seen.get(&address.addr()) {
         return outcome.clone();
     }
-    let outcome =
-        check(path, address, origin, change).map(|library| &*Box::leak(Box::new(library)));
+    let outcome = check(path, address, change).map(|library| &*Box::leak(Box::new(library)));
     seen.insert(address.addr(), outcome.clone());
     outcome
 }
@@ -156,12 +149,7 @@ pub(crate) fn deinit_all() {
     }
 }
 
-fn check(
-    path: &Path,
-    address: *const abi::Entry,
-    origin: Origin,
-    change: Change,
-) -> Result<Library, String> {
+fn check(path: &Path, address: *const abi::Entry, change: Change) -> Result<Library, String> {
     let entry = entry(address)?;
     let (Some(init), Some(deinit), Some(get_factory)) =
         (entry.init, entry.deinit, entry.get_factory)
@@ -181,7 +169,6 @@ fn check(
     let (create, manifests) = factory(get_factory)?;
     Ok(Library {
         path: path.to_owned(),
-        origin,
         create,
         manifests,
         living: AtomicUsize::new(0),
@@ -255,6 +242,7 @@ fn factory(
     if stages == 0 || stages > MOST_STAGES {
         return Err(format!("its factory says that it has {stages} stages"));
     }
+    let mut left = MOST_MANIFESTS;
     let text = |index| {
         // SAFETY: as above; the index is below the count.
         let text = unsafe { manifest(index) };
@@ -263,6 +251,9 @@ fn factory(
         }
         // SAFETY: a manifest is NUL-terminated and lives as long as the library.
         let text = unsafe { CStr::from_ptr(text) };
+        left = left
+            .checked_sub(text.count_bytes())
+            .ok_or_else(|| format!("its manifests have more than {MOST_MANIFESTS} bytes"))?;
         text.to_str()
             .map(str::to_owned)
             .map_err(|error| format!("the manifest of stage {index} is not UTF-8: {error}"))

@@ -1,13 +1,18 @@
 //! Plugins: found, loaded, made into stages.
 
+#[cfg(unix)]
+mod accounts;
 pub mod catalogue;
 mod copied;
-mod elf;
 pub(crate) mod host;
+mod inspect;
 pub(crate) mod instance;
+pub(crate) mod library_file;
 pub(crate) mod loader;
 pub(crate) mod origin;
 pub(crate) mod run_extension;
+pub mod scanner;
 pub mod stamp;
 pub(crate) mod state;
 pub(crate) mod tape;
+mod write_access;

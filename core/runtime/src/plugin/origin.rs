@@ -2,9 +2,9 @@
 //! place by now.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 #[cfg(unix)]
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
 
 use crate::plugin::stamp::Stamp;
@@ -13,7 +13,6 @@ use crate::plugin::stamp::Stamp;
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub stamp: Stamp,
-    #[cfg(unix)]
     file: File,
 }
 
@@ -29,21 +28,35 @@ pub(crate) enum Whereabouts<'a> {
 }
 
 impl Origin {
-    /// Opens the file and reads it.
+    /// Opens the file, without waiting for anybody where it is a pipe.
     ///
     /// # Errors
     /// When the system can't.
-    pub(crate) fn open(path: &Path) -> io::Result<(Self, Vec<u8>)> {
-        let mut file = File::open(path)?;
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let mut options = File::options();
+        options.read(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            let nonblocking = rustix::fs::OFlags::NONBLOCK.bits();
+            options.custom_flags(nonblocking.cast_signed());
+        }
+        let file = options.open(path)?;
         let stamp = Stamp::of_metadata(&file.metadata()?);
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        let origin = Self {
-            stamp,
-            #[cfg(unix)]
-            file,
-        };
-        Ok((origin, bytes))
+        Ok(Self { stamp, file })
+    }
+
+    /// The file, to be looked into.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// All of it.
+    ///
+    /// # Errors
+    /// When the system can't read it.
+    pub(crate) fn read(&self) -> io::Result<Vec<u8>> {
+        read(&self.file)
     }
 
     /// Where the file is now that was opened under this name.
@@ -60,18 +73,28 @@ impl Origin {
     }
 }
 
-/// All of a file that another process opened.
+/// All of a file, from its start on.
 ///
 /// # Errors
 /// When the system can't read it.
 #[cfg(unix)]
-pub(crate) fn read(file: OwnedFd) -> io::Result<Vec<u8>> {
+pub(crate) fn read(file: &File) -> io::Result<Vec<u8>> {
     use std::os::unix::fs::FileExt as _;
-    let file = File::from(file);
     let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    let mut bytes = vec![0; length];
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length)?;
+    bytes.resize(length, 0);
     // The place from where to read on is shared by all who have it open.
     file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
+
+#[cfg(not(unix))]
+fn read(mut file: &File) -> io::Result<Vec<u8>> {
+    use std::io::{Read as _, Seek as _};
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -88,15 +111,16 @@ mod tests {
         let (one, other) = (folder.path().join("one"), folder.path().join("other"));
         std::fs::write(&one, "first").unwrap();
         std::fs::write(&other, "second").unwrap();
-        let (origin, bytes) = Origin::open(&one).unwrap();
-        assert_eq!(bytes, b"first");
+        let origin = Origin::open(&one).unwrap();
+        assert_eq!(origin.read().unwrap(), b"first");
         assert!(matches!(origin.whereabouts(&one), Whereabouts::InPlace));
         std::fs::rename(&other, &one).unwrap();
         for _ in 0..2 {
             let Whereabouts::Replaced(file) = origin.whereabouts(&one) else {
                 panic!("not found");
             };
-            assert_eq!(read(file.try_clone_to_owned().unwrap()).unwrap(), b"first");
+            let file = File::from(file.try_clone_to_owned().unwrap());
+            assert_eq!(read(&file).unwrap(), b"first");
         }
         std::fs::remove_file(&one).unwrap();
         assert!(matches!(origin.whereabouts(&one), Whereabouts::Replaced(_)));
@@ -107,7 +131,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
         std::fs::write(&path, "first").unwrap();
-        let (origin, _) = Origin::open(&path).unwrap();
+        let origin = Origin::open(&path).unwrap();
         let mut file = File::options().write(true).open(&path).unwrap();
         file.write_all(b"other").unwrap();
         file.set_modified(SystemTime::now() + Duration::from_secs(5))

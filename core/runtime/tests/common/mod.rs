@@ -19,6 +19,7 @@ use flowpipe_runtime::pipeline::{
     Contestant, Edge, OnError, OnStop, Pipeline, PortRef, Queue, Stage, WhenFull,
 };
 use flowpipe_runtime::plugin::catalogue::Catalogue;
+use flowpipe_runtime::plugin::scanner::Scanner;
 use flowpipe_runtime::problem::{Problem, ProblemKind};
 use flowpipe_runtime::report::Report;
 use flowpipe_runtime::run::{Observer, Options, Run, RunHandle};
@@ -114,9 +115,21 @@ pub fn options_apart(watcher: &Arc<Watcher>) -> Options {
     }
 }
 
+/// Manifests are read by this file's tests once more, of which only `a_scanner` is run.
+pub fn scanner() -> Scanner {
+    let arguments = [
+        "a_scanner",
+        "--exact",
+        "--ignored",
+        "--quiet",
+        "--nocapture",
+    ];
+    Scanner::Process(Program::this(arguments.map(Into::into)).expect("this file is there"))
+}
+
 fn scan(folder: &Path) -> Catalogue {
     compile("stages.c", folder, "stages", &[]);
-    let catalogue = Catalogue::scan(&[folder.to_owned()]);
+    let catalogue = Catalogue::scan(&[folder.to_owned()], &Scanner::InProcess);
     assert_eq!(catalogue.refused(), []);
     catalogue
 }

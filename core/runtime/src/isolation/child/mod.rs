@@ -23,8 +23,6 @@ use crate::isolation::memory::{Access, Mapping};
 use crate::isolation::page::PageView;
 use crate::isolation::wire::Wire;
 use crate::isolation::words::{Create, Message, Process, Tape as TapeWord, ToHost, ToStage};
-use crate::manifest::Manifest;
-use crate::plugin::catalogue::Found;
 use crate::plugin::host::{Host, Services};
 use crate::plugin::instance::Instance;
 use crate::plugin::loader;
@@ -155,7 +153,7 @@ fn live() -> io::Result<()> {
 
 /// The connection that the host started this process with, in place of standard input. What a plugin starts does not get
 /// it.
-fn connection() -> io::Result<UnixStream> {
+pub(crate) fn connection() -> io::Result<UnixStream> {
     let socket = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
     rustix::net::sockopt::socket_type(&socket)?;
     let nothing = std::fs::File::open("/dev/null")?;
@@ -164,7 +162,7 @@ fn connection() -> io::Result<UnixStream> {
 }
 
 /// When memory is short, the system ends this process before the program that it belongs to.
-fn stand_first_in_line_for_the_killer() {
+pub(crate) fn stand_first_in_line_for_the_killer() {
     if cfg!(target_os = "linux") {
         // A process may always make itself likelier; where it can't, it is as likely as others.
         let _ = std::fs::write("/proc/self/oom_score_adj", "500");
@@ -172,7 +170,7 @@ fn stand_first_in_line_for_the_killer() {
 }
 
 /// Ends this process when the host is gone, whatever the plugin is doing.
-fn watch_over(side: OwnedFd) -> io::Result<()> {
+pub(crate) fn watch_over(side: OwnedFd) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, poll};
     let watch = move || {
         loop {
@@ -208,18 +206,12 @@ fn make(
     if library.manifests.get(create.index as usize) != Some(&create.manifest) {
         let file = create.library.display();
         return Err(failed(format!(
-            "{file} is another one than when the program began"
+            "{file} says something else of its stages now than when it was scanned: it is not used"
         )));
     }
     let config = serde_json::from_slice(config).map_err(|error| failed(error.to_string()))?;
-    let found = Found {
-        manifest: Manifest::default(),
-        path: create.library.clone(),
-        library,
-        index: create.index,
-    };
     // What it says it says to the host, which puts it into words.
-    Instance::create_raw(&found, &config, host.clone())
+    Instance::create_raw(library, create.index, &config, host.clone())
 }
 
 impl Child {

@@ -334,7 +334,7 @@ pub(crate) fn manifest(found: &[Found]) -> &Manifest {
 
 /// Whether two plugins are the same code.
 pub(crate) fn same_code(one: &Found, other: &Found) -> bool {
-    std::ptr::eq(one.library, other.library) && one.index == other.index
+    one.file.is_same(&other.file) && one.index == other.index
 }
 
 fn plugins(settings: &pipeline::Stage) -> Vec<String> {

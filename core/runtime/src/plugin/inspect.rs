@@ -1,0 +1,236 @@
+//! Looks into a library's file before the system loads it: loading runs its constructors, and a truncated ELF file kills the
+//! process instead of failing. A file that does not export the entry symbol is nobody's business.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::ops::Range;
+
+use flowpipe_abi as abi;
+use object::read::elf::{ElfFile, FileHeader, ProgramHeader as _};
+use object::read::macho::{FatArch, MachOFatFile32, MachOFatFile64};
+use object::read::{NameOrOrdinal, ReadCache, ReadRef};
+use object::{Architecture, BinaryFormat, FileKind, Object as _, ObjectKind};
+
+/// Why a file is not loaded, in words that fit behind its name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unloadable {
+    /// Nothing is wrong with it: it is no plugin.
+    #[error("{0}")]
+    NotAPlugin(String),
+    /// It looks like a plugin, and can't be loaded.
+    #[error("{0}")]
+    Damaged(String),
+}
+
+use Unloadable::{Damaged, NotAPlugin};
+
+/// Bytes that are read of one file at most: its tables of sections and symbols.
+const MOST_READ: u64 = 128 << 20;
+
+/// What a symbol's name costs at least: names are read in pieces of this length.
+const NAME: u64 = 256;
+
+/// Checks that a file is a dynamic library for this program which exports the entry symbol, and that it is whole.
+///
+/// # Errors
+/// Why it must not be loaded.
+pub(crate) fn inspect(file: &File) -> Result<(), Unloadable> {
+    let length = match file.metadata() {
+        Ok(metadata) if !metadata.is_file() => return Err(NotAPlugin("not a file".into())),
+        Ok(metadata) => metadata.len(),
+        Err(error) => return Err(Damaged(format!("can't be read: {error}"))),
+    };
+    if length == 0 {
+        return Err(NotAPlugin("the file is empty".into()));
+    }
+    let cache = ReadCache::new(file);
+    let left = Cell::new(MOST_READ);
+    let whole = Part {
+        cache: &cache,
+        left: &left,
+        start: 0,
+        length,
+    };
+    inspect_part(whole, true)
+}
+
+fn inspect_part(part: Part<'_>, may_be_fat: bool) -> Result<(), Unloadable> {
+    let foreign = |format: &str| NotAPlugin(format!("a file of another system ({format})"));
+    let native = BinaryFormat::native_object();
+    let kind = FileKind::parse(part).map_err(|_| not_a_library())?;
+    match (kind, native) {
+        (FileKind::Elf64, BinaryFormat::Elf) => {
+            let elf = ElfFile::<object::elf::FileHeader64<object::Endianness>, _>::parse(part);
+            is_whole(elf, part.length)?;
+        }
+        (FileKind::Elf32, BinaryFormat::Elf) => {
+            let elf = ElfFile::<object::elf::FileHeader32<object::Endianness>, _>::parse(part);
+            is_whole(elf, part.length)?;
+        }
+        (FileKind::MachO64 | FileKind::MachO32, BinaryFormat::MachO) => {}
+        (FileKind::Pe64 | FileKind::Pe32, BinaryFormat::Coff) => {}
+        (FileKind::MachOFat32, BinaryFormat::MachO) if may_be_fat => {
+            let fat = MachOFatFile32::parse(part).map_err(damaged)?;
+            return inspect_part(part.of_this_machine(fat.arches())?, false);
+        }
+        (FileKind::MachOFat64, BinaryFormat::MachO) if may_be_fat => {
+            let fat = MachOFatFile64::parse(part).map_err(damaged)?;
+            return inspect_part(part.of_this_machine(fat.arches())?, false);
+        }
+        (FileKind::Elf64 | FileKind::Elf32, _) => return Err(foreign("ELF")),
+        (FileKind::Pe64 | FileKind::Pe32, _) => return Err(foreign("PE")),
+        (FileKind::MachO64 | FileKind::MachO32, _) => return Err(foreign("Mach-O")),
+        (FileKind::MachOFat32 | FileKind::MachOFat64, _) => return Err(foreign("Mach-O")),
+        _ => return Err(not_a_library()),
+    }
+    let object = object::File::parse(part).map_err(damaged)?;
+    if object.kind() != ObjectKind::Dynamic {
+        let text = "an object file, but not a dynamic library";
+        return Err(NotAPlugin(text.into()));
+    }
+    if !exports_entry(&object)? {
+        let text = "not a flowpipe plugin: it exports no `flowpipe_entry`";
+        return Err(NotAPlugin(text.into()));
+    }
+    match is_of_this_machine(object.architecture()) {
+        true => Ok(()),
+        false => Err(Damaged(format!(
+            "made for another processor ({:?})",
+            object.architecture()
+        ))),
+    }
+}
+
+fn exports_entry<'data>(object: &object::File<'data, Part<'data>>) -> Result<bool, Unloadable> {
+    let symbol = abi::ENTRY_SYMBOL.to_bytes();
+    for export in object.exports().map_err(damaged)? {
+        // What has no name that can be read is not ours.
+        let Ok(export) = export else { continue };
+        let NameOrOrdinal::Name(name) = export.name() else {
+            continue;
+        };
+        // Mach-O puts an underscore before the names of C.
+        let name = match object.format() {
+            BinaryFormat::MachO => name.strip_prefix(b"_").unwrap_or(name),
+            _ => name,
+        };
+        if name == symbol {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The system's loader maps what the headers promise, without a look at the file's length.
+fn is_whole<'data, Header: FileHeader>(
+    elf: object::Result<ElfFile<'data, Header, Part<'data>>>,
+    length: u64,
+) -> Result<(), Unloadable> {
+    let elf = elf.map_err(|error| Damaged(format!("truncated or damaged: {error}")))?;
+    let header = elf.elf_header();
+    let endian = elf.endian();
+    let sections = u64::from(header.e_shentsize(endian)) * u64::from(header.e_shnum(endian));
+    let sections_end = header.e_shoff(endian).into().checked_add(sections);
+    let segments = elf.elf_program_headers().iter().map(|segment| {
+        let (offset, size) = segment.file_range(endian);
+        offset.checked_add(size)
+    });
+    for end in segments.chain([sections_end]) {
+        match end {
+            Some(end) if end <= length => {}
+            Some(end) => {
+                return Err(Damaged(format!(
+                    "truncated: {length} bytes, but its parts reach to byte {end}"
+                )));
+            }
+            None => {
+                return Err(Damaged("damaged: its parts lie outside any file".into()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn not_a_library() -> Unloadable {
+    NotAPlugin("not a dynamic library".into())
+}
+
+fn damaged(error: object::Error) -> Unloadable {
+    Damaged(format!("truncated or damaged: {error}"))
+}
+
+/// Whether the system would load code of this processor into this program.
+fn is_of_this_machine(architecture: Architecture) -> bool {
+    let name = match architecture {
+        Architecture::X86_64 | Architecture::X86_64_X32 => "x86_64",
+        Architecture::I386 => "x86",
+        Architecture::Aarch64 | Architecture::Aarch64_Ilp32 => "aarch64",
+        Architecture::Arm => "arm",
+        Architecture::Riscv64 => "riscv64",
+        // Others the system itself refuses.
+        _ => return true,
+    };
+    let known = ["x86_64", "x86", "aarch64", "arm", "riscv64"];
+    name == std::env::consts::ARCH || !known.contains(&std::env::consts::ARCH)
+}
+
+/// A part of a file, read as far as it is asked for. However a file contradicts itself, no more than so much is read.
+#[derive(Clone, Copy)]
+struct Part<'data> {
+    cache: &'data ReadCache<&'data File>,
+    left: &'data Cell<u64>,
+    start: u64,
+    length: u64,
+}
+
+impl Part<'_> {
+    fn pay(&self, bytes: u64) -> Result<(), ()> {
+        self.left.set(self.left.get().checked_sub(bytes).ok_or(())?);
+        Ok(())
+    }
+
+    /// The part of a Mach-O file for several processors that is for this one.
+    fn of_this_machine<Arch: FatArch>(self, all: &[Arch]) -> Result<Self, Unloadable> {
+        let fits = |arch: &&Arch| is_of_this_machine(arch.architecture());
+        let Some(arch) = all.iter().find(fits) else {
+            return Err(Damaged("made for other processors".into()));
+        };
+        let (offset, length) = arch.file_range();
+        let end = offset.checked_add(length);
+        if end.is_none_or(|end| end > self.length) {
+            return Err(Damaged(
+                "truncated or damaged: a part of it is missing".into(),
+            ));
+        }
+        Ok(Self {
+            start: self.start + offset,
+            length,
+            ..self
+        })
+    }
+}
+
+impl<'data> ReadRef<'data> for Part<'data> {
+    fn len(self) -> Result<u64, ()> {
+        Ok(self.length)
+    }
+
+    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'data [u8], ()> {
+        let end = offset.checked_add(size).ok_or(())?;
+        if end > self.length {
+            return Err(());
+        }
+        self.pay(size)?;
+        self.cache.read_bytes_at(self.start + offset, size)
+    }
+
+    fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'data [u8], ()> {
+        if range.start > range.end || range.end > self.length {
+            return Err(());
+        }
+        let range = self.start + range.start..self.start + range.end;
+        let name = self.cache.read_bytes_at_until(range, delimiter)?;
+        self.pay(NAME.max(name.len() as u64))?;
+        Ok(name)
+    }
+}

@@ -1,0 +1,57 @@
+//! The process that reads manifests: loads one library after the other, and sends what each says of its stages.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::isolation::child::{connection, stand_first_in_line_for_the_killer, watch_over};
+use crate::isolation::wire::Wire;
+use crate::plugin::loader;
+use crate::plugin::scanner::session::{Answer, Scan};
+
+/// Runs as the process that reads manifests, until all are read or the host is gone.
+#[must_use]
+pub fn run() -> ExitCode {
+    match scan() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!(
+                "a process that reads manifests, which only flowpipe itself can start: {error}"
+            );
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn scan() -> io::Result<()> {
+    let socket = connection()?;
+    watch_over(socket.try_clone()?.into())?;
+    stand_first_in_line_for_the_killer();
+    let mut wire = Wire::to_host(socket);
+    let Some((Scan, names)) = wire.receive::<Scan>()? else {
+        return Ok(());
+    };
+    // Nothing that a library prints here is output of the program.
+    let nowhere = File::options().write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(&nowhere)?;
+    rustix::stdio::dup2_stderr(&nowhere)?;
+    let itself = std::process::id();
+    let names = names
+        .split(|&byte| byte == 0)
+        .filter(|name| !name.is_empty());
+    for (number, name) in names.enumerate() {
+        let library = loader::load(Path::new(OsStr::from_bytes(name)));
+        // A library may fork when it is loaded: what it needs that for is its own affair, and there are not two that answer.
+        if std::process::id() != itself {
+            let copy = rustix::process::getpid();
+            let _ = rustix::process::kill_process(copy, rustix::process::Signal::KILL);
+        }
+        let scanned = library.map(|library| library.manifests.clone());
+        wire.send(&Answer { number, scanned }, b"", &[])?;
+    }
+    loader::deinit_all();
+    Ok(())
+}

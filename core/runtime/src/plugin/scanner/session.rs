@@ -1,0 +1,130 @@
+//! The host's side of a scanner process: what it is asked, and what becomes of a library at which it ends.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::isolation::Program;
+use crate::isolation::process::{self, Lifeline};
+use crate::isolation::wire::Wire;
+use crate::plugin::scanner::Scanned;
+
+/// From the host, once. The body: the files' names, each followed by a zero byte.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Scan;
+
+/// From the scanner, for each file in turn.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Answer {
+    /// The place of the file in the list.
+    pub number: usize,
+    pub scanned: Scanned,
+}
+
+/// How long a library may take to load and to answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the libraries may take to clean up. The process is killed then.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+/// How often whoever waits looks whether the process has ended: its connection may be held open by what a library started.
+const LOOK: Duration = Duration::from_millis(20);
+/// What an ended process has sent is there at once.
+const REST: Duration = Duration::from_millis(100);
+
+/// Asks processes, each of which goes as far as it comes.
+pub(super) fn scan(program: &Program, paths: &[&Path]) -> Vec<Scanned> {
+    let mut all = Vec::new();
+    let mut is_suspect = false;
+    while let Some(rest) = paths.get(all.len()..).filter(|rest| !rest.is_empty()) {
+        let batch = match is_suspect {
+            true => &rest[..1],
+            false => rest,
+        };
+        let (lifeline, wire) = match process::start_scanner(program) {
+            Ok(started) => started,
+            Err(error) => {
+                let reason = format!("the process that reads manifests can't be started: {error}");
+                all.resize(paths.len(), Err(reason));
+                return all;
+            }
+        };
+        let (answers, failure) = ask(&lifeline, wire, batch);
+        let is_blamed = answers.is_empty();
+        all.extend(answers);
+        match failure {
+            None => is_suspect = false,
+            Some(reason) if is_blamed => {
+                all.push(Err(reason));
+                is_suspect = false;
+            }
+            // A library before it may have left something that ended the process: it is asked by itself.
+            Some(_) => is_suspect = true,
+        }
+    }
+    all
+}
+
+/// The answers of one process, and why there are not more.
+fn ask(lifeline: &Lifeline, mut wire: Wire, paths: &[&Path]) -> (Vec<Scanned>, Option<String>) {
+    let mut answers = Vec::new();
+    let names: Vec<u8> = paths
+        .iter()
+        .flat_map(|path| path.as_os_str().as_bytes().iter().chain(&[0]))
+        .copied()
+        .collect();
+    // It fails when the process has ended; then there are no answers.
+    let _ = wire.send(&Scan, &names, &[]);
+    while answers.len() < paths.len() {
+        match answer(lifeline, &mut wire) {
+            Ok(Some(answer)) if answer.number == answers.len() => answers.push(answer.scanned),
+            Ok(Some(_)) => {
+                lifeline.end_group(Duration::ZERO);
+                return (
+                    answers,
+                    Some("it disturbs the process that reads manifests".into()),
+                );
+            }
+            Ok(None) => {
+                let reason = match lifeline.end_group(SHUTDOWN_GRACE) {
+                    Some(status) => format!("loading it, a process {}", process::words(status)),
+                    None => "loading it, a process lost its connection".to_owned(),
+                };
+                return (answers, Some(reason));
+            }
+            Err(error) => {
+                lifeline.end_group(Duration::ZERO);
+                let reason = match error.kind() {
+                    io::ErrorKind::WouldBlock => {
+                        format!("loading it takes longer than {ANSWER_TIMEOUT:?}")
+                    }
+                    _ => format!("it disturbs the process that reads manifests: {error}"),
+                };
+                return (answers, Some(reason));
+            }
+        }
+    }
+    lifeline.end_group(SHUTDOWN_GRACE);
+    (answers, None)
+}
+
+/// The next answer. `None`: the process has ended or closed its connection.
+fn answer(lifeline: &Lifeline, wire: &mut Wire) -> io::Result<Option<Answer>> {
+    let deadline = Instant::now() + ANSWER_TIMEOUT;
+    loop {
+        let has_ended = lifeline.has_ended();
+        let wait = match has_ended {
+            true => REST,
+            false => LOOK,
+        };
+        wire.wait_until(Some(Instant::now() + wait))?;
+        match wire.receive::<Answer>() {
+            Ok(packet) => return Ok(packet.map(|(answer, _)| answer)),
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            Err(_) if has_ended => return Ok(None),
+            Err(error) if Instant::now() >= deadline => return Err(error),
+            Err(_) => {}
+        }
+    }
+}
