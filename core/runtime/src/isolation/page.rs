@@ -151,6 +151,11 @@ impl PageView {
         watched.or((mode >= slots.cancels_from.load(Ordering::Relaxed)).then_some(STOP))
     }
 
+    /// The host is gone: no work is wanted any more.
+    pub(crate) fn abort(&self) {
+        self.slots().mode.fetch_max(ABORT, Ordering::SeqCst);
+    }
+
     /// How far the run is on its way to the end.
     pub(crate) fn mode(&self) -> u32 {
         self.slots().mode.load(Ordering::Relaxed)

@@ -24,7 +24,8 @@ pub struct Report {
     pub stopped: bool,
     /// The stage that ended it, when one did on purpose.
     pub ended: Option<Ended>,
-    /// What ended it, when a stage failed.
+    /// What ended it, when a stage failed; else the first death of a stage that drove the mouse, even where the run went
+    /// on.
     pub failure: Option<Problem>,
     /// In the order of the pipeline.
     pub stages: Vec<StageReport>,

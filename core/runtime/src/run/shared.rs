@@ -1,6 +1,6 @@
 //! What all threads of a run share.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 use std::time::{Duration, Instant};
@@ -46,6 +46,8 @@ pub(crate) struct Shared {
     asked: AtomicBool,
     ended: Mutex<Option<Ended>>,
     problems: Mutex<Problems>,
+    /// The names of stages that drive the mouse.
+    drives_mouse: Mutex<BTreeSet<String>>,
     /// Of the processes of stages.
     pages: Mutex<Vec<Weak<Page>>>,
     /// How processes for stages are started.
@@ -74,6 +76,8 @@ pub(crate) struct Problems {
     pub first: Vec<Problem>,
     /// The one that ended the run.
     pub failure: Option<Problem>,
+    /// The first death of a stage that drove the mouse.
+    pub mouse_lost: Option<Problem>,
 }
 
 /// So many problems are kept in full for the report, and logged in full.
@@ -113,6 +117,7 @@ impl Shared {
             asked: AtomicBool::new(false),
             ended: Mutex::default(),
             problems: Mutex::default(),
+            drives_mouse: Mutex::default(),
             pages: Mutex::default(),
             program: options.program,
         }
@@ -223,11 +228,21 @@ impl Shared {
         lock(&self.ended).clone()
     }
 
+    /// A stage of this name drives the mouse: a run in which it dies has failed, whatever follows.
+    pub(crate) fn note_drives_mouse(&self, stage: &str) {
+        lock(&self.drives_mouse).insert(stage.to_owned());
+    }
+
     /// Notes a problem, and tells whoever watches.
     pub(crate) fn report(&self, problem: Problem) {
+        let is_death = matches!(problem.kind, ProblemKind::Crashed | ProblemKind::Hang);
+        let loses_mouse = is_death && lock(&self.drives_mouse).contains(&problem.stage);
         let kept = {
             let mut problems = lock(&self.problems);
             *problems.counts.entry(problem.kind).or_default() += 1;
+            if loses_mouse {
+                problems.mouse_lost.get_or_insert_with(|| problem.clone());
+            }
             let kept = problems.first.len() < KEPT;
             if kept {
                 problems.first.push(problem.clone());

@@ -12,6 +12,7 @@ use flowpipe_recording::entry::Call;
 use crate::edge::gate::Gate;
 use crate::edge::inputs::Inputs;
 use crate::edge::outputs::{OutPort, Outputs, Sending};
+use crate::effects::EffectKind;
 use crate::manifest::Manifest;
 use crate::message::{Message, Origin};
 use crate::pipeline::{self, OnError, PortRef};
@@ -114,6 +115,9 @@ impl Stage {
                 .then(|| CString::new(port.schema.as_str()).ok().map(Arc::from))
                 .flatten(),
         };
+        if !run.dry && drives_mouse(manifest, &settings) {
+            run.note_drives_mouse(&settings.name);
+        }
         Self {
             run,
             index,
@@ -318,6 +322,18 @@ impl Stage {
         // Dropped outside the lock: what is still queued is freed here.
         drop(ports);
     }
+}
+
+/// Whether a stage moves and presses the real mouse. Of an actuator that does not say what it does, that is assumed.
+fn drives_mouse(manifest: &Manifest, settings: &pipeline::Stage) -> bool {
+    let drives = |config| match manifest.effects_with(config) {
+        Some(effects) => effects
+            .iter()
+            .any(|effect| effect.kind == EffectKind::DrivesMouse),
+        None => manifest.role == "actuator",
+    };
+    let mut contestants = settings.contestants.iter();
+    contestants.any(|contestant| drives(&contestant.config))
 }
 
 /// Keeps the time that a worker waits for full queues out of the time that it works.

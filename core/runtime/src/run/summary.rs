@@ -132,7 +132,7 @@ pub(crate) fn report(
         seconds: seconds(shared),
         stopped: shared.was_asked(),
         ended: shared.ended(),
-        failure: problems.failure,
+        failure: problems.failure.or(problems.mouse_lost),
         stages: stages.collect(),
         edges: edges.iter().map(|edge| edge_report(edge)).collect(),
         marks: shared.marks.report(),

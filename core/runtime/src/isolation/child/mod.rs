@@ -181,6 +181,10 @@ pub(crate) fn watch_over(side: OwnedFd) -> io::Result<()> {
                 Err(_) => return,
             }
         }
+        // A stage that holds the mouse lets go at once, whatever it is doing.
+        if let Some(child) = CHILD.get() {
+            child.page.abort();
+        }
         std::thread::sleep(LAST_BREATH);
         let itself = rustix::process::getpid();
         // Nothing that the plugin registered for the end is run: it may be what hangs.
