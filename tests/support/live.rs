@@ -83,12 +83,21 @@ impl Table {
 
     /// Starts a pipeline.
     pub fn play(&self, pipeline: &str, args: &[&str]) -> Player {
+        self.play_as(pipeline, args, |_| {})
+    }
+
+    /// The same, with changes to how the program is started.
+    pub fn play_as(
+        &self,
+        pipeline: &str,
+        args: &[&str],
+        change: impl FnOnce(&mut std::process::Command),
+    ) -> Player {
         let path = flowpipe_tests::pipeline(self.folder.path(), pipeline);
-        let player = self
-            .on_screen(&[&["run", &path], args].concat())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn();
+        let mut command = self.on_screen(&[&["run", &path], args].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        change(&mut command);
+        let player = command.spawn();
         Player(Some(player.expect("the program can be started")))
     }
 
@@ -150,6 +159,11 @@ impl Player {
             .args([&format!("-{name}"), &id])
             .status();
         assert!(kill.is_ok_and(|status| status.success()), "kill -{name}");
+    }
+
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child().id()
     }
 
     /// Waits for its end.

@@ -346,15 +346,39 @@ impl Screen {
         self.input(BUTTON_RELEASE_EVENT, 1, [0, 0]);
     }
 
-    /// Whether the left button is down.
-    pub fn button_is_down(&self) -> bool {
+    /// Presses a button and keeps it down.
+    pub fn hold_button(&self, button: u8) {
+        self.input(BUTTON_PRESS_EVENT, button, [0, 0]);
+    }
+
+    /// Whether a button is down, from 1 to 5.
+    pub fn is_held(&self, button: u8) -> bool {
         let pointer = self
             .connection
             .query_pointer(self.root)
             .expect("the server is there")
             .reply()
             .expect("a pointer");
-        pointer.mask.contains(KeyButMask::BUTTON1)
+        let first = u16::from(KeyButMask::BUTTON1);
+        u16::from(pointer.mask) & (first << (button - 1)) != 0
+    }
+
+    /// Whether a key is down, given by its X11 symbol.
+    pub fn key_is_down(&self, symbol: u32) -> bool {
+        let keys = self
+            .connection
+            .query_keymap()
+            .expect("the server is there")
+            .reply()
+            .expect("a keyboard")
+            .keys;
+        let code = self.key_code(symbol);
+        keys[usize::from(code / 8)] & (1 << (code % 8)) != 0
+    }
+
+    /// Whether the left button is down.
+    pub fn button_is_down(&self) -> bool {
+        self.is_held(1)
     }
 
     /// Types a key, given by its X11 symbol.
@@ -373,7 +397,8 @@ impl Screen {
         self.input(KEY_RELEASE_EVENT, self.key_code(symbol), [0, 0]);
     }
 
-    fn key_code(&self, symbol: u32) -> u8 {
+    /// A key's number on this screen's keyboard, given by its X11 symbol.
+    pub fn key_code(&self, symbol: u32) -> u8 {
         let setup = self.connection.setup();
         let (first, last) = (setup.min_keycode, setup.max_keycode);
         let map = self

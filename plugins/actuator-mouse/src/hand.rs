@@ -1,7 +1,8 @@
 //! The hand on the mouse.
 
 use enigo::{Button, Coordinate, Direction, Enigo, Mouse as _, Settings};
-use flowpipe_plugin::{Error, Result};
+use flowpipe_guardian::{Guardian, GuardianError, Input};
+use flowpipe_plugin::{Error, Result, tracing};
 
 /// Moves the pointer and presses its button, in screen pixels.
 pub trait Hand: Send {
@@ -15,25 +16,45 @@ pub trait Hand: Send {
     fn release(&mut self) -> Result<()>;
 }
 
-/// The system's own mouse.
-pub struct SystemHand(Enigo);
+/// The system's own mouse, with a guardian that releases its button when this process dies.
+pub struct SystemHand {
+    mouse: Enigo,
+    /// `None` on systems that have none.
+    guardian: Option<Guardian>,
+}
+
+/// The left button, as display servers count.
+const LEFT: Input = Input::Button(1);
 
 impl SystemHand {
     /// # Errors
-    /// When the system does not let this program move the mouse.
+    /// When the system does not let this program move the mouse, or nobody would release it when this process dies.
     pub fn new() -> Result<Self> {
         let settings = Settings {
             // In milliseconds before every press and release; the pace is set elsewhere.
             linux_delay: 0,
             ..Settings::default()
         };
-        Enigo::new(&settings).map(Self).map_err(|error| {
+        let mouse = Enigo::new(&settings).map_err(|error| {
             Error::new(format!(
                 "can't take the mouse: {error} ({})",
                 flowpipe_desktop::permission::hint()
             ))
-        })
+        })?;
+        let guardian = match Guardian::start() {
+            Ok(guardian) => Some(guardian),
+            Err(error @ GuardianError::Unsupported) => {
+                tracing::warn!("{error}");
+                None
+            }
+            Err(error) => return Err(unguarded(error)),
+        };
+        Ok(Self { mouse, guardian })
     }
+}
+
+fn unguarded(error: GuardianError) -> Error {
+    Error::new(format!("nothing is pressed: {error}"))
 }
 
 fn failed(error: enigo::InputError) -> Error {
@@ -42,22 +63,30 @@ fn failed(error: enigo::InputError) -> Error {
 
 impl Hand for SystemHand {
     fn place(&mut self) -> Result<[i32; 2]> {
-        self.0.location().map(|(x, y)| [x, y]).map_err(failed)
+        self.mouse.location().map(|(x, y)| [x, y]).map_err(failed)
     }
 
     fn put(&mut self, [x, y]: [i32; 2]) -> Result<()> {
-        self.0.move_mouse(x, y, Coordinate::Abs).map_err(failed)
+        self.mouse.move_mouse(x, y, Coordinate::Abs).map_err(failed)
     }
 
     fn press(&mut self) -> Result<()> {
-        self.0
+        if let Some(guardian) = &mut self.guardian {
+            guardian.pressed(LEFT).map_err(unguarded)?;
+        }
+        self.mouse
             .button(Button::Left, Direction::Press)
             .map_err(failed)
     }
 
     fn release(&mut self) -> Result<()> {
-        self.0
+        // It comes back when the display server has done it.
+        self.mouse
             .button(Button::Left, Direction::Release)
-            .map_err(failed)
+            .map_err(failed)?;
+        if let Some(guardian) = &mut self.guardian {
+            guardian.released(LEFT);
+        }
+        Ok(())
     }
 }

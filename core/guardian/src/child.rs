@@ -1,0 +1,158 @@
+//! What the guardian's process does: it waits for the end of the process that presses, and releases.
+//!
+//! Nothing here may allocate, lock or panic: another thread may have been in the middle of that when it was forked.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::detach::{self, Belongings};
+use crate::record::Record;
+use crate::release::Release;
+
+/// What it needs of what it inherits.
+pub(crate) struct Inherited<'a, R> {
+    /// Ends when the process that presses has closed the other end.
+    pub lifeline: BorrowedFd<'a>,
+    /// The process that presses.
+    pub player: Option<OwnedFd>,
+    /// What the kernel says about that.
+    pub status: Option<File>,
+    pub record: &'a Record,
+    pub release: &'a R,
+    pub belongings: &'a Belongings,
+}
+
+/// Where it has what it needs: in place of standard input, output and error, so that it keeps no pipe and no terminal
+/// open.
+const LIFELINE: i32 = 0;
+const CONNECTION: i32 = 1;
+const PLAYER: i32 = 2;
+const STATUS: i32 = 3;
+
+/// Between two looks whether the process that presses is dumping its core.
+const LOOK: Timespec = milliseconds(20);
+
+/// After how long what is pressed is released once more: requests of the dead process that the display server has not
+/// read yet may come after the first release. The server notices the end of a connection before it waits for more.
+const AGAIN: [Timespec; 3] = [milliseconds(5), milliseconds(20), milliseconds(60)];
+
+const fn milliseconds(count: i64) -> Timespec {
+    Timespec {
+        tv_sec: 0,
+        tv_nsec: count * 1_000_000,
+    }
+}
+
+/// Guards until the process that presses is gone. Gives the exit code.
+pub(crate) fn run<R: Release>(inherited: &Inherited<'_, R>) -> i32 {
+    match guard(inherited) {
+        Ok(()) => 0,
+        Err(_) => 1,
+    }
+}
+
+fn guard<R: Release>(inherited: &Inherited<'_, R>) -> Result<(), Errno> {
+    let files = [
+        (LIFELINE, Some(inherited.lifeline.as_raw_fd())),
+        (CONNECTION, Some(inherited.release.connection().as_raw_fd())),
+        (PLAYER, inherited.player.as_ref().map(|it| it.as_raw_fd())),
+        (STATUS, inherited.status.as_ref().map(|it| it.as_raw_fd())),
+    ];
+    detach::detach(files, inherited.belongings)?;
+    let guard = Guard {
+        record: inherited.record,
+        release: inherited.release,
+        // SAFETY: `detach` has put them there, and nothing closes them.
+        lifeline: unsafe { BorrowedFd::borrow_raw(LIFELINE) },
+        // SAFETY: as above.
+        connection: unsafe { BorrowedFd::borrow_raw(CONNECTION) },
+        player: inherited.player.as_ref().map(|_| {
+            // SAFETY: as above.
+            unsafe { BorrowedFd::borrow_raw(PLAYER) }
+        }),
+        status: inherited.status.as_ref().map(|_| {
+            // SAFETY: as above.
+            unsafe { BorrowedFd::borrow_raw(STATUS) }
+        }),
+    };
+    guard.release.check(guard.connection)?;
+    guard.record.set_ready();
+    while guard.player_lives()? {}
+    guard.release_all()?;
+    for wait in AGAIN {
+        if guard.record.pressed().is_empty() {
+            break;
+        }
+        // Nothing comes any more; only the time passes.
+        let _ = poll(&mut [], Some(&wait));
+        guard.release_all()?;
+    }
+    Ok(())
+}
+
+struct Guard<'a, R> {
+    record: &'a Record,
+    release: &'a R,
+    lifeline: BorrowedFd<'a>,
+    connection: BorrowedFd<'a>,
+    player: Option<BorrowedFd<'a>>,
+    status: Option<BorrowedFd<'a>>,
+}
+
+impl<R: Release> Guard<'_, R> {
+    /// Waits a little; whether the process that presses is still there then. What it can't release itself any more is
+    /// released.
+    fn player_lives(&self) -> Result<bool, Errno> {
+        let nothing = PollFlags::empty();
+        let mut files = [
+            PollFd::from_borrowed_fd(self.lifeline, nothing),
+            PollFd::from_borrowed_fd(self.connection, PollFlags::IN),
+            PollFd::from_borrowed_fd(
+                self.player.unwrap_or(self.lifeline),
+                match self.player {
+                    Some(_) => PollFlags::IN,
+                    None => nothing,
+                },
+            ),
+        ];
+        match poll(&mut files, Some(&LOOK)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+        let [lifeline, connection, player] = files.map(|file| file.revents());
+        if !lifeline.is_empty() || !player.is_empty() {
+            return Ok(false);
+        }
+        if !connection.is_empty() {
+            // The server says something to everybody, or is gone: then nothing is pressed any more.
+            self.release.check(self.connection)?;
+        }
+        if !self.record.pressed().is_empty() && self.player_dumps_core() {
+            self.release_all()?;
+        }
+        Ok(true)
+    }
+
+    fn release_all(&self) -> Result<(), Errno> {
+        match self.record.pressed() {
+            pressed if pressed.is_empty() => Ok(()),
+            pressed => self.release.release(self.connection, pressed),
+        }
+    }
+
+    /// Whether the process that presses has crashed and its memory is being written to a file: it is stopped for as long
+    /// as that takes, and nothing of it is closed before.
+    fn player_dumps_core(&self) -> bool {
+        const SAYS: &[u8] = b"CoreDumping:\t1";
+        let Some(status) = self.status else {
+            return false;
+        };
+        let mut text = [0_u8; 4096];
+        let count = rustix::io::pread(status, &mut text, 0).unwrap_or(0);
+        let text = text.get(..count).unwrap_or_default();
+        text.windows(SAYS.len()).any(|part| part == SAYS)
+    }
+}

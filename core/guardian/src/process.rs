@@ -1,0 +1,156 @@
+//! Starting and ending the guardian's process.
+//!
+//! It is forked and executes no other file: so there is no second file that may be missing, be another version than this
+//! library, or may not be executed in a sandbox. It uses little of what it inherits, and lets go of the rest (`detach`).
+
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+
+use crate::child::{self, Inherited};
+use crate::detach::Belongings;
+use crate::error::GuardianError;
+use crate::record::{Pressed, Record};
+use crate::release::Release;
+
+/// The guardian's process. Dropped, it ends.
+#[derive(Debug)]
+pub(crate) struct Process {
+    id: Pid,
+    record: Record,
+    /// Closed when this process dies, and when this value is dropped: that is what the guardian waits for.
+    lifeline: Option<OwnedFd>,
+}
+
+/// So long it may take to become ready, and to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks at it.
+const NAP: Duration = Duration::from_micros(200);
+
+impl Process {
+    /// Forks a process that releases what is noted in its record when this one dies. `pressed`: what is pressed already.
+    ///
+    /// # Errors
+    /// When the system gives none, or it does not become ready.
+    pub(crate) fn start(release: impl Release, pressed: Pressed) -> Result<Self, GuardianError> {
+        let record = Record::new(pressed)?;
+        let (waits, lifeline) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
+        let itself = rustix::process::getpid();
+        let belongings = Belongings::of_this_process();
+        let inherited = Inherited {
+            lifeline: waits.as_fd(),
+            // Should something hold the lifeline open that this process has forked. Old kernels have none.
+            player: rustix::process::pidfd_open(itself, PidfdFlags::empty()).ok(),
+            // Nobody may be allowed to read it; then the button is released when the core is dumped, not before.
+            status: std::fs::File::open("/proc/self/status").ok(),
+            record: &record,
+            release: &release,
+            belongings: &belongings,
+        };
+        let id = fork(|| child::run(&inherited))?;
+        // From here on, an early return ends the process.
+        let mut process = Self {
+            id,
+            record,
+            lifeline: Some(lifeline),
+        };
+        process.wait_ready()?;
+        Ok(process)
+    }
+
+    fn wait_ready(&mut self) -> Result<(), GuardianError> {
+        let began = Instant::now();
+        while !self.record.is_ready() {
+            if !self.is_alive() || began.elapsed() > PATIENCE {
+                return Err(GuardianError::NotReady);
+            }
+            std::thread::sleep(NAP);
+        }
+        Ok(())
+    }
+
+    /// Whether it guards.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.lifeline.is_some() && !self.has_ended()
+    }
+
+    pub(crate) fn record(&self) -> &Record {
+        &self.record
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.id.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// Whether it has ended; its number is not used after that.
+    fn has_ended(&mut self) -> bool {
+        // It was forked without a signal for its end, so that nobody else waits for it by chance.
+        let options = WaitOptions::NOHANG | WaitOptions::from_bits_retain(libc::__WALL as u32);
+        let ended = match rustix::process::waitpid(Some(self.id), options) {
+            Ok(None) | Err(rustix::io::Errno::INTR) => false,
+            Ok(Some(_)) | Err(_) => true,
+        };
+        if ended {
+            self.lifeline = None;
+        }
+        ended
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.lifeline.take().is_none() {
+            return;
+        }
+        let began = Instant::now();
+        while !self.has_ended() {
+            if began.elapsed() > PATIENCE {
+                // It fails when it has just ended.
+                let _ = rustix::process::kill_process(self.id, Signal::KILL);
+            }
+            std::thread::sleep(NAP);
+        }
+    }
+}
+
+/// Forks a process, and lets it run `child`.
+fn fork(child: impl FnOnce() -> i32) -> io::Result<Pid> {
+    // A handler of this program that ran in the other process would write into files of other numbers.
+    let before = block_signals()?;
+    // SAFETY: without flags and with no other stack, this is fork(2). The handlers of pthread_atfork are left out: they
+    // prepare for going on as this program, and nothing of it goes on. The child calls nothing that may wait for another
+    // thread, and does not return.
+    let forked = unsafe { libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) };
+    if forked == 0 {
+        let code = child();
+        // SAFETY: ends the process at once, without any handlers.
+        unsafe { libc::_exit(code) };
+    }
+    let error = io::Error::last_os_error();
+    restore_signals(&before);
+    let id = i32::try_from(forked).ok().and_then(Pid::from_raw);
+    id.filter(|_| forked > 0).ok_or(error)
+}
+
+/// Holds back all signals to this thread. Gives those that were held back before.
+fn block_signals() -> io::Result<libc::sigset_t> {
+    // SAFETY: both are plain data that the functions fill in.
+    let (result, before) = unsafe {
+        let (mut all, mut before) = std::mem::zeroed::<(libc::sigset_t, libc::sigset_t)>();
+        libc::sigfillset(&raw mut all);
+        let result = libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        (result, before)
+    };
+    match result {
+        0 => Ok(before),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+fn restore_signals(before: &libc::sigset_t) {
+    // SAFETY: the set was filled in by the same function. It can't fail for a known way of setting.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
+}

@@ -1,0 +1,168 @@
+//! Releasing by X11's extension XTEST. The connection is set up by x11rb before the fork; after it, bytes are written and
+//! read as they are, since x11rb allocates.
+
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use x11rb::connection::RequestConnection as _;
+use x11rb::protocol::xproto::{BUTTON_RELEASE_EVENT, KEY_RELEASE_EVENT};
+use x11rb::protocol::xtest::{self, ConnectionExt as _};
+use x11rb::rust_connection::RustConnection;
+use x11rb::wrapper::ConnectionExt as _;
+
+use crate::error::GuardianError;
+use crate::input::Input;
+use crate::record::Pressed;
+use crate::release::Release;
+
+/// A connection to the display that `DISPLAY` names, where enigo presses too.
+pub(crate) struct Connection {
+    connection: RustConnection,
+    /// XTEST's number on this server.
+    opcode: u8,
+}
+
+/// A request is as long as XTEST says.
+const FAKE_INPUT: usize = 36;
+/// XTEST's number of that request.
+const FAKE_INPUT_OPCODE: u8 = 2;
+/// What the server sends is a multiple of this, and this long where nothing longer was asked for.
+const PACKET: usize = 32;
+const REPLY: u8 = 1;
+/// A request of the core protocol that only has a reply.
+const GET_INPUT_FOCUS: u8 = 43;
+/// So long the server may take for each read and write.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
+
+impl Connection {
+    /// # Errors
+    /// When the server can't be reached, or does not know XTEST.
+    pub(crate) fn open() -> Result<Self, GuardianError> {
+        let failed = |error: &dyn std::fmt::Display| GuardianError::Display(error.to_string());
+        let (connection, _) = x11rb::connect(None).map_err(|error| failed(&error))?;
+        let extension = connection
+            .extension_information(xtest::X11_EXTENSION_NAME)
+            .map_err(|error| failed(&error))?
+            .ok_or_else(|| GuardianError::Display("the X server has no XTEST".to_owned()))?;
+        // Another program may have the server to itself when the button has to be released.
+        connection
+            .xtest_grab_control(true)
+            .map_err(|error| failed(&error))?
+            .check()
+            .map_err(|error| failed(&error))?;
+        // Nothing is under way when this returns.
+        connection.sync().map_err(|error| failed(&error))?;
+        Ok(Self {
+            connection,
+            opcode: extension.major_opcode,
+        })
+    }
+}
+
+/// The request to release something now, wherever the pointer is.
+fn fake_release(opcode: u8, input: Input) -> [u8; FAKE_INPUT] {
+    let (kind, detail) = match input {
+        Input::Button(button) => (BUTTON_RELEASE_EVENT, button),
+        Input::Key(key) => (KEY_RELEASE_EVENT, key),
+    };
+    let [low, high] = ((FAKE_INPUT / 4) as u16).to_ne_bytes();
+    let mut request = [0; FAKE_INPUT];
+    request[..6].copy_from_slice(&[opcode, FAKE_INPUT_OPCODE, low, high, kind, detail]);
+    request
+}
+
+fn get_input_focus() -> [u8; 4] {
+    let [low, high] = 1_u16.to_ne_bytes();
+    [GET_INPUT_FOCUS, 0, low, high]
+}
+
+impl Release for Connection {
+    fn connection(&self) -> BorrowedFd<'_> {
+        self.connection.stream().as_fd()
+    }
+
+    /// Waits until the server has done everything that it was asked before.
+    fn check(&self, connection: BorrowedFd<'_>) -> Result<(), Errno> {
+        write(connection, &get_input_focus())?;
+        let mut packet = [0; PACKET];
+        while packet[0] != REPLY {
+            read(connection, &mut packet)?;
+        }
+        Ok(())
+    }
+
+    fn release(&self, connection: BorrowedFd<'_>, pressed: Pressed) -> Result<(), Errno> {
+        for input in pressed.inputs() {
+            write(connection, &fake_release(self.opcode, input))?;
+        }
+        self.check(connection)
+    }
+}
+
+fn write(to: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        match rustix::io::write(to, bytes) {
+            Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => wait(to, PollFlags::OUT)?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn read(from: BorrowedFd<'_>, bytes: &mut [u8; PACKET]) -> Result<(), Errno> {
+    let mut rest = &mut bytes[..];
+    while !rest.is_empty() {
+        match rustix::io::read(from, &mut *rest) {
+            Ok(0) => return Err(Errno::PIPE),
+            Ok(count) => rest = rest.get_mut(count..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => wait(from, PollFlags::IN)?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn wait(file: BorrowedFd<'_>, until: PollFlags) -> Result<(), Errno> {
+    match poll(
+        &mut [PollFd::from_borrowed_fd(file, until)],
+        Some(&PATIENCE),
+    ) {
+        Ok(0) => Err(Errno::TIMEDOUT),
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11rb::protocol::xproto::GetInputFocusRequest;
+    use x11rb::protocol::xtest::FakeInputRequest;
+
+    use super::*;
+
+    #[test]
+    fn requests_are_those_of_x11rb() {
+        for (input, type_, detail) in [(Input::Button(1), 5, 1), (Input::Key(96), 3, 96)] {
+            let theirs = FakeInputRequest {
+                type_,
+                detail,
+                time: 0,
+                root: 0,
+                root_x: 0,
+                root_y: 0,
+                deviceid: 0,
+            };
+            let ([bytes], _) = theirs.serialize(133);
+            assert_eq!(bytes[..], fake_release(133, input));
+        }
+        let ([bytes], _) = GetInputFocusRequest.serialize();
+        assert_eq!(bytes[..], get_input_focus());
+    }
+}
