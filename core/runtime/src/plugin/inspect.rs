@@ -51,12 +51,12 @@ pub(crate) fn inspect(file: &File) -> Result<(), Unloadable> {
         start: 0,
         length,
     };
-    inspect_part(whole, true)
+    inspect_part(whole, BinaryFormat::native_object(), true)
 }
 
-fn inspect_part(part: Part<'_>, may_be_fat: bool) -> Result<(), Unloadable> {
+/// `native`: what the system loads.
+fn inspect_part(part: Part<'_>, native: BinaryFormat, may_be_fat: bool) -> Result<(), Unloadable> {
     let foreign = |format: &str| NotAPlugin(format!("a file of another system ({format})"));
-    let native = BinaryFormat::native_object();
     let kind = FileKind::parse(part).map_err(|_| not_a_library())?;
     match (kind, native) {
         (FileKind::Elf64, BinaryFormat::Elf) => {
@@ -71,11 +71,11 @@ fn inspect_part(part: Part<'_>, may_be_fat: bool) -> Result<(), Unloadable> {
         (FileKind::Pe64 | FileKind::Pe32, BinaryFormat::Coff) => {}
         (FileKind::MachOFat32, BinaryFormat::MachO) if may_be_fat => {
             let fat = MachOFatFile32::parse(part).map_err(damaged)?;
-            return inspect_part(part.of_this_machine(fat.arches())?, false);
+            return inspect_part(part.of_this_machine(fat.arches())?, native, false);
         }
         (FileKind::MachOFat64, BinaryFormat::MachO) if may_be_fat => {
             let fat = MachOFatFile64::parse(part).map_err(damaged)?;
-            return inspect_part(part.of_this_machine(fat.arches())?, false);
+            return inspect_part(part.of_this_machine(fat.arches())?, native, false);
         }
         (FileKind::Elf64 | FileKind::Elf32, _) => return Err(foreign("ELF")),
         (FileKind::Pe64 | FileKind::Pe32, _) => return Err(foreign("PE")),
@@ -232,5 +232,141 @@ impl<'data> ReadRef<'data> for Part<'data> {
         let name = self.cache.read_bytes_at_until(range, delimiter)?;
         self.pay(NAME.max(name.len() as u64))?;
         Ok(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    /// As what the system has that loads such files.
+    fn inspect_as(native: BinaryFormat, bytes: &[u8]) -> Result<(), Unloadable> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        let cache = ReadCache::new(&file);
+        let left = Cell::new(MOST_READ);
+        let whole = Part {
+            cache: &cache,
+            left: &left,
+            start: 0,
+            length: bytes.len() as u64,
+        };
+        inspect_part(whole, native, true)
+    }
+
+    /// Libraries that export a number as `flowpipe_entry`, for x86-64: linked by lld out of an object file that has nothing else.
+    const LIBRARIES: [(BinaryFormat, &str, &[u8]); 2] = [
+        (
+            BinaryFormat::Coff,
+            "PE",
+            include_bytes!("../../tests/fixtures/foreign/entry.dll"),
+        ),
+        (
+            BinaryFormat::MachO,
+            "Mach-O",
+            include_bytes!("../../tests/fixtures/foreign/entry.dylib"),
+        ),
+    ];
+
+    /// What is found in a file that is whole and exports the entry.
+    fn found(result: Result<(), Unloadable>) {
+        match cfg!(target_arch = "x86_64") {
+            true => assert_eq!(result, Ok(())),
+            false => assert!(result.unwrap_err().to_string().contains("processor")),
+        }
+    }
+
+    /// The bytes with the entry named otherwise.
+    fn without_entry(bytes: &[u8]) -> Vec<u8> {
+        let mut bytes = bytes.to_vec();
+        let name = b"flowpipe_entry";
+        for at in 0..bytes.len() - name.len() {
+            if bytes[at..].starts_with(name) {
+                bytes[at] = b'x';
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn the_entry_is_found_in_libraries_of_all_systems() {
+        for (native, _, bytes) in LIBRARIES {
+            found(inspect_as(native, bytes));
+            let none = inspect_as(native, &without_entry(bytes)).unwrap_err();
+            assert!(
+                matches!(&none, NotAPlugin(text) if text.contains("exports no")),
+                "{none}"
+            );
+        }
+    }
+
+    #[test]
+    fn libraries_of_another_system_are_no_plugins() {
+        for (_, name, bytes) in LIBRARIES {
+            let reason = inspect_as(BinaryFormat::Elf, bytes).unwrap_err();
+            let text = format!("a file of another system ({name})");
+            assert_eq!(reason, NotAPlugin(text));
+        }
+    }
+
+    #[test]
+    fn of_a_file_for_several_processors_the_part_for_this_one_counts() {
+        let (native, _, dylib) = LIBRARIES[1];
+        // A header and two entries, big-endian: processor, its kind, offset, size, alignment.
+        let numbers = |numbers: [u32; 12]| numbers.map(u32::to_be_bytes).concat();
+        let (arm, x86_64, start) = (0x0100_000c, 0x0100_0007, 4096);
+        let fat = |first: u32, size: u32| {
+            let mut bytes = numbers([
+                0xcafe_babe,
+                2,
+                first,
+                0,
+                0,
+                1,
+                0,
+                x86_64,
+                3,
+                start,
+                size,
+                12,
+            ]);
+            bytes.resize(start as usize, 0);
+            [bytes, dylib.to_vec()].concat()
+        };
+        let size = dylib.len() as u32;
+        let result = inspect_as(native, &fat(arm, size));
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!(result, Ok(()));
+            let reason = inspect_as(native, &fat(arm, size + 1)).unwrap_err();
+            assert!(
+                matches!(&reason, Damaged(text) if text.contains("missing")),
+                "{reason}"
+            );
+        } else {
+            result.unwrap_err();
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn every_shorter_file_is_refused() {
+        // Tests are position-independent programs, which ELF cannot tell from libraries.
+        let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let elf = |bytes: &[u8]| inspect_as(BinaryFormat::Elf, bytes).unwrap_err();
+        let whole = elf(&bytes);
+        assert!(
+            matches!(&whole, NotAPlugin(text) if text.contains("exports no")),
+            "{whole}"
+        );
+        for keep in [63, 64, 500, bytes.len() / 2, bytes.len() - 1] {
+            let reason = elf(&bytes[..keep]);
+            assert!(
+                matches!(reason, Damaged(_)),
+                "{keep} of {} bytes: {reason}",
+                bytes.len()
+            );
+        }
     }
 }
