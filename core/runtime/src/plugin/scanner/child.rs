@@ -38,6 +38,7 @@ fn scan() -> io::Result<()> {
     let nowhere = File::options().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&nowhere)?;
     rustix::stdio::dup2_stderr(&nowhere)?;
+    // Everything below runs code of libraries: to confine this process is to do it here, as a stage without effects.
     let itself = std::process::id();
     let names = names
         .split(|&byte| byte == 0)
