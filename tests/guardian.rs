@@ -41,18 +41,22 @@ const SIGNALS: [Signal; 10] = [
 const RESTARTED: &str =
     "isolation = \"process\"\nrestart = { max = 1000, backoff = \"1ms\" }\non_error = \"skip\"";
 
-/// The live pipeline, slowly. `mouse`: further settings of its stage.
-fn slow(boards: usize, mouse: &str) -> String {
-    let boards = format!("boards = {boards}, attempts = 1000");
-    let configs = [
-        ("mouse", SLOW),
-        ("planner", "profile = \"segments\""),
-        ("referee", &boards),
-    ];
-    let mut pipeline: toml::Table = ready("live.toml", &configs).parse().unwrap();
+/// The live pipeline. `mouse`: further settings of its stage.
+fn live(configs: &[(&str, &str)], mouse: &str) -> String {
+    let mut pipeline: toml::Table = ready("live.toml", configs).parse().unwrap();
     let stage = pipeline["stages"]["mouse"].as_table_mut().unwrap();
     stage.extend(mouse.parse::<toml::Table>().unwrap());
     pipeline.to_string()
+}
+
+/// The same, slowly and without an end.
+fn slow(mouse: &str) -> String {
+    let configs = [
+        ("mouse", SLOW),
+        ("planner", "profile = \"segments\""),
+        ("referee", "attempts = 1000"),
+    ];
+    live(&configs, mouse)
 }
 
 /// Starts to play in a process group of its own, and returns while the button is down.
@@ -129,7 +133,7 @@ fn kill_programs(signals: &[Signal], rounds: usize) -> Vec<Duration> {
         // On SIGHUP the program does not end but looks whether files have changed.
         for &signal in signals.iter().filter(|&&signal| signal != Signal::HUP) {
             for _ in 0..rounds {
-                let player = mid_stroke(&table, &slow(1000, ""));
+                let player = mid_stroke(&table, &slow(""));
                 end(player.id(), signal, send);
                 took.push(released(&table));
                 let code = player.ended().code;
@@ -147,7 +151,7 @@ fn kill_stages(signals: &[Signal], rounds: usize) -> Vec<Duration> {
     let mut took = Vec::new();
     for &signal in signals {
         for _ in 0..rounds {
-            let player = mid_stroke(&table, &slow(1000, RESTARTED));
+            let player = mid_stroke(&table, &slow(RESTARTED));
             end(stage(&table), signal, kill_process);
             took.push(released(&table));
             // Another process has taken the stage over, and waits for strokes.
@@ -187,7 +191,7 @@ fn a_stage_that_is_killed_leaves_nothing_pressed() {
 }
 
 #[test]
-#[ignore = "takes half an hour: `cargo test -p flowpipe-tests --test guardian -- --ignored --nocapture`"]
+#[ignore = "takes some minutes: `cargo test -p flowpipe-tests --test guardian -- --ignored --nocapture`"]
 fn twenty_kills_with_each_signal() {
     tell("stages", kill_stages(&SIGNALS, 20));
     tell("programs and groups", kill_programs(&SIGNALS, 20));
@@ -196,7 +200,7 @@ fn twenty_kills_with_each_signal() {
 #[test]
 fn a_program_that_is_killed_by_its_name_leaves_nothing_pressed() {
     let table = Table::set(&["--size", "6", "--seed", "1"]);
-    let player = mid_stroke(&table, &slow(1000, ""));
+    let player = mid_stroke(&table, &slow(""));
     // As `pkill -KILL -f pipeline.toml` does, on this screen alone.
     let found = processes(&table, "pipeline.toml");
     assert_eq!(found, [player.id()]);
@@ -209,7 +213,7 @@ fn a_program_that_is_killed_by_its_name_leaves_nothing_pressed() {
 #[test]
 fn an_isolated_stage_lets_go_when_the_program_is_killed() {
     let table = Table::set(&["--size", "6", "--seed", "1"]);
-    let player = mid_stroke(&table, &slow(1000, "isolation = \"process\""));
+    let player = mid_stroke(&table, &slow("isolation = \"process\""));
     end(player.id(), Signal::KILL, kill_process_group);
     player.ended();
     released(&table);
@@ -223,7 +227,7 @@ fn a_run_whose_mouse_died_has_failed() {
     let table = Table::set(&["--size", "6", "--seed", "1"]);
     for settings in ["isolation = \"process\"", RESTARTED] {
         let solved = table.count("solved");
-        let pipeline = slow(1000, settings).replace("400.0", "5.0");
+        let pipeline = live(&[("referee", "boards = 1000")], settings);
         let player = table.play(&pipeline, &["--json", "--watch"]);
         table.wait_for("solved", solved + 1);
         let first = stage(&table);
