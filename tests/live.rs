@@ -80,6 +80,30 @@ fn a_hundred_boards_of_all_sizes() {
     plays(&table, 100, || {});
 }
 
+/// The screen and the mouse are reached from stages that are confined to that.
+#[test]
+fn stages_apart_play_too() {
+    let table = Table::set(&["--size", "5,6", "--seed", "3", "--time-trial", "1h"]);
+    let pipeline = ready("live.toml", &[("referee", "boards = 3")]);
+    let mut pipeline: toml::Table = pipeline.parse().unwrap();
+    for (_, stage) in pipeline["stages"].as_table_mut().unwrap() {
+        let stage = stage.as_table_mut().unwrap();
+        stage.insert("isolation".into(), "process".into());
+    }
+    let report = table
+        .play(&pipeline.to_string(), &["--json"])
+        .ended()
+        .expect(0)
+        .json();
+    assert_eq!(report["boards"]["accepted"], 3, "{report:#}");
+    for stage in report["report"]["stages"].as_array().unwrap() {
+        assert_eq!(stage["restarted"], 0, "{stage:#}");
+    }
+    table.wait_for("solved", 3);
+    stays_on_the_board(&table);
+    assert!(!is_down(&table));
+}
+
 #[test]
 fn a_hundred_boards_in_a_game_that_loses_events() {
     let args = ["--size", SIZES, "--seed", "12", "--drop", "0.1"];

@@ -7,7 +7,7 @@
 //! - [`plugin`]: libraries found, loaded, made into stages, by their [`manifest`]. [`effects`]: what they do to the world.
 //! - [`message`], [`document`], [`frame`] (with `pool` and `clock`): what flows.
 //! - `edge`: the queues. [`run`]: threads, races, timeouts, the watchdog.
-//! - [`isolation`]: stages in processes of their own.
+//! - [`isolation`]: stages in processes of their own. [`confinement`]: what these may do.
 //! - [`record`] and [`replay`]: a run is written down, and run again.
 //! - [`trace`]: who worked on what, when, as a trace that browsers show.
 //! - [`report`] and [`problem`]: what happened.
@@ -16,6 +16,7 @@
 pub mod check;
 pub mod clock;
 pub mod config;
+pub mod confinement;
 pub mod document;
 mod edge;
 pub mod effects;

@@ -8,7 +8,10 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+use std::net::TcpListener;
 use std::path::Path;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use common::{Builder, Watcher, adds_up, finish, options_apart};
@@ -18,7 +21,7 @@ use flowpipe_runtime::plugin::catalogue::Catalogue;
 use flowpipe_runtime::plugin::scanner::Scanner;
 use flowpipe_runtime::report::Report;
 use flowpipe_runtime::run::Run;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The process of a stage: this file's tests once more, of which only this one is run.
 #[test]
@@ -81,4 +84,181 @@ fn pictures_stay_what_they_were() {
             .collect();
         assert_eq!(pixels, (0..10).collect::<Vec<_>>(), "stage {stage}");
     }
+}
+
+/// What any stage may do.
+const ANY: &[&str] = &["read-library"];
+/// What no stage may do, whatever its plugin declares.
+const NONE: &[&str] = &[
+    "kill-host",
+    "trace-host",
+    "write-host",
+    "open-host-memory",
+    "open-host-files",
+    "limit-host",
+    "add-key",
+    "mount",
+    "load-bpf",
+    "fault-pages",
+    "make-ring",
+    "type-into-terminal",
+];
+const READ: &[&str] = &["read-secret"];
+const WRITE: &[&str] = &[
+    "write-file",
+    "make-folder",
+    "make-link",
+    "truncate-file",
+    "remove-file",
+];
+const DISPLAY: &[&str] = &["connect-display", "connect-abstract", "share-memory"];
+const NETWORK: &[&str] = &["connect-tcp", "connect-udp"];
+
+/// The system's numbers for: not permitted, no access, no such call.
+const REFUSALS: [i64; 3] = [1, 13, 38];
+
+/// A plugin tries everything: by the attempt's name 0, or the number of its error.
+#[cfg(target_os = "linux")]
+fn attempts(plugin: &str) -> Vec<(String, i64)> {
+    use std::os::linux::net::SocketAddrExt as _;
+    use std::os::unix::net::{SocketAddr, UnixListener};
+    static TARGET: AtomicU8 = AtomicU8::new(7);
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    std::fs::create_dir(place("mine")).unwrap();
+    std::fs::write(place("mine/victim"), "there").unwrap();
+    std::fs::write(place("secret"), "mine").unwrap();
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let _display = UnixListener::bind(place("display")).unwrap();
+    let name = format!("flowpipe-{}-{plugin}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let _abstract = UnixListener::bind_addr(&address).unwrap();
+
+    let mut pipeline = Builder::new();
+    let source = pipeline.stage("source", json!({ "count": 1 }));
+    let config = json!({
+        "folder": place("mine"),
+        "secret": place("secret"),
+        "elsewhere": folder.path(),
+        "display": place("display"),
+        "abstract": name,
+        "port": tcp.local_addr().unwrap().port(),
+        "target": TARGET.as_ptr().addr(),
+    });
+    let stage = pipeline.stage(plugin, config);
+    pipeline.join(source, stage);
+    pipeline.0.stages[stage].isolation = Isolation::Process;
+    let (report, watcher) = run(pipeline);
+    assert_eq!((watcher.problems(), report.failure), (vec![], None));
+    assert_eq!(TARGET.load(Ordering::Relaxed), 7, "{plugin}");
+    assert_eq!(std::fs::read(place("secret")).unwrap(), b"mine");
+    let came = watcher.from(stage).remove(0).json;
+    let came = came
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(name, _)| *name != "n");
+    came.map(|(name, error)| (name.clone(), error.as_i64().unwrap()))
+        .collect()
+}
+
+#[cfg(target_os = "linux")]
+#[track_caller]
+fn may(plugin: &str, what: &[&[&str]]) {
+    let allowed: BTreeSet<_> = what
+        .concat()
+        .into_iter()
+        .chain(ANY.iter().copied())
+        .collect();
+    for (attempt, error) in attempts(plugin) {
+        match allowed.contains(attempt.as_str()) {
+            true => assert_eq!(error, 0, "{plugin}: {attempt}"),
+            false => assert!(
+                REFUSALS.contains(&error),
+                "{plugin}: {attempt} ended with {error}"
+            ),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_effects_nothing_is_permitted() {
+    may("hostile", &[]);
+    // It would write if the config had the key.
+    may("hostile-unused", &[]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn files_are_those_of_the_config() {
+    may("hostile-reads", &[READ]);
+    may("hostile-writes", &[WRITE]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn each_kind_of_effect_permits_what_it_needs() {
+    may("hostile-screen", &[DISPLAY]);
+    may("hostile-mouse", &[DISPLAY]);
+    may("hostile-network", &[NETWORK]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn whoever_runs_commands_may_do_what_they_may() {
+    for plugin in ["hostile-runs", "hostile-unknown"] {
+        for (attempt, error) in attempts(plugin) {
+            match NONE.contains(&attempt.as_str()) {
+                false => assert_eq!(error, 0, "{plugin}: {attempt}"),
+                true => assert!(
+                    REFUSALS.contains(&error),
+                    "{plugin}: {attempt} ended with {error}"
+                ),
+            }
+        }
+    }
+}
+
+/// A process that may not write loads a library at whose place another one lies by now.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_confined_stage_is_restarted_from_the_file_that_was_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = common::compile("hostile.c", folder.path(), "hostile", &[]);
+    common::compile("stages.c", folder.path(), "stages", &[]);
+    let catalogue = Catalogue::scan(&[folder.path().to_owned()]);
+    assert_eq!(catalogue.refused(), []);
+    let mut line = common::ten(
+        flowpipe_runtime::pipeline::OnError::Stop,
+        json!({ "do": "abort" }),
+    );
+    line.0.stages[0].contestants[0].config = json!({ "count": 10, "delay_us": 100_000 });
+    line.0.stages[1].contestants[0].plugin = "hostile".into();
+    line.0.stages[1].isolation = Isolation::Process;
+    let watcher = Arc::new(Watcher::default());
+    let run = Run::start(line.0, &catalogue, options_apart(&watcher)).unwrap();
+    std::fs::remove_file(library).unwrap();
+    let report = finish(run);
+    assert_eq!((report.stages[1].restarted, report.failure), (1, None));
+    assert_eq!(watcher.from(1).len(), 9);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_error_says_that_the_stage_is_confined() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "mine").unwrap();
+    let mut line = common::ten(flowpipe_runtime::pipeline::OnError::Skip, Value::Null);
+    line.0.stages[1].contestants[0].plugin = "hostile".into();
+    line.0.stages[1].contestants[0].config = json!({ "do": "fail", "secret": secret });
+    line.0.stages[1].isolation = Isolation::Process;
+    let (_, watcher) = run(line);
+    let problem = watcher.problems().remove(0);
+    let expected = format!(
+        "{}: Permission denied (the stage is confined to the effects that its plugin declares: none)",
+        secret.display()
+    );
+    assert_eq!(problem.text, expected);
 }

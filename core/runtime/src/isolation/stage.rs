@@ -1,14 +1,16 @@
 //! A stage in a process of its own, as the host sees it: what [`crate::plugin::instance::Instance`] is made of then.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::AsFd as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use flowpipe_abi as abi;
 use serde_json::Value;
 
+use crate::confinement::{self, Confinement};
 use crate::isolation::Program;
 use crate::isolation::held::Held;
 use crate::isolation::page::Page;
@@ -20,6 +22,7 @@ use crate::isolation::words::{Create, ToHost, ToStage};
 use crate::plugin::catalogue::Found;
 use crate::plugin::host::Host;
 use crate::run::shared::{Mode, Shared};
+use crate::sync::lock;
 
 /// The host's side of it.
 pub(crate) struct Apart {
@@ -29,6 +32,7 @@ pub(crate) struct Apart {
     pub(super) page: Arc<Page>,
     service: Option<JoinHandle<()>>,
     pub(super) host: Arc<Host>,
+    pub(super) confinement: Confinement,
     death: Option<Death>,
 }
 
@@ -57,6 +61,8 @@ impl Apart {
     ) -> Result<Self, String> {
         let failed = |error: io::Error| format!("its process can't be started: {error}");
         let library = found.file.whereabouts()?;
+        let confinement = Confinement::of(&found.manifest, config);
+        tell_of_confinement(found);
         let page = Arc::new(Page::new(start.cancels_from as u32).map_err(failed)?);
         let (lifeline, ends) = process::start(start.program, host.name()).map_err(failed)?;
         let Ends {
@@ -81,6 +87,7 @@ impl Apart {
             page,
             service: Some(service),
             host,
+            confinement,
             death: None,
         };
         let create = ToStage::Create(Box::new(Create {
@@ -93,6 +100,7 @@ impl Apart {
             tape: apart.host.tape().told_to_another(),
             level: most_verbose(),
             dry: start.run.dry,
+            confinement: apart.confinement.clone(),
         }));
         let files = [their_side.as_fd(), apart.page.file()];
         let files: Vec<_> = files.into_iter().chain(library).collect();
@@ -276,6 +284,19 @@ impl Drop for Apart {
         self.lifeline.end();
         self.lifeline.wait(CLEAN_UP);
         self.end_service();
+    }
+}
+
+/// Logs what the user should know of how a stage is confined, once.
+fn tell_of_confinement(found: &Found) {
+    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    confinement::warn_of_gaps();
+    let plugin = &found.manifest.name;
+    if found.manifest.effects.is_unknown() && lock(&TOLD).insert(plugin.clone()) {
+        tracing::warn!(
+            plugin,
+            "its manifest declares no effects: isolated, it may still do whatever its user may"
+        );
     }
 }
 

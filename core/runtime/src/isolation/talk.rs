@@ -113,7 +113,7 @@ impl Apart {
                     self.held.take_back(handle);
                 }
                 if let Some((code, text)) = error {
-                    self.host.note_error(code, text);
+                    self.host.note_error(code, self.confinement.explain(text));
                 }
                 self.host.tape().add(clock);
                 return Ok(Some(Told {

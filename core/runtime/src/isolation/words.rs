@@ -4,6 +4,8 @@
 use flowpipe_abi as abi;
 use serde::{Deserialize, Serialize};
 
+use crate::confinement::Confinement;
+
 /// From the host, on the call's connection.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToStage {
@@ -103,6 +105,8 @@ pub(crate) struct Create {
     /// The least important level that the host's log takes; 0: none.
     pub level: abi::Level,
     pub dry: bool,
+    /// What it may do, from before its library is loaded on.
+    pub confinement: Confinement,
 }
 
 /// How the stage gets to know the time.

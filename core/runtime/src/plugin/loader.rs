@@ -112,6 +112,26 @@ pub(crate) fn load_that(
     load_as(path, &copied.0, change)
 }
 
+/// As [`load_that`], in a process that loads no other library. On Linux it takes no copy, for a process that may not write.
+#[cfg(unix)]
+pub(crate) fn load_only(
+    path: &Path,
+    file: OwnedFd,
+    change: Change,
+) -> Result<&'static Library, String> {
+    match cfg!(target_os = "linux") {
+        true => load_as(path, &name_of(&file), change),
+        false => load_that(path, file, change),
+    }
+}
+
+/// What an open file can be opened once more by in this process, on Linux.
+#[cfg(unix)]
+pub(crate) fn name_of(file: &OwnedFd) -> PathBuf {
+    use std::os::fd::AsRawFd as _;
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
 fn cant_be_read(error: &io::Error) -> String {
     format!("can't be read: {error}")
 }

@@ -18,6 +18,7 @@ use std::time::Duration;
 use flowpipe_abi as abi;
 
 use crate::clock::Clock;
+use crate::confinement;
 use crate::document::Document;
 use crate::isolation::memory::{Access, Mapping};
 use crate::isolation::page::PageView;
@@ -94,6 +95,12 @@ fn live() -> io::Result<()> {
         true => Some(call.file()?),
         false => None,
     };
+    let file = match &library {
+        Some(file) => loader::name_of(file),
+        None => create.library.clone(),
+    };
+    // Before there is a second thread, and before anything of the plugin runs.
+    let confined = confinement::confine(&create.confinement, &[file]);
     watch_over(side.try_clone()?)?;
     let child = CHILD.get_or_init(|| Child {
         call: Mutex::new(call),
@@ -114,7 +121,8 @@ fn live() -> io::Result<()> {
         run: OnceLock::new(),
     });
     let host = Host::with(&create.stage, u32::MAX, services, tape, table::change);
-    let made = make(&create, library, &config, &host);
+    let confined = confined.map_err(|text| (abi::ERROR, text));
+    let made = confined.and_then(|()| make(&create, library, &config, &host));
     let status = match &made {
         Ok(_) => abi::OK,
         Err((status, text)) => {
@@ -204,7 +212,7 @@ fn make(
     let failed = |text: String| (abi::ERROR, text);
     let library = match file {
         None => loader::load_with(&create.library, table::change_for_library),
-        Some(file) => loader::load_that(&create.library, file, table::change_for_library),
+        Some(file) => loader::load_only(&create.library, file, table::change_for_library),
     };
     let library = library.map_err(failed)?;
     if library.manifests.get(create.index as usize) != Some(&create.manifest) {

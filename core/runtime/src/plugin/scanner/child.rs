@@ -4,9 +4,10 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::confinement::{Confinement, confine};
 use crate::isolation::child::{connection, stand_first_in_line_for_the_killer, watch_over};
 use crate::isolation::wire::Wire;
 use crate::plugin::loader;
@@ -28,7 +29,7 @@ pub fn run() -> ExitCode {
 
 fn scan() -> io::Result<()> {
     let socket = connection()?;
-    watch_over(socket.try_clone()?.into())?;
+    let host = socket.try_clone()?.into();
     stand_first_in_line_for_the_killer();
     let mut wire = Wire::to_host(socket);
     let Some((Scan, names)) = wire.receive::<Scan>()? else {
@@ -40,11 +41,14 @@ fn scan() -> io::Result<()> {
     rustix::stdio::dup2_stderr(&nowhere)?;
     // Everything below runs code of libraries: to confine this process is to do it here, as a stage without effects.
     let itself = std::process::id();
-    let names = names
-        .split(|&byte| byte == 0)
-        .filter(|name| !name.is_empty());
-    for (number, name) in names.enumerate() {
-        let library = loader::load(Path::new(OsStr::from_bytes(name)));
+    let names = names.split(|&byte| byte == 0);
+    let names = names.filter(|name| !name.is_empty());
+    let paths: Vec<_> = names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
+    // To say what it is, a library needs no effects. Before there is a second thread.
+    confine(&Confinement::without_effects(), &paths).map_err(io::Error::other)?;
+    watch_over(host)?;
+    for (number, path) in paths.iter().enumerate() {
+        let library = loader::load(path);
         // A library may fork when it is loaded: what it needs that for is its own affair, and there are not two that answer.
         if std::process::id() != itself {
             let copy = rustix::process::getpid();

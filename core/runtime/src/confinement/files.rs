@@ -1,0 +1,128 @@
+//! Which files a process may read or write.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// Files and folders; a folder stands for all that is in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Files {
+    /// All that the user may use.
+    All,
+    /// These.
+    These(Vec<PathBuf>),
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self::These(Vec::new())
+    }
+}
+
+impl Files {
+    /// What a config names. Where it names nothing, nobody knows which files it will be. Patterns stand for the folder that
+    /// they are looked for in.
+    pub(super) fn from_paths(paths: Vec<PathBuf>) -> Self {
+        match paths.is_empty() {
+            true => Self::All,
+            false => Self::These(paths.into_iter().map(without_pattern).collect()),
+        }
+    }
+
+    pub(super) fn add(&mut self, others: Self) {
+        match (&mut *self, others) {
+            (Self::All, _) => {}
+            (Self::These(all), Self::These(others)) => all.extend(others),
+            (Self::These(_), Self::All) => *self = Self::All,
+        }
+    }
+
+    /// Creates what is not there yet: only what exists can be allowed. A name with an extension is a file's, any other a
+    /// folder's.
+    pub(super) fn prepare(&self) {
+        let Self::These(paths) = self else { return };
+        for path in paths.iter().filter(|path| !path.exists()) {
+            let folder = match path.extension() {
+                Some(_) => path.parent().unwrap_or(path),
+                None => path,
+            };
+            // What can't be created, the plugin can't create either; it says so.
+            let created = fs::create_dir_all(folder);
+            if created.is_ok() && folder != path {
+                let _ = OpenOptions::new().write(true).create_new(true).open(path);
+            }
+        }
+    }
+
+    /// What may be done with them, in words. `None`: nothing.
+    pub(super) fn in_words(&self, verb: &str) -> Option<String> {
+        match self {
+            Self::All => Some(format!("{verb} files")),
+            Self::These(paths) if paths.is_empty() => None,
+            Self::These(paths) => {
+                let paths: Vec<_> = paths
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect();
+                Some(format!("{verb} {}", paths.join(" and ")))
+            }
+        }
+    }
+}
+
+/// The folder before the first part with a wildcard.
+fn without_pattern(path: PathBuf) -> PathBuf {
+    let is_pattern = |part: &std::ffi::OsStr| part.to_string_lossy().contains(['*', '?', '[']);
+    if path.exists() || !path.iter().any(is_pattern) {
+        return path;
+    }
+    let folder: PathBuf = path.iter().take_while(|part| !is_pattern(part)).collect();
+    match folder.as_os_str().is_empty() {
+        true => Path::new(".").to_owned(),
+        false => folder,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_stands_for_its_folder() {
+        for (path, folder) in [
+            ("frames/*.png", "frames"),
+            ("*.png", "."),
+            ("/nowhere/a?/b", "/nowhere"),
+            ("plain/a.png", "plain/a.png"),
+        ] {
+            assert_eq!(without_pattern(path.into()), PathBuf::from(folder));
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let (pictures, log) = (
+            folder.path().join("a/pictures"),
+            folder.path().join("b/log.csv"),
+        );
+        let files = Files::These(vec![pictures.clone(), log.clone()]);
+        files.prepare();
+        assert!(pictures.is_dir() && log.is_file());
+        fs::write(&log, "kept").unwrap();
+        files.prepare();
+        assert_eq!(fs::read(&log).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn one_unknown_place_is_all_places() {
+        let mut files = Files::default();
+        files.add(Files::from_paths(vec!["a".into()]));
+        files.add(Files::from_paths(vec!["b".into()]));
+        assert_eq!(files, Files::These(vec!["a".into(), "b".into()]));
+        files.add(Files::from_paths(Vec::new()));
+        files.add(Files::from_paths(vec!["c".into()]));
+        assert_eq!(files, Files::All);
+    }
+}

@@ -1,0 +1,323 @@
+//! Which calls of the system a process may use. What is not permitted fails with EPERM, as for whoever lacks the rights; calls
+//! that are not known here with ENOSYS, as on a system that does not have them.
+
+use std::collections::BTreeMap;
+use std::env::consts::ARCH;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, apply_filter, sock_filter,
+};
+
+use crate::confinement::absent::seccomp::GAP;
+use crate::confinement::{Confinement, Files, Permissions, landlock};
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type Result<T> = std::result::Result<T, seccompiler::BackendError>;
+
+/// Of the calls known here the last: what comes after it may be another way to do what is denied.
+const LAST_KNOWN: u32 = 462;
+/// The same number on every architecture; not each C library knows it.
+const FCHMODAT2: i64 = 452;
+/// On x86-64 there are other numbers for the same calls from here on.
+const LAST_POSSIBLE: u32 = 0x3fff_ffff;
+
+/// What only an administrator needs, and what reaches into other processes: nobody's.
+const PRIVILEGED: &[i64] = &[
+    libc::SYS_acct,
+    libc::SYS_add_key,
+    libc::SYS_adjtimex,
+    libc::SYS_bpf,
+    libc::SYS_chroot,
+    libc::SYS_clock_adjtime,
+    libc::SYS_clock_settime,
+    libc::SYS_delete_module,
+    libc::SYS_fanotify_init,
+    libc::SYS_finit_module,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_init_module,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    libc::SYS_kcmp,
+    libc::SYS_kexec_load,
+    libc::SYS_keyctl,
+    libc::SYS_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_open_tree,
+    libc::SYS_perf_event_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pivot_root,
+    libc::SYS_process_madvise,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_ptrace,
+    libc::SYS_quotactl,
+    libc::SYS_reboot,
+    libc::SYS_request_key,
+    libc::SYS_setdomainname,
+    libc::SYS_sethostname,
+    libc::SYS_setns,
+    libc::SYS_settimeofday,
+    libc::SYS_swapoff,
+    libc::SYS_swapon,
+    libc::SYS_syslog,
+    libc::SYS_umount2,
+    libc::SYS_userfaultfd,
+    libc::SYS_vhangup,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+];
+
+/// Other programs, and other views of the system.
+const COMMANDS: &[i64] = &[libc::SYS_execve, libc::SYS_execveat, libc::SYS_unshare];
+
+/// What changes files by their names without opening them, which Landlock does not look at.
+const ATTRIBUTES: &[i64] = &[
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchownat,
+    libc::SYS_lremovexattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_setxattr,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+];
+
+/// The same for open files, which may have been opened to be read.
+const ATTRIBUTES_OF_OPEN: &[i64] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchown,
+    libc::SYS_fremovexattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_utimensat,
+];
+
+/// Memory and queues that any process of the user finds by a number or a name.
+const SHARED: &[i64] = &[
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_msgget,
+    libc::SYS_msgctl,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_semget,
+    libc::SYS_semctl,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_shmget,
+];
+
+/// Puts characters into the terminal's input, or takes the terminal over; changes what a file can be used for.
+const TIOCSTI: u64 = 0x5412;
+const TIOCLINUX: u64 = 0x541c;
+const TIOCSPGRP: u64 = 0x5410;
+const TIOCSCTTY: u64 = 0x540e;
+const FS_IOC_SETFLAGS: u64 = 0x4008_6602;
+const FS_IOC_FSSETXATTR: u64 = 0x401c_5820;
+
+/// Namespaces of its own, in which a process has all rights.
+const NAMESPACES: [i32; 8] = [
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWUTS,
+    0x80, // CLONE_NEWTIME
+];
+
+pub(super) fn confine(confinement: &Confinement) -> std::result::Result<(), String> {
+    let arch = TargetArch::try_from(ARCH).map_err(|error| error.to_string())?;
+    let (rules, last, absent) = match confinement {
+        Confinement::Loose => (loose(), LAST_POSSIBLE, None),
+        // Its flags lie in memory, where they can't be looked at: `clone` is used in its place.
+        Confinement::To(permissions) => (to(permissions), LAST_KNOWN, Some(libc::SYS_clone3)),
+    };
+    let rules = rules.and_then(|rules| compile(rules, arch));
+    let rules = rules.map_err(|error| error.to_string())?;
+    for program in [known(last, absent), rules] {
+        apply_filter(&program).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// What this system can't enforce.
+pub(super) fn gap() -> Option<String> {
+    // SAFETY: this only asks.
+    let is_there = unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) } >= 0;
+    (!is_there).then(|| GAP.to_owned())
+}
+
+fn compile(rules: Rules, arch: TargetArch) -> Result<BpfProgram> {
+    let denied = SeccompAction::Errno(libc::EPERM as u32);
+    SeccompFilter::new(rules, SeccompAction::Allow, denied, arch)?.try_into()
+}
+
+fn loose() -> Result<Rules> {
+    let mut rules = Rules::new();
+    deny(&mut rules, PRIVILEGED);
+    // Limits of other processes: no more memory, no more time.
+    deny_where(
+        &mut rules,
+        libc::SYS_prlimit64,
+        vec![argument(0, SeccompCmpOp::Ne, 0)?],
+    )?;
+    for command in [TIOCSTI, TIOCLINUX] {
+        deny_where(
+            &mut rules,
+            libc::SYS_ioctl,
+            vec![argument(1, SeccompCmpOp::Eq, command)?],
+        )?;
+    }
+    Ok(rules)
+}
+
+fn to(permissions: &Permissions) -> Result<Rules> {
+    let mut rules = loose()?;
+    deny(&mut rules, COMMANDS);
+    for flag in NAMESPACES {
+        let flag = u64::from(flag.cast_unsigned());
+        let is_set = argument(0, SeccompCmpOp::MaskedEq(flag), flag)?;
+        deny_where(&mut rules, libc::SYS_clone, vec![is_set])?;
+    }
+    for command in [TIOCSPGRP, TIOCSCTTY, FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR] {
+        deny_where(
+            &mut rules,
+            libc::SYS_ioctl,
+            vec![argument(1, SeccompCmpOp::Eq, command)?],
+        )?;
+    }
+    match &permissions.writes {
+        Files::All => {}
+        Files::These(paths) => {
+            deny(&mut rules, ATTRIBUTES);
+            if paths.is_empty() {
+                deny(&mut rules, ATTRIBUTES_OF_OPEN);
+            } else {
+                // By a name, and not the time of an open file.
+                let by_name = wide(1, SeccompCmpOp::Ne, 0)?;
+                deny_where(&mut rules, libc::SYS_utimensat, vec![by_name])?;
+            }
+        }
+    }
+    if !permissions.uses_display {
+        deny(&mut rules, SHARED);
+    }
+    sockets(&mut rules, permissions)?;
+    Ok(rules)
+}
+
+/// Which kinds of sockets may be opened. A pair of them is always allowed: it reaches nobody else.
+fn sockets(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
+    let mut allowed = Vec::new();
+    if permissions.uses_display {
+        allowed.push(libc::AF_UNIX);
+    }
+    if permissions.uses_network || (permissions.uses_display && landlock::display_port().is_some())
+    {
+        allowed.extend([libc::AF_INET, libc::AF_INET6]);
+    }
+    if permissions.uses_network {
+        allowed.push(libc::AF_NETLINK);
+    }
+    if allowed.is_empty() {
+        deny(rules, &[libc::SYS_socket]);
+        return Ok(());
+    }
+    let domain = |of: i32, how| argument(0, how, u64::from(of.cast_unsigned()));
+    let others = allowed.into_iter().map(|it| domain(it, SeccompCmpOp::Ne));
+    deny_where(rules, libc::SYS_socket, others.collect::<Result<_>>()?)?;
+    // Of what the kernel tells only the addresses of this machine, which looking up others needs.
+    let route = u64::from(libc::NETLINK_ROUTE.cast_unsigned());
+    deny_where(
+        rules,
+        libc::SYS_socket,
+        vec![
+            domain(libc::AF_NETLINK, SeccompCmpOp::Eq)?,
+            argument(2, SeccompCmpOp::Ne, route)?,
+        ],
+    )?;
+    // Packets of any kind are an administrator's.
+    for internet in [libc::AF_INET, libc::AF_INET6] {
+        let raw = u64::from(libc::SOCK_RAW.cast_unsigned());
+        deny_where(
+            rules,
+            libc::SYS_socket,
+            vec![
+                domain(internet, SeccompCmpOp::Eq)?,
+                argument(1, SeccompCmpOp::MaskedEq(0xf), raw)?,
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+fn deny(rules: &mut Rules, calls: &[i64]) {
+    for call in calls {
+        // Without conditions: whatever others say.
+        rules.insert(*call, Vec::new());
+    }
+}
+
+/// Denies a call where all of these hold, or all of others that were given for it.
+fn deny_where(rules: &mut Rules, call: i64, conditions: Vec<SeccompCondition>) -> Result<()> {
+    let rule = SeccompRule::new(conditions)?;
+    match rules.get_mut(&call) {
+        Some(already) if already.is_empty() => {}
+        Some(others) => others.push(rule),
+        None => drop(rules.insert(call, vec![rule])),
+    }
+    Ok(())
+}
+
+fn argument(number: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition> {
+    SeccompCondition::new(number, SeccompCmpArgLen::Dword, how, value)
+}
+
+fn wide(number: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition> {
+    SeccompCondition::new(number, SeccompCmpArgLen::Qword, how, value)
+}
+
+/// Calls beyond the last, and one of them: not there.
+fn known(last: u32, absent: Option<i64>) -> BpfProgram {
+    // As the kernel's headers name them.
+    const LOAD: u16 = 0x20;
+    const JUMP_IF_GREATER: u16 = 0x25;
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    const ALLOW: u32 = 0x7fff_0000;
+    const ERRNO: u32 = 0x0005_0000;
+    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+    let absent = absent.and_then(|call| u32::try_from(call).ok());
+    vec![
+        step(LOAD, 0, 0, 0),
+        step(JUMP_IF_GREATER, 2, 0, last),
+        step(JUMP_IF_EQUAL, 1, 0, absent.unwrap_or(u32::MAX)),
+        step(RETURN, 0, 0, ALLOW),
+        step(RETURN, 0, 0, ERRNO | libc::ENOSYS as u32),
+    ]
+}
