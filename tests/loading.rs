@@ -90,7 +90,12 @@ fn no_command_runs_code_of_unrelated_libraries() {
 
     // What is a plugin is loaded, and where nobody else can write.
     std::fs::set_permissions(&shared, PermissionsExt::from_mode(0o755)).unwrap();
-    run(&["plugins", "--plugin-dir", &folders[1]]).expect(0);
+    let listed = run(&["plugins", "--plugin-dir", &folders[1]]).expect(0);
+    assert!(listed.stdout.contains("planted"), "{}", listed.stdout);
+    // To read what it is, a process without effects loads it; to run it, the program.
+    assert_eq!(left.exists(), !cfg!(target_os = "linux"));
+    let file = flowpipe_tests::pipeline(folder.path(), "[stages.a]\nplugin = \"planted\"\n");
+    run(&["run", &file, "--plugin-dir", &folders[1]]);
     assert!(left.exists());
 }
 

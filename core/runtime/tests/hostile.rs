@@ -227,7 +227,7 @@ fn a_confined_stage_is_restarted_from_the_file_that_was_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let library = common::compile("hostile.c", folder.path(), "hostile", &[]);
     common::compile("stages.c", folder.path(), "stages", &[]);
-    let catalogue = Catalogue::scan(&[folder.path().to_owned()]);
+    let catalogue = Catalogue::scan(&[folder.path().to_owned()], &Scanner::InProcess);
     assert_eq!(catalogue.refused(), []);
     let mut line = common::ten(
         flowpipe_runtime::pipeline::OnError::Stop,

@@ -196,11 +196,21 @@ fn unrelated_libraries_are_not_loaded() {
     assert!(!left.exists());
     compile("constructor.c", folder.path(), "plugin", &[&deed]);
     assert_eq!(scan(folder.path()).names(), ["hostile"]);
+    let is_confined = cfg!(target_os = "linux");
+    assert_eq!(
+        left.exists(),
+        !is_confined,
+        "manifests are read without effects"
+    );
+    let catalogue = Catalogue::scan(&[folder.path().to_owned()], &Scanner::InProcess);
+    assert_eq!(catalogue.names(), ["hostile"]);
     assert!(left.exists(), "the fixture does what it is there for");
 }
 
 /// What is loaded of a plugin that leaves a file behind, and why it is not.
 fn refused_in(place: &Path, library: &Path, left: &Path) -> String {
+    // One that is loaded into this process can leave what one that only a confined process loads can't.
+    let _ = Catalogue::scan(&[place.to_owned()], &Scanner::InProcess);
     let catalogue = scan(place);
     assert!(!left.exists(), "{}", library.display());
     assert!(catalogue.stages().is_empty() && catalogue.not_plugins().is_empty());
@@ -257,6 +267,7 @@ fn nothing_is_loaded_where_others_can_write() {
     chmod(&library, 0o644);
     chmod(&above, 0o1777);
     assert_eq!(scan(&inner).names(), ["plugin"]);
+    let _ = Catalogue::scan(&[inner], &Scanner::InProcess);
     assert!(left.exists());
 }
 

@@ -1,5 +1,6 @@
 //! Which files, ports and processes a process may reach.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
@@ -95,10 +96,7 @@ fn to(permissions: &Permissions, libraries: &[PathBuf]) -> Result<RulesetCreated
         .create()?
         .add_rules(path_beneath_rules(SYSTEM, read))?
         .add_rules(path_beneath_rules(library_folders(), read))?
-        .add_rules(path_beneath_rules(
-            libraries.iter().flat_map(|it| beside(it)),
-            read,
-        ))?
+        .add_rules(path_beneath_rules(with_neighbours(libraries), read))?
         .add_rules(path_beneath_rules(DEVICES, read | AccessFs::WriteFile))?
         .add_rules(path_beneath_rules(paths(&permissions.reads), read))?
         .add_rules(path_beneath_rules(paths(&permissions.writes), write))?;
@@ -121,22 +119,17 @@ fn paths(files: &Files) -> Vec<PathBuf> {
     }
 }
 
-/// A library, and those in its folder, which it may need; not whatever else lies there.
-fn beside(library: &Path) -> Vec<PathBuf> {
+/// The libraries themselves, and others in their folders, which they may need; not whatever else lies there.
+fn with_neighbours(libraries: &[PathBuf]) -> BTreeSet<PathBuf> {
     let is_library = |path: &PathBuf| {
         let name = path.file_name().and_then(OsStr::to_str);
         name.is_some_and(|name| name.ends_with(".so") || name.contains(".so."))
     };
-    let entries = library
-        .parent()
-        .and_then(|folder| fs::read_dir(folder).ok());
-    let entries = entries.into_iter().flatten().flatten();
-    let mut files: Vec<_> = entries
-        .map(|entry| entry.path())
-        .filter(is_library)
-        .collect();
-    files.push(library.to_owned());
-    files
+    let folders: BTreeSet<_> = libraries.iter().filter_map(|it| it.parent()).collect();
+    let entries = folders.into_iter().filter_map(|it| fs::read_dir(it).ok());
+    let entries = entries.flatten().flatten().map(|entry| entry.path());
+    let neighbours = entries.filter(is_library);
+    neighbours.chain(libraries.iter().cloned()).collect()
 }
 
 /// Where else the system looks for libraries.

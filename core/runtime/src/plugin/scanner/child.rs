@@ -39,11 +39,12 @@ fn scan() -> io::Result<()> {
     let nowhere = File::options().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&nowhere)?;
     rustix::stdio::dup2_stderr(&nowhere)?;
-    // Everything below runs code of libraries: to confine this process is to do it here, as a stage without effects.
     let itself = std::process::id();
     let names = names.split(|&byte| byte == 0);
     let names = names.filter(|name| !name.is_empty());
-    let paths: Vec<_> = names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect();
+    let paths: Vec<_> = names
+        .map(|name| PathBuf::from(OsStr::from_bytes(name)))
+        .collect();
     // To say what it is, a library needs no effects. Before there is a second thread.
     confine(&Confinement::without_effects(), &paths).map_err(io::Error::other)?;
     watch_over(host)?;
