@@ -57,7 +57,13 @@ fn examples(built: &Path) -> &'static Path {
     FOLDER.get_or_init(|| {
         let folder = built.join("examples").join("plugins");
         std::fs::create_dir_all(&folder).expect("target is writable");
-        for name in ["planner_simple", "solver_patient", "misbehaving", "fickle"] {
+        for name in [
+            "planner_simple",
+            "solver_patient",
+            "misbehaving",
+            "fickle",
+            "lingering",
+        ] {
             let file = library_file(name);
             // Cargo builds the examples for tests, not for benches.
             if !built.join("examples").join(&file).exists() {

@@ -161,7 +161,9 @@ typedef struct flowpipe_process {
 /* -------------------------------------------------------------------- host */
 
 /* The host, as one stage (or, in init, one library) sees it. Valid until that stage is destroyed
- * (that library's deinit returned). Every slot is set. */
+ * (that library's deinit returned): not a thread of the plugin may use it later. Where create makes
+ * no stage, it is valid until create returns. Frames live as long as a reference to them, and so do
+ * their pixels. Every slot is set. */
 struct flowpipe_host {
   uint32_t struct_size;
   uint32_t abi_major;
@@ -258,6 +260,24 @@ typedef struct flowpipe_run {
   /* Ends the run; the text says why. The first one counts. [any-thread] */
   void (*end)(const flowpipe_host_t *host, flowpipe_ending_t how, const char *text, size_t length);
 } flowpipe_run_t;
+
+/* ------------------------------------ extension of the host: lasting frames */
+
+/* The frame functions for references that a stage may keep beyond its destroy:
+ * host->get_extension(host, FLOWPIPE_EXTENSION_FRAMES) is a flowpipe_frames_t, or NULL with older
+ * hosts. Table and functions last as long as the process and need no host; each does what the
+ * host's slot does that is named. [any-thread] */
+#define FLOWPIPE_EXTENSION_FRAMES "flowpipe.frames/1"
+
+typedef struct flowpipe_frames {
+  uint32_t struct_size;
+  uint32_t reserved;
+  flowpipe_frame_t *(*add_reference)(flowpipe_frame_t *frame);                /* frame_ref */
+  void (*release)(flowpipe_frame_t *frame);                                   /* frame_unref */
+  void (*info)(const flowpipe_frame_t *frame, flowpipe_frame_info_t *info);   /* frame_info */
+  const uint8_t *(*read)(const flowpipe_frame_t *frame);                      /* frame_read */
+  uint8_t *(*write)(flowpipe_frame_t **frame);                                /* frame_write */
+} flowpipe_frames_t;
 
 /* ------------------------------------------------------------------- stage */
 

@@ -290,6 +290,28 @@ pub struct Run {
     pub end: unsafe extern "C" fn(*const Host, Ending, *const c_char, usize),
 }
 
+/// The id of the host's extension [`Frames`].
+pub const EXTENSION_FRAMES: &core::ffi::CStr = c"flowpipe.frames/1";
+
+/// The frame functions without a host: they and this table last as long as the process. [any-thread]
+#[repr(C)]
+pub struct Frames {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// As [`Host::frame_ref`].
+    pub add_reference: unsafe extern "C" fn(*mut Frame) -> *mut Frame,
+    /// As [`Host::frame_unref`].
+    pub release: unsafe extern "C" fn(*mut Frame),
+    /// As [`Host::frame_info`].
+    pub info: unsafe extern "C" fn(*const Frame, *mut FrameInfo),
+    /// As [`Host::frame_read`].
+    pub read: unsafe extern "C" fn(*const Frame) -> *const u8,
+    /// As [`Host::frame_write`].
+    pub write: unsafe extern "C" fn(*mut *mut Frame) -> *mut u8,
+}
+
 /// One running stage. A null slot refuses the stage.
 #[repr(C)]
 pub struct Stage {

@@ -202,6 +202,18 @@ fn structs(slots: &mut Slots) {
     );
     layout!(
         slots,
+        "flowpipe_frames_t" = abi::Frames {
+            struct_size,
+            reserved,
+            add_reference,
+            release,
+            info,
+            read,
+            write
+        }
+    );
+    layout!(
+        slots,
         "flowpipe_stage_t" = abi::Stage {
             struct_size,
             reserved,
@@ -286,7 +298,7 @@ fn c_values(slots: &[Slot]) -> BTreeMap<String, u64> {
     for Slot { label, c, .. } in slots {
         text += &format!("  printf(\"{label} %\" PRIu64 \"\\n\", (uint64_t)({c}));\n");
     }
-    text += "  puts(FLOWPIPE_FACTORY_STAGES \" \" FLOWPIPE_EXTENSION_RUN \" \" FLOWPIPE_EXTENSION_STATE);\n  return 0;\n}\n";
+    text += "  puts(FLOWPIPE_FACTORY_STAGES \" \" FLOWPIPE_EXTENSION_RUN \" \" FLOWPIPE_EXTENSION_STATE \" \" FLOWPIPE_EXTENSION_FRAMES);\n  return 0;\n}\n";
     std::fs::write(&source, text).expect("the source is written");
     compile(&["-std=c99", path(&source), "-o", path(&program)]);
     let output = Command::new(&program).output().expect("the program runs");
@@ -296,6 +308,7 @@ fn c_values(slots: &[Slot]) -> BTreeMap<String, u64> {
         abi::FACTORY_STAGES,
         abi::EXTENSION_RUN,
         abi::EXTENSION_STATE,
+        abi::EXTENSION_FRAMES,
     ]
     .map(|id| id.to_str().expect("ASCII"));
     assert_eq!(lines.pop(), Some(ids.join(" ").as_str()), "ids");

@@ -2,8 +2,6 @@
 
 use flowpipe_abi as abi;
 
-use crate::host::Host;
-
 /// Asked now and then by whatever may take long: when cancelled, return soon. The answer given up
 /// on does not matter then.
 #[derive(Clone, Copy)]
@@ -13,7 +11,7 @@ pub struct Cancel<'a> {
 
 #[derive(Clone, Copy)]
 enum Source<'a> {
-    Host(Host, *const abi::Context),
+    Host(&'a abi::Host, *const abi::Context),
     Function(&'a (dyn Fn() -> bool + Sync)),
 }
 
@@ -24,7 +22,7 @@ unsafe impl Send for Cancel<'_> {}
 unsafe impl Sync for Cancel<'_> {}
 
 impl<'a> Cancel<'a> {
-    pub(crate) fn of_context(host: Host, context: *const abi::Context) -> Self {
+    pub(crate) fn of_context(host: &'a abi::Host, context: *const abi::Context) -> Self {
         Self {
             source: Source::Host(host, context),
         }
@@ -49,9 +47,7 @@ impl<'a> Cancel<'a> {
     pub fn is_cancelled(&self) -> bool {
         match self.source {
             // SAFETY: host and context are valid inside process, where the lifetime keeps us.
-            Source::Host(host, context) => unsafe {
-                (host.table().cancelled)(host.as_raw(), context) != 0
-            },
+            Source::Host(host, context) => unsafe { (host.cancelled)(host, context) != 0 },
             Source::Function(function) => function(),
         }
     }

@@ -15,6 +15,7 @@ use crate::host::Host;
 /// One call of `process`: emits, marks, and tells whether to give up.
 pub struct Context<'a> {
     host: Host,
+    table: &'a abi::Host,
     raw: *mut abi::Context,
     /// Reused by every emit of the stage.
     buffer: &'a mut Vec<u8>,
@@ -28,8 +29,20 @@ pub struct Message<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(host: Host, raw: *mut abi::Context, buffer: &'a mut Vec<u8>) -> Self {
-        Self { host, raw, buffer }
+    /// # Safety
+    /// The context is valid inside this call of `process`, which lasts for `'a`.
+    pub(crate) unsafe fn new(
+        host: Host,
+        table: &'a abi::Host,
+        raw: *mut abi::Context,
+        buffer: &'a mut Vec<u8>,
+    ) -> Self {
+        Self {
+            host,
+            table,
+            raw,
+            buffer,
+        }
     }
 
     /// The host.
@@ -41,7 +54,7 @@ impl<'a> Context<'a> {
     /// Whether the work in hand is still wanted.
     #[must_use]
     pub fn cancel(&self) -> Cancel<'_> {
-        Cancel::of_context(self.host, self.raw)
+        Cancel::of_context(self.table, self.raw)
     }
 
     /// Notes that something of that name happened now; see `mark` in `flowpipe.h`.
@@ -49,7 +62,7 @@ impl<'a> Context<'a> {
         // A name with a NUL in it names nothing that anyone looks for.
         if let Ok(name) = CString::new(name) {
             // SAFETY: host and context are valid inside process.
-            unsafe { (self.host.table().mark)(self.host.as_raw(), self.raw, name.as_ptr()) }
+            unsafe { (self.table.mark)(self.table, self.raw, name.as_ptr()) }
         }
     }
 
@@ -60,8 +73,7 @@ impl<'a> Context<'a> {
     /// [`Error::cancelled`] as soon as the work in hand is not wanted any more.
     pub fn wait_until(&mut self, deadline_ns: i64) -> Result<()> {
         // SAFETY: host and context are valid inside process.
-        let status =
-            unsafe { (self.host.table().wait_until)(self.host.as_raw(), self.raw, deadline_ns) };
+        let status = unsafe { (self.table.wait_until)(self.table, self.raw, deadline_ns) };
         if status == abi::OK {
             Ok(())
         } else {
@@ -141,8 +153,7 @@ impl<'a> Context<'a> {
             captured_ns,
         };
         // SAFETY: host and context are valid inside process; the output is borrowed for the call.
-        let status =
-            unsafe { (self.host.table().emit)(self.host.as_raw(), self.raw, &raw const output) };
+        let status = unsafe { (self.table.emit)(self.table, self.raw, &raw const output) };
         match status {
             abi::OK => Ok(()),
             abi::STOPPED => Err(Error::stopped()),

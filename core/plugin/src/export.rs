@@ -4,13 +4,13 @@ mod state;
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::marker::PhantomData;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use flowpipe_abi as abi;
 
 use crate::context::{Context, Message};
 use crate::error::{Error, Result};
-use crate::host::Host;
+use crate::host::{Host, set_error};
 use crate::logging;
 use crate::manifest::manifest;
 use crate::panic_guard::{guard, install_hook_once};
@@ -39,7 +39,9 @@ macro_rules! export {
                 unsafe { LIBRARY.init(host) }
             }
 
-            unsafe extern "C" fn deinit() {}
+            unsafe extern "C" fn deinit() {
+                LIBRARY.deinit()
+            }
 
             unsafe extern "C" fn get_factory(
                 id: *const ::core::ffi::c_char,
@@ -96,7 +98,7 @@ pub const ABI_MINOR_NEEDED: u32 = 1;
 /// What the library knows of one exported stage.
 pub struct Descriptor {
     manifest: CString,
-    create: unsafe fn(Host, &CStr) -> Result<*mut abi::Stage>,
+    create: unsafe fn(*const abi::Host, Host, &CStr) -> Result<*mut abi::Stage>,
 }
 
 impl Descriptor {
@@ -116,12 +118,17 @@ impl Descriptor {
     /// # Safety
     /// The host outlives the stage.
     pub(crate) unsafe fn create(&self, host: *const abi::Host, config: &CStr) -> *mut abi::Stage {
-        // SAFETY: by the caller's word.
-        let host = unsafe { Host::from_raw(host) };
-        let _entered = logging::enter(host);
+        // SAFETY: by the caller's word; revoked below, or when the stage is destroyed.
+        let handle = unsafe { Host::grant(host) };
+        let entered = logging::enter(handle);
         // SAFETY: as above.
-        guard(|| unsafe { (self.create)(host, config) }).unwrap_or_else(|error| {
-            host.set_error(&error);
+        let made = guard(|| unsafe { (self.create)(host, handle, config) });
+        drop(entered);
+        made.unwrap_or_else(|error| {
+            // What the stage has kept of it is of no more use: there will be no `destroy`.
+            handle.revoke();
+            // SAFETY: the host lives for this call at least.
+            set_error(unsafe { &*host }, &error);
             std::ptr::null_mut()
         })
     }
@@ -131,6 +138,8 @@ impl Descriptor {
 pub struct Library {
     describe: fn() -> Vec<Descriptor>,
     descriptors: OnceLock<Vec<Descriptor>>,
+    /// Between `init` and `deinit`.
+    host: Mutex<Option<Host>>,
 }
 
 impl Library {
@@ -140,6 +149,7 @@ impl Library {
         Self {
             describe,
             descriptors: OnceLock::new(),
+            host: Mutex::new(None),
         }
     }
 
@@ -151,18 +161,31 @@ impl Library {
     /// The entry's `init`.
     ///
     /// # Safety
-    /// `host` points to a host table that stays valid.
+    /// `host` points to a host table that stays valid until [`Self::deinit`] has returned.
     pub unsafe fn init(&self, host: *const abi::Host) -> abi::Status {
         // SAFETY: by the caller's word.
-        let host = unsafe { Host::from_raw(host) };
+        let (handle, table) = unsafe { (Host::grant(host), &*host) };
+        *self.host() = Some(handle);
         install_hook_once();
         status(
-            &host,
+            table,
             guard(|| {
-                logging::install(host);
+                logging::install(handle);
                 Ok(Next::More)
             }),
         )
+    }
+
+    /// The entry's `deinit`: threads that still run log nothing any more.
+    pub fn deinit(&self) {
+        let host = self.host().take();
+        if let Some(host) = host {
+            host.revoke();
+        }
+    }
+
+    fn host(&self) -> MutexGuard<'_, Option<Host>> {
+        self.host.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The factory's `count`.
@@ -192,7 +215,7 @@ impl Library {
         let Some(descriptor) = self.descriptors().get(index as usize) else {
             let error = Error::new(format!("this library has no stage number {index}"));
             // SAFETY: by the caller's word.
-            unsafe { Host::from_raw(host) }.set_error(&error);
+            set_error(unsafe { &*host }, &error);
             return std::ptr::null_mut();
         };
         // SAFETY: by the caller's word.
@@ -220,7 +243,10 @@ pub unsafe fn factory_by_id(
 #[repr(C)]
 struct Exported<S> {
     raw: abi::Stage,
+    /// What the stage is given.
     host: Host,
+    /// What the SDK uses while the host calls it.
+    table: *const abi::Host,
     config: CString,
     /// `None` after a panic: made anew from the config when next needed.
     stage: Option<S>,
@@ -234,7 +260,13 @@ fn make<S: Stage>(host: &Host, config: &CStr) -> Result<S> {
     S::new(config, host)
 }
 
-unsafe fn create_stage<S: Stage>(host: Host, config: &CStr) -> Result<*mut abi::Stage> {
+/// # Safety
+/// The table outlives the stage.
+unsafe fn create_stage<S: Stage>(
+    table: *const abi::Host,
+    host: Host,
+    config: &CStr,
+) -> Result<*mut abi::Stage> {
     let stage = make::<S>(&host, config)?;
     let raw = abi::Stage {
         struct_size: size_of::<abi::Stage>() as u32,
@@ -250,6 +282,7 @@ unsafe fn create_stage<S: Stage>(host: Host, config: &CStr) -> Result<*mut abi::
     let exported = Exported {
         raw,
         host,
+        table,
         config: config.to_owned(),
         stage: Some(stage),
         active: false,
@@ -262,9 +295,11 @@ impl<S: Stage> Exported<S> {
     /// Runs a function on the stage. After a panic the stage is given up, and made anew here.
     fn with_stage(
         &mut self,
-        function: impl FnOnce(&mut S, Host, &mut Vec<u8>) -> Result<Next>,
+        function: impl FnOnce(&mut S, (Host, &abi::Host), &mut Vec<u8>) -> Result<Next>,
     ) -> abi::Status {
         let host = self.host;
+        // SAFETY: the host lives until `destroy`, see `create_stage`.
+        let table = unsafe { &*self.table };
         let _entered = logging::enter(host);
         let result = guard(|| {
             if self.stage.is_none() {
@@ -275,7 +310,7 @@ impl<S: Stage> Exported<S> {
                 self.stage = Some(stage);
             }
             match &mut self.stage {
-                Some(stage) => function(stage, host, &mut self.buffer),
+                Some(stage) => function(stage, (host, table), &mut self.buffer),
                 None => Err(Error::new("the stage could not be made anew")),
             }
         });
@@ -287,16 +322,16 @@ impl<S: Stage> Exported<S> {
                 Ok(())
             });
         }
-        status(&host, result)
+        status(table, result)
     }
 }
 
-fn status(host: &Host, result: Result<Next>) -> abi::Status {
+fn status(table: &abi::Host, result: Result<Next>) -> abi::Status {
     match result {
         Ok(Next::More) => abi::OK,
         Ok(Next::End) => abi::END,
         Err(error) => {
-            host.set_error(&error);
+            set_error(table, &error);
             error.status()
         }
     }
@@ -324,7 +359,7 @@ unsafe extern "C" fn process<S: Stage>(
 ) -> abi::Status {
     // SAFETY: see `exported`; the process table is valid for the call.
     let (exported, call) = unsafe { (exported::<S>(stage), &*process) };
-    exported.with_stage(|stage, host, buffer| {
+    exported.with_stage(|stage, (host, table), buffer| {
         let input = match call.event {
             abi::EVENT_TICK => Input::Tick,
             abi::EVENT_FINISH => Input::Finish,
@@ -333,7 +368,9 @@ unsafe extern "C" fn process<S: Stage>(
             // An event of a later minor that this stage need not know.
             _ => return Ok(Next::More),
         };
-        stage.process(input, &mut Context::new(host, call.context, buffer))
+        // SAFETY: the host passes the context of this call.
+        let mut context = unsafe { Context::new(host, table, call.context, buffer) };
+        stage.process(input, &mut context)
     })
 }
 
@@ -357,13 +394,17 @@ unsafe extern "C" fn deactivate<S: Stage>(stage: *mut abi::Stage) {
 unsafe extern "C" fn destroy<S: Stage>(stage: *mut abi::Stage) {
     // SAFETY: see `exported`; the host gives the stage up with this call.
     let exported: Box<Exported<S>> = unsafe { Box::from_raw(stage.cast()) };
-    let host = exported.host;
-    let _entered = logging::enter(host);
+    let (host, table) = (exported.host, exported.table);
+    let entered = logging::enter(host);
     let dropped = guard(|| {
         drop(exported);
         Ok(Next::More)
     });
-    status(&host, dropped);
+    drop(entered);
+    // Threads, statics and whatever else has kept the handle can't reach the table any more.
+    host.revoke();
+    // SAFETY: the host lives until this returns.
+    status(unsafe { &*table }, dropped);
 }
 
 unsafe extern "C" fn get_extension<S: Stage>(

@@ -1,9 +1,11 @@
 //! Pictures in the host's memory.
 
+use std::mem::ManuallyDrop;
+
 use flowpipe_abi as abi;
 
 use crate::error::{Error, Result};
-use crate::host::Host;
+use crate::host::{Host, revoked};
 
 /// How a pixel is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,15 +36,34 @@ pub struct PixelInfo {
 }
 
 /// One reference to a frame. Cloning takes another reference, not a copy.
+///
+/// It may be kept anywhere, also when the stage is destroyed. Only with a host that is older than `flowpipe.frames/1`,
+/// what is asked of a frame then finds no pixels, and its memory is not used again; slices taken before stay valid.
 pub struct Frame {
-    host: Host,
+    functions: Functions,
+    /// Null where a frame was cloned too late, which has no pixels.
     raw: *mut abi::Frame,
+}
+
+/// Where a frame's functions are.
+#[derive(Clone, Copy)]
+enum Functions {
+    /// As long as the process lives.
+    Lasting(&'static abi::Frames),
+    /// In the host's table, until it is revoked.
+    OfHost(Host),
 }
 
 // SAFETY: every frame function of the host is tagged [any-thread].
 unsafe impl Send for Frame {}
 // SAFETY: as above; writing asks for `&mut`, and for a copy when the frame is shared.
 unsafe impl Sync for Frame {}
+
+impl Functions {
+    fn of(host: Host) -> Self {
+        host.frames().map_or(Self::OfHost(host), Self::Lasting)
+    }
+}
 
 impl Format {
     /// Bytes of one pixel.
@@ -83,7 +104,8 @@ impl Frame {
     /// # Safety
     /// `raw` is null or a frame of this host whose reference the caller gives up.
     pub(crate) unsafe fn from_owned(host: Host, raw: *mut abi::Frame) -> Option<Self> {
-        (!raw.is_null()).then_some(Self { host, raw })
+        let functions = Functions::of(host);
+        (!raw.is_null()).then_some(Self { functions, raw })
     }
 
     /// Takes a reference of its own. `None` for null.
@@ -91,19 +113,50 @@ impl Frame {
     /// # Safety
     /// `raw` is null or a live frame of this host.
     pub(crate) unsafe fn from_borrowed(host: Host, raw: *mut abi::Frame) -> Option<Self> {
-        if raw.is_null() {
-            return None;
-        }
-        // SAFETY: live, by the caller's word.
-        let raw = unsafe { (host.table().frame_ref)(host.as_raw(), raw) };
-        Some(Self { host, raw })
+        // SAFETY: by the caller's word.
+        unsafe { Self::borrowed(Functions::of(host), raw) }
+    }
+
+    /// As [`Self::from_borrowed`], of whatever has these functions.
+    ///
+    /// # Safety
+    /// `raw` is null or a live frame of theirs.
+    pub(crate) unsafe fn from_borrowed_lasting(
+        functions: &'static abi::Frames,
+        raw: *mut abi::Frame,
+    ) -> Option<Self> {
+        // SAFETY: by the caller's word.
+        unsafe { Self::borrowed(Functions::Lasting(functions), raw) }
+    }
+
+    /// # Safety
+    /// As above.
+    unsafe fn borrowed(functions: Functions, raw: *mut abi::Frame) -> Option<Self> {
+        // That reference stays the caller's.
+        let borrowed = ManuallyDrop::new(Self { functions, raw });
+        (!raw.is_null()).then(|| (*borrowed).clone())
     }
 
     pub(crate) fn as_raw(&self) -> *mut abi::Frame {
         self.raw
     }
 
-    fn raw_info(&self) -> abi::FrameInfo {
+    /// Calls one of the frame's functions. `None`: they can't be called any more, or there is no frame.
+    fn call<T>(
+        &self,
+        lasting: impl FnOnce(&'static abi::Frames) -> T,
+        of_host: impl FnOnce(&abi::Host) -> T,
+    ) -> Option<T> {
+        if self.raw.is_null() {
+            return None;
+        }
+        match self.functions {
+            Functions::Lasting(table) => Some(lasting(table)),
+            Functions::OfHost(host) => host.call(of_host),
+        }
+    }
+
+    fn raw_info(&self) -> Option<abi::FrameInfo> {
         let mut info = abi::FrameInfo {
             struct_size: size_of::<abi::FrameInfo>() as u32,
             format: 0,
@@ -112,9 +165,15 @@ impl Frame {
             stride: 0,
             size: 0,
         };
+        let place = &raw mut info;
         // SAFETY: the frame is live while `self` holds its reference; `info` says its size.
-        unsafe { (self.host.table().frame_info)(self.host.as_raw(), self.raw, &raw mut info) };
-        info
+        unsafe {
+            self.call(
+                |table| (table.info)(self.raw, place),
+                |table| (table.frame_info)(table, self.raw, place),
+            )
+        }?;
+        Some(info)
     }
 
     /// How the pixels lie.
@@ -122,7 +181,7 @@ impl Frame {
     /// # Errors
     /// When the host uses a format that this SDK does not know.
     pub fn info(&self) -> Result<PixelInfo> {
-        let info = self.raw_info();
+        let info = self.raw_info().ok_or_else(revoked)?;
         let format = Format::from_abi(info.format).ok_or_else(|| {
             Error::bad_message(format!("a frame of an unknown format ({})", info.format))
         })?;
@@ -137,16 +196,20 @@ impl Frame {
     /// The pixels, `stride * height` bytes.
     #[must_use]
     pub fn pixels(&self) -> &[u8] {
-        let size = self.raw_info().size as usize;
-        // SAFETY: the frame is live, and the host's buffer has `size` bytes, which nobody writes
-        // while there is more than one reference.
-        unsafe {
-            let data = (self.host.table().frame_read)(self.host.as_raw(), self.raw);
-            if data.is_null() {
-                &[]
-            } else {
-                std::slice::from_raw_parts(data, size)
-            }
+        // SAFETY: the frame is live while `self` holds its reference.
+        let data = unsafe {
+            self.call(
+                |table| (table.read)(self.raw),
+                |table| (table.frame_read)(table, self.raw),
+            )
+        };
+        match (data, self.raw_info()) {
+            // SAFETY: the host's buffer has `size` bytes, which live as long as a reference is held, and which nobody
+            // writes while there is more than one.
+            (Some(data), Some(info)) if !data.is_null() => unsafe {
+                std::slice::from_raw_parts(data, info.size as usize)
+            },
+            _ => &[],
         }
     }
 
@@ -155,15 +218,22 @@ impl Frame {
     /// # Errors
     /// When memory is short.
     pub fn pixels_mut(&mut self) -> Result<&mut [u8]> {
-        let size = self.raw_info().size as usize;
-        // SAFETY: the frame is live; the host replaces `self.raw` by an unshared frame if need be,
-        // so that for the life of the borrow nobody else reads or writes the bytes.
-        unsafe {
-            let data = (self.host.table().frame_write)(self.host.as_raw(), &raw mut self.raw);
-            if data.is_null() {
-                return Err(Error::new("the host has no memory to copy a frame"));
-            }
-            Ok(std::slice::from_raw_parts_mut(data, size))
+        let size = self.raw_info().ok_or_else(revoked)?.size as usize;
+        let mut raw = self.raw;
+        let place = &raw mut raw;
+        // SAFETY: the frame is live; the host replaces it by an unshared frame if need be, so that for the life of the
+        // borrow nobody else reads or writes the bytes.
+        let data = unsafe {
+            self.call(
+                |table| (table.write)(place),
+                |table| (table.frame_write)(table, place),
+            )
+        };
+        self.raw = raw;
+        match data.ok_or_else(revoked)? {
+            data if data.is_null() => Err(Error::new("the host has no memory to copy a frame")),
+            // SAFETY: as above.
+            data => Ok(unsafe { std::slice::from_raw_parts_mut(data, size) }),
         }
     }
 }
@@ -171,17 +241,27 @@ impl Frame {
 impl Clone for Frame {
     fn clone(&self) -> Self {
         // SAFETY: live while `self` holds its reference.
-        let raw = unsafe { (self.host.table().frame_ref)(self.host.as_raw(), self.raw) };
+        let raw = unsafe {
+            self.call(
+                |table| (table.add_reference)(self.raw),
+                |table| (table.frame_ref)(table, self.raw),
+            )
+        };
         Self {
-            host: self.host,
-            raw,
+            functions: self.functions,
+            raw: raw.unwrap_or(std::ptr::null_mut()),
         }
     }
 }
 
 impl Drop for Frame {
     fn drop(&mut self) {
-        // SAFETY: gives up the reference that `self` held.
-        unsafe { (self.host.table().frame_unref)(self.host.as_raw(), self.raw) }
+        // SAFETY: gives up the reference that `self` held. Where that can't be done any more it leaks.
+        unsafe {
+            self.call(
+                |table| (table.release)(self.raw),
+                |table| (table.frame_unref)(table, self.raw),
+            )
+        };
     }
 }

@@ -58,7 +58,9 @@ impl Subscriber for ToHost {
     fn exit(&self, _: &span::Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let Some(host) = STAGE_HOST.get().or_else(|| LIBRARY_HOST.get().copied()) else {
+        // Gone at the very end of a thread.
+        let stage = STAGE_HOST.try_with(Cell::get).ok().flatten();
+        let Some(host) = stage.or_else(|| LIBRARY_HOST.get().copied()) else {
             return;
         };
         let mut text = Text(String::new());

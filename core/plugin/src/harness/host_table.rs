@@ -1,20 +1,29 @@
 //! The harness's side of `flowpipe.h`.
 //!
 //! Called by the SDK with the pointers that the harness made: a live host whose data is the
-//! harness's state, frames that are [`Picture`]s.
+//! harness's [`Shared`], frames that are [`Picture`]s.
 
 use std::ffi::{CStr, c_char, c_void};
-use std::ptr::{null, null_mut};
+use std::ptr::{NonNull, null, null_mut};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flowpipe_abi as abi;
 
-use super::{Emitted, State};
+use super::{Emitted, Shared, State, lock};
 use crate::frame::Frame;
-use crate::host::{Ending, Host};
+use crate::host::Ending;
 
-/// The table of a harness with that state.
-pub(super) fn table(state: &mut State) -> abi::Host {
+/// A host with that state, in a box of its own.
+pub(super) fn shared(state: State) -> NonNull<Shared> {
+    let table = table();
+    let shared = NonNull::from(Box::leak(Box::new(Shared { table, state })));
+    // SAFETY: nobody else has seen it yet.
+    unsafe { (*shared.as_ptr()).table.data = shared.as_ptr().cast() };
+    shared
+}
+
+fn table() -> abi::Host {
     abi::Host {
         struct_size: size_of::<abi::Host>() as u32,
         abi_major: abi::ABI_MAJOR,
@@ -22,7 +31,7 @@ pub(super) fn table(state: &mut State) -> abi::Host {
         reserved: 0,
         name: c"flowpipe harness".as_ptr(),
         version: c"test".as_ptr(),
-        data: std::ptr::from_mut(state).cast(),
+        data: null_mut(),
         log,
         set_error,
         clock_now,
@@ -53,10 +62,10 @@ struct Picture {
 }
 
 /// # Safety
-/// `host` is a harness's table.
-unsafe fn state(host: *const abi::Host) -> *mut State {
-    // SAFETY: by the caller's word.
-    unsafe { (*host).data.cast() }
+/// `host` is the table of a harness that lives for `'a`.
+unsafe fn state<'a>(host: *const abi::Host) -> &'a State {
+    // SAFETY: by the caller's word; the table is never written to.
+    unsafe { &(*(*host).data.cast::<Shared>()).state }
 }
 
 unsafe fn text(text: *const c_char, length: usize) -> String {
@@ -70,13 +79,9 @@ unsafe extern "C" fn log(
     line: *const c_char,
     length: usize,
 ) {
-    // SAFETY: see above; the log alone is shared between threads, and behind a lock.
-    unsafe {
-        let line = text(line, length);
-        if let Ok(mut log) = (*state(host)).log.lock() {
-            log.push(line);
-        }
-    }
+    // SAFETY: see above.
+    let (state, line) = unsafe { (state(host), text(line, length)) };
+    lock(&state.log).push(line);
 }
 
 unsafe extern "C" fn set_error(
@@ -86,12 +91,13 @@ unsafe extern "C" fn set_error(
     length: usize,
 ) {
     // SAFETY: see above.
-    unsafe { (*state(host)).error = Some((code, text(line, length))) }
+    let (state, line) = unsafe { (state(host), text(line, length)) };
+    *lock(&state.error) = Some((code, line));
 }
 
 unsafe extern "C" fn clock_now(host: *const abi::Host) -> i64 {
     // SAFETY: see above.
-    unsafe { (*state(host)).began.elapsed().as_nanos() as i64 }
+    unsafe { state(host) }.began.elapsed().as_nanos() as i64
 }
 
 unsafe extern "C" fn frame_new(
@@ -114,6 +120,46 @@ unsafe extern "C" fn frame_new(
 }
 
 unsafe extern "C" fn frame_ref(_: *const abi::Host, frame: *mut abi::Frame) -> *mut abi::Frame {
+    // SAFETY: see below.
+    unsafe { add_reference(frame) }
+}
+
+unsafe extern "C" fn frame_unref(_: *const abi::Host, frame: *mut abi::Frame) {
+    // SAFETY: see below.
+    unsafe { release(frame) }
+}
+
+unsafe extern "C" fn frame_info(
+    _: *const abi::Host,
+    frame: *const abi::Frame,
+    place: *mut abi::FrameInfo,
+) {
+    // SAFETY: see below.
+    unsafe { info(frame, place) }
+}
+
+unsafe extern "C" fn frame_read(_: *const abi::Host, frame: *const abi::Frame) -> *const u8 {
+    // SAFETY: see below.
+    unsafe { read(frame) }
+}
+
+unsafe extern "C" fn frame_write(_: *const abi::Host, frame: *mut *mut abi::Frame) -> *mut u8 {
+    // SAFETY: see below.
+    unsafe { write(frame) }
+}
+
+/// They need no harness: a frame may outlive it.
+static FRAMES: abi::Frames = abi::Frames {
+    struct_size: size_of::<abi::Frames>() as u32,
+    reserved: 0,
+    add_reference,
+    release,
+    info,
+    read,
+    write,
+};
+
+unsafe extern "C" fn add_reference(frame: *mut abi::Frame) -> *mut abi::Frame {
     // SAFETY: a live frame is a `Picture`.
     unsafe {
         (*frame.cast::<Picture>())
@@ -123,7 +169,7 @@ unsafe extern "C" fn frame_ref(_: *const abi::Host, frame: *mut abi::Frame) -> *
     frame
 }
 
-unsafe extern "C" fn frame_unref(_: *const abi::Host, frame: *mut abi::Frame) {
+unsafe extern "C" fn release(frame: *mut abi::Frame) {
     let picture: *mut Picture = frame.cast();
     // SAFETY: a live frame is a `Picture`; with the last reference it is nobody else's.
     unsafe {
@@ -133,21 +179,17 @@ unsafe extern "C" fn frame_unref(_: *const abi::Host, frame: *mut abi::Frame) {
     }
 }
 
-unsafe extern "C" fn frame_info(
-    _: *const abi::Host,
-    frame: *const abi::Frame,
-    info: *mut abi::FrameInfo,
-) {
+unsafe extern "C" fn info(frame: *const abi::Frame, info: *mut abi::FrameInfo) {
     // SAFETY: a live frame is a `Picture`.
     unsafe { *info = (*frame.cast::<Picture>()).info }
 }
 
-unsafe extern "C" fn frame_read(_: *const abi::Host, frame: *const abi::Frame) -> *const u8 {
+unsafe extern "C" fn read(frame: *const abi::Frame) -> *const u8 {
     // SAFETY: a live frame is a `Picture`.
     unsafe { (*frame.cast::<Picture>()).bytes.as_ptr() }
 }
 
-unsafe extern "C" fn frame_write(host: *const abi::Host, frame: *mut *mut abi::Frame) -> *mut u8 {
+unsafe extern "C" fn write(frame: *mut *mut abi::Frame) -> *mut u8 {
     // SAFETY: a live frame is a `Picture`; a shared one is replaced by a copy.
     unsafe {
         let shared: *mut Picture = (*frame).cast();
@@ -157,7 +199,7 @@ unsafe extern "C" fn frame_write(host: *const abi::Host, frame: *mut *mut abi::F
                 info: (*shared).info,
                 bytes: (*shared).bytes.clone(),
             };
-            frame_unref(host, *frame);
+            release(*frame);
             *frame = Box::into_raw(Box::new(copy)).cast();
         }
         (*(*frame).cast::<Picture>()).bytes.as_mut_ptr()
@@ -176,9 +218,9 @@ unsafe extern "C" fn emit(
         let Ok(body) = serde_json::from_slice(json) else {
             return abi::BAD_MESSAGE;
         };
-        let frame = Frame::from_borrowed(Host::from_raw(host), output.frame);
+        let frame = Frame::from_borrowed_lasting(&FRAMES, output.frame);
         let (port, captured_ns) = (output.port as usize, output.captured_ns);
-        (*state(host)).emitted.push(Emitted {
+        lock(&state(host).emitted).push(Emitted {
             port,
             body,
             frame,
@@ -190,14 +232,20 @@ unsafe extern "C" fn emit(
 
 unsafe extern "C" fn cancelled(host: *const abi::Host, _: *const abi::Context) -> i32 {
     // SAFETY: see above.
-    unsafe { ((*state(host)).cancel)().into() }
+    is_cancelled(unsafe { state(host) }).into()
+}
+
+/// Asks outside of the lock: the function is the test's own.
+fn is_cancelled(state: &State) -> bool {
+    let cancel = Arc::clone(&lock(&state.cancel));
+    cancel()
 }
 
 unsafe extern "C" fn mark(host: *const abi::Host, _: *mut abi::Context, name: *const c_char) {
     // SAFETY: see above.
     unsafe {
         let name = CStr::from_ptr(name).to_string_lossy().into_owned();
-        (*state(host)).marks.push(name);
+        lock(&state(host).marks).push(name);
     }
 }
 
@@ -252,21 +300,24 @@ static RUN: abi::Run = abi::Run {
 
 unsafe extern "C" fn get_extension(_: *const abi::Host, id: *const c_char) -> *const c_void {
     // SAFETY: the SDK passes a NUL-terminated id.
-    if unsafe { CStr::from_ptr(id) } == abi::EXTENSION_RUN {
+    let id = unsafe { CStr::from_ptr(id) };
+    if id == abi::EXTENSION_RUN {
         (&raw const RUN).cast()
+    } else if id == abi::EXTENSION_FRAMES {
+        (&raw const FRAMES).cast()
     } else {
         null()
     }
 }
 
 unsafe extern "C" fn is_ending(host: *const abi::Host) -> i32 {
-    // SAFETY: see above; only what may be called from any thread is reached.
-    unsafe { ((*state(host)).cancel)().into() }
+    // SAFETY: see above.
+    is_cancelled(unsafe { state(host) }).into()
 }
 
 unsafe extern "C" fn is_dry(host: *const abi::Host) -> i32 {
-    // SAFETY: see above; it is only changed while no call of the stage runs.
-    unsafe { (*state(host)).dry.into() }
+    // SAFETY: see above.
+    unsafe { state(host) }.dry.load(Ordering::Relaxed).into()
 }
 
 unsafe extern "C" fn end(
@@ -275,16 +326,12 @@ unsafe extern "C" fn end(
     reason: *const c_char,
     length: usize,
 ) {
-    // SAFETY: see above; it is behind a lock.
-    unsafe {
-        let reason = text(reason, length);
-        if let Ok(mut ended) = (*state(host)).ended.lock() {
-            let how = if how == abi::ENDING_DONE {
-                Ending::Done
-            } else {
-                Ending::Stopped
-            };
-            ended.get_or_insert((how, reason));
-        }
-    }
+    // SAFETY: see above.
+    let (state, reason) = unsafe { (state(host), text(reason, length)) };
+    let how = if how == abi::ENDING_DONE {
+        Ending::Done
+    } else {
+        Ending::Stopped
+    };
+    lock(&state.ended).get_or_insert((how, reason));
 }

@@ -31,7 +31,9 @@ mod tests;
 
 use std::ffi::CString;
 use std::path::Path;
-use std::ptr::{null, null_mut};
+use std::ptr::{NonNull, null, null_mut};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use flowpipe_abi as abi;
@@ -58,11 +60,13 @@ macro_rules! harness {
 
 /// One stage, created and active, with a host of its own.
 pub struct Harness {
-    // Boxed: the stage holds a pointer to the table.
-    host: Box<abi::Host>,
-    state: Box<State>,
+    /// From a box, freed when the stage is destroyed and the handle revoked. The stage and its threads read it too.
+    shared: NonNull<Shared>,
+    /// What [`Harness::host`] gives out.
+    host: Host,
     stage: *mut abi::Stage,
     sequence: u64,
+    marks: Vec<String>,
 }
 
 /// A message that the stage emitted.
@@ -87,15 +91,26 @@ struct Line {
     body: Value,
 }
 
+/// What the host's functions reach, from any thread.
+struct Shared {
+    table: abi::Host,
+    state: State,
+}
+
 struct State {
     began: Instant,
-    error: Option<(i32, String)>,
-    emitted: Vec<Emitted>,
-    marks: Vec<String>,
-    log: std::sync::Mutex<Vec<String>>,
-    cancel: Box<dyn Fn() -> bool + Send + Sync>,
-    dry: bool,
-    ended: std::sync::Mutex<Option<(Ending, String)>>,
+    error: Mutex<Option<(i32, String)>>,
+    emitted: Mutex<Vec<Emitted>>,
+    marks: Mutex<Vec<String>>,
+    log: Mutex<Vec<String>>,
+    cancel: Mutex<Arc<dyn Fn() -> bool + Send + Sync>>,
+    dry: AtomicBool,
+    ended: Mutex<Option<(Ending, String)>>,
+}
+
+/// What a panic leaves behind the harness's locks is whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Harness {
@@ -104,26 +119,32 @@ impl Harness {
     /// # Errors
     /// What the stage says of its config, or of getting ready.
     pub fn new(descriptor: Descriptor, config: &Value) -> Result<Self> {
-        let mut state = Box::new(State {
-            began: Instant::now(),
-            error: None,
-            emitted: Vec::new(),
-            marks: Vec::new(),
-            log: std::sync::Mutex::default(),
-            cancel: Box::new(|| false),
-            dry: false,
-            ended: std::sync::Mutex::default(),
-        });
-        let host = Box::new(host_table::table(&mut state));
         let config = CString::new(config.to_string())?;
+        let state = State {
+            began: Instant::now(),
+            error: Mutex::default(),
+            emitted: Mutex::default(),
+            marks: Mutex::default(),
+            log: Mutex::default(),
+            cancel: Mutex::new(Arc::new(|| false)),
+            dry: AtomicBool::new(false),
+            ended: Mutex::default(),
+        };
+        let shared = host_table::shared(state);
         crate::panic_guard::install_hook_once();
-        // SAFETY: host and state outlive the stage, see `drop`.
-        let stage = unsafe { descriptor.create(&raw const *host, &config) };
+        // SAFETY: shared outlives the stage and the handle, see `drop`.
+        let (table, host) = unsafe {
+            let table = &raw const (*shared.as_ptr()).table;
+            (table, Host::grant(table))
+        };
+        // SAFETY: as above.
+        let stage = unsafe { descriptor.create(table, &config) };
         let mut harness = Self {
+            shared,
             host,
-            state,
             stage,
             sequence: 0,
+            marks: Vec::new(),
         };
         if stage.is_null() {
             return Err(harness.taken_error(abi::ERROR));
@@ -139,44 +160,44 @@ impl Harness {
         Ok(harness)
     }
 
-    /// The host of the harness, to make frames with.
+    /// The host of the harness, to make frames with. It is revoked when the harness is dropped.
     #[must_use]
     pub fn host(&self) -> Host {
-        // SAFETY: the table lives in a box of ours; a frame must not outlive the harness.
-        unsafe { Host::from_raw(&raw const *self.host) }
+        self.host
+    }
+
+    fn state(&self) -> &State {
+        // SAFETY: it lives until `drop`, and nobody has a mutable reference.
+        unsafe { &(*self.shared.as_ptr()).state }
     }
 
     /// From now on the stage is told to give up, and that the run is ending, when the function says
     /// so.
     pub fn cancel_when(&mut self, function: impl Fn() -> bool + Send + Sync + 'static) {
-        self.state.cancel = Box::new(function);
+        *lock(&self.state().cancel) = Arc::new(function);
     }
 
     /// From now on the stage is told to touch nothing outside of the program.
     pub fn make_dry(&mut self) {
-        self.state.dry = true;
+        self.state().dry.store(true, Ordering::Relaxed);
     }
 
     /// Whether the stage ended the run, how, and why.
     #[must_use]
     pub fn ended(&self) -> Option<(Ending, String)> {
-        self.state.ended.lock().ok().and_then(|ended| ended.clone())
+        lock(&self.state().ended).clone()
     }
 
     /// What the stage logged through [`Host::log`].
     #[must_use]
     pub fn log(&self) -> Vec<String> {
-        self.state
-            .log
-            .lock()
-            .map(|log| log.clone())
-            .unwrap_or_default()
+        lock(&self.state().log).clone()
     }
 
     /// What the stage marked.
     #[must_use]
     pub fn marks(&self) -> &[String] {
-        &self.state.marks
+        &self.marks
     }
 
     /// Lets a source produce.
@@ -310,28 +331,25 @@ impl Harness {
             struct_size: size_of::<abi::Process>() as u32,
             event,
             message,
-            context: (&raw mut *self.state).cast(),
+            // Of a call nothing has to be known.
+            context: self.shared.as_ptr().cast(),
         };
         let status = self.slot(
             |raw| raw.process,
             // SAFETY: the stage is active, and everything that `process` names lives here.
             |function, stage| unsafe { function(stage, &raw const process) },
         );
+        let marks = std::mem::take(&mut *lock(&self.state().marks));
+        self.marks.extend(marks);
         if status < abi::OK {
             Err(self.taken_error(status))
         } else {
-            Ok(self.take_emitted())
+            Ok(std::mem::take(&mut *lock(&self.state().emitted)))
         }
     }
 
-    fn take_emitted(&mut self) -> Vec<Emitted> {
-        std::mem::take(&mut self.state.emitted)
-    }
-
     fn taken_error(&mut self, status: abi::Status) -> Error {
-        let (status, text) = self
-            .state
-            .error
+        let (status, text) = lock(&self.state().error)
             .take()
             .unwrap_or((status, "failed without a word".to_owned()));
         Error::with_status(status, text)
@@ -349,18 +367,20 @@ impl Harness {
 
 impl Drop for Harness {
     fn drop(&mut self) {
-        if self.stage.is_null() {
-            return;
-        }
-        // SAFETY: the stage is live, and dead after destroy; nobody can reach it any more.
-        unsafe {
-            let raw = std::ptr::read(self.stage);
-            if let Some(deactivate) = raw.deactivate {
-                deactivate(self.stage);
+        if !self.stage.is_null() {
+            // SAFETY: the stage is live, and dead after destroy; nobody can reach it any more.
+            unsafe {
+                let raw = std::ptr::read(self.stage);
+                if let Some(deactivate) = raw.deactivate {
+                    deactivate(self.stage);
+                }
+                if let Some(destroy) = raw.destroy {
+                    destroy(self.stage);
+                }
             }
-            if let Some(destroy) = raw.destroy {
-                destroy(self.stage);
-            }
         }
+        self.host.revoke();
+        // SAFETY: from a box. The stage's handles are revoked as this one is, so that nobody reaches it any more.
+        drop(unsafe { Box::from_raw(self.shared.as_ptr()) });
     }
 }

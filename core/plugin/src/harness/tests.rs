@@ -1,3 +1,5 @@
+mod outlive;
+
 use serde_json::json;
 
 use super::*;

@@ -12,6 +12,9 @@ use serde_json::Value;
 use crate::clock::Clock;
 use crate::document::Document;
 use crate::frame::{Frame, Shape};
+use crate::plugin::frame_functions::{
+    self, frame_info, frame_read, frame_ref, frame_unref, frame_write,
+};
 use crate::plugin::run_extension;
 use crate::plugin::tape::Tape;
 use crate::pool::Pool;
@@ -228,63 +231,6 @@ unsafe extern "C" fn frame_new(
     frame.map_or(std::ptr::null_mut(), Frame::into_abi)
 }
 
-unsafe extern "C" fn frame_ref(_: *const abi::Host, frame: *mut abi::Frame) -> *mut abi::Frame {
-    // SAFETY: the border demands that the caller holds a reference.
-    if let Some(held) = unsafe { Frame::from_abi(frame) } {
-        let _ = held.clone().into_abi();
-        let _ = held.into_abi();
-    }
-    frame
-}
-
-unsafe extern "C" fn frame_unref(_: *const abi::Host, frame: *mut abi::Frame) {
-    // SAFETY: the border demands that the caller holds a reference, which it gives up here.
-    drop(unsafe { Frame::from_abi(frame) });
-}
-
-unsafe extern "C" fn frame_info(
-    _: *const abi::Host,
-    frame: *const abi::Frame,
-    info: *mut abi::FrameInfo,
-) {
-    // SAFETY: the border demands that the caller holds a reference, and a writable info.
-    let (held, info) = unsafe { (Frame::from_abi(frame.cast_mut()), info.as_mut()) };
-    if let (Some(held), Some(info)) = (&held, info) {
-        // Its fields are those of the first minor: a smaller one can't be filled in.
-        if info.struct_size as usize >= size_of::<abi::FrameInfo>() {
-            *info = abi::FrameInfo {
-                struct_size: info.struct_size,
-                ..held.info()
-            };
-        }
-    }
-    std::mem::forget(held);
-}
-
-unsafe extern "C" fn frame_read(_: *const abi::Host, frame: *const abi::Frame) -> *const u8 {
-    // SAFETY: the border demands that the caller holds a reference.
-    let held = unsafe { Frame::from_abi(frame.cast_mut()) };
-    let pixels = held
-        .as_ref()
-        .map_or(std::ptr::null(), |held| held.pixels().as_ptr());
-    std::mem::forget(held);
-    pixels
-}
-
-unsafe extern "C" fn frame_write(_: *const abi::Host, frame: *mut *mut abi::Frame) -> *mut u8 {
-    // SAFETY: the border demands a writable pointer to a reference that the caller holds.
-    let Some((place, mut held)) = (unsafe {
-        frame
-            .as_mut()
-            .and_then(|place| Frame::from_abi(*place).map(|held| (place, held)))
-    }) else {
-        return std::ptr::null_mut();
-    };
-    let pixels = held.write();
-    *place = held.into_abi();
-    pixels.map_or(std::ptr::null_mut(), |pixels| pixels.as_ptr())
-}
-
 /// The value at a pointer: `Err` holds the status to return.
 ///
 /// # Safety
@@ -428,6 +374,8 @@ unsafe extern "C" fn get_extension(host: *const abi::Host, id: *const c_char) ->
     };
     if has_run && id == abi::EXTENSION_RUN {
         (&raw const run_extension::TABLE).cast()
+    } else if id == abi::EXTENSION_FRAMES {
+        (&raw const frame_functions::TABLE).cast()
     } else {
         std::ptr::null()
     }

@@ -1,6 +1,7 @@
 //! One living stage of a plugin.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -50,6 +51,8 @@ struct Here {
     get_extension: Extension,
     active: bool,
     library: &'static Library,
+    /// Let go in [`Self::destroy`] alone: until then the plugin may use its table, on any thread.
+    host: ManuallyDrop<Arc<Host>>,
 }
 
 // SAFETY: the border lets the host move a stage to another thread between two calls.
@@ -92,11 +95,14 @@ impl Instance {
         let failed = |text: String| (abi::ERROR, text);
         let document = Document::from(config);
         host.take_error();
+        // Of a stage that is refused nothing is destroyed, so that its host has to stay.
+        let kept = ManuallyDrop::new(host.clone());
         // SAFETY: the slot was checked when the library was loaded; the host lives in the instance,
         // and the config lives for the call.
         let stage =
             unsafe { (library.create)(host.as_abi(), index, document.as_c(), document.as_abi()) };
         let Some(stage) = NonNull::new(stage) else {
+            drop(ManuallyDrop::into_inner(kept));
             return Err(match host.take_error() {
                 Some((abi::BAD_CONFIG, text)) => (abi::BAD_CONFIG, text),
                 Some((_, text)) => failed(text),
@@ -145,6 +151,7 @@ impl Instance {
             get_extension,
             active: false,
             library,
+            host: kept,
         };
         Ok(Self {
             kind: Kind::Here(here),
@@ -293,6 +300,7 @@ impl Here {
             (self.destroy)(self.stage.as_ptr());
         }
         self.library.living.fetch_sub(1, Ordering::Relaxed);
+        drop(ManuallyDrop::into_inner(self.host));
     }
 }
 

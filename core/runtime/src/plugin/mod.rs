@@ -4,6 +4,7 @@
 mod accounts;
 pub mod catalogue;
 mod copied;
+pub(crate) mod frame_functions;
 pub(crate) mod host;
 mod inspect;
 pub(crate) mod instance;

@@ -2,7 +2,7 @@
 //! What came from others can be read alone. What is made here lies in memory that this process and the host can write; when
 //! it is emitted, the host takes a copy, so that nothing written later is seen by others.
 
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -174,4 +174,40 @@ pub(super) unsafe extern "C" fn frame_write(
     // SAFETY: the reference to the old one is the caller's, and this function takes it over.
     unsafe { frame_unref(host, old) };
     pixels
+}
+
+/// The host's extension `flowpipe.frames/1`: none of the functions looks at the host.
+pub(super) static TABLE: abi::Frames = abi::Frames {
+    struct_size: size_of::<abi::Frames>() as u32,
+    reserved: 0,
+    add_reference,
+    release,
+    info,
+    read,
+    write,
+};
+
+unsafe extern "C" fn add_reference(frame: *mut abi::Frame) -> *mut abi::Frame {
+    // SAFETY: the border demands the same of both.
+    unsafe { frame_ref(null(), frame) }
+}
+
+unsafe extern "C" fn release(frame: *mut abi::Frame) {
+    // SAFETY: the border demands the same of both.
+    unsafe { frame_unref(null(), frame) }
+}
+
+unsafe extern "C" fn info(frame: *const abi::Frame, info: *mut abi::FrameInfo) {
+    // SAFETY: the border demands the same of both.
+    unsafe { frame_info(null(), frame, info) }
+}
+
+unsafe extern "C" fn read(frame: *const abi::Frame) -> *const u8 {
+    // SAFETY: the border demands the same of both.
+    unsafe { frame_read(null(), frame) }
+}
+
+unsafe extern "C" fn write(frame: *mut *mut abi::Frame) -> *mut u8 {
+    // SAFETY: the border demands the same of both.
+    unsafe { frame_write(null(), frame) }
 }

@@ -29,9 +29,8 @@ pub(super) fn change(table: &mut abi::Host) {
 
 /// The same for the table that the library sees in `init`: frames are of one kind in this process. Of a run it knows nothing.
 pub(super) fn change_for_library(table: &mut abi::Host) {
-    let get_extension = table.get_extension;
     change(table);
-    table.get_extension = get_extension;
+    table.get_extension = get_extension_for_library;
 }
 
 /// What `flowpipe_context_t` points at: there is one call at a time, so that nothing has to be known of it.
@@ -154,14 +153,24 @@ unsafe extern "C" fn wait_until(
         .unwrap_or(abi::CANCELLED)
 }
 
-unsafe extern "C" fn get_extension(_: *const abi::Host, id: *const c_char) -> *const c_void {
-    if id.is_null() {
-        return std::ptr::null();
-    }
-    // SAFETY: the border demands a NUL-terminated id.
-    let id = unsafe { CStr::from_ptr(id) };
-    if id == abi::EXTENSION_RUN && CHILD.get().is_some() {
+unsafe extern "C" fn get_extension(host: *const abi::Host, id: *const c_char) -> *const c_void {
+    // SAFETY: the border demands null or a NUL-terminated id.
+    let is_run = !id.is_null() && unsafe { CStr::from_ptr(id) } == abi::EXTENSION_RUN;
+    if is_run && CHILD.get().is_some() {
         (&raw const RUN).cast()
+    } else {
+        // SAFETY: as above.
+        unsafe { get_extension_for_library(host, id) }
+    }
+}
+
+unsafe extern "C" fn get_extension_for_library(
+    _: *const abi::Host,
+    id: *const c_char,
+) -> *const c_void {
+    // SAFETY: the border demands null or a NUL-terminated id.
+    if !id.is_null() && unsafe { CStr::from_ptr(id) } == abi::EXTENSION_FRAMES {
+        (&raw const frames::TABLE).cast()
     } else {
         std::ptr::null()
     }

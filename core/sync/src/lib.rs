@@ -1,0 +1,14 @@
+//! Protocols between threads that are written by hand. Each is a type that knows nothing of what it protects, so that
+//! loom can try every order of events and Miri can run it.
+//!
+//! # Layout
+//! - [`revocable`]: a pointer that many threads may use until its owner revokes it.
+//! - [`wake_up`]: how the two ends of a queue wake each other.
+//! - [`gate`]: where a worker is asked to pause.
+
+pub mod gate;
+#[cfg(all(test, loom))]
+mod model;
+pub mod revocable;
+mod sync;
+pub mod wake_up;

@@ -1,0 +1,71 @@
+//! [`crate::revocable`]: nobody uses what was revoked.
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+
+use crate::model::model;
+use crate::revocable::Slot;
+
+/// What the pointer leads to: reading it while it is `freed` is an error that loom finds.
+struct Table(UnsafeCell<bool>);
+
+impl Table {
+    fn use_it(&self) {
+        // SAFETY: what this test shows.
+        assert!(!self.0.with(|freed| unsafe { *freed }), "use after free");
+    }
+
+    fn free(&self) {
+        // SAFETY: as above.
+        self.0.with_mut(|freed| unsafe { *freed = true });
+    }
+}
+
+fn table() -> Arc<Table> {
+    Arc::new(Table(UnsafeCell::new(false)))
+}
+
+fn user(slot: &Arc<Slot<Table>>, generation: u32) -> thread::JoinHandle<()> {
+    let slot = slot.clone();
+    thread::spawn(move || {
+        if let Some(table) = slot.enter(generation) {
+            table.use_it();
+        }
+    })
+}
+
+#[test]
+fn loom_nobody_uses_what_was_revoked() {
+    model(|| {
+        let (slot, table) = (Arc::new(Slot::new()), table());
+        // SAFETY: it lives until the end.
+        let generation = unsafe { slot.grant(&raw const *table) };
+        let users = [user(&slot, generation), user(&slot, generation)];
+        slot.revoke();
+        table.free();
+        for user in users {
+            user.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn loom_who_comes_late_never_uses_the_next_pointer() {
+    model(|| {
+        let (slot, first, second) = (Arc::new(Slot::new()), table(), table());
+        // SAFETY: it lives until the end.
+        let generation = unsafe { slot.grant(&raw const *first) };
+        let late = user(&slot, generation);
+        slot.revoke();
+        first.free();
+        // SAFETY: as above.
+        let next = unsafe { slot.grant(&raw const *second) };
+        assert_ne!(next, generation);
+        assert!(slot.enter(next).is_some());
+        // Also while the late one is about to notice.
+        slot.revoke();
+        second.free();
+        late.join().unwrap();
+    });
+}
