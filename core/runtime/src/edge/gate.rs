@@ -1,66 +1,60 @@
 //! Where a stage's thread is asked to pause: at a message boundary, also while it waits for messages.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-
 use crossbeam_channel::{Receiver, Select, Sender};
+use flowpipe_sync::gate::Bell;
 
 /// The gate that a stage's thread passes before each message.
+#[derive(Default)]
 pub(crate) struct Gate {
-    state: AtomicU8,
-    /// Holds something while the gate is closed, so that who sleeps wakes up.
-    bell: (Sender<()>, Receiver<()>),
+    state: flowpipe_sync::gate::Gate,
+    bell: Channel,
 }
 
-const OPEN: u8 = 0;
-/// Whoever comes is to pause.
-const CLOSED: u8 = 1;
-/// Somebody came and pauses.
-const PAUSED: u8 = 2;
+/// Holds something while the gate is closed, so that who sleeps wakes up.
+struct Channel(Sender<()>, Receiver<()>);
 
-impl Default for Gate {
+impl Default for Channel {
     fn default() -> Self {
-        Self {
-            state: AtomicU8::new(OPEN),
-            bell: crossbeam_channel::bounded(1),
-        }
+        let (sender, receiver) = crossbeam_channel::bounded(1);
+        Self(sender, receiver)
+    }
+}
+
+impl Bell for Channel {
+    fn ring(&self) {
+        // Full: it rings already.
+        let _ = self.0.try_send(());
+    }
+
+    fn silence(&self) {
+        let _ = self.1.try_recv();
     }
 }
 
 impl Gate {
     /// Asks whoever comes to the gate to pause.
     pub(crate) fn close(&self) {
-        self.state.store(CLOSED, Ordering::SeqCst);
-        // Full: it rings already.
-        let _ = self.bell.0.try_send(());
+        self.state.close(&self.bell);
     }
 
     /// Whoever comes need not pause any more. False: somebody does already.
     pub(crate) fn open_again(&self) -> bool {
-        let was = self
-            .state
-            .compare_exchange(CLOSED, OPEN, Ordering::SeqCst, Ordering::SeqCst);
-        if was != Err(PAUSED) {
-            let _ = self.bell.1.try_recv();
-        }
-        was != Err(PAUSED)
+        self.state.open_again(&self.bell)
     }
 
     /// Lets through again, now that whoever came has ended its thread.
     pub(crate) fn open(&self) {
-        self.state.store(OPEN, Ordering::SeqCst);
-        let _ = self.bell.1.try_recv();
+        self.state.open(&self.bell);
     }
 
     /// Whether whoever comes is to pause.
     pub(crate) fn is_closed(&self) -> bool {
-        self.state.load(Ordering::Relaxed) != OPEN
+        self.state.is_closed()
     }
 
     /// Somebody comes, and pauses if this returns true.
     pub(crate) fn pauses(&self) -> bool {
-        self.state
-            .compare_exchange(CLOSED, PAUSED, Ordering::SeqCst, Ordering::SeqCst)
-            .is_ok()
+        self.state.pauses()
     }
 
     /// Makes a select wake up when the gate closes. It takes nothing out.

@@ -1,7 +1,8 @@
 //! Edges: bounded queues from one stage's output to another's input.
 //!
 //! Every edge has one sender and one receiver. The messages lie in a ring; beside it are two channels
-//! of one place through which the ends wake each other: `items` wakes the receiver, `room` the sender.
+//! of one place through which the ends wake each other (`flowpipe_sync::wake_up`): `items` wakes the receiver, `room`
+//! the sender.
 //! An end that is awake costs the other nothing but a look at a flag. A sender that found the queue
 //! full sleeps until it is half empty: so the two take turns in batches, where waking it for each
 //! free place would make the system switch threads for each message.
@@ -19,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, Select, Sender, TryRecvError};
 use crossbeam_queue::ArrayQueue;
+use flowpipe_sync::wake_up::WakeUp;
 
 use crate::edge::counters::Counters;
 use crate::edge::gate::Gate;
@@ -51,8 +53,7 @@ struct Ring {
     queue: ArrayQueue<Item>,
     /// How many it may hold: fewer than there is room for where more came over from an edge before it.
     limit: usize,
-    receiver_waits: AtomicBool,
-    sender_waits: AtomicBool,
+    wake_up: WakeUp,
     receiver_gone: AtomicBool,
 }
 
@@ -93,8 +94,7 @@ pub(crate) fn edge_with(queue: Queue, counters: Arc<Counters>, items: Vec<Item>)
     let ring = Arc::new(Ring {
         queue: places,
         limit,
-        receiver_waits: AtomicBool::new(false),
-        sender_waits: AtomicBool::new(false),
+        wake_up: WakeUp::default(),
         receiver_gone: AtomicBool::new(false),
     });
     let (items, wait_for_items) = crossbeam_channel::bounded(1);
@@ -135,33 +135,24 @@ impl Tail {
     }
 
     /// Waits until there is room. Returns whether the message was queued.
-    pub(crate) fn wait(&self, mut item: Item) -> bool {
-        loop {
-            // Said before the last try: either it finds the room, or the receiver sees that this
-            // end waits.
-            self.ring.sender_waits.store(true, Ordering::SeqCst);
-            item = match self.ring.push(item) {
-                Ok(()) => break,
-                Err(item) => item,
-            };
-            if self.room.recv().is_err() {
-                return false;
-            }
+    pub(crate) fn wait(&self, item: Item) -> bool {
+        let ring = &*self.ring;
+        let is_queued =
+            ring.wake_up
+                .wait_to_push(item, |item| ring.push(item), || self.room.recv().is_ok());
+        if is_queued {
+            self.queued();
         }
-        self.ring.sender_waits.store(false, Ordering::Relaxed);
-        self.queued();
-        true
+        is_queued
     }
 
     /// A message is in the ring: counts, and wakes the receiver if it sleeps.
     fn queued(&self) {
         self.counters.note_length(self.ring.queue.len());
-        // After the push, which is sequentially consistent as this is: either the receiver's last
-        // look before it sleeps finds the message, or this finds that it waits.
-        if self.ring.receiver_waits.load(Ordering::SeqCst) {
+        self.ring.wake_up.pushed(|| {
             // Full: it has been told already. Gone: shows when the next message is sent.
             let _ = self.items.try_send(());
-        }
+        });
     }
 
     /// Puts a message into the ring as the policy says; returns those that were dropped.
@@ -232,15 +223,13 @@ impl Head {
             if let Some(item) = self.pop() {
                 return Taken::Message(item);
             }
-            self.begin_to_wait();
-            let item = self.pop();
-            if item.is_none() {
+            let sleep = || {
                 let mut select = Select::new();
                 self.watch(&mut select);
                 gate.watch(&mut select);
                 select.ready();
-            }
-            self.wait_no_more();
+            };
+            let item = self.ring.wake_up.wait_to_pop(|| self.pop(), sleep);
             if let Some(item) = item {
                 return Taken::Message(item);
             }
@@ -260,12 +249,12 @@ impl Head {
     /// From here on the sender wakes whoever waits through [`Self::watch`]. Look once more for a
     /// message before you sleep.
     pub(crate) fn begin_to_wait(&self) {
-        self.ring.receiver_waits.store(true, Ordering::SeqCst);
+        self.ring.wake_up.receiver_begins_to_wait();
     }
 
     /// The sender need not wake anybody.
     pub(crate) fn wait_no_more(&self) {
-        self.ring.receiver_waits.store(false, Ordering::Relaxed);
+        self.ring.wake_up.receiver_waits_no_more();
     }
 
     /// Makes a select wake up when [`Self::try_take`] may find something new.
@@ -277,12 +266,13 @@ impl Head {
         let ring = &*self.ring;
         let item = ring.queue.pop()?;
         self.counters.take();
-        // After the pop, as in `Tail::queued`.
-        if ring.sender_waits.load(Ordering::SeqCst) && ring.queue.len() <= ring.limit / 2 {
-            ring.sender_waits.store(false, Ordering::Relaxed);
-            // Full: it has been told already. Gone: it waits no more.
-            let _ = self.room.try_send(());
-        }
+        ring.wake_up.popped(
+            || ring.queue.len() <= ring.limit / 2,
+            || {
+                // Full: it has been told already. Gone: it waits no more.
+                let _ = self.room.try_send(());
+            },
+        );
         Some(item)
     }
 
