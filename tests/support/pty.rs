@@ -20,6 +20,8 @@ pub struct Pty {
     child: Box<dyn Child + Send + Sync>,
     keyboard: Box<dyn Write + Send>,
     screen: Arc<Mutex<vt100::Parser>>,
+    /// All that was written to the terminal.
+    written: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
     /// Nobody looks any more.
     closed: Arc<AtomicBool>,
@@ -61,12 +63,15 @@ impl Pty {
         let (mut output, shown) = (pair.master.try_clone_reader().unwrap(), Arc::clone(&screen));
         let closed = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&closed);
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&written);
         let reader = thread::spawn(move || {
             let mut bytes = [0; 4096];
             // The end is an error on some systems.
             while let Ok(count @ 1..) = output.read(&mut bytes)
                 && !over.load(Ordering::Relaxed)
             {
+                kept.lock().unwrap().extend_from_slice(&bytes[..count]);
                 shown.lock().unwrap().process(&bytes[..count]);
             }
         });
@@ -75,10 +80,16 @@ impl Pty {
             pair,
             child,
             screen,
+            written,
             reader: Some(reader),
             closed,
             settings,
         }
+    }
+
+    /// All that was written to the terminal so far, and is from now on.
+    pub fn written(&self) -> Arc<Mutex<Vec<u8>>> {
+        Arc::clone(&self.written)
     }
 
     pub fn contents(&self) -> String {
@@ -149,6 +160,14 @@ impl Pty {
             }
             sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Waits for the program's end, whatever its exit code, and until all that it wrote is read.
+    pub fn finish(mut self) {
+        self.child.wait().unwrap();
+        drop(self.pair);
+        drop(self.keyboard);
+        self.reader.take().unwrap().join().unwrap();
     }
 
     /// Waits for the program's end, and looks whether the terminal is as it was; what is left on it.

@@ -1,9 +1,14 @@
 //! How the program ends: one place that turns what happened into an exit code.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use clap::Parser as _;
+use flowpipe_terminal::{eprintln, escape, escape_indented, stderr, stdout};
 use thiserror::Error;
+
+use crate::args::Args;
+use crate::show::colour;
 
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +89,32 @@ pub enum Failure {
     Output(#[from] io::Error),
 }
 
+/// Prints what the parser of the command line has to say, be it help or an error, and gives the exit code. What it
+/// quotes of the command line may be the name of a file that somebody else has named.
+pub fn usage(error: clap::Error) -> ExitCode {
+    let arguments = || std::env::args_os().map(|it| it.to_string_lossy().into_owned());
+    let escaped = || arguments().map(|it| escape(&it).into_owned());
+    // The parser puts what it quotes into its text as it is. It says the same of arguments that are escaped already.
+    let error = match arguments().eq(escaped()) {
+        true => error,
+        false => Args::try_parse_from(escaped()).err().unwrap_or(error),
+    };
+    let (out, err) = colour::by_terminal();
+    flowpipe_terminal::set_colours(out, err);
+    let text = error.render();
+    let colours = if error.use_stderr() { err } else { out };
+    let text = match colours {
+        true => text.ansi().to_string(),
+        false => text.to_string(),
+    };
+    // Nobody is left to be told when neither takes it.
+    let _ = match error.use_stderr() {
+        true => stderr().write_all(text.as_bytes()),
+        false => stdout().write_all(text.as_bytes()),
+    };
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
 /// Prints what went wrong, if something did, and gives the exit code.
 pub fn code(ended: Result<Ended, Failure>) -> ExitCode {
     let code = match ended {
@@ -98,7 +129,8 @@ pub fn code(ended: Result<Ended, Failure>) -> ExitCode {
         // Whoever reads us has enough (`flowpipe … | head`): no error.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(failure) => {
-            eprintln!("flowpipe: {failure}");
+            let text = escape_indented(&failure.to_string());
+            eprintln!("flowpipe: {text}");
             match failure {
                 Failure::Usage(_) | Failure::File { .. } => 2,
                 Failure::BadText(_) => 65,

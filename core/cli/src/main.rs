@@ -48,12 +48,20 @@ use clap::Parser;
 use crate::args::{Args, Command};
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    flowpipe_terminal::panic::install_hook();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return exit::usage(error),
+    };
     match args.command {
         Command::IsolatedStage(_) => return apart::run(),
         Command::ScanPlugins => return apart::scan(),
         _ => {}
     }
+    flowpipe_terminal::set_colours(
+        show::colour::on_stdout(&args.global),
+        show::colour::on_stderr(&args.global),
+    );
     let tells_problems = matches!(
         args.command,
         Command::See(_) | Command::Solve(_) | Command::Bench(_) | Command::Compare(_)

@@ -5,6 +5,7 @@ use std::path::Path;
 use flowpipe_runtime::config::{self, ConfigError};
 use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
+use flowpipe_terminal::output::write_stderr;
 
 use crate::args::Global;
 use crate::exit::Failure;
@@ -46,7 +47,7 @@ pub fn read_or_show(
 
 /// Shows errors as people read them: file:line:column, the line, a caret and a suggestion.
 pub fn show(errors: Vec<ConfigError>, global: &Global) {
-    eprint!("{}", told(errors, colour::on_stderr(global)));
+    write_stderr(&told(errors, colour::on_stderr(global)));
 }
 
 /// Errors as [`show`] shows them.
@@ -64,7 +65,8 @@ pub fn told(errors: Vec<ConfigError>, colours: bool) -> String {
         if handler.render_report(&mut text, &error).is_err() {
             text = format!("{error}\n");
         }
-        all += &text;
+        // A byte order mark takes no room, and its escape would: the caret is below what it points to.
+        all += &text.replace('\u{feff}', "");
     }
     all
 }

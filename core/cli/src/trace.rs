@@ -8,6 +8,8 @@ use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_runtime::run::Options;
 use flowpipe_runtime::trace::{Trace, Tracer};
 
+use flowpipe_terminal::{eprintln, escaped};
+
 use crate::exit::Failure;
 
 /// A trace that is being written.
@@ -57,6 +59,7 @@ impl Tracing {
             path: path.clone(),
             error,
         })?;
+        let path = escaped(path);
         eprintln!(
             "traced {} calls, {} messages: {path} (ui.perfetto.dev and chrome://tracing open it)",
             traced.calls, traced.messages

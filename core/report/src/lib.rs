@@ -18,6 +18,7 @@ mod overview;
 mod page;
 mod pictures;
 mod shapes;
+mod shown;
 mod stages;
 mod story;
 mod timeline;

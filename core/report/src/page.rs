@@ -1,6 +1,7 @@
 //! The page: what runs in the browser, and what it shows.
 
 use flowpipe_recording::Recording;
+use flowpipe_terminal::escape;
 use serde::Serialize;
 
 use crate::Written;
@@ -8,6 +9,7 @@ use crate::boards::Board;
 use crate::overview::Overview;
 use crate::pictures::{self, Reel, Still};
 use crate::shapes::Shapes;
+use crate::shown;
 use crate::stages::{self, BINS, Stage};
 use crate::story::Story;
 use crate::timeline::Timeline;
@@ -113,8 +115,7 @@ pub fn of(recording: &Recording, story: &Story, limit: usize) -> (String, Writte
 }
 
 fn html(data: &Data<'_>) -> String {
-    let title = &data.overview.name;
-    let title = title
+    let title = escape(&data.overview.name)
         .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;");
@@ -136,9 +137,7 @@ fn html(data: &Data<'_>) -> String {
 
 /// JSON that can stand in a script element: no `<` begins its end, or a comment.
 fn json(value: &impl Serialize) -> String {
-    // Numbers, strings and lists: they always have a JSON.
-    let text = serde_json::to_string(value).unwrap_or_default();
-    text.replace('<', "\\u003c")
+    shown::json(value).replace('<', "\\u003c")
 }
 
 impl<'a> FrameList<'a> {

@@ -3,6 +3,8 @@
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_BORDERS_ONLY};
 use comfy_table::{CellAlignment, Table};
 
+use flowpipe_terminal::escape;
+
 use crate::bench::row::Row;
 use crate::show::report::duration;
 
@@ -26,7 +28,7 @@ fn table(rows: &[Row], preset: &str) -> String {
         let time = |us: Option<f64>| us.map_or_else(String::new, |us| duration((us * 1e3) as u64));
         table.add_row([
             row.class.to_owned(),
-            row.solver.clone(),
+            escape(&row.solver).into_owned(),
             solved(row),
             time(row.median_us),
             time(row.p99_us),

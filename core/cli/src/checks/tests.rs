@@ -1,5 +1,6 @@
 //! Answers of plugins, spoiled: judged, without panic or hang, in bounded memory.
 
+#[allow(clippy::disallowed_methods, reason = "it speaks past the test harness")]
 #[path = "../../../../tests/fuzz/bounds.rs"]
 mod bounds;
 #[path = "../../../../tests/fuzz/spoil.rs"]

@@ -50,7 +50,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<Ended, Failure> {
         })?;
         write(path, &picture)?;
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = flowpipe_terminal::stdout();
     if args.json {
         for row in &rows {
             writeln!(out, "{}", serde_json::to_string(row).unwrap_or_default())?;

@@ -2,13 +2,15 @@
 
 use std::io::Write as _;
 
+use flowpipe_terminal::{eprintln, escaped, stdout};
+
 use crate::args::{Check, Global};
 use crate::exit::{Ended, Failure};
 use crate::{pipeline_file, plugins};
 
 pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
     let catalogue = plugins::load(global);
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = stdout();
     let mut wrong = 0;
     for file in &check.files {
         match pipeline_file::read(file, &catalogue)? {
@@ -17,7 +19,7 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
                 writeln!(
                     stdout,
                     "{}: good, {stages} stages, {queues} queues",
-                    file.display()
+                    escaped(file.display())
                 )?;
             }
             Ok(_) => {}

@@ -58,7 +58,7 @@ pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
         return Err(Failure::Run("there are two pipelines".to_owned()));
     };
     let outcome = outcome(a, b, args.repeat);
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = flowpipe_terminal::stdout();
     if args.json {
         serde_json::to_writer(&mut stdout, &outcome.json()).map_err(std::io::Error::from)?;
         writeln!(stdout)?;

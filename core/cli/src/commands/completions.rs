@@ -16,6 +16,6 @@ pub fn run(completions: &Completions) -> Result<Ended, Failure> {
         "flowpipe",
         &mut script,
     );
-    std::io::stdout().write_all(&script)?;
+    flowpipe_terminal::plain_stdout().write_all(&script)?;
     Ok(Ended::Done)
 }

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use flowpipe_puzzle::text::{self, Entry, Format};
+use flowpipe_terminal::{eprintln, escape_indented, escaped, plain_stdout};
 
 use crate::args::{Convert, PuzzleFormat};
 use crate::exit::{Ended, Failure};
@@ -28,7 +29,7 @@ pub fn run(args: &Convert) -> Result<Ended, Failure> {
                 written.push_str(&text);
             }
             Err(reason) => {
-                eprintln!("{}: {reason}", args.file);
+                eprintln!("{}: {}", escaped(&args.file), escape_indented(&reason));
                 ended = Ended::BadPuzzle;
             }
         }
@@ -40,7 +41,7 @@ pub fn run(args: &Convert) -> Result<Ended, Failure> {
             path: path.display().to_string(),
             error,
         })?,
-        None => std::io::stdout().write_all(written.as_bytes())?,
+        None => plain_stdout().write_all(written.as_bytes())?,
     }
     Ok(ended)
 }

@@ -55,7 +55,7 @@ fn work(recipe: &Recipe, seed: u64, next: &AtomicU64, sender: &Sender<Made>) {
 
 /// Prints as many different puzzles as asked for, in the order of their places, whichever is made first.
 fn print(args: &Generate, recipe: &Recipe, made: &Receiver<Made>) -> Result<(), Failure> {
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(flowpipe_terminal::plain_stdout());
     let mut waiting = BTreeMap::new();
     let mut seen = HashSet::new();
     let (mut place, mut number, mut repeats) = (0, 0, 0);

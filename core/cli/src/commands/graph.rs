@@ -17,6 +17,6 @@ pub fn run(global: &Global, args: &Graph) -> Result<Ended, Failure> {
         GraphFormat::Mermaid => graph::mermaid(&pipeline, &catalogue),
         GraphFormat::Dot => graph::dot(&pipeline, &catalogue),
     };
-    std::io::stdout().write_all(drawing.as_bytes())?;
+    flowpipe_terminal::plain_stdout().write_all(drawing.as_bytes())?;
     Ok(Ended::Done)
 }

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use flowpipe_terminal::{escaped, stdout};
+
 use crate::args::{Global, Language, New};
 use crate::exit::{Ended, Failure};
 use crate::new::sdk::Sdk;
@@ -55,9 +57,9 @@ pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
             error,
         }
     })?;
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     let files: Vec<&str> = plan.files.iter().map(|file| file.path.as_str()).collect();
-    let place = folder.strip_prefix(".").unwrap_or(&folder).display();
+    let place = escaped(folder.strip_prefix(".").unwrap_or(&folder).display());
     writeln!(out, "{place}: {}\n", files.join(", "))?;
     writeln!(out, "next:")?;
     writeln!(out, "  cd {}", pasteable(&place.to_string()))?;

@@ -11,6 +11,7 @@ use flowpipe_game::terminal::{Colours, Terminal};
 use flowpipe_game::window::Window;
 use flowpipe_puzzle::text;
 use flowpipe_runtime::config::duration;
+use flowpipe_terminal::{escape, stdout};
 
 use crate::args::{Global, Play, PlayInput};
 use crate::exit::{Ended, Failure};
@@ -58,11 +59,10 @@ pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
             .map_err(run_failure)?
     };
     let boards = if solved == 1 { "board" } else { "boards" };
-    let within = args
-        .time_trial
-        .as_ref()
-        .map_or_else(String::new, |time| format!(" in a time trial of {time}"));
-    writeln!(std::io::stdout(), "solved {solved} {boards}{within}")?;
+    let within = args.time_trial.as_ref().map_or_else(String::new, |time| {
+        format!(" in a time trial of {}", escape(time))
+    });
+    writeln!(stdout(), "solved {solved} {boards}{within}")?;
     Ok(if interrupted.load(Ordering::Relaxed) {
         Ended::Interrupted
     } else {

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use flowpipe_runtime::manifest::Manifest;
+use flowpipe_terminal::{escape, escape_indented, escaped, stdout};
 
 use crate::args::{Global, PluginCheck};
 use crate::exit::{Ended, Failure};
@@ -33,20 +34,21 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
     if not_tried == stages.len() {
         return Err(nothing_to_try(&stages));
     }
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = stdout();
     let colours = colour::on_stdout(global);
     let mut all: Vec<Tried> = Vec::new();
     let (mut checks, mut failed) = (0, 0);
     for (manifest, lacks) in stages {
         if !args.json {
             let name = paint(&manifest.name, HEADING, colours);
-            writeln!(stdout, "{name} {}, {}", manifest.version, manifest.role)?;
+            let (version, role) = (escape(&manifest.version), escape(&manifest.role));
+            writeln!(stdout, "{name} {version}, {role}")?;
         }
         let mut verdicts = Vec::new();
         if let Some(lacks) = lacks {
             if !args.json {
                 let word = paint("skip", QUIET, colours);
-                writeln!(stdout, "  {word}  not tried: {lacks}")?;
+                writeln!(stdout, "  {word}  not tried: {}", escape_indented(&lacks))?;
             }
             all.push(Tried {
                 manifest,
@@ -109,13 +111,14 @@ fn nothing_to_try(stages: &[(Manifest, Option<String>)]) -> Failure {
 
 /// The file as such can't be used.
 fn refused(global: &Global, args: &PluginCheck, reason: &str) -> Result<Ended, Failure> {
-    let mut stdout = std::io::stdout().lock();
-    let file = args.file.display();
+    let mut stdout = stdout();
+    let file = escaped(args.file.display());
     if args.json {
         let told = serde_json::json!({ "file": args.file, "refused": reason });
         writeln!(stdout, "{told:#}")?;
     } else {
         let word = paint("FAIL", BAD, colour::on_stdout(global));
+        let reason = escape_indented(reason);
         writeln!(stdout, "{file}\n  {word}  load        {reason}")?;
     }
     Ok(Ended::StageFailed)

@@ -8,6 +8,7 @@ use flowpipe_runtime::config::suggest;
 use flowpipe_runtime::effects::Effects;
 use flowpipe_runtime::manifest::Port;
 use flowpipe_runtime::plugin::catalogue::{Catalogue, Found, Refused};
+use flowpipe_terminal::{escape, escape_block, escape_indented, escaped, stdout};
 use serde_json::{Value, json};
 
 use crate::args::{Global, Plugins, PluginsCommand};
@@ -30,7 +31,7 @@ pub fn run(global: &Global, args: &Plugins) -> Result<Ended, Failure> {
 }
 
 fn list(catalogue: &Catalogue, global: &Global) -> Result<Ended, Failure> {
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = stdout();
     let colours = colour::on_stdout(global);
     if catalogue.stages().is_empty() {
         writeln!(stdout, "No plugins found.")?;
@@ -42,14 +43,16 @@ fn list(catalogue: &Catalogue, global: &Global) -> Result<Ended, Failure> {
         table.set_header(["plugin", "role", "version", "file"]);
         for Found { manifest, path, .. } in catalogue.stages() {
             let path = path.display().to_string();
-            table.add_row([&manifest.name, &manifest.role, &manifest.version, &path]);
+            let row = [&manifest.name, &manifest.role, &manifest.version, &path];
+            table.add_row(row.map(|text| escape(text)));
         }
         writeln!(stdout, "{table}")?;
     }
     if !catalogue.refused().is_empty() {
         writeln!(stdout, "\n{}", paint("Refused:", HEADING, colours))?;
         for refused in catalogue.refused() {
-            writeln!(stdout, "  {}: {}", refused.path.display(), refused.reason)?;
+            let reason = escape_indented(&refused.reason.to_string());
+            writeln!(stdout, "  {}: {reason}", escaped(refused.path.display()))?;
         }
     }
     if !catalogue.not_plugins().is_empty() {
@@ -66,7 +69,7 @@ fn list(catalogue: &Catalogue, global: &Global) -> Result<Ended, Failure> {
         writeln!(
             stdout,
             "  {}{}",
-            folder.display(),
+            escaped(folder.display()),
             paint(there, QUIET, colours)
         )?;
     }
@@ -91,7 +94,7 @@ fn list_as_json(catalogue: &Catalogue) -> Result<Ended, Failure> {
     let others = catalogue.not_plugins().iter().map(|it| told(it, false));
     let refused: Vec<Value> = refused.chain(others).collect();
     let all = json!({ "found": found, "refused": refused });
-    writeln!(std::io::stdout(), "{all:#}")?;
+    writeln!(stdout(), "{all:#}")?;
     Ok(Ended::Done)
 }
 
@@ -109,7 +112,7 @@ fn show(
         return Err(Failure::Usage(not_found(catalogue, name)));
     };
     let manifest = &found.manifest;
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = stdout();
     if as_json {
         writeln!(
             stdout,
@@ -124,8 +127,8 @@ fn show(
         stdout,
         "{} {}, {}",
         heading(&manifest.name),
-        manifest.version,
-        manifest.role
+        escape(&manifest.version),
+        escape(&manifest.role)
     )?;
     writeln!(
         stdout,
@@ -176,7 +179,7 @@ fn ports(ports: &[Port]) -> String {
     if ports.is_empty() {
         return "nothing".to_owned();
     }
-    let port = |port: &Port| format!("{}: {}", port.name, port.schema);
+    let port = |port: &Port| format!("{}: {}", escape(&port.name), escape(&port.schema));
     ports.iter().map(port).collect::<Vec<_>>().join(", ")
 }
 
@@ -195,7 +198,7 @@ fn wrapped(doc: &str, indent: usize) -> String {
     let options = textwrap::Options::new(WIDTH)
         .initial_indent(&indent)
         .subsequent_indent(&indent);
-    textwrap::fill(&unwrapped(doc), options)
+    textwrap::fill(&escape_block(&unwrapped(doc)), options)
 }
 
 fn effects(out: &mut impl Write, effects: &Effects, colours: bool) -> Result<(), Failure> {
@@ -251,7 +254,7 @@ fn config(out: &mut impl Write, schema: &Value, colours: bool) -> Result<(), Fai
             writeln!(out, "{}", wrapped(&doc, 6))?;
         }
         for (value, doc) in choices(schema, property) {
-            writeln!(out, "      {value}  {doc}")?;
+            writeln!(out, "      {}  {}", escape(&value), escape(&doc))?;
         }
     }
     Ok(())

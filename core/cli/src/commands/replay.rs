@@ -8,6 +8,7 @@ use flowpipe_runtime::replay::verify::{Verdict, Verifier};
 use flowpipe_runtime::replay::{PlanError, Replay, Swap, Wish};
 use flowpipe_runtime::report::Report;
 use flowpipe_runtime::run::{Observer, Options};
+use flowpipe_terminal::{escape, stdout};
 use serde_json::json;
 
 use crate::args::{self, Global, Speed};
@@ -112,7 +113,7 @@ fn tell(
     replay: &Replay,
     verdict: Option<&Verdict>,
 ) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = stdout();
     if args.json {
         let all = json!({ "verdict": verdict, "skipped": replay.skipped(), "changed": replay.changed(), "report": report });
         serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
@@ -133,7 +134,7 @@ fn tell(
         writeln!(
             stdout,
             "changed while it ran, and told from the recording instead of run again: {}",
-            changed.join(", ")
+            escape(&changed.join(", "))
         )?;
     }
     if replay.skipped() > 0 {
@@ -157,18 +158,21 @@ fn tell(
         verdict.differences.len(),
         verdict.differences.len() + verdict.same,
         paint("differ", BAD, colours),
-        first.edge,
+        escape(&first.edge),
         first.sequence
     )?;
     for difference in verdict.differences.iter().take(SHOWN) {
         let field = match difference.field.as_str() {
             "" => String::new(),
-            field => format!(" at {field}"),
+            field => format!(" at {}", escape(field)),
         };
         writeln!(
             stdout,
             "  {}, message {}{field}\n    recorded: {}\n    now:      {}",
-            difference.edge, difference.sequence, difference.recorded, difference.now
+            escape(&difference.edge),
+            difference.sequence,
+            escape(&difference.recorded),
+            escape(&difference.now)
         )?;
     }
     Ok(())

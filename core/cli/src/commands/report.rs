@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use flowpipe_report::{LIMIT, Written};
+use flowpipe_terminal::{eprintln, escaped, plain_stdout};
 
 use crate::args;
 use crate::exit::{Ended, Failure};
@@ -20,7 +21,7 @@ pub fn run(args: &args::Report) -> Result<Ended, Failure> {
         None => args.file.with_extension("html"),
     };
     if to.as_os_str() == STDOUT {
-        flowpipe_report::write(&recording, LIMIT, &mut std::io::stdout().lock())?;
+        flowpipe_report::write(&recording, LIMIT, &mut plain_stdout())?;
         return Ok(Ended::Done);
     }
     if is_same(&to, &args.file) {
@@ -37,7 +38,7 @@ pub fn run(args: &args::Report) -> Result<Ended, Failure> {
     let mut page = fs::File::create(&to).map_err(file)?;
     let written = flowpipe_report::write(&recording, LIMIT, &mut page).map_err(file)?;
     page.flush().map_err(file)?;
-    eprintln!("{}: {}", to.display(), told(written));
+    eprintln!("{}: {}", escaped(to.display()), told(written));
     Ok(Ended::Done)
 }
 

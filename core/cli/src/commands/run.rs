@@ -8,6 +8,7 @@ use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
 use flowpipe_runtime::report::{Ending, Report};
 use flowpipe_runtime::run::{Options, Run, StartError};
+use flowpipe_terminal::{eprintln, escape};
 use serde_json::json;
 
 use crate::args::{self, Global};
@@ -99,7 +100,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let traced = tracing.map_or(Ok(()), Tracing::finish);
     followed?;
 
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = flowpipe_terminal::stdout();
     if args.json {
         let all = json!({ "boards": tally, "report": report, "steps": steps.report() });
         serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
@@ -109,12 +110,12 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         writeln!(stdout, "\n{}", report::tables(&report, colours).trim_end())?;
         write!(stdout, "{}", steps.table())?;
         if let Some(ended) = &report.ended {
-            let stage = &ended.stage;
+            let (stage, reason) = (escape(&ended.stage), escape(&ended.reason));
             let how = match ended.how {
                 Ending::Done => "ended",
                 Ending::Stopped => "stopped",
             };
-            writeln!(stdout, "{how} by {stage}: {}", ended.reason)?;
+            writeln!(stdout, "{how} by {stage}: {reason}")?;
         }
         writeln!(stdout, "{}", tally.summary())?;
     }

@@ -10,6 +10,6 @@ use crate::plugins;
 
 pub fn run(global: &Global) -> Result<Ended, Failure> {
     let schema = pipeline_schema(&plugins::load(global));
-    writeln!(std::io::stdout(), "{schema:#}")?;
+    writeln!(flowpipe_terminal::plain_stdout(), "{schema:#}")?;
     Ok(Ended::Done)
 }

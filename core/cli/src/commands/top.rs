@@ -27,6 +27,7 @@ mod unix {
     use comfy_table::presets::UTF8_BORDERS_ONLY;
     use comfy_table::{CellAlignment, Table};
     use flowpipe_game::terminal::{Colours, Screen};
+    use flowpipe_terminal::{eprintln, escape, stdout, stdout_is_terminal};
 
     use crate::args::{Global, Top};
     use crate::exit::{Ended, Failure, INTERRUPTED};
@@ -50,9 +51,9 @@ mod unix {
             let stages: Vec<_> = run.stages.iter().map(|stage| &*stage.name).collect();
             table.add_row([
                 run.pid.to_string(),
-                run.pipeline.clone(),
+                escape(&run.pipeline).into_owned(),
                 format!("{} s", since.unwrap_or_default().as_secs()),
-                stages.join(", "),
+                escape(&stages.join(", ")).into_owned(),
             ]);
         }
         for column in [0, 2] {
@@ -60,14 +61,14 @@ mod unix {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        writeln!(std::io::stdout(), "{table}")?;
+        writeln!(stdout(), "{table}")?;
         Ok(Ended::Done)
     }
 
     pub fn show(global: &Global, args: &Top) -> Result<Ended, Failure> {
         for (is_terminal, name) in [
             (std::io::stdin().is_terminal(), "input"),
-            (std::io::stdout().is_terminal(), "output"),
+            (stdout_is_terminal(), "output"),
         ] {
             if !is_terminal {
                 let why = format!("can't show a run here: standard {name} is not a terminal");
@@ -90,7 +91,7 @@ mod unix {
             Left::Quit => Ended::Done,
             Left::Interrupted => Ended::Interrupted,
             Left::Over(how) => {
-                writeln!(std::io::stdout(), "{how}")?;
+                writeln!(stdout(), "{}", escape(&how))?;
                 Ended::Done
             }
         })

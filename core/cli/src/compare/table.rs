@@ -3,6 +3,8 @@
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 
+use flowpipe_terminal::escape;
+
 use crate::compare::frame::Plan;
 use crate::compare::outcome::{Outcome, Sums, Totals};
 use crate::compare::pair::Pair;
@@ -107,11 +109,12 @@ pub fn stages(stages: &[StageTimes]) -> String {
     for row in stages {
         let sides = [row.a.as_ref(), row.b.as_ref()];
         let plugins = sides.map(|side| side.map_or("-", |times| &times.plugin));
+        let plugins = plugins.map(escape);
         let plugins = match plugins {
-            [a, b] if a == b => a.to_owned(),
+            [a, b] if a == b => a.into_owned(),
             [a, b] => format!("{a}\n{b}"),
         };
-        let mut cells = vec![row.stage.clone(), plugins];
+        let mut cells = vec![escape(&row.stage).into_owned(), plugins];
         let figures: [fn(&Times) -> u64; 3] = [|it| it.p50_ns, |it| it.p95_ns, |it| it.max_ns];
         for figure in figures {
             cells.extend(two_times(sides.map(|side| side.map(figure))));
@@ -228,9 +231,9 @@ pub fn size(pair: &Pair) -> String {
 /// The end of where it comes from.
 fn place(pair: &Pair) -> String {
     const LONGEST: usize = 20;
-    let source = &pair.source;
+    let source = escape(&pair.source);
     match source.chars().count() {
-        ..=LONGEST => source.clone(),
+        ..=LONGEST => source.into_owned(),
         length => {
             let end: String = source.chars().skip(length - LONGEST + 1).collect();
             format!("…{end}")

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use flowpipe_terminal::escape;
+
 use crate::compare::onto::{Change, What};
 use crate::compare::outcome::{Entrant, Outcome};
 use crate::compare::pair::Pair;
@@ -43,7 +45,7 @@ pub fn text(outcome: &Outcome, colours: bool) -> String {
 
 fn entrant(text: &mut String, who: &str, entrant: &Entrant, colours: bool) {
     let who = paint(who, HEADING, colours);
-    let _ = writeln!(text, "{who} {}", entrant.file);
+    let _ = writeln!(text, "{who} {}", escape(&entrant.file));
     for Change {
         stage,
         plugin,
@@ -64,7 +66,8 @@ fn entrant(text: &mut String, who: &str, entrant: &Entrant, colours: bool) {
         let _ = writeln!(
             text,
             "  {failure} stage \"{}\": {}",
-            failed.stage, failed.text
+            escape(&failed.stage),
+            escape(&failed.text)
         );
     }
     if entrant.unsteady > 0 {
@@ -84,7 +87,7 @@ fn difference(text: &mut String, number: usize, pair: &Pair, drawn: bool, colour
         "\n{}, frame {} of {}",
         paint(&heading, HEADING, colours),
         pair.frame.number,
-        pair.source
+        escape(&pair.source)
     );
     for difference in &pair.differences {
         let style = if difference.matters() { BAD } else { QUIET };
@@ -93,7 +96,7 @@ fn difference(text: &mut String, number: usize, pair: &Pair, drawn: bool, colour
     for (who, side) in [("A", &pair.a), ("B", &pair.b)] {
         let reason = side.as_ref().and_then(|side| side.reason.as_ref());
         if let Some(reason) = reason {
-            let _ = writeln!(text, "  {who}: {reason}");
+            let _ = writeln!(text, "  {who}: {}", escape(reason));
         }
     }
     if let (true, Some(a), Some(b)) = (drawn, &pair.a, &pair.b)
@@ -112,7 +115,7 @@ fn difference(text: &mut String, number: usize, pair: &Pair, drawn: bool, colour
 fn drawing(who: &str, side: &Side, colours: bool) -> Vec<String> {
     let solver = side.solver.as_deref().unwrap_or_default();
     let drawn = board::seen(&side.seen, side.flows(), colours);
-    let heading = format!("{who} {solver}").trim_end().to_owned();
+    let heading = format!("{who} {}", escape(solver)).trim_end().to_owned();
     let lines = drawn.lines().map(str::to_owned);
     std::iter::once(heading).chain(lines).collect()
 }

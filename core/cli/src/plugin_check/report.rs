@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use flowpipe_runtime::manifest::Manifest;
+use flowpipe_terminal::escape;
 use serde_json::json;
 
 use crate::exit::Failure;
@@ -32,7 +33,7 @@ pub fn print(out: &mut impl Write, verdict: &Verdict, colours: bool) -> Result<(
             continue;
         }
         let mut lines = found.text.lines();
-        writeln!(out, "{name}  {}", lines.next().unwrap_or_default())?;
+        writeln!(out, "{name}  {}", escape(lines.next().unwrap_or_default()))?;
         for line in lines {
             writeln!(out, "{:20}{}", "", paint(line, QUIET, colours))?;
         }

@@ -49,6 +49,8 @@ impl Teller {
     /// # Errors
     /// What the system says.
     #[cfg(unix)]
+    // No output of the program: its parent reads it.
+    #[expect(clippy::disallowed_methods)]
     pub fn new() -> io::Result<Self> {
         let own = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3)?;
         rustix::stdio::dup2_stdout(io::stderr())?;
@@ -56,6 +58,7 @@ impl Teller {
     }
 
     #[cfg(not(unix))]
+    #[expect(clippy::disallowed_methods)]
     pub fn new() -> io::Result<Self> {
         Ok(Self(Mutex::new(Box::new(io::stdout()))))
     }

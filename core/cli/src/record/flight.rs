@@ -9,6 +9,7 @@ use flowpipe_puzzle::message::{BoardResult, OUTCOME, Outcome, RESULT, SOLVED, So
 use flowpipe_recording::Writer;
 use flowpipe_runtime::message::Message;
 use flowpipe_runtime::record::{Alarm, Flight, Landed, Recorder, Recording};
+use flowpipe_terminal::{escape, escape_indented};
 use serde::de::DeserializeOwned;
 
 use crate::exit::Failure;
@@ -88,7 +89,7 @@ pub fn tell(landed: &Landed) -> String {
         length,
         is_last,
     } = landed;
-    let seconds = length.as_secs_f64();
+    let (seconds, reason) = (length.as_secs_f64(), escape(reason));
     let last = match is_last {
         true => "\n  that was the last such file of this run: there are too many",
         false => "",
@@ -96,9 +97,12 @@ pub fn tell(landed: &Landed) -> String {
     match file {
         Ok(path) => format!(
             "the last {seconds:.1} s are kept: {reason}\n  run them again: flowpipe replay {} --verify{last}",
-            quoted(path)
+            escape(&quoted(path))
         ),
-        Err(error) => format!("the last {seconds:.1} s are not kept ({reason}): {error}"),
+        Err(error) => {
+            let error = escape_indented(&error.to_string());
+            format!("the last {seconds:.1} s are not kept ({reason}): {error}")
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use flowpipe_runtime::clock::Clock;
 use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
 use flowpipe_runtime::record::{self, Recorder, Recording};
+use flowpipe_terminal::{eprintln, escaped};
 use time::OffsetDateTime;
 
 use crate::exit::Failure;
@@ -105,7 +106,7 @@ impl Recordist {
             written.messages,
             written.pictures + written.repeated + written.left_out,
             written.repeated,
-            path.display()
+            escaped(path.display())
         );
         Ok(())
     }

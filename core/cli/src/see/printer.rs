@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use flowpipe_terminal::{eprintln, escape_indented, escaped, stdout};
+
 use crate::args::{Global, See};
 use crate::exit::{Ended, Failure};
 use crate::see::look::Said;
@@ -72,9 +74,9 @@ impl<'a> Printer<'a> {
         );
         self.worst = self.worst.or_worse(seen.ended());
         if let Err(reason) = seen.result() {
-            eprintln!("flowpipe: {file}: {reason}");
+            eprintln!("flowpipe: {}: {}", escaped(file), escape_indented(reason));
         }
-        let mut out = std::io::stdout().lock();
+        let mut out = stdout();
         if self.args.json {
             let record =
                 record::record(file, &seen).map_err(|error| Failure::Run(error.to_string()))?;
@@ -91,7 +93,7 @@ impl<'a> Printer<'a> {
             match overlay::png(picture, reading) {
                 Ok(drawn) => pictures::write(path, index, count, "png", drawn)?,
                 Err(reason) => {
-                    eprintln!("flowpipe: --overlay: {file}: {reason}");
+                    eprintln!("flowpipe: --overlay: {}: {reason}", escaped(file));
                     self.worst = self.worst.or_worse(Ended::StageFailed);
                 }
             }

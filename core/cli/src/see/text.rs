@@ -4,6 +4,7 @@ use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use flowpipe_puzzle::message::{BoardState, Reading, SeenBoard};
 use flowpipe_puzzle::{Board, Lattice};
+use flowpipe_terminal::escape;
 
 use crate::see::seen::Seen;
 use crate::see::times::{Cost, Times};
@@ -30,6 +31,7 @@ pub fn text(file: &str, seen: &Seen, colours: bool) -> Option<String> {
         } => {
             let refused = paint(&format!("refused at step \"{step}\""), BAD, colours);
             let state = state.map_or_else(String::new, |state| format!(", {}", self::state(state)));
+            let reason = escape(reason);
             format!("{file} {refused} after {time}: {reason}\nconfidence {confidence:.2}{state}\n")
         }
     };
@@ -112,7 +114,7 @@ fn table(times: &Times) -> String {
 
 fn row(cost: &Cost<'_>, whole: &Cost<'_>, several: bool) -> Vec<String> {
     let share = 100.0 * cost.p50_ns as f64 / whole.p50_ns.max(1) as f64;
-    let mut row = vec![cost.step.to_owned(), duration(cost.p50_ns)];
+    let mut row = vec![escape(cost.step).into_owned(), duration(cost.p50_ns)];
     if several {
         row.push(duration(cost.p95_ns));
     }

@@ -3,6 +3,7 @@
 use flowpipe_puzzle::message::{Count, Effort, Stroke, Verdict};
 use flowpipe_puzzle::text::Entry;
 use flowpipe_puzzle::{Cell, Solution};
+use flowpipe_terminal::escape;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -227,7 +228,7 @@ impl Answer {
     pub fn heading(&self, file: &str, entry: &Entry, solver: &str, colours: bool) -> String {
         let mut text = paint(&format!("{file}:{}", entry.line), HEADING, colours);
         if let Some(title) = &entry.title {
-            text += &format!(" {title}");
+            text += &format!(" {}", escape(title));
         }
         if let Ok((puzzle, _)) = &entry.puzzle {
             let board = puzzle.board();
@@ -255,7 +256,7 @@ impl Answer {
             }
         }
         if let Some(reason) = &self.reason {
-            text += &format!(": {reason}");
+            text += &format!(": {}", escape(reason));
         }
         text
     }
@@ -264,14 +265,16 @@ impl Answer {
     pub fn planned(&self, planner: &str, colours: bool) -> Option<String> {
         let text = match self.plan.as_ref()? {
             Ok(plan) => format!(
-                "planned by {planner}: {} strokes, {} segments in {}",
+                "planned by {}: {} strokes, {} segments in {}",
+                escape(planner),
                 plan.strokes.len(),
                 plan.segments(),
                 duration((plan.plan_us * 1e3) as u64)
             ),
             Err(why) => format!(
-                "{}: {why}",
-                paint(&format!("{planner} failed"), BAD, colours)
+                "{}: {}",
+                paint(&format!("{planner} failed"), BAD, colours),
+                escape(why)
             ),
         };
         Some(text)

@@ -3,6 +3,7 @@
 use flowpipe_puzzle::draw::{Style, draw};
 use flowpipe_puzzle::message::SeenBoard;
 use flowpipe_puzzle::{Flow, Puzzle, colour};
+use flowpipe_terminal::escape;
 
 /// A board as vision saw it, in the colours that it has on the screen.
 pub fn seen(board: &SeenBoard, flows: &[Flow], colours: bool) -> String {
@@ -43,13 +44,14 @@ pub fn puzzle(puzzle: &Puzzle, flows: &[Flow], names: &[String], colours: bool) 
         .last()
         .map_or(0, |&last| usize::from(last) + 1);
     let palette = colour::palette(count);
+    let names: Vec<String> = names.iter().map(|it| escape(it).into_owned()).collect();
     draw(
         puzzle,
         flows,
         Style {
             ansi: colours,
             palette: &palette,
-            names,
+            names: &names,
             ..Style::default()
         },
     )

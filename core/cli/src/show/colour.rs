@@ -1,19 +1,27 @@
 //! Whether to use colours, and the few that are used.
 
-use std::io::IsTerminal;
-
 use anstyle::{AnsiColor, Style};
+use flowpipe_terminal::escape;
 
 use crate::args::{Colour, Global};
 
 /// Whether standard output takes colours.
 pub fn on_stdout(global: &Global) -> bool {
-    wanted(global.color, std::io::stdout().is_terminal())
+    wanted(global.color, flowpipe_terminal::stdout_is_terminal())
 }
 
 /// Whether standard error takes colours.
 pub fn on_stderr(global: &Global) -> bool {
-    wanted(global.color, std::io::stderr().is_terminal())
+    wanted(global.color, flowpipe_terminal::stderr_is_terminal())
+}
+
+/// Whether standard output and standard error take colours, before it is known what the user wants.
+pub fn by_terminal() -> (bool, bool) {
+    let auto = |is_terminal| wanted(Colour::Auto, is_terminal);
+    (
+        auto(flowpipe_terminal::stdout_is_terminal()),
+        auto(flowpipe_terminal::stderr_is_terminal()),
+    )
 }
 
 fn wanted(colour: Colour, is_terminal: bool) -> bool {
@@ -34,11 +42,12 @@ pub const QUIET: Style = Style::new().dimmed();
 /// A heading.
 pub const HEADING: Style = Style::new().bold();
 
-/// A text in a style, where colours are wanted.
+/// A text, perhaps a foreign one, in a style, where colours are wanted.
 pub fn paint(text: &str, style: Style, colours: bool) -> String {
+    let text = escape(text);
     if colours {
         format!("{style}{text}{style:#}")
     } else {
-        text.to_owned()
+        text.into_owned()
     }
 }

@@ -8,6 +8,7 @@ use flowpipe_puzzle::message::{
     Verdict,
 };
 use flowpipe_runtime::message::Message;
+use flowpipe_terminal::escaped;
 use serde::{Deserialize, Serialize};
 
 use crate::checks::with_reason;
@@ -117,7 +118,8 @@ impl Tally {
                 }
                 self.unread += 1;
                 let reason = paint(reason, BAD, colours);
-                writeln!(out, "{}: {reason} (step: {step})", sighting.frame.source)
+                let source = escaped(&sighting.frame.source);
+                writeln!(out, "{source}: {reason} (step: {})", escaped(step))
             }
         }
     }
@@ -131,7 +133,7 @@ impl Tally {
         let Some(seen) = solved.sighting.board() else {
             return Ok(());
         };
-        let source = &solved.sighting.frame.source;
+        let source = escaped(&solved.sighting.frame.source);
         let heading = |text: &str| paint(&heading(seen, &solved.solver, text), QUIET, colours);
         match &solved.answer {
             Verdict::Solution { solution, .. } => {
@@ -176,7 +178,7 @@ impl Tally {
         self.strokes += outcome.strokes.len() as u64;
         self.strokes_refused += refused.len() as u64;
         let strokes = outcome.strokes.len();
-        let source = &outcome.frame.source;
+        let source = escaped(&outcome.frame.source);
         match outcome.solved {
             Some(true) => {
                 self.accepted += 1;
@@ -187,12 +189,12 @@ impl Tally {
                 let bad = paint("the game does not count it as solved", BAD, colours);
                 writeln!(out, "{source}: played {strokes} strokes, {bad}")?;
                 for reason in refused.iter().filter_map(|stroke| stroke.reason.as_ref()) {
-                    writeln!(out, "  {reason}")?;
+                    writeln!(out, "  {}", escaped(reason))?;
                 }
                 Ok(())
             }
             None => match &outcome.refused {
-                Some(reason) => writeln!(out, "{source}: not played, {reason}"),
+                Some(reason) => writeln!(out, "{source}: not played, {}", escaped(reason)),
                 None => writeln!(out, "{source}: played {strokes} strokes"),
             },
         }
@@ -209,11 +211,12 @@ impl Tally {
             return Ok(());
         };
         for would in outcome.strokes.iter().filter_map(|it| it.reason.as_ref()) {
-            writeln!(out, "  {would}")?;
+            writeln!(out, "  {}", escaped(would))?;
         }
         if self.is_in_the_way(reason) {
             let reason = paint(reason, BAD, colours);
-            writeln!(out, "{}: not played, {reason}", outcome.frame.source)?;
+            let source = escaped(&outcome.frame.source);
+            writeln!(out, "{source}: not played, {reason}")?;
         }
         Ok(())
     }

@@ -1,6 +1,12 @@
 //! The log on standard error.
 
+use std::fmt::{self, Debug};
+
+use flowpipe_terminal::escape;
+use tracing::field::Field;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::field::MakeExt as _;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
 
 use crate::args::Global;
 use crate::show::colour;
@@ -20,8 +26,19 @@ pub fn start(global: &Global, tells_problems: bool) {
         EnvFilter::try_from_env("FLOWPIPE_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .fmt_fields(debug_fn(field).delimited(" "))
+        .with_writer(flowpipe_terminal::stderr)
         .with_ansi(colour::on_stderr(global))
         .without_time()
         .init();
+}
+
+/// One field, on the one line of its event: what plugins and files wrote is in it.
+fn field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> fmt::Result {
+    let text = format!("{value:?}");
+    let text = escape(&text);
+    match field.name() {
+        "message" => write!(writer, "{text}"),
+        name => write!(writer, "{name}={text}"),
+    }
 }

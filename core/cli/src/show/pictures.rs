@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf, is_separator};
 
 use flowpipe_puzzle::svg;
 use flowpipe_puzzle::text::Entry;
+use flowpipe_terminal::escape;
 
 use crate::exit::Failure;
 use crate::show::answer::Answer;
@@ -13,11 +14,17 @@ pub fn puzzle(entry: &Entry, answer: &Answer) -> Option<String> {
     let (puzzle, _) = entry.puzzle.as_ref().ok()?;
     let flows = answer.solution.as_ref().map(|solution| &solution.flows[..]);
     let plan = answer.plan.as_ref().and_then(|plan| plan.as_ref().ok());
+    let title = escape(entry.title.as_deref().unwrap_or_default());
+    let names: Vec<String> = entry
+        .names
+        .iter()
+        .map(|it| escape(it).into_owned())
+        .collect();
     let style = svg::Style {
         letters: true,
-        names: &entry.names,
+        names: &names,
         strokes: plan.map_or(&[], |plan| &plan.strokes),
-        title: entry.title.as_deref().unwrap_or_default(),
+        title: &title,
         ..svg::Style::default()
     };
     Some(svg::draw(puzzle, flows.unwrap_or_default(), style))

@@ -1,9 +1,9 @@
 //! The line or bar that tells on a terminal how far things are.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use flowpipe_runtime::report::Progress;
+use flowpipe_terminal::escape;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Fewer puzzles than this are not worth a bar.
@@ -48,7 +48,7 @@ impl PuzzleBar {
 }
 
 fn target() -> ProgressDrawTarget {
-    if std::io::stderr().is_terminal() {
+    if flowpipe_terminal::stderr_is_terminal() {
         ProgressDrawTarget::stderr_with_hz(10)
     } else {
         ProgressDrawTarget::hidden()
@@ -75,8 +75,12 @@ impl ProgressLine {
             .stages
             .iter()
             .map(|stage| match stage.failed {
-                0 => format!("{} {}", stage.name, stage.emitted),
-                failed => format!("{} {} ({failed} failed)", stage.name, stage.emitted),
+                0 => format!("{} {}", escape(&stage.name), stage.emitted),
+                failed => format!(
+                    "{} {} ({failed} failed)",
+                    escape(&stage.name),
+                    stage.emitted
+                ),
             })
             .collect();
         self.0
@@ -85,7 +89,7 @@ impl ProgressLine {
 
     /// Shows a text.
     pub fn say(&self, text: &str) {
-        self.0.set_message(text.to_owned());
+        self.0.set_message(escape(text).into_owned());
     }
 
     /// Prints something above the line.

@@ -3,6 +3,7 @@
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use flowpipe_runtime::report::{Report, Spread};
+use flowpipe_terminal::{escape, escape_indented};
 
 use crate::show::colour::{BAD, HEADING, QUIET, paint};
 
@@ -20,14 +21,17 @@ pub fn tables(report: &Report, colours: bool) -> String {
         let won = |one: &flowpipe_runtime::report::ContestantReport| {
             format!(
                 "{} won {}, failed {}, sat out {}",
-                one.plugin, one.won, one.failed, one.sat_out
+                escape(&one.plugin),
+                one.won,
+                one.failed,
+                one.sat_out
             )
         };
         let all: Vec<_> = race.contestants.iter().map(won).collect();
-        text += &format!("race in {}: {}\n", race.name, all.join("; "));
+        text += &format!("race in {}: {}\n", escape(&race.name), all.join("; "));
     }
     for stage in report.stages.iter().filter(|stage| stage.restarted > 0) {
-        text += &format!("restarts of {}: {}\n", stage.name, stage.restarted);
+        text += &format!("restarts of {}: {}\n", escape(&stage.name), stage.restarted);
     }
     for edge in report
         .edges
@@ -36,12 +40,19 @@ pub fn tables(report: &Report, colours: bool) -> String {
     {
         text += &format!(
             "queue {} -> {}: {} dropped, {} left over at the end\n",
-            edge.from, edge.to, edge.dropped, edge.discarded
+            escape(&edge.from),
+            escape(&edge.to),
+            edge.dropped,
+            edge.discarded
         );
     }
     text += &format!("\n{}\n", action(report, colours));
     if let Some(failure) = &report.failure {
-        text += &format!("{} {failure}\n", paint("failed:", BAD, colours));
+        text += &format!(
+            "{} {}\n",
+            paint("failed:", BAD, colours),
+            escape_indented(&failure.to_string())
+        );
     }
     text
 }
@@ -56,7 +67,7 @@ fn stages(report: &Report) -> String {
     for stage in &report.stages {
         let time = &stage.time;
         table.add_row([
-            stage.name.clone(),
+            escape(&stage.name).into_owned(),
             stage.received.to_string(),
             stage.emitted.to_string(),
             stage.dropped.to_string(),

@@ -9,6 +9,7 @@ use flowpipe_runtime::message::Message;
 use flowpipe_runtime::problem::Problem;
 use flowpipe_runtime::record::Landed;
 use flowpipe_runtime::run::{LineUp, Observer, RunHandle};
+use flowpipe_terminal::{escape_indented, stderr, stdout};
 
 use crate::args::Global;
 use crate::cast::{self, Cast};
@@ -39,7 +40,7 @@ pub enum Happening {
     Landed(Landed),
     /// The pipeline has changed: the stages' names by index.
     LineUp(Vec<String>),
-    /// Something that is told on standard error as it is.
+    /// Something that is told on standard error as it is, what is foreign in it escaped.
     Told(String),
 }
 
@@ -139,22 +140,23 @@ impl<'a> Screen<'a> {
                     return tally.take(message, &mut std::io::sink(), false);
                 }
                 let colours = colour::on_stdout(global);
-                line.above(|| tally.take(message, &mut std::io::stdout().lock(), colours))
+                line.above(|| tally.take(message, &mut stdout(), colours))
             }
             Happening::LineUp(names) => {
                 steps.rename(names);
                 Ok(())
             }
-            Happening::Told(text) => line.above(|| writeln!(std::io::stderr(), "{text}")),
+            Happening::Told(text) => line.above(|| writeln!(stderr(), "{text}")),
             Happening::Landed(landed) => {
-                line.above(|| writeln!(std::io::stderr(), "{}", flight::tell(landed)))
+                line.above(|| writeln!(stderr(), "{}", flight::tell(landed)))
             }
             Happening::Problem(problem) => line.above(|| {
                 let colours = colour::on_stderr(global);
                 writeln!(
-                    std::io::stderr(),
-                    "{} {problem}",
-                    paint("problem:", BAD, colours)
+                    stderr(),
+                    "{} {}",
+                    paint("problem:", BAD, colours),
+                    escape_indented(&problem.to_string())
                 )
             }),
         }

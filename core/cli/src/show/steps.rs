@@ -6,6 +6,7 @@ use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use flowpipe_puzzle::message::{OUTCOME, Outcome};
 use flowpipe_runtime::message::Message;
+use flowpipe_terminal::escape;
 use serde::Serialize;
 
 use crate::quantile::quantile;
@@ -126,7 +127,7 @@ impl Steps {
         table.set_header(["captured -> first press", "boards", "p50", "p95", "max"]);
         for step in steps {
             table.add_row([
-                step.step,
+                escape(&step.step).into_owned(),
                 step.count.to_string(),
                 duration(step.p50_ns),
                 duration(step.p95_ns),

@@ -4,6 +4,8 @@ use std::io::Write as _;
 
 use flowpipe_puzzle::text::{self, Entry, Format};
 
+use flowpipe_terminal::{eprintln, escape, escape_indented, escaped, plain_stdout, stdout};
+
 use crate::args::{Global, Solve, SolvedFormat};
 use crate::ask::Plan;
 use crate::exit::{Ended, Failure};
@@ -78,7 +80,7 @@ impl<'a> Printer<'a> {
         match self.undrawn {
             Some(reason) if self.worst == Ended::Done => Err(Failure::Run(reason)),
             Some(reason) => {
-                eprintln!("flowpipe: {reason}");
+                eprintln!("flowpipe: {}", escape_indented(&reason));
                 Ok(self.worst)
             }
             None => Ok(self.worst),
@@ -102,7 +104,7 @@ impl<'a> Printer<'a> {
 
     fn print(&self, answer: &Answer) -> Result<(), Failure> {
         let entry = &self.entries[self.next];
-        let mut out = std::io::stdout().lock();
+        let mut out = stdout();
         if self.args.json {
             let record = answer
                 .record(self.next, entry, self.args.all)
@@ -114,15 +116,20 @@ impl<'a> Printer<'a> {
         let heading = |colours| answer.heading(&self.args.file, entry, &self.args.solver, colours);
         if let Some(format) = self.args.to {
             match solved(entry, answer, format) {
-                Some(Ok(text)) => write!(out, "{text}")?,
+                Some(Ok(text)) => write!(plain_stdout(), "{text}")?,
                 Some(Err(reason)) => {
-                    eprintln!("{}: line {}: {reason}", self.args.file, entry.line);
+                    eprintln!(
+                        "{}: line {}: {reason}",
+                        escaped(&self.args.file),
+                        entry.line
+                    );
                 }
                 None => eprintln!("{}", heading(colour::on_stderr(self.global))),
             }
             if let Some(Err(why)) = &answer.plan {
-                let (file, line) = (&self.args.file, entry.line);
-                eprintln!("{file}:{line} {} failed: {why}", self.planner());
+                let (file, line) = (escaped(&self.args.file), entry.line);
+                let planner = escaped(self.planner());
+                eprintln!("{file}:{line} {planner} failed: {}", escaped(why));
             }
             return Ok(());
         }
@@ -153,7 +160,7 @@ impl<'a> Printer<'a> {
         };
         let solver = &self.args.solver;
         let place = format!("{}:{}", self.args.file, entry.line);
-        match plot::svg(&answer.effort, &format!("{place}, {solver}")) {
+        match plot::svg(&answer.effort, &escape(&format!("{place}, {solver}"))) {
             Some(picture) => pictures::write(file, self.next, count, "svg", &picture)?,
             None if answer.status == Status::Invalid => {}
             None => {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use flowpipe_runtime::run::{ChangeError, Changer, RunHandle};
+use flowpipe_terminal::{escape_indented, escaped};
 
 use crate::args::Global;
 use crate::exit::Failure;
@@ -156,13 +157,14 @@ impl Watcher {
                 let count = errors.len();
                 let errors = pipeline_file::told(errors, self.colours);
                 let some = if count == 1 { "an error" } else { "errors" };
-                let file = self.file.display();
+                let file = escaped(self.file.display());
                 self.tell(format!(
                     "{errors}not changed: {file} has {some}; the run goes on as it was"
                 ));
                 return false;
             }
             Err(failure) => {
+                let failure = escape_indented(&failure.to_string());
                 self.tell(format!("not changed: {failure}"));
                 return false;
             }
@@ -173,10 +175,16 @@ impl Watcher {
                     self.tell("not changed: nothing differs".to_owned());
                 }
             }
-            Ok(changes) => self.tell(format!("changed: {changes}")),
+            Ok(changes) => self.tell(format!(
+                "changed: {}",
+                escape_indented(&changes.to_string())
+            )),
             Err(ChangeError::Leaving { .. }) => return true,
             Err(ChangeError::Ending) => {}
-            Err(error) => self.tell(format!("not changed: {error}; the run goes on as it was")),
+            Err(error) => {
+                let error = escape_indented(&error.to_string());
+                self.tell(format!("not changed: {error}; the run goes on as it was"));
+            }
         }
         false
     }

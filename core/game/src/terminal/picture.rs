@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 
 use flowpipe_puzzle::Cell;
+use flowpipe_terminal::escape;
 use ratatui::buffer::Buffer;
 use ratatui::style::{Modifier, Style};
 
@@ -46,7 +47,7 @@ fn draw_header(view: &View, buffer: &mut Buffer) {
     let bold = Style::new().add_modifier(Modifier::BOLD);
     let all = view.face.puzzle.flow_count();
     let (width, last) = (usize::from(buffer.area.width), buffer.area.height - 1);
-    let (x, _) = buffer.set_stringn(0, 0, title, width, bold);
+    let (x, _) = buffer.set_stringn(0, 0, escape(title), width, bold);
     let note = format!("  {note}");
     buffer.set_stringn(x, 0, note, width - usize::from(x), Style::new());
     let status = format!("flows {flows}/{all}  moves {moves}  pipe {pipe_percent}%");

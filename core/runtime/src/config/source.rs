@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use flowpipe_terminal::escape;
+use flowpipe_terminal::escape::mask;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use serde::Serialize;
 
@@ -12,7 +14,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A file's name and text.
 ///
-/// Control characters are replaced by harmless ones of the same length, so that a broken file can't
+/// Characters that act or hide are replaced by visible ones of the same length, so that a broken file can't
 /// send escape sequences to the terminal that shows its errors.
 #[derive(Debug)]
 pub struct SourceFile {
@@ -40,7 +42,12 @@ impl SourceFile {
     #[must_use]
     pub fn new(name: &str, text: &str) -> Self {
         let (length, written) = (text.len(), text.trim_end().len());
-        let mut text: String = text.chars().map(harmless).collect();
+        // A byte order mark is one at the beginning alone.
+        let (mark, rest) = text.split_at(match text.starts_with(BYTE_ORDER_MARK) {
+            true => BYTE_ORDER_MARK.len_utf8(),
+            false => 0,
+        });
+        let mut text: String = mark.chars().chain(rest.chars().map(mask)).collect();
         // There miette would show no caret at the end of the file.
         if !text.ends_with('\n') {
             text.push('\n');
@@ -134,35 +141,20 @@ impl SourceFile {
     }
 }
 
-fn harmless(c: char) -> char {
-    match c {
-        '\n' | '\r' | '\t' => c,
-        '\0'..='\x1f' | '\x7f' => '?',
-        // Two bytes, as those it replaces.
-        '\u{80}'..='\u{9f}' => '¿',
-        _ => c,
-    }
-}
-
 /// The longest line that is shown, in bytes.
 const LONGEST_LINE: usize = 4_000;
 
 /// The longest message or help, in characters.
 const LONGEST_MESSAGE: usize = 1_000;
 
-/// Text for a message: control characters escaped, the end left out where it is very long.
+/// Text for a message: characters that act or hide escaped, the end left out where it is very long.
 pub(super) fn visible(text: &str) -> String {
-    let mut shown = String::new();
-    for (count, c) in text.chars().enumerate() {
-        match c {
-            _ if count == LONGEST_MESSAGE => {
-                shown.push('…');
-                break;
-            }
-            '\n' => shown.push(c),
-            c if c.is_control() => shown.extend(c.escape_default()),
-            c => shown.push(c),
-        }
+    let end = text.char_indices().nth(LONGEST_MESSAGE);
+    let (text, rest) = text.split_at(end.map_or(text.len(), |(at, _)| at));
+    let lines: Vec<_> = text.split('\n').map(escape).collect();
+    let mut shown = lines.join("\n");
+    if !rest.is_empty() {
+        shown.push('…');
     }
     shown
 }
@@ -238,6 +230,6 @@ mod tests {
     fn control_characters_lose_their_power_but_not_their_length() {
         let file = SourceFile::new("x.toml", "a\u{1b}[31m\u{9b}b");
         assert_eq!(file.slice(&(0..9)), "a?[31m¿b");
-        assert_eq!(visible("\u{1b}[31m"), "\\u{1b}[31m");
+        assert_eq!(visible("\u{1b}[31m"), r"\u001b[31m");
     }
 }

@@ -1,5 +1,6 @@
 //! The table of stages.
 
+use flowpipe_terminal::escape;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -61,7 +62,8 @@ const ORDER: [Column; 9] = [
 
 /// Draws the table with those columns that have room.
 pub(super) fn draw(stages: &[StageNow], ink: Ink, area: Rect, buffer: &mut Buffer) {
-    let longest = stages.iter().map(|stage| stage.name.chars().count()).max();
+    let name_length = |stage: &StageNow| escape(&stage.name).chars().count();
+    let longest = stages.iter().map(name_length).max();
     let name = longest.unwrap_or(0).clamp("stage".len(), NAME) as u16;
     let mut left = area.width;
     let restarts = stages.iter().any(|stage| stage.restarted > 0);
@@ -120,7 +122,7 @@ fn align(
 fn cell(column: Column, stage: &StageNow, ink: Ink) -> (String, Style) {
     let plain = Style::new();
     match column {
-        Column::Name => (stage.name.clone(), plain),
+        Column::Name => (escape(&stage.name).into_owned(), plain),
         Column::Rate => (rate(stage.rate), plain),
         Column::Busy => (
             format!("{:.0} %", stage.busy * 100.0),

@@ -1,6 +1,7 @@
 //! Writing and its styles.
 
 use flowpipe_game::terminal::Colours;
+use flowpipe_terminal::escape;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
@@ -58,7 +59,7 @@ pub(super) fn put(
         return column;
     }
     let left = usize::from(area.width - column);
-    let (x, _) = buffer.set_stringn(area.x + column, area.y + row, text, left, style);
+    let (x, _) = buffer.set_stringn(area.x + column, area.y + row, escape(text), left, style);
     x - area.x
 }
 
