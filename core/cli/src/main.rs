@@ -5,7 +5,7 @@
 //! - [`commands`]: one module for each subcommand.
 //! - [`plugins`]: where plugins are looked for. [`pipeline_file`]: reading a pipeline with its errors.
 //! - [`record`]: writing a run down. [`recording_file`]: opening what was written. [`trace`]: who worked when.
-//! - [`puzzle_file`]: reading puzzles. [`ask`]: putting them to a solver.
+//! - [`input`]: whole files, bounded. [`puzzle_file`]: reading puzzles. [`ask`]: putting them to a solver.
 //! - [`apart`]: processes of isolated stages, and the one that reads manifests.
 //! - [`checks`]: what the runtime holds the plugins' answers against.
 //! - [`solve`]: what `flowpipe solve` asks and tells. [`see`]: what `flowpipe see` shows to vision, and tells.
@@ -25,6 +25,7 @@ mod commands;
 mod compare;
 mod exit;
 mod follow;
+mod input;
 mod new;
 mod pipeline_file;
 mod plugin_check;

@@ -9,7 +9,14 @@ use flowpipe_terminal::output::write_stderr;
 
 use crate::args::Global;
 use crate::exit::Failure;
+use crate::input;
 use crate::show::colour;
+
+/// A pipeline, and the text of its file: a pipe can't be read again.
+pub struct Written {
+    pub pipeline: Pipeline,
+    pub text: String,
+}
 
 /// Reads a pipeline; the inner `Err` are the errors in it.
 ///
@@ -18,13 +25,16 @@ use crate::show::colour;
 pub fn read(
     file: &Path,
     catalogue: &Catalogue,
-) -> Result<Result<Pipeline, Vec<ConfigError>>, Failure> {
-    let path = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| Failure::File {
-        path: path.clone(),
-        error,
-    })?;
-    Ok(config::read(&path, &text, catalogue))
+) -> Result<Result<Written, Vec<ConfigError>>, Failure> {
+    // One byte more says that the file is too large.
+    let bytes = input::read_first(file, config::MAX_BYTES as u64 + 1)?;
+    let read = config::read_bytes(&file.display().to_string(), &bytes, catalogue);
+    // Text, where no error says otherwise.
+    let text = || String::from_utf8_lossy(&bytes).into_owned();
+    Ok(read.map(|pipeline| Written {
+        pipeline,
+        text: text(),
+    }))
 }
 
 /// Reads a pipeline, or shows what is wrong with it and gives `None`.
@@ -35,9 +45,9 @@ pub fn read_or_show(
     file: &Path,
     catalogue: &Catalogue,
     global: &Global,
-) -> Result<Option<Pipeline>, Failure> {
+) -> Result<Option<Written>, Failure> {
     Ok(match read(file, catalogue)? {
-        Ok(pipeline) => Some(pipeline),
+        Ok(written) => Some(written),
         Err(errors) => {
             show(errors, global);
             None

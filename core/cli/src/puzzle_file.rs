@@ -1,10 +1,11 @@
 //! Reading puzzles from a file or from standard input.
 
-use std::io::Read as _;
+use std::path::Path;
 
 use flowpipe_puzzle::text::{self, Entry};
 
 use crate::exit::Failure;
+use crate::input;
 
 /// Reads all puzzles of a file, or of standard input where it is called `-`.
 ///
@@ -21,16 +22,27 @@ pub fn read(file: &str) -> Result<Vec<Entry>, Failure> {
 }
 
 fn read_text(file: &str) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let read = if file == "-" {
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
-    } else {
-        std::fs::read(file).map(|read| bytes = read)
-    };
-    read.map_err(|error| Failure::File {
+    if file != "-" {
+        return read_path(Path::new(file));
+    }
+    let read = input::read_all(std::io::stdin().lock(), input::PUZZLES);
+    let bytes = read.map_err(|error| Failure::File {
         path: file.to_owned(),
         error,
     })?;
+    text(file, bytes)
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// When it can't be read, or is no text.
+pub fn read_path(file: &Path) -> Result<String, Failure> {
+    let bytes = input::read(file, input::PUZZLES)?;
+    text(&file.display().to_string(), bytes)
+}
+
+fn text(file: &str, bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| {
         let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
             .iter()

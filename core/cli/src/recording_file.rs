@@ -5,12 +5,17 @@ use std::path::Path;
 use flowpipe_recording::{ReadError, Recording};
 
 use crate::exit::Failure;
+use crate::input;
 
 /// Opens a recording. Says so when it ends early.
 ///
 /// # Errors
 /// When it can't be opened, or is no recording.
 pub fn open(path: &Path) -> Result<Recording, Failure> {
+    input::is_regular(path).map_err(|error| Failure::File {
+        path: path.display().to_string(),
+        error,
+    })?;
     let recording = Recording::open(path).map_err(|error| match error {
         ReadError::Open { path, error } => Failure::File {
             path: path.display().to_string(),

@@ -25,8 +25,12 @@ pub fn decode(path: &Path, sink: &FrameSink<'_, '_>) -> Result<Frame> {
 }
 
 fn decode_unnamed(path: &Path, sink: &FrameSink<'_, '_>) -> Result<Frame> {
+    let metadata = std::fs::metadata(path)?;
+    // A device or a pipe may have no end, or none that comes.
+    if !metadata.is_file() {
+        return Err(Error::new("this is no regular file"));
+    }
     let file = File::open(path)?;
-    let metadata = file.metadata()?;
     let reader = ImageReader::new(BufReader::new(file)).with_guessed_format()?;
     if !matches!(reader.format(), Some(ImageFormat::Png | ImageFormat::Jpeg)) {
         return Err(Error::new("this is no PNG or JPEG picture"));
@@ -39,7 +43,7 @@ fn decode_unnamed(path: &Path, sink: &FrameSink<'_, '_>) -> Result<Frame> {
         )));
     }
     // A few bytes that say they are a large picture must not take a large picture's memory.
-    if metadata.is_file() && decoder.total_bytes() / MOST_FROM_A_BYTE > metadata.len() {
+    if decoder.total_bytes() / MOST_FROM_A_BYTE > metadata.len() {
         return Err(Error::new(format!(
             "a picture of {width} by {height} pixels can't be in {} bytes: the file is cut off",
             metadata.len()

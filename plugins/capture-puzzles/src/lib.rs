@@ -1,6 +1,8 @@
 //! Capture stage: puzzles from text, as sightings, so that solvers and planners run without pictures.
 
 use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read as _;
 
 use flowpipe_plugin::puzzle::message::{FrameNote, Reading, SIGHTING, SeenBoard, Sighting};
 use flowpipe_plugin::puzzle::{Puzzle, text};
@@ -48,7 +50,7 @@ impl Stage for Puzzles {
     fn new(config: Config, _: &Host) -> Result<Self> {
         let mut sightings = VecDeque::new();
         for file in &config.files {
-            let text = std::fs::read_to_string(file)
+            let text = text_of(file)
                 .map_err(|error| Error::bad_config(format!("can't read {file}: {error}")))?;
             read(&text, file, config.skip_bad, &mut sightings)?;
         }
@@ -65,6 +67,18 @@ impl Stage for Puzzles {
         context.emit(0, &sighting)?;
         Ok(Next::More)
     }
+}
+
+/// The largest file that is read, in bytes.
+const MOST: u64 = 256 << 20;
+
+fn text_of(file: &str) -> std::io::Result<String> {
+    let mut text = String::new();
+    let length = File::open(file)?.take(MOST + 1).read_to_string(&mut text)?;
+    if length as u64 > MOST {
+        return Err(std::io::Error::from(std::io::ErrorKind::FileTooLarge));
+    }
+    Ok(text)
 }
 
 fn read(text: &str, name: &str, skip_bad: bool, sightings: &mut VecDeque<Sighting>) -> Result<()> {

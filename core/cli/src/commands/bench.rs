@@ -14,7 +14,7 @@ use crate::bench::row::Row;
 use crate::bench::{chart, table};
 use crate::exit::{Ended, Failure};
 use crate::show::progress::ProgressLine;
-use crate::{pipeline_file, plugins};
+use crate::{pipeline_file, plugins, puzzle_file};
 
 /// The solver that the others are compared with, where it is among them.
 const FIRST: &str = "solver-search";
@@ -132,10 +132,7 @@ fn read(files: &[std::path::PathBuf]) -> Result<Vec<Puzzle>, Failure> {
     let mut puzzles = Vec::new();
     for file in files {
         let path = file.display().to_string();
-        let text = std::fs::read_to_string(file).map_err(|error| Failure::File {
-            path: path.clone(),
-            error,
-        })?;
+        let text = puzzle_file::read_path(file)?;
         for entry in text::read(&text) {
             match entry.puzzle {
                 Ok((puzzle, _)) => puzzles.push(puzzle),

@@ -14,7 +14,8 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
     let mut wrong = 0;
     for file in &check.files {
         match pipeline_file::read(file, &catalogue)? {
-            Ok(pipeline) if !check.json => {
+            Ok(written) if !check.json => {
+                let pipeline = written.pipeline;
                 let (stages, queues) = (pipeline.stages.len(), pipeline.edges.len());
                 writeln!(
                     stdout,

@@ -32,8 +32,8 @@ pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
     let mut runners = Vec::new();
     for file in [&args.a, &args.b] {
         // The errors of both are told.
-        let pipeline = pipeline_file::read_or_show(file, &catalogue, global)?;
-        runners.push(pipeline.map(|pipeline| (file, pipeline)));
+        let written = pipeline_file::read_or_show(file, &catalogue, global)?;
+        runners.push(written.map(|written| (file, written.pipeline)));
     }
     let Some(pipelines) = runners.into_iter().collect::<Option<Vec<_>>>() else {
         return Ok(Ended::BadConfig);

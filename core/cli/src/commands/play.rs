@@ -15,6 +15,7 @@ use flowpipe_terminal::{escape, stdout};
 
 use crate::args::{Global, Play, PlayInput};
 use crate::exit::{Ended, Failure};
+use crate::puzzle_file;
 use crate::show::colour;
 
 pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
@@ -102,12 +103,7 @@ fn levels(args: &Play) -> Result<Levels, Failure> {
     let mut levels = Vec::new();
     for file in &args.files {
         let path = file.display().to_string();
-        let bytes = std::fs::read(file).map_err(|error| Failure::File {
-            path: path.clone(),
-            error,
-        })?;
-        let text = String::from_utf8(bytes)
-            .map_err(|_| Failure::BadText(format!("{path}: this is not UTF-8 text")))?;
+        let text = puzzle_file::read_path(file)?;
         for entry in text::read(&text) {
             let (puzzle, _) = entry
                 .puzzle

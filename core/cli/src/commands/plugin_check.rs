@@ -7,6 +7,7 @@ use flowpipe_terminal::{escape, escape_indented, escaped, stdout};
 
 use crate::args::{Global, PluginCheck};
 use crate::exit::{Ended, Failure};
+use crate::input;
 use crate::plugin_check::{self, Grade, Tried};
 use crate::show::colour::{self, BAD, HEADING, QUIET, paint};
 
@@ -15,7 +16,7 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
         return plugin_check::run_within(args, check);
     }
     args.patience()?;
-    if let Err(error) = std::fs::File::open(&args.file) {
+    if let Err(error) = input::is_regular(&args.file) {
         let path = args.file.display().to_string();
         return Err(Failure::File { path, error });
     }

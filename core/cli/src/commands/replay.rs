@@ -49,6 +49,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
                 pipeline: &pipeline,
                 catalogue: &catalogue,
                 file: &args.file,
+                text: recording.pipeline(),
                 clock: options.clock,
                 dry: options.dry,
             };

@@ -30,9 +30,10 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     // Before they are read: what changes meanwhile is taken up too.
     let before = watch::Files::look(&args.file, &plugins::folders(global));
     let catalogue = plugins::load(global);
-    let Some(pipeline) = pipeline_file::read_or_show(&args.file, &catalogue, global)? else {
+    let Some(written) = pipeline_file::read_or_show(&args.file, &catalogue, global)? else {
         return Ok(Ended::BadConfig);
     };
+    let pipeline = written.pipeline;
     let cast = Cast::of(&pipeline, &catalogue);
     let (sender, happenings) = crossbeam_channel::unbounded();
     let mut options = Options {
@@ -46,6 +47,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         pipeline: &pipeline,
         catalogue: &catalogue,
         file: &args.file,
+        text: &written.text,
         clock: options.clock,
         dry: args.dry_run,
     };

@@ -35,6 +35,8 @@ pub struct Take<'a> {
     pub catalogue: &'a Catalogue,
     /// The pipeline's file.
     pub file: &'a Path,
+    /// What is in it.
+    pub text: &'a str,
     /// The run's clock.
     pub clock: Clock,
     /// Whether nothing outside of the program is touched.
@@ -115,11 +117,9 @@ impl Recordist {
 impl Take<'_> {
     /// The run as a recording tells it, and the text of its file.
     fn told(&self) -> (About, String) {
-        // It was read a moment ago; without its text the recording is as good.
-        let text = std::fs::read_to_string(self.file).unwrap_or_default();
         let shown = self.file.display().to_string();
         let about = record::about(self.pipeline, self.catalogue, &shown, &self.clock, self.dry);
-        (about, text)
+        (about, self.text.to_owned())
     }
 }
 

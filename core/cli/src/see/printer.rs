@@ -7,6 +7,7 @@ use flowpipe_terminal::{eprintln, escape_indented, escaped, stdout};
 
 use crate::args::{Global, See};
 use crate::exit::{Ended, Failure};
+use crate::input;
 use crate::see::look::Said;
 use crate::see::seen::Seen;
 use crate::see::{overlay, record, text};
@@ -104,10 +105,8 @@ impl<'a> Printer<'a> {
 
 /// A file of which nothing is said yet, or that can't be opened.
 fn opened(file: &str) -> Seen {
-    let is_folder = |_| Path::new(file).is_dir();
-    match std::fs::File::open(file).map(is_folder) {
-        Ok(false) => Seen::default(),
-        Ok(true) => Seen::unopened("this is a folder; pictures are looked at by name".to_owned()),
+    match input::is_regular(Path::new(file)) {
+        Ok(()) => Seen::default(),
         Err(error) => Seen::unopened(error.to_string()),
     }
 }

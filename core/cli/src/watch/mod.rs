@@ -152,7 +152,7 @@ impl Watcher {
     fn take_up(&self, says_all: bool) -> bool {
         let catalogue = plugins::load_from(&self.folders);
         let pipeline = match pipeline_file::read(&self.file, &catalogue) {
-            Ok(Ok(pipeline)) => pipeline,
+            Ok(Ok(written)) => written.pipeline,
             Ok(Err(errors)) => {
                 let count = errors.len();
                 let errors = pipeline_file::told(errors, self.colours);

@@ -14,6 +14,7 @@ pub mod cycle;
 pub mod duration;
 pub mod error;
 mod json;
+mod nul;
 mod plugin_config;
 pub mod problem;
 mod resolve;
@@ -31,7 +32,7 @@ pub(crate) mod testing;
 mod tests;
 
 pub use error::{ConfigError, ErrorRecord};
-pub use problem::Problem;
+pub use problem::{MAX_BYTES, Problem};
 pub use source::{Position, SourceFile, Span};
 
 use crate::manifest::Manifest;
@@ -49,6 +50,37 @@ pub trait Plugins {
     fn refused(&self, name: &str) -> Option<String>;
 }
 
+/// Reads a pipeline file as it is on a disk: see [`read`].
+///
+/// # Errors
+/// All errors of the file, at least one, in the order of the file.
+pub fn read_bytes(
+    path_name: &str,
+    bytes: &[u8],
+    plugins: &dyn Plugins,
+) -> Result<Pipeline, Vec<ConfigError>> {
+    if bytes.len() > MAX_BYTES {
+        return Err(alone("", path_name, 0..0, Problem::TooLarge));
+    }
+    let error = match std::str::from_utf8(bytes) {
+        Ok(text) => return read(path_name, text, plugins),
+        Err(error) => error,
+    };
+    // What can't be read is shown as the sign for that, and all before it as it is.
+    let at = error.valid_up_to();
+    let byte = bytes.get(at).copied().unwrap_or_default();
+    let span = at..at + char::REPLACEMENT_CHARACTER.len_utf8();
+    let text = String::from_utf8_lossy(bytes);
+    Err(alone(&text, path_name, span, Problem::NotText { byte }))
+}
+
+/// One error, with which a file is of no use at all.
+fn alone(text: &str, path_name: &str, span: Span, problem: Problem) -> Vec<ConfigError> {
+    let mut findings = error::Findings::new(SourceFile::new(path_name, text));
+    findings.report(&span, problem);
+    findings.into_errors()
+}
+
 /// Reads a pipeline file: its name as it shall be shown, and its text.
 ///
 /// # Errors
@@ -58,13 +90,12 @@ pub fn read(
     text: &str,
     plugins: &dyn Plugins,
 ) -> Result<Pipeline, Vec<ConfigError>> {
-    if text.len() > problem::MAX_BYTES {
-        let mut findings = error::Findings::new(SourceFile::new(path_name, ""));
-        findings.report(&(0..0), Problem::TooLarge { bytes: text.len() });
-        return Err(findings.into_errors());
+    if text.len() > MAX_BYTES {
+        return Err(alone("", path_name, 0..0, Problem::TooLarge));
     }
     let mut findings = error::Findings::new(SourceFile::new(path_name, text));
     let root = syntax::parse(text, &mut findings);
+    nul::report(&root, &mut findings);
     let written = written::read(&root, &mut findings);
     let pipeline = resolve::resolve(&written, plugins, &mut findings);
     if findings.is_empty() {

@@ -24,13 +24,17 @@ pub const MAX_RESTARTS: u32 = 1_000_000;
 )]
 #[non_exhaustive]
 pub enum Problem {
-    #[error("the file has {bytes} bytes, and a pipeline file at most {MAX_BYTES}")]
-    TooLarge { bytes: usize },
+    #[error("the file is larger than {MAX_BYTES} bytes, which no pipeline file is")]
+    TooLarge,
+    #[error("the byte 0x{byte:02x} is no part of UTF-8 text")]
+    NotText { byte: u8 },
     #[error("{message}")]
     Syntax {
         message: String,
         hint: Option<String>,
     },
+    #[error("{what} can't hold a NUL character: nothing is named with one")]
+    Nul { what: &'static str },
     #[error("`{key}` is given twice")]
     DuplicateKey { key: String },
 
@@ -171,6 +175,7 @@ impl Problem {
             Self::BadDuration { .. } => "write whole numbers with h, m, s or ms: \"1m30s\"",
             Self::BadStageName { .. } => "letters, digits, `-` and `_` make a name",
             Self::BadPipelineName { .. } => "without `name` the file's name is taken",
+            Self::NotText { .. } => "save the file as UTF-8",
             Self::NotJson { .. } => "JSON has no nan, no inf and no larger integers than 64 bits",
             Self::NoStages => "a stage is a table: [stages.NAME] with plugin = \"PLUGIN\"",
             Self::MissingPlugin { .. } => "add plugin = \"NAME\"; `flowpipe plugins` lists them",

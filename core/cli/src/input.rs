@@ -1,0 +1,153 @@
+//! Reading whole files that the user names: bounded, and not for ever.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::exit::Failure;
+
+/// The largest file of puzzles, in bytes.
+pub const PUZZLES: u64 = 256 << 20;
+
+/// How long nobody may be at the other end of a named pipe.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Reads a file, of at most so many bytes. Devices and pipes are files too; one without an end is too large.
+///
+/// # Errors
+/// When it can't be read, or is larger.
+pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
+    let bytes = open(path).and_then(|file| read_all(file, most));
+    bytes.map_err(|error| failure(path, error))
+}
+
+/// Reads the first bytes of a file, so many at most.
+///
+/// # Errors
+/// When it can't be read.
+pub fn read_first(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let file = open(path).map_err(|error| failure(path, error))?;
+    let read = file.take(most).read_to_end(&mut bytes);
+    read.map_err(|error| failure(path, error))?;
+    Ok(bytes)
+}
+
+/// Looks whether a path leads to a regular file, which can be opened again and read anywhere. Nothing else is opened:
+/// that might never end.
+///
+/// # Errors
+/// When there is none, or it can't be opened.
+pub fn is_regular(path: &Path) -> io::Result<()> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_file() {
+        return File::open(path).map(|_| ());
+    }
+    let text = match kind.is_dir() {
+        true => "this is a folder",
+        false => "this is a device or a pipe, and no regular file",
+    };
+    Err(io::Error::other(text))
+}
+
+fn failure(path: &Path, error: io::Error) -> Failure {
+    let path = path.display().to_string();
+    Failure::File { path, error }
+}
+
+/// Reads all that a reader gives, of at most so many bytes.
+///
+/// # Errors
+/// When it can't be read, or is larger.
+pub fn read_all(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let text = format!("this is larger than the {most} bytes that are read at most");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+    }
+    Ok(bytes)
+}
+
+/// Opens a file. Of a named pipe, somebody at its other end is waited for, but not for ever.
+#[cfg(unix)]
+fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    use std::os::unix::fs::FileTypeExt as _;
+
+    if std::fs::metadata(path)?.file_type().is_fifo() {
+        return pipe(path);
+    }
+    Ok(Box::new(File::open(path)?))
+}
+
+#[cfg(unix)]
+fn pipe(path: &Path) -> io::Result<Box<dyn Read>> {
+    use std::time::Instant;
+
+    use rustix::fs::{Mode, OFlags};
+
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut pipe = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let began = Instant::now();
+    let mut first = [0];
+    loop {
+        // Where nobody writes yet, it seems to be at its end. Where somebody does, there is nothing just now.
+        let length = match pipe.read(&mut first) {
+            Ok(0) if began.elapsed() > PATIENCE => {
+                let text = "this is a pipe that nobody writes to";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+            }
+            Ok(0) => {
+                std::thread::sleep(Duration::from_millis(10));
+                continue;
+            }
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) => return Err(error),
+        };
+        let flags = rustix::fs::fcntl_getfl(&pipe)? - OFlags::NONBLOCK;
+        rustix::fs::fcntl_setfl(&pipe, flags)?;
+        let begun = first[..length].to_vec();
+        return Ok(Box::new(io::Cursor::new(begun).chain(pipe)));
+    }
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    Ok(Box::new(File::open(path)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_an_end_is_too_large() {
+        let error = read_all(io::repeat(b'a'), 1000).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(
+            read_all(io::repeat(b'a').take(1000), 1000).unwrap().len(),
+            1000
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_read_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
+        let writer = path.clone();
+        let writing = std::thread::spawn(move || std::fs::write(writer, "all of it"));
+        assert_eq!(read(&path, 100).unwrap(), b"all of it");
+        writing.join().unwrap().unwrap();
+    }
+}
