@@ -20,7 +20,15 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Kinds of files, and what they are called in the folder of [`files`].
 const KINDS: [&str; 9] = [
-    "missing", "folder", "/dev/zero", "/dev/stdin", "pipe", "latin1", "nul", "empty", "huge",
+    "missing",
+    "folder",
+    "/dev/zero",
+    "/dev/stdin",
+    "pipe",
+    "latin1",
+    "nul",
+    "empty",
+    "huge",
 ];
 
 /// One file of each kind.
@@ -103,7 +111,15 @@ fn recordings() {
 #[test]
 fn puzzles() {
     let codes = [
-        Some(2), Some(2), Some(2), None, Some(2), Some(65), Some(65), Some(2), Some(2),
+        Some(2),
+        Some(2),
+        Some(2),
+        None,
+        Some(2),
+        Some(65),
+        Some(65),
+        Some(2),
+        Some(2),
     ];
     check(&["solve"], &[], codes);
     check(&["convert"], &["--to", "grid"], codes);
@@ -119,7 +135,11 @@ fn pictures() {
 #[test]
 fn plugins() {
     let codes = [2, 2, 2, 2, 2, 1, 1, 1, 1].map(Some);
-    check(&["plugin", "check"], &[], codes.map(|code| code.filter(|&code| code == 2)));
+    check(
+        &["plugin", "check"],
+        &[],
+        codes.map(|code| code.filter(|&code| code == 2)),
+    );
     let folder = tempfile::tempdir().unwrap();
     files(folder.path());
     for kind in ["latin1", "nul", "empty"] {
@@ -134,10 +154,18 @@ fn a_pipeline_that_is_no_text_is_wrong_at_a_place() {
     files(folder.path());
     let path = folder.path().join("latin1").display().to_string();
     let ran = run(&["check", &path]).expect(78);
-    assert!(ran.stderr.contains("latin1:2:6: the byte 0xe9"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("latin1:2:6: the byte 0xe9"),
+        "{}",
+        ran.stderr
+    );
     let ran = run(&["check", &path, "--json"]).expect(78);
     let json = ran.json();
-    assert_eq!((&json["line"], &json["column"]), (&2.into(), &6.into()), "{json}");
+    assert_eq!(
+        (&json["line"], &json["column"]),
+        (&2.into(), &6.into()),
+        "{json}"
+    );
 }
 
 #[test]
@@ -151,8 +179,18 @@ fn a_nul_character_is_wrong_at_its_place() {
         assert!(ran.stderr.contains(place), "{}", ran.stderr);
     }
     for args in [
-        ["solve", "pipelines/replay.toml", "--config", "{ a = \"\\u0000\" }"],
-        ["see", "pipelines/frames/phone-5x5-01.png", "--config", "{ \"\\u0000\" = 1 }"],
+        [
+            "solve",
+            "pipelines/replay.toml",
+            "--config",
+            "{ a = \"\\u0000\" }",
+        ],
+        [
+            "see",
+            "pipelines/frames/phone-5x5-01.png",
+            "--config",
+            "{ \"\\u0000\" = 1 }",
+        ],
     ] {
         let ran = run(&args);
         assert!([65, 78].contains(&ran.code.unwrap()), "{ran:#?}");
@@ -169,7 +207,13 @@ fn a_pipeline_may_come_out_of_a_pipe() {
     let written = pipe.clone();
     let writing = thread::spawn(move || fs::write(written, text));
     let recording = folder.path().join("a.mcap").display().to_string();
-    let args = ["run", &pipe.display().to_string(), "-q", "--record", &recording];
+    let args = [
+        "run",
+        &pipe.display().to_string(),
+        "-q",
+        "--record",
+        &recording,
+    ];
     soon(flowpipe(&args)).expect(0);
     writing.join().unwrap().unwrap();
     let recording = flowpipe_recording::Recording::open(Path::new(&recording)).unwrap();

@@ -98,10 +98,7 @@ fn escaped(args: &[&str]) -> String {
     let shown = tried(args);
     // Rust itself escapes what it quotes.
     let tells = shown.contains("\\u001b") || shown.contains("\\u{1b}");
-    assert!(
-        tells,
-        "{args:?} shows nothing of it: {shown}"
-    );
+    assert!(tells, "{args:?} shows nothing of it: {shown}");
     shown
 }
 

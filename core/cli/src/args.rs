@@ -38,7 +38,7 @@ Exit codes:
   4    solve: a puzzle that was not solved in time, or that the solver does not take;
        see: a picture without a board that can be read;
        compare: a recording without a board that either pipeline reads
-  65   solve, convert, play: a puzzle that can't be read, or not be written in that format;
+  65   solve, convert, play, bench: a puzzle that can't be read, or not be written in that format;
        see: a file that is no picture; replay, compare, report: a file that is no recording
   78   a pipeline file or a plugin's config that can't be used
   130  stopped by Ctrl-C, or by hand while a pipeline holds the mouse";

@@ -133,17 +133,18 @@ fn read(files: &[std::path::PathBuf]) -> Result<Vec<Puzzle>, Failure> {
     for file in files {
         let path = file.display().to_string();
         let text = puzzle_file::read_path(file)?;
-        for entry in text::read(&text) {
+        let entries = text::read(&text);
+        if entries.is_empty() {
+            return Err(Failure::Usage(format!(
+                "{path}: there are no puzzles in it"
+            )));
+        }
+        for entry in entries {
             match entry.puzzle {
                 Ok((puzzle, _)) => puzzles.push(puzzle),
                 Err(error) => return Err(Failure::BadText(format!("{path}: {error}"))),
             }
         }
-    }
-    if puzzles.is_empty() {
-        return Err(Failure::Usage(
-            "there are no puzzles in these files".to_owned(),
-        ));
     }
     Ok(puzzles)
 }
