@@ -61,8 +61,72 @@ fn check_starts_nothing_and_finds_no_fault_in_the_ready_pipelines() {
     let ran = run(&["check", "pipelines/replay.toml"]).expect(0);
     assert_eq!(
         ran.stdout,
-        "pipelines/replay.toml: good, 5 stages, 4 queues\n"
+        "pipelines/replay.toml: good, 5 stages, 4 queues
+  frames    reads pictures from pipelines/frames/*.png
+  vision    no effects
+  solver    no effects
+  planner   no effects
+  actuator  no effects
+"
     );
+}
+
+#[test]
+fn check_lists_what_a_pipeline_does_to_the_world() {
+    let ran = run(&["check", "pipelines/live.toml"]).expect(0);
+    let (_, effects) = ran.stdout.split_once('\n').unwrap();
+    assert_eq!(
+        effects,
+        "  screen   reads the screen: window 'flowpipe play'
+  vision   no effects
+  referee  reads what games need from the mouse
+  referee  writes what games need from the mouse
+  solver   no effects
+  planner  no effects
+  mouse    drives the mouse in window 'flowpipe play'
+"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"
+[stages.puzzles]
+plugin = "capture-puzzles"
+config = { files = ["a.txt", "b c.txt"] }
+
+[stages.solver]
+plugin = ["solver-search", "solver-exec"]
+from = "puzzles"
+config.solver-exec = { command = ["sh", "-c", "rm -r *"], directory = "/tmp", env = { PATH = "/evil" } }
+
+[stages.planner]
+plugin = "planner-minlink"
+from = "solver"
+
+[stages.actuator]
+plugin = "actuator-simulated"
+from = "planner"
+config = { pictures = "frames/" }
+
+[record]
+file = "runs/{name}.mcap"
+"#;
+    let file = pipeline(folder.path(), text);
+    let ran = run(&["check", &file]).expect(0);
+    let (_, effects) = ran.stdout.split_once('\n').unwrap();
+    assert_eq!(
+        effects,
+        "  puzzles   reads puzzles from a.txt 'b c.txt'
+  solver    solver-search: no effects
+  solver    solver-exec: runs `sh -c 'rm -r *'` in the folder /tmp with the environment PATH=/evil
+  planner   no effects
+  actuator  writes pictures to frames/
+  the run is recorded to runs/{name}.mcap
+"
+    );
+    let listed = run(&["check", "--json", &file]).expect(0).json();
+    let runs = &listed["stages"][2];
+    assert_eq!(runs["plugin"], "solver-exec");
+    assert_eq!(runs["effects"][0]["effect"], "runs-commands");
+    assert_eq!(listed["record"], "runs/{name}.mcap");
 }
 
 #[test]

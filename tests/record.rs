@@ -296,7 +296,11 @@ fn bad_files_and_bad_wishes_are_told() {
     assert!(ran.stderr.contains("takes no messages"), "{}", ran.stderr);
     let mouse = "actuator=actuator-mouse";
     let ran = run(&["replay", text(&path), "--swap", mouse]).expect(2);
-    assert!(ran.stderr.contains("acts on the world"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("--allow drives-mouse"),
+        "{}",
+        ran.stderr
+    );
     let ran = run(&["replay", text(&path), "--swap", "solver=planner-grid"]).expect(2);
     assert!(
         ran.stderr.contains("inputs and outputs differ"),

@@ -12,11 +12,13 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use x11rb::connection::Connection as _;
+use x11rb::protocol::Event;
 use x11rb::protocol::xproto::{
-    AtomEnum, BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, CLIENT_MESSAGE_EVENT, ClientMessageEvent,
-    ConfigureWindowAux, ConnectionExt as _, CreateGCAux, CreateWindowAux, EventMask, ImageFormat,
-    InputFocus, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, KeyButMask, MOTION_NOTIFY_EVENT, MapState,
-    PropMode, Rectangle, StackMode, Window, WindowClass,
+    AtomEnum, BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, CLIENT_MESSAGE_EVENT,
+    ChangeWindowAttributesAux, ClientMessageEvent, ConfigureWindowAux, ConnectionExt as _,
+    CreateGCAux, CreateWindowAux, EventMask, ImageFormat, InputFocus, KEY_PRESS_EVENT,
+    KEY_RELEASE_EVENT, KeyButMask, MOTION_NOTIFY_EVENT, MapState, PropMode, Rectangle, StackMode,
+    Window, WindowClass,
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
@@ -329,6 +331,47 @@ impl Screen {
         let state = state.ok().and_then(|state| state.reply().ok());
         name.is_some_and(|name| name.value == title.as_bytes())
             && state.is_some_and(|state| state.map_state == MapState::VIEWABLE)
+    }
+
+    /// Where the pointer is.
+    pub fn pointer(&self) -> [i16; 2] {
+        let pointer = self
+            .connection
+            .query_pointer(self.root)
+            .expect("the server is there")
+            .reply()
+            .expect("a pointer");
+        [pointer.root_x, pointer.root_y]
+    }
+
+    /// From now on counts what the pointer does in a window.
+    pub fn count_pointer_events(&self, window: Window) {
+        let mask = EventMask::POINTER_MOTION | EventMask::BUTTON_PRESS | EventMask::BUTTON_RELEASE;
+        let attributes = ChangeWindowAttributesAux::new().event_mask(mask);
+        self.connection
+            .change_window_attributes(window, &attributes)
+            .expect("the server is there")
+            .check()
+            .expect("the window is there");
+    }
+
+    /// How many moves, presses and releases there were since it was asked last.
+    pub fn pointer_events(&self) -> usize {
+        // The answer comes after all events before it.
+        self.pointer();
+        let next = || {
+            self.connection
+                .poll_for_event()
+                .expect("the server is there")
+        };
+        std::iter::from_fn(next)
+            .filter(|event| {
+                matches!(
+                    event,
+                    Event::MotionNotify(_) | Event::ButtonPress(_) | Event::ButtonRelease(_)
+                )
+            })
+            .count()
     }
 
     /// Moves the pointer.

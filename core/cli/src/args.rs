@@ -21,7 +21,7 @@ pub use compare::Compare;
 pub use new::{Language, New, NewRole};
 pub use play::{Play, PlayInput};
 pub use plugins::{PluginCheck, Plugins, PluginsCommand};
-pub use replay::{Replay, Speed};
+pub use replay::{Allow, Replay, Speed};
 pub use report::Report;
 pub use run::Run;
 pub use see::See;
@@ -86,7 +86,8 @@ pub enum Command {
     Report(Report),
     /// Show a run while it goes on: its stages, queues, the board, the strokes. Tab the next run, q leaves.
     Top(Top),
-    /// Find every error in pipeline files; nothing is started.
+    /// Find every error in pipeline files, and list what their stages do to the world: which commands they run, which
+    /// files they write, whether they drive the mouse. Nothing is started.
     Check(Check),
     /// Draw a pipeline as Mermaid or DOT.
     Graph(Graph),
@@ -130,7 +131,7 @@ pub struct Check {
     /// The pipelines (TOML).
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Print one JSON object for each error, one a line.
+    /// Print one JSON object a line: one for each error, and one with the effects of each file without errors.
     #[arg(long)]
     pub json: bool,
 }

@@ -1,5 +1,6 @@
 //! What a stage does to the world outside of the program: declared by its manifest, decided by its config.
 
+mod listing;
 mod phrase;
 
 use std::fmt;
@@ -10,6 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::manifest::Manifest;
+
+pub use listing::{Described, StageEffects, listing};
 
 /// What a manifest declares. It serializes as the manifest's field `effects`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

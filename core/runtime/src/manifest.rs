@@ -76,22 +76,6 @@ fn unwind() -> String {
     "unwind".to_owned()
 }
 
-/// The role of what acts.
-const ACTUATOR: &str = "actuator";
-
-impl Manifest {
-    /// Whether it acts on the world outside of the program: an actuator that is not deterministic.
-    #[must_use]
-    pub fn acts_on_the_world(&self) -> bool {
-        acts_on_the_world(&self.role, self.deterministic)
-    }
-}
-
-/// As [`Manifest::acts_on_the_world`], of a stage that is known by its recording alone.
-pub(crate) fn acts_on_the_world(role: &str, deterministic: bool) -> bool {
-    role == ACTUATOR && !deterministic
-}
-
 impl Port {
     /// Whether messages from this output can go into that input.
     #[must_use]

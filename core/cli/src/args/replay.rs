@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use flowpipe_runtime::effects::{EffectKind, UnknownEffect};
+use flowpipe_runtime::replay::{ALLOW_UNKNOWN, Swap};
 
 /// What `flowpipe replay` takes.
 #[derive(Debug, Args)]
@@ -15,9 +17,14 @@ pub struct Replay {
     /// Run only this stage again, and what comes after it.
     #[arg(long, value_name = "STAGE")]
     pub from: Option<String>,
-    /// Run another plugin in a stage's place, with the defaults of its config.
-    #[arg(long, value_name = "STAGE=PLUGIN", value_parser = swap)]
-    pub swap: Vec<(String, String)>,
+    /// Run another plugin in a stage's place, with the defaults of its config or with a config of your own, such as
+    /// 'solver=solver-exec{command=["python3", "solver.py"]}'. What you type yourself is allowed.
+    #[arg(long, value_name = "STAGE=PLUGIN{KEY=VALUE,...}", value_parser = swap)]
+    pub swap: Vec<Swap>,
+    /// Let the stages that --from and --swap name have this effect: reads-files, writes-files, runs-commands,
+    /// reads-screen, drives-mouse, uses-network, or unknown. What they do is printed first. A replay is dry all the same.
+    #[arg(long, value_name = "EFFECT", value_parser = allow)]
+    pub allow: Vec<Allow>,
     /// How fast: `1x` as it was, `4x` and so on, or `max`.
     #[arg(long, default_value = "max", value_name = "SPEED", value_parser = speed)]
     pub speed: Speed,
@@ -44,13 +51,42 @@ pub enum Speed {
     Max,
 }
 
-fn swap(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((stage, plugin)) if !stage.is_empty() && !plugin.is_empty() => {
-            Ok((stage.to_owned(), plugin.to_owned()))
-        }
-        _ => Err("write STAGE=PLUGIN, such as solver=solver-splr".to_owned()),
+/// What a replay allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allow {
+    /// An effect.
+    Kind(EffectKind),
+    /// Whatever a plugin does that declares no effects.
+    Unknown,
+}
+
+fn allow(text: &str) -> Result<Allow, String> {
+    if text == ALLOW_UNKNOWN {
+        return Ok(Allow::Unknown);
     }
+    let kind = text.parse().map(Allow::Kind);
+    kind.map_err(|error: UnknownEffect| format!("{error}, or {ALLOW_UNKNOWN}"))
+}
+
+fn swap(text: &str) -> Result<Swap, String> {
+    let form = "write STAGE=PLUGIN, such as solver=solver-splr";
+    let (stage, plugin) = text.split_once('=').ok_or(form)?;
+    let (plugin, config) = match plugin.find('{') {
+        Some(start) => plugin.split_at(start),
+        None => (plugin, "{}"),
+    };
+    if stage.is_empty() || plugin.is_empty() {
+        return Err(form.to_owned());
+    }
+    let config = toml::from_str::<toml::Table>(&format!("config = {config}"))
+        .map_err(|error| format!("the config is no TOML inline table: {}", error.message()))?;
+    let config = config.get("config").map(serde_json::to_value);
+    let config = config.transpose().map_err(|error| error.to_string())?;
+    Ok(Swap {
+        stage: stage.to_owned(),
+        plugin: plugin.to_owned(),
+        config: config.unwrap_or_default(),
+    })
 }
 
 fn speed(text: &str) -> Result<Speed, String> {

@@ -1,8 +1,11 @@
-//! `flowpipe check FILE...`: every error in pipeline files. Nothing is started.
+//! `flowpipe check FILE...`: every error in pipeline files, and what those without errors do to the world. Nothing is started.
 
 use std::io::Write as _;
 
+use flowpipe_runtime::effects::{StageEffects, listing};
+use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_terminal::{eprintln, escaped, stdout};
+use serde_json::json;
 
 use crate::args::{Check, Global};
 use crate::exit::{Ended, Failure};
@@ -22,8 +25,19 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
                     "{}: good, {stages} stages, {queues} queues",
                     escaped(file.display())
                 )?;
+                write!(
+                    stdout,
+                    "{}",
+                    told(&pipeline, &listing(&pipeline, &catalogue))
+                )?;
             }
-            Ok(_) => {}
+            Ok(pipeline) => {
+                let stages = listing(&pipeline, &catalogue);
+                let record = pipeline.record.as_ref().map(|record| &record.file);
+                let all = json!({ "file": file, "record": record, "stages": stages });
+                serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
+                writeln!(stdout)?;
+            }
             Err(errors) => {
                 wrong += errors.len();
                 if check.json {
@@ -46,4 +60,36 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
         if wrong == 1 { "" } else { "s" }
     );
     Ok(Ended::BadConfig)
+}
+
+/// What the stages of a pipeline do to the world, a line each.
+fn told(pipeline: &Pipeline, stages: &[StageEffects]) -> String {
+    let mut text = String::new();
+    let names = stages.iter().map(|it| it.stage.chars().count());
+    let width = names.max().unwrap_or_default();
+    for StageEffects {
+        stage,
+        plugin,
+        effects,
+    } in stages
+    {
+        let races = stages.iter().filter(|it| it.stage == *stage).count() > 1;
+        let plugin = if races {
+            format!("{plugin}: ")
+        } else {
+            String::new()
+        };
+        let lines = match effects {
+            None => vec!["unknown effects: its manifest does not declare any".to_owned()],
+            Some(effects) if effects.is_empty() => vec!["no effects".to_owned()],
+            Some(effects) => effects.iter().map(|effect| effect.words.clone()).collect(),
+        };
+        for line in lines {
+            text += &format!("  {stage:width$}  {plugin}{line}\n");
+        }
+    }
+    if let Some(record) = &pipeline.record {
+        text += &format!("  the run is recorded to {}\n", record.file);
+    }
+    text
 }

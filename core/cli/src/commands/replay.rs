@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use flowpipe_recording::Recording;
 use flowpipe_runtime::replay::verify::{Verdict, Verifier};
-use flowpipe_runtime::replay::{PlanError, Replay, Swap, Wish};
+use flowpipe_runtime::replay::{Allowed, PlanError, Replay, Wish, Withheld};
 use flowpipe_runtime::report::Report;
 use flowpipe_runtime::run::{Observer, Options};
 use flowpipe_terminal::{escape, stdout};
 use serde_json::json;
 
-use crate::args::{self, Global, Speed};
+use crate::args::{self, Allow, Global, Speed};
 use crate::cast::Cast;
 use crate::commands::run::watch;
 use crate::exit::{Ended, Failure};
@@ -29,13 +29,17 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     let recording = Arc::new(recording);
     let (pipeline, replay) =
         Replay::new(recording.clone(), &wish(args), &catalogue).map_err(refusal)?;
+    for (stage, effect) in replay.effects() {
+        eprintln!("flowpipe: stage \"{stage}\" {effect}");
+    }
     let cast = Cast::of(&pipeline, &catalogue);
     let (sender, happenings) = crossbeam_channel::unbounded();
     let verifier = args.verify.then(|| Verifier::new(replay.clone()));
     let mut options = Options {
         validators: checks::validators(),
         observers: vec![Arc::new(Forward::new(sender, cast.speaks.clone()))],
-        dry: recording.about().dry,
+        // Whatever the recording says.
+        dry: true,
         replay: Some(replay.clone()),
         program: apart::program(),
         ..Options::default()
@@ -82,13 +86,17 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
 }
 
 fn wish(args: &args::Replay) -> Wish {
-    let swap = |(stage, plugin): &(String, String)| Swap {
-        stage: stage.clone(),
-        plugin: plugin.clone(),
+    let kind = |allow: &Allow| match allow {
+        Allow::Kind(kind) => Some(*kind),
+        Allow::Unknown => None,
     };
     Wish {
         from: args.from.clone(),
-        swaps: args.swap.iter().map(swap).collect(),
+        swaps: args.swap.clone(),
+        allowed: Allowed {
+            kinds: args.allow.iter().filter_map(kind).collect(),
+            unknown: args.allow.contains(&Allow::Unknown),
+        },
         speed: match args.speed {
             Speed::Times(times) => Some(times),
             Speed::Max => None,
@@ -96,10 +104,18 @@ fn wish(args: &args::Replay) -> Wish {
     }
 }
 
+/// The stages that changed while they were recorded.
+fn changed(replay: &Replay) -> Vec<&str> {
+    let withheld = replay.withheld();
+    let changed = withheld.filter(|(_, why)| **why == Withheld::Changed);
+    changed.map(|(stage, _)| stage).collect()
+}
+
 fn refusal(error: PlanError) -> Failure {
     match error {
         PlanError::Nothing => Failure::Run(error.to_string()),
         PlanError::Cycle { .. } => Failure::BadText(error.to_string()),
+        PlanError::Config { .. } => Failure::Config(error.to_string()),
         _ => Failure::Usage(error.to_string()),
     }
 }
@@ -116,7 +132,16 @@ fn tell(
 ) -> Result<(), Failure> {
     let mut stdout = stdout();
     if args.json {
-        let all = json!({ "verdict": verdict, "skipped": replay.skipped(), "changed": replay.changed(), "report": report });
+        let reason =
+            |(stage, why): (&str, &Withheld)| json!({ "stage": stage, "reason": why.to_string() });
+        let withheld: Vec<_> = replay.withheld().map(reason).collect();
+        let all = json!({
+            "verdict": verdict,
+            "skipped": replay.skipped(),
+            "changed": changed(replay),
+            "from_recording": withheld,
+            "report": report,
+        });
         serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
         return Ok(());
@@ -130,13 +155,21 @@ fn tell(
             "the recording ends early: only what is whole was run again"
         )?;
     }
-    let changed = replay.changed();
+    let changed = changed(replay);
     if !changed.is_empty() {
         writeln!(
             stdout,
             "changed while it ran, and told from the recording instead of run again: {}",
             escape(&changed.join(", "))
         )?;
+    }
+    for (stage, why) in replay.withheld() {
+        if *why != Withheld::Changed {
+            writeln!(
+                stdout,
+                "told from the recording instead of run again: {stage} ({why})"
+            )?;
+        }
     }
     if replay.skipped() > 0 {
         writeln!(

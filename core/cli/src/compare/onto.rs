@@ -5,15 +5,18 @@ use std::path::Path;
 use flowpipe_puzzle::message::RESULT;
 use flowpipe_recording::{Recording, Topic};
 use flowpipe_runtime::config::cycle::blocking_cycles;
+use flowpipe_runtime::effects::EffectKind;
 use flowpipe_runtime::manifest::{Manifest, Port};
 use flowpipe_runtime::pipeline::{Contestant, Edge, OnError, OnStop, Pipeline, Stage, WhenFull};
 use flowpipe_runtime::plugin::catalogue::Catalogue;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::compare::output::{self, OutputError, PLAYER};
 
+/// The role of what acts.
+const ACTUATOR: &str = "actuator";
 /// The referee that needs no clock and no outcomes.
 const REFEREE: &str = "referee-once";
 /// A queue that never fills: so many messages more than the recording has can be under way.
@@ -189,12 +192,24 @@ pub fn manifest(stage: &Stage, catalogue: &Catalogue) -> Manifest {
     found.map_or_else(Manifest::default, |found| found.manifest.clone())
 }
 
-/// Whether a plugin of a stage acts on the world.
+/// Whether a plugin of a stage acts on the world: it drives the mouse, or is an actuator that may do so by other means. Other
+/// effects are those that the user wrote into his pipeline: a solver that is a command is compared as any other.
 fn acts(stage: &Stage, catalogue: &Catalogue) -> bool {
+    let acts = |manifest: &Manifest, config: &Value| {
+        let is_actuator = manifest.role == ACTUATOR;
+        match manifest.effects_with(config) {
+            Some(effects) => effects.iter().any(|effect| match effect.kind {
+                EffectKind::DrivesMouse => true,
+                EffectKind::RunsCommands | EffectKind::UsesNetwork => is_actuator,
+                _ => false,
+            }),
+            None => is_actuator && !manifest.deterministic,
+        }
+    };
     let mut plugins = stage.contestants.iter();
     plugins.any(|it| {
         let found = catalogue.find(&it.plugin);
-        found.is_some_and(|found| found.manifest.acts_on_the_world())
+        found.is_some_and(|found| acts(&found.manifest, &it.config))
     })
 }
 
@@ -276,9 +291,7 @@ fn source(
     let (plugin, config) = stage
         .contestants
         .first()
-        .map_or(("", &serde_json::Value::Null), |it| {
-            (&it.plugin, &it.config)
-        });
+        .map_or(("", &Value::Null), |it| (&it.plugin, &it.config));
     let topic = output::find(recording, &stage.name, port, plugin, config).map_err(|error| {
         OntoError::Source {
             stage: stage.name.clone(),
@@ -316,7 +329,7 @@ fn play(stage: &mut Stage, topic: &Topic, file: &Path) -> String {
     before
 }
 
-fn contestant(plugin: &str, config: serde_json::Value) -> Contestant {
+fn contestant(plugin: &str, config: Value) -> Contestant {
     Contestant {
         plugin: plugin.to_owned(),
         config,

@@ -2,9 +2,10 @@
 //! times that it was told then. So whatever the threads do, a stage that is deterministic gives the same
 //! messages.
 //!
-//! Stages that are not run again (sources, and whatever touches the world) speak out of the recording.
+//! Stages that are not run again (sources, and whatever has effects on the world) speak out of the recording ([`again`]).
 //! [`verify`] holds what comes out against what is recorded.
 
+mod again;
 mod ancestry;
 mod pipeline;
 mod store;
@@ -25,6 +26,7 @@ use crate::run::shared::Mode;
 use crate::run::stage::Stage;
 use crate::sync::lock;
 
+pub use again::{ALLOW_UNKNOWN, Allowed, Withheld};
 use ancestry::Ancestry;
 pub use pipeline::{PlanError, Swap, Wish};
 use store::Store;
@@ -52,6 +54,10 @@ struct Part {
     /// Its recorded calls, in the order in which they began.
     calls: Vec<Call>,
     runs_again: bool,
+    /// What it does to the world when it runs again, in words.
+    effects: Vec<String>,
+    /// Why it does not run again, where that could be expected.
+    withheld: Option<Withheld>,
     /// The call that comes next.
     next: AtomicUsize,
 }
@@ -74,14 +80,19 @@ impl Replay {
         self.parts.get(stage).is_some_and(|part| part.runs_again)
     }
 
-    /// The stages that speak out of the recording because they changed while it was made.
-    #[must_use]
-    pub fn changed(&self) -> Vec<&str> {
-        let changed = pipeline::changed(&self.recording);
-        let parts = self.parts.iter().filter(|part| !part.runs_again);
-        let spoken: Vec<_> = parts.map(|part| part.about.name.as_str()).collect();
-        let is_spoken = |name: &&str| spoken.contains(name);
-        changed.into_iter().filter(is_spoken).collect()
+    /// The stages that speak out of the recording although they might be expected to run again, and why.
+    pub fn withheld(&self) -> impl Iterator<Item = (&str, &Withheld)> {
+        let parts = self.parts.iter();
+        parts.filter_map(|part| Some((part.about.name.as_str(), part.withheld.as_ref()?)))
+    }
+
+    /// What stages that run again do to the world, in words.
+    pub fn effects(&self) -> impl Iterator<Item = (&str, &str)> {
+        let parts = self.parts.iter();
+        parts.flat_map(|part| {
+            let effects = part.effects.iter();
+            effects.map(|effect| (part.about.name.as_str(), effect.as_str()))
+        })
     }
 
     /// The recording.

@@ -10,9 +10,9 @@ use flowpipe_recording::entry::{About, AboutPlugin, AboutStage, Call};
 use flowpipe_recording::{CALLS, Entry, Fault, Recording, Topic};
 use serde_json::Value;
 
-use crate::manifest::{Manifest, acts_on_the_world};
 use crate::pipeline::{self, Contestant, Isolation, OnError, OnStop, Pipeline};
 use crate::plugin::catalogue::Catalogue;
+use crate::replay::again::{self, Allowed, Withheld};
 use crate::replay::ancestry::Ancestry;
 use crate::replay::store::Store;
 use crate::replay::{Part, Replay};
@@ -24,6 +24,8 @@ pub struct Wish {
     pub from: Option<String>,
     /// Other plugins than those recorded.
     pub swaps: Vec<Swap>,
+    /// What the stages that `from` and `swaps` name may do to the world.
+    pub allowed: Allowed,
     /// How often faster than it was; `None`: as fast as it goes.
     pub speed: Option<f64>,
 }
@@ -33,8 +35,10 @@ pub struct Wish {
 pub struct Swap {
     /// The stage.
     pub stage: String,
-    /// The plugin, with the defaults of its config.
+    /// The plugin.
     pub plugin: String,
+    /// Its config, as the user typed it.
+    pub config: Value,
 }
 
 /// Why a recording can't be run again as wished.
@@ -50,7 +54,7 @@ pub enum PlanError {
     },
     /// No stage can be run again.
     #[error(
-        "no stage of the recording can be run again: none takes messages and says that it is deterministic"
+        "no stage of the recording can be run again: none has a plugin here that takes messages, is deterministic and has no effects"
     )]
     Nothing,
     /// A stage can't be run again at all.
@@ -77,15 +81,31 @@ pub enum PlanError {
         /// Which call.
         fault: Box<Fault>,
     },
-    /// A stage must not be run again.
+    /// A stage has effects that nobody allowed.
     #[error(
-        "stage \"{stage}\" can't be run again: {plugin} acts on the world, and a replay does not"
+        "stage \"{stage}\" is not run again: {plugin} {}; {} permits it",
+        effects.join(", and "),
+        needed.iter().map(|effect| format!("--allow {effect}")).collect::<Vec<_>>().join(" ")
     )]
-    World {
+    Effects {
         /// The stage.
         stage: String,
         /// Its plugin.
         plugin: String,
+        /// What it would do, in words.
+        effects: Vec<String>,
+        /// What has to be allowed.
+        needed: Vec<String>,
+    },
+    /// A plugin's config can't be used.
+    #[error("stage \"{stage}\" can't be run again: the config of {plugin} can't be used: {reason}")]
+    Config {
+        /// The stage.
+        stage: String,
+        /// Its plugin.
+        plugin: String,
+        /// Why.
+        reason: String,
     },
 }
 
@@ -146,59 +166,46 @@ impl Replay {
         };
         let mut swapped = HashMap::new();
         for swap in &wish.swaps {
-            // One that is not there is told of when the run starts.
-            if let Some(found) = catalogue.find(&swap.plugin)
-                && found.manifest.acts_on_the_world()
-            {
-                return Err(PlanError::World {
-                    stage: swap.stage.clone(),
-                    plugin: swap.plugin.clone(),
-                });
-            }
-            let number = index(&swap.stage)?;
-            if let (Some(found), Some(stage)) =
-                (catalogue.find(&swap.plugin), about.stages.get(number))
-                && !fits(&found.manifest, stage)
-            {
-                return Err(PlanError::Ports {
-                    stage: swap.stage.clone(),
-                    plugin: swap.plugin.clone(),
-                });
-            }
-            swapped.insert(number, swap.plugin.clone());
+            swapped.insert(index(&swap.stage)?, swap);
         }
         let from = wish.from.as_ref().map(index).transpose()?;
         let below = from.map(|from| downstream(&about, from));
         let changed = changed(&recording);
         let mut calls = by_stage(&recording);
         let mut parts = Vec::new();
+        let mut plugins = Vec::new();
         for (number, stage) in about.stages.iter().enumerate() {
-            let asked = swapped.contains_key(&number) || from == Some(number);
-            if asked && stage.inputs.is_empty() {
-                return Err(PlanError::Source(stage.name.clone()));
-            }
-            let deterministic = stage.plugins.iter().all(|plugin| plugin.deterministic);
-            let kept = !swapped.contains_key(&number);
-            if asked && kept && acts_on_the_world(&stage.role, deterministic) {
-                return Err(PlanError::World {
-                    stage: stage.name.clone(),
-                    plugin: stage.plugins.first().map_or("it", |it| &it.name).to_owned(),
-                });
-            }
             let is_other = changed.contains(&stage.name.as_str());
-            if asked && kept && is_other {
-                return Err(PlanError::Changed(stage.name.clone()));
-            }
             let among = below.as_ref().is_none_or(|below| below.contains(&number));
+            let swap = swapped.get(&number);
+            let again = match swap {
+                Some(swap) => Ok(again::swapped(stage, swap, &wish.allowed, catalogue)?),
+                None if from == Some(number) && is_other => {
+                    return Err(PlanError::Changed(stage.name.clone()));
+                }
+                None if from == Some(number) => {
+                    Ok(again::as_recorded(stage, &wish.allowed, catalogue)?)
+                }
+                None if is_other => Err(Some(Withheld::Changed)),
+                None if !among => Err(None),
+                None => again::by_itself(stage, catalogue).map(|plugins| (plugins, Vec::new())),
+            };
             let mut calls = calls.remove(&stage.name).unwrap_or_default();
-            if swapped.contains_key(&number) {
+            if swap.is_some() {
                 calls.iter_mut().for_each(forget);
             }
+            let runs_again = again.is_ok();
+            let (contestants, effects, withheld) = match again {
+                Ok((contestants, effects)) => (contestants, effects, None),
+                Err(withheld) => (as_recorded(stage), Vec::new(), withheld),
+            };
+            plugins.push(contestants);
             parts.push(Part {
                 about: stage.clone(),
                 calls,
-                runs_again: asked
-                    || deterministic && among && !is_other && !stage.inputs.is_empty(),
+                runs_again,
+                effects,
+                withheld,
                 next: AtomicUsize::new(0),
             });
         }
@@ -207,7 +214,9 @@ impl Replay {
         }
         let pipeline = Pipeline {
             name: about.name.clone(),
-            stages: stages(&about, &swapped, &parts),
+            stages: stages(&about, plugins, &parts, |stage| {
+                swapped.contains_key(&stage)
+            }),
             // A stage gets its messages by the recorded order, and from no queue.
             edges: Vec::new(),
             on_stop: OnStop::Drop,
@@ -320,15 +329,14 @@ fn forget(call: &mut Call) {
     call.cancelled = None;
 }
 
-/// Whether a plugin has the inputs and outputs that a stage had.
-fn fits(manifest: &Manifest, stage: &AboutStage) -> bool {
-    let inputs = manifest.inputs.iter().map(|port| &port.name);
-    let outputs = manifest
-        .outputs
-        .iter()
-        .map(|port| (&port.name, &port.schema));
-    inputs.eq(&stage.inputs)
-        && outputs.eq(stage.outputs.iter().map(|(name, schema)| (name, schema)))
+/// The plugins of a stage that is not run again.
+fn as_recorded(stage: &AboutStage) -> Vec<Contestant> {
+    let plugins = stage.plugins.iter();
+    let contestant = |plugin: &AboutPlugin| Contestant {
+        plugin: plugin.name.clone(),
+        config: plugin.config.clone(),
+    };
+    plugins.map(contestant).collect()
 }
 
 /// A stage, and all that get its messages, directly or through others.
@@ -350,24 +358,16 @@ fn downstream(about: &About, from: usize) -> Vec<usize> {
     found
 }
 
-fn stages(about: &About, swapped: &HashMap<usize, String>, parts: &[Part]) -> Vec<pipeline::Stage> {
-    let stage = |(number, stage): (usize, &AboutStage)| {
-        let swapped = swapped.get(&number);
-        let contestants = match swapped {
-            Some(plugin) => vec![Contestant {
-                plugin: plugin.clone(),
-                config: Value::Object(serde_json::Map::new()),
-            }],
-            None => {
-                let plugins = stage.plugins.iter();
-                let contestant = |plugin: &AboutPlugin| Contestant {
-                    plugin: plugin.name.clone(),
-                    config: plugin.config.clone(),
-                };
-                plugins.map(contestant).collect()
-            }
-        };
-        let limit = stage.timeout_ns.map(Duration::from_nanos);
+fn stages(
+    about: &About,
+    plugins: Vec<Vec<Contestant>>,
+    parts: &[Part],
+    is_swapped: impl Fn(usize) -> bool,
+) -> Vec<pipeline::Stage> {
+    let stage = |((number, stage), contestants): ((usize, &AboutStage), Vec<Contestant>)| {
+        let limit = stage
+            .timeout_ns
+            .map(|limit| Duration::from_nanos(limit).min(WATCHDOG));
         let hung = parts
             .get(number)
             .is_some_and(|part| part.calls.iter().any(|call| call.hung));
@@ -375,7 +375,7 @@ fn stages(about: &About, swapped: &HashMap<usize, String>, parts: &[Part]) -> Ve
             name: stage.name.clone(),
             contestants,
             // What ran into its timeout then is told so at the same point now; what hung did not ask.
-            timeout: (swapped.is_some() || hung).then(|| limit.unwrap_or(PATIENCE)),
+            timeout: (is_swapped(number) || hung).then(|| limit.unwrap_or(PATIENCE)),
             on_error: OnError::Skip,
             watchdog: if hung { SHORT_WATCHDOG } else { WATCHDOG },
             // What crashed then would take the replay along now.
@@ -387,5 +387,6 @@ fn stages(about: &About, swapped: &HashMap<usize, String>, parts: &[Part]) -> Ve
             fresh: false,
         }
     };
-    about.stages.iter().enumerate().map(stage).collect()
+    let stages = about.stages.iter().enumerate();
+    stages.zip(plugins).map(stage).collect()
 }

@@ -1,0 +1,65 @@
+//! A recording with edits that no honest run makes.
+
+#![allow(
+    clippy::expect_used,
+    reason = "a test that lacks what it needs should panic and say so"
+)]
+
+use std::path::Path;
+
+use flowpipe_recording::entry::{About, Call, Change};
+use flowpipe_recording::{Entry, Recording, Schemas, Writer};
+
+/// What of a recording is edited; its messages and pictures stay as they are.
+pub struct Edited {
+    /// What it says of the run.
+    pub about: About,
+    /// The calls, in the order in which they ended.
+    pub calls: Vec<Call>,
+    /// The changes of the pipeline.
+    pub changes: Vec<Change>,
+}
+
+/// Writes an edited copy of a recording.
+///
+/// # Panics
+/// When the recording can't be read, or the copy not be written.
+pub fn edit(from: &Path, to: &Path, change: impl FnOnce(&mut Edited)) {
+    let recording = Recording::open(from).expect("an honest recording");
+    let mut edited = Edited {
+        about: recording.about().clone(),
+        calls: recording.calls().cloned().collect(),
+        changes: recording.changes().to_vec(),
+    };
+    change(&mut edited);
+    let mut writer = Writer::create(to, &edited.about, recording.pipeline(), Schemas::new())
+        .expect("the folder is writable");
+    for entry in recording.entries() {
+        let Entry::Message {
+            topic,
+            schema,
+            sequence,
+            at_ns,
+            body,
+        } = entry
+        else {
+            continue;
+        };
+        let times = (*at_ns, *at_ns);
+        let written = writer.message(topic, schema, body, *sequence, times);
+        written.expect("the folder is writable");
+        let pixels = recording.pixels(topic, *sequence, |pixels| {
+            writer.pixels(topic, *sequence, pixels, times).map(|_| ())
+        });
+        if let Some(written) = pixels.expect("honest pictures") {
+            written.expect("the folder is writable");
+        }
+    }
+    for call in &edited.calls {
+        writer.call(call).expect("the folder is writable");
+    }
+    for change in &edited.changes {
+        writer.change(change).expect("the folder is writable");
+    }
+    writer.finish().expect("the folder is writable");
+}
