@@ -348,6 +348,21 @@ fn plugins_ports_and_queues_without_end() {
     }
 }
 
+/// A message is said to come from several calls, and is made by each of them.
+#[test]
+fn calls_that_are_there_several_times() {
+    let mut parts = good().clone();
+    let calls = parts.entries.iter();
+    let calls = calls.filter(|it| parts.channels[it.channel].has_calls());
+    let calls: Vec<_> = calls.cloned().collect();
+    for _ in 0..50 {
+        parts.entries.extend(calls.clone());
+    }
+    for ran in every_command("again", &parts.write()) {
+        assert!([Some(0), Some(1)].contains(&ran.ran.code), "{ran:#?}");
+    }
+}
+
 /// The most stages that a recording may have: they run.
 #[test]
 fn as_many_stages_as_may_be() {
@@ -407,6 +422,30 @@ fn calls_of_a_hundred_thousand_messages() {
     for ran in every_command("emitted", &parts.write()) {
         assert!([Some(0), Some(1)].contains(&ran.ran.code), "{ran:#?}");
     }
+}
+
+/// A board of a hundred thousand cells is a few bytes of JSON. The report leaves out what is too much, and says so.
+#[test]
+fn boards_of_a_hundred_thousand_cells() {
+    let mut parts = good().clone();
+    let is_sighting = |it: &&entries::Entry| parts.channels[it.channel].topic == "/vision/out";
+    let sighting = parts.entries.iter().find(is_sighting).unwrap().clone();
+    for number in 0..2_000_u32 {
+        let mut body: Value = serde_json::from_slice(&sighting.data).unwrap();
+        let puzzle = body.pointer_mut("/reading/puzzle").unwrap();
+        *puzzle = json!({
+            "board": { "rows": 1, "cols": 131_072 - number },
+            "terminals": [{ "cell": 0, "colour": 0 }, { "cell": 1, "colour": 0 }],
+        });
+        parts.push(sighting.channel, 1000 + number, body.to_string());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = saved(folder.path(), "boards.mcap", &parts.write());
+    let page = folder.path().join("page.html").display().to_string();
+    let ran = run(&["report", &file, "--output", &page]);
+    assert_eq!(ran.ran.code, Some(0), "{ran:#?}");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("their boards are too large to be shown"));
 }
 
 /// Every call lacks what it took.

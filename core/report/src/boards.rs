@@ -1,5 +1,7 @@
 //! What was played: each board from first sight to the end.
 
+use std::collections::HashMap;
+
 use flowpipe_puzzle::message::{
     BoardResult, BoardState, Outcome, Reading, Sighting, Solved, Strokes, Verdict,
 };
@@ -114,6 +116,8 @@ pub enum Tone {
 pub struct Boards {
     /// In the order in which they were seen.
     pub all: Vec<Board>,
+    /// By puzzle: its boards.
+    of_shape: HashMap<usize, Vec<usize>>,
     /// A referee counts boards: then a window that gets another title shows no other board.
     refereed: bool,
 }
@@ -133,8 +137,8 @@ impl Boards {
     /// None yet.
     pub fn new(refereed: bool) -> Self {
         Self {
-            all: Vec::new(),
             refereed,
+            ..Self::default()
         }
     }
 
@@ -150,6 +154,8 @@ impl Boards {
             .last()
             .is_some_and(|last| last.shape == shape && (self.refereed || last.source == *source));
         if !goes_on {
+            let of_shape = self.of_shape.entry(shape).or_default();
+            of_shape.push(self.all.len());
             self.all.push(Board {
                 shape,
                 source: source.clone(),
@@ -164,15 +170,19 @@ impl Boards {
         board.show(frame, look, seen.state, at.captured_ns);
     }
 
+    /// The last board of a puzzle that had begun by then, among the newest few of it.
+    fn last(&self, shape: usize, at_ns: i64) -> Option<usize> {
+        const FEW: usize = 100;
+        let newest = self.of_shape.get(&shape)?.iter().rev().take(FEW);
+        let has_begun = |place: &usize| self.all.get(*place).is_some_and(|it| it.began_ns <= at_ns);
+        newest.copied().find(has_begun)
+    }
+
     /// The board that a message is about: the last one of its puzzle, a new one where none was seen.
     fn find(&mut self, at: At, sighting: &Sighting, shapes: &mut Shapes) -> Option<usize> {
         let seen = sighting.board()?;
         let shape = shapes.shape(&seen.puzzle);
-        let known = self
-            .all
-            .iter()
-            .rposition(|board| board.shape == shape && board.began_ns <= at.at_ns);
-        known.or_else(|| {
+        self.last(shape, at.at_ns).or_else(|| {
             let look = shapes.look(sighting);
             self.sighting(at, look, sighting, shapes);
             self.all.len().checked_sub(1)
@@ -261,9 +271,8 @@ impl Boards {
     /// What the referee says of a board.
     pub fn result(&mut self, at: At, result: &BoardResult, shapes: &mut Shapes) {
         let shape = shapes.shape(&result.puzzle);
-        let mut boards = self.all.iter_mut();
-        let board = boards.rfind(|board| board.shape == shape && board.began_ns <= at.at_ns);
-        let Some(board) = board else {
+        let place = self.last(shape, at.at_ns);
+        let Some(board) = place.and_then(|place| self.all.get_mut(place)) else {
             return;
         };
         board.took_ns = Some(result.took_ns);

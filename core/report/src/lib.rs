@@ -6,6 +6,7 @@
 //! # Layout
 //! - `frames`: what was captured; `lineage`: which message descends from which frame.
 //! - `shapes`: boards and where they lie in frames, as the page draws them. `words`: messages as sentences.
+//! - `room`: how many cells of boards are read and kept.
 //! - `boards`: what was played, from first sight to the end. `stages`: how long each stage worked.
 //!   `timeline`: who was busy when. `troubles`: what was dropped, and what went wrong. `overview`: the figures at the top.
 //! - `pictures`: the frames small enough for the page, within a budget of bytes.
@@ -17,6 +18,7 @@ mod lineage;
 mod overview;
 mod page;
 mod pictures;
+mod room;
 mod shapes;
 mod shown;
 mod stages;

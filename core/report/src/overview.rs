@@ -1,5 +1,7 @@
 //! The figures at the top of the page, and what has to be known about the recording.
 
+use std::collections::HashSet;
+
 use flowpipe_recording::{Entry, Recording};
 use serde::Serialize;
 
@@ -52,12 +54,9 @@ impl Overview {
                 .filter(|it| it.fate.tone == tone)
                 .count()
         };
-        let mut sources: Vec<String> = Vec::new();
-        for board in &story.boards {
-            if !sources.contains(&board.source) {
-                sources.push(board.source.clone());
-            }
-        }
+        let boards = story.boards.iter();
+        let sources: HashSet<&str> = boards.map(|board| board.source.as_str()).collect();
+        let first = story.boards.first();
         let path = recording.path();
         let file_name = path.file_name().unwrap_or(path.as_os_str());
         Self {
@@ -76,7 +75,7 @@ impl Overview {
             problems: troubles.problem_count,
             action: Spread::of(&actions(recording, story)),
             source_count: sources.len(),
-            source: sources.into_iter().next().unwrap_or_default(),
+            source: first.map_or_else(String::new, |board| board.source.clone()),
             notices: notices(recording, story, reel),
         }
     }
@@ -124,6 +123,12 @@ fn notices(recording: &Recording, story: &Story, reel: &Reel) -> Vec<String> {
         notices.push(format!(
             "{} of the recording can't be understood, and left out here.",
             count_of(recording.unreadable(), "part")
+        ));
+    }
+    if story.too_large > 0 {
+        notices.push(format!(
+            "{} left out: their boards are too large to be shown.",
+            count_of(story.too_large, "message")
         ));
     }
     if recording.entries().is_empty() {

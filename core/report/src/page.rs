@@ -1,5 +1,7 @@
 //! The page: what runs in the browser, and what it shows.
 
+use std::collections::HashMap;
+
 use flowpipe_recording::Recording;
 use flowpipe_terminal::escape;
 use serde::Serialize;
@@ -144,15 +146,13 @@ impl<'a> FrameList<'a> {
     fn of(story: &'a Story) -> Self {
         let frames = &story.frames.all;
         let mut sources: Vec<&str> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
         let source = frames.iter().map(|frame| {
             let name = frame.topic.stage.as_str();
-            sources
-                .iter()
-                .position(|known| *known == name)
-                .unwrap_or_else(|| {
-                    sources.push(name);
-                    sources.len() - 1
-                })
+            *known.entry(name).or_insert_with(|| {
+                sources.push(name);
+                sources.len() - 1
+            })
         });
         let source = source.collect();
         let mut before = 0;

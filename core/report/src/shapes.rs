@@ -68,6 +68,9 @@ pub struct Shapes {
     pub shapes: Vec<Shape>,
     /// Sightings.
     pub looks: Vec<Look>,
+    /// Cells of all puzzles.
+    #[serde(skip)]
+    cells: usize,
     #[serde(skip)]
     known_shapes: HashMap<String, usize>,
     #[serde(skip)]
@@ -75,6 +78,11 @@ pub struct Shapes {
 }
 
 impl Shapes {
+    /// Cells of all puzzles.
+    pub fn cells(&self) -> usize {
+        self.cells
+    }
+
     /// The place of a puzzle in the list.
     pub fn shape(&mut self, puzzle: &Puzzle) -> usize {
         let key = key(puzzle);
@@ -82,6 +90,7 @@ impl Shapes {
             return known;
         }
         let board = puzzle.board();
+        self.cells += board.len();
         let sides = place::sides(board).into_iter().flatten();
         let terminals = puzzle.terminals().iter().map(|terminal| {
             let [x, y] = place::centre(board, terminal.cell);

@@ -154,7 +154,7 @@ impl Spread {
         let mut spread = Self {
             count: times.len() as u64,
             max_ns: times.iter().copied().max().unwrap_or(0),
-            total_ns: times.iter().sum(),
+            total_ns: times.iter().fold(0, |sum, &time| sum.saturating_add(time)),
             ..Self::default()
         };
         for &time in times {

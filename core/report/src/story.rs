@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::boards::{At, Board, Boards};
 use crate::frames::Frames;
 use crate::lineage::Lineage;
+use crate::room::Room;
 use crate::shapes::Shapes;
 use crate::words;
 
@@ -31,6 +32,8 @@ pub struct Story {
     pub boards: Vec<Board>,
     /// Messages as sentences.
     pub words: HashMap<(Topic, u64), String>,
+    /// How many messages are left out, because their boards are too large.
+    pub too_large: usize,
 }
 
 /// A message.
@@ -52,6 +55,8 @@ struct Teller<'a> {
     words: HashMap<(Topic, u64), String>,
     /// By message of strokes: the board and the attempt.
     attempts: HashMap<(Topic, u64), (usize, usize)>,
+    room: Room,
+    too_large: usize,
 }
 
 impl Story {
@@ -69,6 +74,8 @@ impl Story {
             boards: Boards::new(refereed),
             words: HashMap::new(),
             attempts: HashMap::new(),
+            room: Room::default(),
+            too_large: 0,
         };
         for told in &messages {
             teller.take(told);
@@ -78,6 +85,7 @@ impl Story {
             looks,
             boards,
             words,
+            too_large,
             ..
         } = teller;
         Self {
@@ -86,6 +94,7 @@ impl Story {
             looks,
             boards: boards.all,
             words,
+            too_large,
         }
     }
 }
@@ -122,6 +131,10 @@ impl Told<'_> {
 
 impl Teller<'_> {
     fn take(&mut self, told: &Told<'_>) {
+        if !self.room.is_left(told.body.len(), self.shapes.cells()) {
+            self.too_large += 1;
+            return;
+        }
         let sentence = match told.schema {
             SIGHTING => self.sighting(told),
             SOLVED => self.solved(told),
@@ -148,6 +161,7 @@ impl Teller<'_> {
 
     fn sighting(&mut self, told: &Told<'_>) -> Option<String> {
         let sighting: Sighting = told.parse()?;
+        self.room.read(&sighting);
         let at = self.at(told);
         // The first is vision's own; others hand it on.
         let first = at.frame.and_then(|frame| self.looks.get_mut(frame));
@@ -161,6 +175,7 @@ impl Teller<'_> {
 
     fn solved(&mut self, told: &Told<'_>) -> Option<String> {
         let solved: Solved = told.parse()?;
+        self.room.read(&solved.sighting);
         let at = self.at(told);
         let call = self.lineage.call(told.topic, told.sequence);
         let worked = call.map(solving_ns);
@@ -170,6 +185,7 @@ impl Teller<'_> {
 
     fn strokes(&mut self, told: &Told<'_>) -> Option<String> {
         let strokes: Strokes = told.parse()?;
+        self.room.read(&strokes.sighting);
         let at = self.at(told);
         if let Some(place) = self.boards.strokes(at, &strokes, &mut self.shapes) {
             self.attempts.insert(told.key(), place);
@@ -197,6 +213,7 @@ impl Teller<'_> {
 
     fn result(&mut self, told: &Told<'_>) -> Option<String> {
         let result: BoardResult = told.parse()?;
+        self.room.cells += result.puzzle.board().len();
         let at = self.at(told);
         self.boards.result(at, &result, &mut self.shapes);
         Some(words::result(&result))

@@ -174,7 +174,7 @@ fn put_together(spans: &[Span], most: usize) -> Vec<Span> {
             match together.last_mut() {
                 Some(last) if span.start - last.end < gap && last.wrong.is_none() => {
                     last.end = last.end.max(span.end);
-                    last.waited += span.waited;
+                    last.waited = last.waited.saturating_add(span.waited);
                     last.wrong = span.wrong;
                     (last.frame, last.text) = (None, None);
                 }

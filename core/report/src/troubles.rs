@@ -1,5 +1,7 @@
 //! What full queues dropped, and what went wrong.
 
+use std::collections::HashMap;
+
 use flowpipe_recording::entry::Call;
 use flowpipe_recording::{Entry, Recording, Topic};
 use serde::Serialize;
@@ -72,14 +74,19 @@ impl Troubles {
             ..Self::default()
         };
         let mut last = vec![0; about.edges.len()];
+        let mut places = HashMap::new();
+        for (place, edge) in about.edges.iter().enumerate() {
+            places
+                .entry((&edge.from.0, &edge.from.1, &edge.to))
+                .or_insert(place);
+        }
+        let began = Began::of(lineage.calls());
         for entry in recording.entries() {
             match entry {
                 Entry::Dropped(drop) => {
                     troubles.dropped += 1;
-                    let place = about.edges.iter().position(|edge| {
-                        edge.to == drop.to && edge.from.0 == drop.from && edge.from.1 == drop.output
-                    });
-                    let Some(place) = place else { continue };
+                    let place = places.get(&(&drop.from, &drop.output, &drop.to));
+                    let Some(&place) = place else { continue };
                     let topic = Topic::new(drop.from.clone(), drop.output.clone());
                     let frame = lineage.frame(&topic, drop.sequence);
                     let queue = &mut troubles.queues[place];
@@ -92,7 +99,7 @@ impl Troubles {
                     if troubles.problems.len() == MOST {
                         continue;
                     }
-                    let call = during(lineage.calls(), &problem.stage, problem.at_ns);
+                    let call = began.last(&problem.stage, problem.at_ns);
                     troubles.problems.push(Problem {
                         at_ns: problem.at_ns,
                         kind: problem.kind.replace('-', " "),
@@ -109,10 +116,25 @@ impl Troubles {
     }
 }
 
-/// The last call of a stage that had begun by then.
-fn during<'a>(calls: &[&'a Call], stage: &str, at_ns: i64) -> Option<&'a Call> {
-    let own = calls
-        .iter()
-        .filter(|call| call.stage == stage && call.taken_ns <= at_ns);
-    own.max_by_key(|call| call.taken_ns).copied()
+/// By stage: its calls, in the order in which they began.
+struct Began<'a>(HashMap<&'a str, Vec<&'a Call>>);
+
+impl<'a> Began<'a> {
+    fn of(calls: &[&'a Call]) -> Self {
+        let mut stages: HashMap<&str, Vec<&Call>> = HashMap::new();
+        for &call in calls {
+            stages.entry(&call.stage).or_default().push(call);
+        }
+        for calls in stages.values_mut() {
+            calls.sort_by_key(|call| call.taken_ns);
+        }
+        Self(stages)
+    }
+
+    /// The last call of a stage that had begun by then.
+    fn last(&self, stage: &str, at_ns: i64) -> Option<&'a Call> {
+        let calls = self.0.get(stage)?;
+        let begun = calls.partition_point(|call| call.taken_ns <= at_ns);
+        calls.get(begun.checked_sub(1)?).copied()
+    }
 }

@@ -1,5 +1,6 @@
 //! `flowpipe compare A.toml B.toml FILE`: two pipelines on the same recording, side by side.
 
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -178,7 +179,8 @@ impl Runner {
         for frame in frames.values().filter(|frame| frame.board().is_none()) {
             failures.extend(frame.failures.iter().cloned());
         }
-        failures.retain(|failed| !self.failures.contains(failed));
+        let known: HashSet<&Failed> = self.failures.iter().collect();
+        failures.retain(|failed| !known.contains(failed));
         self.failures.append(&mut failures);
         if self.seconds.is_empty() {
             self.frames = frames;

@@ -75,7 +75,7 @@ pub struct Plan {
 }
 
 /// Something that went wrong with a frame.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Failed {
     /// The stage.
     pub stage: String,

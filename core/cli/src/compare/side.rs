@@ -1,5 +1,7 @@
 //! What one pipeline made of one board.
 
+use std::collections::HashSet;
+
 use flowpipe_puzzle::message::{SeenBoard, Verdict};
 use flowpipe_puzzle::{Flow, Solution};
 use serde::Serialize;
@@ -81,8 +83,9 @@ impl Side {
             .and_then(|frame| frame.answer.as_ref());
         let drawn = planned.and_then(of);
         let mut failures: Vec<Failed> = Vec::new();
+        let mut known = HashSet::new();
         for failed in shown.iter().filter_map(of).flat_map(|it| &it.failures) {
-            if !failures.contains(failed) {
+            if known.insert(failed) {
                 failures.push(failed.clone());
             }
         }

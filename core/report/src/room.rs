@@ -1,0 +1,30 @@
+//! How many cells of boards are read and kept: a few bytes of JSON can name a board of a hundred thousand.
+
+use flowpipe_puzzle::message::Sighting;
+
+/// What was read so far.
+#[derive(Debug, Default)]
+pub struct Room {
+    /// Bytes of messages.
+    bytes: usize,
+    /// Cells of their boards.
+    pub cells: usize,
+}
+
+/// So many cells are read however short the messages are, and two more for each byte: real ones have less than one.
+const READ: usize = 8 << 20;
+/// So many are kept, each board once, and one more for each 16 bytes: the messages of a board that is played have more.
+const KEPT: usize = 1 << 20;
+
+impl Room {
+    /// Whether a message of so many bytes is to be read. `kept`: cells of all different boards.
+    pub fn is_left(&mut self, bytes: usize, kept: usize) -> bool {
+        self.bytes += bytes;
+        self.cells <= READ + 2 * self.bytes && kept <= KEPT + self.bytes / 16
+    }
+
+    /// The board of a sighting was read.
+    pub fn read(&mut self, sighting: &Sighting) {
+        self.cells += sighting.board().map_or(0, |seen| seen.puzzle.board().len());
+    }
+}
