@@ -5,6 +5,7 @@
 //! - [`commands`]: one module for each subcommand.
 //! - [`plugins`]: where plugins are looked for. [`pipeline_file`]: reading a pipeline with its errors.
 //! - [`record`]: writing a run down. [`recording_file`]: opening what was written. [`trace`]: who worked when.
+//! - [`outputs`]: the files that are written.
 //! - [`puzzle_file`]: reading puzzles. [`ask`]: putting them to a solver.
 //! - [`apart`]: processes of isolated stages, and the one that reads manifests.
 //! - [`checks`]: what the runtime holds the plugins' answers against.
@@ -26,6 +27,7 @@ mod compare;
 mod exit;
 mod follow;
 mod new;
+mod outputs;
 mod pipeline_file;
 mod plugin_check;
 mod plugins;
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::ScanPlugins => return apart::scan(),
         _ => {}
     }
+    signals::listen();
     let tells_problems = matches!(
         args.command,
         Command::See(_) | Command::Solve(_) | Command::Bench(_) | Command::Compare(_)

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use flowpipe_puzzle::text::{self, Entry};
 
 use crate::exit::Failure;
+use crate::outputs;
 
 /// Reads all puzzles of a file, or of standard input where it is called `-`.
 ///
@@ -25,6 +26,7 @@ fn read_text(file: &str) -> Result<String, Failure> {
     let read = if file == "-" {
         std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
     } else {
+        outputs::note_input(file);
         std::fs::read(file).map(|read| bytes = read)
     };
     read.map_err(|error| Failure::File {

@@ -5,17 +5,20 @@ use std::path::Path;
 use flowpipe_recording::{ReadError, Recording};
 
 use crate::exit::Failure;
+use crate::outputs;
 
 /// Opens a recording. Says so when it ends early.
 ///
 /// # Errors
 /// When it can't be opened, or is no recording.
 pub fn open(path: &Path) -> Result<Recording, Failure> {
+    outputs::note_input(path);
     let recording = Recording::open(path).map_err(|error| match error {
         ReadError::Open { path, error } => Failure::File {
             path: path.display().to_string(),
             error,
         },
+        unfinished @ ReadError::Unfinished { .. } => Failure::Usage(unfinished.to_string()),
         other => Failure::BadText(other.to_string()),
     })?;
     if recording.is_cut_off() {

@@ -1,7 +1,6 @@
 //! `flowpipe bench [FILE...]`: solvers beside each other on the same boards, by size class.
 
 use std::io::Write as _;
-use std::path::Path;
 
 use flowpipe_puzzle::{Puzzle, text};
 use flowpipe_runtime::plugin::catalogue::Catalogue;
@@ -14,7 +13,7 @@ use crate::bench::row::Row;
 use crate::bench::{chart, table};
 use crate::exit::{Ended, Failure};
 use crate::show::progress::ProgressLine;
-use crate::{pipeline_file, plugins};
+use crate::{outputs, pipeline_file, plugins};
 
 /// The solver that the others are compared with, where it is among them.
 const FIRST: &str = "solver-search";
@@ -48,7 +47,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<Ended, Failure> {
                 "there is nothing to draw: no solver solved most boards of any size".to_owned(),
             )
         })?;
-        write(path, &picture)?;
+        outputs::write(path, &picture)?;
     }
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -131,6 +130,7 @@ fn config<'a>(args: &'a Bench, solver: &str) -> Option<&'a str> {
 fn read(files: &[std::path::PathBuf]) -> Result<Vec<Puzzle>, Failure> {
     let mut puzzles = Vec::new();
     for file in files {
+        outputs::note_input(file);
         let path = file.display().to_string();
         let text = std::fs::read_to_string(file).map_err(|error| Failure::File {
             path: path.clone(),
@@ -149,11 +149,4 @@ fn read(files: &[std::path::PathBuf]) -> Result<Vec<Puzzle>, Failure> {
         ));
     }
     Ok(puzzles)
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| Failure::File {
-        path: path.display().to_string(),
-        error,
-    })
 }

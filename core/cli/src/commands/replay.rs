@@ -22,7 +22,7 @@ use crate::trace::Tracing;
 use crate::{apart, checks, plugins, signals};
 
 pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
-    signals::at_once()?;
+    signals::at_once();
     let recording = crate::recording_file::open(&args.file)?;
     let catalogue = plugins::load(global);
     let recording = Arc::new(recording);
@@ -33,7 +33,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     let verifier = args.verify.then(|| Verifier::new(replay.clone()));
     let mut options = Options {
         validators: checks::validators(),
-        observers: vec![Arc::new(Forward::new(sender, cast.speaks.clone()))],
+        observers: vec![Arc::new(Forward::new(sender.clone(), cast.speaks.clone()))],
         dry: recording.about().dry,
         replay: Some(replay.clone()),
         program: apart::program(),
@@ -51,22 +51,30 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
                 clock: options.clock,
                 dry: options.dry,
             };
-            Some(Recordist::of_replay(to, &take, &recording)?)
+            Some(Recordist::of_replay(to, &take, &recording, sender)?)
         }
         None => None,
     };
     if let Some(recordist) = &recordist {
-        let recorder: Arc<dyn Observer> = recordist.recorder.clone();
+        let recorder: Arc<dyn Observer> = recordist.recorder();
         options.observers.push(recorder);
     }
     let tracing = Tracing::begin(args.trace.as_deref(), &pipeline, &mut options)?;
     let screen = Screen::new(global, args.quiet || args.json, cast);
-    let watched = watch(pipeline, &catalogue, options, &happenings, screen, None)?;
+    let watched = watch(pipeline, &catalogue, options, &happenings, screen, None);
+    let watched = match watched {
+        Ok(watched) => watched,
+        Err(failure) => {
+            recordist.into_iter().for_each(Recordist::discard);
+            tracing.into_iter().for_each(Tracing::discard);
+            return Err(failure);
+        }
+    };
     let recorded = recordist.map_or(Ok(()), Recordist::finish);
     let traced = tracing.map_or(Ok(()), Tracing::finish);
     recorded.and(traced)?;
     watched.followed?;
-    signals::at_once()?;
+    signals::at_once();
     let verdict = verifier.map(|verifier| verifier.verdict());
     tell(global, args, &watched.report, &replay, verdict.as_ref())?;
     catalogue.close();
@@ -139,7 +147,7 @@ fn tell(
     if replay.skipped() > 0 {
         writeln!(
             stdout,
-            "{} calls were not run again: the recording lacks what they took",
+            "{} calls were not run again: the recording lacks what they took, or what their stage remembered",
             replay.skipped()
         )?;
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::args::{Global, See};
 use crate::exit::{Ended, Failure};
+use crate::outputs;
 use crate::see::look::Said;
 use crate::see::seen::Seen;
 use crate::see::{overlay, record, text};
@@ -102,6 +103,7 @@ impl<'a> Printer<'a> {
 
 /// A file of which nothing is said yet, or that can't be opened.
 fn opened(file: &str) -> Seen {
+    outputs::note_input(file);
     let is_folder = |_| Path::new(file).is_dir();
     match std::fs::File::open(file).map(is_folder) {
         Ok(false) => Seen::default(),
