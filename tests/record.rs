@@ -205,6 +205,7 @@ fn a_killed_run_loses_at_most_a_second() {
         .spawn()
         .unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
+    let path = folder.path().join("killed.mcap.partial");
     while messages(&path) < 40 {
         assert!(Instant::now() < deadline, "nothing was written");
         std::thread::sleep(Duration::from_millis(50));

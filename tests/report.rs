@@ -215,15 +215,25 @@ fn what_is_missing_is_said() {
     std::fs::write(&cut, &bytes[..bytes.len() * 2 / 3]).unwrap();
 
     let empty = folder.join("empty.mcap");
-    Writer::create(&empty, &about(&[]), "", Schemas::new())
-        .unwrap()
-        .finish()
-        .unwrap();
+    Writer::new(
+        std::fs::File::create(&empty).unwrap(),
+        &about(&[]),
+        "",
+        Schemas::new(),
+    )
+    .unwrap()
+    .finish()
+    .unwrap();
 
     // Nothing of puzzles, and nothing but messages.
     let plain = folder.join("plain.mcap");
-    let mut writer =
-        Writer::create(&plain, &about(&["<b>\"one\"</b>"]), "", Schemas::new()).unwrap();
+    let mut writer = Writer::new(
+        std::fs::File::create(&plain).unwrap(),
+        &about(&["<b>\"one\"</b>"]),
+        "",
+        Schemas::new(),
+    )
+    .unwrap();
     let topic = Topic::new("<b>\"one\"</b>", "out");
     for number in 1..4 {
         let at = number as i64 * 1_000_000;
@@ -341,7 +351,13 @@ fn half_a_minute_at_1080p_stays_small() {
     const FRAMES: u64 = 60;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.mcap");
-    let mut writer = Writer::create(&path, &about(&["screen"]), "", Schemas::new()).unwrap();
+    let mut writer = Writer::new(
+        std::fs::File::create(&path).unwrap(),
+        &about(&["screen"]),
+        "",
+        Schemas::new(),
+    )
+    .unwrap();
     let topic = Topic::new("screen", "out");
     let (width, height) = (1920_u32, 1080_u32);
     for number in 1..=FRAMES {
@@ -396,14 +412,19 @@ fn files_and_wishes_that_make_no_sense_are_told() {
     assert!(ran.stderr.contains("is no recording"), "{}", ran.stderr);
 
     let recording = folder.join("a.html");
-    Writer::create(&recording, &about(&[]), "", Schemas::new())
-        .unwrap()
-        .finish()
-        .unwrap();
+    Writer::new(
+        std::fs::File::create(&recording).unwrap(),
+        &about(&[]),
+        "",
+        Schemas::new(),
+    )
+    .unwrap()
+    .finish()
+    .unwrap();
     let before = std::fs::read(&recording).unwrap();
     let ran = run(&["report", text(&recording)]).expect(2);
     assert!(
-        ran.stderr.contains("the recording itself"),
+        ran.stderr.contains("this command reads the same file"),
         "{}",
         ran.stderr
     );

@@ -312,7 +312,8 @@ fn a_killed_run_leaves_a_trace() {
         .spawn()
         .unwrap();
     let began = Instant::now();
-    let written = || std::fs::read_to_string(&path).unwrap_or_default();
+    let partial = folder.path().join("trace.json.partial");
+    let written = || std::fs::read_to_string(&partial).unwrap_or_default();
     while !written().contains("\"name\":\"actuator\",\"cat\":\"call\"") {
         assert!(began.elapsed() < Duration::from_secs(60), "{}", written());
         std::thread::sleep(Duration::from_millis(20));

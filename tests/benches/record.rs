@@ -30,7 +30,7 @@ fn main() {
         .collect();
     let wants = |name: &str| wanted.is_empty() || wanted.iter().any(|it| name.contains(it));
     println!("\n## Recording: frames of 1920x1080, 60 a second, each asked of vision\n");
-    println!("| what is recorded | frames/s without | with | ratio | pixels left out |");
+    println!("| what is recorded | frames/s without | with | ratio | lineages dropped |");
     println!("|---|---|---|---|---|");
     if wants("live") {
         live();
@@ -106,7 +106,7 @@ queue = {{ capacity = 1, when_full = \"latest\" }}
 /// Frames that `stage` captured and vision read, a second, without a recorder and with one.
 fn compare(what: &str, stage: &str, run: impl Fn(bool) -> Ran) {
     let mut rates = [Vec::new(), Vec::new()];
-    let mut left_out = Vec::new();
+    let mut dropped = Vec::new();
     for turn in 0..2 * TURNS {
         // First one, then the other: neither always comes after the other.
         let recorder = turn % 4 == 1 || turn % 4 == 2;
@@ -122,7 +122,7 @@ fn compare(what: &str, stage: &str, run: impl Fn(bool) -> Ran) {
         let read = count("vision", "out") / seconds;
         rates[usize::from(recorder)].push((captured, read));
         if recorder {
-            left_out.push(pixels_left_out(&ran.stderr));
+            dropped.push(lineages_dropped(&ran.stderr));
         }
     }
     let [without, with] = rates;
@@ -134,14 +134,14 @@ fn compare(what: &str, stage: &str, run: impl Fn(bool) -> Ran) {
         };
         let (without, with) = (median(&without), median(&with));
         println!(
-            "| {what}: {part} | {without:.2} | {with:.2} | {:.3} | {left_out:?} |",
+            "| {what}: {part} | {without:.2} | {with:.2} | {:.3} | {dropped:?} |",
             with / without
         );
     }
 }
 
-fn pixels_left_out(stderr: &str) -> u64 {
-    let told = stderr.split("the pixels of ").nth(1);
+fn lineages_dropped(stderr: &str) -> u64 {
+    let told = stderr.split("seen before), ").nth(1);
     told.and_then(|rest| rest.split(' ').next()?.parse().ok())
         .unwrap_or(0)
 }
@@ -168,7 +168,13 @@ fn write_source(path: &Path) {
         }],
         edges: Vec::new(),
     };
-    let mut writer = Writer::create(path, &about, "", Schemas::new()).unwrap();
+    let mut writer = Writer::new(
+        std::fs::File::create(path).unwrap(),
+        &about,
+        "",
+        Schemas::new(),
+    )
+    .unwrap();
     let topic = Topic::new("screen", "out");
     let board = board();
     let mut screen = vec![0x28; 4 * SIZE[0] * SIZE[1]];

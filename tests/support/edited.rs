@@ -5,6 +5,8 @@
     reason = "a test that lacks what it needs should panic and say so"
 )]
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::Path;
 
 use flowpipe_recording::entry::{About, Call, Change};
@@ -32,7 +34,8 @@ pub fn edit(from: &Path, to: &Path, change: impl FnOnce(&mut Edited)) {
         changes: recording.changes().to_vec(),
     };
     change(&mut edited);
-    let mut writer = Writer::create(to, &edited.about, recording.pipeline(), Schemas::new())
+    let file = BufWriter::new(File::create(to).expect("the folder is writable"));
+    let mut writer = Writer::new(file, &edited.about, recording.pipeline(), Schemas::new())
         .expect("the folder is writable");
     for entry in recording.entries() {
         let Entry::Message {

@@ -173,20 +173,22 @@ pub fn with_input(args: &[&str], input: &str) -> Ran {
     })
 }
 
-/// Records a run with all its pictures into a folder; gives the recording's path. Where the machine has too much
-/// else to do, the recorder leaves some out: then it is run again.
+/// Records a run with everything in it into a folder; gives the recording's path.
 ///
 /// # Panics
-/// When the run fails, or pictures are left out again and again.
+/// When the run fails.
 pub fn record(folder: &Path, name: &str, pipeline: &str) -> String {
     let path = folder.join(name).display().to_string();
-    for _ in 0..5 {
-        let ran = run(&["run", pipeline, "-q", "--record", &path]).expect(0);
-        if !ran.stderr.contains("left out") {
-            return path;
-        }
-    }
-    panic!("this machine is too slow to record {pipeline}");
+    run(&[
+        "run",
+        pipeline,
+        "-q",
+        "--record",
+        &path,
+        "--record-lossless",
+    ])
+    .expect(0);
+    path
 }
 
 /// The library of a plugin that comes with the program, by its crate's name.

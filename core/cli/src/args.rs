@@ -41,7 +41,7 @@ Exit codes:
   65   solve, convert, play, bench: a puzzle that can't be read, or not be written in that format;
        see: a file that is no picture; replay, compare, report: a file that is no recording
   78   a pipeline file or a plugin's config that can't be used
-  130  stopped by Ctrl-C, or by hand while a pipeline holds the mouse";
+  130  stopped by Ctrl-C or SIGTERM, or by hand while a pipeline holds the mouse";
 
 /// Sees Flow Free puzzles, solves them and plays them: pipelines of plugins.
 #[derive(Debug, Parser)]

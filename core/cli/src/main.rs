@@ -5,7 +5,8 @@
 //! - [`commands`]: one module for each subcommand.
 //! - [`plugins`]: where plugins are looked for. [`pipeline_file`]: reading a pipeline with its errors.
 //! - [`record`]: writing a run down. [`recording_file`]: opening what was written. [`trace`]: who worked when.
-//! - [`input`]: whole files, bounded. [`puzzle_file`]: reading puzzles. [`ask`]: putting them to a solver.
+//! - [`input`]: whole files, bounded. [`outputs`]: the files that are written.
+//! - [`puzzle_file`]: reading puzzles. [`ask`]: putting them to a solver.
 //! - [`apart`]: processes of isolated stages, and the one that reads manifests.
 //! - [`checks`]: what the runtime holds the plugins' answers against.
 //! - [`solve`]: what `flowpipe solve` asks and tells. [`see`]: what `flowpipe see` shows to vision, and tells.
@@ -27,6 +28,7 @@ mod exit;
 mod follow;
 mod input;
 mod new;
+mod outputs;
 mod pipeline_file;
 mod plugin_check;
 mod plugins;
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Command::ScanPlugins => return apart::scan(),
         _ => {}
     }
+    signals::listen();
     flowpipe_terminal::set_colours(
         show::colour::on_stdout(&args.global),
         show::colour::on_stderr(&args.global),

@@ -5,7 +5,7 @@ use std::path::Path;
 use flowpipe_puzzle::text::{self, Entry};
 
 use crate::exit::Failure;
-use crate::input;
+use crate::{input, outputs};
 
 /// Reads all puzzles of a file, or of standard input where it is called `-`.
 ///
@@ -38,6 +38,7 @@ fn read_text(file: &str) -> Result<String, Failure> {
 /// # Errors
 /// When it can't be read, or is no text.
 pub fn read_path(file: &Path) -> Result<String, Failure> {
+    outputs::note_input(file);
     let bytes = input::read(file, input::PUZZLES)?;
     text(&file.display().to_string(), bytes)
 }

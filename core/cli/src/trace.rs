@@ -1,9 +1,9 @@
 //! `--trace FILE`: a run as a trace for `chrome://tracing` and <https://ui.perfetto.dev>.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use flowpipe_output::OutputFile;
 use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_runtime::run::Options;
 use flowpipe_runtime::trace::{Trace, Tracer};
@@ -11,10 +11,12 @@ use flowpipe_runtime::trace::{Trace, Tracer};
 use flowpipe_terminal::{eprintln, escaped};
 
 use crate::exit::Failure;
+use crate::outputs;
 
 /// A trace that is being written.
 pub struct Tracing {
     path: PathBuf,
+    file: OutputFile,
     trace: Trace,
 }
 
@@ -31,22 +33,32 @@ impl Tracing {
         let Some(path) = to else {
             return Ok(None);
         };
-        let failure = |error| Failure::File {
-            path: path.display().to_string(),
-            error,
-        };
+        let failure = outputs::failure(path);
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(failure)?;
+            std::fs::create_dir_all(folder).map_err(&failure)?;
         }
-        let file = File::create(path).map_err(failure)?;
+        let mut file = outputs::growing(path).map_err(&failure)?;
         let has_queues = options.replay.is_none();
-        let (tracer, trace) =
-            Tracer::start(file, pipeline, options.clock, has_queues).map_err(failure)?;
+        let (tracer, trace) = Tracer::start(
+            file.file().map_err(&failure)?,
+            pipeline,
+            options.clock,
+            has_queues,
+        )
+        .map_err(&failure)?;
+        // Its first lines are written.
+        file.show().map_err(failure)?;
         options.observers.push(tracer as Arc<_>);
         Ok(Some(Self {
             path: path.to_owned(),
+            file,
             trace,
         }))
+    }
+
+    /// The run did not begin: nothing is left of the trace.
+    pub fn discard(self) {
+        self.file.discard();
     }
 
     /// Waits until everything is written, and says what was, on standard error.
@@ -55,10 +67,9 @@ impl Tracing {
     /// When something could not be written.
     pub fn finish(self) -> Result<(), Failure> {
         let path = self.path.display().to_string();
-        let traced = self.trace.finish().map_err(|error| Failure::File {
-            path: path.clone(),
-            error,
-        })?;
+        let failure = outputs::failure(&self.path);
+        let traced = self.trace.finish().map_err(&failure)?;
+        self.file.commit().map_err(&failure)?;
         let path = escaped(path);
         eprintln!(
             "traced {} calls, {} messages: {path} (ui.perfetto.dev and chrome://tracing open it)",

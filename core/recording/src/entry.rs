@@ -11,6 +11,8 @@ pub const DROPPED: &str = "flowpipe.dropped/1";
 pub const TROUBLE: &str = "flowpipe.problem/1";
 /// Schema id of [`Change`].
 pub const CHANGE: &str = "flowpipe.change/1";
+/// Schema id of [`DroppedLineages`].
+pub const DROPPED_LINEAGES: &str = "flowpipe.dropped-lineages/1";
 /// Schema id of [`PictureNote`].
 pub const PICTURE: &str = "flowpipe.picture/1";
 
@@ -229,6 +231,35 @@ pub struct Dropped {
     pub at_ns: i64,
 }
 
+/// What the recorder did not record, because the disk or the processor could not keep up: all that descends from some
+/// messages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DroppedLineages {
+    /// The stage that emitted these messages.
+    pub stage: String,
+    /// Its output.
+    pub port: String,
+    /// The number of the first of them.
+    pub first: u64,
+    /// The number of the last of them; those between were dropped too.
+    pub last: u64,
+    /// Their beginning is recorded: the messages themselves, and perhaps some of what descends from them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub partly: bool,
+    /// When the first of them was dropped.
+    pub at_ns: i64,
+    /// When the last of them was.
+    pub until_ns: i64,
+}
+
+impl DroppedLineages {
+    /// How many they are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.last.saturating_sub(self.first).saturating_add(1)
+    }
+}
+
 /// Where the pixels of a message are that are not stored beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PictureNote {
@@ -292,12 +323,13 @@ pub struct ChangedStage {
 
 /// The JSON Schema of each of the entries, by schema id.
 #[must_use]
-pub fn schemas() -> [(&'static str, Schema); 5] {
+pub fn schemas() -> [(&'static str, Schema); 6] {
     [
         (CALL, schema_for!(Call)),
         (DROPPED, schema_for!(Dropped)),
         (TROUBLE, schema_for!(Trouble)),
         (CHANGE, schema_for!(Change)),
+        (DROPPED_LINEAGES, schema_for!(DroppedLineages)),
         (PICTURE, schema_for!(PictureNote)),
     ]
 }

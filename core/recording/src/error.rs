@@ -31,6 +31,14 @@ pub enum ReadError {
         /// Why.
         error: std::io::Error,
     },
+    /// It is not there, but what a run has left of it that did not end.
+    #[error("{} is not there; {} is what a run has left that did not end: open that", path.display(), left.display())]
+    Unfinished {
+        /// The file.
+        path: PathBuf,
+        /// What there is of it.
+        left: PathBuf,
+    },
     /// It does not begin as MCAP files do.
     #[error("{} is no recording: it does not begin as an MCAP file does", path.display())]
     NotMcap {

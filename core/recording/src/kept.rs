@@ -1,7 +1,7 @@
 //! What an entry takes in memory, and whether its times can be calculated with.
 
 use crate::budget::is_time;
-use crate::entry::{Call, Change, Dropped, Emitted, PictureNote, Trouble};
+use crate::entry::{Call, Change, Dropped, DroppedLineages, Emitted, PictureNote, Trouble};
 
 /// An entry that is kept in memory.
 pub(crate) trait Kept {
@@ -60,6 +60,16 @@ impl Kept for Dropped {
 
     fn is_in_time(&self) -> bool {
         is_time(self.at_ns)
+    }
+}
+
+impl Kept for DroppedLineages {
+    fn size(&self, json: usize) -> usize {
+        json
+    }
+
+    fn is_in_time(&self) -> bool {
+        is_time(self.at_ns) && is_time(self.until_ns)
     }
 }
 

@@ -12,12 +12,15 @@
 //! - `/flowpipe/calls`: each call of a stage, with the message that it took, what it emitted, the times
 //!   that it read from the clock, and how it ended ([`entry::Call`]). From these a run is run again.
 //! - `/flowpipe/drops` and `/flowpipe/problems`: what full queues dropped, and what went wrong.
+//! - `/flowpipe/dropped-lineages`: what is not in the recording because the recorder could not keep up
+//!   ([`entry::DroppedLineages`]).
 //! - `/flowpipe/changes`: how the pipeline changed while it ran.
 //! - The attachments `pipeline.toml` (as it was written) and `run.json` ([`entry::About`]: stages, edges,
 //!   plugins with their versions and hashes).
 //!
 //! Times are Unix time in nanoseconds: the run's clock on top of [`entry::About::started_unix_ns`].
-//! Chunks are closed every half second, so that a process that is killed loses no more.
+//! Chunks are closed every half second, so that a process that is killed loses no more. The file is `NAME.partial` until its
+//! index is written.
 
 mod budget;
 mod chunk;

@@ -9,7 +9,7 @@ use memmap2::Mmap;
 
 use crate::budget;
 use crate::chunk::Unpacked;
-use crate::entry::{About, Call, Change, Dropped, Trouble};
+use crate::entry::{About, Call, Change, Dropped, DroppedLineages, Trouble};
 use crate::error::ReadError;
 use crate::image::Pixels;
 use crate::pictures::{Picture, Pictures};
@@ -25,6 +25,7 @@ pub struct Recording {
     about: About,
     pipeline: String,
     changes: Vec<Change>,
+    dropped_lineages: Vec<DroppedLineages>,
     entries: Vec<Entry>,
     /// By entry.
     places: Vec<Place>,
@@ -69,9 +70,15 @@ impl Recording {
     /// When it can't be opened, or is no recording of a run, or holds more than a recording of its size has: what an
     /// entry takes in memory is looked at before it is taken.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let open = |error| ReadError::Open {
-            path: path.to_owned(),
-            error,
+        let open = |error| match flowpipe_output::left_of(path) {
+            Some(left) => ReadError::Unfinished {
+                path: path.to_owned(),
+                left,
+            },
+            None => ReadError::Open {
+                path: path.to_owned(),
+                error,
+            },
         };
         let file = File::open(path).map_err(open)?;
         // SAFETY: recordings are not changed once they are written; one that still grows is read up to
@@ -108,6 +115,7 @@ impl Recording {
             bytes,
             about,
             changes: scan.changes,
+            dropped_lineages: scan.dropped_lineages,
             pipeline: scan.pipeline.unwrap_or_default(),
             entries: scan.entries,
             places: scan.places,
@@ -146,6 +154,12 @@ impl Recording {
     #[must_use]
     pub fn changes(&self) -> &[Change] {
         &self.changes
+    }
+
+    /// What the recorder did not record because it could not keep up, in the order of time.
+    #[must_use]
+    pub fn dropped_lineages(&self) -> &[DroppedLineages] {
+        &self.dropped_lineages
     }
 
     /// The pipeline's file, as it was written.

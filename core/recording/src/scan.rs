@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::budget::{Budget, LONGEST_CHANNEL, is_time};
 use crate::chunk::unpack;
-use crate::entry::{About, Change};
+use crate::entry::{About, Change, DroppedLineages};
 use crate::kept::Kept;
 use crate::pictures::{Picture, Pictures};
 use crate::reader::Entry;
@@ -49,6 +49,7 @@ pub(crate) struct Scan {
     schemas: HashMap<u16, Arc<str>>,
     channels: HashMap<u16, Channel>,
     pub changes: Vec<Change>,
+    pub dropped_lineages: Vec<DroppedLineages>,
     pub entries: Vec<Entry>,
     /// By entry.
     pub places: Vec<Place>,
@@ -85,6 +86,7 @@ impl Scan {
             schemas: HashMap::new(),
             channels: HashMap::new(),
             changes: Vec::new(),
+            dropped_lineages: Vec::new(),
             entries: Vec::new(),
             places: Vec::new(),
             pictures: Pictures::default(),
@@ -234,6 +236,11 @@ impl Scan {
             Holds::Changes => {
                 let change = self.read(stored)?;
                 self.changes.extend(change);
+                return Ok(());
+            }
+            Holds::DroppedLineages => {
+                let dropped = self.read(stored)?;
+                self.dropped_lineages.extend(dropped);
                 return Ok(());
             }
             Holds::Calls => self.read(stored)?.map(|call| Entry::Call(Box::new(call))),

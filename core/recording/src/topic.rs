@@ -26,6 +26,8 @@ pub(crate) enum Holds {
     Problems,
     /// [`crate::entry::Change`].
     Changes,
+    /// [`crate::entry::DroppedLineages`].
+    DroppedLineages,
     /// [`crate::entry::PictureNote`].
     PictureNotes,
     /// What viewers draw over pictures, and this crate does not read. The topic's name.
@@ -71,6 +73,7 @@ impl Holds {
             Self::Drops => "/flowpipe/drops".into(),
             Self::Problems => "/flowpipe/problems".into(),
             Self::Changes => "/flowpipe/changes".into(),
+            Self::DroppedLineages => "/flowpipe/dropped-lineages".into(),
             Self::PictureNotes => "/flowpipe/pictures".into(),
             Self::Extra(name) => name.clone(),
         }
@@ -95,6 +98,7 @@ impl Holds {
             "drops" => Self::Drops,
             "problems" => Self::Problems,
             "changes" => Self::Changes,
+            "dropped-lineages" => Self::DroppedLineages,
             "picture-notes" => Self::PictureNotes,
             "extra" => Self::Extra(name.to_owned()),
             _ => return None,
@@ -109,6 +113,7 @@ impl Holds {
             Self::Drops => "drops",
             Self::Problems => "problems",
             Self::Changes => "changes",
+            Self::DroppedLineages => "dropped-lineages",
             Self::PictureNotes => "picture-notes",
             Self::Extra(_) => "extra",
         }

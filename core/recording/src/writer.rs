@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
 
+use flowpipe_output::OutputFile;
 use mcap::records::MessageHeader;
 use mcap::write::NoSeek;
 use mcap::{Attachment, Compression, WriteOptions};
 use serde::Serialize;
 
-use crate::entry::{self, About, Call, Change, Dropped, PictureNote, Trouble};
+use crate::entry::{self, About, Call, Change, Dropped, DroppedLineages, PictureNote, Trouble};
 use crate::error::WriteError;
 use crate::image::{self, Pixels};
 use crate::topic::{Holds, Topic};
@@ -40,21 +40,22 @@ const CHUNK: u64 = 4 << 20;
 const ANY: &str = r#"{"type":"object"}"#;
 
 impl Writer<BufWriter<File>> {
-    /// Makes the file; one of that name is overwritten.
+    /// Begins a recording in a file that grows, and gives that its name for the meantime: from here on it can be opened.
+    /// Once [`Self::finish`] was called, the file is to be committed.
     ///
     /// # Errors
-    /// When the file can't be made or written on.
-    pub fn create(
-        path: &Path,
+    /// When the file can't be written on.
+    pub fn grow(
+        file: &mut OutputFile,
         about: &About,
         pipeline: &str,
         schemas: Schemas,
     ) -> Result<Self, WriteError> {
-        let file = File::create(path).map_err(|error| WriteError::Create {
-            path: path.to_owned(),
-            error,
-        })?;
-        Self::new(BufWriter::new(file), about, pipeline, schemas)
+        let failure = |error| WriteError::Write(mcap::McapError::Io(error));
+        let to = BufWriter::new(file.file().map_err(failure)?);
+        let writer = Self::new(to, about, pipeline, schemas)?;
+        file.show().map_err(failure)?;
+        Ok(writer)
     }
 }
 
@@ -195,6 +196,15 @@ impl<W: Write> Writer<W> {
     /// When it can't be written.
     pub fn dropped(&mut self, dropped: &Dropped) -> Result<(), WriteError> {
         self.entry(Holds::Drops, entry::DROPPED, dropped, dropped.at_ns)
+    }
+
+    /// Adds what the recorder dropped.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn dropped_lineages(&mut self, dropped: &DroppedLineages) -> Result<(), WriteError> {
+        let holds = Holds::DroppedLineages;
+        self.entry(holds, entry::DROPPED_LINEAGES, dropped, dropped.until_ns)
     }
 
     /// Adds a problem.

@@ -119,6 +119,15 @@ fn notices(recording: &Recording, story: &Story, reel: &Reel) -> Vec<String> {
                 .to_owned(),
         );
     }
+    let dropped = recording.dropped_lineages().iter();
+    let dropped: u64 = dropped.map(|dropped| dropped.count()).sum();
+    if dropped > 0 {
+        notices.push(format!(
+            "The recorder could not keep up: {} with all that descends from {} not in the recording.",
+            count_of(usize::try_from(dropped).unwrap_or(usize::MAX), "message"),
+            if dropped == 1 { "it is" } else { "them are" }
+        ));
+    }
     if recording.unreadable() > 0 {
         notices.push(format!(
             "{} of the recording can't be understood, and left out here.",

@@ -30,6 +30,8 @@ pub struct Lineage {
     pub origin: Option<Origin>,
     /// The stages that had it or its ancestors in hand, oldest first; the newest 256 of them.
     pub hops: Vec<abi::Hop>,
+    /// The message that all this began with: its output, and its number there. `None`: it begins with this one.
+    pub root: Option<(PortRef, u64)>,
 }
 
 /// A message remembers its newest hops, so many at most: on a loop of the pipeline there would be ever more.
@@ -60,6 +62,7 @@ impl Message {
                 sequence: 1,
                 origin: None,
                 hops: Vec::new(),
+                root: None,
             },
             source: PortRef { stage: 0, port: 0 },
         })
@@ -112,6 +115,16 @@ impl Message {
             lineage: self.lineage.clone(),
             source: self.source,
         }
+    }
+
+    /// Its output and its number there.
+    pub(crate) fn key(&self) -> (PortRef, u64) {
+        (self.source, self.lineage.sequence)
+    }
+
+    /// The message that all this began with, which may be itself.
+    pub(crate) fn root(&self) -> (PortRef, u64) {
+        self.lineage.root.unwrap_or_else(|| self.key())
     }
 
     /// When it was emitted, by the run's clock in nanoseconds.

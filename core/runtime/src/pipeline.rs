@@ -26,6 +26,8 @@ pub struct Pipeline {
 pub struct Record {
     /// The file. `{name}` in it stands for the pipeline's name, `{time}` for the time of the start.
     pub file: String,
+    /// Stages wait when the recorder can't keep up, so that nothing is dropped.
+    pub lossless: bool,
 }
 
 /// One stage: one plugin, or several that race.

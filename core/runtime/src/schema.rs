@@ -55,6 +55,11 @@ pub fn pipeline_schema(plugins: &dyn Plugins) -> Value {
                         "type": "string",
                         "minLength": 1,
                     },
+                    "lossless": {
+                        "description": "Have the stages wait when the recorder can't keep up, so that nothing is dropped.",
+                        "type": "boolean",
+                        "default": false,
+                    },
                 },
             },
             "stages": {

@@ -173,6 +173,7 @@ impl Trial {
                     captured_ns,
                 }),
                 hops: Vec::new(),
+                root: None,
             },
             ..Message::loose(schema, json)?
         };

@@ -6,6 +6,8 @@ use flowpipe_game::Play;
 use flowpipe_game::render::{Header, Scene, Style, Theme, render};
 use flowpipe_plugin::puzzle::message::SeenBoard;
 use flowpipe_plugin::{Error, Result};
+use image::codecs::png::PngEncoder;
+use image::{ExtendedColorType, ImageEncoder as _};
 
 /// Pixels of a picture, the shape of a phone's screen.
 const SIZE: (u32, u32) = (540, 960);
@@ -66,13 +68,14 @@ impl Pictures {
             .unwrap_or_default()
             .to_string_lossy();
         let path = self.folder.join(format!("{:04}-{stem}.png", self.written));
-        image::save_buffer(
-            &path,
+        let mut png = Vec::new();
+        PngEncoder::new(&mut png).write_image(
             &pixels.rgba,
             pixels.width,
             pixels.height,
-            image::ExtendedColorType::Rgba8,
-        )
-        .map_err(|error| Error::from(error).context(format!("can't write {}", path.display())))
+            ExtendedColorType::Rgba8,
+        )?;
+        flowpipe_output::write(&path, png)
+            .map_err(|error| Error::from(error).context(format!("can't write {}", path.display())))
     }
 }

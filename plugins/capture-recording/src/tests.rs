@@ -46,7 +46,13 @@ fn about() -> About {
 /// Three frames, the first and the last of them the same, the pixels of the second left out; then two messages.
 fn recording(folder: &Path) -> PathBuf {
     let path = folder.join("a.mcap");
-    let mut writer = Writer::create(&path, &about(), "", Schemas::new()).unwrap();
+    let mut writer = Writer::new(
+        std::fs::File::create(&path).unwrap(),
+        &about(),
+        "",
+        Schemas::new(),
+    )
+    .unwrap();
     let screen = Topic::new("screen", "out");
     let bytes: Vec<u8> = (0..18).collect();
     let pixels = Pixels {

@@ -103,14 +103,8 @@ fn write(file: &Path, game: &str, profile: Profile) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let text = format!("{HEADER}{text}");
-    let half = file.with_extension(format!("{}.half", std::process::id()));
-    match std::fs::write(&half, &text) {
-        Ok(()) => std::fs::rename(&half, file),
-        // An isolated stage may write this file and none beside it.
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => std::fs::write(file, text),
-        Err(error) => Err(error),
-    }
+    // An isolated stage may write this file and none beside it: then it is written in place.
+    flowpipe_output::write(file, format!("{HEADER}{text}"))
 }
 
 #[cfg(test)]

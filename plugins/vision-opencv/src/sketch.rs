@@ -1,9 +1,9 @@
 //! Pictures of what a step saw, to be looked at by people.
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
+use flowpipe_output::OutputFile;
 use flowpipe_plugin::Result;
 use opencv::core::{Mat, MatTraitConst, MatTraitConstManual, Point, Scalar, Size, Vec3b};
 use opencv::imgproc;
@@ -163,7 +163,8 @@ impl Sketch {
     /// When the file can't be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         let size = self.size()?;
-        let file = BufWriter::new(File::create(path)?);
+        let mut output = OutputFile::create(path)?;
+        let file = BufWriter::new(&mut output);
         let mut encoder = png::Encoder::new(
             file,
             u32::try_from(size.width)?,
@@ -173,7 +174,8 @@ impl Sketch {
         encoder.set_compression(png::Compression::Fast);
         let mut writer = encoder.write_header()?;
         writer.write_image_data(self.canvas.data_bytes()?)?;
-        Ok(writer.finish()?)
+        writer.finish()?;
+        Ok(output.commit()?)
     }
 
     fn round(

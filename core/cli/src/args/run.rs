@@ -28,6 +28,10 @@ pub struct Run {
     /// filled in.
     #[arg(long, value_name = "FILE")]
     pub record: Option<String>,
+    /// Have the run wait when the recorder can't keep up. Without it whole lineages are dropped then: all that
+    /// descends from one frame. Where the recording can't be written any more, the run ends.
+    #[arg(long)]
+    pub record_lossless: bool,
     /// Keep the last of the run in memory, such as 10s, and write it down when a stage fails or hangs, or a
     /// board can't be solved or played.
     #[arg(long, value_name = "DURATION", value_parser = duration)]

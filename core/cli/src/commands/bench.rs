@@ -1,7 +1,6 @@
 //! `flowpipe bench [FILE...]`: solvers beside each other on the same boards, by size class.
 
 use std::io::Write as _;
-use std::path::Path;
 
 use flowpipe_puzzle::{Puzzle, text};
 use flowpipe_runtime::plugin::catalogue::Catalogue;
@@ -14,7 +13,7 @@ use crate::bench::row::Row;
 use crate::bench::{chart, table};
 use crate::exit::{Ended, Failure};
 use crate::show::progress::ProgressLine;
-use crate::{pipeline_file, plugins, puzzle_file};
+use crate::{outputs, pipeline_file, plugins, puzzle_file};
 
 /// The solver that the others are compared with, where it is among them.
 const FIRST: &str = "solver-search";
@@ -48,7 +47,7 @@ pub fn run(global: &Global, args: &Bench) -> Result<Ended, Failure> {
                 "there is nothing to draw: no solver solved most boards of any size".to_owned(),
             )
         })?;
-        write(path, &picture)?;
+        outputs::write(path, &picture)?;
     }
     let mut out = flowpipe_terminal::stdout();
     if args.json {
@@ -147,11 +146,4 @@ fn read(files: &[std::path::PathBuf]) -> Result<Vec<Puzzle>, Failure> {
         }
     }
     Ok(puzzles)
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| Failure::File {
-        path: path.display().to_string(),
-        error,
-    })
 }

@@ -31,7 +31,8 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
                     told(&pipeline, &listing(&pipeline, &catalogue))
                 )?;
             }
-            Ok(pipeline) => {
+            Ok(written) => {
+                let pipeline = written.pipeline;
                 let stages = listing(&pipeline, &catalogue);
                 let record = pipeline.record.as_ref().map(|record| &record.file);
                 let all = json!({ "file": file, "record": record, "stages": stages });

@@ -27,7 +27,7 @@ use crate::show::screen::Screen;
 use crate::{apart, checks, pipeline_file, plugins, recording_file, signals};
 
 pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
-    signals::at_once()?;
+    signals::at_once();
     let recording = recording_file::open(&args.file)?;
     let catalogue = plugins::load(global);
     let mut runners = Vec::new();
@@ -169,7 +169,7 @@ impl Runner {
         if interrupted {
             return Ok(true);
         }
-        signals::at_once()?;
+        signals::at_once();
         let mut gathered = gather.take();
         for (all, new) in self.times.iter_mut().zip(&mut gathered.times) {
             all.append(new);

@@ -7,7 +7,7 @@ use flowpipe_terminal::{eprintln, escape_indented, escaped, plain_stdout};
 
 use crate::args::{Convert, PuzzleFormat};
 use crate::exit::{Ended, Failure};
-use crate::puzzle_file;
+use crate::{outputs, puzzle_file};
 
 /// One puzzle that can't be read or not be written spoils no other.
 pub fn run(args: &Convert) -> Result<Ended, Failure> {
@@ -37,10 +37,7 @@ pub fn run(args: &Convert) -> Result<Ended, Failure> {
     match &args.output {
         // Nothing takes the place of what the file held before.
         Some(_) if written.is_empty() => {}
-        Some(path) => std::fs::write(path, written).map_err(|error| Failure::File {
-            path: path.display().to_string(),
-            error,
-        })?,
+        Some(path) => outputs::write(path, written)?,
         None => plain_stdout().write_all(written.as_bytes())?,
     }
     Ok(ended)

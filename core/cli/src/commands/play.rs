@@ -1,6 +1,5 @@
 //! `flowpipe play [FILE...]`: the practice game in a window or in a terminal.
 
-use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +16,7 @@ use crate::args::{Global, Play, PlayInput};
 use crate::exit::{Ended, Failure};
 use crate::puzzle_file;
 use crate::show::colour;
+use crate::{outputs, signals};
 
 pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
     let trial = args.time_trial.as_deref().map(trial).transpose()?;
@@ -45,7 +45,7 @@ pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
     let solved = if args.terminal {
         let terminal = Terminal::connect().map_err(run_failure)?;
         let session = start()?;
-        on_interrupt(&interrupted, || {})?;
+        on_interrupt(&interrupted, || {});
         let colours = Colours::of_terminal(colour::on_stdout(global));
         terminal
             .play(session, colours, &interrupted)
@@ -54,7 +54,7 @@ pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
         let window = Window::connect().map_err(run_failure)?;
         let session = start()?;
         let closer = window.closer();
-        on_interrupt(&interrupted, move || closer.close())?;
+        on_interrupt(&interrupted, move || closer.close());
         window
             .play(session, args.window, args.seed, args.theme)
             .map_err(run_failure)?
@@ -72,16 +72,12 @@ pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
 }
 
 /// On Ctrl-C, and when the system asks the program to end, sets the flag and does what is given.
-fn on_interrupt(
-    interrupted: &Arc<AtomicBool>,
-    then: impl Fn() + Send + 'static,
-) -> Result<(), Failure> {
+fn on_interrupt(interrupted: &Arc<AtomicBool>, then: impl Fn() + Send + 'static) {
     let flag = Arc::clone(interrupted);
-    ctrlc::set_handler(move || {
+    signals::on_interrupt(move || {
         flag.store(true, Ordering::Relaxed);
         then();
-    })
-    .map_err(|error| Failure::Run(format!("can't listen for Ctrl-C: {error}")))
+    });
 }
 
 fn run_failure(error: impl std::fmt::Display) -> Failure {
@@ -102,6 +98,7 @@ fn levels(args: &Play) -> Result<Levels, Failure> {
     }
     let mut levels = Vec::new();
     for file in &args.files {
+        outputs::note_input(file);
         let path = file.display().to_string();
         let text = puzzle_file::read_path(file)?;
         for entry in text::read(&text) {
@@ -126,9 +123,5 @@ fn log(args: &Play) -> Result<Log, Failure> {
     let Some(path) = &args.log else {
         return Ok(Log::none());
     };
-    let file = File::create(path).map_err(|error| Failure::File {
-        path: path.display().to_string(),
-        error,
-    })?;
-    Ok(Log::to(BufWriter::new(file)))
+    Ok(Log::to(BufWriter::new(outputs::followed(path)?)))
 }

@@ -8,7 +8,7 @@ use flowpipe_runtime::replay::verify::{Verdict, Verifier};
 use flowpipe_runtime::replay::{Allowed, PlanError, Replay, Wish, Withheld};
 use flowpipe_runtime::report::Report;
 use flowpipe_runtime::run::{Observer, Options};
-use flowpipe_terminal::{escape, stdout};
+use flowpipe_terminal::{eprintln, escape, escaped, stdout};
 use serde_json::json;
 
 use crate::args::{self, Allow, Global, Speed};
@@ -23,21 +23,21 @@ use crate::trace::Tracing;
 use crate::{apart, checks, plugins, signals};
 
 pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
-    signals::at_once()?;
+    signals::at_once();
     let recording = crate::recording_file::open(&args.file)?;
     let catalogue = plugins::load(global);
     let recording = Arc::new(recording);
     let (pipeline, replay) =
         Replay::new(recording.clone(), &wish(args), &catalogue).map_err(refusal)?;
     for (stage, effect) in replay.effects() {
-        eprintln!("flowpipe: stage \"{stage}\" {effect}");
+        eprintln!("flowpipe: stage \"{}\" {}", escaped(stage), escaped(effect));
     }
     let cast = Cast::of(&pipeline, &catalogue);
     let (sender, happenings) = crossbeam_channel::unbounded();
     let verifier = args.verify.then(|| Verifier::new(replay.clone()));
     let mut options = Options {
         validators: checks::validators(),
-        observers: vec![Arc::new(Forward::new(sender, cast.speaks.clone()))],
+        observers: vec![Arc::new(Forward::new(sender.clone(), cast.speaks.clone()))],
         // Whatever the recording says.
         dry: true,
         replay: Some(replay.clone()),
@@ -57,22 +57,30 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
                 clock: options.clock,
                 dry: options.dry,
             };
-            Some(Recordist::of_replay(to, &take, &recording)?)
+            Some(Recordist::of_replay(to, &take, &recording, sender)?)
         }
         None => None,
     };
     if let Some(recordist) = &recordist {
-        let recorder: Arc<dyn Observer> = recordist.recorder.clone();
+        let recorder: Arc<dyn Observer> = recordist.recorder();
         options.observers.push(recorder);
     }
     let tracing = Tracing::begin(args.trace.as_deref(), &pipeline, &mut options)?;
     let screen = Screen::new(global, args.quiet || args.json, cast);
-    let watched = watch(pipeline, &catalogue, options, &happenings, screen, None)?;
+    let watched = watch(pipeline, &catalogue, options, &happenings, screen, None);
+    let watched = match watched {
+        Ok(watched) => watched,
+        Err(failure) => {
+            recordist.into_iter().for_each(Recordist::discard);
+            tracing.into_iter().for_each(Tracing::discard);
+            return Err(failure);
+        }
+    };
     let recorded = recordist.map_or(Ok(()), Recordist::finish);
     let traced = tracing.map_or(Ok(()), Tracing::finish);
     recorded.and(traced)?;
     watched.followed?;
-    signals::at_once()?;
+    signals::at_once();
     let verdict = verifier.map(|verifier| verifier.verdict());
     tell(global, args, &watched.report, &replay, verdict.as_ref())?;
     catalogue.close();
@@ -174,7 +182,7 @@ fn tell(
     if replay.skipped() > 0 {
         writeln!(
             stdout,
-            "{} calls were not run again: the recording lacks what they took",
+            "{} calls were not run again: the recording lacks what they took, or what their stage remembered",
             replay.skipped()
         )?;
     }

@@ -16,7 +16,7 @@ use crate::cast::Cast;
 use crate::exit::{Ended, Failure};
 use crate::follow::follow;
 use crate::record::flight::{self, FlightPlan, FlightRecorder};
-use crate::record::{Recordist, Take};
+use crate::record::{Keeping, Recordist, Take};
 use crate::show::colour;
 use crate::show::happenings::Tally;
 use crate::show::report;
@@ -24,7 +24,7 @@ use crate::show::screen::{Forward, Happening, Screen};
 use crate::show::steps::Steps;
 use crate::top::offer::Offer;
 use crate::trace::Tracing;
-use crate::{apart, checks, pipeline_file, plugins, signals, watch};
+use crate::{apart, checks, outputs, pipeline_file, plugins, signals, watch};
 
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     // Before they are read: what changes meanwhile is taken up too.
@@ -34,6 +34,8 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         return Ok(Ended::BadConfig);
     };
     let pipeline = written.pipeline;
+    outputs::note_input(&args.file);
+    outputs::note_inputs_of(&pipeline);
     let cast = Cast::of(&pipeline, &catalogue);
     let (sender, happenings) = crossbeam_channel::unbounded();
     let mut options = Options {
@@ -51,11 +53,20 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         clock: options.clock,
         dry: args.dry_run,
     };
-    let written = pipeline.record.as_ref().map(|record| &record.file);
-    let recordist = args.record.as_ref().or(written);
-    let recordist = recordist
-        .map(|to| Recordist::begin(to, &take))
-        .transpose()?;
+    let written = pipeline.record.as_ref();
+    let recordist = args.record.as_ref().or(written.map(|record| &record.file));
+    let recordist = recordist.map(|to| {
+        let keeping = Keeping {
+            lossless: args.record_lossless || written.is_some_and(|record| record.lossless),
+            told: sender.clone(),
+        };
+        Recordist::begin(to, &take, keeping)
+    });
+    let recordist = recordist.transpose()?;
+    if args.record_lossless && recordist.is_none() {
+        let why = "--record-lossless needs --record, or [record] in the pipeline";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let plan = args.flight.map(|length| FlightPlan {
         length,
         to: &args.flight_to,
@@ -70,32 +81,40 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     };
     let flight = plan.map(|plan| FlightRecorder::begin(&plan, &take, sender));
     let flight = flight.transpose()?;
-    let recorders = recordist.iter().map(|it| it.recorder.clone());
+    let recorders = recordist.iter().map(Recordist::recorder);
     for recorder in recorders.chain(flight.iter().map(|it| it.recorder.clone())) {
         options.observers.push(recorder);
     }
     let tracing = Tracing::begin(args.trace.as_deref(), &pipeline, &mut options)?;
     let screen = Screen::new(global, args.quiet || args.json, cast);
-    let Watched {
-        report,
-        tally,
-        steps,
-        interrupted,
-        followed,
-    } = watch(
+    let watched = watch(
         pipeline,
         &catalogue,
         options,
         &happenings,
         screen,
         Some(wish),
-    )?;
+    );
+    let Watched {
+        report,
+        tally,
+        steps,
+        interrupted,
+        followed,
+    } = match watched {
+        Ok(watched) => watched,
+        Err(failure) => {
+            recordist.into_iter().for_each(Recordist::discard);
+            tracing.into_iter().for_each(Tracing::discard);
+            return Err(failure);
+        }
+    };
     let recorded = recordist.map_or(Ok(()), Recordist::finish);
     let landed = flight.map_or(Ok(()), FlightRecorder::finish);
     for happening in happenings.try_iter() {
         match happening {
             Happening::Landed(landed) => eprintln!("{}", flight::tell(&landed)),
-            Happening::Told(text) => eprintln!("{text}"),
+            Happening::Told(text) | Happening::Lost(text) => eprintln!("{text}"),
             _ => {}
         }
     }
@@ -159,7 +178,7 @@ pub fn watch(
 ) -> Result<Watched, Failure> {
     let mut offer = Offer::prepare(&pipeline, &mut options);
     let handle = Run::start(pipeline, catalogue, options).map_err(start_failure)?;
-    signals::stop(&handle)?;
+    signals::stop(&handle);
     let watching = wish.map(|wish| wish.begin(&handle)).transpose()?;
     offer.open(&handle);
     let followed = follow(&handle, happenings, |happening| {

@@ -30,8 +30,9 @@ mod unix {
     use flowpipe_terminal::{eprintln, escape, stdout, stdout_is_terminal};
 
     use crate::args::{Global, Top};
-    use crate::exit::{Ended, Failure, INTERRUPTED};
+    use crate::exit::{Ended, Failure};
     use crate::show::colour;
+    use crate::signals;
     use crate::top::guest;
     use crate::top::watcher::{Left, Wish, watch};
 
@@ -76,11 +77,10 @@ mod unix {
             }
         }
         // At once: a terminal that is gone gives keys without end, and nobody gets back from reading them.
-        ctrlc::set_handler(|| {
+        signals::on_interrupt(|| {
             Screen::give_back();
-            std::process::exit(INTERRUPTED);
-        })
-        .map_err(|error| Failure::Run(format!("can't listen for signals: {error}")))?;
+            signals::leave();
+        });
         let wish = Wish {
             pid: args.pid,
             waits: args.wait,

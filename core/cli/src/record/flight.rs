@@ -8,12 +8,12 @@ use crossbeam_channel::Sender;
 use flowpipe_puzzle::message::{BoardResult, OUTCOME, Outcome, RESULT, SOLVED, Solved, Verdict};
 use flowpipe_recording::Writer;
 use flowpipe_runtime::message::Message;
-use flowpipe_runtime::record::{Alarm, Flight, Landed, Recorder, Recording};
+use flowpipe_runtime::record::{Alarm, Flight, Landed, Opened, Recorder, Recording};
 use flowpipe_terminal::{escape, escape_indented};
 use serde::de::DeserializeOwned;
 
 use crate::exit::Failure;
-use crate::record::{Take, annotate, failure, place, schemas};
+use crate::record::{Take, annotate, failure, grow, place, schemas};
 use crate::show::screen::Happening;
 
 /// Keeps the last seconds of a run.
@@ -54,8 +54,9 @@ impl FlightRecorder {
             open: Arc::new(move |about| {
                 let now_ns = clock.start_unix_ns().saturating_add_signed(clock.now());
                 let path = unused(place(&to, &about.name, now_ns)?);
-                let writer = Writer::create(&path, about, &text, schemas())?;
-                Ok((path, writer))
+                let mut file = grow(&path)?;
+                let writer = Writer::grow(&mut file, about, &text, schemas())?;
+                Ok(Opened { path, file, writer })
             }),
             annotator: || Some(Box::new(annotate::Foxglove)),
             told: Arc::new(move |landed| {
@@ -159,7 +160,7 @@ fn unused(path: PathBuf) -> PathBuf {
     let end = path.extension().map(std::ffi::OsStr::to_owned);
     let mut next = path.clone();
     let mut number = 1;
-    while next.exists() {
+    while next.exists() || flowpipe_output::left_of(&next).is_some() {
         number += 1;
         let mut name = stem.clone();
         name.push(format!("-{number}"));

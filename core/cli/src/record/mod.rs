@@ -5,25 +5,30 @@ pub mod flight;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use crossbeam_channel::Sender;
+use flowpipe_output::OutputFile;
 use flowpipe_puzzle::message;
 use flowpipe_recording::entry::About;
 use flowpipe_recording::{Recording as Recorded, Schemas, WriteError, Writer};
 use flowpipe_runtime::clock::Clock;
 use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
-use flowpipe_runtime::record::{self, Recorder, Recording};
+use flowpipe_runtime::record::{self, Recorder, Recording, Settings};
 use flowpipe_terminal::{eprintln, escaped};
 use time::OffsetDateTime;
 
 use crate::exit::Failure;
+use crate::outputs;
+use crate::show::screen::Happening;
 
 /// A recording that is being written.
 pub struct Recordist {
     /// Where to.
-    pub path: PathBuf,
-    /// What watches the run.
-    pub recorder: Arc<Recorder>,
+    path: PathBuf,
+    file: OutputFile,
+    recorder: Arc<Recorder>,
     recording: Recording,
 }
 
@@ -43,21 +48,77 @@ pub struct Take<'a> {
     pub dry: bool,
 }
 
+/// What is kept of a run when the recorder can't keep up with it.
+pub struct Keeping {
+    /// Everything: the run waits.
+    pub lossless: bool,
+    /// Gets to know when nothing can be recorded any more.
+    pub told: Sender<Happening>,
+}
+
+/// So long the end of a recording is waited for without a word.
+const SILENCE: Duration = Duration::from_secs(2);
+
+impl Keeping {
+    fn settings(self) -> Settings {
+        let Self { lossless, told } = self;
+        Settings {
+            lossless,
+            failed: Box::new(move |error| {
+                let then = match lossless {
+                    true => "the run ends, because it was to be recorded without loss",
+                    false => "the run goes on without it",
+                };
+                let text = format!("flowpipe: the recording failed: {error}; {then}");
+                // Nobody listens any more when printing failed.
+                let _ = told.send(match lossless {
+                    true => Happening::Lost(text),
+                    false => Happening::Told(text),
+                });
+            }),
+            ..Settings::default()
+        }
+    }
+}
+
+/// Waits until everything is written, and says what is waited for when that takes long: whoever reads the other end of a pipe may
+/// not read on.
+fn wait(recording: &Recording, path: &Path) {
+    let began = Instant::now();
+    let mut is_silent = true;
+    while !recording.is_written() {
+        if is_silent && began.elapsed() > SILENCE {
+            is_silent = false;
+            eprintln!(
+                "flowpipe: waits until {} is written; a second Ctrl-C gives up",
+                escaped(path.display())
+            );
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 impl Recordist {
     /// Begins a recording. `{name}` and `{time}` in `to` are filled in, folders are made.
     ///
     /// # Errors
     /// When the file can't be made.
-    pub fn begin(to: &str, take: &Take<'_>) -> Result<Self, Failure> {
+    pub fn begin(to: &str, take: &Take<'_>, keeping: Keeping) -> Result<Self, Failure> {
         let (about, text) = take.told();
-        Self::write(to, about, &text, take.clock)
+        Self::write(to, about, &text, keeping)
     }
 
-    /// Begins a recording of a replay: it is told as the run that it repeats, with the plugins of now.
+    /// Begins a recording of a replay: it is told as the run that it repeats, with the plugins of now. A replay has the
+    /// time to wait for the recorder.
     ///
     /// # Errors
     /// When the file can't be made.
-    pub fn of_replay(to: &str, take: &Take<'_>, of: &Recorded) -> Result<Self, Failure> {
+    pub fn of_replay(
+        to: &str,
+        take: &Take<'_>,
+        of: &Recorded,
+        told: Sender<Happening>,
+    ) -> Result<Self, Failure> {
         let now = record::about(take.pipeline, take.catalogue, "", &take.clock, take.dry);
         let mut about = of.about().clone();
         for (stage, now) in about.stages.iter_mut().zip(now.stages) {
@@ -66,20 +127,37 @@ impl Recordist {
                 stage.plugins = now.plugins;
             }
         }
-        Self::write(to, about, of.pipeline(), take.clock)
+        let keeping = Keeping {
+            lossless: true,
+            told,
+        };
+        Self::write(to, about, of.pipeline(), keeping)
     }
 
-    fn write(to: &str, about: About, text: &str, clock: Clock) -> Result<Self, Failure> {
+    fn write(to: &str, about: About, text: &str, keeping: Keeping) -> Result<Self, Failure> {
         let path = place(to, &about.name, about.started_unix_ns).map_err(failure)?;
-        let writer = Writer::create(&path, &about, text, schemas()).map_err(failure)?;
+        let mut file = grow(&path).map_err(failure)?;
+        let writer = Writer::grow(&mut file, &about, text, schemas()).map_err(failure)?;
         let annotator = Box::new(annotate::Foxglove);
-        let (recorder, recording) = Recorder::to_file(writer, about, clock, Some(annotator))
+        let settings = keeping.settings();
+        let (recorder, recording) = Recorder::to_file(writer, about, Some(annotator), settings)
             .map_err(|error| Failure::Run(format!("can't start a thread: {error}")))?;
         Ok(Self {
             path,
+            file,
             recorder,
             recording,
         })
+    }
+
+    /// What watches the run.
+    pub fn recorder(&self) -> Arc<Recorder> {
+        self.recorder.clone()
+    }
+
+    /// The run did not begin: nothing is left of the recording.
+    pub fn discard(self) {
+        self.file.discard();
     }
 
     /// Waits until everything is written, and says what was, on standard error.
@@ -89,24 +167,32 @@ impl Recordist {
     pub fn finish(self) -> Result<(), Failure> {
         let Self {
             path,
+            file,
             recorder,
             recording,
         } = self;
         drop(recorder);
+        recording.close();
+        wait(&recording, &path);
         let written = recording.finish().map_err(|error| {
+            let left = file.lies_at().unwrap_or(&path);
             Failure::Run(format!(
                 "{error}; what was written before is in {}",
-                path.display()
+                left.display()
             ))
         })?;
-        let left_out = match written.left_out {
-            0 => String::new(),
-            count => format!(", the pixels of {count} left out (the recorder could not keep up)"),
+        file.commit().map_err(outputs::failure(&path))?;
+        let dropped = match (written.dropped_lineages, written.dropped_messages) {
+            (0, 0) => String::new(),
+            (lineages, messages) => format!(
+                ", {lineages} lineages dropped with {messages} messages (the recorder could not keep up; \
+                 --record-lossless has the run wait)"
+            ),
         };
         eprintln!(
-            "recorded {} messages, {} pictures ({} of them seen before){left_out}: {}",
+            "recorded {} messages, {} pictures ({} of them seen before){dropped}: {}",
             written.messages,
-            written.pictures + written.repeated + written.left_out,
+            written.pictures + written.repeated,
             written.repeated,
             escaped(path.display())
         );
@@ -142,6 +228,14 @@ fn place(to: &str, name: &str, unix_ns: u64) -> Result<PathBuf, WriteError> {
         })?;
     }
     Ok(path)
+}
+
+/// The file of a recording.
+fn grow(path: &Path) -> Result<OutputFile, WriteError> {
+    outputs::growing(path).map_err(|error| WriteError::Create {
+        path: path.to_owned(),
+        error,
+    })
 }
 
 fn failure(error: WriteError) -> Failure {

@@ -7,11 +7,11 @@ use flowpipe_terminal::{eprintln, escape_indented, escaped, stdout};
 
 use crate::args::{Global, See};
 use crate::exit::{Ended, Failure};
-use crate::input;
 use crate::see::look::Said;
 use crate::see::seen::Seen;
 use crate::see::{overlay, record, text};
 use crate::show::{colour, pictures};
+use crate::{input, outputs};
 
 /// Prints what was made of each picture at its place, as soon as all before it are printed.
 pub struct Printer<'a> {
@@ -105,6 +105,7 @@ impl<'a> Printer<'a> {
 
 /// A file of which nothing is said yet, or that can't be opened.
 fn opened(file: &str) -> Seen {
+    outputs::note_input(file);
     match input::is_regular(Path::new(file)) {
         Ok(()) => Seen::default(),
         Err(error) => Seen::unopened(error.to_string()),

@@ -7,6 +7,7 @@ use flowpipe_puzzle::text::Entry;
 use flowpipe_terminal::escape;
 
 use crate::exit::Failure;
+use crate::outputs;
 use crate::show::answer::Answer;
 
 /// Draws an entry's puzzle, with the solution and the plan where there are some. `None`: it can't be read.
@@ -54,7 +55,7 @@ pub fn write(
     } else {
         place(file, index, count)
     };
-    std::fs::write(&path, picture).map_err(|error| failure(&path, error))
+    outputs::write(&path, picture)
 }
 
 fn place(file: &Path, index: usize, count: usize) -> PathBuf {

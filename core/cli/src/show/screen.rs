@@ -42,6 +42,8 @@ pub enum Happening {
     LineUp(Vec<String>),
     /// Something that is told on standard error as it is, what is foreign in it escaped.
     Told(String),
+    /// What was not to be lost is lost: the run is to end. Told as it is.
+    Lost(String),
 }
 
 /// Hands what is worth showing to another thread.
@@ -108,7 +110,12 @@ impl<'a> Screen<'a> {
     /// When nobody reads any more (`flowpipe run … | head`).
     pub fn take(&mut self, run: &RunHandle, happening: Option<Happening>) -> Result<(), Failure> {
         match happening {
-            Some(happening) => self.show(&happening)?,
+            Some(happening) => {
+                if let Happening::Lost(_) = happening {
+                    run.stop();
+                }
+                self.show(&happening)?;
+            }
             None => self.line.update(&run.progress()),
         }
         Ok(())
@@ -146,7 +153,9 @@ impl<'a> Screen<'a> {
                 steps.rename(names);
                 Ok(())
             }
-            Happening::Told(text) => line.above(|| writeln!(stderr(), "{text}")),
+            Happening::Told(text) | Happening::Lost(text) => {
+                line.above(|| writeln!(stderr(), "{text}"))
+            }
             Happening::Landed(landed) => {
                 line.above(|| writeln!(stderr(), "{}", flight::tell(landed)))
             }

@@ -100,6 +100,19 @@ pub(super) fn text(
     None
 }
 
+/// `true` or `false`.
+pub(super) fn truth(
+    what: &str,
+    value: &Spanned<DeValue<'_>>,
+    findings: &mut Findings,
+) -> Option<bool> {
+    if let DeValue::Boolean(truth) = value.get_ref() {
+        return Some(*truth);
+    }
+    wrong_type(what, value, "true or false", None, findings);
+    None
+}
+
 /// A table; `example` shows how to write it.
 pub(super) fn table<'a, 't>(
     what: &str,

@@ -10,7 +10,7 @@ use super::problem::Problem;
 use super::source::Span;
 use super::suggest;
 use super::syntax::in_file_order;
-use super::values::{capacity, table, text, time, times, unknown, word, wrong_type};
+use super::values::{capacity, table, text, time, times, truth, unknown, word, wrong_type};
 use crate::pipeline::{Isolation, OnError, OnStop, Queue, Record, Restart};
 
 /// A pipeline file.
@@ -106,7 +106,7 @@ pub(super) fn read<'a, 't>(root: &'a DeTable<'t>, findings: &mut Findings) -> Wr
     written
 }
 
-const RECORD_KEYS: [&str; 1] = ["file"];
+const RECORD_KEYS: [&str; 2] = ["file", "lossless"];
 
 fn record(
     key: &str,
@@ -115,10 +115,11 @@ fn record(
     findings: &mut Findings,
 ) -> Option<Record> {
     let fields = table(key, value, "[record] with file = \"FILE.mcap\"", findings)?;
-    let mut file = None;
+    let (mut file, mut lossless) = (None, None);
     for (key, span, value) in in_file_order(fields) {
         match key {
             "file" => file = text("file", value, findings),
+            "lossless" => lossless = truth("lossless", value, findings),
             _ => unknown(key, &span, "[record]", &RECORD_KEYS, findings),
         }
     }
@@ -129,6 +130,7 @@ fn record(
     }
     file.map(|file| Record {
         file: file.into_inner(),
+        lossless: lossless.unwrap_or_default(),
     })
 }
 

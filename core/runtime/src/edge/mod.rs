@@ -306,6 +306,7 @@ mod tests {
                 sequence,
                 origin: None,
                 hops: Vec::new(),
+                root: None,
             },
             source: PortRef { stage: 0, port: 0 },
         })

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use flowpipe_output::OutputFile;
 use flowpipe_recording::entry::About;
 use flowpipe_recording::{WriteError, Writer};
 
@@ -33,8 +34,17 @@ pub struct Flight {
 }
 
 /// Makes a file for a recording.
-pub type Open =
-    dyn Fn(&About) -> Result<(PathBuf, Writer<BufWriter<File>>), WriteError> + Send + Sync;
+pub type Open = dyn Fn(&About) -> Result<Opened, WriteError> + Send + Sync;
+
+/// A file for a recording.
+pub struct Opened {
+    /// Where it belongs.
+    pub path: PathBuf,
+    /// The file, which grows.
+    pub file: OutputFile,
+    /// Writes on it.
+    pub writer: Writer<BufWriter<File>>,
+}
 
 /// Is told of each file, on a thread of its own.
 pub type Told = dyn Fn(Landed) + Send + Sync;
@@ -193,7 +203,7 @@ impl Sink for Ring {
             Item::Problem(problem) => {
                 (problem.kind != ProblemKind::Slow.word()).then(|| problem.text.clone())
             }
-            Item::Call(_) | Item::Dropped(_) | Item::Change(_) => None,
+            Item::Call(_) | Item::Dropped(_) | Item::DroppedLineages(_) | Item::Change(_) => None,
         };
         let repeated = self.strands.add(item);
         if let Some(wrong) = wrong {
@@ -229,12 +239,16 @@ fn write(
     items: Vec<Item>,
     annotator: Option<Box<dyn Annotator>>,
 ) -> Result<PathBuf, WriteError> {
-    let (path, writer) = open(about)?;
-    let mut file = Box::new(tell::File::new(writer, annotator));
+    let Opened { path, file, writer } = open(about)?;
+    let mut recording = Box::new(tell::File::new(writer, annotator));
     for item in items {
-        file.put(item)?;
+        recording.put(item)?;
     }
-    file.finish()?;
+    recording.finish()?;
+    file.commit().map_err(|error| WriteError::Create {
+        path: path.clone(),
+        error,
+    })?;
     Ok(path)
 }
 

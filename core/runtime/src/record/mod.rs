@@ -1,32 +1,35 @@
 //! Writes a run down while it goes on.
 //!
 //! A [`Recorder`] observes the run on the stages' threads and hands everything to a thread of its own, which
-//! writes the file. When that thread can't keep up, pixels are left out, and the recording says of which messages; nothing
-//! else ever is.
+//! writes the file. Between them lies a [`queue`] that is bounded in bytes: when that thread can't keep up, whole
+//! lineages are dropped, and the recording says which; or the stages wait, where nothing may be lost.
 
 mod about;
 mod change;
 mod flight;
+mod lineages;
+mod queue;
 mod strand;
 mod tell;
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use flowpipe_recording::entry::{About, Call, Dropped, Trouble};
+use flowpipe_recording::entry::{About, Call, Dropped, DroppedLineages, Event, Trouble};
 use flowpipe_recording::{Packed, Topic, WriteError, Writer};
 
 use crate::clock::Clock;
 use crate::message::Message;
+use crate::pipeline::PortRef;
 use crate::problem::Problem;
 use crate::record::change::Changing;
+use crate::record::queue::{Belongs, Popped, Queue};
 use crate::run::{LineUp, Observer};
 
 pub use about::about;
-pub use flight::{Alarm, Flight, Landed};
+pub use flight::{Alarm, Flight, Landed, Opened};
 pub(crate) use tell::pixels;
 pub use tell::{Annotator, Extra};
 
@@ -34,19 +37,24 @@ pub use tell::{Annotator, Extra};
 pub struct Recorder {
     /// With all stages and queues that the run has had so far.
     about: RwLock<About>,
-    to: Sender<Item>,
-    /// Bytes of pixels on their way.
-    in_flight: Arc<AtomicUsize>,
-    /// How far the writer is behind, nanoseconds.
-    behind_ns: Arc<AtomicI64>,
-    counts: Arc<Counts>,
+    to: Arc<Queue>,
 }
 
 /// The writing side, to be waited for when the run is over.
 pub struct Recording {
     thread: JoinHandle<Result<(), WriteError>>,
-    over: Arc<AtomicBool>,
+    queue: Arc<Queue>,
     counts: Arc<Counts>,
+}
+
+/// How a run is recorded.
+pub struct Settings {
+    /// Nothing is dropped: stages wait until there is room.
+    pub lossless: bool,
+    /// Bytes that may wait to be written.
+    pub limit: usize,
+    /// Is told at once when the recording can't be written any more, which [`Recording::finish`] gives too.
+    pub failed: Box<dyn FnOnce(&WriteError) + Send>,
 }
 
 /// What was written.
@@ -58,8 +66,10 @@ pub struct Written {
     pub pictures: u64,
     /// Pictures that were there already.
     pub repeated: u64,
-    /// Pictures left out, because the disk or the processor could not keep up.
-    pub left_out: u64,
+    /// Lineages that were dropped, because the disk or the processor could not keep up.
+    pub dropped_lineages: u64,
+    /// The messages in them.
+    pub dropped_messages: u64,
 }
 
 #[derive(Debug, Default)]
@@ -67,7 +77,6 @@ struct Counts {
     messages: AtomicU64,
     pictures: AtomicU64,
     repeated: AtomicU64,
-    left_out: AtomicU64,
 }
 
 /// What goes from the stages to the writer.
@@ -77,6 +86,7 @@ pub(crate) enum Item {
     Message(Topic, Arc<Message>, Picture),
     Call(Box<Call>),
     Dropped(Dropped),
+    DroppedLineages(DroppedLineages),
     Problem(Trouble),
     Change(Box<Changing>),
 }
@@ -88,19 +98,26 @@ pub(crate) enum Picture {
     None,
     /// Those of its frame.
     Frame,
-    /// There was no room for them: the message comes without its frame.
+    /// There was no memory for them: the message comes without its frame.
     LeftOut,
     /// They are packed already: the message comes without its frame.
     Packed(Arc<Packed>),
 }
 
-/// So many bytes of pixels may wait for the writer: half a second of 1080p at 60 frames a second.
-const MOST_IN_FLIGHT: usize = 256 << 20;
-/// A writer that is so far behind gets no more pixels until it has caught up: what a killed process loses is what was not
-/// written yet.
-const MOST_BEHIND: Duration = Duration::from_millis(300);
+/// So many bytes may wait for the writer: half a second of 1080p at 60 frames a second.
+const MOST_WAITING: usize = 256 << 20;
 /// What was recorded lies in the file after this time.
 const FLUSH: Duration = Duration::from_millis(400);
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            lossless: false,
+            limit: MOST_WAITING,
+            failed: Box::new(|_| {}),
+        }
+    }
+}
 
 /// Where a recorder writes to.
 pub(crate) trait Sink: Send {
@@ -127,14 +144,15 @@ impl Recorder {
     /// Begins a recording in a file.
     ///
     /// # Errors
-    /// When the file can't be made, or there is no thread to be had.
+    /// When there is no thread to be had.
     pub fn to_file<W: std::io::Write + Send + 'static>(
         writer: Writer<W>,
         about: About,
-        clock: Clock,
         annotator: Option<Box<dyn Annotator>>,
+        settings: Settings,
     ) -> std::io::Result<(Arc<Self>, Recording)> {
-        Self::start(about, clock, Box::new(tell::File::new(writer, annotator)))
+        let sink = tell::File::new(writer, annotator);
+        Self::start(about, Box::new(sink), settings)
     }
 
     /// Keeps the last of the run in memory, and writes it into files when something goes wrong.
@@ -147,41 +165,32 @@ impl Recorder {
         clock: Clock,
     ) -> std::io::Result<(Arc<Self>, Recording)> {
         let sink = flight::Ring::new(flight, about.clone(), clock);
-        Self::start(about, clock, Box::new(sink))
+        Self::start(about, Box::new(sink), Settings::default())
     }
 
     fn start(
         about: About,
-        clock: Clock,
         sink: Box<dyn Sink>,
+        settings: Settings,
     ) -> std::io::Result<(Arc<Self>, Recording)> {
-        let behind_ns = Arc::new(AtomicI64::new(0));
-        let (to, items) = crossbeam_channel::unbounded();
-        let in_flight = Arc::new(AtomicUsize::new(0));
+        let queue = Queue::new(settings.limit, settings.lossless);
         let counts = Arc::new(Counts::default());
-        let over = Arc::new(AtomicBool::new(false));
         let scribe = Scribe {
-            items,
+            items: queue.clone(),
             sink,
-            in_flight: in_flight.clone(),
-            behind_ns: behind_ns.clone(),
-            clock,
             counts: counts.clone(),
-            over: over.clone(),
         };
+        let failed = settings.failed;
         let thread = std::thread::Builder::new()
             .name("flowpipe-recorder".into())
-            .spawn(move || scribe.write())?;
+            .spawn(move || scribe.write().inspect_err(|error| failed(error)))?;
         let recorder = Self {
             about: RwLock::new(about),
-            to,
-            in_flight,
-            behind_ns,
-            counts: counts.clone(),
+            to: queue.clone(),
         };
         let recording = Recording {
             thread,
-            over,
+            queue,
             counts,
         };
         Ok((Arc::new(recorder), recording))
@@ -197,45 +206,50 @@ impl Recorder {
         self.about.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gone only when writing failed, which [`Recording::finish`] tells.
-    fn tell(&self, item: Item) {
-        let _ = self.to.send(item);
-    }
-
-    /// Makes room for the pixels of a message, or lets go of them: what waits to be written holds no more memory than
-    /// [`MOST_IN_FLIGHT`].
-    fn reserve(&self, message: &Arc<Message>) -> (Arc<Message>, Picture) {
-        let Some(frame) = message.frame() else {
-            return (message.clone(), Picture::None);
-        };
-        let size = frame.shape().size();
-        let waiting = self.in_flight.load(Ordering::Relaxed);
-        let behind = Duration::from_nanos(self.behind_ns.load(Ordering::Relaxed).max(0) as u64);
-        if waiting + size > MOST_IN_FLIGHT || waiting > 0 && behind > MOST_BEHIND {
-            self.counts.left_out.fetch_add(1, Ordering::Relaxed);
-            return (Arc::new(message.without_frame()), Picture::LeftOut);
-        }
-        self.in_flight.fetch_add(size, Ordering::Relaxed);
-        (message.clone(), Picture::Frame)
+    /// The output of a name, as messages have it.
+    fn port(&self, stage: &str, output: &str) -> Option<PortRef> {
+        let about = self.about();
+        let index = about.stages.iter().position(|it| it.name == stage)?;
+        let mut outputs = about.stages[index].outputs.iter();
+        let port = outputs.position(|(name, _)| name == output)?;
+        Some(PortRef { stage: index, port })
     }
 }
 
 impl Observer for Recorder {
     fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {
-        if let Some(topic) = self.topic(stage, port) {
-            let (message, picture) = self.reserve(message);
-            self.tell(Item::Message(topic, message, picture));
-        }
+        let Some(topic) = self.topic(stage, port) else {
+            return;
+        };
+        let picture = match message.frame() {
+            Some(_) => Picture::Frame,
+            None => Picture::None,
+        };
+        let belongs = Belongs::Message {
+            own: message.key(),
+            root: message.root(),
+        };
+        self.to
+            .push(Item::Message(topic, message.clone(), picture), belongs);
+    }
+
+    fn wants_time(&self) -> bool {
+        self.to.wants_time()
+    }
+
+    fn wait_for_room(&self, gives_up: &dyn Fn() -> bool) {
+        self.to.wait_for_room(gives_up);
     }
 
     fn problem(&self, problem: &Problem, now_ns: i64) {
-        self.tell(Item::Problem(Trouble {
+        let trouble = Trouble {
             kind: problem.kind.word().to_owned(),
             stage: problem.stage.clone(),
             plugin: problem.plugin.clone(),
             text: problem.to_string(),
             at_ns: now_ns,
-        }));
+        };
+        self.to.push(Item::Problem(trouble), Belongs::Nothing);
     }
 
     fn wants_calls(&self) -> bool {
@@ -243,7 +257,17 @@ impl Observer for Recorder {
     }
 
     fn call(&self, _: usize, call: &Call) {
-        self.tell(Item::Call(Box::new(call.clone())));
+        let took = call.took.as_ref();
+        let took = took.and_then(|it| Some((self.port(&it.from, &it.output)?, it.sequence)));
+        let emitted = call.emitted.iter();
+        let emitted =
+            emitted.filter_map(|it| Some((self.port(&call.stage, &it.port)?, it.sequence)));
+        let belongs = Belongs::Call {
+            took,
+            emitted: emitted.collect(),
+            is_of_source: call.event == Event::Tick,
+        };
+        self.to.push(Item::Call(Box::new(call.clone())), belongs);
     }
 
     fn dropped(&self, edge: usize, message: &Message, now_ns: i64) {
@@ -255,7 +279,8 @@ impl Observer for Recorder {
             at_ns: now_ns,
         });
         if let Some(dropped) = dropped {
-            self.tell(Item::Dropped(dropped));
+            let belongs = Belongs::About(message.key());
+            self.to.push(Item::Dropped(dropped), belongs);
         }
     }
 
@@ -269,82 +294,86 @@ impl Observer for Recorder {
             let known = about.edges.len();
             about.edges.extend(edges.into_iter().skip(known).flatten());
         }
-        self.tell(Item::Change(Box::new(changing)));
+        self.to
+            .push(Item::Change(Box::new(changing)), Belongs::Always);
     }
 }
 
 impl Recording {
+    /// The run is over: takes nothing more. What waits is still written.
+    pub fn close(&self) {
+        self.queue.close();
+    }
+
+    /// Whether [`Self::finish`] would return at once.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        self.thread.is_finished()
+    }
+
     /// Waits until everything is written. Call it when the run is over.
     ///
     /// # Errors
     /// When something could not be written.
     pub fn finish(self) -> Result<Written, WriteError> {
-        self.over.store(true, Ordering::Relaxed);
+        self.close();
         match self.thread.join() {
             Ok(written) => written?,
             Err(panic) => std::panic::resume_unwind(panic),
         }
-        Ok(self.counts.written())
-    }
-}
-
-impl Counts {
-    fn written(&self) -> Written {
-        Written {
-            messages: self.messages.load(Ordering::Relaxed),
-            pictures: self.pictures.load(Ordering::Relaxed),
-            repeated: self.repeated.load(Ordering::Relaxed),
-            left_out: self.left_out.load(Ordering::Relaxed),
-        }
+        let (dropped_lineages, dropped_messages) = self.queue.dropped();
+        Ok(Written {
+            messages: self.counts.messages.load(Ordering::Relaxed),
+            pictures: self.counts.pictures.load(Ordering::Relaxed),
+            repeated: self.counts.repeated.load(Ordering::Relaxed),
+            dropped_lineages,
+            dropped_messages,
+        })
     }
 }
 
 /// The thread that writes.
 struct Scribe {
-    items: Receiver<Item>,
+    items: Arc<Queue>,
     sink: Box<dyn Sink>,
-    in_flight: Arc<AtomicUsize>,
-    behind_ns: Arc<AtomicI64>,
-    clock: Clock,
     counts: Arc<Counts>,
-    over: Arc<AtomicBool>,
 }
 
 impl Scribe {
     fn write(mut self) -> Result<(), WriteError> {
-        let mut flushed = Instant::now();
-        loop {
-            match self.items.recv_timeout(FLUSH) {
-                Ok(item) => self.put(item)?,
-                // A stage that was given up may hold on to the recorder for ever.
-                Err(RecvTimeoutError::Timeout) if self.over.load(Ordering::Relaxed) => break,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            if self.over.load(Ordering::Relaxed) && self.items.is_empty() {
-                break;
-            }
-            if flushed.elapsed() >= FLUSH {
-                self.sink.flush()?;
-                flushed = Instant::now();
-            }
+        let written = self.write_all();
+        if written.is_err() {
+            // Nobody waits for room any more, and no memory is held.
+            self.items.fail();
         }
+        written?;
         self.sink.finish()
     }
 
-    fn put(&mut self, item: Item) -> Result<(), WriteError> {
-        let mut held = 0;
-        if let Item::Message(_, message, picture) = &item {
-            self.counts.messages.fetch_add(1, Ordering::Relaxed);
-            if let (Picture::Frame, Some(frame)) = (picture, message.frame()) {
-                held = frame.shape().size();
+    fn write_all(&mut self) -> Result<(), WriteError> {
+        let mut next = Instant::now() + FLUSH;
+        loop {
+            match self.items.pop(next) {
+                Popped::Item(item, size) => {
+                    self.put(item)?;
+                    self.items.written(size);
+                }
+                Popped::Nothing => {}
+                // A stage that was given up may hold on to the recorder for ever: it is told when the run is over.
+                Popped::Over => return Ok(()),
             }
-            let behind = self.clock.now() - message.emitted_ns();
-            self.behind_ns.store(behind, Ordering::Relaxed);
+            if Instant::now() >= next {
+                self.sink.flush()?;
+                next = Instant::now() + FLUSH;
+            }
         }
-        let put = self.sink.put(item)?;
-        self.in_flight.fetch_sub(held, Ordering::Relaxed);
-        match put {
+    }
+
+    fn put(&mut self, item: Item) -> Result<(), WriteError> {
+        if let Item::Message(..) = &item {
+            self.counts.messages.fetch_add(1, Ordering::Relaxed);
+        }
+        match self.sink.put(item)? {
             Put::Plain => {}
             Put::Stored => {
                 self.counts.pictures.fetch_add(1, Ordering::Relaxed);

@@ -132,6 +132,11 @@ impl Strands {
             }
             // Kept elsewhere.
             Item::Change(_) => return None,
+            Item::DroppedLineages(dropped) => {
+                let at_ns = dropped.until_ns;
+                let item = Item::DroppedLineages(dropped);
+                (Key::Alone(self.count), item, at_ns, 0)
+            }
             Item::Problem(problem) => {
                 let (at_ns, size) = (problem.at_ns, problem.text.len());
                 (Key::Alone(self.count), Item::Problem(problem), at_ns, size)
@@ -295,6 +300,7 @@ impl Item {
             Self::Call(call) => call.taken_ns,
             Self::Dropped(dropped) => dropped.at_ns,
             Self::Problem(problem) => problem.at_ns,
+            Self::DroppedLineages(dropped) => dropped.at_ns,
             Self::Change(changing) => changing.at_ns,
         }
     }
@@ -342,6 +348,7 @@ mod tests {
                     taken_ns: 0,
                     emitted_ns: at * MILLISECOND,
                 }],
+                root: None,
             },
             source: PortRef { stage, port: 0 },
         };

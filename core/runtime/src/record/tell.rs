@@ -86,6 +86,7 @@ impl<W: Write + Send> Sink for File<W> {
             }
             Item::Call(call) => self.writer.call(&call)?,
             Item::Dropped(dropped) => self.writer.dropped(&dropped)?,
+            Item::DroppedLineages(dropped) => self.writer.dropped_lineages(&dropped)?,
             Item::Problem(problem) => self.writer.problem(&problem)?,
             Item::Change(changing) => self.writer.change(&changing.entry())?,
         }

@@ -200,6 +200,12 @@ impl Replay {
         }
     }
 
+    /// Whether the recorder had dropped lineages before a call.
+    pub(crate) fn follows_a_gap(&self, call: &Call) -> bool {
+        let first = self.recording.dropped_lineages().first();
+        first.is_some_and(|dropped| dropped.at_ns <= call.ended_ns)
+    }
+
     /// A number for a message that was not recorded.
     pub(crate) fn new_number(&self) -> u64 {
         self.unrecorded.fetch_add(1, Ordering::Relaxed) + 1
@@ -279,6 +285,7 @@ impl Replay {
                 sequence,
                 origin: emitted.and_then(|emitted| self.origin(emitted)),
                 hops: self.hops(topic, sequence),
+                root: None,
             },
             source,
         }))

@@ -231,6 +231,7 @@ impl Context<'_> {
             sequence: 0,
             origin: self.origin.or_else(|| has_frame.then(new)),
             hops,
+            root: self.parent.map(Message::root),
         }
     }
 

@@ -72,6 +72,16 @@ pub trait Observer: Send + Sync {
         let _ = (stage, port, message);
     }
 
+    /// Whether stages are to wait before they emit more, as they do for a full queue.
+    fn wants_time(&self) -> bool {
+        false
+    }
+
+    /// Waits until it does not want more time, or until the waiting is given up.
+    fn wait_for_room(&self, gives_up: &dyn Fn() -> bool) {
+        let _ = gives_up;
+    }
+
     /// A stage marks that something of a name happened now (by the run's clock) to the message in its
     /// hands.
     fn mark(&self, stage: usize, name: &str, message: Option<&Message>, now_ns: i64) {

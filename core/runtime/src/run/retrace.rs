@@ -31,6 +31,11 @@ pub(crate) fn retrace(
         let Some(worker) = workers.get_mut(call.plugin) else {
             continue;
         };
+        if replay.follows_a_gap(call) && remembers(stage, worker) {
+            // What it would have to remember is not in the recording.
+            replay.skip(stage, number, call);
+            continue;
+        }
         replay.pace(call, || stage.run.mode() >= Mode::Drop);
         let message = match &call.took {
             None => None,
@@ -95,6 +100,14 @@ pub(crate) fn retrace(
         anew: None,
         paused: false,
     }
+}
+
+/// Whether a plugin remembers what it was given before: it offers to hand that over. One that can't be asked may.
+fn remembers(stage: &Stage, worker: &mut Worker) -> bool {
+    let Some(_calls) = stage.run.control_calls() else {
+        return true;
+    };
+    worker.instance.has_state(stage).unwrap_or(true)
 }
 
 fn instances(workers: Vec<Worker>) -> Vec<Instance> {

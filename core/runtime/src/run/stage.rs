@@ -217,6 +217,7 @@ impl Stage {
         number: Option<u64>,
         journal: &Journal,
     ) -> abi::Status {
+        self.wait_for_observers(watch);
         let mut ports = lock(&self.ports);
         if watch.is_given_up() {
             return abi::STOPPED;
@@ -244,6 +245,20 @@ impl Stage {
         } else {
             abi::STOPPED
         }
+    }
+
+    /// Waits for those who watch and want time, as for a full queue.
+    fn wait_for_observers(&self, watch: &Watch) {
+        let observers = &self.run.observers;
+        if observers.iter().all(|observer| !observer.wants_time()) {
+            return;
+        }
+        watch.waits(self.run.now());
+        let gives_up = || watch.is_given_up() || self.run.mode() == Mode::Abort;
+        for observer in observers {
+            observer.wait_for_room(&gives_up);
+        }
+        watch.waited(self.run.now());
     }
 
     /// Tells those who want to know of a call that has come back.

@@ -134,7 +134,10 @@ impl Tracer {
         let mut scribe = Scribe::begin(out, chart.clone(), has_queues)?;
         let thread = std::thread::Builder::new()
             .name("flowpipe-tracer".into())
-            .spawn(move || scribe.write(&told))?;
+            .spawn(move || {
+                let written = scribe.write(&told);
+                written.inspect_err(|error| tracing::error!("the trace ends here: {error}"))
+            })?;
         let trace = Trace {
             notes: notes.clone(),
             thread,

@@ -28,7 +28,13 @@ fn recorded(path: &Path, pictures: impl Iterator<Item = Vec<u8>>) -> Recording {
         }],
         edges: Vec::new(),
     };
-    let mut writer = Writer::create(path, &about, "", Schemas::new()).unwrap();
+    let mut writer = Writer::new(
+        std::fs::File::create(path).unwrap(),
+        &about,
+        "",
+        Schemas::new(),
+    )
+    .unwrap();
     let topic = Topic::new("screen", "out");
     for (index, bytes) in pictures.enumerate() {
         let (sequence, at) = (index as u64 + 1, index as i64 * 16_666_667);

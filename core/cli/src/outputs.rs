@@ -1,0 +1,123 @@
+//! The files that a command writes: beside their places, and never in place of what it reads.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use flowpipe_output::{OutputFile, is_same};
+use flowpipe_runtime::pipeline::Pipeline;
+use serde_json::Value;
+
+use crate::exit::Failure;
+
+/// What this process reads.
+static INPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// The command reads this file: nothing that it writes takes its place.
+pub fn note_input(path: impl Into<PathBuf>) {
+    let mut inputs = INPUTS.lock().unwrap_or_else(PoisonError::into_inner);
+    inputs.push(path.into());
+}
+
+/// The files that the stages of a pipeline are told of in their configs, and may read.
+pub fn note_inputs_of(pipeline: &Pipeline) {
+    for stage in &pipeline.stages {
+        for contestant in &stage.contestants {
+            note_named(&contestant.config);
+        }
+    }
+}
+
+fn note_named(config: &Value) {
+    match config {
+        Value::String(text) => {
+            note_existing(text);
+            // A command and its arguments.
+            if text.contains(char::is_whitespace) {
+                text.split_whitespace().for_each(note_existing);
+            }
+            if text.contains(['*', '?', '[']) {
+                let named = glob::glob(text).into_iter().flatten().flatten();
+                named.for_each(note_input);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(note_named),
+        Value::Object(fields) => fields.values().for_each(note_named),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn note_existing(text: &str) {
+    if Path::new(text).is_file() {
+        note_input(text);
+    }
+}
+
+/// A file that appears when it is whole.
+///
+/// # Errors
+/// When it can't be made, or is an input.
+pub fn create(path: &Path) -> Result<OutputFile, Failure> {
+    checked(path)
+        .and_then(|()| OutputFile::create(path))
+        .map_err(failure(path))
+}
+
+/// A file that grows as `NAME.partial` until it is whole.
+///
+/// # Errors
+/// When it can't be made, is an input, or another program is writing it.
+pub fn growing(path: &Path) -> io::Result<OutputFile> {
+    checked(path)?;
+    OutputFile::growing(path)
+}
+
+/// A file that others follow by its name while it grows: it begins at once, in place of what was there.
+///
+/// # Errors
+/// When it can't be made, or is an input.
+pub fn followed(path: &Path) -> Result<File, Failure> {
+    checked(path)
+        .and_then(|()| File::create(path))
+        .map_err(failure(path))
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// When it can't be written, or is an input.
+pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+    checked(path)
+        .and_then(|()| flowpipe_output::write(path, content))
+        .map_err(failure(path))
+}
+
+/// What a command fails with that can't write a file.
+pub fn failure(path: &Path) -> impl Fn(io::Error) -> Failure {
+    |error| Failure::File {
+        path: path.display().to_string(),
+        error,
+    }
+}
+
+fn checked(path: &Path) -> io::Result<()> {
+    // What is written as it is, such as the terminal, may be read too.
+    if !path.is_file() {
+        return Ok(());
+    }
+    let inputs = INPUTS.lock().unwrap_or_else(PoisonError::into_inner);
+    match inputs.iter().find(|input| is_same(input, path)) {
+        None => Ok(()),
+        Some(input) => {
+            let what = match input == path {
+                true => "this command reads the same file: name another one to write".to_owned(),
+                false => format!(
+                    "this command reads the same file as {}: name another one to write",
+                    input.display()
+                ),
+            };
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+    }
+}

@@ -1,0 +1,154 @@
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
+
+use std::fs;
+
+use super::*;
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries
+        .map(|it| it.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_file_is_there_when_it_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    fs::write(&path, "old").unwrap();
+    let mut file = OutputFile::create(&path).unwrap();
+    file.write_all(b"new").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    drop(file);
+    assert_eq!(names(folder.path()), ["a"]);
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    write(&path, "new").unwrap();
+    assert_eq!(names(folder.path()), ["a"]);
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+}
+
+#[test]
+fn a_file_that_grows_outlives_its_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let mut first = OutputFile::growing(&path).unwrap();
+    first.write_all(b"first").unwrap();
+    first.show().unwrap();
+    assert_eq!(names(folder.path()), ["a.partial"]);
+    // Its writer is gone without a word.
+    drop(first);
+    assert_eq!(
+        partial::left_of(&path),
+        Some(folder.path().join("a.partial"))
+    );
+
+    let mut second = OutputFile::growing(&path).unwrap();
+    second.write_all(b"second").unwrap();
+    second.show().unwrap();
+    assert_eq!(names(folder.path()), ["a.2.partial", "a.partial"]);
+    second.commit().unwrap();
+    assert_eq!(names(folder.path()), ["a", "a.partial"]);
+    assert_eq!(fs::read(&path).unwrap(), b"second");
+    assert_eq!(fs::read(folder.path().join("a.partial")).unwrap(), b"first");
+    assert_eq!(partial::left_of(&path), None);
+}
+
+#[test]
+fn one_name_has_one_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let mut first = OutputFile::growing(&path).unwrap();
+    let mut late = OutputFile::growing(&path).unwrap();
+    first.show().unwrap();
+    for error in [
+        OutputFile::growing(&path).map(drop).unwrap_err(),
+        late.show().unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), io::ErrorKind::ResourceBusy, "{error}");
+    }
+    drop(late);
+    // As long as any part of the program writes.
+    let part = first.file().unwrap();
+    first.commit().unwrap();
+    drop(part);
+    OutputFile::growing(&path).unwrap().discard();
+    assert_eq!(names(folder.path()), ["a"]);
+}
+
+#[test]
+fn what_came_to_nothing_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    drop(OutputFile::growing(&path).unwrap());
+    let mut shown = OutputFile::growing(&path).unwrap();
+    shown.show().unwrap();
+    shown.discard();
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+    let error = write(&folder.path().join("none").join("a"), "").unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    assert!(write(folder.path(), "").is_err(), "a folder");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_permissions_stay() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("deep")).unwrap();
+    symlink("deep/a", at("link")).unwrap();
+    // One that leads nowhere yet.
+    write(&at("link"), "1").unwrap();
+    fs::set_permissions(at("deep/a"), fs::Permissions::from_mode(0o640)).unwrap();
+    symlink(at("link"), at("to link")).unwrap();
+    write(&at("to link"), "2").unwrap();
+    assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
+    assert_eq!(fs::read(at("deep/a")).unwrap(), b"2");
+    let mode = fs::metadata(at("deep/a")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+    assert_eq!(names(&at("deep")), ["a"]);
+
+    symlink("loop", at("loop")).unwrap();
+    assert!(write(&at("loop"), "").is_err());
+    assert!(crate::is_same(&at("link"), &at("deep/a")));
+    assert!(!crate::is_same(&at("link"), &at("none")));
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_are_written_as_they_are() {
+    write(Path::new("/dev/null"), "x").unwrap();
+    let mut file = OutputFile::growing(Path::new("/dev/null")).unwrap();
+    file.show().unwrap();
+    assert_eq!(file.lies_at(), None);
+    file.commit().unwrap();
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    #[cfg(target_os = "linux")]
+    {
+        let error = write(Path::new("/dev/full"), "x").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn open_files_of_the_program_are_written_as_they_are() {
+    use std::os::fd::AsRawFd as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    fs::write(&path, "first ").unwrap();
+    let open = File::open(&path).unwrap();
+    write(
+        Path::new(&format!("/dev/fd/{}", open.as_raw_fd())),
+        "second",
+    )
+    .unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"first second");
+}
