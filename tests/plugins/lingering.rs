@@ -4,6 +4,7 @@
 #[forbid(unsafe_code)]
 mod stage {
     use std::cell::RefCell;
+    use std::io::Write as _;
     use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
     use std::sync::{Mutex, PoisonError};
     use std::time::{Duration, Instant};
@@ -71,7 +72,9 @@ mod stage {
             if is_revoked {
                 self.host.end_run(Ending::Stopped, "from beyond");
             }
-            eprintln!("lingering in a {where_from}: {told}");
+            // In one write, so that lines of several processes do not mix, and none is cut off by the end of one.
+            let line = format!("lingering in a {where_from}: {told}\n");
+            let _ = std::io::stderr().write_all(line.as_bytes());
         }
     }
 
