@@ -36,12 +36,18 @@ fn files_are_written_and_wrong_usage_is_told() {
     assert!(ran.stdout.is_empty());
     let written = "rules: empty, touch\n1.1\n";
     assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
-    // It may be the file that is read; what can't be written leaves it as it is.
-    run(&["convert", &path, "--to", "level", "-o", &path]).expect(65);
+    // It may not be the file that is read, and what can't be written leaves the other one as it is.
+    let ran = run(&["convert", &path, "--to", "json", "-o", &path]).expect(2);
+    assert!(ran.stderr.contains("reads the same file"), "{ran:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
-    run(&["convert", &path, "--to", "json", "-o", &path]).expect(0);
+    let other = folder.path().join("other.txt");
+    std::fs::write(&other, "before").unwrap();
+    let to = other.display().to_string();
+    run(&["convert", &path, "--to", "level", "-o", &to]).expect(65);
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "before");
+    run(&["convert", &path, "--to", "json", "-o", &to]).expect(0);
     assert!(
-        std::fs::read_to_string(&file)
+        std::fs::read_to_string(&other)
             .unwrap()
             .starts_with("{\"board\"")
     );

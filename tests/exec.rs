@@ -249,7 +249,14 @@ fn a_replay_starts_no_command_unless_it_is_asked_to() {
     assert_eq!(times(), 1);
     run(&["replay", &file, "--verify"]).expect(0);
     assert_eq!(times(), 1, "its answers came out of the recording");
-    run(&["replay", &file, "--verify", "--from", "solver"]).expect(0);
+    let again = ["replay", &file, "--verify", "--from", "solver"];
+    let ran = run(&again).expect(2);
+    assert!(
+        ran.stderr.contains("--allow runs-commands permits it"),
+        "{ran:?}"
+    );
+    assert_eq!(times(), 1);
+    run(&[&again[..], &["--allow", "runs-commands"]].concat()).expect(0);
     assert_eq!(times(), 2);
 }
 

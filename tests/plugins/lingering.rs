@@ -11,7 +11,8 @@ mod stage {
 
     use flowpipe_plugin::puzzle::message::SIGHTING;
     use flowpipe_plugin::{
-        Context, Ending, Format, Frame, Host, Input, Next, NoConfig, Port, Result, Stage, tracing,
+        Context, Effect, Ending, Format, Frame, Host, Input, Next, NoConfig, Port, Result, Stage,
+        tracing,
     };
 
     /// What was kept, and by which stage.
@@ -101,6 +102,7 @@ mod stage {
     impl Stage for Lingering {
         const NAME: &'static str = "lingering";
         const DETERMINISTIC: bool = true;
+        const EFFECTS: Option<&'static [Effect]> = Some(&[]);
         type Config = NoConfig;
 
         fn inputs() -> Vec<Port> {

@@ -136,6 +136,11 @@ fn player() {
     if std::env::var_os("KEY").is_none() {
         return;
     }
+    // Whoever runs the tests may ignore these, as nohup does, and its children inherit that.
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+        // SAFETY: the default action runs no code of this process.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
     let (connection, screen) = x11rb::connect(None).unwrap();
     let root = connection.setup().roots[screen].root;
     let input = |kind, detail| {

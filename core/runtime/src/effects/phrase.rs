@@ -33,8 +33,8 @@ fn fill(doc: &str, value: impl Fn(&str) -> Option<Value>) -> (String, bool) {
         };
         text += &rest[..start];
         match value(&rest[start + 1..start + length]) {
-            Some(value) => text += &shown(&value),
-            None => {
+            Some(value) if !is_empty(&value) => text += &shown(&value),
+            _ => {
                 text += "(not set)";
                 is_whole = false;
             }
@@ -42,6 +42,16 @@ fn fill(doc: &str, value: impl Fn(&str) -> Option<Value>) -> (String, bool) {
         rest = &rest[start + length + 1..];
     }
     (text + rest, is_whole)
+}
+
+/// Whether a value names nothing, as the default of a list does.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        Value::Object(values) => values.is_empty(),
+        _ => false,
+    }
 }
 
 /// A value as people write it; a list as the words of a command.

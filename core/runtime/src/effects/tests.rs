@@ -112,6 +112,7 @@ fn words_name_what_the_config_says() {
         "writes to a/"
     );
     assert_eq!(words("writes[ to {log}]", json!({})), "writes");
+    assert_eq!(words("runs[ with {log}]", json!({ "log": {} })), "runs");
     assert_eq!(words("writes to {log}", json!({})), "writes to (not set)");
     assert_eq!(
         words("with {games}", json!({ "games": { "A": "b c" } })),
