@@ -393,13 +393,14 @@ fn effects_of_a_recording_need_to_be_allowed_by_name() {
 #[test]
 fn what_the_user_typed_is_allowed() {
     let honest = honest().to_str().unwrap();
-    let script = project().join("examples/solver.py");
-    let command = format!("command=[\"python3\", \"{}\"]", script.display());
+    let folder = tempfile::tempdir().unwrap();
+    let touched = folder.path().join("touched");
+    let command = format!("command=[\"touch\", \"{}\"]", touched.display());
     let swap = format!("solver=solver-exec{{{command}}}");
-    let ran = run(&["replay", honest, "--swap", &swap, "--json"]).expect(0);
-    let solved = ran.json()["report"]["stages"][2]["out"].clone();
-    assert_eq!(solved, 11, "{:#}", ran.json());
-    assert!(ran.stderr.contains("runs `python3"), "{}", ran.stderr);
+    // It solves nothing; that it ran is the point.
+    let ran = run(&["replay", honest, "--swap", &swap, "--from", "solver"]);
+    assert!(touched.exists(), "{ran:#?}");
+    assert!(ran.stderr.contains("runs `touch"), "{}", ran.stderr);
     // Without a command it can't be used, and what is not typed well is said.
     let ran = run(&["replay", honest, "--swap", "solver=solver-exec"]).expect(78);
     assert!(ran.stderr.contains("command"), "{}", ran.stderr);

@@ -253,7 +253,8 @@ fn recordings() {
     let path = folder.join("a.mcap");
     std::fs::write(&path, writer.finish().unwrap()).unwrap();
     let (path, pipeline) = (text(&path), "pipelines/replay.toml");
-    escaped(&["replay", &path]);
+    // It says nothing of what it does not run.
+    tried(&["replay", &path]);
     escaped(&[
         "replay",
         &path,

@@ -39,9 +39,26 @@ fn saved(folder: &Path, name: &str, parts: &Parts) -> String {
     path.display().to_string()
 }
 
+/// The same program without the signals that whoever runs the tests ignores, as shells do in the background.
+fn with_default_signals(program: &Command) -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal").arg(program.get_program());
+    command.args(program.get_args());
+    if let Some(folder) = program.get_current_dir() {
+        command.current_dir(folder);
+    }
+    for (key, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(key, value),
+            None => command.env_remove(key),
+        };
+    }
+    command
+}
+
 /// Starts the program, sends a signal after a while and waits for the end.
 fn interrupted(args: &[&str], after: Duration) -> ExitStatus {
-    let mut child = flowpipe(args)
+    let mut child = with_default_signals(&flowpipe(args))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

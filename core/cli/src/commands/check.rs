@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use flowpipe_runtime::effects::{StageEffects, listing};
 use flowpipe_runtime::pipeline::Pipeline;
-use flowpipe_terminal::{eprintln, escaped, stdout};
+use flowpipe_terminal::{eprintln, escape, escaped, stdout};
 use serde_json::json;
 
 use crate::args::{Check, Global};
@@ -66,7 +66,7 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
 /// What the stages of a pipeline do to the world, a line each.
 fn told(pipeline: &Pipeline, stages: &[StageEffects]) -> String {
     let mut text = String::new();
-    let names = stages.iter().map(|it| it.stage.chars().count());
+    let names = stages.iter().map(|it| escape(&it.stage).chars().count());
     let width = names.max().unwrap_or_default();
     for StageEffects {
         stage,
@@ -86,11 +86,12 @@ fn told(pipeline: &Pipeline, stages: &[StageEffects]) -> String {
             Some(effects) => effects.iter().map(|effect| effect.words.clone()).collect(),
         };
         for line in lines {
-            text += &format!("  {stage:width$}  {plugin}{line}\n");
+            let stage = escape(stage);
+            text += &format!("  {stage:width$}  {}{}\n", escaped(&plugin), escaped(line));
         }
     }
     if let Some(record) = &pipeline.record {
-        text += &format!("  the run is recorded to {}\n", record.file);
+        text += &format!("  the run is recorded to {}\n", escaped(&record.file));
     }
     text
 }
