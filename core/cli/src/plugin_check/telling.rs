@@ -58,6 +58,7 @@ impl Teller {
     }
 
     #[cfg(not(unix))]
+    // As above.
     #[expect(clippy::disallowed_methods)]
     pub fn new() -> io::Result<Self> {
         Ok(Self(Mutex::new(Box::new(io::stdout()))))
