@@ -1,9 +1,16 @@
 //! The standard library's parts, or loom's where it tries all orders.
 
+#[cfg(all(test, loom))]
+pub(crate) use crate::model::faulty::{AtomicBool, AtomicU8, AtomicU64, Condvar};
+#[cfg(all(not(test), loom))]
+pub(crate) use loom::sync::{
+    Condvar,
+    atomic::{AtomicBool, AtomicU8, AtomicU64},
+};
 #[cfg(loom)]
 pub(crate) use loom::sync::{
-    Condvar, Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering},
+    Mutex, MutexGuard,
+    atomic::{AtomicPtr, Ordering},
 };
 #[cfg(not(loom))]
 pub(crate) use std::sync::{

@@ -4,7 +4,8 @@
 use loom::sync::Arc;
 use loom::thread;
 
-use crate::gate::Gate;
+use crate::gate::{Bell, Gate};
+use crate::model::faulty::{Fault, finds, inject};
 use crate::model::{Bells, QUEUE, Queue, model};
 use crate::wake_up::WakeUp;
 
@@ -13,15 +14,34 @@ struct Stage {
     queue: Queue,
     wake_up: WakeUp,
     bells: Bells,
+    worker: Worker,
+}
+
+/// How the worker does its part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Worker {
+    Careful,
+    /// It pauses where the gate is closed, without saying so.
+    Rash,
+}
+
+/// A bell that nobody hears.
+struct Silent;
+
+impl Bell for Silent {
+    fn ring(&self) {}
+
+    fn silence(&self) {}
 }
 
 impl Stage {
-    fn new() -> Arc<Self> {
+    fn new(worker: Worker) -> Arc<Self> {
         Arc::new(Self {
             gate: Gate::default(),
             queue: Queue::new(1),
             wake_up: WakeUp::default(),
             bells: Bells::default(),
+            worker,
         })
     }
 
@@ -46,10 +66,10 @@ impl Stage {
         }
     }
 
-    /// The worker's loop, as the runtime's: returns whether it paused before its item came.
+    /// The worker's loop, as the runtime's.
     fn work(&self) -> bool {
         loop {
-            if self.gate.is_closed() && self.gate.pauses() {
+            if self.gate.is_closed() && (self.worker == Worker::Rash || self.gate.pauses()) {
                 return true;
             }
             if self.take().is_some() {
@@ -59,32 +79,63 @@ impl Stage {
     }
 }
 
-#[test]
-fn loom_a_worker_without_items_pauses() {
-    model(|| {
-        let stage = Stage::new();
-        let worker = thread::spawn({
-            let stage = stage.clone();
-            move || stage.work()
-        });
-        stage.gate.close(&stage.bells);
+/// A worker, which says at its end whether it paused before its item came.
+fn start(stage: &Arc<Stage>) -> thread::JoinHandle<bool> {
+    let stage = stage.clone();
+    thread::spawn(move || stage.work())
+}
+
+/// A worker without items is asked to pause.
+fn pauses(close: impl Fn(&Stage) + Send + Sync + 'static) {
+    model(move || {
+        let stage = Stage::new(Worker::Careful);
+        let worker = start(&stage);
+        close(&stage);
         assert!(worker.join().unwrap());
     });
 }
 
-#[test]
-fn loom_a_gate_that_opens_again_stops_nobody() {
-    model(|| {
-        let stage = Stage::new();
-        let worker = thread::spawn({
-            let stage = stage.clone();
-            move || stage.work()
-        });
+/// The gate is closed and opened again before an item comes.
+fn opens_again(worker: Worker) {
+    model(move || {
+        let stage = Stage::new(worker);
+        let worker = start(&stage);
         stage.gate.close(&stage.bells);
         let is_open = stage.gate.open_again(&stage.bells);
         stage.queue.push(1).unwrap();
         stage.wake_up.pushed(|| stage.bells.set(QUEUE, true));
         // Either somebody pauses, and is known to, or the item is taken.
-        assert_eq!(worker.join().unwrap(), !is_open);
+        assert_eq!(worker.join().unwrap(), !is_open, "not as the gate said");
     });
 }
+
+#[test]
+fn loom_a_worker_without_items_pauses() {
+    pauses(|stage| stage.gate.close(&stage.bells));
+}
+
+finds!(
+    loom_a_bell_that_is_not_heard_is_found,
+    "deadlock",
+    pauses(|stage| stage.gate.close(&Silent))
+);
+
+#[test]
+fn loom_a_gate_that_opens_again_stops_nobody() {
+    opens_again(Worker::Careful);
+}
+
+finds!(
+    loom_a_worker_that_pauses_without_a_word_is_found,
+    "not as the gate said",
+    opens_again(Worker::Rash)
+);
+
+finds!(
+    loom_a_gate_that_is_not_changed_in_one_step_is_found,
+    "not as the gate said",
+    {
+        inject(Fault::Torn);
+        opens_again(Worker::Careful);
+    }
+);

@@ -1,18 +1,20 @@
-//! Every order of events of two or three threads, by loom: `./x check deep loom`.
+//! Every order of events of two or three threads, by loom: `./x check deep loom`. Each model is also run with faults, in
+//! the primitives ([`faulty`]) or in how the protocol is used, and has to find them.
 //!
 //! What loom does not see: it takes sequentially consistent accesses for acquire and release. The queue here is
 //! therefore behind a lock; that crossbeam's `ArrayQueue` orders its changes with the flags, its own fences see to.
 
+pub(crate) mod faulty;
 mod gate;
 mod revocable;
 mod wake_up;
 
 use std::collections::VecDeque;
 
-use loom::sync::{Condvar, Mutex};
+use loom::sync::Mutex;
 
 use crate::gate::Bell;
-use crate::sync::{lock, wait};
+use crate::sync::{Condvar, lock, wait};
 
 /// Tries all orders in which a thread is interrupted no more than three times at a place where it could go on: without
 /// that bound, what three threads do is too much to try.

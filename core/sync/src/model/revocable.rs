@@ -4,6 +4,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
+use crate::model::faulty::{Fault, finds, inject};
 use crate::model::model;
 use crate::revocable::Slot;
 
@@ -35,8 +36,7 @@ fn user(slot: &Arc<Slot<Table>>, generation: u32) -> thread::JoinHandle<()> {
     })
 }
 
-#[test]
-fn loom_nobody_uses_what_was_revoked() {
+fn nobody_uses_what_was_revoked() {
     model(|| {
         let (slot, table) = (Arc::new(Slot::new()), table());
         // SAFETY: it lives until the end.
@@ -49,6 +49,30 @@ fn loom_nobody_uses_what_was_revoked() {
         }
     });
 }
+
+#[test]
+fn loom_nobody_uses_what_was_revoked() {
+    nobody_uses_what_was_revoked();
+}
+
+finds!(
+    loom_a_user_that_leaves_without_order_is_found,
+    "Causality violation",
+    {
+        inject(Fault::Unordered);
+        nobody_uses_what_was_revoked();
+    }
+);
+
+finds!(loom_a_count_in_two_steps_is_found, "panicked", {
+    inject(Fault::Torn);
+    nobody_uses_what_was_revoked();
+});
+
+finds!(loom_a_user_that_leaves_unheard_is_found, "deadlock", {
+    inject(Fault::Unheard);
+    nobody_uses_what_was_revoked();
+});
 
 #[test]
 fn loom_who_comes_late_never_uses_the_next_pointer() {

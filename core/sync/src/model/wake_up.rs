@@ -1,8 +1,11 @@
 //! [`crate::wake_up`]: neither end sleeps for ever. loom fails when all threads do.
 
+use std::cell::Cell;
+
 use loom::sync::Arc;
 use loom::thread;
 
+use crate::model::faulty::{Fault, finds, inject};
 use crate::model::{Bells, QUEUE, Queue, model};
 use crate::wake_up::WakeUp;
 
@@ -12,15 +15,27 @@ struct Edge {
     wake_up: WakeUp,
     items: Bells,
     room: Bells,
+    ends: Ends,
+}
+
+/// How the two ends do their part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Careful,
+    /// The receiver sleeps without a last look.
+    BlindReceiver,
+    /// The sender sleeps without a last try.
+    BlindSender,
 }
 
 impl Edge {
-    fn new(capacity: usize) -> Arc<Self> {
+    fn new(capacity: usize, ends: Ends) -> Arc<Self> {
         Arc::new(Self {
             queue: Queue::new(capacity),
             wake_up: WakeUp::default(),
             items: Bells::default(),
             room: Bells::default(),
+            ends,
         })
     }
 
@@ -31,10 +46,12 @@ impl Edge {
                 self.room.wait_for(QUEUE);
                 true
             };
-            assert!(
-                self.wake_up
-                    .wait_to_push(item, |it| self.queue.push(it), sleep)
-            );
+            let is_blind = Cell::new(self.ends == Ends::BlindSender);
+            let push = |it| match is_blind.take() {
+                true => Err(it),
+                false => self.queue.push(it),
+            };
+            assert!(self.wake_up.wait_to_push(item, push, sleep));
         }
         self.wake_up.pushed(|| self.items.set(QUEUE, true));
     }
@@ -52,9 +69,13 @@ impl Edge {
             if let Some(item) = self.pop() {
                 return item;
             }
+            let look = || match self.ends {
+                Ends::BlindReceiver => None,
+                _ => self.pop(),
+            };
             let found = self
                 .wake_up
-                .wait_to_pop(|| self.pop(), || self.items.wait_for(QUEUE));
+                .wait_to_pop(look, || self.items.wait_for(QUEUE));
             if let Some(item) = found {
                 return item;
             }
@@ -63,9 +84,9 @@ impl Edge {
 }
 
 /// Sends so many through a queue of that capacity; they come in their order.
-fn all_arrive(capacity: usize, count: u32) {
+fn all_arrive(capacity: usize, count: u32, ends: Ends) {
     model(move || {
-        let edge = Edge::new(capacity);
+        let edge = Edge::new(capacity, ends);
         let sender = thread::spawn({
             let edge = edge.clone();
             move || (1..=count).for_each(|item| edge.send(item))
@@ -79,15 +100,41 @@ fn all_arrive(capacity: usize, count: u32) {
 
 #[test]
 fn loom_the_receiver_is_woken() {
-    all_arrive(2, 2);
+    all_arrive(2, 2, Ends::Careful);
 }
 
 #[test]
 fn loom_the_sender_is_woken() {
-    all_arrive(1, 3);
+    all_arrive(1, 3, Ends::Careful);
 }
 
 #[test]
 fn loom_a_sender_is_woken_when_the_queue_is_half_empty() {
-    all_arrive(2, 4);
+    all_arrive(2, 4, Ends::Careful);
 }
+
+finds!(
+    loom_a_receiver_without_a_last_look_is_found,
+    "deadlock",
+    all_arrive(2, 2, Ends::BlindReceiver)
+);
+
+finds!(
+    loom_a_sender_without_a_last_try_is_found,
+    "deadlock",
+    all_arrive(1, 3, Ends::BlindSender)
+);
+
+finds!(
+    loom_an_end_that_does_not_say_that_it_waits_is_found,
+    "deadlock",
+    {
+        inject(Fault::Unsaid);
+        all_arrive(2, 2, Ends::Careful);
+    }
+);
+
+finds!(loom_an_end_that_is_not_woken_is_found, "deadlock", {
+    inject(Fault::Unheard);
+    all_arrive(2, 2, Ends::Careful);
+});

@@ -1,0 +1,169 @@
+//! The primitives of [`crate::sync`] in the models, with faults where a test asks for them. The protocols themselves are
+//! the same code then, and their models must fail: a model that passes without faults has looked.
+
+use std::cell::Cell;
+use std::process::Command;
+use std::sync::LockResult;
+
+use loom::sync::atomic::Ordering::{self, Relaxed};
+use loom::sync::{MutexGuard, atomic};
+
+/// What the primitives do wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// No access orders others.
+    Unordered,
+    /// What reads and writes in one step takes two.
+    Torn,
+    /// A flag that is raised stays down.
+    Unsaid,
+    /// Whoever waits for a condition is not notified.
+    Unheard,
+}
+
+thread_local! {
+    /// All threads of a model are run by the test's own.
+    static FAULT: Cell<Option<Fault>> = const { Cell::new(None) };
+}
+
+/// From here on this process's only test has faulty primitives.
+pub(crate) fn inject(fault: Fault) {
+    FAULT.set(Some(fault));
+}
+
+/// A test that something with a fault fails, and with these words.
+macro_rules! finds {
+    ($name:ident, $words:literal, $run:expr) => {
+        #[test]
+        fn $name() {
+            let name = concat!(module_path!(), "::", stringify!($name));
+            crate::model::faulty::fails(name, $words, || $run);
+        }
+    };
+}
+pub(crate) use finds;
+
+/// Runs a test once more in a process of its own, which has to fail: where a model does, loom often can't unwind.
+pub(crate) fn fails(name: &str, words: &str, run: impl FnOnce()) {
+    const APART: &str = "FLOWPIPE_FAULT";
+    if std::env::var_os(APART).is_some() {
+        return run();
+    }
+    let (_, name) = name.split_once("::").unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture"])
+        .env(APART, "")
+        .env("RUST_BACKTRACE", "0")
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let is_found = !output.status.success() && stderr.contains(words);
+    assert!(is_found, "{}: {stderr}", output.status);
+}
+
+fn has(fault: Fault) -> bool {
+    FAULT.get() == Some(fault)
+}
+
+fn order(order: Ordering) -> Ordering {
+    match has(Fault::Unordered) {
+        true => Relaxed,
+        false => order,
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct AtomicBool(atomic::AtomicBool);
+
+impl AtomicBool {
+    pub(crate) fn load(&self, by: Ordering) -> bool {
+        self.0.load(order(by))
+    }
+
+    pub(crate) fn store(&self, value: bool, by: Ordering) {
+        self.0.store(value && !has(Fault::Unsaid), order(by));
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct AtomicU8(atomic::AtomicU8);
+
+impl AtomicU8 {
+    pub(crate) fn new(value: u8) -> Self {
+        Self(atomic::AtomicU8::new(value))
+    }
+
+    pub(crate) fn load(&self, by: Ordering) -> u8 {
+        self.0.load(order(by))
+    }
+
+    pub(crate) fn store(&self, value: u8, by: Ordering) {
+        self.0.store(value, order(by));
+    }
+
+    pub(crate) fn compare_exchange(
+        &self,
+        current: u8,
+        new: u8,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u8, u8> {
+        if !has(Fault::Torn) {
+            return self
+                .0
+                .compare_exchange(current, new, order(success), order(failure));
+        }
+        match self.0.load(failure) {
+            found if found == current => {
+                self.0.store(new, success);
+                Ok(found)
+            }
+            found => Err(found),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct AtomicU64(atomic::AtomicU64);
+
+impl AtomicU64 {
+    pub(crate) fn new(value: u64) -> Self {
+        Self(atomic::AtomicU64::new(value))
+    }
+
+    pub(crate) fn load(&self, by: Ordering) -> u64 {
+        self.0.load(order(by))
+    }
+
+    pub(crate) fn fetch_add(&self, value: u64, by: Ordering) -> u64 {
+        if !has(Fault::Torn) {
+            return self.0.fetch_add(value, order(by));
+        }
+        let before = self.0.load(Relaxed);
+        self.0.store(before.wrapping_add(value), Relaxed);
+        before
+    }
+
+    pub(crate) fn fetch_sub(&self, value: u64, by: Ordering) -> u64 {
+        self.fetch_add(value.wrapping_neg(), by)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Condvar(loom::sync::Condvar);
+
+impl Condvar {
+    pub(crate) fn new() -> Self {
+        Self(loom::sync::Condvar::new())
+    }
+
+    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        self.0.wait(guard)
+    }
+
+    pub(crate) fn notify_all(&self) {
+        if !has(Fault::Unheard) {
+            self.0.notify_all();
+        }
+    }
+}
