@@ -15,6 +15,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use entries::Parts;
+use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{changed, flowpipe, record};
 use serde_json::json;
 
@@ -39,26 +40,9 @@ fn saved(folder: &Path, name: &str, parts: &Parts) -> String {
     path.display().to_string()
 }
 
-/// The same program without the signals that whoever runs the tests ignores, as shells do in the background.
-fn with_default_signals(program: &Command) -> Command {
-    let mut command = Command::new("env");
-    command.arg("--default-signal").arg(program.get_program());
-    command.args(program.get_args());
-    if let Some(folder) = program.get_current_dir() {
-        command.current_dir(folder);
-    }
-    for (key, value) in program.get_envs() {
-        match value {
-            Some(value) => command.env(key, value),
-            None => command.env_remove(key),
-        };
-    }
-    command
-}
-
 /// Starts the program, sends a signal after a while and waits for the end.
 fn interrupted(args: &[&str], after: Duration) -> ExitStatus {
-    let mut child = with_default_signals(&flowpipe(args))
+    let mut child = flowpipe(args)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -70,14 +54,7 @@ fn interrupted(args: &[&str], after: Duration) -> ExitStatus {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    let signal = ["-INT", &child.id().to_string()];
-    assert!(
-        Command::new("kill")
-            .args(signal)
-            .status()
-            .unwrap()
-            .success()
-    );
+    send_signal("INT", child.id());
     let sent = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {
@@ -128,6 +105,18 @@ fn in_every_phase() {
         }
         assert!(stopped > 2, "{command:?} was stopped {stopped} times");
     }
+}
+
+/// Whoever runs the tests may ignore signals, as shells do for what they start in the background.
+#[test]
+fn signals_that_are_ignored_around_the_tests() {
+    let script = "trap '' HUP INT QUIT TERM; exec \"$0\" --exact a_replay_that_waits_for_years";
+    let mut tests = Command::new("sh");
+    tests
+        .args(["-c", script])
+        .arg(std::env::current_exe().unwrap());
+    let ran = tests.output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
 }
 
 /// A call of eighteen years later, and everything at the pace of then.

@@ -9,10 +9,11 @@ use std::io::{BufRead as _, BufReader, Read as _};
 #[cfg(target_os = "linux")]
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use flowpipe_tests::{Ran, built, changed, flowpipe, pipeline, record, run};
+use flowpipe_tests::signals::send_signal;
+use flowpipe_tests::{Ran, changed, flowpipe, flowpipe_within, pipeline, record, run};
 
 /// Puzzles, a stage apart that does wrong at the third of every three, a solver.
 fn misbehaving(folder: &Path, how: &str, settings: &str) -> String {
@@ -111,20 +112,7 @@ fn a_hang_costs_one_message() {
 fn out_of_memory_costs_one_message() {
     let folder = tempfile::tempdir().unwrap();
     let file = misbehaving(folder.path(), "out-of-memory", "");
-    let program = built().join("flowpipe");
-    let mut shell = flowpipe(&[]);
-    let limited = "ulimit -v 4000000; exec \"$0\" \"$@\"";
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", limited])
-        .arg(&program)
-        .args(["run", "--json", &file]);
-    for (name, value) in shell.stdin(Stdio::null()).get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+    let mut command = flowpipe_within("-v 4000000", &["run", "--json", &file]);
     let ran = Ran::from(command.output().unwrap()).expect(0);
     for (kind, text) in two_of_eight(&ran) {
         assert_eq!(kind, "crashed");
@@ -472,14 +460,6 @@ fn is_gone(process: u32) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn signal(name: &str, process: i64) {
-    let sent = Command::new("kill")
-        .args([name, "--", &process.to_string()])
-        .status();
-    assert!(sent.unwrap().success());
-}
-
-#[cfg(target_os = "linux")]
 #[test]
 fn an_interrupt_ends_the_run_and_its_processes() {
     let folder = tempfile::tempdir().unwrap();
@@ -487,7 +467,7 @@ fn an_interrupt_ends_the_run_and_its_processes() {
     let processes = children(child.id());
     assert_eq!(processes.len(), 5);
     // As a terminal does: to all of the group.
-    signal("-INT", -i64::from(child.id()));
+    send_signal("INT", -i64::from(child.id()));
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");

@@ -15,6 +15,7 @@ use std::process::{Child, Stdio};
 use boards::Boards;
 use flowpipe_game::render::{Theme, paint};
 use flowpipe_puzzle::{Cell, Flow};
+use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{Ran, flowpipe, run};
 use screen::{Screen, wait_for};
 use serde_json::Value;
@@ -183,12 +184,7 @@ fn every_event_counts_in_a_time_trial_until_it_is_stopped() {
         game.logged("extended").len() + game.logged("joined").len(),
         cells
     );
-    let id = game.child.as_ref().unwrap().id().to_string();
-    let kill = std::process::Command::new("kill")
-        .arg(&id)
-        .status()
-        .unwrap();
-    assert!(kill.success());
+    send_signal("TERM", game.child.as_ref().unwrap().id());
     let ran = game.ended().expect(130);
     assert_eq!(ran.stdout, "solved 2 boards in a time trial of 10m\n");
     assert_eq!(game.logged("closed")[0]["solved"], 2);

@@ -11,7 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use flowpipe_recording::Recording;
-use flowpipe_tests::{Ran, built, changed, flowpipe, pipeline, project, record, run};
+use flowpipe_tests::signals::send_signal;
+use flowpipe_tests::{Ran, changed, flowpipe, flowpipe_within, pipeline, record, run};
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -42,13 +43,6 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 fn ended(child: Child) -> Ran {
     child.wait_with_output().unwrap().into()
-}
-
-fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill")
-        .args([&format!("-{name}"), &child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
 }
 
 /// How many messages can be read in a recording that may be growing.
@@ -267,10 +261,10 @@ impl Drop for Stuck {
 
 /// Sends two signals, and looks how the program ends.
 fn end_by(child: Child, name: &str) -> Ran {
-    signal(&child, name);
+    send_signal(name, child.id());
     std::thread::sleep(Duration::from_millis(200));
     let second = Instant::now();
-    signal(&child, name);
+    send_signal(name, child.id());
     let ran = ended(child);
     // Two seconds, and what a busy machine adds.
     let took = second.elapsed();
@@ -330,7 +324,7 @@ fn a_recorder_that_cannot_keep_up_drops_whole_lineages() {
     wait_until("it never catches up", || {
         Recording::open(&path).is_ok_and(|it| !it.dropped_lineages().is_empty())
     });
-    signal(&child, "INT");
+    send_signal("INT", child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130), "{}", told());
     assert!(reader.wait().unwrap().success());
     assert!(told().contains("lineages dropped with"), "{}", told());
@@ -394,7 +388,7 @@ fn a_pipe_without_a_reader_ends_with_the_second_signal() {
     ]);
     std::thread::sleep(Duration::from_secs(1));
     // The program waits for a reader, and has not begun to run: the first signal is enough.
-    signal(&child, "INT");
+    send_signal("INT", child.id());
     ended(child).expect(130);
 }
 
@@ -410,7 +404,7 @@ fn a_plugin_that_does_not_come_back_ends_with_the_second_signal() {
         let running = pipeline(&plugins, "[stages.a]\nplugin = \"hanging\"\n");
         let child = start(&["run", &running, "-q", "--plugin-dir", text(&plugins)]);
         std::thread::sleep(Duration::from_secs(2));
-        signal(&child, "INT");
+        send_signal("INT", child.id());
         std::thread::sleep(Duration::from_millis(500));
         let second = Instant::now();
         // While the plugin is created nothing is to be ended in order: the program may be gone.
@@ -431,17 +425,12 @@ fn a_full_disk_is_told_when_it_happens() {
     let path = folder.path().join("a.mcap");
     let running = endless(folder.path());
     for lossless in [false, true] {
-        let mut command = Command::new("sh");
-        let program = built().join("flowpipe");
         // 1 MiB: after the first pictures.
-        let script = "ulimit -f 2048 && exec \"$0\" \"$@\"";
-        command.args(["-c", script, text(&program)]);
-        command.args(["run", text(&running), "-q", "--record", text(&path)]);
+        let args = ["run", text(&running), "-q", "--record", text(&path)];
+        let mut command = flowpipe_within("-f 2048", &args);
         command.args(lossless.then_some("--record-lossless"));
         let said = folder.path().join("said");
         let child = command
-            .current_dir(project())
-            .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(std::fs::File::create(&said).unwrap())
             .spawn()
@@ -453,7 +442,7 @@ fn a_full_disk_is_told_when_it_happens() {
         });
         if !lossless {
             assert!(told().contains("the run goes on without it"), "{}", told());
-            signal(&child, "INT");
+            send_signal("INT", child.id());
         }
         // Without loss was asked for: it ends by itself.
         let code = ended(child).code;

@@ -8,6 +8,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
+use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{Ran, flowpipe, pipeline, run};
 use serde_json::Value;
 
@@ -192,11 +193,7 @@ fn an_interrupt_ends_the_run_cleanly() {
                 "it ended by itself"
             );
         }
-        let interrupt = std::process::Command::new("kill")
-            .args(["-INT", &child.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(interrupt.success());
+        send_signal("INT", child.id());
         let mut rest = String::new();
         stdout.read_to_string(&mut rest).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");

@@ -11,6 +11,7 @@ mod screen;
 use std::io::{BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 
+use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{Ran, flowpipe, pipeline};
 use screen::Screen;
 
@@ -89,11 +90,7 @@ from = \"vision\"
         drop(game);
         read_until(&mut stderr, "waiting for it");
     }
-    let interrupt = Command::new("kill")
-        .args(["-INT", &run.0.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(interrupt.success());
+    send_signal("INT", run.0.id());
     stdout.read_to_string(&mut String::new()).unwrap();
     assert_eq!(run.0.wait().unwrap().code(), Some(130));
 }

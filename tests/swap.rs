@@ -11,11 +11,12 @@ mod pty;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
+use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{built, flowpipe, project, run};
 use pty::{PATIENCE, Pty};
 use tempfile::TempDir;
@@ -75,10 +76,7 @@ impl Going {
     }
 
     fn signal(&self, signal: &str) {
-        let mut kill = Command::new("kill");
-        kill.arg(format!("-{signal}"))
-            .arg(self.child.id().to_string());
-        assert!(kill.status().unwrap().success());
+        send_signal(signal, self.child.id());
     }
 
     /// Ends as by Ctrl-C. What it told and said.

@@ -17,6 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
+use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{flowpipe, pipeline, project};
 use portable_pty::CommandBuilder;
 use pty::{PATIENCE, Pty};
@@ -95,8 +96,7 @@ impl Run {
 
     /// Ends as by Ctrl-C.
     fn stop(mut self) {
-        let mut kill = Command::new("kill");
-        assert!(kill.arg("-INT").arg(self.pid()).status().unwrap().success());
+        send_signal("INT", self.child.id());
         assert_eq!(self.child.wait().unwrap().code(), Some(130));
         assert!(!self.socket.exists(), "a run leaves nothing behind");
     }

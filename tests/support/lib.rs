@@ -7,10 +7,13 @@
 
 pub mod bounds;
 pub mod puzzles;
+pub mod signals;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+
+use signals::with_default_signals;
 
 /// The project's folder.
 pub fn project() -> PathBuf {
@@ -36,14 +39,27 @@ pub fn built() -> PathBuf {
     folder.to_owned()
 }
 
-/// The program, in the project's folder, with the examples' plugins and without the user's settings.
+/// The program, in the project's folder, with the examples' plugins, and without the user's settings and ignored signals.
 pub fn flowpipe(args: &[&str]) -> Command {
-    let built = built();
-    let mut command = Command::new(built.join("flowpipe"));
+    let mut command = prepared(Command::new(built().join("flowpipe")));
+    command.args(args);
     command
-        .args(args)
+}
+
+/// The same within a limit of the shell's `ulimit`, such as `-v 4000000`.
+pub fn flowpipe_within(limit: &str, args: &[&str]) -> Command {
+    let mut command = prepared(Command::new("sh"));
+    command
+        .args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")])
+        .arg(built().join("flowpipe"))
+        .args(args);
+    command
+}
+
+fn prepared(mut command: Command) -> Command {
+    with_default_signals(&mut command)
         .current_dir(project())
-        .env("FLOWPIPE_PLUGIN_PATH", examples(&built))
+        .env("FLOWPIPE_PLUGIN_PATH", examples(&built()))
         .env_remove("FLOWPIPE_LOG")
         .env_remove("NO_COLOR")
         .stdin(Stdio::null());

@@ -9,6 +9,7 @@
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
+use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{Ran, flowpipe, game_log, project};
 use serde_json::Value;
 
@@ -154,11 +155,7 @@ impl Drop for Table {
 impl Player {
     /// Sends a signal, by its name.
     pub fn signal(&self, name: &str) {
-        let id = self.child().id().to_string();
-        let kill = std::process::Command::new("kill")
-            .args([&format!("-{name}"), &id])
-            .status();
-        assert!(kill.is_ok_and(|status| status.success()), "kill -{name}");
+        send_signal(name, self.id());
     }
 
     /// The number of its process.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
+use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{built, project};
 use portable_pty::{Child, CommandBuilder, PtyPair, PtySize, native_pty_system};
 
@@ -128,9 +129,7 @@ impl Pty {
 
     /// Asks the program to end, as a system does that shuts down.
     pub fn terminate(&self) {
-        let id = self.child.process_id().unwrap().to_string();
-        let kill = std::process::Command::new("kill").arg(&id).status();
-        assert!(kill.unwrap().success());
+        send_signal("TERM", self.child.process_id().unwrap());
     }
 
     /// Whether anything is written in a colour of its own.

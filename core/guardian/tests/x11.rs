@@ -8,6 +8,8 @@
 
 #[path = "../../../tests/support/screen.rs"]
 mod screen;
+#[path = "../../../tests/support/signals.rs"]
+mod signals;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -18,6 +20,7 @@ use std::time::{Duration, Instant};
 use flowpipe_guardian::{Guardian, Input};
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 use screen::{Screen, wait_for};
+use signals::with_default_signals;
 use x11rb::connection::{Connection as _, RequestConnection as _};
 use x11rb::protocol::xinput;
 use x11rb::protocol::xproto::{BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, KEY_PRESS_EVENT};
@@ -68,6 +71,7 @@ impl Player {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0);
+        with_default_signals(&mut command);
         change(&mut command);
         let mut child = command.spawn().unwrap();
         let says = BufReader::new(child.stdout.take().unwrap());
@@ -135,11 +139,6 @@ impl Drop for Player {
 fn player() {
     if std::env::var_os("KEY").is_none() {
         return;
-    }
-    // Whoever runs the tests may ignore these, as nohup does, and its children inherit that.
-    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
-        // SAFETY: the default action runs no code of this process.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     let (connection, screen) = x11rb::connect(None).unwrap();
     let root = connection.setup().roots[screen].root;
