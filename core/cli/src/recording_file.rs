@@ -5,7 +5,7 @@ use std::path::Path;
 use flowpipe_recording::{ReadError, Recording};
 
 use crate::exit::Failure;
-use crate::{input, outputs};
+use crate::outputs;
 
 /// Opens a recording. Says so when it ends early.
 ///
@@ -13,10 +13,6 @@ use crate::{input, outputs};
 /// When it can't be opened, or is no recording.
 pub fn open(path: &Path) -> Result<Recording, Failure> {
     outputs::note_input(path);
-    // What is there in its place is told when it is opened.
-    if flowpipe_output::left_of(path).is_none() {
-        input::is_regular(path).map_err(outputs::failure(path))?;
-    }
     let recording = Recording::open(path).map_err(|error| match error {
         ReadError::Open { path, error } => Failure::File {
             path: path.display().to_string(),

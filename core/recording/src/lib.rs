@@ -33,6 +33,7 @@ mod packed;
 mod pictures;
 mod reader;
 mod record;
+mod regular_file;
 mod scan;
 mod topic;
 mod writer;

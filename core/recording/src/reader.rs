@@ -1,7 +1,6 @@
 //! Reads a recording, also one that was cut off.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use crate::entry::{About, Call, Change, Dropped, DroppedLineages, Trouble};
 use crate::error::ReadError;
 use crate::image::Pixels;
 use crate::pictures::{Picture, Pictures};
+use crate::regular_file;
 use crate::scan::{Fault, MAGIC, Place, Scan};
 use crate::topic::Topic;
 use crate::writer::ABOUT;
@@ -80,7 +80,7 @@ impl Recording {
                 error,
             },
         };
-        let file = File::open(path).map_err(open)?;
+        let file = regular_file::open(path).map_err(open)?;
         // SAFETY: recordings are not changed once they are written; one that still grows is read up to
         // where it was, and one that is cut short meanwhile ends this process, as with any mapped file.
         let bytes = unsafe { Mmap::map(&file) }.map_err(open)?;

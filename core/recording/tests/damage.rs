@@ -55,6 +55,27 @@ fn a_cut_loses_what_came_after_the_last_flush() {
     assert_eq!(known, whole, "only the index lies behind the last entry");
 }
 
+/// At once, also a pipe that nobody writes to.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_no_regular_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let (kind, place) = ("this is a device or a pipe", "this is a folder");
+    for (path, why) in [
+        (&*pipe, kind),
+        (Path::new("/dev/zero"), kind),
+        (Path::new("/dev/null"), kind),
+        (folder.path(), place),
+    ] {
+        let error = Recording::open(path).unwrap_err();
+        assert!(matches!(error, ReadError::Open { .. }), "{error:?}");
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}
+
 #[test]
 fn other_files_are_refused() {
     let refused = |bytes: &[u8]| open(bytes).unwrap_err().to_string();
