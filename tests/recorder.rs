@@ -121,6 +121,51 @@ fn what_is_read_is_not_written_over() {
     Recording::open(Path::new(&at("b.mcap"))).unwrap();
 }
 
+/// By what plugins declare: pictures of a pattern or a folder, and what is among a command's arguments.
+#[test]
+fn what_stages_read_is_not_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    for name in ["a.png", "solver.py"] {
+        std::fs::write(at(name), "precious").unwrap();
+    }
+    let all = folder.path().display();
+    for (config, file) in [
+        (
+            format!("plugin = 'capture-files'\nconfig = {{ paths = '{all}' }}"),
+            "a.png",
+        ),
+        (
+            format!("plugin = 'capture-files'\nconfig = {{ paths = ['{all}/?.png'] }}"),
+            "a.png",
+        ),
+        (
+            format!(
+                "plugin = 'capture-exec'\nconfig = {{ command = ['python3', '{all}/solver.py'] }}"
+            ),
+            "solver.py",
+        ),
+    ] {
+        let pipeline = pipeline(folder.path(), &format!("[stages.a]\n{config}\n"));
+        let ran = run(&["run", &pipeline, "-q", "--record", &at(file)]).expect(2);
+        assert!(ran.stderr.contains("reads the same file"), "{ran:#?}");
+        assert_eq!(std::fs::read(at(file)).unwrap(), b"precious");
+    }
+}
+
+/// A text of a config that happens to be a file's name.
+#[test]
+fn what_no_stage_reads_is_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("A.A"), "old").unwrap();
+    let text = "[stages.a]\nplugin = 'capture-puzzles'\nconfig = { text = 'A.A' }\n";
+    let pipeline = pipeline(folder.path(), text);
+    let mut command = flowpipe(&["run", &pipeline, "-q", "--record", "A.A"]);
+    let ran = command.current_dir(folder.path()).output().unwrap();
+    Ran::from(ran).expect(0);
+    Recording::open(&folder.path().join("A.A")).unwrap();
+}
+
 #[test]
 fn a_run_that_does_not_begin_leaves_what_was_there() {
     let folder = tempfile::tempdir().unwrap();

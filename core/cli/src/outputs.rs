@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use flowpipe_output::{OutputFile, is_same};
+use flowpipe_runtime::effects::EffectKind;
 use flowpipe_runtime::pipeline::Pipeline;
+use flowpipe_runtime::plugin::catalogue::Catalogue;
 use serde_json::Value;
 
 use crate::exit::Failure;
@@ -20,37 +22,49 @@ pub fn note_input(path: impl Into<PathBuf>) {
     inputs.push(path.into());
 }
 
-/// The files that the stages of a pipeline are told of in their configs, and may read.
-pub fn note_inputs_of(pipeline: &Pipeline) {
-    for stage in &pipeline.stages {
-        for contestant in &stage.contestants {
-            note_named(&contestant.config);
+/// The files that the stages of a pipeline read, by what their plugins declare.
+pub fn note_inputs_of(pipeline: &Pipeline, catalogue: &Catalogue) {
+    for contestant in pipeline.stages.iter().flat_map(|it| &it.contestants) {
+        let Some(found) = catalogue.find(&contestant.plugin) else {
+            continue;
+        };
+        match found.manifest.effects_with(&contestant.config) {
+            Some(effects) => {
+                for effect in effects.into_iter().filter(|it| is_reading(it.kind)) {
+                    let paths = effect.paths(&found.manifest, &contestant.config);
+                    paths.for_each(|path| note_files_of(&path));
+                }
+            }
+            // It declares nothing, and may read every file that its config names.
+            None => note_named(&contestant.config),
         }
+    }
+}
+
+/// Commands read the files among their arguments: scripts, most often.
+fn is_reading(kind: EffectKind) -> bool {
+    matches!(kind, EffectKind::ReadsFiles | EffectKind::RunsCommands)
+}
+
+/// Notes a file, all files in a folder, or what a pattern stands for.
+fn note_files_of(path: &Path) {
+    if path.is_file() {
+        note_input(path);
+    } else if let Ok(entries) = std::fs::read_dir(path) {
+        let files = entries.flatten().map(|entry| entry.path());
+        files.filter(|path| path.is_file()).for_each(note_input);
+    } else if let Some(pattern) = path.to_str() {
+        let named = glob::glob(pattern).into_iter().flatten().flatten();
+        named.for_each(note_input);
     }
 }
 
 fn note_named(config: &Value) {
     match config {
-        Value::String(text) => {
-            note_existing(text);
-            // A command and its arguments.
-            if text.contains(char::is_whitespace) {
-                text.split_whitespace().for_each(note_existing);
-            }
-            if text.contains(['*', '?', '[']) {
-                let named = glob::glob(text).into_iter().flatten().flatten();
-                named.for_each(note_input);
-            }
-        }
+        Value::String(text) if Path::new(text).is_file() => note_input(text),
         Value::Array(values) => values.iter().for_each(note_named),
         Value::Object(fields) => fields.values().for_each(note_named),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-fn note_existing(text: &str) {
-    if Path::new(text).is_file() {
-        note_input(text);
+        _ => {}
     }
 }
 

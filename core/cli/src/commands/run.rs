@@ -35,7 +35,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     };
     let pipeline = written.pipeline;
     outputs::note_input(&args.file);
-    outputs::note_inputs_of(&pipeline);
+    outputs::note_inputs_of(&pipeline, &catalogue);
     let cast = Cast::of(&pipeline, &catalogue);
     let (sender, happenings) = crossbeam_channel::unbounded();
     let mut options = Options {
