@@ -9,28 +9,23 @@
 #[path = "../../../tests/fuzz/bounds.rs"]
 mod bounds;
 mod common;
+#[path = "common/manifests.rs"]
+mod manifests;
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use bounds::{MIB, within};
-use common::{compile, scanner};
+use common::compile;
 use flowpipe_runtime::config::Plugins as _;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
+use manifests::scanner;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use tempfile::TempDir;
 
 #[global_allocator]
 static COUNTING: bounds::Counting = bounds::Counting;
-
-/// The process that reads manifests: this file's tests once more, of which only this one is run.
-#[test]
-#[ignore = "started by the others"]
-fn a_scanner() {
-    let _ = flowpipe_runtime::plugin::scanner::child::run();
-    std::process::exit(0);
-}
 
 /// A plugin's bytes.
 fn good() -> &'static [u8] {

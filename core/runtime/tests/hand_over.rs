@@ -6,25 +6,18 @@
     reason = "tests end by panicking"
 )]
 
+#[path = "common/apart.rs"]
+mod apart;
 mod common;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{Builder, Watcher, adds_up, finish, lasting_catalogue, options_apart, until};
-use flowpipe_runtime::isolation::child;
+use common::{Builder, Watcher, adds_up, finish, lasting_catalogue, until};
 use flowpipe_runtime::pipeline::{Contestant, Isolation, Pipeline, Restart};
 use flowpipe_runtime::problem::ProblemKind;
 use flowpipe_runtime::run::{LineUp, Observer, Run, RunHandle};
 use serde_json::{Value, json};
-
-/// The process of a stage: this file's tests once more, of which only this one is run.
-#[test]
-#[ignore = "started by the others"]
-fn a_process() {
-    let _ = child::run();
-    std::process::exit(0);
-}
 
 /// source -> counter -> pass; the last in a process of its own.
 fn line(isolation: Isolation, config: Value) -> Pipeline {
@@ -40,12 +33,7 @@ fn line(isolation: Isolation, config: Value) -> Pipeline {
 }
 
 fn start(pipeline: &Pipeline, watcher: &Arc<Watcher>) -> RunHandle {
-    let run = Run::start(
-        pipeline.clone(),
-        lasting_catalogue(),
-        options_apart(watcher),
-    );
-    run.unwrap_or_else(|error| panic!("{error}"))
+    apart::start(pipeline.clone(), lasting_catalogue(), watcher)
 }
 
 /// What observers are told of changes.
@@ -246,7 +234,7 @@ fn one_that_crashes_over_its_state_is_made_anew_and_costs_no_message() {
         let mut pipeline = line(Isolation::Process, json!({ "state": "crash-save" }));
         let watcher = Arc::new(Watcher::default());
         let told = Arc::new(Told::default());
-        let mut options = options_apart(&watcher);
+        let mut options = apart::options(&watcher);
         options.observers.push(told.clone());
         let run = Run::start(pipeline.clone(), lasting_catalogue(), options).unwrap();
         goes_on(&run);

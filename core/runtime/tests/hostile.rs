@@ -6,6 +6,8 @@
     reason = "tests end by panicking"
 )]
 
+#[path = "common/apart.rs"]
+mod apart;
 mod common;
 
 use std::collections::BTreeSet;
@@ -14,22 +16,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use common::{Builder, Watcher, adds_up, finish, options_apart};
-use flowpipe_runtime::isolation::child;
+use common::{Builder, Watcher, finish};
 use flowpipe_runtime::pipeline::Isolation;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
 use flowpipe_runtime::plugin::scanner::Scanner;
 use flowpipe_runtime::report::Report;
 use flowpipe_runtime::run::Run;
 use serde_json::{Value, json};
-
-/// The process of a stage: this file's tests once more, of which only this one is run.
-#[test]
-#[ignore = "started by the others"]
-fn a_process() {
-    let _ = child::run();
-    std::process::exit(0);
-}
 
 fn catalogue() -> &'static Catalogue {
     static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
@@ -45,12 +38,7 @@ fn catalogue() -> &'static Catalogue {
 }
 
 fn run(pipeline: Builder) -> (Report, Arc<Watcher>) {
-    let watcher = Arc::new(Watcher::default());
-    let run = Run::start(pipeline.0, catalogue(), options_apart(&watcher));
-    let report = finish(run.unwrap_or_else(|error| panic!("{error}")));
-    adds_up(&report);
-    assert_eq!(report.frames.live, 0);
-    (report, watcher)
+    apart::run(pipeline.0, catalogue())
 }
 
 #[cfg(target_os = "linux")]
@@ -237,7 +225,7 @@ fn a_confined_stage_is_restarted_from_the_file_that_was_loaded() {
     line.0.stages[1].contestants[0].plugin = "hostile".into();
     line.0.stages[1].isolation = Isolation::Process;
     let watcher = Arc::new(Watcher::default());
-    let run = Run::start(line.0, &catalogue, options_apart(&watcher)).unwrap();
+    let run = Run::start(line.0, &catalogue, apart::options(&watcher)).unwrap();
     std::fs::remove_file(library).unwrap();
     let report = finish(run);
     assert_eq!((report.stages[1].restarted, report.failure), (1, None));

@@ -6,15 +6,16 @@
     reason = "tests end by panicking"
 )]
 
+#[path = "common/apart.rs"]
+mod apart;
 mod common;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{Builder, Watcher, adds_up, finish, lasting_catalogue, options_apart, ten, until};
+use common::{Builder, Watcher, adds_up, finish, lasting_catalogue, ten, until};
 use flowpipe_recording::entry::{Call, CancelReason};
-use flowpipe_runtime::isolation::child;
 use flowpipe_runtime::pipeline::{Isolation, OnError, Restart};
 use flowpipe_runtime::plugin::catalogue::Catalogue;
 use flowpipe_runtime::plugin::scanner::Scanner;
@@ -23,25 +24,12 @@ use flowpipe_runtime::report::Report;
 use flowpipe_runtime::run::{Observer, Run, RunHandle};
 use serde_json::{Value, json};
 
-/// The process of a stage: this file's tests once more, of which only this one is run.
-#[test]
-#[ignore = "started by the others"]
-fn a_process() {
-    let _ = child::run();
-    std::process::exit(0);
-}
-
 fn start(pipeline: Builder, watcher: &Arc<Watcher>) -> RunHandle {
-    let run = Run::start(pipeline.0, lasting_catalogue(), options_apart(watcher));
-    run.unwrap_or_else(|error| panic!("{error}"))
+    apart::start(pipeline.0, lasting_catalogue(), watcher)
 }
 
 fn run(pipeline: Builder) -> (Report, Arc<Watcher>) {
-    let watcher = Arc::new(Watcher::default());
-    let report = finish(start(pipeline, &watcher));
-    adds_up(&report);
-    assert_eq!(report.frames.live, 0);
-    (report, watcher)
+    apart::run(pipeline.0, lasting_catalogue())
 }
 
 fn isolated(mut line: Builder, stage: usize) -> Builder {
@@ -331,12 +319,7 @@ fn many_small_pictures() {
 
 #[test]
 fn many_small_pictures_may_be_alive() {
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["many_small_pictures", "--exact", "--ignored", "--nocapture"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    apart::alone("many_small_pictures");
 }
 
 #[test]
@@ -392,7 +375,7 @@ fn a_bad_config_starts_nothing() {
         let mut line = act(OnError::Stop, "pass");
         line.0.stages[1].contestants[0].config = config;
         let watcher = Arc::new(Watcher::default());
-        let started = Run::start(line.0, lasting_catalogue(), options_apart(&watcher));
+        let started = Run::start(line.0, lasting_catalogue(), apart::options(&watcher));
         let error = started.err().unwrap().to_string();
         assert!(error.contains(text), "{error}");
     }
@@ -483,7 +466,7 @@ fn crash_after(happens: impl FnOnce(&Path)) -> (Report, Arc<Watcher>) {
     line.0.stages[0].contestants[0].config = json!({ "count": 10, "delay_us": 100_000 });
     line.0.stages[1].contestants[0].config = json!({ "do": "generation", "count": 4 });
     let watcher = Arc::new(Watcher::default());
-    let run = Run::start(line.0, &catalogue, options_apart(&watcher)).unwrap();
+    let run = Run::start(line.0, &catalogue, apart::options(&watcher)).unwrap();
     happens(&library);
     (finish(run), watcher)
 }
@@ -541,7 +524,7 @@ fn a_call_that_ends_in_a_crash_is_written_down_with_what_was_told_in_it() {
     line.0.stages[1].contestants[0].plugin = "act-again".into();
     line.0.stages[1].timeout = Some(Duration::from_millis(200));
     let (watcher, calls) = (Arc::new(Watcher::default()), Arc::new(Calls::default()));
-    let mut options = options_apart(&watcher);
+    let mut options = apart::options(&watcher);
     options.observers.push(calls.clone());
     let run = Run::start(line.0, lasting_catalogue(), options).unwrap();
     let _ = finish(run);
@@ -628,21 +611,11 @@ fn a_stage_moves() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_stage_moves_from_process_to_process() {
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["a_stage_moves", "--exact", "--ignored", "--nocapture"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    apart::alone("a_stage_moves");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_hundred_crashes_leave_nothing_behind() {
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["a_hundred_crashes", "--exact", "--ignored", "--nocapture"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    apart::alone("a_hundred_crashes");
 }

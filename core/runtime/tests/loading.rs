@@ -6,21 +6,16 @@
 )]
 
 mod common;
+#[path = "common/manifests.rs"]
+mod manifests;
 
 use std::path::PathBuf;
 
-use common::{compile, scanner};
+use common::compile;
 use flowpipe_runtime::config::Plugins;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
+use manifests::scanner;
 use tempfile::TempDir;
-
-/// The process that reads manifests: this file's tests once more, of which only this one is run.
-#[test]
-#[ignore = "started by the others"]
-fn a_scanner() {
-    let _ = flowpipe_runtime::plugin::scanner::child::run();
-    std::process::exit(0);
-}
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a temporary folder")

@@ -6,37 +6,26 @@
     reason = "tests end by panicking"
 )]
 
+#[path = "common/apart.rs"]
+mod apart;
 mod common;
+#[path = "common/manifests.rs"]
+mod manifests;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use common::{Builder, compile, options_apart, scanner};
+use common::{Builder, compile};
 use flowpipe_runtime::config::Plugins;
-use flowpipe_runtime::isolation::{Program, child};
+use flowpipe_runtime::isolation::Program;
 use flowpipe_runtime::pipeline::Isolation;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
-use flowpipe_runtime::plugin::scanner::{self, Scanner};
+use flowpipe_runtime::plugin::scanner::Scanner;
 use flowpipe_runtime::run::{Options, Run};
+use manifests::scanner;
 use serde_json::json;
 use tempfile::TempDir;
-
-/// The process that reads manifests: this file's tests once more, of which only this one is run.
-#[test]
-#[ignore = "started by the others"]
-fn a_scanner() {
-    let _ = scanner::child::run();
-    std::process::exit(0);
-}
-
-/// The process of a stage.
-#[test]
-#[ignore = "started by the others"]
-fn a_process() {
-    let _ = child::run();
-    std::process::exit(0);
-}
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a temporary folder")
@@ -326,7 +315,7 @@ fn starts(catalogue: &Catalogue, isolation: Isolation) -> String {
     line.0.stages[0].isolation = isolation;
     let options = match isolation {
         Isolation::Thread => Options::default(),
-        Isolation::Process => options_apart(&Default::default()),
+        Isolation::Process => apart::options(&Default::default()),
     };
     match Run::start(line.0, catalogue, options) {
         Ok(_) => panic!("it makes no stages"),

@@ -13,7 +13,6 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use flowpipe_runtime::isolation::Program;
 use flowpipe_runtime::message::Message;
 use flowpipe_runtime::pipeline::{
     Contestant, Edge, OnError, OnStop, Pipeline, PortRef, Queue, Stage, WhenFull,
@@ -96,35 +95,6 @@ pub fn lasting_catalogue() -> &'static Catalogue {
         std::fs::create_dir_all(&folder).expect("target is writable");
         scan(&folder)
     })
-}
-
-/// Options for stages in processes of their own: each is this file's tests once more, of which only `a_process` is run.
-pub fn options_apart(watcher: &Arc<Watcher>) -> Options {
-    let arguments = [
-        "a_process",
-        "--exact",
-        "--ignored",
-        "--quiet",
-        "--nocapture",
-        "--skip",
-    ];
-    Options {
-        observers: vec![watcher.clone()],
-        program: Some(Program::this(arguments.map(Into::into)).expect("this file is there")),
-        ..Options::default()
-    }
-}
-
-/// Manifests are read by this file's tests once more, of which only `a_scanner` is run.
-pub fn scanner() -> Scanner {
-    let arguments = [
-        "a_scanner",
-        "--exact",
-        "--ignored",
-        "--quiet",
-        "--nocapture",
-    ];
-    Scanner::Process(Program::this(arguments.map(Into::into)).expect("this file is there"))
 }
 
 fn scan(folder: &Path) -> Catalogue {
