@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{Builder, Watcher, adds_up, finish, lasting_catalogue, ten, until};
+use common::{Builder, Watcher, finish, lasting_catalogue, ten, until};
 use flowpipe_recording::entry::{Call, CancelReason};
 use flowpipe_runtime::pipeline::{Isolation, OnError, Restart};
 use flowpipe_runtime::plugin::catalogue::Catalogue;
