@@ -8,6 +8,7 @@
 #[path = "support/browser.rs"]
 mod browser;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use browser::{Browser, Display};
@@ -215,25 +216,11 @@ fn what_is_missing_is_said() {
     std::fs::write(&cut, &bytes[..bytes.len() * 2 / 3]).unwrap();
 
     let empty = folder.join("empty.mcap");
-    Writer::new(
-        std::fs::File::create(&empty).unwrap(),
-        &about(&[]),
-        "",
-        Schemas::new(),
-    )
-    .unwrap()
-    .finish()
-    .unwrap();
+    writer(&empty, &[]).finish().unwrap();
 
     // Nothing of puzzles, and nothing but messages.
     let plain = folder.join("plain.mcap");
-    let mut writer = Writer::new(
-        std::fs::File::create(&plain).unwrap(),
-        &about(&["<b>\"one\"</b>"]),
-        "",
-        Schemas::new(),
-    )
-    .unwrap();
+    let mut writer = writer(&plain, &["<b>\"one\"</b>"]);
     let topic = Topic::new("<b>\"one\"</b>", "out");
     for number in 1..4 {
         let at = number as i64 * 1_000_000;
@@ -282,6 +269,12 @@ fn what_is_missing_is_said() {
         );
         assert_eq!(browser.complaints(), [""; 0]);
     }
+}
+
+/// Starts a recording of a run of these stages.
+fn writer(path: &Path, stages: &[&str]) -> Writer<File> {
+    let file = File::create(path).unwrap();
+    Writer::new(file, &about(stages), "", Schemas::new()).unwrap()
 }
 
 fn about(stages: &[&str]) -> About {
@@ -351,13 +344,7 @@ fn half_a_minute_at_1080p_stays_small() {
     const FRAMES: u64 = 60;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.mcap");
-    let mut writer = Writer::new(
-        std::fs::File::create(&path).unwrap(),
-        &about(&["screen"]),
-        "",
-        Schemas::new(),
-    )
-    .unwrap();
+    let mut writer = writer(&path, &["screen"]);
     let topic = Topic::new("screen", "out");
     let (width, height) = (1920_u32, 1080_u32);
     for number in 1..=FRAMES {
@@ -412,15 +399,7 @@ fn files_and_wishes_that_make_no_sense_are_told() {
     assert!(ran.stderr.contains("is no recording"), "{}", ran.stderr);
 
     let recording = folder.join("a.html");
-    Writer::new(
-        std::fs::File::create(&recording).unwrap(),
-        &about(&[]),
-        "",
-        Schemas::new(),
-    )
-    .unwrap()
-    .finish()
-    .unwrap();
+    writer(&recording, &[]).finish().unwrap();
     let before = std::fs::read(&recording).unwrap();
     let ran = run(&["report", text(&recording)]).expect(2);
     assert!(

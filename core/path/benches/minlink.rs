@@ -2,7 +2,7 @@
 //! one direction. One iteration is one pass over the boards of a class.
 //!
 //! `cargo bench -p flowpipe-path --bench minlink`; for median, 99 % and worst by flow and by board see the
-//! example `measure`.
+//! example `path_times`.
 
 #[path = "support/flows.rs"]
 mod flows;

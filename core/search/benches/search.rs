@@ -1,7 +1,7 @@
 //! The search by class of boards: a whole call, proof of uniqueness and building of the solution included.
 //! One iteration is one pass over the boards of a class.
 //!
-//! `cargo bench -p flowpipe-search`; for median, 99 % and worst by board see the example `measure`.
+//! `cargo bench -p flowpipe-search`; for median, 99 % and worst by board see the example `search_times`.
 
 #[path = "support/boards.rs"]
 mod boards;

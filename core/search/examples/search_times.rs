@@ -1,7 +1,7 @@
 //! Prints how long the search takes by class of boards: median, 99 % and worst in microseconds, proof of
 //! uniqueness and building of the solution included, each board alone.
 //!
-//! `cargo run --release -p flowpipe-search --example measure [-- CLASS|FILE...]`: the classes whose names begin
+//! `cargo run --release -p flowpipe-search --example search_times [-- CLASS|FILE...]`: the classes whose names begin
 //! with one of the words, and files of level lines. `levels` are the real levels, where they are there.
 //!
 //! It is the processor time of the calling thread, the best of some runs, without what a second sweep spends on its own
