@@ -5,14 +5,15 @@
     reason = "a test that lacks what it needs should panic and say so"
 )]
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-use flowpipe_recording::entry::{About, Call, Change};
-use flowpipe_recording::{Entry, Recording, Schemas, Writer};
+use flowpipe_recording::entry::{About, Call, Change, DroppedLineages};
+use flowpipe_recording::{Entry, Recording, Schemas, Topic, Writer};
 
-/// What of a recording is edited; its messages and pictures stay as they are.
+/// What of a recording is edited.
 pub struct Edited {
     /// What it says of the run.
     pub about: About,
@@ -20,6 +21,10 @@ pub struct Edited {
     pub calls: Vec<Call>,
     /// The changes of the pipeline.
     pub changes: Vec<Change>,
+    /// What it says of lineages that were dropped.
+    pub dropped_lineages: Vec<DroppedLineages>,
+    /// Messages that are left out; the others, and all pictures, stay as they are.
+    pub left_out: HashSet<(Topic, u64)>,
 }
 
 /// Writes an edited copy of a recording.
@@ -32,6 +37,8 @@ pub fn edit(from: &Path, to: &Path, change: impl FnOnce(&mut Edited)) {
         about: recording.about().clone(),
         calls: recording.calls().cloned().collect(),
         changes: recording.changes().to_vec(),
+        dropped_lineages: recording.dropped_lineages().to_vec(),
+        left_out: HashSet::new(),
     };
     change(&mut edited);
     let file = BufWriter::new(File::create(to).expect("the folder is writable"));
@@ -48,6 +55,9 @@ pub fn edit(from: &Path, to: &Path, change: impl FnOnce(&mut Edited)) {
         else {
             continue;
         };
+        if edited.left_out.contains(&(topic.clone(), *sequence)) {
+            continue;
+        }
         let times = (*at_ns, *at_ns);
         let written = writer.message(topic, schema, body, *sequence, times);
         written.expect("the folder is writable");
@@ -60,6 +70,10 @@ pub fn edit(from: &Path, to: &Path, change: impl FnOnce(&mut Edited)) {
     }
     for call in &edited.calls {
         writer.call(call).expect("the folder is writable");
+    }
+    for dropped in &edited.dropped_lineages {
+        let written = writer.dropped_lineages(dropped);
+        written.expect("the folder is writable");
     }
     for change in &edited.changes {
         writer.change(change).expect("the folder is writable");
