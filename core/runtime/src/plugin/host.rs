@@ -12,11 +12,8 @@ use serde_json::Value;
 use crate::clock::Clock;
 use crate::document::Document;
 use crate::frame::{Frame, Shape};
-use crate::plugin::frame_functions::{
-    self, frame_info, frame_read, frame_ref, frame_unref, frame_write,
-};
-use crate::plugin::run_extension;
 use crate::plugin::tape::Tape;
+use crate::plugin::{frame_functions, run_extension};
 use crate::pool::Pool;
 use crate::run::call;
 use crate::run::shared::Shared;
@@ -78,11 +75,11 @@ impl Host {
                 set_error,
                 clock_now,
                 frame_new,
-                frame_ref,
-                frame_unref,
-                frame_info,
-                frame_read,
-                frame_write,
+                frame_ref: frame_functions::frame_ref::<Frame>,
+                frame_unref: frame_functions::frame_unref::<Frame>,
+                frame_info: frame_functions::frame_info::<Frame>,
+                frame_read: frame_functions::frame_read::<Frame>,
+                frame_write: frame_functions::frame_write::<Frame>,
                 emit: call::emit,
                 cancelled: call::cancelled,
                 mark: call::mark,

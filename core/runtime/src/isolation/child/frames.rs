@@ -2,7 +2,7 @@
 //! What came from others can be read alone. What is made here lies in memory that this process and the host can write; when
 //! it is emitted, the host takes a copy, so that nothing written later is seen by others.
 
-use std::ptr::{NonNull, null};
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -11,6 +11,7 @@ use flowpipe_abi as abi;
 use crate::isolation::child::{CHILD, Child};
 use crate::isolation::memory::{Access, Mapping};
 use crate::isolation::words::{self, Answer, Request};
+use crate::plugin::frame_functions::{self, FrameFunctions};
 use crate::sync::lock;
 
 /// What a frame pointer of the border points at.
@@ -37,7 +38,7 @@ impl Frame {
     }
 
     /// The pixels, to write.
-    fn write(&self) -> *mut u8 {
+    fn pixels_mut(&self) -> *mut u8 {
         self.is_written.store(true, Ordering::Relaxed);
         self.block.pointer().as_ptr()
     }
@@ -71,6 +72,9 @@ pub(super) unsafe fn give_up(frame: NonNull<Frame>) -> bool {
     last
 }
 
+/// The host's extension `flowpipe.frames/1`.
+pub(super) static TABLE: abi::Frames = frame_functions::extension::<Frame>();
+
 impl Child {
     /// A frame of this process's own.
     fn new_frame(&self, shape: words::Shape) -> Option<NonNull<Frame>> {
@@ -97,117 +101,71 @@ pub(super) unsafe extern "C" fn frame_new(
     frame.map_or(std::ptr::null_mut(), |frame| frame.as_ptr().cast())
 }
 
-pub(super) unsafe extern "C" fn frame_ref(
-    _: *const abi::Host,
-    frame: *mut abi::Frame,
-) -> *mut abi::Frame {
-    // SAFETY: the border demands that the caller holds a reference.
-    if let Some(held) = unsafe { frame.cast::<Frame>().as_ref() } {
-        held.references.fetch_add(1, Ordering::Relaxed);
-    }
-    frame
-}
-
-pub(super) unsafe extern "C" fn frame_unref(_: *const abi::Host, frame: *mut abi::Frame) {
-    let Some(frame) = NonNull::new(frame.cast::<Frame>()) else {
-        return;
-    };
-    // SAFETY: the border demands that the caller holds a reference, which it gives up here.
-    let (handle, last) = unsafe { (frame.as_ref().told.handle, give_up(frame)) };
-    if last && let Some(child) = CHILD.get() {
-        // It fails when the host is gone, and then this process ends.
-        let _ = lock(&child.side).send(&Request::Release(handle), b"", &[]);
-    }
-}
-
-pub(super) unsafe extern "C" fn frame_info(
-    _: *const abi::Host,
-    frame: *const abi::Frame,
-    info: *mut abi::FrameInfo,
-) {
-    // SAFETY: the border demands that the caller holds a reference, and a writable info.
-    let (held, info) = unsafe { (frame.cast::<Frame>().as_ref(), info.as_mut()) };
-    if let (Some(held), Some(info)) = (held, info)
-        && info.struct_size as usize >= size_of::<abi::FrameInfo>()
-    {
-        *info = abi::FrameInfo {
-            struct_size: info.struct_size,
-            ..held.told.shape.into()
-        };
-    }
-}
-
-pub(super) unsafe extern "C" fn frame_read(
-    _: *const abi::Host,
-    frame: *const abi::Frame,
-) -> *const u8 {
-    // SAFETY: the border demands that the caller holds a reference.
-    unsafe { frame.cast::<Frame>().as_ref() }
-        .map_or(std::ptr::null(), |held| held.block.pointer().as_ptr())
-}
-
-pub(super) unsafe extern "C" fn frame_write(
-    host: *const abi::Host,
-    frame: *mut *mut abi::Frame,
-) -> *mut u8 {
-    // SAFETY: the border demands a writable pointer to a reference that the caller holds.
-    let Some((place, held)) = (unsafe {
+// SAFETY: a frame pointer of the border points at such a frame here, whose count and memory any thread may use.
+unsafe impl FrameFunctions for Frame {
+    unsafe extern "C" fn add_reference(frame: *mut abi::Frame) -> *mut abi::Frame {
+        // SAFETY: the border demands that the caller holds a reference.
+        if let Some(held) = unsafe { frame.cast::<Self>().as_ref() } {
+            held.references.fetch_add(1, Ordering::Relaxed);
+        }
         frame
-            .as_mut()
-            .and_then(|place| (*place).cast::<Frame>().as_ref().map(|held| (place, held)))
-    }) else {
-        return std::ptr::null_mut();
-    };
-    if held.access == Access::Write && held.references.load(Ordering::Acquire) == 1 {
-        return held.write();
     }
-    let shape = held.told.shape;
-    let Some(copy) = CHILD.get().and_then(|child| child.new_frame(shape)) else {
-        return std::ptr::null_mut();
-    };
-    // SAFETY: nobody else has seen it yet.
-    let pixels = unsafe { copy.as_ref() }.write();
-    let size = usize::try_from(shape.size).unwrap_or(0);
-    // SAFETY: both have so many bytes: the host makes a frame of the shape that is asked for, and a new one overlaps no other.
-    unsafe { pixels.copy_from_nonoverlapping(held.block.pointer().as_ptr(), size) };
-    let old = std::mem::replace(place, copy.as_ptr().cast());
-    // SAFETY: the reference to the old one is the caller's, and this function takes it over.
-    unsafe { frame_unref(host, old) };
-    pixels
-}
 
-/// The host's extension `flowpipe.frames/1`: none of the functions looks at the host.
-pub(super) static TABLE: abi::Frames = abi::Frames {
-    struct_size: size_of::<abi::Frames>() as u32,
-    reserved: 0,
-    add_reference,
-    release,
-    info,
-    read,
-    write,
-};
+    unsafe extern "C" fn release(frame: *mut abi::Frame) {
+        let Some(frame) = NonNull::new(frame.cast::<Self>()) else {
+            return;
+        };
+        // SAFETY: the border demands that the caller holds a reference, which it gives up here.
+        let (handle, last) = unsafe { (frame.as_ref().told.handle, give_up(frame)) };
+        if last && let Some(child) = CHILD.get() {
+            // It fails when the host is gone, and then this process ends.
+            let _ = lock(&child.side).send(&Request::Release(handle), b"", &[]);
+        }
+    }
 
-unsafe extern "C" fn add_reference(frame: *mut abi::Frame) -> *mut abi::Frame {
-    // SAFETY: the border demands the same of both.
-    unsafe { frame_ref(null(), frame) }
-}
+    unsafe extern "C" fn info(frame: *const abi::Frame, info: *mut abi::FrameInfo) {
+        // SAFETY: the border demands that the caller holds a reference, and a writable info.
+        let (held, info) = unsafe { (frame.cast::<Self>().as_ref(), info.as_mut()) };
+        if let (Some(held), Some(info)) = (held, info)
+            && info.struct_size as usize >= size_of::<abi::FrameInfo>()
+        {
+            *info = abi::FrameInfo {
+                struct_size: info.struct_size,
+                ..held.told.shape.into()
+            };
+        }
+    }
 
-unsafe extern "C" fn release(frame: *mut abi::Frame) {
-    // SAFETY: the border demands the same of both.
-    unsafe { frame_unref(null(), frame) }
-}
+    unsafe extern "C" fn read(frame: *const abi::Frame) -> *const u8 {
+        // SAFETY: the border demands that the caller holds a reference.
+        unsafe { frame.cast::<Self>().as_ref() }
+            .map_or(std::ptr::null(), |held| held.block.pointer().as_ptr())
+    }
 
-unsafe extern "C" fn info(frame: *const abi::Frame, info: *mut abi::FrameInfo) {
-    // SAFETY: the border demands the same of both.
-    unsafe { frame_info(null(), frame, info) }
-}
-
-unsafe extern "C" fn read(frame: *const abi::Frame) -> *const u8 {
-    // SAFETY: the border demands the same of both.
-    unsafe { frame_read(null(), frame) }
-}
-
-unsafe extern "C" fn write(frame: *mut *mut abi::Frame) -> *mut u8 {
-    // SAFETY: the border demands the same of both.
-    unsafe { frame_write(null(), frame) }
+    unsafe extern "C" fn write(frame: *mut *mut abi::Frame) -> *mut u8 {
+        // SAFETY: the border demands a writable pointer to a reference that the caller holds.
+        let Some((place, held)) = (unsafe {
+            frame
+                .as_mut()
+                .and_then(|place| (*place).cast::<Self>().as_ref().map(|held| (place, held)))
+        }) else {
+            return std::ptr::null_mut();
+        };
+        if held.access == Access::Write && held.references.load(Ordering::Acquire) == 1 {
+            return held.pixels_mut();
+        }
+        let shape = held.told.shape;
+        let Some(copy) = CHILD.get().and_then(|child| child.new_frame(shape)) else {
+            return std::ptr::null_mut();
+        };
+        // SAFETY: nobody else has seen it yet.
+        let pixels = unsafe { copy.as_ref() }.pixels_mut();
+        let size = usize::try_from(shape.size).unwrap_or(0);
+        // SAFETY: both have so many bytes: the host makes a frame of the shape that is asked for, and a new one overlaps no other.
+        unsafe { pixels.copy_from_nonoverlapping(held.block.pointer().as_ptr(), size) };
+        let old = std::mem::replace(place, copy.as_ptr().cast());
+        // SAFETY: the reference to the old one is the caller's, and this function takes it over.
+        unsafe { Self::release(old) };
+        pixels
+    }
 }

@@ -7,6 +7,7 @@ use flowpipe_abi as abi;
 
 use crate::isolation::child::{CHILD, Child, frames};
 use crate::isolation::words::{Request, ToHost, ToStage};
+use crate::plugin::frame_functions;
 use crate::plugin::host::{Host, text};
 use crate::run::shared::Mode;
 use crate::sync::lock;
@@ -15,11 +16,7 @@ use crate::sync::lock;
 pub(super) fn change(table: &mut abi::Host) {
     table.log = log;
     table.frame_new = frames::frame_new;
-    table.frame_ref = frames::frame_ref;
-    table.frame_unref = frames::frame_unref;
-    table.frame_info = frames::frame_info;
-    table.frame_read = frames::frame_read;
-    table.frame_write = frames::frame_write;
+    frame_functions::set::<frames::Frame>(table);
     table.emit = emit;
     table.cancelled = cancelled;
     table.mark = mark;
