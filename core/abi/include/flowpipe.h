@@ -351,13 +351,20 @@ typedef struct flowpipe_state {
  *
  * effects declares what the stage does to the world outside of the program; []: nothing. Left out, or
  * with an effect that the host does not know: the stage may do anything, and a replay does not run it.
- *   effect  reads-files, writes-files, runs-commands, reads-screen, drives-mouse or uses-network.
+ *   effect  one of the ids below, FLOWPIPE_EFFECT_...
  *   key     optional: the top-level key of the config without which the effect does not happen; null
  *           and false are as if it were not there. A replay drops such keys.
  *   paths   optional: the keys of the config that name the files or folders; without it, key does.
  *   doc     a short phrase for people. {key} stands for a value of the config; what is in square
  *           brackets is left out when a value in it is not set.
  */
+#define FLOWPIPE_EFFECT_READS_FILES "reads-files"     /* reads files or folders */
+#define FLOWPIPE_EFFECT_WRITES_FILES "writes-files"   /* creates, changes or removes files or folders */
+#define FLOWPIPE_EFFECT_RUNS_COMMANDS "runs-commands" /* starts other programs */
+#define FLOWPIPE_EFFECT_READS_SCREEN "reads-screen"   /* sees what is on the screen */
+#define FLOWPIPE_EFFECT_DRIVES_MOUSE "drives-mouse"   /* moves the pointer, presses buttons or keys */
+#define FLOWPIPE_EFFECT_USES_NETWORK "uses-network"   /* talks to other machines */
+
 typedef struct flowpipe_stage_factory {
   uint32_t struct_size;
   uint32_t reserved;

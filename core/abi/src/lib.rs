@@ -375,6 +375,19 @@ pub struct State {
 // SAFETY: the table holds only function pointers and numbers, and is never written to.
 unsafe impl Sync for State {}
 
+/// The effect of a stage that reads files or folders.
+pub const EFFECT_READS_FILES: &str = "reads-files";
+/// The effect of a stage that creates, changes or removes files or folders.
+pub const EFFECT_WRITES_FILES: &str = "writes-files";
+/// The effect of a stage that starts other programs.
+pub const EFFECT_RUNS_COMMANDS: &str = "runs-commands";
+/// The effect of a stage that sees what is on the screen.
+pub const EFFECT_READS_SCREEN: &str = "reads-screen";
+/// The effect of a stage that moves the pointer, and presses buttons or keys.
+pub const EFFECT_DRIVES_MOUSE: &str = "drives-mouse";
+/// The effect of a stage that talks to other machines.
+pub const EFFECT_USES_NETWORK: &str = "uses-network";
+
 /// The stages of one library. A null slot refuses the library.
 #[repr(C)]
 pub struct StageFactory {

@@ -287,6 +287,23 @@ fn compile(arguments: &[&str]) {
     );
 }
 
+/// The texts that both sides must agree on: how C names each, and Rust's.
+fn ids() -> [(&'static str, &'static str); 10] {
+    let text = |id: &'static std::ffi::CStr| id.to_str().expect("ASCII");
+    [
+        ("FLOWPIPE_FACTORY_STAGES", text(abi::FACTORY_STAGES)),
+        ("FLOWPIPE_EXTENSION_RUN", text(abi::EXTENSION_RUN)),
+        ("FLOWPIPE_EXTENSION_STATE", text(abi::EXTENSION_STATE)),
+        ("FLOWPIPE_EXTENSION_FRAMES", text(abi::EXTENSION_FRAMES)),
+        ("FLOWPIPE_EFFECT_READS_FILES", abi::EFFECT_READS_FILES),
+        ("FLOWPIPE_EFFECT_WRITES_FILES", abi::EFFECT_WRITES_FILES),
+        ("FLOWPIPE_EFFECT_RUNS_COMMANDS", abi::EFFECT_RUNS_COMMANDS),
+        ("FLOWPIPE_EFFECT_READS_SCREEN", abi::EFFECT_READS_SCREEN),
+        ("FLOWPIPE_EFFECT_DRIVES_MOUSE", abi::EFFECT_DRIVES_MOUSE),
+        ("FLOWPIPE_EFFECT_USES_NETWORK", abi::EFFECT_USES_NETWORK),
+    ]
+}
+
 /// What C makes of the slots, by label.
 fn c_values(slots: &[Slot]) -> BTreeMap<String, u64> {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -298,20 +315,14 @@ fn c_values(slots: &[Slot]) -> BTreeMap<String, u64> {
     for Slot { label, c, .. } in slots {
         text += &format!("  printf(\"{label} %\" PRIu64 \"\\n\", (uint64_t)({c}));\n");
     }
-    text += "  puts(FLOWPIPE_FACTORY_STAGES \" \" FLOWPIPE_EXTENSION_RUN \" \" FLOWPIPE_EXTENSION_STATE \" \" FLOWPIPE_EXTENSION_FRAMES);\n  return 0;\n}\n";
+    let (c, rust): (Vec<_>, Vec<_>) = ids().into_iter().unzip();
+    text += &format!("  puts({});\n  return 0;\n}}\n", c.join(" \" \" "));
     std::fs::write(&source, text).expect("the source is written");
     compile(&["-std=c99", path(&source), "-o", path(&program)]);
     let output = Command::new(&program).output().expect("the program runs");
     let lines = String::from_utf8(output.stdout).expect("it prints text");
     let mut lines: Vec<&str> = lines.lines().collect();
-    let ids = [
-        abi::FACTORY_STAGES,
-        abi::EXTENSION_RUN,
-        abi::EXTENSION_STATE,
-        abi::EXTENSION_FRAMES,
-    ]
-    .map(|id| id.to_str().expect("ASCII"));
-    assert_eq!(lines.pop(), Some(ids.join(" ").as_str()), "ids");
+    assert_eq!(lines.pop(), Some(rust.join(" ").as_str()), "ids");
     lines
         .into_iter()
         .map(|line| {

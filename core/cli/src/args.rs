@@ -21,7 +21,7 @@ pub use compare::Compare;
 pub use new::{Language, New, NewRole};
 pub use play::{Play, PlayInput};
 pub use plugins::{PluginCheck, Plugins, PluginsCommand};
-pub use replay::{Allow, Replay, Speed};
+pub use replay::{Replay, Speed};
 pub use report::Report;
 pub use run::Run;
 pub use see::See;

@@ -1,6 +1,7 @@
 //! What a stage does to the world outside of the program, as its manifest declares it.
 
-use serde::Serialize;
+use flowpipe_abi as abi;
+use serde::{Serialize, Serializer};
 
 /// One effect of a stage.
 ///
@@ -28,8 +29,7 @@ pub struct Effect {
 }
 
 /// What a stage does to the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectKind {
     /// It reads files or folders.
     ReadsFiles,
@@ -43,6 +43,27 @@ pub enum EffectKind {
     DrivesMouse,
     /// It talks to other machines.
     UsesNetwork,
+}
+
+impl EffectKind {
+    /// The id, as manifests have it.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::ReadsFiles => abi::EFFECT_READS_FILES,
+            Self::WritesFiles => abi::EFFECT_WRITES_FILES,
+            Self::RunsCommands => abi::EFFECT_RUNS_COMMANDS,
+            Self::ReadsScreen => abi::EFFECT_READS_SCREEN,
+            Self::DrivesMouse => abi::EFFECT_DRIVES_MOUSE,
+            Self::UsesNetwork => abi::EFFECT_USES_NETWORK,
+        }
+    }
+}
+
+impl Serialize for EffectKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id())
+    }
 }
 
 impl Effect {

@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use flowpipe_abi as abi;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -25,25 +26,23 @@ pub enum Effects {
 }
 
 /// One effect.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Effect {
     /// What it does.
     #[serde(rename = "effect")]
     pub kind: EffectKind,
     /// The top-level key of the config without which it does not happen. `None`: it always happens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// The keys of the config that name the files or folders. Empty: `key` does.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// A phrase for people, with `{key}` for values of the config.
-    #[serde(default)]
     pub doc: String,
 }
 
 /// What a stage does to the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EffectKind {
     /// It reads files or folders.
     ReadsFiles,
@@ -74,12 +73,12 @@ impl EffectKind {
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
-            Self::ReadsFiles => "reads-files",
-            Self::WritesFiles => "writes-files",
-            Self::RunsCommands => "runs-commands",
-            Self::ReadsScreen => "reads-screen",
-            Self::DrivesMouse => "drives-mouse",
-            Self::UsesNetwork => "uses-network",
+            Self::ReadsFiles => abi::EFFECT_READS_FILES,
+            Self::WritesFiles => abi::EFFECT_WRITES_FILES,
+            Self::RunsCommands => abi::EFFECT_RUNS_COMMANDS,
+            Self::ReadsScreen => abi::EFFECT_READS_SCREEN,
+            Self::DrivesMouse => abi::EFFECT_DRIVES_MOUSE,
+            Self::UsesNetwork => abi::EFFECT_USES_NETWORK,
         }
     }
 }
@@ -87,6 +86,12 @@ impl EffectKind {
 impl fmt::Display for EffectKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.id())
+    }
+}
+
+impl Serialize for EffectKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id())
     }
 }
 
@@ -101,9 +106,7 @@ impl FromStr for EffectKind {
 
 /// No effect has this id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the effects are reads-files, writes-files, runs-commands, reads-screen, drives-mouse and uses-network"
-)]
+#[error("the effects are {}", EffectKind::ALL.map(EffectKind::id).join(", "))]
 pub struct UnknownEffect;
 
 impl Effects {

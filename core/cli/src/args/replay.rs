@@ -24,7 +24,7 @@ pub struct Replay {
     /// Let the stages that --from and --swap name have this effect: reads-files, writes-files, runs-commands,
     /// reads-screen, drives-mouse, uses-network, or unknown. What they do is printed first. A replay is dry all the same.
     #[arg(long, value_name = "EFFECT", value_parser = allow)]
-    pub allow: Vec<Allow>,
+    pub allow: Vec<Option<EffectKind>>,
     /// How fast: `1x` as it was, `4x` and so on, or `max`.
     #[arg(long, default_value = "max", value_name = "SPEED", value_parser = speed)]
     pub speed: Speed,
@@ -51,20 +51,12 @@ pub enum Speed {
     Max,
 }
 
-/// What a replay allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allow {
-    /// An effect.
-    Kind(EffectKind),
-    /// Whatever a plugin does that declares no effects.
-    Unknown,
-}
-
-fn allow(text: &str) -> Result<Allow, String> {
+/// An effect; `None`: whatever a plugin does that declares no effects.
+fn allow(text: &str) -> Result<Option<EffectKind>, String> {
     if text == ALLOW_UNKNOWN {
-        return Ok(Allow::Unknown);
+        return Ok(None);
     }
-    let kind = text.parse().map(Allow::Kind);
+    let kind = text.parse().map(Some);
     kind.map_err(|error: UnknownEffect| format!("{error}, or {ALLOW_UNKNOWN}"))
 }
 

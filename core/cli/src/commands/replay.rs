@@ -11,7 +11,7 @@ use flowpipe_runtime::run::{Observer, Options};
 use flowpipe_terminal::{eprintln, escape, escaped, stdout};
 use serde_json::json;
 
-use crate::args::{self, Allow, Global, Speed};
+use crate::args::{self, Global, Speed};
 use crate::cast::Cast;
 use crate::commands::run::watch;
 use crate::exit::{Ended, Failure};
@@ -94,16 +94,12 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
 }
 
 fn wish(args: &args::Replay) -> Wish {
-    let kind = |allow: &Allow| match allow {
-        Allow::Kind(kind) => Some(*kind),
-        Allow::Unknown => None,
-    };
     Wish {
         from: args.from.clone(),
         swaps: args.swap.clone(),
         allowed: Allowed {
-            kinds: args.allow.iter().filter_map(kind).collect(),
-            unknown: args.allow.contains(&Allow::Unknown),
+            kinds: args.allow.iter().copied().flatten().collect(),
+            unknown: args.allow.contains(&None),
         },
         speed: match args.speed {
             Speed::Times(times) => Some(times),

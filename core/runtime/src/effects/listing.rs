@@ -1,6 +1,6 @@
 //! What a whole pipeline does to the world.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::EffectKind;
@@ -22,14 +22,10 @@ pub struct StageEffects {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Described {
     /// What it does.
-    #[serde(rename = "effect", serialize_with = "as_id")]
+    #[serde(rename = "effect")]
     pub kind: EffectKind,
     /// What exactly.
     pub words: String,
-}
-
-fn as_id<S: Serializer>(kind: &EffectKind, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(kind.id())
 }
 
 /// The effects of each plugin of each stage, in the pipeline's order.
