@@ -1,56 +1,72 @@
-//! What a plugin without `unsafe` keeps beyond its stage's end, in the real program: freed memory is overwritten, so
-//! that a use of it is a crash.
+//! What plugins keep beyond their stage's end, in the real program: freed memory is overwritten, so that a use of it is
+//! a crash. `lingering` is without `unsafe`, built with today's SDK; `outliving` uses the raw table, as older SDKs do.
 #![allow(
     clippy::unwrap_used,
     reason = "a test helper that can't go on should panic"
 )]
 
-use flowpipe_tests::{flowpipe, pipeline};
+use std::path::Path;
+
+use flowpipe_tests::{compile, flowpipe, pipeline};
 
 /// So often: what threads do at the end of a stage is different each time.
 const RUNS: usize = 10;
 
-/// Puzzles through two lingering stages. Standard error of each run, which ended well.
-fn runs(settings: &str) -> Vec<String> {
-    let folder = tempfile::tempdir().unwrap();
+/// Puzzles through two stages of a plugin. Standard error of each run, which ended well.
+fn runs(folder: &Path, plugin: &str, settings: &str) -> Vec<String> {
     let file = pipeline(
-        folder.path(),
+        folder,
         &format!(
             "[stages.puzzles]
 plugin = \"capture-puzzles\"
 config = {{ text = \"AB\\nAB\\n\\n\" }}
 
 [stages.first]
-plugin = \"lingering\"
+plugin = \"{plugin}\"
 from = \"puzzles\"
 {settings}
 
 [stages.second]
-plugin = \"lingering\"
+plugin = \"{plugin}\"
 from = \"first\"
 {settings}
 "
         ),
     );
+    let plugins = folder.display().to_string();
     let run = |_| {
-        let output = flowpipe(&["run", &file])
+        let output = flowpipe(&["run", "--plugin-dir", &plugins, &file])
             // glibc's way to fill what is freed.
             .env("MALLOC_PERTURB_", "165")
             .output()
             .unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{}: {stderr}", output.status);
+        assert!(!stderr.contains("from beyond"), "{stderr}");
         stderr
     };
     (0..RUNS).map(run).collect()
+}
+
+fn lingering(settings: &str) -> Vec<String> {
+    runs(tempfile::tempdir().unwrap().path(), "lingering", settings)
+}
+
+fn outliving(settings: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    compile("tests/plugins/outliving.c", folder.path(), "outliving", &[]);
+    runs(folder.path(), "outliving", settings)
 }
 
 /// The clock tells that the host is revoked, and the frame that was kept is as it was.
 const REVOKED: &str =
     "clock revoked, makes frames false, ending true, dry true, pixels 700, written 9";
 
-fn told<'a>(stderr: &'a str, by: &str) -> Vec<&'a str> {
-    let by = format!("lingering in a {by}: ");
+/// The same, as seen through the raw table.
+const RAW_REVOKED: &str = "clock revoked, makes frames 0, ending 1, dry 1, pixels 700, written 9";
+
+fn told<'a>(stderr: &'a str, plugin: &str, by: &str) -> Vec<&'a str> {
+    let by = format!("{plugin} in a {by}: ");
     stderr
         .lines()
         .filter_map(|line| line.strip_prefix(&by))
@@ -59,16 +75,45 @@ fn told<'a>(stderr: &'a str, by: &str) -> Vec<&'a str> {
 
 #[test]
 fn a_host_and_a_frame_outlive_their_stage() {
-    for stderr in runs("") {
-        assert!(told(&stderr, "thread").contains(&REVOKED), "{stderr}");
-        assert!(told(&stderr, "static").contains(&REVOKED), "{stderr}");
+    for stderr in lingering("") {
+        for by in ["thread", "static"] {
+            let told = told(&stderr, "lingering", by);
+            assert!(told.contains(&REVOKED), "{stderr}");
+        }
     }
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn also_in_a_process_of_its_own() {
-    for stderr in runs("isolation = \"process\"") {
-        assert_eq!(told(&stderr, "thread-local"), [REVOKED; 2], "{stderr}");
+    for stderr in lingering("isolation = \"process\"") {
+        let told = told(&stderr, "lingering", "thread-local");
+        assert_eq!(told, [REVOKED; 2], "{stderr}");
+    }
+}
+
+#[test]
+fn a_raw_table_outlives_its_stage() {
+    for stderr in outliving("") {
+        let by_thread = told(&stderr, "outliving", "thread");
+        assert!(by_thread.contains(&RAW_REVOKED), "{stderr}");
+        assert_eq!(
+            told(&stderr, "outliving", "destructor"),
+            [RAW_REVOKED; 2],
+            "{stderr}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn so_does_one_in_a_process_of_its_own() {
+    // Its frames are the program's, which is gone or not when the process ends.
+    const REVOKED_APART: &str =
+        "clock revoked, makes frames 0, ending 1, dry 1, pixels 700, written ";
+    for stderr in outliving("isolation = \"process\"") {
+        let told = told(&stderr, "outliving", "destructor");
+        let is_revoked = |told: &&str| told.starts_with(REVOKED_APART);
+        assert!(told.len() == 2 && told.iter().all(is_revoked), "{stderr}");
     }
 }

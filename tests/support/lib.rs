@@ -227,7 +227,8 @@ pub fn compile(source: &str, folder: &Path, name: &str, defines: &[&str]) -> Pat
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let library = folder.join(library_file(name));
     let output = Command::new(&compiler)
-        .args(["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror"])
+        .args(["-shared", "-fPIC", "-pthread", "-O2"])
+        .args(["-Wall", "-Wextra", "-Werror"])
         .args(defines.iter().map(|define| format!("-D{define}")))
         .arg("-I")
         .arg(project().join("core/abi/include"))

@@ -3,6 +3,7 @@
 //! What belongs to one `process` call (emit, cancelled, mark, wait_until) is in [`crate::run::call`].
 
 use std::ffi::{CStr, c_char, c_void};
+use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -30,10 +31,8 @@ pub(crate) struct Services {
     pub run: OnceLock<Weak<Shared>>,
 }
 
-/// The host as one stage sees it. Shared, so that its address stays; the border's table points back
-/// at it.
+/// The host as one stage sees it. A plugin reaches it through the table that [`Self::show`] makes, until it is revoked.
 pub(crate) struct Host {
-    table: abi::Host,
     name: String,
     owner: u32,
     services: Arc<Services>,
@@ -41,13 +40,22 @@ pub(crate) struct Host {
     error: Mutex<Option<(i32, String)>>,
     /// Whether `error` holds something, so that a call without one takes no lock.
     failed: AtomicBool,
+    change: Change,
+    is_revoked: AtomicBool,
 }
 
-// SAFETY: the pointers in the table are to static text and to the host itself, and never change
-// after `new`.
-unsafe impl Send for Host {}
-// SAFETY: as above; everything that changes is behind a lock or atomic.
-unsafe impl Sync for Host {}
+/// Changes the table that a plugin sees.
+pub(crate) type Change = fn(&mut abi::Host);
+
+/// What a plugin's pointer to its host points at. It is never freed, so that what a thread of the plugin calls after
+/// `destroy` finds that the host is revoked.
+struct Shown {
+    table: abi::Host,
+    host: Weak<Host>,
+}
+
+/// What the clock of a revoked host reads: later than any deadline, and far from an overflow, as in the SDK.
+const REVOKED_NS: i64 = i64::MAX / 2;
 
 impl Host {
     pub(crate) fn new(name: &str, owner: u32, services: Arc<Services>, tape: Tape) -> Arc<Self> {
@@ -60,52 +68,64 @@ impl Host {
         owner: u32,
         services: Arc<Services>,
         tape: Tape,
-        change: impl FnOnce(&mut abi::Host),
+        change: Change,
     ) -> Arc<Self> {
-        Arc::new_cyclic(|this: &std::sync::Weak<Self>| {
-            let mut table = abi::Host {
-                struct_size: size_of::<abi::Host>() as u32,
-                abi_major: abi::ABI_MAJOR,
-                abi_minor: abi::ABI_MINOR,
-                reserved: 0,
-                name: c"flowpipe".as_ptr(),
-                version: VERSION.as_ptr().cast(),
-                data: this.as_ptr().cast_mut().cast::<c_void>(),
-                log,
-                set_error,
-                clock_now,
-                frame_new,
-                frame_ref: frame_functions::frame_ref::<Frame>,
-                frame_unref: frame_functions::frame_unref::<Frame>,
-                frame_info: frame_functions::frame_info::<Frame>,
-                frame_read: frame_functions::frame_read::<Frame>,
-                frame_write: frame_functions::frame_write::<Frame>,
-                emit: call::emit,
-                cancelled: call::cancelled,
-                mark: call::mark,
-                wait_until: call::wait_until,
-                get_bool,
-                get_int,
-                get_number,
-                get_string,
-                get_count,
-                get_extension,
-            };
-            change(&mut table);
-            Self {
-                table,
-                name: name.to_owned(),
-                owner,
-                services,
-                tape,
-                error: Mutex::default(),
-                failed: AtomicBool::new(false),
-            }
+        Arc::new(Self {
+            name: name.to_owned(),
+            owner,
+            services,
+            tape,
+            error: Mutex::default(),
+            failed: AtomicBool::new(false),
+            change,
+            is_revoked: AtomicBool::new(false),
         })
     }
 
-    pub(crate) fn as_abi(&self) -> *const abi::Host {
-        &raw const self.table
+    /// Makes a table for a plugin. It stays in memory as long as the process, also when the host is revoked or dropped.
+    pub(crate) fn show(self: &Arc<Self>) -> *const abi::Host {
+        let mut table = abi::Host {
+            struct_size: size_of::<abi::Host>() as u32,
+            abi_major: abi::ABI_MAJOR,
+            abi_minor: abi::ABI_MINOR,
+            reserved: 0,
+            name: c"flowpipe".as_ptr(),
+            version: VERSION.as_ptr().cast(),
+            data: null_mut(),
+            log,
+            set_error,
+            clock_now,
+            frame_new,
+            frame_ref: frame_functions::frame_ref::<Frame>,
+            frame_unref: frame_functions::frame_unref::<Frame>,
+            frame_info: frame_functions::frame_info::<Frame>,
+            frame_read: frame_functions::frame_read::<Frame>,
+            frame_write: frame_functions::frame_write::<Frame>,
+            emit: call::emit,
+            cancelled: call::cancelled,
+            mark: call::mark,
+            wait_until: call::wait_until,
+            get_bool,
+            get_int,
+            get_number,
+            get_string,
+            get_count,
+            get_extension,
+        };
+        (self.change)(&mut table);
+        let host = Arc::downgrade(self);
+        let shown = Box::into_raw(Box::new(Shown { table, host }));
+        // SAFETY: it was just made, and nobody else has seen it yet.
+        unsafe {
+            (*shown).table.data = shown.cast();
+            &raw const (*shown).table
+        }
+    }
+
+    /// From now on calls through its tables come to nothing. Those in progress keep what they use.
+    pub(crate) fn revoke(&self) {
+        // A call that sees it late is as one that came before.
+        self.is_revoked.store(true, Ordering::Relaxed);
     }
 
     /// Takes what the plugin said with `set_error` since the last time.
@@ -153,13 +173,15 @@ impl Host {
         self.services.run.get()
     }
 
-    /// The host behind the border's pointer.
+    /// The host behind the border's pointer. `None`: it is revoked, for its stage was destroyed.
     ///
     /// # Safety
-    /// `host` is null or the table of a living host (or a copy of it).
-    pub(crate) unsafe fn from_abi<'a>(host: *const abi::Host) -> Option<&'a Self> {
-        // SAFETY: by the contract above, `data` was set in `new` and points at a living host.
-        unsafe { host.as_ref()?.data.cast::<Self>().as_ref() }
+    /// `host` is null or a table that [`Self::show`] made (or a copy of it).
+    pub(crate) unsafe fn from_abi(host: *const abi::Host) -> Option<Arc<Self>> {
+        // SAFETY: by the contract above, `data` was set in `show` and points at what is never freed.
+        let shown = unsafe { host.as_ref()?.data.cast::<Shown>().as_ref() }?;
+        let host = shown.host.upgrade()?;
+        (!host.is_revoked.load(Ordering::Relaxed)).then_some(host)
     }
 }
 
@@ -182,9 +204,11 @@ unsafe extern "C" fn log(
     pointer: *const c_char,
     length: usize,
 ) {
-    // SAFETY: the border demands a living host and readable text.
+    // SAFETY: the border demands the host's table and readable text.
     let (host, text) = unsafe { (Host::from_abi(host), text(pointer, length)) };
-    write_log(host.map_or("?", |host| host.name.as_str()), level, &text);
+    if let Some(host) = host {
+        write_log(&host.name, level, &text);
+    }
 }
 
 /// Writes a line of a plugin to the log.
@@ -204,7 +228,7 @@ unsafe extern "C" fn set_error(
     pointer: *const c_char,
     length: usize,
 ) {
-    // SAFETY: the border demands a living host and readable text.
+    // SAFETY: the border demands the host's table and readable text.
     let (host, text) = unsafe { (Host::from_abi(host), text(pointer, length)) };
     if let Some(host) = host {
         host.note_error(code, text);
@@ -212,20 +236,20 @@ unsafe extern "C" fn set_error(
 }
 
 unsafe extern "C" fn clock_now(host: *const abi::Host) -> i64 {
-    // SAFETY: the border demands a living host.
-    unsafe { Host::from_abi(host) }.map_or(0, |host| host.tape.tell(&host.services.clock))
+    // SAFETY: the border demands the host's table.
+    unsafe { Host::from_abi(host) }.map_or(REVOKED_NS, |host| host.tape.tell(&host.services.clock))
 }
 
 unsafe extern "C" fn frame_new(
     host: *const abi::Host,
     info: *const abi::FrameInfo,
 ) -> *mut abi::Frame {
-    // SAFETY: the border demands a living host and a readable info.
+    // SAFETY: the border demands the host's table and a readable info.
     let (host, info) = unsafe { (Host::from_abi(host), info.as_ref()) };
     let frame = host
         .zip(info.and_then(Shape::new))
         .and_then(|(host, shape)| Frame::new(&host.services.pool, shape, host.owner));
-    frame.map_or(std::ptr::null_mut(), Frame::into_abi)
+    frame.map_or(null_mut(), Frame::into_abi)
 }
 
 /// The value at a pointer: `Err` holds the status to return.
@@ -319,7 +343,7 @@ unsafe extern "C" fn get_string(
     value: *mut *const c_char,
     length: *mut usize,
 ) -> abi::Status {
-    let mut found = (std::ptr::null(), 0);
+    let mut found = (null(), 0);
     // SAFETY: the border demands what `get` does.
     let status = unsafe {
         get(document, pointer, &raw mut found, |found| {
@@ -358,22 +382,21 @@ unsafe extern "C" fn get_count(
 }
 
 unsafe extern "C" fn get_extension(host: *const abi::Host, id: *const c_char) -> *const c_void {
-    // SAFETY: the border demands a living host, and a NUL-terminated id.
-    let (has_run, id) = unsafe {
-        if id.is_null() {
-            return std::ptr::null();
-        }
-        let host = Host::from_abi(host);
-        (
-            host.is_some_and(|host| host.run().is_some()),
-            CStr::from_ptr(id),
-        )
-    };
+    if id.is_null() {
+        return null();
+    }
+    // SAFETY: the border demands the host's table, and a NUL-terminated id.
+    let (host, id) = unsafe { (Host::from_abi(host), CStr::from_ptr(id)) };
+    // When the host is revoked, the run's functions say that it is ending.
+    let has_run = host.is_none_or(|host| host.run().is_some());
     if has_run && id == abi::EXTENSION_RUN {
         (&raw const run_extension::TABLE).cast()
     } else if id == abi::EXTENSION_FRAMES {
         (&raw const frame_functions::TABLE).cast()
     } else {
-        std::ptr::null()
+        null()
     }
 }
+
+#[cfg(test)]
+mod tests;

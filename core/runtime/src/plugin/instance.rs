@@ -51,7 +51,7 @@ struct Here {
     get_extension: Extension,
     active: bool,
     library: &'static Library,
-    /// Let go in [`Self::destroy`] alone: until then the plugin may use its table, on any thread.
+    /// Let go in [`Self::destroy`] alone: until then the plugin may use it, on any thread.
     host: ManuallyDrop<Arc<Host>>,
 }
 
@@ -100,8 +100,9 @@ impl Instance {
         // SAFETY: the slot was checked when the library was loaded; the host lives in the instance,
         // and the config lives for the call.
         let stage =
-            unsafe { (library.create)(host.as_abi(), index, document.as_c(), document.as_abi()) };
+            unsafe { (library.create)(host.show(), index, document.as_c(), document.as_abi()) };
         let Some(stage) = NonNull::new(stage) else {
+            host.revoke();
             drop(ManuallyDrop::into_inner(kept));
             return Err(match host.take_error() {
                 Some((abi::BAD_CONFIG, text)) => (abi::BAD_CONFIG, text),
@@ -299,6 +300,7 @@ impl Here {
             }
             (self.destroy)(self.stage.as_ptr());
         }
+        self.host.revoke();
         self.library.living.fetch_sub(1, Ordering::Relaxed);
         drop(ManuallyDrop::into_inner(self.host));
     }

@@ -15,7 +15,7 @@ use flowpipe_abi as abi;
 
 use crate::clock::Clock;
 use crate::plugin::copied::Copied;
-use crate::plugin::host::{Host, Services};
+use crate::plugin::host::{Change, Host, Services};
 use crate::plugin::inspect;
 #[cfg(unix)]
 use crate::plugin::origin;
@@ -63,9 +63,6 @@ struct Known {
     stamp: Stamp,
     library: Option<&'static Library>,
 }
-
-/// Changes the table that a library sees in `init`.
-pub(crate) type Change = fn(&mut abi::Host);
 
 /// Loads a library. The error says what is wrong with it. A file that was loaded before and has changed since is loaded
 /// beside what it was then.
@@ -179,7 +176,7 @@ fn check(path: &Path, address: *const abi::Entry, change: Change) -> Result<Libr
     let host = library_host(path, change);
     // SAFETY: the table was checked; init is called once, before anything else, and the host is
     // never freed.
-    let status = unsafe { init(host.as_abi()) };
+    let status = unsafe { init(host.show()) };
     if status < 0 {
         return Err(format!(
             "its init failed: {}",
@@ -282,7 +279,7 @@ fn factory(
 }
 
 /// The host that a library sees in `init`, named by its file. It lives as long as the library.
-fn library_host(path: &Path, change: Change) -> &'static Host {
+fn library_host(path: &Path, change: Change) -> &'static Arc<Host> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let services = Arc::new(Services {
         clock: Clock::start(),
@@ -290,8 +287,7 @@ fn library_host(path: &Path, change: Change) -> &'static Host {
         run: OnceLock::new(),
     });
     let host = Host::with(&name, u32::MAX, services, Tape::Off, change);
-    let host: &'static Arc<Host> = Box::leak(Box::new(host));
-    host
+    Box::leak(Box::new(host))
 }
 
 /// What the system itself said, without the wrappings.

@@ -19,22 +19,20 @@ pub(crate) static TABLE: abi::Run = abi::Run {
 };
 
 /// # Safety
-/// `host` is null or the table of a living host.
+/// `host` is null or a host's table.
 unsafe fn run(host: *const abi::Host) -> Option<Arc<Shared>> {
     // SAFETY: by the contract above.
-    unsafe { Host::from_abi(host) }
-        .and_then(Host::run)
-        .and_then(Weak::upgrade)
+    unsafe { Host::from_abi(host) }?.run()?.upgrade()
 }
 
 unsafe extern "C" fn is_ending(host: *const abi::Host) -> i32 {
-    // SAFETY: the border demands a living host. A host without a run is at its end.
+    // SAFETY: the border demands the host's table. A host without a run, or that is revoked, is at its end.
     let run = unsafe { run(host) };
     run.is_none_or(|run| run.mode() > Mode::Run).into()
 }
 
 unsafe extern "C" fn is_dry(host: *const abi::Host) -> i32 {
-    // SAFETY: the border demands a living host.
+    // SAFETY: the border demands the host's table.
     let run = unsafe { run(host) };
     run.is_none_or(|run| run.dry).into()
 }
@@ -45,10 +43,10 @@ unsafe extern "C" fn end(
     pointer: *const c_char,
     length: usize,
 ) {
-    // SAFETY: the border demands a living host and readable text.
+    // SAFETY: the border demands the host's table and readable text.
     let (host, reason) = unsafe { (Host::from_abi(host), text(pointer, length)) };
     if let Some(host) = host {
-        end_run(host, how, reason);
+        end_run(&host, how, reason);
     }
 }
 

@@ -77,7 +77,7 @@ pub(super) static TABLE: abi::Frames = frame_functions::extension::<Frame>();
 
 impl Child {
     /// A frame of this process's own.
-    fn new_frame(&self, shape: words::Shape) -> Option<NonNull<Frame>> {
+    pub(super) fn new_frame(&self, shape: words::Shape) -> Option<NonNull<Frame>> {
         let mut side = lock(&self.side);
         side.send(&Request::NewFrame(shape), b"", &[]).ok()?;
         let answer = side.receive::<Answer>().ok()??.0;
@@ -86,19 +86,6 @@ impl Child {
         let block = self.block(&told, &mut side, Access::Write).ok()?;
         Some(Frame::new(told, block, Access::Write))
     }
-}
-
-pub(super) unsafe extern "C" fn frame_new(
-    _: *const abi::Host,
-    info: *const abi::FrameInfo,
-) -> *mut abi::Frame {
-    // SAFETY: the border demands a readable info.
-    let info = unsafe { info.as_ref() };
-    let frame = CHILD
-        .get()
-        .zip(info)
-        .and_then(|(child, info)| child.new_frame((*info).into()));
-    frame.map_or(std::ptr::null_mut(), |frame| frame.as_ptr().cast())
 }
 
 // SAFETY: a frame pointer of the border points at such a frame here, whose count and memory any thread may use.

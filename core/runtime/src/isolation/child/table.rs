@@ -15,7 +15,7 @@ use crate::sync::lock;
 /// Puts this process's functions into the host's table. Clock, errors and getters stay as they are.
 pub(super) fn change(table: &mut abi::Host) {
     table.log = log;
-    table.frame_new = frames::frame_new;
+    table.frame_new = frame_new;
     frame_functions::set::<frames::Frame>(table);
     table.emit = emit;
     table.cancelled = cancelled;
@@ -36,6 +36,17 @@ pub(super) fn context() -> *mut abi::Context {
     NonNull::from(&CALL).as_ptr().cast()
 }
 
+/// This process, while its stage is not destroyed.
+///
+/// # Safety
+/// `host` is null or a host's table.
+unsafe fn child(host: *const abi::Host) -> Option<&'static Child> {
+    // SAFETY: by the contract above.
+    CHILD
+        .get()
+        .filter(|_| unsafe { Host::from_abi(host) }.is_some())
+}
+
 impl Child {
     /// Tells the host something about the call in progress and waits for its answer.
     fn ask_status(&self, said: &ToHost, body: &[u8]) -> Option<abi::Status> {
@@ -49,12 +60,15 @@ impl Child {
 }
 
 unsafe extern "C" fn log(
-    _: *const abi::Host,
+    host: *const abi::Host,
     level: abi::Level,
     pointer: *const c_char,
     length: usize,
 ) {
-    let Some(child) = CHILD.get() else { return };
+    // SAFETY: the border demands the host's table.
+    let Some(child) = (unsafe { child(host) }) else {
+        return;
+    };
     // The least important level is what unknown ones are taken for.
     let level = match level {
         abi::LEVEL_ERROR..=abi::LEVEL_TRACE => level,
@@ -66,6 +80,18 @@ unsafe extern "C" fn log(
         // It fails when the host is gone, and then this process ends.
         let _ = lock(&child.side).send(&Request::Log(level), text.as_bytes(), &[]);
     }
+}
+
+unsafe extern "C" fn frame_new(
+    host: *const abi::Host,
+    info: *const abi::FrameInfo,
+) -> *mut abi::Frame {
+    // SAFETY: the border demands the host's table and a readable info.
+    let (child, info) = unsafe { (child(host), info.as_ref()) };
+    let frame = child
+        .zip(info)
+        .and_then(|(child, info)| child.new_frame((*info).into()));
+    frame.map_or(std::ptr::null_mut(), |frame| frame.as_ptr().cast())
 }
 
 unsafe extern "C" fn emit(
@@ -123,7 +149,7 @@ unsafe extern "C" fn cancelled(_: *const abi::Host, context: *const abi::Context
 }
 
 unsafe extern "C" fn mark(host: *const abi::Host, context: *mut abi::Context, name: *const c_char) {
-    // SAFETY: the border demands a living host.
+    // SAFETY: the border demands the host's table.
     let host = unsafe { Host::from_abi(host) };
     let (Some(child), Some(host), false) = (CHILD.get(), host, context.is_null() || name.is_null())
     else {
@@ -182,24 +208,28 @@ static RUN: abi::Run = abi::Run {
     end,
 };
 
-unsafe extern "C" fn is_ending(_: *const abi::Host) -> i32 {
-    let child = CHILD.get();
-    child
+unsafe extern "C" fn is_ending(host: *const abi::Host) -> i32 {
+    // SAFETY: the border demands the host's table.
+    unsafe { child(host) }
         .is_none_or(|child| child.page.mode() > Mode::Run as u32)
         .into()
 }
 
-unsafe extern "C" fn is_dry(_: *const abi::Host) -> i32 {
-    CHILD.get().is_none_or(|child| child.dry).into()
+unsafe extern "C" fn is_dry(host: *const abi::Host) -> i32 {
+    // SAFETY: the border demands the host's table.
+    unsafe { child(host) }.is_none_or(|child| child.dry).into()
 }
 
 unsafe extern "C" fn end(
-    _: *const abi::Host,
+    host: *const abi::Host,
     how: abi::Ending,
     pointer: *const c_char,
     length: usize,
 ) {
-    let Some(child) = CHILD.get() else { return };
+    // SAFETY: the border demands the host's table.
+    let Some(child) = (unsafe { child(host) }) else {
+        return;
+    };
     // SAFETY: the border demands readable text.
     let text = unsafe { text(pointer, length) };
     let mut side = lock(&child.side);
