@@ -167,3 +167,26 @@ fn the_end_of_a_run_does_not_wait_for_one_that_the_race_does_not_need_any_more()
     assert_eq!(report.stages[race].emitted, 20);
     assert_eq!(report.failure, None);
 }
+
+#[test]
+fn who_is_made_anew_at_once_does_not_hold_up_the_run() {
+    let mut line = Builder::line(u64::MAX >> 1, "act", json!({ "do": "fail", "on": 4 }));
+    line.0.stages[1].restart = Some(Restart {
+        max: 1,
+        backoff: Duration::ZERO,
+    });
+    let mut pipeline = line.0.clone();
+    let run = line.start(&Arc::default());
+    until("it goes on", || run.progress().stages[1].received > 10);
+    let changer = run.changer();
+    let (done, is_done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        pipeline.edges[0].queue.capacity = 7;
+        done.send(changer.change(pipeline, common::catalogue()).is_ok())
+    });
+    let is_changed = is_done.recv_timeout(Duration::from_secs(20));
+    run.stop();
+    let report = finish(run);
+    assert_eq!(is_changed, Ok(true));
+    assert_eq!((report.stages[1].restarted, report.failure), (1, None));
+}

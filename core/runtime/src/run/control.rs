@@ -164,6 +164,8 @@ impl Control {
             self.ended.extend(left.instances);
             return;
         };
+        // Taken now: a plugin that is made anew at once gets this place, and its thread goes on.
+        let thread = hand.thread.take();
         hand.is_free = true;
         let (stage, contestant) = (hand.stage.clone(), hand.contestant);
         if left.anew.is_none()
@@ -175,17 +177,12 @@ impl Control {
             self.keep(&stage, left);
         }
         self.take_back(id, left);
-        let Some(hand) = self.hands.get_mut(id) else {
-            return;
-        };
-        let Some(thread) = hand.thread.take() else {
+        let Some(thread) = thread else {
             return;
         };
         if panicked {
             let text = "its thread panicked, which is a fault of flowpipe itself".to_owned();
-            let problem = hand
-                .stage
-                .problem(ProblemKind::Failed, hand.contestant, None, text);
+            let problem = stage.problem(ProblemKind::Failed, contestant, None, text);
             self.plan.shared.fail(problem);
         }
         // It has said that it ends: this does not wait. Its panic, if any, was caught.
