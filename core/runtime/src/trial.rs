@@ -140,6 +140,7 @@ impl Trial {
             contestant: 0,
             watch,
             instance,
+            may_have_failed: false,
         };
         Ok(Self {
             worker,

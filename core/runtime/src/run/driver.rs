@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_channel::{Receiver, Sender};
 
 use crate::problem::ProblemKind;
-use crate::run::crew::Left;
 use crate::run::journal::Journal;
 use crate::run::race::{Entrant, Race};
 use crate::run::shared::Mode;
 use crate::run::stage::{Stage, Then};
+use crate::run::supervisor;
+use crate::run::threads::WorkerExit;
 use crate::run::watch::Watch;
 use crate::run::worker::{Coming, Done, Outcome, Work, Worker};
 
@@ -31,11 +32,11 @@ pub(crate) struct Driver {
 pub(crate) enum News {
     /// A contestant came back from its work.
     Done { contestant: usize, done: Done },
-    /// A contestant hangs and was given up, or could not be made anew.
-    GivenUp {
+    /// A contestant is not there: it hangs and was abandoned, or could not be created.
+    Missing {
         contestant: usize,
-        /// Another one takes its place.
-        comes_back: bool,
+        /// Another instance takes its place.
+        returns: bool,
     },
     /// A contestant is there, at the start or instead of one that was given up or hangs.
     Joined {
@@ -51,7 +52,7 @@ struct Seat {
     /// `None`: nobody sits here.
     contestant: Option<(Sender<Arc<Race>>, Arc<Watch>)>,
     busy: bool,
-    /// Whoever sat here is made anew, and joins again or is given up.
+    /// Whoever sat here is restarted, and joins again or is missing for good.
     away: bool,
 }
 
@@ -63,8 +64,12 @@ pub(crate) struct Contest {
     pub failed: AtomicU64,
 }
 
-/// Works on races until the driver lets go, or until the plugin is to be made anew.
-pub(crate) fn contest(mut worker: Worker, jobs: &Receiver<Arc<Race>>, news: &Sender<News>) -> Left {
+/// Works on races until the driver lets go, or until the plugin is to be restarted.
+pub(crate) fn contest(
+    mut worker: Worker,
+    jobs: &Receiver<Arc<Race>>,
+    news: &Sender<News>,
+) -> WorkerExit {
     for race in jobs {
         let contestant = worker.contestant;
         let mut done = worker.process(
@@ -79,17 +84,17 @@ pub(crate) fn contest(mut worker: Worker, jobs: &Receiver<Arc<Race>>, news: &Sen
             return worker.leave_behind();
         }
         worker.decide(&mut done);
-        let (anew, gone) = (done.anew, done.gone);
+        let (restart, gone) = (done.restart, done.gone);
         // The driver may have ended without waiting for those who lost.
         let _ = news.send(News::Done { contestant, done });
-        if let Some(after) = anew {
-            return Left::to_be_made_anew(vec![worker.instance], 0, after);
+        if let Some(after) = restart {
+            return WorkerExit::restart(vec![worker.instance], 0, after);
         }
         if gone {
             break;
         }
     }
-    Left::for_good(worker.instance)
+    WorkerExit::finished(worker.instance)
 }
 
 impl Driver {
@@ -110,7 +115,7 @@ impl Driver {
     }
 
     /// Races until the stream ends or the stage is to pause.
-    pub(crate) fn run(mut self) -> Left {
+    pub(crate) fn run(mut self) -> WorkerExit {
         let stage = self.stage.clone();
         let mut then = Then::GoOn;
         while then == Then::GoOn {
@@ -119,7 +124,7 @@ impl Driver {
                 Coming::Nothing => break,
                 Coming::Pause => {
                     self.wait_for_all();
-                    return Left::pausing(None);
+                    return WorkerExit::paused(None);
                 }
             };
         }
@@ -127,7 +132,7 @@ impl Driver {
             self.race(stage.finish());
         }
         stage.close();
-        Left::default()
+        WorkerExit::default()
     }
 
     /// Waits until those who lost have come back too, or were given up.
@@ -221,29 +226,27 @@ impl Driver {
             News::Done { contestant, done } => {
                 let seat = self.seats.get_mut(contestant)?;
                 seat.busy = false;
-                seat.away = done.anew.is_some();
+                seat.away = done.restart.is_some();
                 let for_good = done.gone || matches!(done.outcome, Outcome::End);
                 if seat.away || for_good {
                     seat.contestant = None;
                 }
                 if for_good && !seat.away {
-                    self.stage.note_gone(contestant);
+                    let left = supervisor::Event::LeftRace(self.stage.slot(contestant));
+                    self.stage.run.supervise(left);
                 }
                 Some((contestant, Some(done)))
             }
-            News::GivenUp {
+            News::Missing {
                 contestant,
-                comes_back,
+                returns,
             } => {
                 let seat = self.seats.get_mut(contestant)?;
                 let hung = !seat.away;
                 *seat = Seat {
-                    away: comes_back,
+                    away: returns,
                     ..Seat::default()
                 };
-                if !comes_back {
-                    self.stage.note_gone(contestant);
-                }
                 hung.then_some((contestant, None))
             }
             News::Joined {
@@ -296,7 +299,7 @@ impl Driver {
         let (mut abstained, mut ended) = (false, false);
         let mut winner_failed = false;
         let mut written = Vec::new();
-        let mut comes_back = false;
+        let mut restarts = false;
         for (contestant, done) in outcomes {
             let Some(done) = done else {
                 failures.push((contestant, ProblemKind::Hang, "hung".to_owned()));
@@ -306,7 +309,7 @@ impl Driver {
                 worked_ns = worked_ns.max(done.worked_ns);
             }
             written.extend(done.written);
-            comes_back |= done.anew.is_some();
+            restarts |= done.restart.is_some();
             match done.outcome {
                 Outcome::Failed(kind, text) => {
                     count(&stage, contestant, |contest| &contest.failed);
@@ -344,7 +347,7 @@ impl Driver {
             stage.tell_call(Some(call));
         }
         if winner_failed || winner.is_none() && !abstained && !ended && !failures.is_empty() {
-            return self.fail(race, &failures, comes_back);
+            return self.fail(race, &failures, restarts);
         }
         let gone = |seat: &Seat| seat.contestant.is_none() && !seat.away;
         let empty = self.seats.iter().all(gone);
@@ -355,13 +358,8 @@ impl Driver {
         }
     }
 
-    /// All that ran failed. `comes_back`: one of them is made anew, so that this costs the message alone.
-    fn fail(
-        &self,
-        race: &Race,
-        failures: &[(usize, ProblemKind, String)],
-        comes_back: bool,
-    ) -> Then {
+    /// All that ran failed. `restarts`: one of them is restarted, so that this costs the message alone.
+    fn fail(&self, race: &Race, failures: &[(usize, ProblemKind, String)], restarts: bool) -> Then {
         let stage = &self.stage;
         let timed_out = failures
             .iter()
@@ -378,20 +376,11 @@ impl Driver {
         let first = failures.first().map_or(0, |(contestant, ..)| *contestant);
         let text = format!("no contestant answered ({})", told.join("; "));
         let problem = stage.problem(kind, first, race.work.message_id(stage), text);
-        if comes_back {
+        if restarts {
             stage.skip(problem);
             return Then::GoOn;
         }
         stage.fail(problem)
-    }
-}
-
-impl Stage {
-    /// A contestant has left the race, and nobody takes its place.
-    pub(crate) fn note_gone(&self, contestant: usize) {
-        if let Some(gone) = self.gone.get(contestant) {
-            gone.store(true, Ordering::SeqCst);
-        }
     }
 }
 

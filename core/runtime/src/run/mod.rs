@@ -5,25 +5,26 @@
 //! [`driver`] and a thread for each plugin. Messages go from thread to thread over the edges of
 //! [`crate::edge`].
 
-pub(crate) mod anew;
 pub(crate) mod call;
 pub(crate) mod control;
-mod crew;
-mod destroy;
+mod create;
 mod driver;
+mod instances;
 mod journal;
 pub(crate) mod names;
 pub(crate) mod outcome;
+mod perform;
 pub(crate) mod plan;
 mod race;
-mod remake;
 mod retrace;
 pub(crate) mod shared;
 pub(crate) mod stage;
 mod summary;
+pub(crate) mod supervisor;
 pub mod swap;
 mod task;
 pub(crate) mod tell;
+mod threads;
 pub(crate) mod watch;
 pub(crate) mod worker;
 

@@ -9,19 +9,19 @@ use flowpipe_recording::entry::Event;
 
 use crate::plugin::instance::Instance;
 use crate::replay::{Fetched, Replay};
-use crate::run::crew::Left;
 use crate::run::shared::Mode;
 use crate::run::stage::Stage;
+use crate::run::threads::WorkerExit;
 use crate::run::worker::{Outcome, Work, Worker};
 
-/// Runs the recorded calls of a stage again, in their order, until the last or until a plugin is to be made anew.
-/// By contestant: whether it was made just now.
+/// Runs the recorded calls of a stage again, in their order, until the last or until a plugin is to be restarted.
+/// By contestant: whether it was created just now.
 pub(crate) fn retrace(
     stage: &Arc<Stage>,
     mut workers: Vec<Worker>,
     mut new: Vec<bool>,
     replay: &Arc<Replay>,
-) -> Left {
+) -> WorkerExit {
     // However this ends, others do not wait for its messages.
     let ended = Ended(replay, stage.index);
     while let Some((number, call)) = replay.next_call(stage.index) {
@@ -78,7 +78,7 @@ pub(crate) fn retrace(
             // Its place is taken already.
             std::mem::forget(ended);
             std::mem::forget(workers);
-            return Left::default();
+            return WorkerExit::default();
         }
         stage.tell_call(done.written);
         stage.note_time(stage.run.now() - began);
@@ -92,13 +92,12 @@ pub(crate) fn retrace(
         if call.anew || !workers.get(call.plugin).is_none_or(lives) {
             std::mem::forget(ended);
             let instances = instances(workers);
-            return Left::to_be_made_anew(instances, call.plugin, Duration::ZERO);
+            return WorkerExit::restart(instances, call.plugin, Duration::ZERO);
         }
     }
-    Left {
+    WorkerExit {
         instances: instances(workers),
-        anew: None,
-        paused: false,
+        ..WorkerExit::default()
     }
 }
 

@@ -19,6 +19,7 @@ use crate::report::{Ended, Ending};
 use crate::run::Observer;
 use crate::run::control::Event;
 use crate::run::names::Names;
+use crate::run::supervisor::{self, Action, Supervisor};
 use crate::sync::lock;
 
 /// One run.
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     pub dry: bool,
     /// To the control thread.
     pub events: Sender<Event>,
+    /// The lives of all plugins.
+    supervisor: Mutex<Supervisor>,
     /// Held while a plugin is in a call that belongs to the control thread.
     calls: Mutex<()>,
     mode: AtomicU8,
@@ -55,9 +58,10 @@ pub(crate) struct Shared {
 }
 
 /// How far a run is on its way to the end. Never goes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mode {
     /// It runs.
+    #[default]
     Run = 0,
     /// Sources end; what is queued is worked off.
     Drain = 1,
@@ -112,6 +116,7 @@ impl Shared {
             marks: Marks::default(),
             dry: options.dry,
             events,
+            supervisor: Mutex::default(),
             calls: Mutex::default(),
             mode: AtomicU8::new(0),
             asked: AtomicBool::new(false),
@@ -137,9 +142,21 @@ impl Shared {
         }
     }
 
+    /// Reports to the supervisor what happened; returns what is to be done. See [`Supervisor::handle`] for who may
+    /// report what.
+    pub(crate) fn supervise(&self, event: supervisor::Event) -> Vec<Action> {
+        let mut supervisor = self.supervisor();
+        supervisor.handle(event, self.now())
+    }
+
+    pub(crate) fn supervisor(&self) -> MutexGuard<'_, Supervisor> {
+        lock(&self.supervisor)
+    }
+
     /// Goes on towards the end and tells the control thread.
     pub(crate) fn advance(&self, mode: Mode) {
         if self.mode.fetch_max(mode as u8, Ordering::SeqCst) < mode as u8 {
+            self.supervise(supervisor::Event::Mode(mode));
             for page in lock(&self.pages).iter().filter_map(Weak::upgrade) {
                 page.tell_mode(mode as u32);
             }

@@ -18,7 +18,6 @@ use crate::message::{Message, Origin};
 use crate::pipeline::{self, OnError, PortRef};
 use crate::problem::{MessageId, Problem, ProblemKind};
 use crate::report::times::Times;
-use crate::run::anew::Strikes;
 use crate::run::driver::Contest;
 use crate::run::journal::Journal;
 use crate::run::shared::{Mode, Shared};
@@ -41,16 +40,10 @@ pub(crate) struct Stage {
     pub times: Arc<Mutex<Times>>,
     /// By contestant.
     pub contests: Vec<Arc<Contest>>,
-    /// By contestant.
-    pub strikes: Vec<Strikes>,
     /// Closed while the stage is to pause.
     pub gate: Gate,
     /// Its stream has ended, and its ports are closed.
     pub over: AtomicBool,
-    /// By contestant: it has left the race, and nobody takes its place.
-    pub gone: Vec<AtomicBool>,
-    /// The pipeline has it no more: it works off what it was given.
-    pub leaves: AtomicBool,
     /// Whether its calls are written down so that they can be run again: it says that it is
     /// deterministic.
     pub retraces: bool,
@@ -133,17 +126,6 @@ impl Stage {
                 .map(OutPort::sent)
                 .cloned()
                 .collect(),
-            strikes: settings
-                .contestants
-                .iter()
-                .map(|_| Strikes::default())
-                .collect(),
-            gone: settings
-                .contestants
-                .iter()
-                .map(|_| AtomicBool::default())
-                .collect(),
-            leaves: AtomicBool::new(false),
             retraces: manifest.deterministic,
             settings,
             inputs: manifest

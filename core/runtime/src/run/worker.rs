@@ -12,15 +12,15 @@ use crate::edge::inputs;
 use crate::message::{Message, Origin};
 use crate::plugin::instance::Instance;
 use crate::problem::{MessageId, Problem, ProblemKind};
-use crate::run::anew::Next;
 use crate::run::call::Context;
-use crate::run::crew::Left;
 use crate::run::journal::{self, Journal};
 pub(crate) use crate::run::outcome::Outcome;
 use crate::run::outcome::outcome;
 use crate::run::race::Entrant;
 use crate::run::shared::Mode;
 use crate::run::stage::Stage;
+use crate::run::supervisor::{Action, Event as Life, Verdict};
+use crate::run::threads::WorkerExit;
 use crate::run::watch::Watch;
 use crate::sync::lock;
 
@@ -31,6 +31,8 @@ pub(crate) struct Worker {
     pub contestant: usize,
     pub watch: Arc<Watch>,
     pub instance: Instance,
+    /// It has not processed a message since it started or failed.
+    pub may_have_failed: bool,
 }
 
 /// What there is to do in one call.
@@ -55,8 +57,8 @@ pub(crate) struct Done {
     pub written: Option<Box<Call>>,
     /// What it failed on.
     pub message: Option<MessageId>,
-    /// The plugin is made anew after this time. Known once somebody has decided it.
-    pub anew: Option<Duration>,
+    /// The plugin is restarted after this time. Known once that is decided.
+    pub restart: Option<Duration>,
     /// It can't go on, and nobody takes its place.
     pub gone: bool,
 }
@@ -101,15 +103,15 @@ impl Work {
 }
 
 impl Worker {
-    /// Works until the stream ends, the stage is to pause, or the plugin is to be made anew.
-    pub(crate) fn run(mut self) -> Left {
+    /// Works until the stream ends, the stage is to pause, or the plugin is to be restarted.
+    pub(crate) fn run(mut self) -> WorkerExit {
         let stage = self.stage.clone();
         let mut pause = Pause::default();
         let end = loop {
             let work = match stage.next() {
                 Coming::Work(work) => work,
                 Coming::Nothing => break End::Stream,
-                Coming::Pause => return Left::pausing(Some(self.instance)),
+                Coming::Pause => return WorkerExit::paused(Some(self.instance)),
             };
             let mut done = self.process(&work, None, None);
             if matches!(done.outcome, Outcome::GivenUp) {
@@ -121,9 +123,11 @@ impl Worker {
             stage.note_time(done.worked_ns);
             self.conclude(done.outcome, next, &work);
             match next {
-                Next::GoOn => {}
-                Next::Anew(after) => return Left::to_be_made_anew(vec![self.instance], 0, after),
-                Next::End => break End::Early,
+                Verdict::Continue => {}
+                Verdict::Restart(after) => {
+                    return WorkerExit::restart(vec![self.instance], 0, after);
+                }
+                Verdict::End => break End::Early,
             }
             if stage.is_source() {
                 pause.after(done.emitted, failed);
@@ -141,7 +145,7 @@ impl Worker {
             self.conclude(done.outcome, next, &work);
         }
         stage.close();
-        Left::for_good(self.instance)
+        WorkerExit::finished(self.instance)
     }
 
     /// Lets the plugin do one piece of work.
@@ -183,7 +187,7 @@ impl Worker {
             emitted: 0,
             written: None,
             message: None,
-            anew: None,
+            restart: None,
             gone: false,
         };
         // Looked at after `begin`, so that either this sees the winner or the winner saw this call.
@@ -253,49 +257,68 @@ impl Worker {
                 true => work.message_id(stage),
                 false => None,
             },
-            anew: None,
+            restart: None,
             gone: false,
         }
     }
 
     /// Leaves a worker that was given up as it is: the plugin may still hold on to its host.
-    pub(crate) fn leave_behind(self) -> Left {
+    pub(crate) fn leave_behind(self) -> WorkerExit {
         std::mem::forget(self.instance);
-        Left::default()
+        WorkerExit::default()
     }
 
-    /// Whether the plugin goes on after this call, is made anew or ends.
-    pub(crate) fn decide(&self, done: &mut Done) -> Next {
-        let stage = &self.stage;
-        let next = match &done.outcome {
+    /// Whether the plugin continues after this call, is restarted or ends.
+    pub(crate) fn decide(&mut self, done: &mut Done) -> Verdict {
+        let verdict = match &done.outcome {
             Outcome::Fine => {
-                stage.forget_failures(self.contestant);
-                Next::GoOn
+                self.succeeded();
+                Verdict::Continue
             }
-            Outcome::End | Outcome::GivenUp => Next::End,
+            Outcome::End | Outcome::GivenUp => Verdict::End,
             // Whether the stage has to end shows when it looks for more work.
-            Outcome::Stopped | Outcome::Lost => Next::GoOn,
-            Outcome::Failed(..) => {
-                stage.after_failure(self.contestant, self.instance.death().is_none())
-            }
+            Outcome::Stopped | Outcome::Lost => Verdict::Continue,
+            Outcome::Failed(..) => self.failed(),
         };
-        done.gone = next == Next::End && self.instance.death().is_some();
-        if let Next::Anew(after) = next {
-            done.anew = Some(after);
+        done.gone = verdict == Verdict::End && self.instance.death().is_some();
+        if let Verdict::Restart(after) = verdict {
+            done.restart = Some(after);
             if let Some(call) = &mut done.written {
                 call.anew = true;
             }
         }
-        next
+        verdict
     }
 
-    /// Counts and tells what came of a call.
-    fn conclude(&self, outcome: Outcome, next: Next, work: &Work) {
+    /// Only the first success after failures is news.
+    fn succeeded(&mut self) {
+        if std::mem::take(&mut self.may_have_failed) {
+            let slot = self.stage.slot(self.contestant);
+            self.stage.run.supervise(Life::Succeeded(slot));
+        }
+    }
+
+    fn failed(&mut self) -> Verdict {
+        self.may_have_failed = true;
+        let failed = Life::Failed {
+            slot: self.stage.slot(self.contestant),
+            is_alive: self.instance.death().is_none(),
+        };
+        let decided = |action| match action {
+            Action::Decide(verdict) => Some(verdict),
+            _ => None,
+        };
+        let actions = self.stage.run.supervise(failed).into_iter();
+        actions.filter_map(decided).next().unwrap_or(Verdict::End)
+    }
+
+    /// Counts and reports what came of a call.
+    fn conclude(&self, outcome: Outcome, verdict: Verdict, work: &Work) {
         if let Outcome::Failed(kind, text) = outcome {
             let problem = self.problem(kind, text, work);
-            match next {
-                Next::Anew(_) => self.stage.skip(problem),
-                Next::GoOn | Next::End => {
+            match verdict {
+                Verdict::Restart(_) => self.stage.skip(problem),
+                Verdict::Continue | Verdict::End => {
                     self.stage.fail(problem);
                 }
             }

@@ -14,18 +14,18 @@ mod rewire;
 mod standing;
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use crate::pipeline::{Isolation, Pipeline};
 use crate::plugin::catalogue::Catalogue;
 use crate::plugin::instance::Instance;
 use crate::run::control::Event;
-use crate::run::crew;
+use crate::run::create::create;
 use crate::run::plan::Plan;
 use crate::run::shared::{Mode, Shared};
 use crate::run::stage::Stage;
 use crate::run::summary::{Line, Scene};
+use crate::run::supervisor;
 use crate::run::swap::difference::{Difference, same_code};
 use crate::run::swap::pausing::{Crew, Crews, Refusal, Request, Resume, Resumed};
 use crate::run::swap::standing::Standing;
@@ -140,7 +140,8 @@ impl Changer {
             .collect();
         // Known before they lose their senders, after which they may end at any time.
         for standee in difference.next.stages.iter().filter(|it| !it.stands) {
-            standee.stage.leaves.store(true, Ordering::SeqCst);
+            let stage = standee.stage.index;
+            self.shared.supervise(supervisor::Event::Removed { stage });
         }
         rewire::rewire(difference, &paused);
         let (resumed, left) = cast(standing, difference, &mut crews, made);
@@ -181,7 +182,7 @@ impl Changer {
                         Some(self.shared.control_calls().ok_or(ChangeError::Ending)?)
                     }
                 };
-                let instance = crew::make(&next.stage, contestant, found);
+                let instance = create(&next.stage, contestant, found);
                 drop(calls);
                 match instance {
                     Ok(instance) => made.insert((index, contestant), instance),
