@@ -150,6 +150,12 @@ const NAMESPACES: [i32; 8] = [
     0x80, // CLONE_NEWTIME
 ];
 
+const INTERNET: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
+/// The part of a socket's type that is its kind.
+const SOCK_KINDS: i32 = 0xf;
+/// Obsolete, and packets as they are.
+const SOCK_PACKET: i32 = 10;
+
 pub(super) fn confine(confinement: &Confinement) -> std::result::Result<(), String> {
     let arch = TargetArch::try_from(ARCH).map_err(|error| error.to_string())?;
     let (rules, last, absent) = match confinement {
@@ -231,15 +237,19 @@ fn to(permissions: &Permissions) -> Result<Rules> {
     Ok(rules)
 }
 
-/// Which kinds of sockets may be opened. A pair of them is always allowed: it reaches nobody else.
+/// Which kinds of sockets may be opened, and what may be done with them.
 fn sockets(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
+    pairs(rules, permissions)?;
+    if !permissions.uses_network {
+        around_connect(rules)?;
+    }
     let mut allowed = Vec::new();
     if permissions.uses_display {
         allowed.push(libc::AF_UNIX);
     }
     if permissions.uses_network || (permissions.uses_display && landlock::display_port().is_some())
     {
-        allowed.extend([libc::AF_INET, libc::AF_INET6]);
+        allowed.extend(INTERNET);
     }
     if permissions.uses_network {
         allowed.push(libc::AF_NETLINK);
@@ -248,32 +258,91 @@ fn sockets(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
         deny(rules, &[libc::SYS_socket]);
         return Ok(());
     }
-    let domain = |of: i32, how| argument(0, how, u64::from(of.cast_unsigned()));
-    let others = allowed.into_iter().map(|it| domain(it, SeccompCmpOp::Ne));
+    let others = allowed
+        .into_iter()
+        .map(|it| number(0, SeccompCmpOp::Ne, it));
     deny_where(rules, libc::SYS_socket, others.collect::<Result<_>>()?)?;
     // Of what the kernel tells only the addresses of this machine, which looking up others needs.
-    let route = u64::from(libc::NETLINK_ROUTE.cast_unsigned());
     deny_where(
         rules,
         libc::SYS_socket,
         vec![
-            domain(libc::AF_NETLINK, SeccompCmpOp::Eq)?,
-            argument(2, SeccompCmpOp::Ne, route)?,
+            number(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?,
+            number(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE)?,
         ],
     )?;
-    // Packets of any kind are an administrator's.
-    for internet in [libc::AF_INET, libc::AF_INET6] {
-        let raw = u64::from(libc::SOCK_RAW.cast_unsigned());
-        deny_where(
-            rules,
-            libc::SYS_socket,
-            vec![
-                domain(internet, SeccompCmpOp::Eq)?,
-                argument(1, SeccompCmpOp::MaskedEq(0xf), raw)?,
-            ],
-        )?;
+    for domain in INTERNET {
+        let domain = || number(0, SeccompCmpOp::Eq, domain);
+        if permissions.uses_network {
+            // Packets of any kind are an administrator's.
+            for kind in [libc::SOCK_RAW, SOCK_PACKET] {
+                deny_where(rules, libc::SYS_socket, vec![domain()?, is_of_kind(kind)?])?;
+            }
+        } else {
+            // Landlock decides about ports of TCP, and about no other protocol.
+            deny_kinds_but(rules, libc::SYS_socket, domain, &[libc::SOCK_STREAM])?;
+            deny_where(
+                rules,
+                libc::SYS_socket,
+                vec![
+                    domain()?,
+                    number(2, SeccompCmpOp::Ne, 0)?,
+                    number(2, SeccompCmpOp::Ne, libc::IPPROTO_TCP)?,
+                ],
+            )?;
+        }
     }
     Ok(())
+}
+
+/// Pairs of sockets that reach nobody but each other. One that sends datagrams can be connected to any socket in the
+/// file system, which is more than a pair for whoever may open no such socket.
+fn pairs(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
+    let call = libc::SYS_socketpair;
+    deny_where(
+        rules,
+        call,
+        vec![number(0, SeccompCmpOp::Ne, libc::AF_UNIX)?],
+    )?;
+    if permissions.uses_display {
+        return Ok(());
+    }
+    let any = || number(0, SeccompCmpOp::Eq, libc::AF_UNIX);
+    deny_kinds_but(rules, call, any, &[libc::SOCK_STREAM, libc::SOCK_SEQPACKET])
+}
+
+/// What Landlock does not look at: connecting by sending, and waiting for others at a port that the system chooses.
+fn around_connect(rules: &mut Rules) -> Result<()> {
+    deny(rules, &[libc::SYS_listen]);
+    let flag = u64::from(libc::MSG_FASTOPEN.cast_unsigned());
+    for (call, flags) in [
+        (libc::SYS_sendto, 3),
+        (libc::SYS_sendmsg, 2),
+        (libc::SYS_sendmmsg, 3),
+    ] {
+        let connects = argument(flags, SeccompCmpOp::MaskedEq(flag), flag)?;
+        deny_where(rules, call, vec![connects])?;
+    }
+    Ok(())
+}
+
+/// Denies a call that makes sockets of this domain, but for some kinds of them.
+fn deny_kinds_but(
+    rules: &mut Rules,
+    call: i64,
+    domain: impl Fn() -> Result<SeccompCondition>,
+    allowed: &[i32],
+) -> Result<()> {
+    for kind in (0..=SOCK_KINDS).filter(|kind| !allowed.contains(kind)) {
+        deny_where(rules, call, vec![domain()?, is_of_kind(kind)?])?;
+    }
+    Ok(())
+}
+
+/// The second argument names this kind of socket. It may have flags besides.
+fn is_of_kind(kind: i32) -> Result<SeccompCondition> {
+    let mask = u64::from(SOCK_KINDS.cast_unsigned());
+    number(1, SeccompCmpOp::MaskedEq(mask), kind)
 }
 
 fn deny(rules: &mut Rules, calls: &[i64]) {
@@ -296,6 +365,10 @@ fn deny_where(rules: &mut Rules, call: i64, conditions: Vec<SeccompCondition>) -
 
 fn argument(number: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition> {
     SeccompCondition::new(number, SeccompCmpArgLen::Dword, how, value)
+}
+
+fn number(position: u8, how: SeccompCmpOp, value: i32) -> Result<SeccompCondition> {
+    argument(position, how, u64::from(value.cast_unsigned()))
 }
 
 fn wide(number: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition> {
