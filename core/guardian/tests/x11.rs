@@ -236,7 +236,7 @@ fn what_a_killed_process_group_pressed_is_released() {
 }
 
 #[test]
-#[ignore = "takes a minute: `cargo test -p flowpipe-guardian -- --ignored`"]
+#[ignore = "takes a minute: `./x check deep kills`"]
 fn twenty_kills_of_each_kind() {
     kill(20, &DEADLY, rustix::process::kill_process);
     kill(20, &DEADLY, rustix::process::kill_process_group);
