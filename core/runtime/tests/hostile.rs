@@ -84,6 +84,9 @@ const NONE: &[&str] = &[
     "open-host-memory",
     "open-host-files",
     "limit-host",
+    "schedule-host",
+    "slow-host-down",
+    "use-file-of-host",
     "add-key",
     "mount",
     "load-bpf",
@@ -132,6 +135,7 @@ const REFUSALS: [i64; 3] = [1, 13, 38];
 /// A plugin tries everything: by the attempt's name 0, or the number of its error.
 #[cfg(target_os = "linux")]
 fn attempts(plugin: &str) -> Vec<(String, i64)> {
+    use std::os::fd::AsRawFd as _;
     use std::os::linux::net::SocketAddrExt as _;
     use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
     static TARGET: AtomicU8 = AtomicU8::new(7);
@@ -149,6 +153,9 @@ fn attempts(plugin: &str) -> Vec<(String, i64)> {
     let address = SocketAddr::from_abstract_name(&name).unwrap();
     let _abstract = UnixListener::bind_addr(&address).unwrap();
 
+    // Whoever starts programs without closing it leaves it to them.
+    let inherited = rustix::io::dup(std::fs::File::open(place("secret")).unwrap()).unwrap();
+
     let mut pipeline = Builder::new();
     let source = pipeline.stage("source", json!({ "count": 1 }));
     let config = json!({
@@ -161,6 +168,7 @@ fn attempts(plugin: &str) -> Vec<(String, i64)> {
         "other-port": other.local_addr().unwrap().port(),
         "port": port,
         "target": TARGET.as_ptr().addr(),
+        "inherited": inherited.as_raw_fd(),
     });
     let stage = pipeline.stage(plugin, config);
     pipeline.join(source, stage);

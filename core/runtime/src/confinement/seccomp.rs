@@ -19,6 +19,8 @@ type Result<T> = std::result::Result<T, seccompiler::BackendError>;
 const LAST_KNOWN: u32 = 462;
 /// The same number on every architecture; not each C library knows it.
 const FCHMODAT2: i64 = 452;
+/// As that one.
+const QUOTACTL_FD: i64 = 443;
 /// On x86-64 there are other numbers for the same calls from here on.
 const LAST_POSSIBLE: u32 = 0x3fff_ffff;
 
@@ -44,6 +46,7 @@ const PRIVILEGED: &[i64] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_kcmp,
     libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
     libc::SYS_keyctl,
     libc::SYS_mount,
     libc::SYS_mount_setattr,
@@ -58,6 +61,7 @@ const PRIVILEGED: &[i64] = &[
     libc::SYS_process_vm_writev,
     libc::SYS_ptrace,
     libc::SYS_quotactl,
+    QUOTACTL_FD,
     libc::SYS_reboot,
     libc::SYS_request_key,
     libc::SYS_setdomainname,
@@ -77,6 +81,23 @@ const PRIVILEGED: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_modify_ldt,
 ];
+
+/// Leaves the session or the process group, by which what a process left behind is found and ended, and a terminal
+/// protects itself from those in the background.
+const SESSIONS: &[i64] = &[libc::SYS_setpgid, libc::SYS_setsid];
+
+/// When and where threads run: by the argument that names the process. 0: the caller's own.
+const SCHEDULING: [(i64, u8); 6] = [
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_setpriority, 1),
+];
+
+/// The process itself, for [`libc::SYS_ioprio_set`].
+const IOPRIO_WHO_PROCESS: i32 = 1;
 
 /// Other programs, and other views of the system.
 const COMMANDS: &[i64] = &[libc::SYS_execve, libc::SYS_execveat, libc::SYS_unshare];
@@ -192,6 +213,21 @@ fn loose() -> Result<Rules> {
         libc::SYS_prlimit64,
         vec![argument(0, SeccompCmpOp::Ne, 0)?],
     )?;
+    for (call, process) in SCHEDULING {
+        deny_where(
+            &mut rules,
+            call,
+            vec![number(process, SeccompCmpOp::Ne, 0)?],
+        )?;
+    }
+    // Neither groups of processes nor all of a user.
+    for (call, which) in [
+        (libc::SYS_setpriority, libc::PRIO_PROCESS.cast_signed()),
+        (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS),
+    ] {
+        let is_other = number(0, SeccompCmpOp::Ne, which)?;
+        deny_where(&mut rules, call, vec![is_other])?;
+    }
     for command in [TIOCSTI, TIOCLINUX] {
         deny_where(
             &mut rules,
@@ -205,6 +241,7 @@ fn loose() -> Result<Rules> {
 fn to(permissions: &Permissions) -> Result<Rules> {
     let mut rules = loose()?;
     deny(&mut rules, COMMANDS);
+    deny(&mut rules, SESSIONS);
     for flag in NAMESPACES {
         let flag = u64::from(flag.cast_unsigned());
         let is_set = argument(0, SeccompCmpOp::MaskedEq(flag), flag)?;
@@ -219,15 +256,10 @@ fn to(permissions: &Permissions) -> Result<Rules> {
     }
     match &permissions.writes {
         Files::All => {}
-        Files::These(paths) => {
+        // Also of files that may be written: one that is open may have been opened to be read.
+        Files::These(_) => {
             deny(&mut rules, ATTRIBUTES);
-            if paths.is_empty() {
-                deny(&mut rules, ATTRIBUTES_OF_OPEN);
-            } else {
-                // By a name, and not the time of an open file.
-                let by_name = wide(1, SeccompCmpOp::Ne, 0)?;
-                deny_where(&mut rules, libc::SYS_utimensat, vec![by_name])?;
-            }
+            deny(&mut rules, ATTRIBUTES_OF_OPEN);
         }
     }
     if !permissions.uses_display {
@@ -369,10 +401,6 @@ fn argument(number: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompConditio
 
 fn number(position: u8, how: SeccompCmpOp, value: i32) -> Result<SeccompCondition> {
     argument(position, how, u64::from(value.cast_unsigned()))
-}
-
-fn wide(number: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition> {
-    SeccompCondition::new(number, SeccompCmpArgLen::Qword, how, value)
 }
 
 /// Calls beyond the last, and one of them: not there.
