@@ -171,30 +171,36 @@ fn stage(table: &Table) -> u32 {
     }
 }
 
-fn tell(what: &str, mut took: Vec<Duration>) {
+/// Checks how long buttons stayed pressed after kills.
+#[track_caller]
+fn soon(what: &str, mut took: Vec<Duration>) {
     took.sort();
     let (median, longest) = (took[took.len() / 2], took[took.len() - 1]);
     println!(
         "{what}: {} kills, median {median:?}, longest {longest:?}",
         took.len()
     );
+    // A machine that is busy is late now and then, not every other time.
+    assert!(median <= Duration::from_millis(100), "{what}: {took:?}");
 }
 
 #[test]
 fn a_program_that_is_killed_leaves_nothing_pressed() {
-    kill_programs(&[Signal::KILL, Signal::SEGV], 1);
+    let took = kill_programs(&[Signal::KILL, Signal::SEGV], 1);
+    soon("programs and groups", took);
 }
 
 #[test]
 fn a_stage_that_is_killed_leaves_nothing_pressed() {
-    kill_stages(&[Signal::ABORT, Signal::KILL], 1);
+    let took = kill_stages(&[Signal::ABORT, Signal::KILL, Signal::SEGV], 1);
+    soon("stages", took);
 }
 
 #[test]
-#[ignore = "takes some minutes: `cargo test -p flowpipe-tests --test guardian -- --ignored --nocapture`"]
+#[ignore = "takes some minutes: `./x check deep kills`"]
 fn twenty_kills_with_each_signal() {
-    tell("stages", kill_stages(&SIGNALS, 20));
-    tell("programs and groups", kill_programs(&SIGNALS, 20));
+    soon("stages", kill_stages(&SIGNALS, 20));
+    soon("programs and groups", kill_programs(&SIGNALS, 20));
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn every_kill_leaves_a_recording() {
 }
 
 #[test]
-#[ignore = "takes a quarter of an hour: run it with `--ignored`"]
+#[ignore = "takes a quarter of an hour: `./x check deep kills`"]
 fn every_kill_of_two_hundred_leaves_a_recording() {
     survive_kills(200);
 }

@@ -125,6 +125,11 @@ impl Screen {
         screen
     }
 
+    /// The number of the server's process.
+    pub fn server(&self) -> u32 {
+        self.server.id()
+    }
+
     /// What DISPLAY is to be.
     pub fn display(&self) -> &str {
         &self.display

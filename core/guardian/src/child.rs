@@ -81,14 +81,14 @@ fn guard<R: Release>(inherited: &Inherited<'_, R>) -> Result<(), Errno> {
     guard.release.check(guard.connection)?;
     guard.record.set_ready();
     while guard.player_lives()? {}
-    guard.release_all()?;
+    while !guard.release_all()? {}
     for wait in AGAIN {
         if guard.record.pressed().is_empty() {
             break;
         }
         // Nothing comes any more; only the time passes.
         let _ = poll(&mut [], Some(&wait));
-        guard.release_all()?;
+        while !guard.release_all()? {}
     }
     Ok(())
 }
@@ -128,7 +128,7 @@ impl<R: Release> Guard<'_, R> {
         }
         if !connection.is_empty() {
             // The server says something to everybody, or is gone: then nothing is pressed any more.
-            self.release.check(self.connection)?;
+            self.release.drain(self.connection)?;
         }
         if !self.record.pressed().is_empty() && self.player_dumps_core() {
             self.release_all()?;
@@ -136,10 +136,16 @@ impl<R: Release> Guard<'_, R> {
         Ok(true)
     }
 
-    fn release_all(&self) -> Result<(), Errno> {
-        match self.record.pressed() {
-            pressed if pressed.is_empty() => Ok(()),
-            pressed => self.release.release(self.connection, pressed),
+    /// Whether the display server has confirmed that nothing is pressed any more. A slow one may do so later.
+    fn release_all(&self) -> Result<bool, Errno> {
+        let pressed = self.record.pressed();
+        if pressed.is_empty() {
+            return Ok(true);
+        }
+        match self.release.release(self.connection, pressed) {
+            Ok(()) => Ok(true),
+            Err(Errno::TIMEDOUT) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Releasing by X11's extension XTEST. The connection is set up by x11rb before the fork; after it, bytes are written and
 //! read as they are, since x11rb allocates.
 
+use std::cell::Cell;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -21,6 +22,17 @@ pub(crate) struct Connection {
     connection: RustConnection,
     /// XTEST's number on this server.
     opcode: u8,
+    answers: Answers,
+}
+
+/// What the server sends. A packet may come in parts.
+#[derive(Default)]
+struct Answers {
+    /// How many replies have not come yet.
+    awaited: Cell<u32>,
+    /// What there is of the packet that comes: how many bytes, and the first of them, which says its kind.
+    count: Cell<usize>,
+    kind: Cell<u8>,
 }
 
 /// A request is as long as XTEST says.
@@ -32,7 +44,7 @@ const PACKET: usize = 32;
 const REPLY: u8 = 1;
 /// A request of the core protocol that only has a reply.
 const GET_INPUT_FOCUS: u8 = 43;
-/// So long the server may take for each read and write.
+/// So long the server may take for each read and write; then it is late, and may still answer.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
@@ -59,6 +71,7 @@ impl Connection {
         Ok(Self {
             connection,
             opcode: extension.major_opcode,
+            answers: Answers::default(),
         })
     }
 }
@@ -88,18 +101,56 @@ impl Release for Connection {
     /// Waits until the server has done everything that it was asked before.
     fn check(&self, connection: BorrowedFd<'_>) -> Result<(), Errno> {
         write(connection, &get_input_focus())?;
-        let mut packet = [0; PACKET];
-        while packet[0] != REPLY {
-            read(connection, &mut packet)?;
-        }
-        Ok(())
+        self.answers.awaited.set(self.answers.awaited.get() + 1);
+        self.answers.wait(connection)
+    }
+
+    fn drain(&self, connection: BorrowedFd<'_>) -> Result<(), Errno> {
+        self.answers.read_all(connection)
     }
 
     fn release(&self, connection: BorrowedFd<'_>, pressed: Pressed) -> Result<(), Errno> {
+        // A server that has not answered yet is asked for no more, so that requests do not pile up.
+        self.answers.wait(connection)?;
         for input in pressed.inputs() {
             write(connection, &fake_release(self.opcode, input))?;
         }
         self.check(connection)
+    }
+}
+
+impl Answers {
+    /// Waits until no reply is missing.
+    fn wait(&self, connection: BorrowedFd<'_>) -> Result<(), Errno> {
+        self.read_all(connection)?;
+        while self.awaited.get() > 0 {
+            wait(connection, PollFlags::IN)?;
+            self.read_all(connection)?;
+        }
+        Ok(())
+    }
+
+    /// Reads what is there, and counts replies.
+    fn read_all(&self, connection: BorrowedFd<'_>) -> Result<(), Errno> {
+        loop {
+            let mut bytes = [0; PACKET];
+            let before = self.count.get();
+            let rest = bytes.get_mut(before..).unwrap_or_default();
+            let count = match rustix::io::read(connection, rest) {
+                Ok(0) => return Err(Errno::PIPE),
+                Ok(count) => before + count,
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            if before == 0 {
+                self.kind.set(bytes[0]);
+            }
+            if count == PACKET && self.kind.get() == REPLY {
+                self.awaited.set(self.awaited.get().saturating_sub(1));
+            }
+            self.count.set(count % PACKET);
+        }
     }
 }
 
@@ -109,20 +160,6 @@ fn write(to: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
             Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => wait(to, PollFlags::OUT)?,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-fn read(from: BorrowedFd<'_>, bytes: &mut [u8; PACKET]) -> Result<(), Errno> {
-    let mut rest = &mut bytes[..];
-    while !rest.is_empty() {
-        match rustix::io::read(from, &mut *rest) {
-            Ok(0) => return Err(Errno::PIPE),
-            Ok(count) => rest = rest.get_mut(count..).unwrap_or_default(),
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => wait(from, PollFlags::IN)?,
             Err(error) => return Err(error),
         }
     }
@@ -142,10 +179,33 @@ fn wait(file: BorrowedFd<'_>, until: PollFlags) -> Result<(), Errno> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+
     use x11rb::protocol::xproto::GetInputFocusRequest;
     use x11rb::protocol::xtest::FakeInputRequest;
 
     use super::*;
+
+    #[test]
+    fn packets_may_come_in_parts() {
+        let (mut server, client) = UnixStream::pair().unwrap();
+        client.set_nonblocking(true).unwrap();
+        let answers = Answers::default();
+        answers.awaited.set(1);
+        // An event, and a reply in two parts. The last byte of the first looks like the beginning of a reply.
+        let mut packets = [0; 2 * PACKET];
+        packets[0] = 34;
+        packets[PACKET - 1] = REPLY;
+        packets[PACKET] = REPLY;
+        for (from, to, awaited) in [(0, 31, 1), (31, 40, 1), (40, 64, 0)] {
+            server.write_all(&packets[from..to]).unwrap();
+            assert_eq!(answers.read_all(client.as_fd()), Ok(()));
+            assert_eq!(answers.awaited.get(), awaited);
+        }
+        drop(server);
+        assert_eq!(answers.read_all(client.as_fd()), Err(Errno::PIPE));
+    }
 
     #[test]
     fn requests_are_those_of_x11rb() {

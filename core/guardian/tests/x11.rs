@@ -23,7 +23,9 @@ use screen::{Screen, wait_for};
 use signals::with_default_signals;
 use x11rb::connection::{Connection as _, RequestConnection as _};
 use x11rb::protocol::xinput;
-use x11rb::protocol::xproto::{BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, KEY_PRESS_EVENT};
+use x11rb::protocol::xproto::{
+    BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, ConnectionExt as _, KEY_PRESS_EVENT,
+};
 use x11rb::protocol::xtest::ConnectionExt as _;
 
 const F5: u32 = 0xffc2;
@@ -234,7 +236,7 @@ fn what_a_killed_process_group_pressed_is_released() {
 }
 
 #[test]
-#[ignore = "takes a minute: `cargo test -p flowpipe-guardian -- --ignored`"]
+#[ignore = "takes a minute: `./x check deep kills`"]
 fn twenty_kills_of_each_kind() {
     kill(20, &DEADLY, rustix::process::kill_process);
     kill(20, &DEADLY, rustix::process::kill_process_group);
@@ -373,6 +375,46 @@ fn a_guardian_that_is_killed_is_restarted_before_the_next_press() {
         "{answer}"
     );
     assert!(!screen.button_is_down());
+}
+
+/// The display server stands still for longer than the guardian waits for an answer.
+#[test]
+fn a_server_that_is_late_is_waited_for() {
+    const LATE: Duration = Duration::from_millis(2500);
+    let send = |process: u32, signal| {
+        let id = Pid::from_raw(process as i32).unwrap();
+        rustix::process::kill_process(id, signal).unwrap();
+    };
+    let screen = Screen::start();
+    let mut player = Player::start(&screen);
+    player.ask("press");
+    // The guardian finds an event that everybody gets, at a server that does not answer.
+    send(player.guardian, Signal::STOP);
+    let (connection, _) = x11rb::connect(Some(screen.display())).unwrap();
+    let change = connection.change_keyboard_mapping(1, screen.key_code(F5), 1, &[F5]);
+    change.unwrap().check().unwrap();
+    send(screen.server(), Signal::STOP);
+    send(player.guardian, Signal::CONT);
+    std::thread::sleep(LATE);
+    assert_eq!(is_gone(player.guardian), None);
+    // What it presses is released as soon as the server goes on.
+    player.child.kill().unwrap();
+    std::thread::sleep(LATE);
+    assert_eq!(is_gone(player.guardian), None);
+    send(screen.server(), Signal::CONT);
+    released(&screen);
+    player.wait();
+    wait_for("end of the guardian", || is_gone(player.guardian));
+    assert!(!screen.button_is_down() && !screen.key_is_down(F5));
+}
+
+#[test]
+fn it_ends_with_its_display_server() {
+    let screen = Screen::start();
+    let mut player = Player::start(&screen);
+    player.ask("press");
+    drop(screen);
+    wait_for("end of the guardian", || is_gone(player.guardian));
 }
 
 #[test]

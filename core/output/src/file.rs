@@ -88,11 +88,11 @@ impl OutputFile {
         let (file, now) = match hidden(&place) {
             // Whoever may write to the file, and to nothing else in its folder, can only write it in place.
             Err(error) if there.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
-                let file = File::create(&place)?;
-                return Ok(Self { file, beside: None });
+                return Self::in_place(&place);
             }
             made => made?,
         };
+        let there_at = place.clone();
         let beside = Beside {
             place,
             now,
@@ -105,7 +105,13 @@ impl OutputFile {
             beside: Some(beside),
         };
         if let Some(there) = &there {
-            output.file.set_permissions(there.permissions())?;
+            match output.file.set_permissions(there.permissions()) {
+                // Whoever can't make a file like it writes it in place.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    return Self::in_place(&there_at);
+                }
+                set => set?,
+            }
             keep_owner(&output.file, there);
         }
         if grows {
@@ -113,6 +119,11 @@ impl OutputFile {
             let _ = output.file.try_lock();
         }
         Ok(output)
+    }
+
+    fn in_place(path: &Path) -> io::Result<Self> {
+        let file = File::create(path)?;
+        Ok(Self { file, beside: None })
     }
 
     /// The file itself, for a writer that wants one of its own.

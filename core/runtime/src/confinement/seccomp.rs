@@ -19,6 +19,8 @@ type Result<T> = std::result::Result<T, seccompiler::BackendError>;
 const LAST_KNOWN: u32 = 462;
 /// The same number on every architecture; not each C library knows it.
 const FCHMODAT2: i64 = 452;
+/// As that one.
+const QUOTACTL_FD: i64 = 443;
 /// On x86-64 there are other numbers for the same calls from here on.
 const LAST_POSSIBLE: u32 = 0x3fff_ffff;
 
@@ -44,6 +46,7 @@ const PRIVILEGED: &[i64] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_kcmp,
     libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
     libc::SYS_keyctl,
     libc::SYS_mount,
     libc::SYS_mount_setattr,
@@ -58,6 +61,7 @@ const PRIVILEGED: &[i64] = &[
     libc::SYS_process_vm_writev,
     libc::SYS_ptrace,
     libc::SYS_quotactl,
+    QUOTACTL_FD,
     libc::SYS_reboot,
     libc::SYS_request_key,
     libc::SYS_setdomainname,
@@ -77,6 +81,23 @@ const PRIVILEGED: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_modify_ldt,
 ];
+
+/// Leaves the session or the process group, by which what a process left behind is found and ended, and a terminal
+/// protects itself from those in the background.
+const SESSIONS: &[i64] = &[libc::SYS_setpgid, libc::SYS_setsid];
+
+/// When and where threads run: by the argument that names the process. 0: the caller's own.
+const SCHEDULING: [(i64, u8); 6] = [
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_setpriority, 1),
+];
+
+/// The process itself, for [`libc::SYS_ioprio_set`].
+const IOPRIO_WHO_PROCESS: i32 = 1;
 
 /// Other programs, and other views of the system.
 const COMMANDS: &[i64] = &[libc::SYS_execve, libc::SYS_execveat, libc::SYS_unshare];
@@ -150,6 +171,12 @@ const NAMESPACES: [i32; 8] = [
     0x80, // CLONE_NEWTIME
 ];
 
+const INTERNET: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
+/// The part of a socket's type that is its kind.
+const SOCK_KINDS: i32 = 0xf;
+/// Obsolete, and packets as they are.
+const SOCK_PACKET: i32 = 10;
+
 pub(super) fn confine(confinement: &Confinement) -> std::result::Result<(), String> {
     let arch = TargetArch::try_from(ARCH).map_err(|error| error.to_string())?;
     let (rules, last, absent) = match confinement {
@@ -186,6 +213,21 @@ fn loose() -> Result<Rules> {
         libc::SYS_prlimit64,
         vec![argument(0, SeccompCmpOp::Ne, 0)?],
     )?;
+    for (call, process) in SCHEDULING {
+        deny_where(
+            &mut rules,
+            call,
+            vec![number(process, SeccompCmpOp::Ne, 0)?],
+        )?;
+    }
+    // Neither groups of processes nor all of a user.
+    for (call, which) in [
+        (libc::SYS_setpriority, libc::PRIO_PROCESS.cast_signed()),
+        (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS),
+    ] {
+        let is_other = number(0, SeccompCmpOp::Ne, which)?;
+        deny_where(&mut rules, call, vec![is_other])?;
+    }
     for command in [TIOCSTI, TIOCLINUX] {
         deny_where(
             &mut rules,
@@ -199,6 +241,7 @@ fn loose() -> Result<Rules> {
 fn to(permissions: &Permissions) -> Result<Rules> {
     let mut rules = loose()?;
     deny(&mut rules, COMMANDS);
+    deny(&mut rules, SESSIONS);
     for flag in NAMESPACES {
         let flag = u64::from(flag.cast_unsigned());
         let is_set = argument(0, SeccompCmpOp::MaskedEq(flag), flag)?;
@@ -213,15 +256,10 @@ fn to(permissions: &Permissions) -> Result<Rules> {
     }
     match &permissions.writes {
         Files::All => {}
-        Files::These(paths) => {
+        // Also of files that may be written: one that is open may have been opened to be read.
+        Files::These(_) => {
             deny(&mut rules, ATTRIBUTES);
-            if paths.is_empty() {
-                deny(&mut rules, ATTRIBUTES_OF_OPEN);
-            } else {
-                // By a name, and not the time of an open file.
-                let by_name = wide(1, SeccompCmpOp::Ne, 0)?;
-                deny_where(&mut rules, libc::SYS_utimensat, vec![by_name])?;
-            }
+            deny(&mut rules, ATTRIBUTES_OF_OPEN);
         }
     }
     if !permissions.uses_display {
@@ -231,15 +269,19 @@ fn to(permissions: &Permissions) -> Result<Rules> {
     Ok(rules)
 }
 
-/// Which kinds of sockets may be opened. A pair of them is always allowed: it reaches nobody else.
+/// Which kinds of sockets may be opened, and what may be done with them.
 fn sockets(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
+    pairs(rules, permissions)?;
+    if !permissions.uses_network {
+        around_connect(rules)?;
+    }
     let mut allowed = Vec::new();
     if permissions.uses_display {
         allowed.push(libc::AF_UNIX);
     }
     if permissions.uses_network || (permissions.uses_display && landlock::display_port().is_some())
     {
-        allowed.extend([libc::AF_INET, libc::AF_INET6]);
+        allowed.extend(INTERNET);
     }
     if permissions.uses_network {
         allowed.push(libc::AF_NETLINK);
@@ -248,32 +290,91 @@ fn sockets(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
         deny(rules, &[libc::SYS_socket]);
         return Ok(());
     }
-    let domain = |of: i32, how| argument(0, how, u64::from(of.cast_unsigned()));
-    let others = allowed.into_iter().map(|it| domain(it, SeccompCmpOp::Ne));
+    let others = allowed
+        .into_iter()
+        .map(|it| number(0, SeccompCmpOp::Ne, it));
     deny_where(rules, libc::SYS_socket, others.collect::<Result<_>>()?)?;
     // Of what the kernel tells only the addresses of this machine, which looking up others needs.
-    let route = u64::from(libc::NETLINK_ROUTE.cast_unsigned());
     deny_where(
         rules,
         libc::SYS_socket,
         vec![
-            domain(libc::AF_NETLINK, SeccompCmpOp::Eq)?,
-            argument(2, SeccompCmpOp::Ne, route)?,
+            number(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?,
+            number(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE)?,
         ],
     )?;
-    // Packets of any kind are an administrator's.
-    for internet in [libc::AF_INET, libc::AF_INET6] {
-        let raw = u64::from(libc::SOCK_RAW.cast_unsigned());
-        deny_where(
-            rules,
-            libc::SYS_socket,
-            vec![
-                domain(internet, SeccompCmpOp::Eq)?,
-                argument(1, SeccompCmpOp::MaskedEq(0xf), raw)?,
-            ],
-        )?;
+    for domain in INTERNET {
+        let domain = || number(0, SeccompCmpOp::Eq, domain);
+        if permissions.uses_network {
+            // Packets of any kind are an administrator's.
+            for kind in [libc::SOCK_RAW, SOCK_PACKET] {
+                deny_where(rules, libc::SYS_socket, vec![domain()?, is_of_kind(kind)?])?;
+            }
+        } else {
+            // Landlock decides about ports of TCP, and about no other protocol.
+            deny_kinds_but(rules, libc::SYS_socket, domain, &[libc::SOCK_STREAM])?;
+            deny_where(
+                rules,
+                libc::SYS_socket,
+                vec![
+                    domain()?,
+                    number(2, SeccompCmpOp::Ne, 0)?,
+                    number(2, SeccompCmpOp::Ne, libc::IPPROTO_TCP)?,
+                ],
+            )?;
+        }
     }
     Ok(())
+}
+
+/// Pairs of sockets that reach nobody but each other. One that sends datagrams can be connected to any socket in the
+/// file system, which is more than a pair for whoever may open no such socket.
+fn pairs(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
+    let call = libc::SYS_socketpair;
+    deny_where(
+        rules,
+        call,
+        vec![number(0, SeccompCmpOp::Ne, libc::AF_UNIX)?],
+    )?;
+    if permissions.uses_display {
+        return Ok(());
+    }
+    let any = || number(0, SeccompCmpOp::Eq, libc::AF_UNIX);
+    deny_kinds_but(rules, call, any, &[libc::SOCK_STREAM, libc::SOCK_SEQPACKET])
+}
+
+/// What Landlock does not look at: connecting by sending, and waiting for others at a port that the system chooses.
+fn around_connect(rules: &mut Rules) -> Result<()> {
+    deny(rules, &[libc::SYS_listen]);
+    let flag = u64::from(libc::MSG_FASTOPEN.cast_unsigned());
+    for (call, flags) in [
+        (libc::SYS_sendto, 3),
+        (libc::SYS_sendmsg, 2),
+        (libc::SYS_sendmmsg, 3),
+    ] {
+        let connects = argument(flags, SeccompCmpOp::MaskedEq(flag), flag)?;
+        deny_where(rules, call, vec![connects])?;
+    }
+    Ok(())
+}
+
+/// Denies a call that makes sockets of this domain, but for some kinds of them.
+fn deny_kinds_but(
+    rules: &mut Rules,
+    call: i64,
+    domain: impl Fn() -> Result<SeccompCondition>,
+    allowed: &[i32],
+) -> Result<()> {
+    for kind in (0..=SOCK_KINDS).filter(|kind| !allowed.contains(kind)) {
+        deny_where(rules, call, vec![domain()?, is_of_kind(kind)?])?;
+    }
+    Ok(())
+}
+
+/// The second argument names this kind of socket. It may have flags besides.
+fn is_of_kind(kind: i32) -> Result<SeccompCondition> {
+    let mask = u64::from(SOCK_KINDS.cast_unsigned());
+    number(1, SeccompCmpOp::MaskedEq(mask), kind)
 }
 
 fn deny(rules: &mut Rules, calls: &[i64]) {
@@ -298,8 +399,8 @@ fn argument(number: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompConditio
     SeccompCondition::new(number, SeccompCmpArgLen::Dword, how, value)
 }
 
-fn wide(number: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition> {
-    SeccompCondition::new(number, SeccompCmpArgLen::Qword, how, value)
+fn number(position: u8, how: SeccompCmpOp, value: i32) -> Result<SeccompCondition> {
+    argument(position, how, u64::from(value.cast_unsigned()))
 }
 
 /// Calls beyond the last, and one of them: not there.

@@ -166,7 +166,27 @@ pub(crate) fn connection() -> io::Result<UnixStream> {
     rustix::net::sockopt::socket_type(&socket)?;
     let nothing = std::fs::File::open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;
+    close_inherited(&socket);
     Ok(UnixStream::from(socket))
+}
+
+/// Closes the files that whoever started the program left open for it: they are not for its plugins. This process has
+/// opened none yet but the connection.
+fn close_inherited(connection: &OwnedFd) {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd as _;
+        let number = connection.as_raw_fd().cast_unsigned();
+        for (first, last) in [(3, number.saturating_sub(1)), (number + 1, u32::MAX)] {
+            if first <= last {
+                // SAFETY: nothing in this process owns a file with these numbers.
+                // A kernel before 5.9 can't, and then they stay open.
+                let _ = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0_u32) };
+            }
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = connection;
 }
 
 /// When memory is short, the system ends this process before the program that it belongs to.
