@@ -49,12 +49,18 @@ from = \"first\"
 const REVOKED: &str =
     "clock revoked, makes frames false, ending true, dry true, pixels 700, written 9";
 
+/// What it printed, as it is or, from a process of its own, in the log.
 fn told<'a>(stderr: &'a str, by: &str) -> Vec<&'a str> {
     let by = format!("lingering in a {by}: ");
-    stderr
-        .lines()
-        .filter_map(|line| line.strip_prefix(&by))
-        .collect()
+    let printed = |line: &'a str| {
+        let line = line.trim_start();
+        let Some(logged) = line.strip_prefix("WARN flowpipe::output: ") else {
+            return line.strip_prefix(&by);
+        };
+        let (text, _) = logged.rsplit_once(" stage=")?;
+        text.strip_prefix(&by)
+    };
+    stderr.lines().filter_map(printed).collect()
 }
 
 #[test]
