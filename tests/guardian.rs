@@ -255,3 +255,26 @@ fn a_run_whose_mouse_died_has_failed() {
         nobody_guards(&table);
     }
 }
+
+/// The strokes that died with the mouse's process are not waited for long.
+#[test]
+fn a_run_whose_mouse_died_goes_on_within_seconds() {
+    let table = Table::set(&["--size", "6", "--seed", "1"]);
+    let pace =
+        "by_hand = false, pace = { step = 1.0, dwell_ms = 20.0, ends_ms = 400.0, repeats = 1 }";
+    let configs = [
+        ("mouse", pace),
+        ("planner", "profile = \"segments\""),
+        ("referee", "boards = 1"),
+    ];
+    let player = mid_stroke(&table, &live(&configs, RESTARTED));
+    let killed = Instant::now();
+    end(stage(&table), Signal::KILL, kill_process);
+    let report = player.ended().expect(1).json();
+    let took = killed.elapsed();
+    assert_eq!(report["boards"]["solved"], 1, "{report:#}");
+    assert_eq!(report["report"]["ended"]["how"], "done", "{report:#}");
+    // Five seconds of waiting, and the board once more. The machines that run tests are busy.
+    assert!(took < Duration::from_secs(60), "{took:?}");
+    nobody_guards(&table);
+}

@@ -348,6 +348,46 @@ fn plugins_ports_and_queues_without_end() {
     }
 }
 
+/// Each plugin of an isolated stage is a process of a replay.
+#[test]
+fn isolated_stages_without_end() {
+    let mut one = good().clone();
+    let vision = one.about["stages"][1].clone();
+    let stages = one.about["stages"].as_array_mut().unwrap();
+    for number in 0..100 {
+        let mut stage = vision.clone();
+        stage["name"] = json!(format!("vision-{number}"));
+        stage["isolated"] = json!(true);
+        stages.push(stage);
+    }
+    let mut race = good().clone();
+    race.about["stages"][1]["plugins"] = vec![vision["plugins"][0].clone(); 33].into();
+    race.about["stages"][1]["isolated"] = json!(true);
+    for (name, parts, what) in [
+        ("isolated", one, "100 plugins of isolated stages"),
+        ("isolated-race", race, "33 plugins of isolated stages"),
+    ] {
+        refused(name, &parts.write(), "run.json at", what);
+    }
+}
+
+/// The most processes that a recording may have: they start.
+#[test]
+fn as_many_isolated_stages_as_may_be() {
+    let mut parts = good().clone();
+    let vision = parts.about["stages"][1].clone();
+    let stages = parts.about["stages"].as_array_mut().unwrap();
+    for number in 0..32 {
+        let mut stage = vision.clone();
+        stage["name"] = json!(format!("vision-{number}"));
+        stage["isolated"] = json!(true);
+        stages.push(stage);
+    }
+    let [replay, report, _] = every_command("all-isolated", &parts.write());
+    assert_eq!(replay.ran.code, Some(0), "{replay:#?}");
+    assert_eq!(report.ran.code, Some(0), "{report:#?}");
+}
+
 /// A message is said to come from several calls, and is made by each of them.
 #[test]
 fn calls_that_are_there_several_times() {

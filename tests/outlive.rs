@@ -65,12 +65,18 @@ const REVOKED: &str =
 /// The same, as seen through the raw table.
 const RAW_REVOKED: &str = "clock revoked, makes frames 0, ending 1, dry 1, pixels 700, written 9";
 
+/// What a plugin printed, as it is or, from a process of its own, in the log.
 fn told<'a>(stderr: &'a str, plugin: &str, by: &str) -> Vec<&'a str> {
     let by = format!("{plugin} in a {by}: ");
-    stderr
-        .lines()
-        .filter_map(|line| line.strip_prefix(&by))
-        .collect()
+    let printed = |line: &'a str| {
+        let line = line.trim_start();
+        let Some(logged) = line.strip_prefix("WARN flowpipe::output: ") else {
+            return line.strip_prefix(&by);
+        };
+        let (text, _) = logged.rsplit_once(" stage=")?;
+        text.strip_prefix(&by)
+    };
+    stderr.lines().filter_map(printed).collect()
 }
 
 #[test]

@@ -89,15 +89,6 @@ fn out_of_memory_costs_one_message() {
 }
 
 #[test]
-fn what_a_plugin_prints_is_no_output_of_the_program() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = misbehaving(folder.path(), "print", "");
-    let ran = run(&["run", "--json", &file]).expect(0);
-    assert_eq!(ran.json()["boards"]["solved"], 8);
-    assert!(ran.stderr.contains("printed by a plugin"), "{}", ran.stderr);
-}
-
-#[test]
 fn without_budget_on_error_decides() {
     let folder = tempfile::tempdir().unwrap();
     let always = |settings: &str| {

@@ -9,6 +9,7 @@ mod confined;
 #[cfg(target_os = "linux")]
 mod ends;
 mod failures;
+mod printed;
 mod recorded;
 
 use std::path::Path;

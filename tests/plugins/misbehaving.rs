@@ -27,6 +27,8 @@ enum How {
     PanicInProcess,
     /// Panic when it is dropped.
     PanicInDrop,
+    /// Panic at a message in a thread of its own, and emit.
+    PanicInThread,
     /// Fail at a message.
     Fail,
     /// Emit something that is no sighting.
@@ -45,6 +47,12 @@ enum How {
     OutOfMemory,
     /// Print to standard output, and emit.
     Print,
+    /// Print what acts on a terminal, and emit.
+    PrintEscapes,
+    /// Print, and abort its process.
+    PrintAndAbort,
+    /// Print without end, in a thread of its own.
+    PrintWithoutEnd,
 }
 
 struct Misbehaving {
@@ -86,6 +94,11 @@ impl Stage for Misbehaving {
         match self.config.how {
             How::PanicInCreate | How::PanicInDrop => context.emit(0, &sighting)?,
             How::PanicInProcess => panic!("made to panic in process"),
+            How::PanicInThread => {
+                let panics = std::thread::spawn(|| panic!("made to panic in a thread"));
+                let _ = panics.join();
+                context.emit(0, &sighting)?;
+            }
             How::Fail => return Err(Error::new("made to fail")),
             How::Rubbish => context.emit(0, &"rubbish")?,
             How::Flood => {
@@ -112,6 +125,25 @@ impl Stage for Misbehaving {
             }
             How::Print => {
                 println!("printed by a plugin");
+                context.emit(0, &sighting)?;
+            }
+            How::PrintEscapes => {
+                println!("\x1b]0;owned\x07\x1b[2J\rto standard output");
+                eprintln!("\u{9b}31m\u{202e}to standard error");
+                context.emit(0, &sighting)?;
+            }
+            How::PrintAndAbort => {
+                println!("the last words");
+                eprint!("without an end of the line");
+                std::process::abort();
+            }
+            How::PrintWithoutEnd => {
+                let print = || {
+                    loop {
+                        println!("printed without end");
+                    }
+                };
+                std::thread::spawn(print);
                 context.emit(0, &sighting)?;
             }
         }

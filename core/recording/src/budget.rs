@@ -10,6 +10,7 @@
 //! | one unpacked chunk | 64 MiB + 32 bytes for each byte of the file | 4 MiB and one picture |
 //! | stages | 128 | 5 to 10 |
 //! | plugins of all stages | 256 | one for each stage, nine in a race |
+//! | plugins of isolated stages | 32 | none, or one for each stage |
 //! | inputs and outputs | 2,048 | 2 for each stage |
 //! | queues | 2,048 | one for each input |
 //! | times | 36 years from the start of the run | hours |
@@ -33,8 +34,10 @@ const LARGEST_CHUNK: u64 = 3 << 30;
 
 /// Stages are threads of a replay.
 const STAGES: usize = 128;
-/// Plugins are instances, and perhaps processes.
+/// Plugins are instances.
 const PLUGINS: usize = 256;
+/// Those of isolated stages are processes of a replay.
+const PROCESSES: usize = 32;
 /// Inputs and outputs of all stages.
 const PORTS: usize = 2048;
 /// Queues.
@@ -132,11 +135,14 @@ fn size(bytes: u64) -> String {
 pub(crate) fn parts(about: &About) -> Result<(), String> {
     let stages = &about.stages;
     let plugins = stages.iter().map(|stage| stage.plugins.len()).sum();
+    let isolated = stages.iter().filter(|stage| stage.isolated);
+    let isolated = isolated.map(|stage| stage.plugins.len()).sum();
     let ports = stages.iter();
     let ports = ports.map(|stage| stage.inputs.len() + stage.outputs.len());
     let counts = [
         (stages.len(), STAGES, "stages"),
         (plugins, PLUGINS, "plugins"),
+        (isolated, PROCESSES, "plugins of isolated stages"),
         (ports.sum(), PORTS, "inputs and outputs"),
         (about.edges.len(), EDGES, "queues"),
     ];

@@ -1,9 +1,10 @@
 //! Referee stage: has new puzzles solved, asks for what is missing, again if need be, and counts.
 //!
-//! [`referee`] decides, [`answers`] remembers what the solver said, [`findings`] what the game needs
+//! [`referee`] decides, [`acting`] is whether strokes are being played, [`answers`] remembers what the solver said, [`findings`] what the game needs
 //! from the mouse ([`finder`]) and keeps it ([`games`]), [`config`] is what can be set; here is the stage
 //! around them.
 
+mod acting;
 mod answers;
 mod config;
 mod finder;
@@ -53,7 +54,7 @@ impl Stage for Repair {
         .with_key("remember")
         .with_paths(&["games"]),
     ]);
-    const STATE: &'static str = "referee-repair/1";
+    const STATE: &'static str = "referee-repair/2";
     type Config = Config;
 
     fn inputs() -> Vec<Port> {
@@ -84,19 +85,19 @@ impl Stage for Repair {
         let Input::Message(message) = input else {
             return Ok(Next::More);
         };
-        let now = context.host().now_ns();
+        let (captured, now) = (message.captured_ns(), context.host().now_ns());
         let actions = match message.port() {
             SIGHTINGS => {
                 let sighting: Sighting = message.parse()?;
-                self.referee.sighting(sighting, message.captured_ns(), now)
+                self.referee.sighting(sighting, captured, now)
             }
             ANSWERS => {
                 let solved: Solved = message.parse()?;
-                self.referee.solved(solved, now)
+                self.referee.solved(solved, captured, now)
             }
             _ => {
                 let outcome: Outcome = message.parse()?;
-                self.referee.outcome(&outcome, now)
+                self.referee.outcome(&outcome, captured, now)
             }
         };
         for action in actions {

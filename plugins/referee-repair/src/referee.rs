@@ -9,12 +9,10 @@ use flowpipe_plugin::puzzle::message::{
 
 use serde::{Deserialize, Serialize};
 
+use crate::acting::Acting;
 use crate::answers::{Answer, Answers};
 use crate::config::Config;
 use crate::findings::{Findings, Found};
-
-/// An outcome that has not come after this long does not come any more: its stage failed.
-const LOST_AFTER_NS: i64 = 120_000_000_000;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +38,7 @@ pub struct Referee {
     board: Option<Board>,
     /// The newest sighting of a board, with the time of its capture.
     latest: Option<(Sighting, i64)>,
-    /// Since when strokes are with the planner or the actuator.
-    acting_since: Option<i64>,
+    acting: Acting,
     /// When the last outcome came: what was captured before shows too little.
     acted_at: Option<i64>,
     first_stroke_at: Option<i64>,
@@ -58,7 +55,7 @@ pub struct Memory {
     found: Found,
     board: Option<Board>,
     latest: Option<(Sighting, i64)>,
-    acting_since: Option<i64>,
+    acting: Acting,
     acted_at: Option<i64>,
     first_stroke_at: Option<i64>,
     told: usize,
@@ -98,7 +95,7 @@ impl Referee {
             findings,
             board: None,
             latest: None,
-            acting_since: None,
+            acting: Acting::default(),
             acted_at: None,
             first_stroke_at: None,
             told: 0,
@@ -119,7 +116,7 @@ impl Referee {
             found: self.findings.found().clone(),
             board: self.board.clone(),
             latest: self.latest.clone(),
-            acting_since: self.acting_since,
+            acting: self.acting.clone(),
             acted_at: self.acted_at,
             first_stroke_at: self.first_stroke_at,
             told: self.told,
@@ -133,7 +130,7 @@ impl Referee {
         self.findings.take_over(memory.found);
         self.board = memory.board;
         self.latest = memory.latest;
-        self.acting_since = memory.acting_since;
+        self.acting = memory.acting;
         self.acted_at = memory.acted_at;
         self.first_stroke_at = memory.first_stroke_at;
         self.told = memory.told;
@@ -152,16 +149,19 @@ impl Referee {
         if self.answers.ask(&seen.puzzle) {
             actions.push(Action::Ask(Box::new(sighting.clone())));
         }
+        if self.has_changed(seen) {
+            self.acting.board_changed(now);
+        }
         let moved = self.has_moved(&sighting);
         self.latest = Some((sighting, captured));
         if !moved {
-            self.judge(now, &mut actions);
+            self.judge(captured, now, &mut actions);
         }
         actions
     }
 
-    /// The solver answered.
-    pub fn solved(&mut self, solved: Solved, now: i64) -> Vec<Action> {
+    /// The solver answered. `descends`: when the frame was captured that the answer descends from.
+    pub fn solved(&mut self, solved: Solved, descends: i64, now: i64) -> Vec<Action> {
         let mut actions = Vec::new();
         if let Some(seen) = solved.sighting.board().filter(|_| !self.over) {
             let answer = Answer {
@@ -169,14 +169,14 @@ impl Referee {
                 verdict: solved.answer.clone(),
             };
             self.answers.answer(&seen.puzzle, answer);
-            self.judge(now, &mut actions);
+            self.judge(descends, now, &mut actions);
         }
         actions
     }
 
-    /// The actuator is done.
-    pub fn outcome(&mut self, outcome: &Outcome, now: i64) -> Vec<Action> {
-        self.acting_since = None;
+    /// The actuator is done. `descends`: when the frame was captured that the outcome descends from.
+    pub fn outcome(&mut self, outcome: &Outcome, descends: i64, now: i64) -> Vec<Action> {
+        self.acting.outcome(descends);
         self.acted_at = Some(now);
         self.findings.played(outcome);
         let played = outcome.act_ns > 0;
@@ -206,9 +206,16 @@ impl Referee {
         actions
     }
 
-    /// Looks at the newest sighting in the light of all that is known.
-    fn judge(&mut self, now: i64, actions: &mut Vec<Action>) {
-        if self.is_acting(now) {
+    /// Looks at the newest sighting in the light of all that is known. `descends`: when the frame was captured that what is
+    /// sent now descends from.
+    fn judge(&mut self, descends: i64, now: i64, actions: &mut Vec<Action>) {
+        if self.acting.is_lost(now)
+            && let Some(board) = &mut self.board
+        {
+            // It drew nothing that was seen.
+            board.futile += 1;
+        }
+        if self.acting.is_waiting() {
             return;
         }
         let Some((sighting, captured)) = self.latest.clone() else {
@@ -267,7 +274,7 @@ impl Referee {
             }
             return;
         }
-        self.acting_since = Some(now);
+        self.acting.begin(descends, now);
         actions.push(Action::Play(Box::new(Solved {
             solver: answer.solver,
             answer: answer.verdict,
@@ -372,14 +379,12 @@ impl Referee {
             .is_some_and(|(before, _)| before.frame.origin != sighting.frame.origin)
     }
 
-    fn is_acting(&mut self, now: i64) -> bool {
-        if self
-            .acting_since
-            .is_some_and(|since| now - since > LOST_AFTER_NS)
-        {
-            self.acting_since = None;
-        }
-        self.acting_since.is_some()
+    /// Whether more or less is drawn, or the board is in another state, than in the newest sighting so far.
+    fn has_changed(&self, seen: &SeenBoard) -> bool {
+        let before = self.latest.as_ref().and_then(|(before, _)| before.board());
+        before.is_none_or(|before| {
+            (&before.puzzle, &before.drawn, before.state) != (&seen.puzzle, &seen.drawn, seen.state)
+        })
     }
 
     fn time_is_up(&self, now: i64) -> bool {

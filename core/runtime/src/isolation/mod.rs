@@ -1,7 +1,7 @@
 //! Stages in processes of their own (`isolation = "process"`): what crashes there takes nobody along.
 //!
 //! # Layout
-//! - `stage`: a stage as the host sees it; `talk`: one call of it; `state`: what it remembers. `process`: the process that it runs in. `service`: what it may ask at any time.
+//! - `stage`: a stage as the host sees it; `talk`: one call of it; `state`: what it remembers. `process`: the process that it runs in. `output`: what that prints. `service`: what it may ask at any time.
 //! - `child`: the other side, in that process.
 //! - `wire` and `words`: what the two say to each other. `memory`: what both see. `page`: what is asked too often to be
 //!   sent.
@@ -15,6 +15,8 @@ pub mod child;
 mod held;
 #[cfg(unix)]
 pub(crate) mod memory;
+#[cfg(unix)]
+mod output;
 #[cfg(unix)]
 pub(crate) mod page;
 #[cfg(unix)]

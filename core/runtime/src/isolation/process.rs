@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::Shutdown;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::isolation::Program;
+use crate::isolation::output::{CapturedOutput, Log};
 use crate::isolation::wire::Wire;
 use crate::sync::lock;
 
@@ -22,6 +23,7 @@ pub(crate) struct Lifeline {
     /// Closed when it is killed: so that nobody waits for it, even where something that it started keeps its ends open.
     sockets: Vec<UnixStream>,
     state: Mutex<State>,
+    output: CapturedOutput,
 }
 
 #[derive(Debug, Default)]
@@ -92,18 +94,17 @@ fn spawn(
     their_call: UnixStream,
     sockets: Vec<UnixStream>,
 ) -> io::Result<Lifeline> {
-    // What plugins print is no output of the program.
-    let output = match io::stderr().as_fd().try_clone_to_owned() {
-        Ok(stderr) => Stdio::from(stderr),
-        Err(_) => Stdio::null(),
-    };
+    // What plugins print is no output of the program, and must not act on its terminal.
+    let name = stage.unwrap_or("scan-plugins");
+    let (output, [stdout, stderr]) = CapturedOutput::start(name, log(stage))?;
     let child = Command::new(&program.path)
         .args(&program.arguments)
         .args(stage)
         // The one place where a process gets a connection without others that are started just now getting it too. It
         // moves it away at once.
         .stdin(Stdio::from(OwnedFd::from(their_call)))
-        .stdout(output)
+        .stdout(Stdio::from(stdout))
+        .stderr(Stdio::from(stderr))
         // Ctrl-C is for the program, which decides when its stages end.
         .process_group(0)
         .spawn()?;
@@ -111,7 +112,17 @@ fn spawn(
         child: Mutex::new(child),
         sockets,
         state: Mutex::default(),
+        output,
     })
+}
+
+/// Logs what is printed. It is a warning: plugins have a log, and what they print past it is mostly a panic.
+fn log(stage: Option<&str>) -> Log {
+    const TARGET: &str = "flowpipe::output";
+    match stage.map(str::to_owned) {
+        Some(stage) => Box::new(move |line| tracing::warn!(target: TARGET, stage, "{line}")),
+        None => Box::new(|line| tracing::warn!(target: TARGET, "{line}")),
+    }
 }
 
 impl Lifeline {
@@ -165,6 +176,8 @@ impl Lifeline {
     pub(crate) fn bury(&self) -> Death {
         let status = self.wait(LAST_BREATH);
         self.hang_up();
+        // What it printed before it died is logged before its death is reported.
+        self.output.finish();
         let State {
             killed, condemned, ..
         } = std::mem::take(&mut *lock(&self.state));
@@ -188,6 +201,11 @@ impl Lifeline {
                 text: "its process closed its connection to flowpipe, and was killed".to_owned(),
             },
         }
+    }
+
+    /// Logs what it has printed, when it has ended.
+    pub(crate) fn finish_output(&self) {
+        self.output.finish();
     }
 
     /// Whether it has ended. It is not reaped: its number stays its own.
@@ -215,6 +233,7 @@ impl Lifeline {
         // It fails when nobody is left in it.
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
         let status = self.wait(REAP_TIMEOUT);
+        self.output.finish();
         status.filter(|_| ended)
     }
 
@@ -246,6 +265,7 @@ impl Drop for Lifeline {
             // Nothing of it is left behind. Both fail when it has ended.
             let _ = child.kill().and_then(|()| child.wait());
         }
+        self.output.finish();
     }
 }
 
@@ -321,6 +341,16 @@ mod tests {
             assert!(death.text.starts_with(text), "{death:?}");
             assert!(!death.hung);
         }
+    }
+
+    #[test]
+    fn what_it_started_and_left_behind_is_not_waited_for() {
+        let lifeline = shell("sleep 60 & echo $!; exit 3");
+        let began = Instant::now();
+        let death = lifeline.bury();
+        assert_eq!(death.text, "its process exited with code 3");
+        drop(lifeline);
+        assert!(began.elapsed() < Duration::from_secs(10));
     }
 
     #[test]

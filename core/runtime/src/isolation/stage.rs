@@ -283,6 +283,7 @@ impl Drop for Apart {
     fn drop(&mut self) {
         self.lifeline.end();
         self.lifeline.wait(CLEAN_UP);
+        self.lifeline.finish_output();
         self.end_service();
     }
 }

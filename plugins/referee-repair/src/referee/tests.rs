@@ -104,6 +104,8 @@ fn kinds(actions: &[Action]) -> Vec<&'static str> {
 struct Table {
     referee: Referee,
     now: i64,
+    /// When the newest frame was captured.
+    captured: i64,
 }
 
 impl Table {
@@ -115,23 +117,31 @@ impl Table {
         Self {
             referee: Referee::new(config, Findings::new(games), false),
             now: 1000 * MS,
+            captured: 0,
         }
     }
 
     /// A frame that was captured a millisecond ago.
     fn see(&mut self, after_ms: i64, sighting: Sighting) -> Vec<&'static str> {
         self.now += after_ms * MS;
-        kinds(&self.referee.sighting(sighting, self.now - MS, self.now))
+        self.captured = self.now - MS;
+        kinds(&self.referee.sighting(sighting, self.captured, self.now))
     }
 
     fn answer(&mut self, after_ms: i64, rows: usize) -> Vec<&'static str> {
         self.now += after_ms * MS;
-        kinds(&self.referee.solved(answer(rows), self.now))
+        let actions = self.referee.solved(answer(rows), self.captured, self.now);
+        kinds(&actions)
     }
 
     fn played(&mut self, after_ms: i64, strokes: usize) -> Vec<&'static str> {
         self.now += after_ms * MS;
-        kinds(&self.referee.outcome(&outcome(strokes), self.now))
+        self.outcome(&outcome(strokes))
+    }
+
+    /// An outcome comes of what was sent last.
+    fn outcome(&mut self, outcome: &Outcome) -> Vec<&'static str> {
+        kinds(&self.referee.outcome(outcome, self.captured, self.now))
     }
 }
 
@@ -206,7 +216,7 @@ fn old_frames_are_not_played() {
 fn a_window_that_moves_is_waited_for() {
     let mut table = Table::new(Config::default());
     table.see(1, empty(2));
-    table.referee.acting_since = None;
+    table.referee.acting = Acting::default();
     let mut moved = empty(2);
     moved.frame.origin = [5.0, 5.0];
     table.answer(2000, 2);
@@ -261,7 +271,7 @@ fn one_without_a_solution_is_told_once() {
     table.see(1, empty(2));
     let mut none = answer(2);
     none.answer = Verdict::Unsolvable { reason: None };
-    let told = table.referee.solved(none, table.now);
+    let told = table.referee.solved(none, table.captured, table.now);
     assert_eq!(kinds(&told), ["given up"]);
     assert_eq!(table.see(1, empty(2)), [""; 0]);
 }
@@ -296,7 +306,7 @@ fn a_refused_try_is_no_attempt() {
     };
     for _ in 0..50 {
         table.now += 10 * MS;
-        assert_eq!(table.referee.outcome(&covered, table.now), []);
+        assert_eq!(table.outcome(&covered), [""; 0]);
         assert_eq!(table.see(10, empty(2)), ["play"]);
     }
 }
@@ -311,7 +321,7 @@ fn a_dry_run_plays_each_board_once() {
         act_ns: 0,
         ..outcome(2)
     };
-    assert_eq!(table.referee.outcome(&dry, table.now), []);
+    assert_eq!(table.outcome(&dry), [""; 0]);
     assert_eq!(table.see(100, empty(2)), [""; 0]);
     assert_eq!(table.see(100, empty(3)), ["ask"]);
 }
@@ -336,6 +346,73 @@ fn a_board_that_makes_way_half_played_was_not_solved() {
         refused: Some("covered".to_owned()),
         ..outcome(1)
     };
-    table.referee.outcome(&covered, table.now);
+    table.outcome(&covered);
     assert_eq!(table.see(500, empty(3)), ["ask"]);
+}
+
+/// Looks at a board that stays as it is, ten times a second, until something is done. Gives after how long.
+fn until_done(table: &mut Table, seen: &Sighting) -> (Vec<&'static str>, i64) {
+    let began = table.now;
+    loop {
+        let done = table.see(100, seen.clone());
+        let took = (table.now - began) / MS;
+        if !done.is_empty() || took > 200_000 {
+            return (done, took);
+        }
+    }
+}
+
+#[test]
+fn strokes_whose_stage_died_are_asked_for_again_within_seconds() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(2));
+    assert_eq!(table.answer(1, 2), ["play"]);
+    // It died in the middle: something was drawn.
+    table.see(300, sighting(2, &[0], BoardState::Partial));
+    let half = sighting(2, &[0], BoardState::Partial);
+    let (done, took) = until_done(&mut table, &half);
+    assert_eq!(done, ["play"]);
+    assert!((5_000..6_000).contains(&took), "{took}");
+    // One that dies each time is no reason to try without end.
+    let mut plays = 1;
+    let given_up = loop {
+        match until_done(&mut table, &half) {
+            (done, _) if done == ["play"] => plays += 1,
+            (done, _) => break done,
+        }
+    };
+    assert_eq!((given_up, plays), (vec!["given up"], 8));
+}
+
+#[test]
+fn strokes_that_are_seen_to_be_played_are_waited_for() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(3));
+    assert_eq!(table.answer(1, 3), ["play"]);
+    for drawn in [&[0][..], &[0, 1], &[0], &[0, 1], &[0, 1, 2]] {
+        assert_eq!(
+            table.see(4_000, sighting(3, drawn, BoardState::Partial)),
+            [""; 0]
+        );
+    }
+    assert_eq!(
+        table.see(4_900, sighting(3, &[0, 1, 2], BoardState::Partial)),
+        [""; 0]
+    );
+}
+
+#[test]
+fn an_outcome_that_comes_late_after_all_gives_the_next_more_time() {
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(2));
+    assert_eq!(table.answer(1, 2), ["play"]);
+    let first = table.captured;
+    let (done, took) = until_done(&mut table, &empty(2));
+    assert_eq!(done, ["play"]);
+    assert!((5_000..6_000).contains(&took), "{took}");
+    // That of the first strokes; the second are still waited for.
+    table.referee.outcome(&outcome(0), first, table.now);
+    let (done, took) = until_done(&mut table, &empty(2));
+    assert_eq!(done, ["play"]);
+    assert!((9_000..11_000).contains(&took), "{took}");
 }

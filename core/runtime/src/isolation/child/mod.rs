@@ -83,6 +83,7 @@ pub fn run() -> ExitCode {
 fn live() -> io::Result<()> {
     let mut call = Wire::to_host(connection()?);
     stand_first_in_line_for_the_killer();
+    print_line_by_line();
     let Some((first, config)) = call.receive::<ToStage>()? else {
         return Ok(());
     };
@@ -194,6 +195,20 @@ pub(crate) fn stand_first_in_line_for_the_killer() {
     if cfg!(target_os = "linux") {
         // A process may always make itself likelier; where it can't, it is as likely as others.
         let _ = std::fs::write("/proc/self/oom_score_adj", "500");
+    }
+}
+
+/// Lets the C library pass on each line that a plugin prints, as it does on a terminal: what stays in its memory is lost in a
+/// crash.
+fn print_line_by_line() {
+    #[cfg(target_os = "linux")]
+    {
+        unsafe extern "C" {
+            static stdout: *mut libc::FILE;
+        }
+        // SAFETY: the C library's own stream, which nothing has used yet and no other thread uses now. Without memory of
+        // ours, the library takes its own.
+        unsafe { libc::setvbuf(stdout, std::ptr::null_mut(), libc::_IOLBF, 0) };
     }
 }
 

@@ -38,7 +38,11 @@ impl<'a> Picky<'a> {
     /// Plays a board until it is solved or given up, and says what was told of it.
     fn board(&mut self, rows: usize) -> BoardResult {
         let mut actions = self.see(rows, &[], BoardState::Empty);
-        actions.extend(self.table.referee.solved(answer(rows), self.table.now));
+        actions.extend(self.table.referee.solved(
+            answer(rows),
+            self.table.captured,
+            self.table.now,
+        ));
         loop {
             for action in std::mem::take(&mut actions) {
                 match action {
@@ -52,7 +56,9 @@ impl<'a> Picky<'a> {
                             ..outcome(rows)
                         };
                         self.table.now += 50 * MS;
-                        self.table.referee.outcome(&played, self.table.now);
+                        self.table
+                            .referee
+                            .outcome(&played, self.table.captured, self.table.now);
                         let all: Vec<usize> = (0..rows).collect();
                         actions = if self.takes.contains(&profile) {
                             self.see(rows, &all, BoardState::Solved)
@@ -139,7 +145,7 @@ fn what_was_not_played_to_its_end_was_not_missed() {
         [Action::Play(solved)] => solved.profile,
         _ => panic!("{actions:?}"),
     };
-    let mut actions = table.referee.solved(answer(4), table.now);
+    let mut actions = table.referee.solved(answer(4), table.captured, table.now);
     for _ in 0..5 {
         assert_eq!(asked(&actions), Some(Profile::Events));
         let covered = Outcome {
@@ -148,7 +154,7 @@ fn what_was_not_played_to_its_end_was_not_missed() {
             ..outcome(1)
         };
         table.now += 20 * MS;
-        table.referee.outcome(&covered, table.now);
+        table.outcome(&covered);
         table.now += 200 * MS;
         actions = table.referee.sighting(empty(4), table.now - MS, table.now);
     }

@@ -1,0 +1,107 @@
+use std::io::Write as _;
+use std::sync::mpsc::{self, Receiver};
+
+use super::*;
+
+/// Captures what is written to the pipe that is returned; the lines arrive at the receiver.
+fn captured() -> (CapturedOutput, PipeWriter, Receiver<String>) {
+    let (sender, lines) = mpsc::channel();
+    let log = Box::new(move |line: &str| sender.send(line.to_owned()).unwrap_or_default());
+    let (output, [first, _]) = CapturedOutput::start("a-stage", log).unwrap();
+    (output, PipeWriter::from(first), lines)
+}
+
+fn all(lines: &Receiver<String>) -> Vec<String> {
+    lines.try_iter().collect()
+}
+
+#[test]
+fn lines_are_logged_as_they_come_and_the_rest_at_the_end() {
+    let (output, mut pipe, lines) = captured();
+    pipe.write_all(b"\none\r\ntwo \xff\nthr").unwrap();
+    assert_eq!(lines.recv().unwrap(), "one");
+    assert_eq!(lines.recv().unwrap(), "two \u{fffd}");
+    pipe.write_all(b"ee").unwrap();
+    output.finish();
+    assert_eq!(all(&lines), ["three"]);
+}
+
+#[test]
+fn an_output_that_stays_open_ends_with_the_process() {
+    let (output, mut pipe, lines) = captured();
+    pipe.write_all(b"the last words\n").unwrap();
+    let began = Instant::now();
+    output.finish();
+    assert!(began.elapsed() < LOGGED);
+    assert_eq!(all(&lines), ["the last words"]);
+    // The read end is closed: whoever prints later is told so, and does not wait.
+    while pipe.write_all(b"later\n").is_ok() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(all(&lines).is_empty());
+}
+
+#[test]
+fn without_output_nobody_waits() {
+    let (output, pipe, lines) = captured();
+    drop(pipe);
+    let began = Instant::now();
+    output.finish();
+    assert!(began.elapsed() < LOGGED);
+    assert!(all(&lines).is_empty());
+}
+
+#[test]
+fn a_long_line_becomes_several() {
+    let (output, mut pipe, lines) = captured();
+    pipe.write_all(&[b'a'; 2 * LONGEST_LINE + 1]).unwrap();
+    output.finish();
+    let lengths: Vec<_> = all(&lines).iter().map(String::len).collect();
+    assert_eq!(lengths, [LONGEST_LINE, LONGEST_LINE, 1]);
+}
+
+#[test]
+fn of_a_flood_the_end_is_logged_and_the_rest_counted() {
+    let (output, mut pipe, lines) = captured();
+    let mut text = Vec::new();
+    for number in 0..1_000_000 {
+        writeln!(text, "{number}").unwrap();
+    }
+    pipe.write_all(&text).unwrap();
+    output.finish();
+    let lines = all(&lines);
+    assert!(lines.len() < 2_000, "{}", lines.len());
+    assert_eq!(lines.last().unwrap(), "999999");
+    let left_out = |line: &String| {
+        let count = line.strip_prefix('(')?.split(' ').next()?;
+        count.parse::<usize>().ok()
+    };
+    let counted: usize = lines.iter().filter_map(left_out).sum();
+    let logged = lines.iter().filter(|line| left_out(line).is_none()).count();
+    // The end of one that is passed over may be taken for a line of its own, or the beginning of one left out.
+    assert!(
+        (logged + counted).abs_diff(1_000_000) < 200,
+        "{logged} + {counted}"
+    );
+}
+
+/// A log that does not take anything stops neither the process nor, for long, whoever waits.
+#[test]
+fn a_log_that_is_stuck_stops_nobody() {
+    let (stuck, goes_on) = mpsc::channel::<()>();
+    let goes_on = Mutex::new(goes_on);
+    let log = Box::new(move |_: &str| lock(&goes_on).recv().unwrap_or_default());
+    let (output, [first, _]) = CapturedOutput::start("a-stage", log).unwrap();
+    let mut pipe = PipeWriter::from(first);
+    let mut text = b"words\n".repeat(100_000);
+    text.extend(vec![b'a'; 1_000_000]);
+    pipe.write_all(&text).unwrap();
+    let began = Instant::now();
+    output.finish();
+    let took = began.elapsed();
+    assert!(took >= LOGGED && took < LOGGED * 4, "{took:?}");
+    let waiting = lock(&output.buffer.waiting);
+    assert!(waiting.bytes <= WAITING_BYTES && waiting.lines.len() <= WAITING_LINES);
+    drop(waiting);
+    drop(stuck);
+}
