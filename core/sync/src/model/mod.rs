@@ -6,6 +6,7 @@
 
 pub(crate) mod faulty;
 mod gate;
+mod inputs;
 mod revocable;
 mod wake_up;
 
