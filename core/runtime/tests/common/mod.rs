@@ -38,6 +38,7 @@ pub fn compile_against(
     defines: &[&str],
 ) -> PathBuf {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let flags = std::env::var("CFLAGS").unwrap_or_default();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let file = format!(
         "{}{name}{}",
@@ -54,6 +55,7 @@ pub fn compile_against(
             "-D_POSIX_C_SOURCE=200809L",
         ])
         .args(["-Wall", "-Wextra", "-Werror"])
+        .args(flags.split_whitespace())
         .args(defines.iter().map(|define| format!("-D{define}")))
         .arg("-I")
         .arg(root.join("../abi").join(header))
