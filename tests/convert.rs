@@ -56,6 +56,21 @@ fn files_are_written_and_wrong_usage_is_told() {
     run(&["convert", "no/such/file", "--to", "json"]).expect(2);
 }
 
+/// Each is written as soon as it is read.
+#[cfg(target_os = "linux")]
+#[test]
+fn many_puzzles_take_little_memory() {
+    use flowpipe_tests::bounds::bounded;
+
+    let folder = tempfile::tempdir().unwrap();
+    let many = folder.path().join("many.txt");
+    std::fs::write(&many, "AA\n\n".repeat(300_000)).unwrap();
+    let many = many.display().to_string();
+    let command = flowpipe_tests::flowpipe(&["convert", &many, "--to", "grid", "-o", "/dev/null"]);
+    let ran = bounded(command, 60_000_000, std::time::Duration::from_secs(60)).orderly();
+    assert_eq!(ran.ran.code, Some(0), "{ran:?}");
+}
+
 #[test]
 fn known_levels_come_back_from_json_as_they_went() {
     let Some(levels) = shared().map(|it| it.join("puzzles/flowfree-levels.txt")) else {

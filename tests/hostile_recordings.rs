@@ -248,6 +248,32 @@ fn a_change_in_mid_run_does_not_bring_a_command() {
 }
 
 #[test]
+fn a_replay_that_compares_nothing_verifies_nothing() {
+    // Of the solver's messages nothing says how they came about.
+    let forged = |edited: &mut Edited, _: &Path| edited.calls.retain(|it| it.stage != "solver");
+    let trap = Trap::new(forged);
+    let verdict = |ran: Ran| ran.json()["verdict"].clone();
+    let whole = verdict(trap.run("replay", &["--verify", "--json"]).expect(0));
+    // What came after them lacks what it took.
+    assert_eq!(whole["same"], 11, "{whole:#}");
+    assert_eq!(whole["without_call"], 33, "{whole:#}");
+    assert_eq!(whole["from_recording"], 11, "the frames: {whole:#}");
+    let ran = trap.run("replay", &["--verify"]).expect(0);
+    let told = "33 messages of stages that ran again were not compared";
+    assert!(ran.stdout.contains(told), "{ran:?}");
+
+    let trap = Trap::new(|edited, _| edited.calls.clear());
+    let none = verdict(trap.run("replay", &["--verify", "--json"]).expect(1));
+    assert_eq!(
+        (&none["same"], &none["differences"]),
+        (&json!(0), &json!([]))
+    );
+    let ran = trap.run("replay", &["--verify"]).expect(1);
+    assert!(ran.stdout.contains("nothing was verified"), "{ran:?}");
+    assert!(!ran.stdout.contains("the same"), "{ran:?}");
+}
+
+#[test]
 fn honest_plugins_write_no_files() {
     for role in ["actuator", "solver"] {
         let trap = Trap::new(|edited, empty| {

@@ -170,6 +170,7 @@ fn runs_of_pipelines() {
     escaped(&[
         "run", &pipeline, "-vv", "--record", &recording, "--trace", &trace,
     ]);
+    check("--trace", &std::fs::read(&trace).unwrap(), false);
     let told = tried(&["run", &pipeline, "-q", "--json"]);
     assert!(told.contains("\"boards\":1,"), "{told}");
     escaped(&["check", &pipeline]);

@@ -386,6 +386,28 @@ fn half_a_minute_at_1080p_stays_small() {
     browser.wait_for(&format!("{} > 5", colours(".screen canvas")));
 }
 
+/// Nobody named the page: whoever can write to the folder of the recording may have laid a link there.
+#[cfg(unix)]
+#[test]
+fn a_page_that_nobody_named_leads_nowhere_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = folder.path().join("a.mcap");
+    writer(&recording, &["vision"]).finish().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("theirs"), "theirs").unwrap();
+    let page = at("a.html");
+    for to in ["theirs", "none"] {
+        std::os::unix::fs::symlink(to, &page).unwrap();
+        let ran = run(&["report", text(&recording)]).expect(2);
+        assert!(ran.stderr.contains("this is a symbolic link"), "{ran:?}");
+        assert!(!at("none").exists());
+        // Whoever names it means what it leads to.
+        run(&["report", text(&recording), "--output", text(&page)]).expect(0);
+        assert!(std::fs::read_to_string(at(to)).unwrap().contains("<html"));
+        std::fs::remove_file(&page).unwrap();
+    }
+}
+
 #[test]
 fn files_and_wishes_that_make_no_sense_are_told() {
     let folder = tempfile::tempdir().unwrap();

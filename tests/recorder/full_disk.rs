@@ -1,7 +1,7 @@
 //! A disk that is full.
 
 use flowpipe_tests::signals::send_signal;
-use flowpipe_tests::{flowpipe_within, run};
+use flowpipe_tests::{flowpipe, flowpipe_within, run};
 
 use crate::{Reporting, endless, text};
 
@@ -33,12 +33,13 @@ fn a_full_disk_is_told_when_it_happens() {
             reported.contains("what was written before is in"),
             "{reported}"
         );
+        assert!(reported.contains("File too large"), "{reported}");
         assert!(!path.exists());
         let partial = folder.path().join("a.mcap.partial");
         run(&["replay", text(&partial), "--verify", "-q"]).expect(0);
         std::fs::remove_file(partial).unwrap();
     }
-    run(&[
+    let ran = run(&[
         "run",
         "pipelines/replay.toml",
         "-q",
@@ -46,4 +47,15 @@ fn a_full_disk_is_told_when_it_happens() {
         "/dev/full",
     ])
     .expect(1);
+    assert!(ran.stderr.contains("No space left on device"), "{ran:?}");
+}
+
+#[test]
+fn help_that_can_not_be_written_is_an_error() {
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let mut command = flowpipe(&["--help"]);
+    let output = command.stdout(full.unwrap()).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("No space left on device"), "{error}");
 }

@@ -17,7 +17,7 @@ pub enum Ended {
     Done,
     /// A stage failed; the report says so already.
     StageFailed,
-    /// A replay that differs from what was recorded, or two pipelines that differ; printed already.
+    /// A replay that differs from what was recorded or that verified nothing, or two pipelines that differ; printed already.
     Differs,
     /// A puzzle without a solution; printed already.
     Unsolvable,
@@ -107,11 +107,16 @@ pub fn usage(error: clap::Error) -> ExitCode {
         true => text.ansi().to_string(),
         false => text.to_string(),
     };
-    // Nobody is left to be told when neither takes it.
-    let _ = match error.use_stderr() {
-        true => stderr().write_all(text.as_bytes()),
-        false => stdout().write_all(text.as_bytes()),
-    };
+    if error.use_stderr() {
+        // Nobody is left to be told when it does not take it.
+        let _ = stderr().write_all(text.as_bytes());
+    } else {
+        let mut stdout = stdout();
+        let written = stdout.write_all(text.as_bytes());
+        if let Err(error) = written.and_then(|()| stdout.flush()) {
+            return code(Err(Failure::Output(error)));
+        }
+    }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 

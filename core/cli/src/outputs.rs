@@ -1,7 +1,7 @@
 //! The files that a command writes: beside their places, and never in place of what it reads.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -78,6 +78,16 @@ pub fn create(path: &Path) -> Result<OutputFile, Failure> {
         .map_err(failure(path))
 }
 
+/// A file that appears when it is whole, and whose name the user did not give: it was derived from another name.
+///
+/// # Errors
+/// When it can't be made, is an input, or something other than a regular file lies there.
+pub fn create_derived(path: &Path) -> Result<OutputFile, Failure> {
+    checked(path)
+        .and_then(|()| OutputFile::create_derived(path))
+        .map_err(failure(path))
+}
+
 /// A file that grows as `NAME.partial` until it is whole.
 ///
 /// # Errors
@@ -105,6 +115,16 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     checked(path)
         .and_then(|()| flowpipe_output::write(path, content))
         .map_err(failure(path))
+}
+
+/// Writes a whole file whose name was derived from one that the user gave.
+///
+/// # Errors
+/// When it can't be written, is an input, or something other than a regular file lies there.
+pub fn write_derived(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let mut file = create_derived(path)?;
+    let written = file.write_all(content.as_ref());
+    written.and_then(|()| file.commit()).map_err(failure(path))
 }
 
 /// What a command fails with that can't write a file.

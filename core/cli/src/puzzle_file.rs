@@ -14,14 +14,21 @@ use crate::{input, outputs};
 pub fn read(file: &str) -> Result<Vec<Entry>, Failure> {
     let entries = text::read(&read_text(file)?);
     if entries.is_empty() {
-        return Err(Failure::Usage(format!(
-            "{file}: there are no puzzles in it"
-        )));
+        return Err(no_puzzles(file));
     }
     Ok(entries)
 }
 
-fn read_text(file: &str) -> Result<String, Failure> {
+/// What a file without puzzles comes to.
+pub fn no_puzzles(file: &str) -> Failure {
+    Failure::Usage(format!("{file}: there are no puzzles in it"))
+}
+
+/// Reads the text of a file, or of standard input where it is called `-`.
+///
+/// # Errors
+/// When it can't be read, or is no text.
+pub fn read_text(file: &str) -> Result<String, Failure> {
     if file != "-" {
         return read_path(Path::new(file));
     }

@@ -8,7 +8,7 @@ use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_runtime::run::Options;
 use flowpipe_runtime::trace::{Trace, Tracer};
 
-use flowpipe_terminal::{eprintln, escaped};
+use flowpipe_terminal::{Output, eprintln, escaped};
 
 use crate::exit::Failure;
 use crate::outputs;
@@ -39,13 +39,10 @@ impl Tracing {
         }
         let mut file = outputs::growing(path).map_err(&failure)?;
         let has_queues = options.replay.is_none();
-        let (tracer, trace) = Tracer::start(
-            file.file().map_err(&failure)?,
-            pipeline,
-            options.clock,
-            has_queues,
-        )
-        .map_err(&failure)?;
+        // It may go to a terminal, and names of a recording are in it. What is escaped means the same in JSON.
+        let to = Output::new(file.file().map_err(&failure)?, false);
+        let (tracer, trace) =
+            Tracer::start(to, pipeline, options.clock, has_queues).map_err(&failure)?;
         // Its first lines are written.
         file.show().map_err(failure)?;
         options.observers.push(tracer as Arc<_>);

@@ -32,7 +32,7 @@ const CONNECTION: i32 = 1;
 const PLAYER: i32 = 2;
 const STATUS: i32 = 3;
 
-/// Between two looks whether the process that presses is dumping its core.
+/// Between two looks whether the process that presses is stopped or dumps its core.
 const LOOK: Timespec = milliseconds(20);
 
 /// After how long what is pressed is released once more: requests of the dead process that the display server has not
@@ -130,7 +130,7 @@ impl<R: Release> Guard<'_, R> {
             // The server says something to everybody, or is gone: then nothing is pressed any more.
             self.release.drain(self.connection)?;
         }
-        if !self.record.pressed().is_empty() && self.player_dumps_core() {
+        if !self.record.pressed().is_empty() && self.player_is_stopped() {
             self.release_all()?;
         }
         Ok(true)
@@ -149,16 +149,17 @@ impl<R: Release> Guard<'_, R> {
         }
     }
 
-    /// Whether the process that presses has crashed and its memory is being written to a file: it is stopped for as long
-    /// as that takes, and nothing of it is closed before.
-    fn player_dumps_core(&self) -> bool {
-        const SAYS: &[u8] = b"CoreDumping:\t1";
+    /// Whether the process that presses does nothing for now, although nothing of it is closed: a signal has stopped it
+    /// (Ctrl-Z), and nobody knows for how long, or it has crashed and its memory is being written to a file.
+    fn player_is_stopped(&self) -> bool {
+        const SAYS: [&[u8]; 2] = [b"State:\tT ", b"CoreDumping:\t1"];
         let Some(status) = self.status else {
             return false;
         };
         let mut text = [0_u8; 4096];
         let count = rustix::io::pread(status, &mut text, 0).unwrap_or(0);
         let text = text.get(..count).unwrap_or_default();
-        text.windows(SAYS.len()).any(|part| part == SAYS)
+        let says = |what: &[u8]| text.windows(what.len()).any(|part| part == what);
+        SAYS.into_iter().any(says)
     }
 }

@@ -235,6 +235,26 @@ fn what_a_killed_process_group_pressed_is_released() {
     kill(1, &DEADLY, rustix::process::kill_process_group);
 }
 
+/// Ctrl-Z, or SIGSTOP: nobody knows for how long.
+#[test]
+fn what_a_stopped_process_pressed_is_released() {
+    let screen = Screen::start();
+    for signal in [Signal::STOP, Signal::TSTP] {
+        let mut player = Player::start(&screen);
+        player.ask("press");
+        assert!(screen.button_is_down() && screen.key_is_down(F5));
+        player.die_of(signal, rustix::process::kill_process);
+        println!("{signal:?}: released after {:?}", released(&screen));
+        // It goes on, is guarded still, and presses again.
+        player.die_of(Signal::CONT, rustix::process::kill_process);
+        assert_eq!(player.ask("release"), "released");
+        assert_eq!(player.ask("press"), player.guardian.to_string());
+        assert!(screen.button_is_down());
+        player.die_of(Signal::KILL, rustix::process::kill_process);
+        released(&screen);
+    }
+}
+
 #[test]
 #[ignore = "takes a minute: `./x check deep kills`"]
 fn twenty_kills_of_each_kind() {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, TryLockError};
 
-use crate::partial;
-use crate::place::Place;
+use crate::place::{self, Place};
+use crate::{partial, regular};
 
 /// The files of this process that have no name for people yet.
 static HIDDEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -67,6 +67,16 @@ impl OutputFile {
         Self::begin(path, false)
     }
 
+    /// A file that is of use only when it is whole, whose name the user did not give: it was derived from another name. So a
+    /// symbolic link there is not followed, and only a regular file is replaced.
+    ///
+    /// # Errors
+    /// When nothing can be written there, or what lies there is no regular file.
+    pub fn create_derived(path: &Path) -> io::Result<Self> {
+        let (place, there) = place::derived(path)?;
+        Self::beside(place, there.as_ref(), false)
+    }
+
     /// A file that grows for long, and is of use also when it is not whole: once [`Self::show`] was called it is
     /// `NAME.partial`. What an earlier program left under that name is not touched, and the next number is taken.
     ///
@@ -81,10 +91,13 @@ impl OutputFile {
     }
 
     fn begin(path: &Path, grows: bool) -> io::Result<Self> {
-        let (place, there) = match Place::find(path)? {
-            Place::AsIs(file) => return Ok(Self { file, beside: None }),
-            Place::Regular(place, there) => (place, there),
-        };
+        match Place::find(path)? {
+            Place::AsIs(file) => Ok(Self { file, beside: None }),
+            Place::Regular(place, there) => Self::beside(place, there.as_ref(), grows),
+        }
+    }
+
+    fn beside(place: PathBuf, there: Option<&Metadata>, grows: bool) -> io::Result<Self> {
         let (file, now) = match hidden(&place) {
             // Whoever may write to the file, and to nothing else in its folder, can only write it in place.
             Err(error) if there.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
@@ -104,7 +117,7 @@ impl OutputFile {
             file,
             beside: Some(beside),
         };
-        if let Some(there) = &there {
+        if let Some(there) = there {
             match output.file.set_permissions(there.permissions()) {
                 // Whoever can't make a file like it writes it in place.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -122,7 +135,7 @@ impl OutputFile {
     }
 
     fn in_place(path: &Path) -> io::Result<Self> {
-        let file = File::create(path)?;
+        let file = regular::open_to_write(path, true)?;
         Ok(Self { file, beside: None })
     }
 
@@ -279,7 +292,7 @@ fn two_writers(name: &Path) -> io::Error {
 
 /// Whether a program holds the lock of an unfinished file. Whoever looks shares it, so as not to be taken for a writer.
 fn is_being_written(name: &Path) -> bool {
-    let Ok(file) = File::open(name) else {
+    let Ok(file) = regular::open_regular(name) else {
         return false;
     };
     matches!(

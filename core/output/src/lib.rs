@@ -12,7 +12,9 @@
 mod file;
 mod partial;
 mod place;
+mod regular;
 
 pub use file::{OutputFile, remove_hidden, write};
 pub use partial::{left_of, without_suffix};
 pub use place::is_same;
+pub use regular::open_regular;

@@ -4,6 +4,8 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::regular;
+
 /// Where a file is to be written.
 pub(crate) enum Place {
     /// A device, a pipe, an open file of this process: it is written as it is.
@@ -34,6 +36,28 @@ impl Place {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Where a file is to be written whose name was derived from another name. Whoever can write to the folder may have laid
+/// anything there: a link is not followed, and only a regular file is replaced.
+pub(crate) fn derived(path: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
+    let there = match std::fs::symlink_metadata(path) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok((path.to_owned(), None));
+        }
+        Err(error) => return Err(error),
+    };
+    let named = |error: io::Error| {
+        let what = format!(
+            "{error}, which is written only where its name is given: give the name of a file"
+        );
+        io::Error::new(error.kind(), what)
+    };
+    regular::refuse_others(&there).map_err(named)?;
+    // Replacing asks the folder alone; whoever protects a file from writing means this too.
+    regular::open_to_write(path, false)?;
+    Ok((path.to_owned(), Some(there)))
 }
 
 /// Follows symbolic links at the end of a path, also one that leads nowhere yet. Those that the system makes up for open

@@ -22,6 +22,10 @@ mod error;
 mod tests;
 mod write;
 
+use std::collections::VecDeque;
+use std::iter::Enumerate;
+use std::str::Lines;
+
 use crate::grid;
 use crate::json::{self, JsonError};
 use crate::level::{self, Tag};
@@ -69,30 +73,69 @@ impl Entry {
 /// Reads all puzzles of a text, in their order; one that is wrong spoils no other. A byte order mark
 /// and line ends of any system are taken. A text without puzzles gives an empty list.
 ///
-/// Memory is in proportion to the text: a few bytes can ask for a large board, but not again and again.
+/// Memory is in proportion to the text: a few bytes can ask for a large board, but not again and again, and a puzzle takes
+/// memory however short its text is. The last entry says so where not all puzzles are read.
 #[must_use]
 pub fn read(text: &str) -> Vec<Entry> {
-    let mut reader = Reader {
-        room: CELLS + text.len().saturating_mul(CELLS_PER_BYTE),
-        ..Reader::default()
-    };
-    for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
-        reader.line(index + 1, line);
+    let mut entries = entries(text);
+    entries.reader.puzzles = PUZZLES + text.len() / BYTES_PER_PUZZLE;
+    entries.collect()
+}
+
+/// The puzzles of a text one by one, for whoever keeps none of them: there may be any number.
+#[must_use]
+pub fn entries(text: &str) -> Entries<'_> {
+    let room = CELLS + text.len().saturating_mul(CELLS_PER_BYTE);
+    Entries {
+        lines: text.trim_start_matches('\u{feff}').lines().enumerate(),
+        reader: Reader {
+            room,
+            puzzles: usize::MAX,
+            ..Reader::default()
+        },
     }
-    reader.end_grid();
-    reader.entries
+}
+
+/// The puzzles of a text, each read when it is asked for. See [`entries`].
+pub struct Entries<'a> {
+    lines: Enumerate<Lines<'a>>,
+    reader: Reader<'a>,
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        while self.reader.entries.is_empty() && !self.reader.is_full {
+            let Some((index, line)) = self.lines.next() else {
+                self.reader.end_grid();
+                break;
+            };
+            self.reader.line(index + 1, line);
+        }
+        self.reader.entries.pop_front()
+    }
 }
 
 /// The cells that the boards of a text may have together: so many, and so many more for each of its bytes. That
 /// is more than a URL needs, which says 20 empty cells in a byte.
 const CELLS: usize = 1 << 20;
 const CELLS_PER_BYTE: usize = 32;
+/// The puzzles that a text may have which are all kept: so many, and one more for so many of its bytes. A board of 4 x 4 cells
+/// takes 20 bytes; most are larger.
+const PUZZLES: usize = 1 << 16;
+const BYTES_PER_PUZZLE: usize = 32;
 
 #[derive(Default)]
 struct Reader<'a> {
     /// Cells that there is room for. A board that is larger is still read, and is the last one.
     room: usize,
-    entries: Vec<Entry>,
+    /// Puzzles that there is room for.
+    puzzles: usize,
+    /// Whether nothing more is read.
+    is_full: bool,
+    /// Those that nobody has taken yet.
+    entries: VecDeque<Entry>,
     /// Comments since the last puzzle, and whether the next one goes on with them.
     title: Vec<&'a str>,
     title_open: bool,
@@ -149,22 +192,27 @@ impl<'a> Reader<'a> {
     }
 
     fn entry(&mut self, line: usize, read: impl FnOnce() -> Result<Found, TextError>) {
-        let read = match self.room {
-            0 => Err(TextError {
+        if self.is_full {
+            return;
+        }
+        self.is_full = self.room == 0 || self.puzzles == 0;
+        let read = match self.is_full {
+            true => Err(TextError {
                 line,
                 column: 1,
                 cell: None,
                 problem: TextProblem::TooMuch,
             }),
-            _ => read(),
+            false => read(),
         };
+        self.puzzles = self.puzzles.saturating_sub(1);
         if let Ok(found) = &read {
             self.room = self.room.saturating_sub(found.puzzle.board().len());
         }
         let comment = self.title.join(" ");
         let comment = (!comment.is_empty()).then_some(comment);
         self.title.clear();
-        self.entries.push(match read {
+        self.entries.push_back(match read {
             Ok(found) => Entry {
                 line,
                 title: found.title.or(comment),

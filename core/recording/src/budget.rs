@@ -32,6 +32,9 @@ const CHUNK_SHARE: u64 = 32;
 /// No chunk is larger: a picture has at most 1 GiB.
 const LARGEST_CHUNK: u64 = 3 << 30;
 
+/// A record of a file that is longer is damaged: packed, a chunk grows by less than this share at most.
+pub(crate) const LONGEST_RECORD: u64 = LARGEST_CHUNK + LARGEST_CHUNK / 64;
+
 /// Stages are threads of a replay.
 const STAGES: usize = 128;
 /// Plugins are instances.

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcap::records::{ChunkHeader, Record};
 
 use crate::budget::Budget;
-use crate::record::{parse, record};
+use crate::file::RecordingFile;
+use crate::record::parse;
 
 /// The chunk that was unpacked last: pictures of one are asked for one after the other.
 #[derive(Debug, Default)]
@@ -24,7 +25,7 @@ impl Unpacked {
     /// When it is damaged.
     pub(crate) fn with<T>(
         &self,
-        file: &[u8],
+        file: &RecordingFile,
         at: usize,
         read: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, String> {
@@ -39,7 +40,7 @@ impl Unpacked {
 
 fn content(
     last: &mut MutexGuard<'_, Last>,
-    file: &[u8],
+    file: &RecordingFile,
     at: usize,
 ) -> Result<Arc<Vec<u8>>, String> {
     if let Some((known, content)) = &**last
@@ -49,14 +50,17 @@ fn content(
     }
     // The one before is given back first.
     **last = None;
-    let (code, body, _) = record(file, at).ok_or_else(|| "the file is cut off".to_owned())?;
-    let Some(Record::Chunk { header, data }) = parse(code, body) else {
-        return Err("there is no chunk".into());
-    };
-    Budget::of(file.len()).chunk(header.uncompressed_size)?;
-    let content = Arc::new(unpack(&header, &data)?);
-    **last = Some((at, content.clone()));
-    Ok(content)
+    file.records(at, |records| {
+        let record = records.next();
+        let record = record.ok_or_else(|| "the file is cut off".to_owned())?;
+        let Some(Record::Chunk { header, data }) = parse(record.code, record.body) else {
+            return Err("there is no chunk".into());
+        };
+        Budget::of(file.length()).chunk(header.uncompressed_size)?;
+        let content = Arc::new(unpack(&header, &data)?);
+        **last = Some((at, content.clone()));
+        Ok(content)
+    })
 }
 
 /// The content of a chunk, checked against its checksum. How large it may be has been looked at before.

@@ -16,8 +16,16 @@ pub enum WriteError {
         error: std::io::Error,
     },
     /// The file can't be written on: a full disk, most often.
-    #[error("can't write the recording: {0}")]
+    #[error("can't write the recording: {}", why(.0))]
     Write(#[from] mcap::McapError),
+}
+
+/// Of the system's errors the library only says that there was one.
+fn why(error: &mcap::McapError) -> &dyn std::fmt::Display {
+    match error {
+        mcap::McapError::Io(error) => error,
+        other => other,
+    }
 }
 
 /// Why a recording can't be read.

@@ -4,15 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use memmap2::Mmap;
-
 use crate::budget;
 use crate::chunk::Unpacked;
 use crate::entry::{About, Call, Change, Dropped, DroppedLineages, Trouble};
 use crate::error::ReadError;
+use crate::file::RecordingFile;
 use crate::image::Pixels;
 use crate::pictures::{Picture, Pictures};
-use crate::regular_file;
 use crate::scan::{Fault, MAGIC, Place, Scan};
 use crate::topic::Topic;
 use crate::writer::ABOUT;
@@ -21,7 +19,7 @@ use crate::writer::ABOUT;
 #[derive(Debug)]
 pub struct Recording {
     path: PathBuf,
-    bytes: Mmap,
+    file: RecordingFile,
     about: About,
     pipeline: String,
     changes: Vec<Change>,
@@ -80,15 +78,13 @@ impl Recording {
                 error,
             },
         };
-        let file = regular_file::open(path).map_err(open)?;
-        // SAFETY: recordings are not changed once they are written; one that still grows is read up to
-        // where it was, and one that is cut short meanwhile ends this process, as with any mapped file.
-        let bytes = unsafe { Mmap::map(&file) }.map_err(open)?;
+        // One that still grows is read up to where it was.
+        let file = RecordingFile::open(path).map_err(open)?;
         let not_a_run = |what: &str| ReadError::NotARun {
             path: path.to_owned(),
             what: what.to_owned(),
         };
-        if !bytes.starts_with(MAGIC) {
+        if !file.starts_with(MAGIC) {
             return Err(ReadError::NotMcap {
                 path: path.to_owned(),
             });
@@ -97,8 +93,8 @@ impl Recording {
             path: path.to_owned(),
             fault: Box::new(fault),
         };
-        let mut scan = Scan::of(&bytes);
-        let whole = scan.file(&bytes).map_err(over)?;
+        let mut scan = Scan::of(file.length());
+        let whole = scan.file(&file).map_err(over)?;
         let about = scan
             .about
             .ok_or_else(|| not_a_run("the attachment run.json is missing"))?
@@ -112,7 +108,7 @@ impl Recording {
         }
         let mut recording = Self {
             path: path.to_owned(),
-            bytes,
+            file,
             about,
             changes: scan.changes,
             dropped_lineages: scan.dropped_lineages,
@@ -258,7 +254,7 @@ impl Recording {
             sequence,
             what,
         };
-        let read = self.unpacked.with(&self.bytes, *chunk, |content| {
+        let read = self.unpacked.with(&self.file, *chunk, |content| {
             let message = content
                 .get(*offset..offset + length)
                 .ok_or_else(|| "it lies beyond its chunk".to_owned())?;

@@ -2,28 +2,42 @@
 
 use mcap::records::{Record, op};
 
-/// The record at a byte of the file or of a chunk: its kind, its body, where the next one begins. `None`: it is cut off.
+/// What stands before a record's body: its kind, and how long the body is.
+pub(crate) const HEAD: usize = 9;
+
+/// The kind of a record, and how long its body is.
+pub(crate) fn head([code, length @ ..]: [u8; HEAD]) -> (u8, u64) {
+    (code, u64::from_le_bytes(length))
+}
+
+/// Whether anything is read from records of a kind.
+pub(crate) fn is_read(code: u8) -> bool {
+    matches!(
+        code,
+        op::SCHEMA | op::CHANNEL | op::MESSAGE | op::CHUNK | op::ATTACHMENT | op::DATA_END
+    )
+}
+
+/// The record at a byte of a chunk: its kind, its body, where the next one begins. `None`: it is cut off.
 pub(crate) fn record(bytes: &[u8], at: usize) -> Option<(u8, &[u8], usize)> {
     let rest = bytes.get(at..)?;
-    let (&code, rest) = rest.split_first()?;
-    let (length, rest) = rest.split_first_chunk::<8>()?;
-    let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+    let (first, rest) = rest.split_first_chunk::<HEAD>()?;
+    let (code, length) = head(*first);
+    let length = usize::try_from(length).ok()?;
     let body = rest.get(..length)?;
-    Some((code, body, at + 9 + length))
+    Some((code, body, at + HEAD + length))
 }
 
 /// `None`: it is damaged. Records that nothing is read from are not looked into.
 pub(crate) fn parse(code: u8, body: &[u8]) -> Option<Record<'_>> {
-    match code {
-        op::SCHEMA | op::CHANNEL | op::MESSAGE | op::CHUNK | op::ATTACHMENT | op::DATA_END => {
-            fits(code, body)?;
-            mcap::parse_record(code, body).ok()
-        }
-        opcode => Some(Record::Unknown {
-            opcode,
+    if !is_read(code) {
+        return Some(Record::Unknown {
+            opcode: code,
             data: body.into(),
-        }),
+        });
     }
+    fits(code, body)?;
+    mcap::parse_record(code, body).ok()
 }
 
 /// Whether everything that a record says the length of lies in it. The library asks for memory before it looks

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::budget::{Budget, LONGEST_CHANNEL, is_time};
 use crate::chunk::unpack;
 use crate::entry::{About, Change, DroppedLineages};
+use crate::file::{FileRecord, RecordingFile, Records};
 use crate::kept::Kept;
 use crate::pictures::{Picture, Pictures};
 use crate::reader::Entry;
@@ -77,9 +78,10 @@ const ENTRY: usize = 400;
 const READ_ANY: usize = 16;
 
 impl Scan {
-    pub(crate) fn of(file: &[u8]) -> Self {
+    /// Of a file of so many bytes.
+    pub(crate) fn of(length: usize) -> Self {
         Self {
-            budget: Budget::of(file.len()),
+            budget: Budget::of(length),
             about: None,
             about_at: Place::default(),
             pipeline: None,
@@ -99,9 +101,12 @@ impl Scan {
     ///
     /// # Errors
     /// When there is more than any recording has.
-    pub(crate) fn file(&mut self, bytes: &[u8]) -> Result<bool, Fault> {
-        let mut at = MAGIC.len();
-        while let Some((code, body, next)) = record(bytes, at) {
+    pub(crate) fn file(&mut self, file: &RecordingFile) -> Result<bool, Fault> {
+        file.records(MAGIC.len(), |records| self.records(records))
+    }
+
+    fn records(&mut self, records: &mut Records<'_>) -> Result<bool, Fault> {
+        while let Some(FileRecord { at, code, body }) = records.next() {
             let place = Place { at, within: None };
             match self.parse(code, body, place) {
                 Some(Record::DataEnd(_)) => return Ok(true),
@@ -119,7 +124,6 @@ impl Scan {
                 Some(other) => self.channel(other, place)?,
                 None => return Ok(false),
             }
-            at = next;
         }
         Ok(false)
     }

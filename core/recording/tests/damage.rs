@@ -95,6 +95,22 @@ fn other_files_are_refused() {
     assert!(refused(&bytes).contains("its layout is number 2"));
 }
 
+/// A file that another program cuts short or writes over is damaged, and nothing worse.
+#[test]
+fn a_recording_may_be_cut_short_while_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.mcap");
+    std::fs::write(&path, write(5)).unwrap();
+    let recording = Recording::open(&path).unwrap();
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_len(9).unwrap();
+    let screen = Topic::new("screen", "out");
+    let error = recording.pixels(&screen, 1, |_| ()).unwrap_err();
+    assert!(error.to_string().contains("the file is cut off"), "{error}");
+    file.set_len(1 << 20).unwrap();
+    recording.pixels(&screen, 1, |_| ()).unwrap_err();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 

@@ -105,6 +105,27 @@ fn a_library_that_does_not_come_back_costs_its_own_entry() {
 }
 
 #[test]
+fn several_that_do_not_come_back_take_no_longer_than_one() {
+    let folder = folder();
+    for name in ["b_hangs", "c_hangs", "e_hangs"] {
+        hostile(folder.path(), name, "for(;;)pause()");
+    }
+    for name in ["a_good", "d_good", "f_good"] {
+        hostile(folder.path(), name, "(void)0");
+    }
+    let began = Instant::now();
+    let catalogue = scan(folder.path());
+    // One after the other they took thrice 10 s and more.
+    assert!(began.elapsed() < Duration::from_secs(20));
+    assert_eq!(catalogue.names(), ["a-good", "d-good", "f-good"]);
+    let refused = catalogue.refused();
+    assert_eq!(refused.len(), 3, "{refused:?}");
+    for refused in refused {
+        assert_eq!(refused.reason, "loading it takes longer than 10s");
+    }
+}
+
+#[test]
 fn what_libraries_print_or_start_disturbs_nobody() {
     let folder = folder();
     for (name, deed) in [

@@ -163,7 +163,7 @@ impl Sketch {
     /// When the file can't be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         let size = self.size()?;
-        let mut output = OutputFile::create(path)?;
+        let mut output = OutputFile::create_derived(path)?;
         let file = BufWriter::new(&mut output);
         let mut encoder = png::Encoder::new(
             file,

@@ -1,9 +1,11 @@
 //! `flowpipe convert FILE|- --to FORMAT`: writes puzzles in another format.
 
-use std::io::Write as _;
+use std::io::{BufWriter, IntoInnerError, StdoutLock, Write as _};
+use std::path::Path;
 
+use flowpipe_output::OutputFile;
 use flowpipe_puzzle::text::{self, Entry, Format};
-use flowpipe_terminal::{eprintln, escape_indented, escaped, plain_stdout};
+use flowpipe_terminal::{Output, eprintln, escape_indented, escaped, plain_stdout};
 
 use crate::args::{Convert, PuzzleFormat};
 use crate::exit::{Ended, Failure};
@@ -18,15 +20,27 @@ pub fn run(args: &Convert) -> Result<Ended, Failure> {
         PuzzleFormat::Json => Format::Json,
     };
     let mut ended = Ended::Done;
-    let mut written = String::new();
-    for entry in puzzle_file::read(&args.file)? {
+    let input = puzzle_file::read_text(&args.file)?;
+    let mut entries = text::entries(&input).peekable();
+    if entries.peek().is_none() {
+        return Err(puzzle_file::no_puzzles(&args.file));
+    }
+    // Begun with the first puzzle: nothing takes the place of what a file held before.
+    let mut writing: Option<Writing<'_>> = None;
+    for entry in entries {
         match convert(&entry, format) {
             Ok(text) => {
-                // A blank line ends a grid.
-                if format == Format::Grid && !written.is_empty() {
-                    written.push('\n');
-                }
-                written.push_str(&text);
+                let writing = match &mut writing {
+                    Some(writing) => {
+                        // A blank line ends a grid.
+                        if format == Format::Grid {
+                            writing.write("\n")?;
+                        }
+                        writing
+                    }
+                    none => none.insert(Writing::begin(args.output.as_deref())?),
+                };
+                writing.write(&text)?;
             }
             Err(reason) => {
                 eprintln!("{}: {}", escaped(&args.file), escape_indented(&reason));
@@ -34,13 +48,44 @@ pub fn run(args: &Convert) -> Result<Ended, Failure> {
             }
         }
     }
-    match &args.output {
-        // Nothing takes the place of what the file held before.
-        Some(_) if written.is_empty() => {}
-        Some(path) => outputs::write(path, written)?,
-        None => plain_stdout().write_all(written.as_bytes())?,
-    }
+    writing.map_or(Ok(()), Writing::end)?;
     Ok(ended)
+}
+
+/// Where puzzles go, as they are read.
+enum Writing<'a> {
+    Stdout(BufWriter<Output<StdoutLock<'static>>>),
+    File(&'a Path, BufWriter<OutputFile>),
+}
+
+impl<'a> Writing<'a> {
+    fn begin(to: Option<&'a Path>) -> Result<Self, Failure> {
+        Ok(match to {
+            None => Self::Stdout(BufWriter::new(plain_stdout())),
+            Some(path) => Self::File(path, BufWriter::new(outputs::create(path)?)),
+        })
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Failure> {
+        match self {
+            Self::Stdout(stdout) => Ok(stdout.write_all(text.as_bytes())?),
+            Self::File(path, file) => {
+                let written = file.write_all(text.as_bytes());
+                written.map_err(outputs::failure(path))
+            }
+        }
+    }
+
+    fn end(self) -> Result<(), Failure> {
+        match self {
+            Self::Stdout(mut stdout) => Ok(stdout.flush()?),
+            Self::File(path, file) => {
+                let file = file.into_inner().map_err(IntoInnerError::into_error);
+                file.and_then(OutputFile::commit)
+                    .map_err(outputs::failure(path))
+            }
+        }
+    }
 }
 
 fn convert(entry: &Entry, format: Format) -> Result<String, String> {

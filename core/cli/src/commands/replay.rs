@@ -86,7 +86,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     catalogue.close();
     Ok(if watched.interrupted {
         Ended::Interrupted
-    } else if verdict.is_some_and(|verdict| !verdict.differences.is_empty()) {
+    } else if verdict.is_some_and(|verdict| !verdict.is_verified()) {
         Ended::Differs
     } else {
         Ended::Done
@@ -185,9 +185,29 @@ fn tell(
     let Some(verdict) = verdict else {
         return Ok(());
     };
+    if verdict.from_recording > 0 {
+        writeln!(
+            stdout,
+            "{} messages were not compared: their stages did not run again",
+            verdict.from_recording
+        )?;
+    }
+    if verdict.without_call > 0 {
+        writeln!(
+            stdout,
+            "{} messages of stages that ran again were not compared: the recording lacks the calls that emitted them, or \
+             these were not run again",
+            verdict.without_call
+        )?;
+    }
     let Some(first) = verdict.differences.first() else {
-        let same = paint("the same", GOOD, colours);
-        writeln!(stdout, "{} messages: {same}, byte for byte", verdict.same)?;
+        if verdict.is_verified() {
+            let same = paint("the same", GOOD, colours);
+            writeln!(stdout, "{} messages: {same}, byte for byte", verdict.same)?;
+        } else {
+            let nothing = paint("nothing was verified", BAD, colours);
+            writeln!(stdout, "{nothing}: no message was compared")?;
+        }
         return Ok(());
     };
     writeln!(

@@ -24,7 +24,10 @@ pub fn run(args: &args::Report) -> Result<Ended, Failure> {
     }
     let failure = outputs::failure(&to);
     // A file that can't be made is told before the work is done.
-    let mut page = outputs::create(&to)?;
+    let mut page = match &args.output {
+        Some(_) => outputs::create(&to)?,
+        None => outputs::create_derived(&to)?,
+    };
     let written = flowpipe_report::write(&recording, LIMIT, &mut page).map_err(&failure)?;
     page.commit().map_err(&failure)?;
     eprintln!("{}: {}", escaped(to.display()), told(written));

@@ -49,13 +49,16 @@ pub fn write(
         error,
     };
     let named_as_folder = file.to_string_lossy().ends_with(is_separator);
-    let path = if named_as_folder || file.is_dir() {
+    if named_as_folder || file.is_dir() {
         std::fs::create_dir_all(file).map_err(|error| failure(file, error))?;
-        file.join(format!("{}.{ending}", index + 1))
-    } else {
-        place(file, index, count)
-    };
-    outputs::write(&path, picture)
+        let path = file.join(format!("{}.{ending}", index + 1));
+        return outputs::write_derived(&path, picture);
+    }
+    let path = place(file, index, count);
+    match path == file {
+        true => outputs::write(file, picture),
+        false => outputs::write_derived(&path, picture),
+    }
 }
 
 fn place(file: &Path, index: usize, count: usize) -> PathBuf {

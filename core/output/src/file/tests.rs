@@ -122,6 +122,66 @@ fn links_and_permissions_stay() {
 
 #[cfg(unix)]
 #[test]
+fn names_that_nobody_gave_lead_nowhere_else() {
+    use std::os::unix::fs::symlink;
+
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let write = |name: &str| {
+        let mut file = OutputFile::create_derived(&at(name))?;
+        file.write_all(b"new")?;
+        file.commit()
+    };
+    fs::write(at("a"), "old").unwrap();
+    write("a").unwrap();
+    write("b").unwrap();
+    for name in ["a", "b"] {
+        assert_eq!(fs::read(at(name)).unwrap(), b"new");
+    }
+    fs::write(at("theirs"), "theirs").unwrap();
+    symlink("theirs", at("link")).unwrap();
+    symlink("none", at("leads nowhere")).unwrap();
+    fifo(&at("pipe"));
+    fs::create_dir(at("folder")).unwrap();
+    for name in ["link", "leads nowhere", "pipe", "folder"] {
+        let error = write(name).unwrap_err().to_string();
+        assert!(error.contains("give the name of a file"), "{error}");
+    }
+    assert_eq!(fs::read(at("theirs")).unwrap(), b"theirs");
+    let all = [
+        "a",
+        "b",
+        "folder",
+        "leads nowhere",
+        "link",
+        "pipe",
+        "theirs",
+    ];
+    assert_eq!(names(folder.path()), all);
+}
+
+/// Whoever looks for other writers waits for nobody.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_an_unfinished_file_is_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    fifo(&folder.path().join("a.partial"));
+    let mut file = OutputFile::growing(&folder.path().join("a")).unwrap();
+    file.show().unwrap();
+    assert_eq!(names(folder.path()), ["a.2.partial", "a.partial"]);
+    file.commit().unwrap();
+    assert_eq!(names(folder.path()), ["a", "a.partial"]);
+}
+
+#[cfg(unix)]
+fn fifo(path: &Path) {
+    use rustix::fs::{CWD, FileType, Mode};
+
+    rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
 fn devices_are_written_as_they_are() {
     write(Path::new("/dev/null"), "x").unwrap();
     let mut file = OutputFile::growing(Path::new("/dev/null")).unwrap();

@@ -64,7 +64,9 @@ pub enum TextProblem {
         found: String,
     },
     /// The boards before it leave no room in memory.
-    #[error("not read: the boards before this one are too large for one text, split it")]
+    #[error(
+        "not read, and nothing after it: the boards before this one are too many or too large for one text, split it"
+    )]
     TooMuch,
     /// Rules without a grid.
     #[error("expected the rows of a grid after its rules")]

@@ -84,6 +84,19 @@ fn too_large_a_grid_is_refused() {
     );
 }
 
+/// A puzzle of four bytes takes a kilobyte and more.
+#[test]
+fn so_many_puzzles_are_kept_as_the_text_is_long() {
+    let text = "AA\n\n".repeat(200_000);
+    assert_eq!(entries(&text).count(), 200_000);
+    let kept = read(&text);
+    assert_eq!(kept.len(), PUZZLES + 800_000 / BYTES_PER_PUZZLE + 1);
+    let (last, others) = kept.split_last().unwrap();
+    assert!(others.iter().all(|it| it.puzzle.is_ok()));
+    let error = last.puzzle.as_ref().unwrap_err();
+    assert_eq!(error.problem, TextProblem::TooMuch);
+}
+
 fn written(entry: &Entry, format: Format) -> String {
     match write_as(&entry.sheet().unwrap(), format) {
         Ok(text) => text,

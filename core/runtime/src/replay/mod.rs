@@ -246,6 +246,12 @@ impl Replay {
         })
     }
 
+    /// Whether the stage of an output is run again.
+    pub(crate) fn is_of_a_stage_that_runs_again(&self, topic: &Topic) -> bool {
+        let stage = self.index_of(&topic.stage);
+        stage.is_some_and(|stage| self.runs_again(stage))
+    }
+
     /// When a recorded message was emitted.
     pub(crate) fn emitted_at(&self, topic: &Topic, sequence: u64) -> Option<i64> {
         self.emitted(topic, sequence).map(|emitted| emitted.at_ns)

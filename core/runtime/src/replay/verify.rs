@@ -51,6 +51,19 @@ pub struct Verdict {
     pub differences: Vec<Difference>,
     /// Calls that could not be run again.
     pub skipped: usize,
+    /// Recorded messages of stages that did not run again. They were not compared.
+    pub from_recording: usize,
+    /// Recorded messages of stages that ran again, which were not compared: the recording lacks the calls that emitted
+    /// them, or these calls could not be run again.
+    pub without_call: usize,
+}
+
+impl Verdict {
+    /// Whether messages were compared, and all of them are the same. A replay that compares nothing verifies nothing.
+    #[must_use]
+    pub fn is_verified(&self) -> bool {
+        self.same > 0 && self.differences.is_empty()
+    }
 }
 
 /// What stands for a message that is not there.
@@ -74,6 +87,7 @@ impl Verifier {
         let recording = self.replay.recording();
         let seen = lock(&self.seen);
         let mut differences = seen.differences.clone();
+        let (mut from_recording, mut without_call) = (0, 0);
         for entry in recording.entries() {
             let Entry::Message {
                 topic,
@@ -85,9 +99,14 @@ impl Verifier {
             else {
                 continue;
             };
-            if self.expects(topic, *sequence)
-                && !seen.messages.contains(&(topic.clone(), *sequence))
-            {
+            if seen.messages.contains(&(topic.clone(), *sequence)) {
+                continue;
+            }
+            if !self.replay.is_of_a_stage_that_runs_again(topic) {
+                from_recording += 1;
+            } else if !self.expects(topic, *sequence) {
+                without_call += 1;
+            } else {
                 differences.push(Difference {
                     edge: self.edge(topic),
                     sequence: *sequence,
@@ -103,6 +122,8 @@ impl Verifier {
             same: seen.same,
             differences,
             skipped: self.replay.skipped(),
+            from_recording,
+            without_call,
         }
     }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -26,12 +27,24 @@ pub(super) struct Answer {
 
 /// How long a library may take to load and to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long one among others may. Then it and those after it are asked at once, each by itself, so that several that hang
+/// take no longer than one.
+const ANSWER_TIMEOUT_AMONG_OTHERS: Duration = Duration::from_secs(1);
+/// So many are asked at once.
+const AT_ONCE: usize = 16;
 /// How long the libraries may take to clean up. The process is killed then.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 /// How often whoever waits looks whether the process has ended: its connection may be held open by what a library started.
 const LOOK: Duration = Duration::from_millis(20);
 /// What an ended process has sent is there at once.
 const REST: Duration = Duration::from_millis(100);
+
+/// Why a process gave no more answers.
+enum Failure {
+    /// It did not answer for so long.
+    Hangs(Duration),
+    Ended(String),
+}
 
 /// Asks processes, each of which goes as far as it comes.
 pub(super) fn scan(program: &Program, paths: &[&Path]) -> Vec<Scanned> {
@@ -42,21 +55,27 @@ pub(super) fn scan(program: &Program, paths: &[&Path]) -> Vec<Scanned> {
             true => &rest[..1],
             false => rest,
         };
-        let (lifeline, wire) = match process::start_scanner(program) {
-            Ok(started) => started,
-            Err(error) => {
-                let reason = format!("the process that reads manifests can't be started: {error}");
+        let patience = match batch.len() {
+            1 => ANSWER_TIMEOUT,
+            _ => ANSWER_TIMEOUT_AMONG_OTHERS,
+        };
+        let (answers, failure) = match start(program, batch, patience) {
+            Ok(asked) => asked,
+            Err(reason) => {
                 all.resize(paths.len(), Err(reason));
                 return all;
             }
         };
-        let (answers, failure) = ask(&lifeline, wire, batch);
         let is_blamed = answers.is_empty();
         all.extend(answers);
         match failure {
             None => is_suspect = false,
-            Some(reason) if is_blamed => {
-                all.push(Err(reason));
+            Some(Failure::Hangs(_)) if batch.len() > 1 => {
+                let rest = paths.get(all.len()..).unwrap_or_default();
+                all.extend(rest.chunks(AT_ONCE).flat_map(|them| at_once(program, them)));
+            }
+            Some(failure) if is_blamed => {
+                all.push(Err(failure.into_words()));
                 is_suspect = false;
             }
             // A library before it may have left something that ended the process: it is asked by itself.
@@ -66,8 +85,39 @@ pub(super) fn scan(program: &Program, paths: &[&Path]) -> Vec<Scanned> {
     all
 }
 
+/// Asks a process for each.
+fn at_once(program: &Program, paths: &[&Path]) -> Vec<Scanned> {
+    let alone = |path: &Path| {
+        let (mut answers, failure) = start(program, &[path], ANSWER_TIMEOUT)?;
+        match (answers.pop(), failure) {
+            (Some(scanned), _) => scanned,
+            (None, Some(failure)) => Err(failure.into_words()),
+            (None, None) => Err("it was not asked".to_owned()),
+        }
+    };
+    let alone = &alone;
+    std::thread::scope(|scope| {
+        let asked = paths.iter().map(|&path| scope.spawn(move || alone(path)));
+        let asked: Vec<_> = asked.collect();
+        let answer = |thread: ScopedJoinHandle<'_, Scanned>| {
+            let lost = || Err("the thread that asked it panicked".to_owned());
+            thread.join().unwrap_or_else(|_| lost())
+        };
+        asked.into_iter().map(answer).collect()
+    })
+}
+
+type Asked = (Vec<Scanned>, Option<Failure>);
+
+fn start(program: &Program, paths: &[&Path], patience: Duration) -> Result<Asked, String> {
+    let started = process::start_scanner(program);
+    let (lifeline, wire) = started
+        .map_err(|error| format!("the process that reads manifests can't be started: {error}"))?;
+    Ok(ask(&lifeline, wire, paths, patience))
+}
+
 /// The answers of one process, and why there are not more.
-fn ask(lifeline: &Lifeline, mut wire: Wire, paths: &[&Path]) -> (Vec<Scanned>, Option<String>) {
+fn ask(lifeline: &Lifeline, mut wire: Wire, paths: &[&Path], patience: Duration) -> Asked {
     let mut answers = Vec::new();
     let names: Vec<u8> = paths
         .iter()
@@ -77,13 +127,15 @@ fn ask(lifeline: &Lifeline, mut wire: Wire, paths: &[&Path]) -> (Vec<Scanned>, O
     // It fails when the process has ended; then there are no answers.
     let _ = wire.send(&Scan, &names, &[]);
     while answers.len() < paths.len() {
-        match answer(lifeline, &mut wire) {
+        match answer(lifeline, &mut wire, patience) {
             Ok(Some(answer)) if answer.number == answers.len() => answers.push(answer.scanned),
             Ok(Some(_)) => {
                 lifeline.end_group(Duration::ZERO);
                 return (
                     answers,
-                    Some("it disturbs the process that reads manifests".into()),
+                    Some(Failure::Ended(
+                        "it disturbs the process that reads manifests".into(),
+                    )),
                 );
             }
             Ok(None) => {
@@ -91,17 +143,17 @@ fn ask(lifeline: &Lifeline, mut wire: Wire, paths: &[&Path]) -> (Vec<Scanned>, O
                     Some(status) => format!("loading it, a process {}", process::words(status)),
                     None => "loading it, a process lost its connection".to_owned(),
                 };
-                return (answers, Some(reason));
+                return (answers, Some(Failure::Ended(reason)));
             }
             Err(error) => {
                 lifeline.end_group(Duration::ZERO);
-                let reason = match error.kind() {
-                    io::ErrorKind::WouldBlock => {
-                        format!("loading it takes longer than {ANSWER_TIMEOUT:?}")
-                    }
-                    _ => format!("it disturbs the process that reads manifests: {error}"),
+                let failure = match error.kind() {
+                    io::ErrorKind::WouldBlock => Failure::Hangs(patience),
+                    _ => Failure::Ended(format!(
+                        "it disturbs the process that reads manifests: {error}"
+                    )),
                 };
-                return (answers, Some(reason));
+                return (answers, Some(failure));
             }
         }
     }
@@ -109,9 +161,18 @@ fn ask(lifeline: &Lifeline, mut wire: Wire, paths: &[&Path]) -> (Vec<Scanned>, O
     (answers, None)
 }
 
+impl Failure {
+    fn into_words(self) -> String {
+        match self {
+            Self::Hangs(patience) => format!("loading it takes longer than {patience:?}"),
+            Self::Ended(reason) => reason,
+        }
+    }
+}
+
 /// The next answer. `None`: the process has ended or closed its connection.
-fn answer(lifeline: &Lifeline, wire: &mut Wire) -> io::Result<Option<Answer>> {
-    let deadline = Instant::now() + ANSWER_TIMEOUT;
+fn answer(lifeline: &Lifeline, wire: &mut Wire, patience: Duration) -> io::Result<Option<Answer>> {
+    let deadline = Instant::now() + patience;
     loop {
         let has_ended = lifeline.has_ended();
         let wait = match has_ended {
