@@ -431,3 +431,6 @@ pub struct Entry {
 
 // SAFETY: the table holds only function pointers and numbers, and is never written to.
 unsafe impl Sync for Entry {}
+
+#[cfg(test)]
+mod tests;

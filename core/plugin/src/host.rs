@@ -45,15 +45,17 @@ impl Host {
         let free = FREE.lock().map_or(None, |mut free| free.pop());
         let slot = free.unwrap_or_else(|| Box::leak(Box::new(Slot::new())));
         // SAFETY: by the caller's word. Every function of the table that a handle reaches is tagged [any-thread] in
-        // flowpipe.h, and a slot that is free is not granted. An extension's table that says its size is as long.
+        // flowpipe.h, and a slot that is free is not granted. An extension's table is as long as it says: before that is
+        // known there is no reference, which stands for the whole table.
         unsafe {
+            let frames = ((*raw).get_extension)(raw, abi::EXTENSION_FRAMES.as_ptr());
+            let frames = frames.cast::<abi::Frames>();
+            let has_all =
+                !frames.is_null() && (*frames).struct_size as usize >= size_of::<abi::Frames>();
             Self {
                 generation: slot.grant(raw),
                 slot,
-                frames: ((*raw).get_extension)(raw, abi::EXTENSION_FRAMES.as_ptr())
-                    .cast::<abi::Frames>()
-                    .as_ref()
-                    .filter(|table| table.struct_size as usize >= size_of::<abi::Frames>()),
+                frames: has_all.then(|| &*frames),
             }
         }
     }

@@ -364,6 +364,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri really takes the 1.5 GiB")]
     fn waiting_memory_has_a_limit() {
         let pool = Pool::new(1);
         // Never touched, so the system does not really give it.
@@ -379,6 +380,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no memory that processes share")]
     fn what_others_can_not_see_is_not_used_again_once_they_are_to() {
         let pool = Pool::new(1);
         let (early, late) = (pool.take(64, 0).unwrap(), pool.take(64, 0).unwrap());
@@ -396,6 +398,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no memory that processes share")]
     fn few_blocks_wait_with_a_file_descriptor_each() {
         let pool = Pool::shared(1);
         let memory: Vec<_> = (0..IDLE_BLOCKS + 20)

@@ -151,3 +151,34 @@ fn messages_from_a_file() {
     std::fs::remove_file(&path).unwrap();
     assert!(error.contains("jsonl:3: invalid type"), "{error}");
 }
+
+#[test]
+fn a_shorter_table_of_frame_functions_is_not_used() {
+    /// Its memory ends after these.
+    #[repr(C, align(8))]
+    struct Head {
+        struct_size: u32,
+        reserved: u32,
+    }
+    static HEAD: Head = Head {
+        struct_size: size_of::<Head>() as u32,
+        reserved: 0,
+    };
+    unsafe extern "C" fn shorter(
+        _: *const abi::Host,
+        _: *const std::ffi::c_char,
+    ) -> *const std::ffi::c_void {
+        (&raw const HEAD).cast()
+    }
+
+    let harness = obedient(json!({})).unwrap();
+    // SAFETY: the harness lives to the end, and the table of the handle until it is revoked.
+    unsafe {
+        let mut table = (&raw const (*harness.shared.as_ptr()).table).read();
+        table.get_extension = shorter;
+        let host = Host::grant(&raw const table);
+        assert!(host.frames().is_none());
+        host.revoke();
+    }
+    assert_eq!(HEAD.reserved, 0);
+}

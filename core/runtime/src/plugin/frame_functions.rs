@@ -47,6 +47,26 @@ pub(crate) fn set<F: FrameFunctions>(table: &mut abi::Host) {
     table.frame_write = frame_write::<F>;
 }
 
+/// Fills in what a plugin asks about a frame.
+///
+/// # Safety
+/// `info` is null, or points at an info that says its size and is writable as far as that.
+pub(crate) unsafe fn fill_in(info: *mut abi::FrameInfo, with: abi::FrameInfo) {
+    // Its fields are those of the first minor: a smaller one can't be filled in. There is no reference before the size
+    // is known, for a reference stands for the whole struct.
+    // SAFETY: by the contract above, struct_size can be read, and the rest written when it is large enough.
+    unsafe {
+        if info.is_null() || ((*info).struct_size as usize) < size_of::<abi::FrameInfo>() {
+            return;
+        }
+        let struct_size = (*info).struct_size;
+        info.write(abi::FrameInfo {
+            struct_size,
+            ..with
+        });
+    }
+}
+
 pub(crate) unsafe extern "C" fn frame_ref<F: FrameFunctions>(
     _: *const abi::Host,
     frame: *mut abi::Frame,
@@ -105,18 +125,14 @@ unsafe impl FrameFunctions for Frame {
     }
 
     unsafe extern "C" fn info(frame: *const abi::Frame, info: *mut abi::FrameInfo) {
-        // SAFETY: the border demands that the caller holds a reference, and a writable info.
-        let (held, info) = unsafe { (Frame::from_abi(frame.cast_mut()), info.as_mut()) };
-        if let (Some(held), Some(info)) = (&held, info) {
-            // Its fields are those of the first minor: a smaller one can't be filled in.
-            if info.struct_size as usize >= size_of::<abi::FrameInfo>() {
-                *info = abi::FrameInfo {
-                    struct_size: info.struct_size,
-                    ..held.info()
-                };
+        // SAFETY: the border demands that the caller holds a reference, and an info that is writable as far as it says.
+        unsafe {
+            let held = Frame::from_abi(frame.cast_mut());
+            if let Some(held) = &held {
+                fill_in(info, held.info());
             }
+            std::mem::forget(held);
         }
-        std::mem::forget(held);
     }
 
     unsafe extern "C" fn read(frame: *const abi::Frame) -> *const u8 {

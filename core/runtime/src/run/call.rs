@@ -292,21 +292,34 @@ impl Context<'_> {
     }
 }
 
+/// An output, unless it is null or shorter than this version's. There is no reference before the size is known, for a
+/// reference stands for the whole struct.
+///
+/// # Safety
+/// `output` is null, or points at an output that says its size and is readable as far as that.
+pub(crate) unsafe fn whole<'a>(output: *const abi::Output) -> Option<&'a abi::Output> {
+    // SAFETY: by the contract above; struct_size comes first.
+    unsafe {
+        let is_whole =
+            !output.is_null() && (*output).struct_size as usize >= size_of::<abi::Output>();
+        is_whole.then(|| &*output)
+    }
+}
+
 pub(crate) unsafe extern "C" fn emit(
     _: *const abi::Host,
     context: *mut abi::Context,
     output: *const abi::Output,
 ) -> abi::Status {
-    // SAFETY: the border demands the context of the call that runs now, and a readable output.
-    let (context, output) = unsafe { (Context::from_abi(context), output.as_ref()) };
+    // SAFETY: the border demands the context of the call that runs now, and null or an output that is readable as far as
+    // it says.
+    let (context, output) = unsafe { (Context::from_abi(context), whole(output)) };
     let Some(context) = context else {
         return abi::BAD_MESSAGE;
     };
     match output {
-        Some(output) if output.struct_size as usize >= size_of::<abi::Output>() => {
-            context.emit(output)
-        }
-        _ => {
+        Some(output) => context.emit(output),
+        None => {
             let reason = "it emitted nothing, or an output whose struct_size is too small";
             context
                 .refused

@@ -11,7 +11,7 @@ use flowpipe_abi as abi;
 use crate::isolation::child::{CHILD, Child};
 use crate::isolation::memory::{Access, Mapping};
 use crate::isolation::words::{self, Answer, Request};
-use crate::plugin::frame_functions::{self, FrameFunctions};
+use crate::plugin::frame_functions::{self, FrameFunctions, fill_in};
 use crate::sync::lock;
 
 /// What a frame pointer of the border points at.
@@ -111,15 +111,11 @@ unsafe impl FrameFunctions for Frame {
     }
 
     unsafe extern "C" fn info(frame: *const abi::Frame, info: *mut abi::FrameInfo) {
-        // SAFETY: the border demands that the caller holds a reference, and a writable info.
-        let (held, info) = unsafe { (frame.cast::<Self>().as_ref(), info.as_mut()) };
-        if let (Some(held), Some(info)) = (held, info)
-            && info.struct_size as usize >= size_of::<abi::FrameInfo>()
-        {
-            *info = abi::FrameInfo {
-                struct_size: info.struct_size,
-                ..held.told.shape.into()
-            };
+        // SAFETY: the border demands that the caller holds a reference, and an info that is writable as far as it says.
+        unsafe {
+            if let Some(held) = frame.cast::<Self>().as_ref() {
+                fill_in(info, held.told.shape.into());
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use crate::isolation::child::{CHILD, Child, frames};
 use crate::isolation::words::{Request, ToHost, ToStage};
 use crate::plugin::frame_functions;
 use crate::plugin::host::{Host, text};
+use crate::run::call::whole;
 use crate::run::shared::Mode;
 use crate::sync::lock;
 
@@ -102,12 +103,8 @@ unsafe extern "C" fn emit(
     let Some(child) = CHILD.get().filter(|_| !context.is_null()) else {
         return abi::BAD_MESSAGE;
     };
-    // SAFETY: the border demands a readable output, and no field beyond struct_size is read.
-    let output = unsafe {
-        output
-            .as_ref()
-            .filter(|output| output.struct_size as usize >= size_of::<abi::Output>())
-    };
+    // SAFETY: the border demands null, or an output that is readable as far as it says.
+    let output = unsafe { whole(output) };
     let mut body: &[u8] = b"";
     let said = match output {
         None => ToHost::Emit {

@@ -146,6 +146,46 @@ fn the_functions_of_frames_take_null() {
     }
 }
 
+/// The head of a struct that may grow, as a shorter version has it: the memory ends here.
+#[repr(C, align(8))]
+struct Head {
+    struct_size: u32,
+    second: u32,
+}
+
+impl Head {
+    fn new() -> Self {
+        Self {
+            struct_size: size_of::<Self>() as u32,
+            second: 7,
+        }
+    }
+}
+
+#[test]
+fn a_shorter_info_is_not_filled_in() {
+    let host = host();
+    let table = Kept(host.show());
+    let frame = table.new_frame();
+    let mut info = Head::new();
+    // SAFETY: the info says its size, and the frame has one reference.
+    unsafe {
+        (frame_functions::TABLE.info)(frame, (&raw mut info).cast());
+        (table.table().frame_unref)(table.0, frame);
+    }
+    assert_eq!((info.struct_size, info.second), (8, 7));
+}
+
+#[test]
+fn a_shorter_output_is_refused() {
+    let host = host();
+    let table = Kept(host.show());
+    let output = Head::new();
+    // SAFETY: the output says its size, and null is no context.
+    let status = unsafe { (table.table().emit)(table.0, null_mut(), (&raw const output).cast()) };
+    assert_eq!((status, output.second), (abi::BAD_MESSAGE, 7));
+}
+
 #[test]
 fn a_table_outlives_its_host() {
     let host = host();

@@ -1,0 +1,186 @@
+use super::*;
+
+fn info(format: abi::Format, width: u32, height: u32, stride: u64) -> abi::FrameInfo {
+    abi::FrameInfo {
+        struct_size: 0,
+        format,
+        width,
+        height,
+        stride,
+        size: 0,
+    }
+}
+
+fn frame(pool: &Arc<Pool>) -> Frame {
+    Frame::new(
+        pool,
+        Shape::new(&info(abi::FORMAT_BGRA8, 8, 4, 0)).unwrap(),
+        0,
+    )
+    .unwrap()
+}
+
+#[test]
+fn senseless_shapes_are_refused() {
+    for bad in [
+        info(99, 8, 8, 0),
+        info(abi::FORMAT_GREY8, 0, 8, 0),
+        info(abi::FORMAT_GREY8, 8, 0, 0),
+        info(abi::FORMAT_RGB8, 8, 8, 23),
+        info(abi::FORMAT_RGBA8, u32::MAX, u32::MAX, 0),
+        info(abi::FORMAT_GREY8, 1, u32::MAX, u64::MAX),
+    ] {
+        assert_eq!(Shape::new(&bad), None, "{bad:?}");
+    }
+    assert_eq!(
+        Shape::new(&info(abi::FORMAT_RGB8, 5, 2, 0)).unwrap().stride,
+        15
+    );
+    assert_eq!(
+        Shape::new(&info(abi::FORMAT_RGB8, 5, 2, 16))
+            .unwrap()
+            .size(),
+        32
+    );
+}
+
+#[test]
+fn writing_alone_keeps_the_memory() {
+    let pool = Pool::new(1);
+    let mut frame = frame(&pool);
+    let before = frame.as_abi();
+    let pixels = frame.write().unwrap();
+    assert_eq!(pixels.as_ptr() as usize % 64, 0);
+    assert_eq!(frame.as_abi(), before);
+}
+
+#[test]
+fn writing_a_shared_frame_copies() {
+    let pool = Pool::new(1);
+    let mut mine = frame(&pool);
+    // SAFETY: the frame has 128 bytes and no other reference.
+    unsafe { mine.write().unwrap().as_ptr().write_bytes(7, 128) };
+    let other = mine.clone();
+    // SAFETY: as above, after the copy.
+    unsafe { mine.write().unwrap().as_ptr().write(9) };
+    assert_ne!(mine.as_abi(), other.as_abi());
+    assert_eq!(
+        (other.pixels()[0], mine.pixels()[0], mine.pixels()[1]),
+        (7, 9, 7)
+    );
+    drop((mine, other));
+    assert_eq!(pool.statistics().live, 0);
+}
+
+/// So many threads are enough for every pair of events to meet.
+const THREADS: usize = 4;
+
+/// How often each of them does something. Miri is some thousand times slower, and looks at each access.
+const ROUNDS: usize = if cfg!(miri) { 8 } else { 1000 };
+
+fn fill(frame: &mut Frame, value: u8) {
+    let size = frame.shape().size();
+    // SAFETY: so many bytes are this reference's alone.
+    unsafe { frame.write().unwrap().as_ptr().write_bytes(value, size) };
+}
+
+#[test]
+fn references_are_counted_across_threads() {
+    let pool = Pool::new(1);
+    let mut first = frame(&pool);
+    fill(&mut first, 7);
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            let held = first.clone();
+            scope.spawn(move || {
+                for _ in 0..ROUNDS {
+                    let other = held.clone();
+                    assert_eq!(other.pixels(), [7; 128]);
+                }
+            });
+        }
+        // Whichever thread is the last gives the memory back.
+        drop(first);
+    });
+    let statistics = pool.statistics();
+    assert_eq!((statistics.live, statistics.idle_bytes), (0, 128));
+}
+
+#[test]
+fn whoever_is_alone_writes_after_the_last_reader() {
+    let pool = Pool::new(1);
+    for round in 0..ROUNDS {
+        let mut mine = frame(&pool);
+        fill(&mut mine, 1);
+        let theirs = mine.clone();
+        std::thread::scope(|scope| {
+            scope.spawn(move || assert_eq!(theirs.pixels(), [1; 128]));
+            // Into a copy while the reader has its reference, and then in place.
+            fill(&mut mine, 2);
+            assert_eq!(mine.pixels(), [2; 128], "round {round}");
+        });
+    }
+    assert_eq!(pool.statistics().live, 0);
+}
+
+#[test]
+fn both_who_share_a_frame_may_write() {
+    let pool = Pool::new(1);
+    for _ in 0..ROUNDS {
+        let mut first = frame(&pool);
+        fill(&mut first, 1);
+        std::thread::scope(|scope| {
+            for value in [2, 3] {
+                let mut mine = first.clone();
+                scope.spawn(move || {
+                    fill(&mut mine, value);
+                    assert_eq!(mine.pixels(), [value; 128]);
+                });
+            }
+            drop(first);
+        });
+    }
+    assert_eq!(pool.statistics().live, 0);
+}
+
+#[test]
+fn memory_goes_from_thread_to_thread() {
+    let pool = Pool::new(THREADS);
+    std::thread::scope(|scope| {
+        for value in 0..THREADS {
+            let pool = &pool;
+            scope.spawn(move || {
+                for _ in 0..ROUNDS {
+                    let shape = Shape::new(&info(abi::FORMAT_GREY8, 16, 4, 0)).unwrap();
+                    let mut mine = Frame::new(pool, shape, value as u32).unwrap();
+                    fill(&mut mine, value as u8);
+                    assert_eq!(mine.pixels(), [value as u8; 64]);
+                }
+            });
+        }
+    });
+    let statistics = pool.statistics();
+    assert_eq!(statistics.live, 0);
+    assert_eq!(statistics.allocated + statistics.reused, THREADS * ROUNDS);
+    assert!(statistics.allocated <= THREADS, "{statistics:?}");
+}
+
+#[test]
+fn frames_outlive_the_run() {
+    let pool = Pool::new(1);
+    let mut kept = frame(&pool);
+    fill(&mut kept, 7);
+    let of_plugin = kept.clone().into_abi();
+    // The run's own reference to the pool.
+    drop(pool);
+    // SAFETY: the reference that was handed over above.
+    let mut theirs = unsafe { Frame::from_abi(of_plugin) }.unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // Its copy is made in the pool of the first one.
+            fill(&mut theirs, 9);
+            assert_eq!(theirs.pixels(), [9; 128]);
+        });
+    });
+    assert_eq!(kept.pixels(), [7; 128]);
+}
