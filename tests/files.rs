@@ -179,7 +179,7 @@ fn a_nul_character_is_wrong_at_its_place() {
         assert!(ran.stderr.contains(place), "{}", ran.stderr);
     }
     let puzzle = folder.path().join("puzzle.txt").display().to_string();
-    fs::write(&puzzle, "A.B\n...\nA.B\n").unwrap();
+    fs::write(&puzzle, "A.B.C\n..D.E\n.....\n.B.C.\n.ADE.\n").unwrap();
     run(&["solve", &puzzle]).expect(0);
     let picture = "pipelines/frames/phone-5x5-01.png";
     for (args, what) in [
