@@ -35,7 +35,7 @@ pub struct Recording {
     cut_off: bool,
     unreadable: usize,
     first_unreadable: Option<Fault>,
-    /// The chunk of the pictures that were asked for last.
+    /// The chunks of the pictures that were asked for last.
     unpacked: Unpacked,
 }
 
@@ -258,7 +258,7 @@ impl Recording {
             sequence,
             what,
         };
-        let read = self.unpacked.with(&self.bytes, *chunk, |content| {
+        let read = self.unpacked.with(&self.bytes, *chunk, *length, |content| {
             let message = content
                 .get(*offset..offset + length)
                 .ok_or_else(|| "it lies beyond its chunk".to_owned())?;
