@@ -171,7 +171,9 @@ fn tell(
         if *why != Withheld::Changed {
             writeln!(
                 stdout,
-                "told from the recording instead of run again: {stage} ({why})"
+                "told from the recording instead of run again: {} ({})",
+                escaped(stage),
+                escaped(why)
             )?;
         }
     }
