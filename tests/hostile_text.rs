@@ -7,6 +7,8 @@
     reason = "a test helper that can't go on should panic"
 )]
 
+#[path = "support/edited.rs"]
+mod edited;
 #[path = "support/pty.rs"]
 mod pty;
 
@@ -267,6 +269,16 @@ fn recordings() {
     escaped(&["compare", pipeline, pipeline, &path]);
     escaped(&["report", &path, "--output", "-"]);
     on_terminal(&["replay", &path]);
+
+    // Beside stages that run again.
+    let honest = flowpipe_tests::record(&folder, "honest.mcap", pipeline);
+    let beside = folder.join("beside.mcap");
+    edited::edit(Path::new(&honest), &beside, |edited| {
+        edited.about.stages.push(about.stages[0].clone());
+    });
+    let ran = escaped(&["replay", &text(&beside), "--quiet"]);
+    assert!(ran.contains("FORGED"), "it is told: {ran}");
+    on_terminal(&["replay", &text(&beside)]);
 }
 
 #[test]

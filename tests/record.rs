@@ -319,4 +319,15 @@ fn bad_files_and_bad_wishes_are_told() {
     ])
     .expect(2);
     assert!(ran.stderr.contains("/dev/null"), "{}", ran.stderr);
+    // Nothing is left of a recording that had begun by then.
+    let begun = folder.path().join("begun.mcap");
+    let bad = ["--trace", "/dev/null/a.json"];
+    for args in [["run", "pipelines/replay.toml"], ["replay", text(&path)]] {
+        let args = [&args[..], &["--record", text(&begun)], &bad].concat();
+        run(&args).expect(2);
+        assert!(
+            !folder.path().join("begun.mcap.partial").exists(),
+            "{args:?}"
+        );
+    }
 }

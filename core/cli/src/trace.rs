@@ -53,6 +53,11 @@ impl Tracing {
         }))
     }
 
+    /// The run begins: from now on what is traced is kept, however it ends.
+    pub fn begins(&mut self) {
+        self.file.keep();
+    }
+
     /// The run did not begin: nothing is left of the trace.
     pub fn discard(self) {
         self.file.discard();

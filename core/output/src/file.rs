@@ -31,6 +31,8 @@ struct Beside {
     grows: bool,
     /// Whether `now` is a name for people, which outlives this program.
     shown: bool,
+    /// Whether it stays there when this ends early.
+    kept: bool,
     /// Whether it takes the place of another file.
     replaces: bool,
 }
@@ -111,6 +113,7 @@ impl OutputFile {
             now,
             grows,
             shown: false,
+            kept: false,
             replaces: there.is_some(),
         };
         let output = Self {
@@ -206,6 +209,14 @@ impl OutputFile {
         Ok(())
     }
 
+    /// From now on a file that grows stays where it is, also when this ends early. Before, it goes then: there is nothing
+    /// in it that anybody wants.
+    pub fn keep(&mut self) {
+        if let Some(beside) = &mut self.beside {
+            beside.kept = true;
+        }
+    }
+
     /// Nothing came of it: the file goes, also one that grows.
     pub fn discard(mut self) {
         if let Some(beside) = self.beside.take() {
@@ -227,7 +238,7 @@ impl Write for OutputFile {
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
-        if let Some(beside) = self.beside.take().filter(|it| !it.shown) {
+        if let Some(beside) = self.beside.take().filter(|it| !(it.shown && it.kept)) {
             // Nobody is left to be told; a file with such a name is in nobody's way.
             let _ = std::fs::remove_file(&beside.now);
             forget_hidden(&beside.now);

@@ -33,7 +33,7 @@ pub struct Recording {
     cut_off: bool,
     unreadable: usize,
     first_unreadable: Option<Fault>,
-    /// The chunk of the pictures that were asked for last.
+    /// The chunks of the pictures that were asked for last.
     unpacked: Unpacked,
 }
 
@@ -254,7 +254,7 @@ impl Recording {
             sequence,
             what,
         };
-        let read = self.unpacked.with(&self.file, *chunk, |content| {
+        let read = self.unpacked.with(&self.file, *chunk, *length, |content| {
             let message = content
                 .get(*offset..offset + length)
                 .ok_or_else(|| "it lies beyond its chunk".to_owned())?;

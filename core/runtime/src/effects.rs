@@ -196,6 +196,20 @@ fn path(value: &Value) -> Option<PathBuf> {
     value.as_str().map(PathBuf::from)
 }
 
+/// The role of what acts.
+const ACTUATOR: &str = "actuator";
+
+/// Whether a stage has an effect. Who asks says what becomes of one that declares none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HasEffect {
+    /// It declares its effects, and this is not among them.
+    No,
+    /// It has it.
+    Yes,
+    /// It declares none: it may do anything.
+    Unknown,
+}
+
 impl Manifest {
     /// What the stage does with a config. `None`: nobody knows.
     #[must_use]
@@ -208,6 +222,31 @@ impl Manifest {
             None => true,
         };
         Some(effects.iter().filter(happens).collect())
+    }
+
+    /// Whether the stage has one of the effects with a config.
+    #[must_use]
+    pub fn has_effect(&self, kinds: &[EffectKind], config: &Value) -> HasEffect {
+        match self.effects_with(config) {
+            None => HasEffect::Unknown,
+            Some(effects) => match effects.iter().any(|it| kinds.contains(&it.kind)) {
+                true => HasEffect::Yes,
+                false => HasEffect::No,
+            },
+        }
+    }
+
+    /// Whether the stage acts on the world with a config: it drives the mouse, or is an actuator that has other `means`.
+    /// An actuator whose effects are unknown acts, whatever else it says of itself. Of other roles that is not assumed.
+    #[must_use]
+    pub fn acts(&self, means: &[EffectKind], config: &Value) -> bool {
+        let is_actuator = self.role == ACTUATOR;
+        let drives = self.has_effect(&[EffectKind::DrivesMouse], config);
+        match drives {
+            HasEffect::Unknown => is_actuator,
+            HasEffect::Yes => true,
+            HasEffect::No => is_actuator && self.has_effect(means, config) == HasEffect::Yes,
+        }
     }
 
     /// A config without the keys that carry effects, but for effects that are kept. What has an effect without a key, or

@@ -217,9 +217,9 @@ fn effects(out: &mut impl Write, effects: &Effects, colours: bool) -> Result<(),
         let condition = effect
             .key
             .as_ref()
-            .map(|key| format!("; only with `{key}`"));
+            .map(|key| format!("; only with `{}`", escape(key)));
         let condition = paint(condition.as_deref().unwrap_or_default(), QUIET, colours);
-        writeln!(out, "  {kind}  {}{condition}", effect.doc)?;
+        writeln!(out, "  {kind}  {}{condition}", escape(&effect.doc))?;
     }
     writeln!(out)?;
     Ok(())

@@ -47,7 +47,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     if let Some(verifier) = &verifier {
         options.observers.push(verifier.clone());
     }
-    let recordist = match &args.record {
+    let mut recordist = match &args.record {
         Some(to) => {
             let take = Take {
                 pipeline: &pipeline,
@@ -65,7 +65,9 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
         let recorder: Arc<dyn Observer> = recordist.recorder();
         options.observers.push(recorder);
     }
-    let tracing = Tracing::begin(args.trace.as_deref(), &pipeline, &mut options)?;
+    let mut tracing = Tracing::begin(args.trace.as_deref(), &pipeline, &mut options)?;
+    recordist.iter_mut().for_each(Recordist::begins);
+    tracing.iter_mut().for_each(Tracing::begins);
     let screen = Screen::new(global, args.quiet || args.json, cast);
     let watched = watch(pipeline, &catalogue, options, &happenings, screen, None);
     let watched = match watched {
@@ -171,7 +173,9 @@ fn tell(
         if *why != Withheld::Changed {
             writeln!(
                 stdout,
-                "told from the recording instead of run again: {stage} ({why})"
+                "told from the recording instead of run again: {} ({})",
+                escaped(stage),
+                escaped(why)
             )?;
         }
     }

@@ -62,7 +62,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         };
         Recordist::begin(to, &take, keeping)
     });
-    let recordist = recordist.transpose()?;
+    let mut recordist = recordist.transpose()?;
     if args.record_lossless && recordist.is_none() {
         let why = "--record-lossless needs --record, or [record] in the pipeline";
         return Err(Failure::Usage(why.to_owned()));
@@ -85,7 +85,9 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     for recorder in recorders.chain(flight.iter().map(|it| it.recorder.clone())) {
         options.observers.push(recorder);
     }
-    let tracing = Tracing::begin(args.trace.as_deref(), &pipeline, &mut options)?;
+    let mut tracing = Tracing::begin(args.trace.as_deref(), &pipeline, &mut options)?;
+    recordist.iter_mut().for_each(Recordist::begins);
+    tracing.iter_mut().for_each(Tracing::begins);
     let screen = Screen::new(global, args.quiet || args.json, cast);
     let watched = watch(
         pipeline,

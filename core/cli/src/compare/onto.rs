@@ -15,8 +15,6 @@ use thiserror::Error;
 
 use crate::compare::output::{self, OutputError, PLAYER};
 
-/// The role of what acts.
-const ACTUATOR: &str = "actuator";
 /// The referee that needs no clock and no outcomes.
 const REFEREE: &str = "referee-once";
 /// A queue that never fills: so many messages more than the recording has can be under way.
@@ -192,24 +190,14 @@ pub fn manifest(stage: &Stage, catalogue: &Catalogue) -> Manifest {
     found.map_or_else(Manifest::default, |found| found.manifest.clone())
 }
 
-/// Whether a plugin of a stage acts on the world: it drives the mouse, or is an actuator that may do so by other means. Other
-/// effects are those that the user wrote into his pipeline: a solver that is a command is compared as any other.
+/// Whether a plugin of a stage acts on the world. Effects of other roles are those that the user wrote into his pipeline: a
+/// solver that is a command is compared as any other.
 fn acts(stage: &Stage, catalogue: &Catalogue) -> bool {
-    let acts = |manifest: &Manifest, config: &Value| {
-        let is_actuator = manifest.role == ACTUATOR;
-        match manifest.effects_with(config) {
-            Some(effects) => effects.iter().any(|effect| match effect.kind {
-                EffectKind::DrivesMouse => true,
-                EffectKind::RunsCommands | EffectKind::UsesNetwork => is_actuator,
-                _ => false,
-            }),
-            None => is_actuator && !manifest.deterministic,
-        }
-    };
+    const MEANS: [EffectKind; 2] = [EffectKind::RunsCommands, EffectKind::UsesNetwork];
     let mut plugins = stage.contestants.iter();
     plugins.any(|it| {
         let found = catalogue.find(&it.plugin);
-        found.is_some_and(|found| acts(&found.manifest, &it.config))
+        found.is_some_and(|found| found.manifest.acts(&MEANS, &it.config))
     })
 }
 

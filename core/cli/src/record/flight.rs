@@ -56,6 +56,8 @@ impl FlightRecorder {
                 let path = unused(place(&to, &about.name, now_ns)?);
                 let mut file = grow(&path)?;
                 let writer = Writer::grow(&mut file, about, &text, schemas())?;
+                // What was seen is of use also when the rest can't be written.
+                file.keep();
                 Ok(Opened { path, file, writer })
             }),
             annotator: || Some(Box::new(annotate::Foxglove)),

@@ -155,6 +155,11 @@ impl Recordist {
         self.recorder.clone()
     }
 
+    /// The run begins: from now on what is recorded is kept, however it ends.
+    pub fn begins(&mut self) {
+        self.file.keep();
+    }
+
     /// The run did not begin: nothing is left of the recording.
     pub fn discard(self) {
         self.file.discard();

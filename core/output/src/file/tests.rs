@@ -39,6 +39,7 @@ fn a_file_that_grows_outlives_its_writer() {
     let mut first = OutputFile::growing(&path).unwrap();
     first.write_all(b"first").unwrap();
     first.show().unwrap();
+    first.keep();
     assert_eq!(names(folder.path()), ["a.partial"]);
     // Its writer is gone without a word.
     drop(first);
@@ -87,7 +88,11 @@ fn what_came_to_nothing_leaves_nothing() {
     drop(OutputFile::growing(&path).unwrap());
     let mut shown = OutputFile::growing(&path).unwrap();
     shown.show().unwrap();
+    shown.keep();
     shown.discard();
+    let mut unwanted = OutputFile::growing(&path).unwrap();
+    unwanted.show().unwrap();
+    drop(unwanted);
     assert_eq!(names(folder.path()), Vec::<String>::new());
     let error = write(&folder.path().join("none").join("a"), "").unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::NotFound);

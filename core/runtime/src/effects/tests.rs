@@ -141,3 +141,27 @@ fn paths_are_those_of_the_keys() {
     assert_eq!(paths(&effects[0]), [PathBuf::from("a")]);
     assert_eq!(paths(&effects[1]), ["b", "c", "a"].map(PathBuf::from));
 }
+
+#[test]
+fn an_actuator_whose_effects_are_unknown_acts() {
+    let of = |role: &str, effects: Value| {
+        let mut manifest = manifest(effects);
+        manifest.role = role.to_owned();
+        manifest.deterministic = true;
+        manifest
+    };
+    let command = || json!([{ "effect": "runs-commands" }]);
+    let mouse = || json!([{ "effect": "drives-mouse" }]);
+    for (role, effects, means, acts) in [
+        ("actuator", Value::Null, &[][..], true),
+        ("solver", Value::Null, &[], false),
+        ("actuator", json!([]), &[], false),
+        ("solver", mouse(), &[], true),
+        ("actuator", command(), &[], false),
+        ("actuator", command(), &[EffectKind::RunsCommands], true),
+        ("solver", command(), &[EffectKind::RunsCommands], false),
+    ] {
+        let manifest = of(role, effects);
+        assert_eq!(manifest.acts(means, &json!({})), acts, "{manifest:?}");
+    }
+}

@@ -39,6 +39,8 @@ struct State {
     names: HashMap<PortRef, Topic>,
     /// No new lineages begin.
     is_full: bool,
+    /// That has been told.
+    has_warned: bool,
     is_closed: bool,
 }
 
@@ -242,13 +244,7 @@ impl State {
                 self.tell_dropped();
             }
         } else {
-            self.is_full = bytes > limit;
-            if self.is_full && self.lineages.counts.0 == 0 {
-                tracing::warn!(
-                    "the recorder can't keep up: what descends from some frames is not recorded (--record-lossless \
-                     has the run wait instead)"
-                );
-            }
+            self.set_full(bytes > limit);
         }
         if let Item::Message(topic, message, _) = item {
             let topic = &*self.names.entry(root.0).or_insert_with(|| topic.clone());
@@ -301,7 +297,18 @@ impl State {
             let at_ns = message.emitted_ns();
             self.lineages.drop_lineage(root, topic, partly, at_ns);
         }
-        self.is_full = true;
+        self.set_full(true);
+    }
+
+    /// No lineage begins while it is full. The first time is told.
+    fn set_full(&mut self, is_full: bool) {
+        self.is_full = is_full;
+        if is_full && !std::mem::replace(&mut self.has_warned, true) {
+            tracing::warn!(
+                "the recorder can't keep up: what descends from some frames is not recorded (--record-lossless has \
+                 the run wait instead)"
+            );
+        }
     }
 
     /// Queues entries of what was dropped, ahead of what comes next.

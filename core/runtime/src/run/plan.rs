@@ -63,7 +63,7 @@ impl Plan {
         let shared = Arc::new(Shared::new(services, options, names, on_stop, sender));
         // The services are new: nobody has set it yet.
         let _ = shared.services.run.set(Arc::downgrade(&shared));
-        let stages = pipeline
+        let stages: Vec<_> = pipeline
             .stages
             .iter()
             .cloned()
@@ -74,6 +74,9 @@ impl Plan {
                 Arc::new(Stage::new(shared.clone(), index, stage, manifest, ports))
             })
             .collect();
+        for (stage, found) in stages.iter().zip(&found) {
+            stage.note_effects(found);
+        }
         Ok(Self {
             name: pipeline.name.clone(),
             shared,

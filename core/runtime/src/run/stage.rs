@@ -12,10 +12,10 @@ use flowpipe_recording::entry::Call;
 use crate::edge::gate::Gate;
 use crate::edge::inputs::Inputs;
 use crate::edge::outputs::{OutPort, Outputs, Sending};
-use crate::effects::EffectKind;
 use crate::manifest::Manifest;
 use crate::message::{Message, Origin};
 use crate::pipeline::{self, OnError, PortRef};
+use crate::plugin::catalogue::Found;
 use crate::problem::{MessageId, Problem, ProblemKind};
 use crate::report::times::Times;
 use crate::run::driver::Contest;
@@ -108,9 +108,6 @@ impl Stage {
                 .then(|| CString::new(port.schema.as_str()).ok().map(Arc::from))
                 .flatten(),
         };
-        if !run.dry && drives_mouse(manifest, &settings) {
-            run.note_drives_mouse(&settings.name);
-        }
         Self {
             run,
             index,
@@ -163,6 +160,14 @@ impl Stage {
         };
         next.contests.iter_mut().enumerate().for_each(known);
         next
+    }
+
+    /// Notes what it does to the world, by the manifests of its plugins.
+    pub(crate) fn note_effects(&self, found: &[Found]) {
+        let mut plugins = self.settings.contestants.iter().zip(found);
+        if !self.run.dry && plugins.any(|(it, found)| found.manifest.acts(&[], &it.config)) {
+            self.run.note_drives_mouse(&self.settings.name);
+        }
     }
 
     pub(crate) fn is_source(&self) -> bool {
@@ -319,18 +324,6 @@ impl Stage {
         // Dropped outside the lock: what is still queued is freed here.
         drop(ports);
     }
-}
-
-/// Whether a stage moves and presses the real mouse. Of an actuator that does not say what it does, that is assumed.
-fn drives_mouse(manifest: &Manifest, settings: &pipeline::Stage) -> bool {
-    let drives = |config| match manifest.effects_with(config) {
-        Some(effects) => effects
-            .iter()
-            .any(|effect| effect.kind == EffectKind::DrivesMouse),
-        None => manifest.role == "actuator",
-    };
-    let mut contestants = settings.contestants.iter();
-    contestants.any(|contestant| drives(&contestant.config))
 }
 
 /// Keeps the time that a worker waits for full queues out of the time that it works.

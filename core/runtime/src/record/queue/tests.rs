@@ -147,6 +147,7 @@ fn a_lineage_whose_beginning_is_written_is_cut() {
         queue.push(Item::Message(topic, sent, picture), belongs);
         push(&queue, call(number));
     }
+    assert!(lock(&queue.state).has_warned, "what is cut is told too");
     queue.close();
     assert_eq!(pop_all(&queue), ["dropped screen 1..1 true"]);
 }

@@ -99,6 +99,7 @@ impl Difference {
                 manifest(found),
                 ports,
             );
+            stage.note_effects(found);
             self.next.stages.push(Standee {
                 stage: Arc::new(stage),
                 found: found.to_vec(),
@@ -135,6 +136,7 @@ impl Difference {
             });
         }
         let stage = before.stage.successor(settings.clone(), new);
+        stage.note_effects(found);
         self.next.stages[index] = Standee {
             stage: Arc::new(stage),
             found: found.to_vec(),

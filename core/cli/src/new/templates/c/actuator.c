@@ -12,7 +12,9 @@ typedef struct {
   int64_t say; /* from the config */
 } plugin_t;
 
-/* What the host and people read about it, before it is made: JSON. `effects` is what it does to the world: nothing. */
+/* What the host and people read about it, before it is made: JSON. It does not declare what it does to the world, so that no replay
+ * runs it again. One that does nothing there says "effects": [], one that moves the mouse
+ * "effects": [{ "effect": "drives-mouse" }]. */
 static const char manifest_text[] =
     "{ \"name\": \"plugin-name\", \"version\": \"0.1.0\", \"role\": \"actuator\","
     "  \"doc\": \"Says how many strokes it would play.\","
@@ -20,7 +22,7 @@ static const char manifest_text[] =
     "  \"outputs\": [{ \"name\": \"out\", \"schema\": \"flowpipe.outcome/1\" }],"
     "  \"config\": { \"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
     "    \"say\": { \"type\": \"integer\", \"default\": 1, \"description\": \"1: say it in the log.\" } } },"
-    "  \"deterministic\": true, \"effects\": [], \"panic\": \"abort\" }";
+    "  \"deterministic\": true, \"panic\": \"abort\" }";
 
 /* The config has been held against the manifest; what is not written in it stays as it is here. */
 static void configure(plugin_t *plugin, const flowpipe_document_t *config) {

@@ -2,7 +2,7 @@
 
 use flowpipe_plugin::puzzle::message::{StrokeOutcome, Strokes};
 use flowpipe_plugin::tracing::info;
-use flowpipe_plugin::{Acting, Actuator, Effect, Error, Host, JsonSchema, Played, Result};
+use flowpipe_plugin::{Acting, Actuator, Error, Host, JsonSchema, Played, Result};
 use serde::Deserialize;
 
 /// Says where the mouse would go. (This line is what `flowpipe plugins show` tells.)
@@ -21,8 +21,9 @@ impl Actuator for Plugin {
     const NAME: &'static str = "plugin-name";
     /// True only of what touches nothing outside of the program: a replay runs it again.
     const DETERMINISTIC: bool = true;
-    /// What it does outside of the program: reads or writes files, runs commands and so on. Nothing.
-    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
+    // It does not declare what it does outside of the program, so that no replay runs it again. One that does nothing there
+    // says `const EFFECTS: Option<&'static [Effect]> = Some(&[]);`; one that moves the mouse has
+    // `Effect::new(EffectKind::DrivesMouse, "")` among them.
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {
