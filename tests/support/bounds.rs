@@ -15,6 +15,8 @@ pub struct Bounded {
     pub took: Duration,
     /// The most memory that it had at once, bytes.
     pub peak: u64,
+    /// What it computed, and what the processes did that it waited for: other work on the machine hardly counts.
+    pub computed: Duration,
     /// Why it was killed, if it was.
     pub killed: Option<&'static str>,
 }
@@ -51,9 +53,11 @@ pub fn bounded(mut command: Command, memory: u64, deadline: Duration) -> Bounded
     let stdout = reader(child.stdout.take());
     let stderr = reader(child.stderr.take());
     let mut peak = 0;
+    let mut computed = Duration::ZERO;
     let mut killed = None;
     let status = loop {
         peak = peak.max(most_memory(&child));
+        computed = computed.max(processor_time(&child));
         if let Some(status) = child.try_wait().expect("it is our child") {
             break status;
         }
@@ -78,6 +82,7 @@ pub fn bounded(mut command: Command, memory: u64, deadline: Duration) -> Bounded
         },
         took,
         peak,
+        computed,
         killed,
     }
 }
@@ -90,6 +95,18 @@ pub fn most_memory(child: &Child) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
+}
+
+/// What a process and its children that it waited for have computed so far, as `/proc` tells it to 10 ms. 0 where there is
+/// none.
+fn processor_time(child: &Child) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+    // The name comes second, in parentheses, and may hold anything.
+    let after_name = stat.rsplit_once(") ").map_or("", |(_, after)| after);
+    let ticks = after_name.split(' ').skip(11).take(4);
+    let ticks = ticks.filter_map(|it| it.parse::<u64>().ok());
+    // Linux counts 100 of them a second, whatever the kernel's own clock does.
+    Duration::from_millis(10 * ticks.sum::<u64>())
 }
 
 /// What a pipe brings, its first part alone where it is long: the rest is read and dropped.

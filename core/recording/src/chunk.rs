@@ -77,7 +77,7 @@ impl Kept {
             let record = records.next();
             let record = record.ok_or_else(|| "the file is cut off".to_owned())?;
             let Some(Record::Chunk { header, data }) = parse(record.code, record.body) else {
-                return Err("there is no chunk".into());
+                return Err("there is no chunk".to_owned());
             };
             Budget::of(file.length()).chunk(header.uncompressed_size)?;
             self.work.take(at, header.uncompressed_size)?;

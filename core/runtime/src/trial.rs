@@ -14,7 +14,7 @@ use crate::frame::{Frame, Shape};
 use crate::message::{Lineage, Message, Origin};
 use crate::pipeline::{Contestant, Isolation, OnError, OnStop, Pipeline, Stage};
 use crate::plugin::catalogue::{Catalogue, Found};
-use crate::plugin::host::Host;
+use crate::plugin::host::{self, Host};
 use crate::plugin::instance::{Instance, PANICKED, reason};
 use crate::plugin::tape::Tape;
 use crate::problem::ProblemKind;
@@ -26,6 +26,10 @@ use crate::run::{Observer, Options, StartError};
 use crate::sync::lock;
 
 pub use crate::plugin::state::State;
+
+/// Bytes that each trial leaves in memory on purpose: a plugin's pointer to its host stays valid. As the allocator of glibc
+/// counts them.
+pub const LEFT_BY_EACH: u64 = host::LEFT;
 
 /// A stage that is made and active.
 pub struct Trial {

@@ -25,6 +25,10 @@ pub struct Replay {
     /// reads-screen, drives-mouse, uses-network, or unknown. What they do is printed first. A replay is dry all the same.
     #[arg(long, value_name = "EFFECT", value_parser = allow)]
     pub allow: Vec<Option<EffectKind>>,
+    /// Let calls that run again take as long and as much memory as they like, instead of about what the recording says
+    /// that they took: for recordings that you trust.
+    #[arg(long)]
+    pub no_limits: bool,
     /// How fast: `1x` as it was, `4x` and so on, or `max`.
     #[arg(long, default_value = "max", value_name = "SPEED", value_parser = speed)]
     pub speed: Speed,

@@ -107,6 +107,7 @@ fn wish(args: &args::Replay) -> Wish {
             Speed::Times(times) => Some(times),
             Speed::Max => None,
         },
+        has_no_limits: args.no_limits,
     }
 }
 
@@ -141,11 +142,17 @@ fn tell(
         let reason =
             |(stage, why): (&str, &Withheld)| json!({ "stage": stage, "reason": why.to_string() });
         let withheld: Vec<_> = replay.withheld().map(reason).collect();
+        let exceeded = replay.exceeded().into_iter();
+        let exceeded = exceeded.map(|(stage, excess, calls)| {
+            json!({ "stage": stage, "calls": calls, "reason": excess.words() })
+        });
+        let exceeded: Vec<_> = exceeded.collect();
         let all = json!({
             "verdict": verdict,
             "skipped": replay.skipped(),
             "changed": changed(replay),
             "from_recording": withheld,
+            "exceeded": exceeded,
             "report": report,
         });
         serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
@@ -178,6 +185,15 @@ fn tell(
                 escaped(why)
             )?;
         }
+    }
+    for (stage, excess, calls) in replay.exceeded() {
+        writeln!(
+            stdout,
+            "told from the recording instead of run again: {calls} calls of {}, which took {} (--no-limits gives them all \
+             that they want)",
+            escaped(stage),
+            excess.words()
+        )?;
     }
     if replay.skipped() > 0 {
         writeln!(

@@ -126,6 +126,11 @@ fn log(stage: Option<&str>) -> Log {
 }
 
 impl Lifeline {
+    /// The process's number.
+    pub(crate) fn id(&self) -> u32 {
+        lock(&self.child).id()
+    }
+
     /// A call begins.
     pub(crate) fn begins(&self) {
         lock(&self.state).busy = true;

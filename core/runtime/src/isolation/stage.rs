@@ -174,6 +174,11 @@ impl Apart {
         self.wire.receive::<ToHost>()
     }
 
+    /// The number of its process.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.lifeline.id()
+    }
+
     /// How its process ended, if it has.
     pub(crate) fn death(&self) -> Option<&Death> {
         self.death.as_ref()

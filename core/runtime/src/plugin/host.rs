@@ -54,6 +54,15 @@ struct Shown {
     host: Weak<Host>,
 }
 
+/// Bytes that each host leaves in memory: its table, and what the table's reference keeps of it. As the allocator of
+/// glibc counts them.
+pub(crate) const LEFT: u64 =
+    allocated(size_of::<Shown>()) + allocated(size_of::<Host>() + 2 * size_of::<usize>());
+
+const fn allocated(size: usize) -> u64 {
+    ((size + size_of::<usize>()).next_multiple_of(16)) as u64
+}
+
 /// What the clock of a revoked host reads: later than any deadline, and far from an overflow, as in the SDK.
 const REVOKED_NS: i64 = i64::MAX / 2;
 

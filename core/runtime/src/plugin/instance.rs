@@ -253,6 +253,15 @@ impl Instance {
         &self.host
     }
 
+    /// The number of its process, where it has one of its own.
+    pub(crate) fn process_id(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::Here(_) => None,
+            #[cfg(unix)]
+            Kind::Apart(apart) => Some(apart.process_id()),
+        }
+    }
+
     /// How its process ended, where it has one of its own that has.
     pub(crate) fn death(&self) -> Option<&Death> {
         match &self.kind {

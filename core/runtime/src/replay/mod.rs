@@ -6,12 +6,13 @@
 //! [`verify`] holds what comes out against what is recorded.
 
 mod again;
+mod allowance;
 mod ancestry;
 mod pipeline;
 mod store;
 pub mod verify;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -24,9 +25,13 @@ use crate::message::{MOST_HOPS, Message, Origin};
 use crate::pipeline::PortRef;
 use crate::run::shared::Mode;
 use crate::run::stage::Stage;
+use crate::run::worker::Worker;
 use crate::sync::lock;
 
 pub use again::{ALLOW_UNKNOWN, Allowed, Withheld};
+use allowance::Allowance;
+pub use allowance::Excess;
+pub(crate) use allowance::Turn;
 use ancestry::Ancestry;
 pub use pipeline::{PlanError, Swap, Wish};
 use store::Store;
@@ -44,6 +49,10 @@ pub struct Replay {
     turns: Vec<HashMap<usize, Vec<usize>>>,
     store: Mutex<Store>,
     arrived: Condvar,
+    /// What calls may take.
+    allowance: Allowance,
+    /// The calls that took more, by stage and why.
+    exceeded: Mutex<BTreeMap<(usize, Excess), usize>>,
     /// The last number given to a message that is not recorded: beyond all that are.
     unrecorded: AtomicU64,
 }
@@ -58,6 +67,8 @@ struct Part {
     effects: Vec<String>,
     /// Why it does not run again, where that could be expected.
     withheld: Option<Withheld>,
+    /// Another plugin has its place: what is recorded says nothing of how long that takes.
+    is_swapped: bool,
     /// The call that comes next.
     next: AtomicUsize,
 }
@@ -222,6 +233,64 @@ impl Replay {
 
     /// A call can't be run again: others get what it emitted then.
     pub(crate) fn skip(&self, stage: &Stage, number: usize, call: &Call) {
+        self.keep_recorded(stage, call);
+        lock(&self.store).skip(stage.index, number);
+    }
+
+    /// A call is about to run again. `Ok(None)`: it may take what it likes.
+    ///
+    /// # Errors
+    /// When nothing is left for it.
+    pub(crate) fn begin_call(
+        &self,
+        stage: &Arc<Stage>,
+        worker: &Worker,
+        call: &Call,
+    ) -> Result<Option<Turn<'_>>, Excess> {
+        let part = self.parts.get(stage.index);
+        if part.is_some_and(|part| part.is_swapped) {
+            return Ok(None);
+        }
+        // What took so much once would do so again.
+        if lock(&self.exceeded).contains_key(&(stage.index, Excess::Memory)) {
+            return Err(Excess::Memory);
+        }
+        let recorded = allowance::length(call);
+        let process = worker.instance.process_id();
+        let turn = self
+            .allowance
+            .begin(stage, &worker.watch, process, recorded)?;
+        Ok(Some(turn))
+    }
+
+    /// A call took more than it may: others get what it emitted when it was recorded.
+    pub(crate) fn speak_for(&self, stage: &Stage, call: &Call, excess: Excess) {
+        let calls = {
+            let mut exceeded = lock(&self.exceeded);
+            let calls = exceeded.entry((stage.index, excess)).or_default();
+            *calls += 1;
+            *calls
+        };
+        if calls == 1 {
+            let (stage, what) = (&stage.settings.name, excess.words());
+            tracing::warn!(
+                stage,
+                "a call that ran again was cancelled: it took {what}; the recording speaks for it"
+            );
+        }
+        self.keep_recorded(stage, call);
+    }
+
+    /// How many calls of which stage took more than they may, and of what.
+    pub fn exceeded(&self) -> Vec<(&str, Excess, usize)> {
+        let exceeded = lock(&self.exceeded);
+        let name = |(&(stage, excess), &calls): (&(usize, Excess), &usize)| {
+            Some((self.parts.get(stage)?.about.name.as_str(), excess, calls))
+        };
+        exceeded.iter().filter_map(name).collect()
+    }
+
+    fn keep_recorded(&self, stage: &Stage, call: &Call) {
         for emitted in &call.emitted {
             let topic = Topic::new(&call.stage, &emitted.port);
             if let Some(message) = self.load(stage, &topic, emitted.sequence) {
@@ -229,7 +298,6 @@ impl Replay {
                 self.arrived.notify_all();
             }
         }
-        lock(&self.store).skip(stage.index, number);
     }
 
     /// A stage makes no more messages.

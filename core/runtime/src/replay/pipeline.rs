@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::pipeline::{self, Contestant, Isolation, OnError, OnStop, Pipeline};
 use crate::plugin::catalogue::Catalogue;
 use crate::replay::again::{self, Allowed, Withheld};
+use crate::replay::allowance::{self, Allowance};
 use crate::replay::ancestry::Ancestry;
 use crate::replay::store::Store;
 use crate::replay::{Part, Replay};
@@ -28,6 +29,8 @@ pub struct Wish {
     pub allowed: Allowed,
     /// How often faster than it was; `None`: as fast as it goes.
     pub speed: Option<f64>,
+    /// Calls that run again may take as long and as much memory as they like.
+    pub has_no_limits: bool,
 }
 
 /// Another plugin in a stage's place.
@@ -109,7 +112,7 @@ pub enum PlanError {
     },
 }
 
-/// A stage that sits on one message for so long hangs.
+/// A stage that sits on one message for so long is warned about, and hangs when its call was cancelled.
 const WATCHDOG: Duration = Duration::from_secs(60);
 /// The same for one that did hang.
 const SHORT_WATCHDOG: Duration = Duration::from_secs(2);
@@ -206,6 +209,7 @@ impl Replay {
                 runs_again,
                 effects,
                 withheld,
+                is_swapped: swap.is_some(),
                 next: AtomicUsize::new(0),
             });
         }
@@ -222,15 +226,11 @@ impl Replay {
             on_stop: OnStop::Drop,
             record: None,
         };
-        let replay = Self::of(recording, parts, wish.speed)?;
+        let replay = Self::of(recording, parts, wish)?;
         Ok((pipeline, Arc::new(replay)))
     }
 
-    fn of(
-        recording: Arc<Recording>,
-        parts: Vec<Part>,
-        speed: Option<f64>,
-    ) -> Result<Self, PlanError> {
+    fn of(recording: Arc<Recording>, parts: Vec<Part>, wish: &Wish) -> Result<Self, PlanError> {
         let ancestry = Ancestry::of(parts.iter().map(|part| part.calls.as_slice()));
         let ancestry = ancestry.map_err(|cycle| {
             let calls = parts.get(cycle.stage).map_or(&[][..], |part| &part.calls);
@@ -252,10 +252,14 @@ impl Replay {
         let last = ancestry.last();
         let working = parts.iter().enumerate().filter(|(_, part)| part.runs_again);
         let store = Store::new(takers, working.map(|(stage, _)| stage));
+        let running = parts.iter().filter(|part| part.runs_again);
+        let recorded = allowance::recorded(running.flat_map(|part| &part.calls));
         Ok(Self {
+            allowance: Allowance::of((!wish.has_no_limits).then_some(recorded)),
+            exceeded: Mutex::default(),
             recording,
             parts,
-            speed,
+            speed: wish.speed,
             began: Instant::now(),
             ancestry,
             turns,

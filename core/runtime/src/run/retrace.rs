@@ -8,7 +8,8 @@ use flowpipe_abi as abi;
 use flowpipe_recording::entry::Event;
 
 use crate::plugin::instance::Instance;
-use crate::replay::{Fetched, Replay};
+use crate::problem::ProblemKind;
+use crate::replay::{Fetched, Replay, Turn};
 use crate::run::shared::Mode;
 use crate::run::stage::Stage;
 use crate::run::threads::WorkerExit;
@@ -72,13 +73,28 @@ pub(crate) fn retrace(
             let tape = worker.instance.host().tape();
             tape.load(&call.clock, call.taken_ns);
         }
+        let turn = match replay.begin_call(stage, worker, call) {
+            Ok(turn) => turn,
+            Err(excess) => {
+                replay.speak_for(stage, call, excess);
+                continue;
+            }
+        };
         let began = stage.run.now();
-        let done = worker.process(&work, None, Some(call));
+        let mut done = worker.process(&work, None, Some(call));
+        let excess = turn.and_then(Turn::end);
         if matches!(done.outcome, Outcome::GivenUp) {
             // Its place is taken already.
             std::mem::forget(ended);
             std::mem::forget(workers);
             return WorkerExit::default();
+        }
+        if let Some(excess) = excess {
+            replay.speak_for(stage, call, excess);
+            // That is told, and is no failure of the stage.
+            if matches!(done.outcome, Outcome::Failed(ProblemKind::TimedOut, _)) {
+                done.outcome = Outcome::Stopped;
+            }
         }
         stage.tell_call(done.written);
         stage.note_time(stage.run.now() - began);

@@ -3,6 +3,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use flowpipe_runtime::trial;
+
 use crate::plugin_check::checks::threads::{messages, work};
 use crate::plugin_check::heap;
 use crate::plugin_check::samples::{self, Sample, Sendable};
@@ -62,7 +64,7 @@ pub fn check(subject: &Subject, tell: &Teller) {
     if let (Some(first), Some(second), Some(third)) = (first.heap, second.heap, third.heap) {
         let before = second.saturating_sub(first) / u64::from(parts[1]);
         let after = third.saturating_sub(second) / u64::from(parts[2]);
-        let bytes = before.min(after);
+        let bytes = before.min(after).saturating_sub(trial::LEFT_BY_EACH);
         if bytes > NOTHING && bytes * u64::from(parts[2]) > NOTHING_IN_ALL {
             tell.fail(format!("each stage leaves {bytes} bytes of memory"));
         }
