@@ -195,15 +195,19 @@ impl<'a> Reader<'a> {
         if self.is_full {
             return;
         }
-        self.is_full = self.room == 0 || self.puzzles == 0;
-        let read = match self.is_full {
-            true => Err(TextError {
+        self.is_full = self.puzzles == 0;
+        let refuse = |problem| {
+            Err(TextError {
                 line,
                 column: 1,
                 cell: None,
-                problem: TextProblem::TooMuch,
-            }),
-            false => read(),
+                problem,
+            })
+        };
+        let read = match (self.is_full, self.room) {
+            (true, _) => refuse(TextProblem::TooMany),
+            (false, 0) => refuse(TextProblem::TooMuch),
+            (false, _) => read(),
         };
         self.puzzles = self.puzzles.saturating_sub(1);
         if let Ok(found) = &read {

@@ -64,10 +64,11 @@ pub enum TextProblem {
         found: String,
     },
     /// The boards before it leave no room in memory.
-    #[error(
-        "not read, and nothing after it: the boards before this one are too many or too large for one text, split it"
-    )]
+    #[error("not read: the boards before this one are too large for one text, split it")]
     TooMuch,
+    /// The puzzles before it are more than are kept of a text of its length.
+    #[error("not read, and nothing after it: these are too many puzzles for one text, split it")]
+    TooMany,
     /// Rules without a grid.
     #[error("expected the rows of a grid after its rules")]
     NoRows,

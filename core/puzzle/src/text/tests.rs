@@ -94,7 +94,7 @@ fn so_many_puzzles_are_kept_as_the_text_is_long() {
     let (last, others) = kept.split_last().unwrap();
     assert!(others.iter().all(|it| it.puzzle.is_ok()));
     let error = last.puzzle.as_ref().unwrap_err();
-    assert_eq!(error.problem, TextProblem::TooMuch);
+    assert_eq!(error.problem, TextProblem::TooMany);
 }
 
 fn written(entry: &Entry, format: Format) -> String {

@@ -167,6 +167,7 @@ pub(crate) fn connection() -> io::Result<UnixStream> {
     rustix::net::sockopt::socket_type(&socket)?;
     let nothing = std::fs::File::open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;
+    drop(nothing);
     close_inherited(&socket);
     Ok(UnixStream::from(socket))
 }
