@@ -106,6 +106,7 @@ const DISPLAY: &[&str] = &[
     "connect-display",
     "connect-abstract",
     "share-memory",
+    "leave-session",
     "leave-datagram-pair",
     "leave-raw-pair",
 ];

@@ -241,7 +241,10 @@ fn loose() -> Result<Rules> {
 fn to(permissions: &Permissions) -> Result<Rules> {
     let mut rules = loose()?;
     deny(&mut rules, COMMANDS);
-    deny(&mut rules, SESSIONS);
+    // The guardian of the mouse lives in a session of its own.
+    if !permissions.uses_display {
+        deny(&mut rules, SESSIONS);
+    }
     for flag in NAMESPACES {
         let flag = u64::from(flag.cast_unsigned());
         let is_set = argument(0, SeccompCmpOp::MaskedEq(flag), flag)?;
