@@ -137,11 +137,6 @@ fn hard_boards_and_extreme_configs() {
         ("solver-batsat", 9, json!({ "want": "count" })),
         ("solver-varisat", 9, json!({ "want": "count" })),
         ("solver-splr", 9, json!({ "want": "count" })),
-        (
-            "solver-genetic",
-            20,
-            json!({ "population": 100_000, "runs": 16 }),
-        ),
     ];
     for (number, (solver, side, config)) in cases.into_iter().enumerate() {
         let mut parts = good().clone();

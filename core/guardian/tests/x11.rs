@@ -238,8 +238,9 @@ fn what_a_killed_process_group_pressed_is_released() {
 /// Ctrl-Z, or SIGSTOP: nobody knows for how long.
 #[test]
 fn what_a_stopped_process_pressed_is_released() {
-    let screen = Screen::start();
     for signal in [Signal::STOP, Signal::TSTP] {
+        // The guardian of a player that is dead releases several times.
+        let screen = Screen::start();
         let mut player = Player::start(&screen);
         player.ask("press");
         assert!(screen.button_is_down() && screen.key_is_down(F5));
