@@ -10,7 +10,7 @@ use std::path::Path;
 
 use flowpipe_tests::{compile, project, run};
 
-const FIXTURE: &str = "core/runtime/tests/fixtures/constructor.c";
+const FIXTURE: &str = "core/engine/tests/fixtures/constructor.c";
 
 /// Every command that has to know the plugins.
 fn commands(pipeline: &str) -> [Vec<&str>; 8] {

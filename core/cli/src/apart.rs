@@ -3,8 +3,8 @@
 
 use std::process::ExitCode;
 
-use flowpipe_runtime::isolation::Program;
-use flowpipe_runtime::plugin::scanner::Scanner;
+use flowpipe_isolation::Program;
+use flowpipe_isolation::scanner::Scanner;
 
 /// The hidden subcommands.
 const STAGE: &str = "isolated-stage";
@@ -35,7 +35,7 @@ pub fn scanner() -> Scanner {
 /// Lives as the process of a stage.
 #[cfg(unix)]
 pub fn run() -> ExitCode {
-    flowpipe_runtime::isolation::child::run()
+    flowpipe_isolation::child::run()
 }
 
 #[cfg(not(unix))]
@@ -46,7 +46,7 @@ pub fn run() -> ExitCode {
 /// Runs as the process that reads manifests.
 #[cfg(unix)]
 pub fn scan() -> ExitCode {
-    flowpipe_runtime::plugin::scanner::child::run()
+    flowpipe_isolation::scanner::child::run()
 }
 
 #[cfg(not(unix))]

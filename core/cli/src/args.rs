@@ -14,9 +14,8 @@ mod top;
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-
 pub use bench::Bench;
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub use compare::Compare;
 pub use new::{Language, New, NewRole};
 pub use play::{Play, PlayInput};

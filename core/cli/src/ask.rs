@@ -9,12 +9,14 @@ mod listen;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_config::reader::{self, ConfigError};
+use flowpipe_engine::run::{Options, Run, RunHandle};
+use flowpipe_host::catalogue::Catalogue;
 use flowpipe_puzzle::Puzzle;
 use flowpipe_puzzle::message::{Effort, Stroke, Verdict};
-use flowpipe_runtime::config::{self, ConfigError};
-use flowpipe_runtime::pipeline::Pipeline;
-use flowpipe_runtime::plugin::catalogue::Catalogue;
-use flowpipe_runtime::run::{Options, Run, RunHandle};
+use heard::Heard;
+use listen::{Listen, Told};
 use serde_json::json;
 
 use crate::args::Global;
@@ -22,8 +24,6 @@ use crate::commands::run::start_failure;
 use crate::exit::{Ended, Failure};
 use crate::follow::follow_until;
 use crate::{checks, pipeline_file};
-use heard::Heard;
-use listen::{Listen, Told};
 
 /// The planner's stage.
 const PLANNER: &str = "planner";
@@ -211,7 +211,7 @@ fn pipeline(ask: &Ask<'_>, catalogue: &Catalogue) -> Result<Pipeline, Vec<Config
     if let Some(planner) = &ask.planner {
         text += &stage(PLANNER, planner.name, "solver", planner.config, ask.timeout);
     }
-    config::read("command line", &text, catalogue)
+    reader::read("command line", &text, catalogue)
 }
 
 /// A stage of such a pipeline, which goes on after what it can't answer.

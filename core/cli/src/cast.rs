@@ -1,9 +1,9 @@
 //! Who plays which part in a pipeline, as far as it matters for what is shown.
 
+use flowpipe_config::manifest::Manifest;
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_puzzle::message::RESULT;
-use flowpipe_runtime::manifest::Manifest;
-use flowpipe_runtime::pipeline::Pipeline;
-use flowpipe_runtime::plugin::catalogue::{Catalogue, Found};
 
 /// Who plays in the pipeline.
 pub struct Cast {

@@ -5,14 +5,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use flowpipe_engine::check::{Judgement, Validator, Validators};
+use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{
     BoardResult, Count, FRAME, FrameNote, OUTCOME, Outcome, RESULT, Reading, SIGHTING, SOLVED,
     STROKES, SeenBoard, Sighting, Solved, Strokes, Verdict,
 };
 use flowpipe_puzzle::stroke_check::check_strokes;
 use flowpipe_puzzle::{Puzzle, Solution, check};
-use flowpipe_runtime::check::{Judgement, Validator, Validators};
-use flowpipe_runtime::message::Message;
 use serde::de::DeserializeOwned;
 
 /// All checks, by schema id.

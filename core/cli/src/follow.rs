@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use flowpipe_runtime::run::RunHandle;
+use flowpipe_engine::run::RunHandle;
 
 use crate::exit::Failure;
 

@@ -5,10 +5,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use flowpipe_config::effects::EffectKind;
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_host::catalogue::Catalogue;
 use flowpipe_output::{OutputFile, is_same};
-use flowpipe_runtime::effects::EffectKind;
-use flowpipe_runtime::pipeline::Pipeline;
-use flowpipe_runtime::plugin::catalogue::Catalogue;
 use serde_json::Value;
 
 use crate::exit::Failure;

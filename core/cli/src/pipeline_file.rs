@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use flowpipe_runtime::config::{self, ConfigError};
-use flowpipe_runtime::pipeline::Pipeline;
-use flowpipe_runtime::plugin::catalogue::Catalogue;
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_config::reader::{self, ConfigError};
+use flowpipe_host::catalogue::Catalogue;
 use flowpipe_terminal::output::write_stderr;
 
 use crate::args::Global;
@@ -27,8 +27,8 @@ pub fn read(
     catalogue: &Catalogue,
 ) -> Result<Result<Written, Vec<ConfigError>>, Failure> {
     // One byte more says that the file is too large.
-    let bytes = input::read_first(file, config::MAX_BYTES as u64 + 1)?;
-    let read = config::read_bytes(&file.display().to_string(), &bytes, catalogue);
+    let bytes = input::read_first(file, reader::MAX_BYTES as u64 + 1)?;
+    let read = reader::read_bytes(&file.display().to_string(), &bytes, catalogue);
     // Text, where no error says otherwise.
     let text = || String::from_utf8_lossy(&bytes).into_owned();
     Ok(read.map(|pipeline| Written {

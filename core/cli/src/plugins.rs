@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use flowpipe_runtime::plugin::catalogue::Catalogue;
+use flowpipe_host::catalogue::Catalogue;
 
 use crate::apart;
 use crate::args::Global;

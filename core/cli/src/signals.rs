@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use flowpipe_runtime::run::{RunHandle, Stopper};
+use flowpipe_engine::run::{RunHandle, Stopper};
 
 use crate::exit::INTERRUPTED;
 

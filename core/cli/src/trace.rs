@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_engine::run::Options;
 use flowpipe_output::OutputFile;
-use flowpipe_runtime::pipeline::Pipeline;
-use flowpipe_runtime::run::Options;
-use flowpipe_runtime::trace::{Trace, Tracer};
-
+use flowpipe_recorder::trace::{Trace, Tracer};
 use flowpipe_terminal::{Output, eprintln, escaped};
 
 use crate::exit::Failure;

@@ -7,8 +7,11 @@
 //! - [`gate`]: where a worker is asked to pause.
 
 pub mod gate;
+mod lock;
 #[cfg(all(test, loom))]
 mod model;
 pub mod revocable;
 mod sync;
 pub mod wake_up;
+
+pub use lock::lock;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args as ClapArgs, Subcommand};
-use flowpipe_runtime::config::duration;
+use flowpipe_config::reader::duration;
 
 use crate::exit::Failure;
 use crate::plugin_check;

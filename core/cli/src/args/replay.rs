@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use flowpipe_runtime::effects::{EffectKind, UnknownEffect};
-use flowpipe_runtime::replay::{ALLOW_UNKNOWN, Swap};
+use flowpipe_config::effects::{EffectKind, UnknownEffect};
+use flowpipe_engine::run::replay::{ALLOW_UNKNOWN, Swap};
 
 /// What `flowpipe replay` takes.
 #[derive(Debug, Args)]

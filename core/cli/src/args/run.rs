@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use flowpipe_runtime::config::duration;
+use flowpipe_config::reader::duration;
 
 /// What `flowpipe run` takes.
 #[derive(Debug, Args)]

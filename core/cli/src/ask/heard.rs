@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use flowpipe_host::message::Message;
+use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_puzzle::message::{SOLVED, Sighting, Solved, Strokes};
-use flowpipe_runtime::message::Message;
-use flowpipe_runtime::problem::{Problem, ProblemKind};
 
 use super::listen::{Told, What};
 use super::{PLANNER, Plan, Said, SolverSaid};

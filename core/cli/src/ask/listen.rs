@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::Sender;
+use flowpipe_engine::run::Observer;
+use flowpipe_host::message::Message;
+use flowpipe_host::problem::Problem;
 use flowpipe_puzzle::message::{SOLVED, STROKES};
-use flowpipe_runtime::message::Message;
-use flowpipe_runtime::problem::Problem;
-use flowpipe_runtime::run::Observer;
 
 /// The marks that the SDK sets around a solver's own work, and around a planner's.
 const SOLVER: [&str; 2] = ["solving", "answered"];

@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
+use flowpipe_host::catalogue::Catalogue;
 use flowpipe_puzzle::Puzzle;
 use flowpipe_puzzle::message::Verdict;
-use flowpipe_runtime::plugin::catalogue::Catalogue;
 
 use crate::ask::{Ask, AskError, Said, SolverSaid, ask};
 use crate::bench::sample::{Outcome, Sample};

@@ -2,7 +2,6 @@
 
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_BORDERS_ONLY};
 use comfy_table::{CellAlignment, Table};
-
 use flowpipe_terminal::escape;
 
 use crate::bench::row::Row;

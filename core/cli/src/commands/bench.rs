@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
+use flowpipe_host::catalogue::Catalogue;
 use flowpipe_puzzle::{Puzzle, text};
-use flowpipe_runtime::plugin::catalogue::Catalogue;
 
 use crate::args::{Bench, Global};
 use crate::ask::{Ask, AskError};

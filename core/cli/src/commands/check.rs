@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use flowpipe_runtime::effects::{StageEffects, listing};
-use flowpipe_runtime::pipeline::Pipeline;
+use flowpipe_config::effects::{StageEffects, listing};
+use flowpipe_config::pipeline::Pipeline;
 use flowpipe_terminal::{eprintln, escape, escaped, stdout};
 use serde_json::json;
 

@@ -5,11 +5,11 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_engine::report::Report;
+use flowpipe_engine::run::Options;
+use flowpipe_host::catalogue::Catalogue;
 use flowpipe_recording::Recording;
-use flowpipe_runtime::pipeline::Pipeline;
-use flowpipe_runtime::plugin::catalogue::Catalogue;
-use flowpipe_runtime::report::Report;
-use flowpipe_runtime::run::Options;
 
 use crate::args::{self, Global};
 use crate::cast::Cast;

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use flowpipe_runtime::graph;
+use flowpipe_config::graph;
 
 use crate::args::{Global, Graph, GraphFormat};
 use crate::exit::{Ended, Failure};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use flowpipe_config::reader::duration;
 use flowpipe_game::session::{Input, Level, Levels, Log, Options, Session};
 use flowpipe_game::terminal::{Colours, Terminal};
 use flowpipe_game::window::Window;
 use flowpipe_puzzle::text;
-use flowpipe_runtime::config::duration;
 use flowpipe_terminal::{escape, stdout};
 
 use crate::args::{Global, Play, PlayInput};

@@ -4,10 +4,10 @@ use std::io::Write;
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{ContentArrangement, Table};
-use flowpipe_runtime::config::suggest;
-use flowpipe_runtime::effects::Effects;
-use flowpipe_runtime::manifest::Port;
-use flowpipe_runtime::plugin::catalogue::{Catalogue, Found, Refused};
+use flowpipe_config::effects::Effects;
+use flowpipe_config::manifest::Port;
+use flowpipe_config::reader::suggest;
+use flowpipe_host::catalogue::{Catalogue, Found, Refused};
 use flowpipe_terminal::{escape, escape_block, escape_indented, escaped, stdout};
 use serde_json::{Value, json};
 

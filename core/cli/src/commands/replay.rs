@@ -3,11 +3,11 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use flowpipe_engine::report::Report;
+use flowpipe_engine::run::replay::verify::{Verdict, Verifier};
+use flowpipe_engine::run::replay::{Allowed, PlanError, Replay, Wish, Withheld};
+use flowpipe_engine::run::{Observer, Options};
 use flowpipe_recording::Recording;
-use flowpipe_runtime::replay::verify::{Verdict, Verifier};
-use flowpipe_runtime::replay::{Allowed, PlanError, Replay, Wish, Withheld};
-use flowpipe_runtime::report::Report;
-use flowpipe_runtime::run::{Observer, Options};
 use flowpipe_terminal::{eprintln, escape, escaped, stdout};
 use serde_json::json;
 

@@ -4,10 +4,10 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use crossbeam_channel::Receiver;
-use flowpipe_runtime::pipeline::Pipeline;
-use flowpipe_runtime::plugin::catalogue::Catalogue;
-use flowpipe_runtime::report::{Ending, Report};
-use flowpipe_runtime::run::{Options, Run, StartError};
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_engine::report::{Ending, Report};
+use flowpipe_engine::run::{Options, Run, StartError};
+use flowpipe_host::catalogue::Catalogue;
 use flowpipe_terminal::{eprintln, escape};
 use serde_json::json;
 

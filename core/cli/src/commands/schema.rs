@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use flowpipe_runtime::schema::pipeline_schema;
+use flowpipe_config::schema::pipeline_schema;
 
 use crate::args::Global;
 use crate::exit::{Ended, Failure};

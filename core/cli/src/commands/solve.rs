@@ -1,8 +1,8 @@
 //! `flowpipe solve FILE|-`: solves puzzles given as text, with a solver plugin, and plans how they are
 //! drawn, with a planner.
 
+use flowpipe_config::reader::duration;
 use flowpipe_puzzle::Puzzle;
-use flowpipe_runtime::config::duration;
 
 use crate::args::{Global, Solve};
 use crate::ask::{self, Ask, AskPlanner, Said, ask};

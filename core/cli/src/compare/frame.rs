@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use flowpipe_config::manifest::Manifest;
+use flowpipe_config::pipeline::{Pipeline, PortRef};
+use flowpipe_host::message::Message;
+use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_puzzle::message::{
     BoardState, OUTCOME, Outcome, Reading, SIGHTING, SOLVED, STROKES, SeenBoard, Sighting, Solved,
     Strokes, Verdict,
 };
 use flowpipe_recording::Topic;
-use flowpipe_runtime::manifest::Manifest;
-use flowpipe_runtime::message::Message;
-use flowpipe_runtime::pipeline::{Pipeline, PortRef};
-use flowpipe_runtime::problem::{Problem, ProblemKind};
 use serde::Serialize;
 
 use crate::compare::gather::Gathered;

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use flowpipe_engine::run::{Observer, Task, Worked, Worth};
+use flowpipe_host::message::Message;
+use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_puzzle::message::{OUTCOME, SIGHTING, SOLVED, STROKES};
 use flowpipe_recording::Topic;
 use flowpipe_recording::entry::Call;
-use flowpipe_runtime::message::Message;
-use flowpipe_runtime::problem::{Problem, ProblemKind};
-use flowpipe_runtime::run::{Observer, Task, Worked, Worth};
 
 /// What a run says. Messages are kept as they are: reading them takes time that is not the pipeline's.
 pub struct Gather {

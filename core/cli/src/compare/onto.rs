@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use flowpipe_config::effects::EffectKind;
+use flowpipe_config::manifest::{Manifest, Port};
+use flowpipe_config::pipeline::{Contestant, Edge, OnError, OnStop, Pipeline, Stage, WhenFull};
+use flowpipe_config::reader::cycle::blocking_cycles;
+use flowpipe_host::catalogue::Catalogue;
 use flowpipe_puzzle::message::RESULT;
 use flowpipe_recording::{Recording, Topic};
-use flowpipe_runtime::config::cycle::blocking_cycles;
-use flowpipe_runtime::effects::EffectKind;
-use flowpipe_runtime::manifest::{Manifest, Port};
-use flowpipe_runtime::pipeline::{Contestant, Edge, OnError, OnStop, Pipeline, Stage, WhenFull};
-use flowpipe_runtime::plugin::catalogue::Catalogue;
 use serde::Serialize;
 use serde_json::{Value, json};
 use thiserror::Error;

@@ -2,7 +2,6 @@
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
-
 use flowpipe_terminal::escape;
 
 use crate::compare::frame::Plan;

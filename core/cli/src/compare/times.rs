@@ -1,6 +1,6 @@
 //! How long the stages took.
 
-use flowpipe_runtime::pipeline::Pipeline;
+use flowpipe_config::pipeline::Pipeline;
 use serde::Serialize;
 
 use crate::compare::onto::plugins;

@@ -10,8 +10,9 @@ mod python;
 mod rust;
 pub mod sdk;
 
-use crate::args::{Language, NewRole};
 use sdk::Sdk;
+
+use crate::args::{Language, NewRole};
 
 /// A file to write, relative to the plugin's folder.
 pub struct File {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use flowpipe_runtime::manifest::Manifest;
+use flowpipe_config::manifest::Manifest;
 use flowpipe_terminal::escape;
 use serde_json::json;
 

@@ -1,15 +1,15 @@
 //! What a stage is given: boards of every kind whose answers are known, and the messages made of them.
 
+use flowpipe_engine::trial::Trial;
 use flowpipe_game::render::{self, Header, Scene, Style, Theme};
 use flowpipe_generate::{Generator, Kind, Random, Recipe, Size};
+use flowpipe_host::frame::{Frame, Shape};
 use flowpipe_puzzle::board::Description;
 use flowpipe_puzzle::message::{
     FRAME, FrameNote, OUTCOME, Outcome, Reading, SIGHTING, SOLVED, STROKES, SeenBoard, Sighting,
     Solved, Stroke, StrokeOutcome, Strokes, Verdict,
 };
 use flowpipe_puzzle::{Board, Puzzle, Rules, Solution, Terminal};
-use flowpipe_runtime::frame::{Frame, Shape};
-use flowpipe_runtime::trial::Trial;
 use flowpipe_search::{Ended, Limits, Search};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! The file is loaded, and its stages are told.
 
-use flowpipe_runtime::manifest::Manifest;
-use flowpipe_runtime::plugin::catalogue::Catalogue;
-use flowpipe_runtime::plugin::scanner::Scanner;
+use flowpipe_config::manifest::Manifest;
+use flowpipe_host::catalogue::Catalogue;
+use flowpipe_isolation::scanner::Scanner;
 
 use crate::args::PluginCheck;
 use crate::exit::Failure;

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use flowpipe_runtime::manifest::{Manifest, config_schema};
-use flowpipe_runtime::plugin::catalogue::{Catalogue, Found};
-use flowpipe_runtime::plugin::scanner::Scanner;
-use flowpipe_runtime::run::{Options, StartError};
-use flowpipe_runtime::trial::Trial;
+use flowpipe_config::manifest::{Manifest, config_schema};
+use flowpipe_engine::run::{Options, StartError};
+use flowpipe_engine::trial::Trial;
+use flowpipe_host::catalogue::{Catalogue, Found};
+use flowpipe_isolation::scanner::Scanner;
 use serde_json::{Value, json};
 
 use crate::args::PluginCheck;

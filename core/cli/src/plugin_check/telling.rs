@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
-use flowpipe_runtime::manifest::Manifest;
+use flowpipe_config::manifest::Manifest;
 use serde::{Deserialize, Serialize};
 
 /// One line.

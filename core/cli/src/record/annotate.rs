@@ -2,10 +2,10 @@
 //!
 //! Source of the layout: <https://docs.foxglove.dev/docs/visualization/message-schemas/image-annotations>.
 
+use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{SIGHTING, STROKES, SeenBoard, Sighting, Strokes};
 use flowpipe_puzzle::{Point, place};
-use flowpipe_runtime::message::Message;
-use flowpipe_runtime::record::{Annotator, Extra};
+use flowpipe_recorder::record::{Annotator, Extra};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;

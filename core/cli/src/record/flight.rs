@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::Sender;
+use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{BoardResult, OUTCOME, Outcome, RESULT, SOLVED, Solved, Verdict};
+use flowpipe_recorder::record::{Alarm, Flight, Landed, Opened, Recorder, Recording};
 use flowpipe_recording::Writer;
-use flowpipe_runtime::message::Message;
-use flowpipe_runtime::record::{Alarm, Flight, Landed, Opened, Recorder, Recording};
 use flowpipe_terminal::{escape, escape_indented};
 use serde::de::DeserializeOwned;
 

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_host::catalogue::Catalogue;
+use flowpipe_host::clock::Clock;
 use flowpipe_output::OutputFile;
 use flowpipe_puzzle::message;
+use flowpipe_recorder::record::{self, Recorder, Recording, Settings};
 use flowpipe_recording::entry::About;
 use flowpipe_recording::{Recording as Recorded, Schemas, WriteError, Writer};
-use flowpipe_runtime::clock::Clock;
-use flowpipe_runtime::pipeline::Pipeline;
-use flowpipe_runtime::plugin::catalogue::Catalogue;
-use flowpipe_runtime::record::{self, Recorder, Recording, Settings};
 use flowpipe_terminal::{eprintln, escaped};
 use time::OffsetDateTime;
 

@@ -8,14 +8,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crossbeam_channel::Sender;
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_config::reader;
+use flowpipe_engine::run::{Observer, Options, Run};
+use flowpipe_host::catalogue::Catalogue;
+use flowpipe_host::frame::Frame;
+use flowpipe_host::message::Message;
+use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_puzzle::message::{SIGHTING, Sighting};
-use flowpipe_runtime::config;
-use flowpipe_runtime::frame::Frame;
-use flowpipe_runtime::message::Message;
-use flowpipe_runtime::pipeline::Pipeline;
-use flowpipe_runtime::plugin::catalogue::Catalogue;
-use flowpipe_runtime::problem::{Problem, ProblemKind};
-use flowpipe_runtime::run::{Observer, Options, Run};
 use serde_json::json;
 
 use crate::ask::{self, AskError};
@@ -104,7 +104,7 @@ fn pipeline(files: &[&str], look: &Look<'_>, catalogue: &Catalogue) -> Result<Pi
         "[stages.{FRAMES}]\nplugin = \"capture-files\"\nconfig = {{ paths = [] }}\non_error = \"skip\"\n"
     );
     text += &ask::stage(VISION, look.plugin, FRAMES, look.config, None);
-    let mut pipeline = config::read("command line", &text, catalogue).map_err(AskError::Config)?;
+    let mut pipeline = reader::read("command line", &text, catalogue).map_err(AskError::Config)?;
     for edge in &mut pipeline.edges {
         // Whole pictures wait there.
         edge.queue.capacity = 1;

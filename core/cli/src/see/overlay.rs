@@ -2,8 +2,8 @@
 
 use flowpipe_abi as abi;
 use flowpipe_game::render::{Pixels, overlay};
+use flowpipe_host::frame::Frame;
 use flowpipe_puzzle::message::Reading;
-use flowpipe_runtime::frame::Frame;
 
 /// The picture with what was made out, or the reason for which nothing was, as PNG.
 ///

@@ -1,7 +1,7 @@
 //! What is known of one picture.
 
+use flowpipe_host::frame::Frame;
 use flowpipe_puzzle::message::Reading;
-use flowpipe_runtime::frame::Frame;
 
 use crate::exit::Ended;
 use crate::see::look::Said;

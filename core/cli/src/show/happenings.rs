@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
+use flowpipe_host::message::Message;
 use flowpipe_puzzle::Puzzle;
 use flowpipe_puzzle::message::{
     BoardResult, OUTCOME, Outcome, RESULT, Reading, SIGHTING, SOLVED, SeenBoard, Sighting, Solved,
     Verdict,
 };
-use flowpipe_runtime::message::Message;
 use flowpipe_terminal::escaped;
 use serde::{Deserialize, Serialize};
 

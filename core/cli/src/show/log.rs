@@ -17,7 +17,7 @@ use crate::show::colour;
 pub fn start(global: &Global, tells_problems: bool) {
     let default = match global.verbose {
         // What the window library warns of is the desktop's, not ours.
-        0 if tells_problems => "warn,winit=error,flowpipe_runtime::run=off",
+        0 if tells_problems => "warn,winit=error,flowpipe_engine::run=off",
         0 => "warn,winit=error",
         1 => "info",
         _ => "debug",

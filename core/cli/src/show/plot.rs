@@ -1,9 +1,8 @@
 //! How a genetic solver came to its answer, as a picture: the fitness of each generation.
 
+use flowpipe_puzzle::message::Effort;
 use plotters::coord::Shift;
 use plotters::prelude::*;
-
-use flowpipe_puzzle::message::Effort;
 
 type Error<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 

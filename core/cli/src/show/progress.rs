@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use flowpipe_runtime::report::Progress;
+use flowpipe_engine::report::Progress;
 use flowpipe_terminal::escape;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 

@@ -2,7 +2,7 @@
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
-use flowpipe_runtime::report::{Report, Spread};
+use flowpipe_engine::report::{Report, Spread};
 use flowpipe_terminal::{escape, escape_indented};
 
 use crate::show::colour::{BAD, HEADING, QUIET, paint};
@@ -18,7 +18,7 @@ pub fn tables(report: &Report, colours: bool) -> String {
         .iter()
         .filter(|stage| stage.contestants.len() > 1)
     {
-        let won = |one: &flowpipe_runtime::report::ContestantReport| {
+        let won = |one: &flowpipe_engine::report::ContestantReport| {
             format!(
                 "{} won {}, failed {}, sat out {}",
                 escape(&one.plugin),

@@ -4,11 +4,11 @@ use std::io::Write as _;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crossbeam_channel::Sender;
+use flowpipe_engine::run::{LineUp, Observer, RunHandle};
+use flowpipe_host::message::Message;
+use flowpipe_host::problem::Problem;
 use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED};
-use flowpipe_runtime::message::Message;
-use flowpipe_runtime::problem::Problem;
-use flowpipe_runtime::record::Landed;
-use flowpipe_runtime::run::{LineUp, Observer, RunHandle};
+use flowpipe_recorder::record::Landed;
 use flowpipe_terminal::{escape_indented, stderr, stdout};
 
 use crate::args::Global;

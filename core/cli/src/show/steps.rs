@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
+use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{OUTCOME, Outcome};
-use flowpipe_runtime::message::Message;
 use flowpipe_terminal::escape;
 use serde::Serialize;
 

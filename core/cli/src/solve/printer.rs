@@ -3,7 +3,6 @@
 use std::io::Write as _;
 
 use flowpipe_puzzle::text::{self, Entry, Format};
-
 use flowpipe_terminal::{eprintln, escape, escape_indented, escaped, plain_stdout, stdout};
 
 use crate::args::{Global, Solve, SolvedFormat};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use flowpipe_runtime::plugin::catalogue::Catalogue;
+use flowpipe_host::catalogue::Catalogue;
 use serde_json::Value;
 use toml::Table;
 

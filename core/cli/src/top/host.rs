@@ -8,8 +8,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use flowpipe_runtime::report::Spread;
-use flowpipe_runtime::run::Looker;
+use flowpipe_engine::report::Spread;
+use flowpipe_engine::run::Looker;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::slot::Slot;

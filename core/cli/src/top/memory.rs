@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use flowpipe_runtime::report::Spread;
+use flowpipe_engine::report::Spread;
 
 use super::wire::{Board, Counts, Hello, Line, Over};
 
@@ -161,7 +161,7 @@ impl Memory {
 
 #[cfg(test)]
 pub mod tests {
-    use flowpipe_runtime::report::{Progress, StageProgress};
+    use flowpipe_engine::report::{Progress, StageProgress};
 
     use super::*;
     use crate::show::happenings::Tally;

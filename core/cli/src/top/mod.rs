@@ -28,9 +28,9 @@ pub mod wire;
 /// Where there are no Unix sockets, a run offers nothing.
 #[cfg(not(unix))]
 pub mod offer {
-    use flowpipe_runtime::pipeline::Pipeline;
-    use flowpipe_runtime::report::Report;
-    use flowpipe_runtime::run::{Options, RunHandle};
+    use flowpipe_config::pipeline::Pipeline;
+    use flowpipe_engine::report::Report;
+    use flowpipe_engine::run::{Options, RunHandle};
 
     use crate::show::happenings::Tally;
 

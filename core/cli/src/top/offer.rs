@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use flowpipe_runtime::pipeline::Pipeline;
-use flowpipe_runtime::report::{Ending, Report};
-use flowpipe_runtime::run::{Looker, Options, RunHandle};
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_engine::report::{Ending, Report};
+use flowpipe_engine::run::{Looker, Options, RunHandle};
 
 use super::folder;
 use super::host::Host;

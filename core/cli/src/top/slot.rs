@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use flowpipe_engine::run::{LineUp, Observer};
+use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{
     OUTCOME, Outcome, Reading, SIGHTING, SOLVED, Sighting, Solved, Strokes, Verdict,
 };
 use flowpipe_puzzle::message::{STROKES, SeenBoard};
-use flowpipe_runtime::message::Message;
-use flowpipe_runtime::run::{LineUp, Observer};
 use serde::de::DeserializeOwned;
 
 use super::wire::{Board, StageHello};

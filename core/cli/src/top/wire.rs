@@ -3,10 +3,10 @@
 //! First comes [`Hello`], then counts several times a second, the board when it has changed, and at the end why it is over.
 //! A line of a kind that the other side does not know is passed over; when the meaning of one changes, [`VERSION`] does.
 
+use flowpipe_config::pipeline;
+use flowpipe_engine::report::{Progress, Spread};
 use flowpipe_puzzle::Flow;
 use flowpipe_puzzle::message::{Outcome, SeenBoard, Strokes};
-use flowpipe_runtime::pipeline;
-use flowpipe_runtime::report::{Progress, Spread};
 use serde::{Deserialize, Serialize};
 
 use crate::show::happenings::Tally;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use flowpipe_runtime::plugin::stamp::Stamp;
+use flowpipe_host::library::stamp::Stamp;
 
 /// What they look like.
 #[derive(Clone, Debug, PartialEq, Eq)]

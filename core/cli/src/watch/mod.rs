@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use flowpipe_runtime::run::{ChangeError, Changer, RunHandle};
+use flowpipe_engine::run::{ChangeError, Changer, RunHandle};
 use flowpipe_terminal::{escape_indented, escaped};
 
 use crate::args::Global;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use flowpipe_runtime::pipeline::{PortRef, Queue};
+use flowpipe_config::pipeline::{PortRef, Queue};
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn live() -> Pipeline {
         timeout: None,
         on_error: OnError::Stop,
         watchdog: Duration::from_secs(1),
-        isolation: flowpipe_runtime::pipeline::Isolation::Thread,
+        isolation: flowpipe_config::pipeline::Isolation::Thread,
         restart: None,
         fresh: false,
     };

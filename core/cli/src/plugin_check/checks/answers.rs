@@ -1,8 +1,8 @@
 //! Boards of every kind: each answer is held against the rules, and against what is known of the board.
 
+use flowpipe_engine::trial::{End, Tried};
+use flowpipe_host::problem::ProblemKind;
 use flowpipe_puzzle::message::{Reading, SIGHTING, SOLVED, Sighting, Solved, Verdict};
-use flowpipe_runtime::problem::ProblemKind;
-use flowpipe_runtime::trial::{End, Tried};
 
 use crate::plugin_check::checks::cancel;
 use crate::plugin_check::samples::{self, Sample};
@@ -183,7 +183,7 @@ fn ticks(subject: &Subject, tell: &Teller) {
         let (tried, _) = cancel::within(
             subject.patience,
             &mut trial,
-            flowpipe_runtime::trial::Trial::tick,
+            flowpipe_engine::trial::Trial::tick,
         );
         emitted += tried.emitted.len();
         match tried.end {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use flowpipe_runtime::trial::{End, Trial, Tried};
+use flowpipe_engine::trial::{End, Trial, Tried};
 
 use crate::plugin_check::checks::cancel;
 use crate::plugin_check::samples::{Sample, Sendable};

@@ -4,8 +4,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use flowpipe_runtime::problem::ProblemKind;
-use flowpipe_runtime::trial::{End, Trial, Tried};
+use flowpipe_engine::trial::{End, Trial, Tried};
+use flowpipe_host::problem::ProblemKind;
 
 use crate::plugin_check::samples;
 use crate::plugin_check::subject::Subject;

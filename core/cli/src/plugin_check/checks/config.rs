@@ -1,6 +1,6 @@
 //! The config: its defaults fit its schema and make a stage, and what does not fit is refused and no more.
 
-use flowpipe_runtime::manifest::config_schema;
+use flowpipe_config::manifest::config_schema;
 use serde_json::{Map, Value, json};
 
 use crate::plugin_check::subject::Subject;

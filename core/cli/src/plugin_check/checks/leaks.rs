@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use flowpipe_runtime::trial;
+use flowpipe_engine::trial;
 
 use crate::plugin_check::checks::threads::{messages, work};
 use crate::plugin_check::heap;

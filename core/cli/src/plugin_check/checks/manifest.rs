@@ -9,7 +9,7 @@ use crate::plugin_check::telling::Teller;
 pub fn check(subject: &Subject, tell: &Teller) {
     let manifest = subject.manifest();
     if let Some((takes, gives)) = usual(&manifest.role) {
-        let schemas = |ports: &[flowpipe_runtime::manifest::Port]| {
+        let schemas = |ports: &[flowpipe_config::manifest::Port]| {
             let schemas: Vec<String> = ports.iter().map(|port| port.schema.clone()).collect();
             if schemas.is_empty() {
                 "nothing".to_owned()

@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use flowpipe_abi as abi;
+use flowpipe_engine::trial::{End, Trial};
 use flowpipe_generate::Random;
-use flowpipe_runtime::frame::{Frame, Shape};
-use flowpipe_runtime::trial::{End, Trial};
+use flowpipe_host::frame::{Frame, Shape};
 use serde_json::{Map, Value, json};
 
 use crate::plugin_check::checks::repeatable::first_difference;

@@ -1,8 +1,8 @@
 //! What a stage remembers, where it offers `flowpipe.state/1`: saved, and taken over by another one, which goes on as
 //! the old one would have. What it can't know is refused or taken, but no panic, no crash, no hang.
 
+use flowpipe_engine::trial::{End, State, Taken, Trial, Tried};
 use flowpipe_generate::Random;
-use flowpipe_runtime::trial::{End, State, Taken, Trial, Tried};
 use serde_json::Value;
 
 use crate::plugin_check::checks::ask::told;

@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use flowpipe_runtime::trial::{End, Trial};
+use flowpipe_engine::trial::{End, Trial};
 
 use crate::plugin_check::checks::ask::{self, Answer};
 use crate::plugin_check::checks::repeatable::first_difference;

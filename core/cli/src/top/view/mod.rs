@@ -8,15 +8,15 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+use board::Drawing;
 use flowpipe_game::terminal::Colours;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
+use text::Ink;
 
 use super::memory::Memory;
 use super::wire::Board;
-use board::Drawing;
-use text::Ink;
 
 /// Between the table and a board beside it.
 const GAP: u16 = 2;

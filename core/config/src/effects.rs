@@ -1,0 +1,92 @@
+//! What a whole pipeline does to the world.
+
+use serde::Serialize;
+use serde_json::Value;
+
+pub use crate::manifest::effects::{Effect, EffectKind, Effects, UnknownEffect};
+use crate::pipeline::Pipeline;
+use crate::reader::Plugins;
+
+/// A plugin of a stage, and what it does to the world there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StageEffects {
+    /// The stage.
+    pub stage: String,
+    /// The plugin.
+    pub plugin: String,
+    /// Its effects. `None`: nobody knows.
+    pub effects: Option<Vec<Described>>,
+}
+
+/// An effect in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Described {
+    /// What it does.
+    #[serde(rename = "effect")]
+    pub kind: EffectKind,
+    /// What exactly.
+    pub words: String,
+}
+
+/// The effects of each plugin of each stage, in the pipeline's order.
+#[must_use]
+pub fn listing(pipeline: &Pipeline, plugins: &impl Plugins) -> Vec<StageEffects> {
+    let mut listed = Vec::new();
+    for (number, stage) in pipeline.stages.iter().enumerate() {
+        let upstream = upstream(pipeline, number);
+        // The mouse acts in the window that some stage before it captures.
+        let elsewhere = |key: &str| {
+            let stages = upstream
+                .iter()
+                .filter_map(|&stage| pipeline.stages.get(stage));
+            let mut contestants = stages.flat_map(|stage| &stage.contestants);
+            contestants.find_map(|contestant| {
+                let manifest = plugins.manifest(&contestant.plugin)?;
+                manifest.value(&contestant.config, key).cloned()
+            })
+        };
+        for contestant in &stage.contestants {
+            listed.push(StageEffects {
+                stage: stage.name.clone(),
+                plugin: contestant.plugin.clone(),
+                effects: describe(
+                    plugins,
+                    contestant.plugin.as_str(),
+                    &contestant.config,
+                    elsewhere,
+                ),
+            });
+        }
+    }
+    listed
+}
+
+fn describe(
+    plugins: &impl Plugins,
+    plugin: &str,
+    config: &Value,
+    elsewhere: impl Fn(&str) -> Option<Value>,
+) -> Option<Vec<Described>> {
+    let manifest = plugins.manifest(plugin)?;
+    let effects = manifest.effects_with(config)?.into_iter();
+    let described = effects.map(|effect| Described {
+        kind: effect.kind,
+        words: effect.in_words(manifest, config, &elsewhere),
+    });
+    Some(described.collect())
+}
+
+/// The stages from which messages reach a stage, the nearest first.
+fn upstream(pipeline: &Pipeline, stage: usize) -> Vec<usize> {
+    let mut found = vec![stage];
+    let mut next = 0;
+    while let Some(&to) = found.get(next) {
+        next += 1;
+        for edge in pipeline.edges.iter().filter(|edge| edge.to.stage == to) {
+            if !found.contains(&edge.from.stage) {
+                found.push(edge.from.stage);
+            }
+        }
+    }
+    found.split_off(1)
+}

@@ -1,0 +1,288 @@
+//! What a stage does to the world outside of the program: declared by its manifest, decided by its config.
+
+mod phrase;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use flowpipe_abi as abi;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::manifest::Manifest;
+
+/// What a manifest declares. It serializes as the manifest's field `effects`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Effects {
+    /// It declares none, or one that this host does not know: the stage may do anything.
+    #[default]
+    Unknown,
+    /// The stage does this and nothing else.
+    Declared(Vec<Effect>),
+}
+
+/// One effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Effect {
+    /// What it does.
+    #[serde(rename = "effect")]
+    pub kind: EffectKind,
+    /// The top-level key of the config without which it does not happen. `None`: it always happens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The keys of the config that name the files or folders. Empty: `key` does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// A phrase for people, with `{key}` for values of the config.
+    pub doc: String,
+}
+
+/// What a stage does to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EffectKind {
+    /// It reads files or folders.
+    ReadsFiles,
+    /// It creates, changes or removes files or folders.
+    WritesFiles,
+    /// It starts other programs.
+    RunsCommands,
+    /// It sees what is on the screen.
+    ReadsScreen,
+    /// It moves the pointer, and presses buttons or keys.
+    DrivesMouse,
+    /// It talks to other machines.
+    UsesNetwork,
+}
+
+impl EffectKind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::ReadsFiles,
+        Self::WritesFiles,
+        Self::RunsCommands,
+        Self::ReadsScreen,
+        Self::DrivesMouse,
+        Self::UsesNetwork,
+    ];
+
+    /// The id, as manifests have it.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::ReadsFiles => abi::EFFECT_READS_FILES,
+            Self::WritesFiles => abi::EFFECT_WRITES_FILES,
+            Self::RunsCommands => abi::EFFECT_RUNS_COMMANDS,
+            Self::ReadsScreen => abi::EFFECT_READS_SCREEN,
+            Self::DrivesMouse => abi::EFFECT_DRIVES_MOUSE,
+            Self::UsesNetwork => abi::EFFECT_USES_NETWORK,
+        }
+    }
+}
+
+impl fmt::Display for EffectKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.id())
+    }
+}
+
+impl Serialize for EffectKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id())
+    }
+}
+
+impl FromStr for EffectKind {
+    type Err = UnknownEffect;
+
+    fn from_str(id: &str) -> Result<Self, UnknownEffect> {
+        let known = Self::ALL.into_iter().find(|kind| kind.id() == id);
+        known.ok_or(UnknownEffect)
+    }
+}
+
+/// No effect has this id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the effects are {}", EffectKind::ALL.map(EffectKind::id).join(", "))]
+pub struct UnknownEffect;
+
+impl Effects {
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::Unknown
+    }
+}
+
+impl Serialize for Effects {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Unknown => serializer.serialize_none(),
+            Self::Declared(effects) => effects.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Effects {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// An effect whose id may be of a later host.
+        #[derive(Deserialize)]
+        struct Declared {
+            effect: String,
+            #[serde(default)]
+            key: Option<String>,
+            #[serde(default)]
+            paths: Vec<String>,
+            #[serde(default)]
+            doc: String,
+        }
+        let Some(declared) = Option::<Vec<Declared>>::deserialize(deserializer)? else {
+            return Ok(Self::Unknown);
+        };
+        let effect = |declared: Declared| {
+            Ok(Effect {
+                kind: declared.effect.parse()?,
+                key: declared.key,
+                paths: declared.paths,
+                doc: declared.doc,
+            })
+        };
+        let effects: Result<_, UnknownEffect> = declared.into_iter().map(effect).collect();
+        Ok(effects.map_or(Self::Unknown, Self::Declared))
+    }
+}
+
+impl Effect {
+    /// The values of a config that name its files or folders.
+    pub fn paths<'a>(
+        &'a self,
+        manifest: &'a Manifest,
+        config: &'a Value,
+    ) -> impl Iterator<Item = PathBuf> + 'a {
+        let keys = match self.paths.as_slice() {
+            [] => self.key.as_slice(),
+            keys => keys,
+        };
+        let values = keys.iter().filter_map(|key| manifest.value(config, key));
+        values.flat_map(|value| match value {
+            Value::Array(values) => values.iter().filter_map(path).collect(),
+            value => path(value).into_iter().collect::<Vec<_>>(),
+        })
+    }
+
+    /// What it does with a config, in words. `elsewhere` gives values for keys that the config's schema does not know.
+    #[must_use]
+    pub fn in_words(
+        &self,
+        manifest: &Manifest,
+        config: &Value,
+        elsewhere: impl Fn(&str) -> Option<Value>,
+    ) -> String {
+        if self.doc.is_empty() {
+            return self.kind.id().replace('-', " ");
+        }
+        let value = |key: &str| match manifest.has_key(key) {
+            true => manifest.value(config, key).cloned(),
+            false => elsewhere(key),
+        };
+        phrase::filled(&self.doc, value)
+    }
+}
+
+fn path(value: &Value) -> Option<PathBuf> {
+    value.as_str().map(PathBuf::from)
+}
+
+/// The role of what acts.
+const ACTUATOR: &str = "actuator";
+
+/// Whether a stage has an effect. Who asks says what becomes of one that declares none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HasEffect {
+    /// It declares its effects, and this is not among them.
+    No,
+    /// It has it.
+    Yes,
+    /// It declares none: it may do anything.
+    Unknown,
+}
+
+impl Manifest {
+    /// What the stage does with a config. `None`: nobody knows.
+    #[must_use]
+    pub fn effects_with(&self, config: &Value) -> Option<Vec<&Effect>> {
+        let Effects::Declared(effects) = &self.effects else {
+            return None;
+        };
+        let happens = |effect: &&Effect| match &effect.key {
+            Some(key) => self.value(config, key).is_some(),
+            None => true,
+        };
+        Some(effects.iter().filter(happens).collect())
+    }
+
+    /// Whether the stage has one of the effects with a config.
+    #[must_use]
+    pub fn has_effect(&self, kinds: &[EffectKind], config: &Value) -> HasEffect {
+        match self.effects_with(config) {
+            None => HasEffect::Unknown,
+            Some(effects) => match effects.iter().any(|it| kinds.contains(&it.kind)) {
+                true => HasEffect::Yes,
+                false => HasEffect::No,
+            },
+        }
+    }
+
+    /// Whether the stage acts on the world with a config: it drives the mouse, or is an actuator that has other `means`.
+    /// An actuator whose effects are unknown acts, whatever else it says of itself. Of other roles that is not assumed.
+    #[must_use]
+    pub fn acts(&self, means: &[EffectKind], config: &Value) -> bool {
+        let is_actuator = self.role == ACTUATOR;
+        let drives = self.has_effect(&[EffectKind::DrivesMouse], config);
+        match drives {
+            HasEffect::Unknown => is_actuator,
+            HasEffect::Yes => true,
+            HasEffect::No => is_actuator && self.has_effect(means, config) == HasEffect::Yes,
+        }
+    }
+
+    /// A config without the keys that carry effects, but for effects that are kept. What has an effect without a key, or
+    /// by a key that must be there or is there by default, has it still.
+    #[must_use]
+    pub fn without_effects(&self, config: &Value, kept: impl Fn(&Effect) -> bool) -> Value {
+        let mut config = config.clone();
+        if let (Effects::Declared(effects), Value::Object(values)) = (&self.effects, &mut config) {
+            let dropped = effects.iter().filter(|effect| !kept(effect));
+            for key in dropped.filter_map(|effect| effect.key.as_ref()) {
+                if !self.is_required(key) {
+                    values.remove(key);
+                }
+            }
+        }
+        config
+    }
+
+    /// A value of a config, or the schema's default; none where it is null or false.
+    pub fn value<'a>(&'a self, config: &'a Value, key: &str) -> Option<&'a Value> {
+        let default = || self.property(key)?.get("default");
+        let value = config.get(key).or_else(default)?;
+        (!value.is_null() && *value != Value::Bool(false)).then_some(value)
+    }
+
+    /// Whether the config's schema knows a key.
+    fn has_key(&self, key: &str) -> bool {
+        self.property(key).is_some()
+    }
+
+    fn property(&self, key: &str) -> Option<&Map<String, Value>> {
+        self.config.get("properties")?.get(key)?.as_object()
+    }
+
+    fn is_required(&self, key: &str) -> bool {
+        let required = self.config.get("required").and_then(Value::as_array);
+        required.is_some_and(|keys| keys.iter().any(|it| it == key))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! The end of the stream in a cycle.
+//!
+//! In a cycle every stage waits for another to end first. It has ended when nothing can come in from
+//! outside any more and every message inside has been worked off: then nobody can make a new one.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use crossbeam_channel::{Receiver, Sender};
+use flowpipe_config::pipeline::{Edge, WhenFull};
+use flowpipe_sync::lock;
+
+use crate::edge::counters::{Counters, Counts};
+
+/// Stages that reach each other.
+pub(crate) struct Cycle {
+    /// The edges into its stages.
+    edges: Vec<Inlet>,
+    open: Mutex<Option<Sender<Infallible>>>,
+    /// Disconnected when the cycle has ended.
+    ended: Receiver<Infallible>,
+}
+
+/// An edge into a cycle.
+pub(crate) struct Inlet {
+    pub counters: Arc<Counters>,
+    /// From a stage of the cycle itself.
+    pub inside: bool,
+}
+
+impl Cycle {
+    pub(crate) fn new(edges: Vec<Inlet>) -> Arc<Self> {
+        let (sender, ended) = crossbeam_channel::bounded(0);
+        Arc::new(Self {
+            edges,
+            open: Mutex::new(Some(sender)),
+            ended,
+        })
+    }
+
+    /// Disconnected when the cycle has ended.
+    pub(crate) fn ended(&self) -> &Receiver<Infallible> {
+        &self.ended
+    }
+
+    /// Looks whether the cycle has ended, and if so tells its stages.
+    ///
+    /// Called by each stage of the cycle when it runs out of messages or ends: the last of these
+    /// calls sees the others' counts at rest.
+    pub(crate) fn check(&self) -> bool {
+        // Counts never go back. When two looks in a row see the same, nothing moved between them,
+        // and what was at rest then stays so.
+        let before = self.look();
+        let at_rest = self
+            .edges
+            .iter()
+            .zip(&before)
+            .all(|(edge, counts)| edge.is_at_rest(counts));
+        if at_rest && before == self.look() {
+            lock(&self.open).take();
+        }
+        lock(&self.open).is_none()
+    }
+
+    fn look(&self) -> Vec<Counts> {
+        self.edges.iter().map(|edge| edge.counters.look()).collect()
+    }
+}
+
+impl Inlet {
+    fn is_at_rest(&self, counts: &Counts) -> bool {
+        if counts.closed {
+            counts.taken == counts.done
+        } else {
+            self.inside && counts.offered == counts.dropped + counts.done
+        }
+    }
+}
+
+/// Groups stages into cycles: for each stage, the number of its cycle, if it is in one.
+pub(crate) fn cycles(stages: usize, edges: &[Edge]) -> Vec<Option<usize>> {
+    let reach = reachable(stages, edges.iter());
+    let mut found = 0;
+    let mut of = vec![None; stages];
+    for stage in 0..stages {
+        if of[stage].is_some() || !reach[stage][stage] {
+            continue;
+        }
+        for (other, group) in of.iter_mut().enumerate() {
+            if reach[stage][other] && reach[other][stage] {
+                *group = Some(found);
+            }
+        }
+        found += 1;
+    }
+    of
+}
+
+/// A stage that can end up waiting for itself, because it lies on a cycle of blocking edges.
+pub(crate) fn blocking_cycle(stages: usize, edges: &[Edge]) -> Option<usize> {
+    let blocking = edges
+        .iter()
+        .filter(|edge| edge.queue.when_full == WhenFull::Block);
+    let reach = reachable(stages, blocking);
+    (0..stages).find(|&stage| reach[stage][stage])
+}
+
+/// The stages in an order in which each comes before those that it may have to wait for: over blocking edges, senders
+/// before receivers.
+pub(crate) fn senders_first(stages: usize, edges: &[Edge]) -> Vec<usize> {
+    let blocking = edges
+        .iter()
+        .filter(|edge| edge.queue.when_full == WhenFull::Block);
+    let reach = reachable(stages, blocking);
+    let mut order: Vec<_> = (0..stages).collect();
+    // Who reaches more comes first: there is no cycle of blocking edges, so that a receiver reaches less than its sender.
+    order.sort_by_key(|&stage| {
+        let reached = reach[stage].iter().filter(|it| **it).count();
+        std::cmp::Reverse(reached)
+    });
+    order
+}
+
+/// Which stages can be reached from which, over at least one edge.
+fn reachable<'a>(stages: usize, edges: impl Iterator<Item = &'a Edge>) -> Vec<Vec<bool>> {
+    let mut reach = vec![vec![false; stages]; stages];
+    for edge in edges {
+        reach[edge.from.stage][edge.to.stage] = true;
+    }
+    for via in 0..stages {
+        let onward = reach[via].clone();
+        for from in reach.iter_mut().filter(|from| from[via]) {
+            for (to, step) in from.iter_mut().zip(&onward) {
+                *to |= step;
+            }
+        }
+    }
+    reach
+}
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_config::pipeline::{PortRef, Queue};
+
+    use super::*;
+
+    fn edge(from: usize, to: usize, when_full: WhenFull) -> Edge {
+        let port = |stage| PortRef { stage, port: 0 };
+        Edge {
+            from: port(from),
+            to: port(to),
+            queue: Queue {
+                capacity: 1,
+                when_full,
+            },
+        }
+    }
+
+    #[test]
+    fn finds_cycles() {
+        use WhenFull::{Block, Latest};
+        let edges = [
+            edge(0, 1, Block),
+            edge(1, 2, Block),
+            edge(2, 1, Latest),
+            edge(2, 3, Block),
+            edge(3, 3, Latest),
+        ];
+        assert_eq!(cycles(5, &edges), [None, Some(0), Some(0), Some(1), None]);
+        assert_eq!(blocking_cycle(5, &edges), None);
+        let blocking = [edge(0, 1, Block), edge(1, 2, Block), edge(2, 1, Block)];
+        assert_eq!(blocking_cycle(3, &blocking), Some(1));
+    }
+
+    #[test]
+    fn ends_when_all_is_worked_off() {
+        let outside = Arc::new(Counters::default());
+        let inside = Arc::new(Counters::default());
+        let cycle = Cycle::new(vec![
+            Inlet {
+                counters: outside.clone(),
+                inside: false,
+            },
+            Inlet {
+                counters: inside.clone(),
+                inside: true,
+            },
+        ]);
+        assert!(!cycle.check(), "more may come from outside");
+        outside.offer();
+        outside.take();
+        outside.close();
+        inside.offer();
+        assert!(!cycle.check(), "a message is under way inside");
+        outside.finish_taken();
+        inside.take();
+        assert!(!cycle.check(), "it is in hand");
+        inside.finish_taken();
+        assert!(cycle.check());
+    }
+
+    #[test]
+    fn what_one_left_lying_does_not_keep_the_next_waiting() {
+        let inside = Arc::new(Counters::default());
+        inside.offer();
+        inside.offer();
+        inside.take();
+        inside.close();
+        inside.reopen();
+        assert!(cycle_of(&inside).check());
+        inside.offer();
+        assert!(!cycle_of(&inside).check(), "a new one is under way");
+    }
+
+    fn cycle_of(inside: &Arc<Counters>) -> Arc<Cycle> {
+        Cycle::new(vec![Inlet {
+            counters: inside.clone(),
+            inside: true,
+        }])
+    }
+}

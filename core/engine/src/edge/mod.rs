@@ -1,0 +1,427 @@
+//! Edges: bounded queues from one stage's output to another's input.
+//!
+//! Every edge has one sender and one receiver. The messages lie in a ring; beside it are two channels
+//! of one place through which the ends wake each other (`flowpipe_sync::wake_up`): `items` wakes the receiver, `room`
+//! the sender.
+//! An end that is awake costs the other nothing but a look at a flag. A sender that found the queue
+//! full sleeps until it is half empty: so the two take turns in batches, where waking it for each
+//! free place would make the system switch threads for each message.
+//!
+//! When the sender is gone and the queue is empty, the edge has ended.
+
+pub(crate) mod counters;
+pub(crate) mod cycle;
+pub(crate) mod gate;
+pub(crate) mod inputs;
+pub(crate) mod outputs;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_channel::{Receiver, Select, Sender, TryRecvError};
+use crossbeam_queue::ArrayQueue;
+use flowpipe_config::pipeline::{Queue, WhenFull};
+use flowpipe_host::message::Message;
+use flowpipe_sync::wake_up::WakeUp;
+
+use crate::edge::counters::Counters;
+use crate::edge::gate::Gate;
+
+type Item = Arc<Message>;
+
+/// The sending end.
+pub(crate) struct Tail {
+    pub counters: Arc<Counters>,
+    ring: Arc<Ring>,
+    when_full: WhenFull,
+    items: Sender<()>,
+    room: Receiver<()>,
+}
+
+/// The receiving end.
+pub(crate) struct Head {
+    pub counters: Arc<Counters>,
+    ring: Arc<Ring>,
+    items: Receiver<()>,
+    room: Sender<()>,
+    /// Another edge has taken this one's place.
+    moved: bool,
+}
+
+/// What both ends share. The flags are written seldom, so that looking at them costs nothing.
+struct Ring {
+    queue: ArrayQueue<Item>,
+    /// How many it may hold: fewer than there is room for where more came over from an edge before it.
+    limit: usize,
+    wake_up: WakeUp,
+    receiver_gone: AtomicBool,
+}
+
+/// What became of a message that was sent.
+pub(crate) enum Sent {
+    /// It is queued; these others (or itself) were dropped for it.
+    Queued { dropped: Vec<Item> },
+    /// It is queued as soon as there is room: hand it to [`Tail::wait`].
+    Full(Item),
+    /// Nobody receives any more.
+    Gone,
+}
+
+/// What a receiver found.
+pub(crate) enum Taken {
+    /// A message.
+    Message(Item),
+    /// Nothing yet.
+    Empty,
+    /// Nothing any more.
+    Ended,
+}
+
+/// Both ends of a new edge.
+pub(crate) fn edge(queue: Queue) -> (Tail, Head) {
+    edge_with(queue, Arc::default(), Vec::new())
+}
+
+/// Both ends of an edge that takes the place of one before it: it goes on counting where that one stopped, and what lay
+/// in that one's queue lies in this one's, also where it is more than this one holds.
+pub(crate) fn edge_with(queue: Queue, counters: Arc<Counters>, items: Vec<Item>) -> (Tail, Head) {
+    let limit = queue.capacity.max(1);
+    let places = ArrayQueue::new(limit.max(items.len()));
+    for item in items {
+        // There is a place for each.
+        let _ = places.push(item);
+    }
+    let ring = Arc::new(Ring {
+        queue: places,
+        limit,
+        wake_up: WakeUp::default(),
+        receiver_gone: AtomicBool::new(false),
+    });
+    let (items, wait_for_items) = crossbeam_channel::bounded(1);
+    let (room, wait_for_room) = crossbeam_channel::bounded(1);
+    let tail = Tail {
+        counters: counters.clone(),
+        ring: ring.clone(),
+        when_full: queue.when_full,
+        items,
+        room: wait_for_room,
+    };
+    (
+        tail,
+        Head {
+            counters,
+            ring,
+            items: wait_for_items,
+            room,
+            moved: false,
+        },
+    )
+}
+
+impl Tail {
+    /// Sends without waiting.
+    pub(crate) fn send(&self, item: Item) -> Sent {
+        self.counters.offer();
+        if self.ring.receiver_gone.load(Ordering::Relaxed) {
+            return Sent::Gone;
+        }
+        let dropped = match self.push(item) {
+            Ok(dropped) => dropped,
+            Err(item) => return Sent::Full(item),
+        };
+        self.counters.drop_messages(dropped.len() as u64);
+        self.queued();
+        Sent::Queued { dropped }
+    }
+
+    /// Waits until there is room. Returns whether the message was queued.
+    pub(crate) fn wait(&self, item: Item) -> bool {
+        let ring = &*self.ring;
+        let is_queued =
+            ring.wake_up
+                .wait_to_push(item, |item| ring.push(item), || self.room.recv().is_ok());
+        if is_queued {
+            self.queued();
+        }
+        is_queued
+    }
+
+    /// A message is in the ring: counts, and wakes the receiver if it sleeps.
+    fn queued(&self) {
+        self.counters.note_length(self.ring.queue.len());
+        self.ring.wake_up.pushed(|| {
+            // Full: it has been told already. Gone: shows when the next message is sent.
+            let _ = self.items.try_send(());
+        });
+    }
+
+    /// Puts a message into the ring as the policy says; returns those that were dropped.
+    fn push(&self, item: Item) -> Result<Vec<Item>, Item> {
+        let ring = &*self.ring;
+        let queue = &ring.queue;
+        match self.when_full {
+            WhenFull::Block => ring.push(item).map(|()| Vec::new()),
+            WhenFull::DropNewest => Ok(ring.push(item).err().into_iter().collect()),
+            WhenFull::DropOldest if ring.is_wide() => {
+                let more = || (queue.len() >= ring.limit).then(|| queue.pop()).flatten();
+                let mut dropped: Vec<_> = std::iter::from_fn(more).collect();
+                dropped.extend(queue.force_push(item));
+                Ok(dropped)
+            }
+            WhenFull::DropOldest => Ok(queue.force_push(item).into_iter().collect()),
+            WhenFull::Latest => {
+                let Err(item) = ring.push(item) else {
+                    return Ok(Vec::new());
+                };
+                let mut dropped: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+                dropped.extend(queue.force_push(item));
+                Ok(dropped)
+            }
+        }
+    }
+}
+
+impl Ring {
+    /// Whether there is more room than may be used.
+    fn is_wide(&self) -> bool {
+        self.queue.capacity() > self.limit
+    }
+
+    /// Puts a message in if it may: only the sender does.
+    fn push(&self, item: Item) -> Result<(), Item> {
+        if self.is_wide() && self.queue.len() >= self.limit {
+            return Err(item);
+        }
+        self.queue.push(item)
+    }
+}
+
+impl Head {
+    /// Takes a message if there is one.
+    pub(crate) fn try_take(&self) -> Taken {
+        loop {
+            if let Some(item) = self.pop() {
+                return Taken::Message(item);
+            }
+            match self.items.try_recv() {
+                Ok(()) => {}
+                Err(TryRecvError::Empty) => return Taken::Empty,
+                Err(TryRecvError::Disconnected) => {
+                    // The last message may have come just before the end.
+                    return self.pop().map_or_else(|| self.end(), Taken::Message);
+                }
+            }
+        }
+    }
+
+    /// Takes a message, waiting for one until the gate closes: then there is nothing yet.
+    pub(crate) fn take(&self, gate: &Gate) -> Taken {
+        loop {
+            if gate.is_closed() {
+                return Taken::Empty;
+            }
+            if let Some(item) = self.pop() {
+                return Taken::Message(item);
+            }
+            let sleep = || {
+                let mut select = Select::new();
+                self.watch(&mut select);
+                gate.watch(&mut select);
+                select.ready();
+            };
+            let item = self.ring.wake_up.wait_to_pop(|| self.pop(), sleep);
+            if let Some(item) = item {
+                return Taken::Message(item);
+            }
+            if let Err(TryRecvError::Disconnected) = self.items.try_recv() {
+                // The last message may have come just before the end.
+                return self.pop().map_or_else(|| self.end(), Taken::Message);
+            }
+        }
+    }
+
+    /// What lies in the queue, in its order. The edge neither ends nor counts that as taken: another takes its place.
+    pub(crate) fn dissolve(mut self) -> Vec<Item> {
+        self.moved = true;
+        std::iter::from_fn(|| self.ring.queue.pop()).collect()
+    }
+
+    /// From here on the sender wakes whoever waits through [`Self::watch`]. Look once more for a
+    /// message before you sleep.
+    pub(crate) fn begin_to_wait(&self) {
+        self.ring.wake_up.receiver_begins_to_wait();
+    }
+
+    /// The sender need not wake anybody.
+    pub(crate) fn wait_no_more(&self) {
+        self.ring.wake_up.receiver_waits_no_more();
+    }
+
+    /// Makes a select wake up when [`Self::try_take`] may find something new.
+    pub(crate) fn watch<'a>(&'a self, select: &mut crossbeam_channel::Select<'a>) {
+        select.recv(&self.items);
+    }
+
+    fn pop(&self) -> Option<Item> {
+        let ring = &*self.ring;
+        let item = ring.queue.pop()?;
+        self.counters.take();
+        ring.wake_up.popped(
+            || ring.queue.len() <= ring.limit / 2,
+            || {
+                // Full: it has been told already. Gone: it waits no more.
+                let _ = self.room.try_send(());
+            },
+        );
+        Some(item)
+    }
+
+    fn end(&self) -> Taken {
+        self.counters.close();
+        Taken::Ended
+    }
+}
+
+impl Drop for Head {
+    fn drop(&mut self) {
+        self.ring.receiver_gone.store(true, Ordering::Relaxed);
+        if !self.moved {
+            self.counters.close();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_config::pipeline::PortRef;
+    use flowpipe_host::message::{Lineage, Message};
+
+    use super::*;
+
+    fn message(sequence: u64) -> Item {
+        Arc::new(Message {
+            schema: Arc::from(c"test/1"),
+            body: flowpipe_host::document::Document::empty(),
+            frame: None,
+            lineage: Lineage {
+                sequence,
+                origin: None,
+                hops: Vec::new(),
+                root: None,
+            },
+            source: PortRef { stage: 0, port: 0 },
+        })
+    }
+
+    /// Sends ten messages into a queue of three; gives the numbers that are left, and the counts.
+    fn ten_into_three(when_full: WhenFull) -> (Vec<u64>, counters::Counts) {
+        let (tail, head) = edge(Queue {
+            capacity: 3,
+            when_full,
+        });
+        for number in 1..=10 {
+            assert!(matches!(tail.send(message(number)), Sent::Queued { .. }));
+        }
+        let counters = tail.counters.clone();
+        drop(tail);
+        let mut left = Vec::new();
+        while let Taken::Message(message) = head.take(&Gate::default()) {
+            left.push(message.lineage.sequence);
+        }
+        assert!(matches!(head.try_take(), Taken::Ended));
+        (left, counters.look())
+    }
+
+    #[test]
+    fn full_queues_drop_what_the_policy_says() {
+        for (when_full, expected) in [
+            (WhenFull::DropOldest, vec![8, 9, 10]),
+            (WhenFull::DropNewest, vec![1, 2, 3]),
+            // Cleared by 4, 7 and 10.
+            (WhenFull::Latest, vec![10]),
+        ] {
+            let (left, counts) = ten_into_three(when_full);
+            assert_eq!(left, expected, "{when_full:?}");
+            assert_eq!((counts.offered, counts.longest), (10, 3));
+            assert_eq!(counts.dropped + counts.taken, 10);
+            assert_eq!(counts.discarded(), 0);
+        }
+    }
+
+    #[test]
+    fn a_full_blocking_queue_gives_the_message_back() {
+        let (tail, head) = edge(Queue {
+            capacity: 1,
+            when_full: WhenFull::Block,
+        });
+        assert!(
+            matches!(tail.send(message(1)), Sent::Queued { ref dropped } if dropped.is_empty())
+        );
+        let Sent::Full(second) = tail.send(message(2)) else {
+            panic!("it is full")
+        };
+        assert!(matches!(head.try_take(), Taken::Message(_)));
+        assert!(tail.wait(second));
+        assert_eq!(tail.counters.look().offered, 2);
+    }
+
+    #[test]
+    fn an_edge_takes_over_more_than_it_holds() {
+        for (when_full, dropped, left) in [
+            (WhenFull::Block, 0, vec![1, 2, 3, 4, 5, 6]),
+            (WhenFull::DropNewest, 1, vec![1, 2, 3, 4, 5]),
+            (WhenFull::DropOldest, 4, vec![5, 6]),
+            (WhenFull::Latest, 5, vec![6]),
+        ] {
+            let wide = Queue {
+                capacity: 8,
+                when_full: WhenFull::Block,
+            };
+            let (tail, head) = edge(wide);
+            (1..=5).for_each(|number| drop(tail.send(message(number))));
+            let counters = tail.counters.clone();
+            drop(tail);
+            let narrow = Queue {
+                capacity: 2,
+                when_full,
+            };
+            let (tail, head) = edge_with(narrow, counters.clone(), head.dissolve());
+            assert!(!counters.look().closed);
+            let mut got = Vec::new();
+            let mut take = || match head.try_take() {
+                Taken::Message(message) => got.push(message.lineage.sequence),
+                Taken::Empty | Taken::Ended => panic!("there is one"),
+            };
+            match tail.send(message(6)) {
+                Sent::Queued { dropped: gone } => assert_eq!(gone.len(), dropped, "{when_full:?}"),
+                Sent::Full(item) => {
+                    assert_eq!(when_full, WhenFull::Block);
+                    (0..4).for_each(|_| take());
+                    assert!(tail.wait(item));
+                }
+                Sent::Gone => panic!("the receiver is there"),
+            }
+            drop(tail);
+            while let Taken::Message(message) = head.try_take() {
+                got.push(message.lineage.sequence);
+            }
+            assert_eq!(got, left, "{when_full:?}");
+            let counts = counters.look();
+            assert_eq!((counts.offered, counts.discarded()), (6, 0));
+        }
+    }
+
+    #[test]
+    fn a_sender_notices_that_nobody_receives() {
+        for when_full in [WhenFull::Block, WhenFull::DropOldest, WhenFull::Latest] {
+            let (tail, head) = edge(Queue {
+                capacity: 2,
+                when_full,
+            });
+            assert!(matches!(tail.send(message(1)), Sent::Queued { .. }));
+            drop(head);
+            assert!(matches!(tail.send(message(2)), Sent::Gone), "{when_full:?}");
+            assert_eq!(tail.counters.look().discarded(), 2);
+        }
+    }
+}

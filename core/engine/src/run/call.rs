@@ -1,0 +1,293 @@
+//! One `process` call: what the plugin may ask of the host while it works.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::CStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use flowpipe_abi as abi;
+use flowpipe_config::pipeline::PortRef;
+use flowpipe_host::call::{CallContext, Cancellation};
+use flowpipe_host::document::Document;
+use flowpipe_host::frame::Frame;
+use flowpipe_host::message::{Lineage, MOST_HOPS, Message, Origin};
+use flowpipe_host::run::Mode;
+use flowpipe_recording::entry;
+
+use crate::check::Judgement;
+use crate::run::journal;
+use crate::run::journal::Journal;
+use crate::run::race::Entrant;
+use crate::run::stage::Stage;
+use crate::run::watch::{Call, Reason, Watch};
+
+/// One call. It lives on the worker's stack.
+pub(crate) struct Context<'a> {
+    pub stage: &'a Stage,
+    pub watch: &'a Watch,
+    pub call: Call,
+    /// The message in hand.
+    pub parent: Option<&'a Message>,
+    /// The frame in hand, which at the end of the stream is that of the last message.
+    pub origin: Option<Origin>,
+    /// When the message was taken, or the call began.
+    pub taken_ns: i64,
+    /// In a race: which, and as whom.
+    pub entrant: Option<Entrant<'a>>,
+    pub emitted: Cell<u64>,
+    /// Why the first message that could not move on was refused.
+    pub refused: RefCell<Option<String>>,
+    /// Whether emit said that nobody takes messages any more.
+    pub stopped: Cell<bool>,
+    pub journal: Journal,
+    /// The call as it was recorded, where it is run again.
+    pub script: Option<&'a entry::Call>,
+}
+
+/// A stage that answers one message with more than this is broken. Sources may emit as much as they
+/// like: full queues slow them down.
+const MOST_ANSWERS: u64 = 100_000;
+
+/// How late a cancellation may be noticed while a stage waits.
+const WAIT_STEP: Duration = Duration::from_millis(5);
+
+impl Context<'_> {
+    /// Why the work in hand is not wanted any more.
+    pub(crate) fn cancelled(&self) -> Option<Reason> {
+        let reason = match self.script {
+            Some(_) if self.stage.run.mode() == Mode::Abort => Some(Reason::Stop),
+            // A plugin that stands in for the recorded one has a timeout of its own.
+            Some(script) => self
+                .watch
+                .cancelled(self.call)
+                .or_else(|| self.journal.was_cancelled(script)),
+            None => self.cancelled_now(),
+        };
+        if let Some(reason) = reason {
+            self.journal.note_cancelled(reason);
+        }
+        reason
+    }
+
+    fn cancelled_now(&self) -> Option<Reason> {
+        if let Some(reason) = self.watch.cancelled(self.call) {
+            return Some(reason);
+        }
+        if self.entrant.as_ref().is_some_and(Entrant::has_lost) {
+            return Some(Reason::Lost);
+        }
+        let mode = self.stage.run.mode();
+        let stops = mode == Mode::Abort || mode >= Mode::Drain && self.stage.is_source();
+        stops.then_some(Reason::Stop)
+    }
+
+    fn send_output(&self, output: &abi::Output) -> abi::Status {
+        if self.watch.is_given_up() || self.cancelled().is_some() {
+            self.stopped.set(true);
+            return abi::STOPPED;
+        }
+        let status = match self.check(output) {
+            Ok((port, message, judgement)) => match &self.entrant {
+                None => self.send(port, message),
+                Some(entrant) => entrant.offer(self, port, message, judgement),
+            },
+            Err(reason) => {
+                self.refused.borrow_mut().get_or_insert(reason);
+                abi::BAD_MESSAGE
+            }
+        };
+        self.stopped
+            .set(self.stopped.get() || status == abi::STOPPED);
+        status
+    }
+
+    fn send(&self, port: usize, message: Message) -> abi::Status {
+        let number = self.script.zip(self.stage.run.replay.as_ref());
+        let number = number.map(|(script, replay)| {
+            let name = self.stage.outputs.get(port).map_or("", |it| &it.name);
+            let recorded = self.journal.numbered_again(script, name);
+            recorded.unwrap_or_else(|| replay.new_number())
+        });
+        self.stage
+            .send(self.watch, port, message, number, &self.journal)
+    }
+
+    /// Sleeps in short steps, so that a cancellation is noticed.
+    fn wait_in_truth(&self, deadline_ns: i64) -> abi::Status {
+        let run = &self.stage.run;
+        self.watch.waits(run.now());
+        let status = loop {
+            if self.watch.is_given_up() || self.cancelled().is_some() {
+                break abi::CANCELLED;
+            }
+            let left = deadline_ns.saturating_sub(run.now());
+            if left <= 0 {
+                break abi::OK;
+            }
+            std::thread::sleep(Duration::from_nanos(left.unsigned_abs()).min(WAIT_STEP));
+        };
+        self.watch.waited(run.now());
+        status
+    }
+
+    /// Makes a message of what the plugin emits. The error says why it can't move on.
+    fn check(&self, output: &abi::Output) -> Result<(usize, Message, Judgement), String> {
+        self.emitted.set(self.emitted.get() + 1);
+        if self.emitted.get() > MOST_ANSWERS && !self.stage.is_source() {
+            return Err(format!(
+                "it emitted more than {MOST_ANSWERS} messages in one call"
+            ));
+        }
+        let index = output.port as usize;
+        let outputs = &self.stage.outputs;
+        let port = outputs
+            .get(index)
+            .ok_or_else(|| format!("it emitted at output {index}, but has {}", outputs.len()))?;
+        let refuse = |why: String| format!("it emitted at \"{}\" {why}", port.name);
+        // SAFETY: the border demands NUL-terminated text or null.
+        let given = unsafe { (!output.schema.is_null()).then(|| CStr::from_ptr(output.schema)) };
+        let schema = match (&port.schema, given) {
+            (Some(schema), None) => schema.clone(),
+            (Some(schema), Some(given)) if **schema == *given => schema.clone(),
+            (Some(schema), Some(given)) => {
+                return Err(refuse(format!(
+                    "a message of schema {given:?} where {schema:?} is declared"
+                )));
+            }
+            (None, Some(given)) => Arc::from(given),
+            (None, None) => return Err(refuse("a message without a schema".into())),
+        };
+        let body = if output.json.is_null() {
+            Document::empty()
+        } else {
+            // SAFETY: the border demands json_length readable bytes.
+            let json =
+                unsafe { std::slice::from_raw_parts(output.json.cast::<u8>(), output.json_length) };
+            Document::new(json).map_err(|error| refuse(format!("a message that is {error}")))?
+        };
+        // SAFETY: the border demands null or a reference that the plugin holds and keeps.
+        let frame = unsafe {
+            let borrowed = std::mem::ManuallyDrop::new(Frame::from_abi(output.frame));
+            (*borrowed).clone()
+        };
+        let lineage = self.lineage(frame.is_some(), output.captured_ns);
+        let message = Message {
+            schema,
+            body,
+            frame,
+            lineage,
+            source: PortRef {
+                stage: self.stage.index,
+                port: index,
+            },
+        };
+        let judgement = self.judge(&message);
+        if let Judgement::Refuse(reason) = judgement {
+            return Err(refuse(format!(
+                "a message that does not pass the checks: {reason}"
+            )));
+        }
+        Ok((index, message, judgement))
+    }
+
+    fn lineage(&self, has_frame: bool, captured_ns: i64) -> Lineage {
+        let emitted_ns = match self.script {
+            Some(script) => self.journal.emitted_again(script, self.emitted.get()),
+            None => self.stage.run.now(),
+        };
+        let parent = self.parent.map_or(&[][..], |parent| &parent.lineage.hops);
+        let parent = &parent[parent.len().saturating_sub(MOST_HOPS - 1)..];
+        let mut hops = Vec::with_capacity(parent.len() + 1);
+        hops.extend_from_slice(parent);
+        hops.push(abi::Hop {
+            stage: self.stage.index as u32,
+            reserved: 0,
+            taken_ns: self.taken_ns,
+            emitted_ns,
+        });
+        let new = || Origin {
+            stage: self.stage.index,
+            // The message's own number, known when it is sent.
+            sequence: 0,
+            captured_ns: if captured_ns == 0 {
+                emitted_ns
+            } else {
+                captured_ns
+            },
+        };
+        Lineage {
+            sequence: 0,
+            origin: self.origin.or_else(|| has_frame.then(new)),
+            hops,
+            root: self.parent.map(Message::root),
+        }
+    }
+
+    fn judge(&self, message: &Message) -> Judgement {
+        let validators = &self.stage.run.validators;
+        if validators.is_empty() {
+            return Judgement::Accept;
+        }
+        validators
+            .get(message.schema())
+            .map_or(Judgement::Accept, |validator| {
+                validator.judge(self.parent, message)
+            })
+    }
+}
+
+impl CallContext for Context<'_> {
+    fn emit(&self, output: Option<&abi::Output>) -> abi::Status {
+        if let Some(output) = output {
+            return self.send_output(output);
+        }
+        let reason = "it emitted nothing, or an output whose struct_size is too small";
+        self.refused
+            .borrow_mut()
+            .get_or_insert_with(|| reason.to_owned());
+        abi::BAD_MESSAGE
+    }
+
+    fn is_cancelled(&self) -> bool {
+        let cancelled = self.cancelled().is_some();
+        self.journal.note_asked();
+        cancelled || self.watch.is_given_up()
+    }
+
+    fn mark(&self, name: &str, at_ns: Option<i64>) {
+        let run = &self.stage.run;
+        let now = at_ns.unwrap_or_else(|| run.now());
+        if let Some(origin) = self.origin {
+            run.marks.note(name, origin, now);
+        }
+        self.journal.note_mark(run, name, now);
+        for observer in &run.observers {
+            observer.mark(self.stage.index, name, self.parent, now);
+        }
+    }
+
+    fn wait_until(&self, deadline_ns: i64) -> abi::Status {
+        if let Some(script) = self.script {
+            return match self.journal.wait_again(script) {
+                true => abi::OK,
+                false => abi::CANCELLED,
+            };
+        }
+        let status = self.wait_in_truth(deadline_ns);
+        self.journal.note_wait(status == abi::OK);
+        status
+    }
+
+    fn recorded_cancellation(&self) -> Option<Option<Cancellation>> {
+        let of = |cancelled: entry::Cancelled| Cancellation {
+            after: cancelled.after,
+            reason: journal::reason(cancelled.reason) as u32,
+        };
+        self.script.map(|script| script.cancelled.map(of))
+    }
+
+    fn catch_up(&self, asked: u64, cancelled: Option<Cancellation>) {
+        let reason = |it: Cancellation| Some((it.after, Reason::from_number(it.reason)?));
+        self.journal.catch_up(asked, cancelled.and_then(reason));
+    }
+}

@@ -1,0 +1,90 @@
+//! Creates the instance of a plugin in a stage, active and with its host.
+
+use std::sync::{Arc, Mutex};
+
+use flowpipe_config::pipeline::Isolation;
+use flowpipe_host::catalogue::Found;
+use flowpipe_host::instance::{InProcess, Instance};
+#[cfg(unix)]
+use flowpipe_host::run::Mode;
+use flowpipe_host::stage_clock::StageClock;
+use flowpipe_host::table::Host;
+#[cfg(unix)]
+use flowpipe_isolation::stage::{IsolatedStage, Start};
+
+use crate::run::StartError;
+use crate::run::stage::Stage;
+
+/// Creates an active instance.
+pub(crate) fn create(
+    stage: &Stage,
+    contestant: usize,
+    found: &Found,
+) -> Result<Instance, StartError> {
+    let refuse = |step, reason| StartError::Plugin {
+        stage: stage.settings.name.clone(),
+        plugin: stage.plugin(contestant).to_owned(),
+        step,
+        reason,
+    };
+    let stage_clock = match &stage.run.replay {
+        Some(replay) => StageClock::replaying(replay.next_times(stage.index, contestant)),
+        None if stage.run.logs_calls && stage.retraces => StageClock::Recording(Mutex::default()),
+        None => StageClock::Run,
+    };
+    let host = Host::new(
+        &stage.settings.name,
+        stage.index as u32,
+        stage.run.services.clone(),
+        stage_clock,
+    );
+    let null = serde_json::Value::Null;
+    let config = stage
+        .settings
+        .contestants
+        .get(contestant)
+        .map_or(&null, |it| &it.config);
+    let mut instance = match stage.settings.isolation {
+        Isolation::Thread => InProcess::create(found, config, host),
+        Isolation::Process => create_isolated(stage, found, config, host),
+    }
+    .map_err(|reason| refuse("create", reason))?;
+    if let Err(reason) = instance.activate(&*stage.run) {
+        instance.destroy();
+        return Err(refuse("activate", reason));
+    }
+    Ok(instance)
+}
+
+#[cfg(unix)]
+fn create_isolated(
+    stage: &Stage,
+    found: &Found,
+    config: &serde_json::Value,
+    host: Arc<Host>,
+) -> Result<Instance, String> {
+    let Some(program) = &stage.run.program else {
+        return Err("this program can't start processes for stages".to_owned());
+    };
+    // Memory that other processes can see costs the system more: it is taken from when there are such.
+    stage.run.services.pool.share();
+    let start = Start {
+        program,
+        run: &*stage.run,
+        cancels_from: match stage.is_source() {
+            true => Mode::Drain,
+            false => Mode::Abort,
+        },
+    };
+    IsolatedStage::create(found, config, host, &start)
+}
+
+#[cfg(not(unix))]
+fn create_isolated(
+    _: &Stage,
+    _: &Found,
+    _: &serde_json::Value,
+    _: Arc<Host>,
+) -> Result<Instance, String> {
+    Err("stages can't run in processes of their own on this system".to_owned())
+}

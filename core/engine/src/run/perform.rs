@@ -1,0 +1,318 @@
+//! What the control thread does because the supervisor says so.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use flowpipe_config::pipeline::Isolation;
+use flowpipe_host::instance::Instance;
+use flowpipe_host::problem::ProblemKind;
+
+use crate::run::StartError;
+use crate::run::control::{Control, Event};
+use crate::run::create::create;
+use crate::run::driver::News;
+use crate::run::stage::Stage;
+use crate::run::swap::pausing::{Crew, Crews, Refusal, Request, Resume, Resumed};
+use crate::run::threads;
+use crate::supervisor::{self, Action, Answer, Exit, Settings, Slot};
+
+impl Control {
+    /// Does one thing. Returns what came of it, where that is known at once.
+    pub(crate) fn perform(&mut self, action: Action) -> Option<supervisor::Event> {
+        match action {
+            // For workers alone.
+            Action::Decide(_) => {}
+            Action::Create(slot) => return self.create(slot),
+            Action::Start { slot, is_restart } => return self.start_thread(slot, is_restart),
+            Action::StartRace {
+                stage,
+                present,
+                missing,
+            } => return self.start_race(stage, &present, &missing),
+            Action::StartReplay { stage, restarted } => {
+                return self.start_replay(stage, restarted);
+            }
+            Action::Destroy(slot) => self.instances.destroy(slot),
+            Action::Close { stage } => self.close(stage),
+            Action::TellRace { slot, returns } => {
+                if let Some(race) = self.races.get(&slot.stage) {
+                    let contestant = slot.contestant;
+                    // Gone only when the race has ended and needs nobody.
+                    let _ = race.send(News::Missing {
+                        contestant,
+                        returns,
+                    });
+                }
+            }
+            Action::CloseGate { stage } => self.plan.stages[stage].gate.close(),
+            Action::OpenGate { stage } => self.plan.stages[stage].gate.open(),
+            Action::ReopenGate { stage } => {
+                let it = &self.plan.stages[stage];
+                let is_open = it.gate.open_again() || it.over.load(Ordering::SeqCst);
+                return Some(supervisor::Event::Reopened { stage, is_open });
+            }
+            Action::Answer(answer) => self.answer(answer),
+            Action::Report(problem) => self.plan.shared.report(problem),
+            Action::Fail(problem) => self.plan.shared.fail(problem),
+        }
+        None
+    }
+
+    fn create(&mut self, slot: Slot) -> Option<supervisor::Event> {
+        let stage = self.plan.stages[slot.stage].clone();
+        let found = self.plan.found.get(slot.stage);
+        let Some(found) = found.and_then(|it| it.get(slot.contestant)).cloned() else {
+            return self.created(slot, Err(StartError::Control));
+        };
+        if stage.settings.isolation == Isolation::Process {
+            // Starting a process takes its time.
+            self.instances.help("flowpipe-create", move || {
+                let create = || create(&stage, slot.contestant, &found);
+                // Whatever happens, the control thread must hear of it.
+                let created = std::panic::catch_unwind(std::panic::AssertUnwindSafe(create));
+                let created = created.unwrap_or(Err(StartError::Control));
+                // The control thread waits for it.
+                let _ = stage
+                    .run
+                    .events
+                    .send(Event::Created(slot, Box::new(created)));
+            });
+            return None;
+        }
+        let shared = self.plan.shared.clone();
+        let calls = match self.instances.some_leave() {
+            true => None,
+            false => shared.try_control_calls(),
+        };
+        let Some(_calls) = calls else {
+            return Some(supervisor::Event::Deferred(slot));
+        };
+        let created = create(&stage, slot.contestant, &found);
+        self.created(slot, created)
+    }
+
+    /// A plugin with a process of its own was created, or could not be.
+    pub(crate) fn note_created(&mut self, slot: Slot, created: Result<Instance, StartError>) {
+        if let Some(event) = self.created(slot, created) {
+            self.apply(event);
+        }
+    }
+
+    fn created(
+        &mut self,
+        slot: Slot,
+        created: Result<Instance, StartError>,
+    ) -> Option<supervisor::Event> {
+        Some(match created {
+            Ok(instance) => {
+                self.instances.put(slot, instance);
+                supervisor::Event::Created(slot)
+            }
+            Err(error) => {
+                let stage = &self.plan.stages[slot.stage];
+                let text = error.to_string();
+                let problem = stage.problem(ProblemKind::Replace, slot.contestant, None, text);
+                supervisor::Event::Refused(slot, problem)
+            }
+        })
+    }
+
+    fn start_thread(&mut self, slot: Slot, is_restart: bool) -> Option<supervisor::Event> {
+        let stage = self.plan.stages[slot.stage].clone();
+        let instance = self.instances.take(slot)?;
+        let races = stage.settings.contestants.len() > 1;
+        let race = self.races.get(&slot.stage).filter(|_| races);
+        let started = self.threads.add(|id| match race {
+            None => threads::start_worker(&stage, instance, id),
+            Some(race) => threads::start_contestant(&stage, slot.contestant, instance, id, race),
+        });
+        match started {
+            Ok(()) => {
+                if is_restart {
+                    note_restart(&stage, slot.contestant);
+                }
+                None
+            }
+            Err(error) => {
+                self.fail_to_start(&stage, error);
+                Some(supervisor::Event::Ended(slot, Exit::Panicked))
+            }
+        }
+    }
+
+    fn start_race(
+        &mut self,
+        stage: usize,
+        present: &[usize],
+        missing: &[usize],
+    ) -> Option<supervisor::Event> {
+        let stage = self.plan.stages[stage].clone();
+        let take = |contestant: &usize| {
+            let instance = self.instances.take(stage.slot(*contestant))?;
+            Some((*contestant, instance))
+        };
+        let instances = present.iter().filter_map(take).collect();
+        match threads::start_race(&stage, instances, missing, &mut self.threads) {
+            Ok(race) => {
+                self.races.insert(stage.index, race);
+                None
+            }
+            Err(error) => {
+                self.fail_to_start(&stage, error);
+                let to_pause = false;
+                let stage = stage.index;
+                Some(supervisor::Event::RaceEnded { stage, to_pause })
+            }
+        }
+    }
+
+    fn start_replay(
+        &mut self,
+        stage: usize,
+        restarted: Option<Vec<bool>>,
+    ) -> Option<supervisor::Event> {
+        let stage = self.plan.stages[stage].clone();
+        let replay = stage.run.replay.clone()?;
+        let slots = (0..stage.settings.contestants.len()).map(|it| stage.slot(it));
+        let instances: Vec<_> = slots.filter_map(|it| self.instances.take(it)).collect();
+        if instances.is_empty() {
+            return None;
+        }
+        let which = restarted.as_ref();
+        let which = which.map(|it| it.iter().position(|it| *it).unwrap_or(0));
+        let new = restarted.unwrap_or_else(|| {
+            let begins = replay.begins(stage.index);
+            vec![begins; instances.len()]
+        });
+        let started = self
+            .threads
+            .add(|id| threads::start_retracer(&stage, instances, id, (&replay, new)));
+        match started {
+            Ok(()) => {
+                if let Some(which) = which {
+                    note_restart(&stage, which);
+                }
+                None
+            }
+            Err(error) => {
+                self.fail_to_start(&stage, error);
+                let slot = stage.slot(0);
+                Some(supervisor::Event::Ended(slot, Exit::Panicked))
+            }
+        }
+    }
+
+    /// The system gives no thread: the run ends for it, or does not start.
+    fn fail_to_start(&mut self, stage: &Arc<Stage>, error: StartError) {
+        stage.close();
+        let problem = stage.problem(ProblemKind::Replace, 0, None, error.to_string());
+        self.plan.shared.fail(problem);
+        self.failed_start.get_or_insert(error);
+    }
+
+    fn close(&self, stage: usize) {
+        self.plan.stages[stage].close();
+        if let Some(replay) = &self.plan.shared.replay {
+            replay.end(stage);
+        }
+    }
+
+    /// Somebody wants stages to pause. One change at a time is made.
+    pub(crate) fn pause(&mut self, request: Request) {
+        let stages = request.stages.iter().map(|stage| stage.index).collect();
+        // Besides its own work it may wait for the work of another that its queue leads to.
+        let patience = self.threads.patience() * 2;
+        self.request = Some(request);
+        self.apply(supervisor::Event::Pause { stages, patience });
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        let Some(request) = &self.request else { return };
+        let stage = |index: usize| self.plan.stages[index].clone();
+        let answer = match answer {
+            Answer::Refused(why) => Err(match why {
+                supervisor::Refusal::Busy { stage: index } => Refusal::Busy(stage(index)),
+                supervisor::Refusal::Ending => Refusal::Ending,
+            }),
+            Answer::Paused { stages } => {
+                let mut crews = Crews::new();
+                for (index, present) in stages {
+                    let stage = stage(index);
+                    let crew = present.map_or(Crew::Over, |present| {
+                        let take = |contestant| {
+                            let instance = self.instances.take(stage.slot(contestant))?;
+                            Some((contestant, instance))
+                        };
+                        Crew::Paused(present.into_iter().filter_map(take).collect())
+                    });
+                    crews.insert(index, crew);
+                }
+                Ok(crews)
+            }
+        };
+        let is_refused = answer.is_err();
+        // Whoever asked lives, or is missed at the next look.
+        let _ = request.answer.send(answer);
+        if is_refused {
+            self.request = None;
+        }
+    }
+
+    /// Paused stages continue, others start.
+    pub(crate) fn resume(&mut self, resume: Resume) {
+        self.request = None;
+        let crews = resume.crews.into_iter();
+        let resumed = crews.map(|it| self.take_back(it)).collect();
+        self.apply(supervisor::Event::Resumed(resumed));
+        let _ = resume.done.send(());
+    }
+
+    fn take_back(&mut self, resumed: Resumed) -> supervisor::Resumed {
+        let Resumed {
+            stage,
+            found,
+            mut instances,
+        } = resumed;
+        let index = stage.index;
+        if self.plan.found.len() <= index {
+            self.plan.found.resize_with(index + 1, Vec::new);
+        }
+        let settings = match self.plan.stages.get(index) {
+            Some(same) if Arc::ptr_eq(same, &stage) => None,
+            _ => Some(Settings::new(&stage, found.len())),
+        };
+        self.plan.found[index] = found;
+        match self.plan.stages.get_mut(index) {
+            Some(place) => *place = stage.clone(),
+            None => self.plan.stages.push(stage.clone()),
+        }
+        let mut lost = Vec::new();
+        for (contestant, instance) in instances.extract_if(.., |(_, it)| it.crash().is_some()) {
+            if let Some((kind, text)) = instance.crash() {
+                let text = format!("{text}, while its state was to be handed over");
+                lost.push((contestant, stage.problem(kind, contestant, None, text)));
+            }
+            // There is nothing left of it to wait for.
+            instance.destroy();
+        }
+        let present = instances
+            .iter()
+            .map(|(contestant, _)| *contestant)
+            .collect();
+        for (contestant, instance) in instances {
+            self.instances.put(stage.slot(contestant), instance);
+        }
+        supervisor::Resumed {
+            stage: index,
+            settings,
+            present,
+            lost,
+        }
+    }
+}
+
+fn note_restart(stage: &Stage, contestant: usize) {
+    stage.counts.restarted.fetch_add(1, Ordering::Relaxed);
+    let plugin = stage.plugin(contestant);
+    tracing::info!(stage = stage.settings.name, plugin, "restarted");
+}

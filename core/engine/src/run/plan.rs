@@ -1,0 +1,265 @@
+//! From a pipeline to stages joined by edges, before any plugin is asked.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, OnceLock, Weak};
+
+use crossbeam_channel::Receiver;
+use flowpipe_config::manifest::Manifest;
+use flowpipe_config::pipeline::{Edge, Pipeline};
+use flowpipe_host::catalogue::{Catalogue, Found};
+use flowpipe_host::frame::pool::Pool;
+use flowpipe_host::table::Services;
+
+use crate::edge::cycle::{Cycle, Inlet, blocking_cycle, cycles};
+use crate::edge::inputs::{InEdge, Inputs};
+use crate::edge::outputs::{OutEdge, OutPort, Outputs};
+use crate::edge::{self};
+use crate::run::control::Event;
+use crate::run::names::Names;
+use crate::run::replay::Replay;
+use crate::run::shared::Shared;
+use crate::run::stage::{Ports, Stage};
+use crate::run::summary::EdgeSummary;
+use crate::run::{Options, StartError};
+
+/// Everything that the control thread needs.
+pub(crate) struct Plan {
+    pub name: String,
+    pub shared: Arc<Shared>,
+    pub stages: Vec<Arc<Stage>>,
+    /// The plugins of each stage.
+    pub found: Vec<Vec<Found>>,
+    pub edges: Vec<Arc<EdgeSummary>>,
+    pub events: Receiver<Event>,
+    /// What the stages and edges were made of.
+    pub pipeline: Pipeline,
+}
+
+impl Plan {
+    pub(crate) fn new(
+        pipeline: Pipeline,
+        catalogue: &Catalogue,
+        options: Options,
+    ) -> Result<Self, StartError> {
+        let found = find_plugins(&pipeline, catalogue, options.replay.as_deref())?;
+        let told = |(stage, found): (usize, &Vec<Found>)| match (found.first(), &options.replay) {
+            (Some(found), _) => found.manifest.clone(),
+            // A stage that is not run again: its messages come out of the recording.
+            (None, Some(replay)) => replay.manifest(stage),
+            (None, None) => Manifest::default(),
+        };
+        let manifests: Vec<_> = found.iter().enumerate().map(told).collect();
+        let manifests: Vec<_> = manifests.iter().collect();
+        check_edges(&pipeline, &manifests)?;
+        let (ports, edges) = join(&pipeline, &manifests);
+        let services = Arc::new(Services {
+            clock: options.clock,
+            pool: Pool::new(pipeline.stages.len()),
+            run: OnceLock::new(),
+        });
+        let (sender, events) = crossbeam_channel::unbounded();
+        let names = Names::new(&pipeline, &manifests);
+        let on_stop = pipeline.on_stop;
+        let shared = Arc::new(Shared::new(services, options, names, on_stop, sender));
+        // The services are new: nobody has set it yet.
+        let run: Weak<Shared> = Arc::downgrade(&shared);
+        let _ = shared.services.run.set(run);
+        let stages: Vec<_> = pipeline
+            .stages
+            .iter()
+            .cloned()
+            .zip(&manifests)
+            .zip(ports)
+            .enumerate()
+            .map(|(index, ((stage, manifest), ports))| {
+                Arc::new(Stage::new(shared.clone(), index, stage, manifest, ports))
+            })
+            .collect();
+        for (stage, found) in stages.iter().zip(&found) {
+            stage.note_effects(found);
+        }
+        Ok(Self {
+            name: pipeline.name.clone(),
+            shared,
+            stages,
+            found,
+            edges,
+            events,
+            pipeline,
+        })
+    }
+}
+
+fn misfit(stage: &str, reason: String) -> StartError {
+    StartError::Misfit {
+        stage: stage.to_owned(),
+        reason,
+    }
+}
+
+/// The plugins of each stage: at least one, and all with the same ports. None for a stage whose messages come out
+/// of a recording.
+pub(crate) fn find_plugins(
+    pipeline: &Pipeline,
+    catalogue: &Catalogue,
+    replay: Option<&Replay>,
+) -> Result<Vec<Vec<Found>>, StartError> {
+    let mut all = Vec::new();
+    for (index, stage) in pipeline.stages.iter().enumerate() {
+        if replay.is_some_and(|replay| !replay.runs_again(index)) {
+            all.push(Vec::new());
+            continue;
+        }
+        let mut plugins: Vec<Found> = Vec::new();
+        for contestant in &stage.contestants {
+            let found =
+                catalogue
+                    .find(&contestant.plugin)
+                    .ok_or_else(|| StartError::UnknownPlugin {
+                        stage: stage.name.clone(),
+                        plugin: contestant.plugin.clone(),
+                    })?;
+            plugins.push(found.clone());
+        }
+        let Some(first) = plugins.first().map(|found| &found.manifest) else {
+            return Err(misfit(&stage.name, "it has no plugin".into()));
+        };
+        if plugins.len() > 1 && first.inputs.is_empty() {
+            return Err(misfit(
+                &stage.name,
+                "a stage without inputs can't race".into(),
+            ));
+        }
+        for other in &plugins {
+            let other = &other.manifest;
+            if other.inputs != first.inputs || other.outputs != first.outputs {
+                let reason = format!(
+                    "{} and {} can't race: their inputs and outputs differ",
+                    first.name, other.name
+                );
+                return Err(misfit(&stage.name, reason));
+            }
+        }
+        all.push(plugins);
+    }
+    Ok(all)
+}
+
+pub(crate) fn check_edges(pipeline: &Pipeline, manifests: &[&Manifest]) -> Result<(), StartError> {
+    for edge in &pipeline.edges {
+        let (from, to) = (edge.from, edge.to);
+        let output = manifests
+            .get(from.stage)
+            .and_then(|it| it.outputs.get(from.port));
+        let input = manifests
+            .get(to.stage)
+            .and_then(|it| it.inputs.get(to.port));
+        let receiver = pipeline
+            .stages
+            .get(to.stage)
+            .map_or("?", |stage| &stage.name);
+        let (Some(output), Some(input)) = (output, input) else {
+            return Err(misfit(
+                receiver,
+                format!("no such ports: {from:?} to {to:?}"),
+            ));
+        };
+        if !output.meets(input) {
+            let reason = format!(
+                "input \"{}\" takes {}, but is fed with {}",
+                input.name, input.schema, output.schema
+            );
+            return Err(misfit(receiver, reason));
+        }
+        if edge.queue.capacity == 0 {
+            return Err(misfit(
+                receiver,
+                "a queue must hold at least one message".into(),
+            ));
+        }
+    }
+    if let Some(stage) = blocking_cycle(pipeline.stages.len(), &pipeline.edges) {
+        let reason = "it lies on a cycle of blocking queues, which can wait for itself forever";
+        return Err(misfit(&pipeline.stages[stage].name, reason.into()));
+    }
+    Ok(())
+}
+
+/// Makes the edges and hands their ends to the stages.
+fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<Arc<EdgeSummary>>) {
+    let mut heads: Vec<Vec<_>> = manifests.iter().map(|_| Vec::new()).collect();
+    let mut outputs: Vec<Vec<OutPort>> = manifests
+        .iter()
+        .map(|manifest| {
+            manifest
+                .outputs
+                .iter()
+                .map(|_| OutPort::default())
+                .collect()
+        })
+        .collect();
+    let mut summaries = Vec::new();
+    for (index, edge) in pipeline.edges.iter().enumerate() {
+        let (tail, head) = edge::edge(edge.queue);
+        let (from, to) = names(pipeline, manifests, edge);
+        let name = format!("{from} -> {to}");
+        summaries.push(Arc::new(EdgeSummary {
+            from,
+            to,
+            receiver: edge.to.stage,
+            capacity: AtomicUsize::new(edge.queue.capacity),
+            counters: tail.counters.clone(),
+        }));
+        outputs[edge.from.stage][edge.from.port].add(OutEdge::new(index, name, tail));
+        heads[edge.to.stage].push(InEdge {
+            index,
+            port: edge.to.port,
+            head,
+        });
+    }
+    let cycles = make_cycles(pipeline, &summaries);
+    let ports = heads
+        .into_iter()
+        .zip(outputs)
+        .zip(cycles)
+        .map(|((heads, outputs), cycle)| Ports {
+            inputs: Inputs::new(heads, cycle),
+            outputs: Outputs::new(outputs),
+            origin: None,
+        })
+        .collect();
+    (ports, summaries)
+}
+
+/// Stage and port of both ends, such as `screen.out`.
+pub(crate) fn names(pipeline: &Pipeline, manifests: &[&Manifest], edge: &Edge) -> (String, String) {
+    let name = |stage: usize, port: &str| format!("{}.{port}", pipeline.stages[stage].name);
+    let (from, to) = (edge.from, edge.to);
+    (
+        name(from.stage, &manifests[from.stage].outputs[from.port].name),
+        name(to.stage, &manifests[to.stage].inputs[to.port].name),
+    )
+}
+
+/// The cycle of each stage.
+fn make_cycles(pipeline: &Pipeline, edges: &[Arc<EdgeSummary>]) -> Vec<Option<Arc<Cycle>>> {
+    let of = cycles(pipeline.stages.len(), &pipeline.edges);
+    let count = of.iter().flatten().max().map_or(0, |last| last + 1);
+    let cycles: Vec<_> = (0..count)
+        .map(|cycle| {
+            let inlets = pipeline.edges.iter().zip(edges);
+            let inlets = inlets.filter(|(edge, _)| of[edge.to.stage] == Some(cycle));
+            Cycle::new(
+                inlets
+                    .map(|(edge, summary)| Inlet {
+                        counters: summary.counters.clone(),
+                        inside: of[edge.from.stage] == Some(cycle),
+                    })
+                    .collect(),
+            )
+        })
+        .collect();
+    of.into_iter()
+        .map(|cycle| cycle.map(|cycle| cycles[cycle].clone()))
+        .collect()
+}

@@ -1,0 +1,285 @@
+//! What all threads of a run share.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+use flowpipe_config::pipeline::OnStop;
+use flowpipe_host::instance::StageProcess;
+use flowpipe_host::problem::{Problem, ProblemKind};
+use flowpipe_host::run::{Ended, Ending, Mode, RunContext};
+use flowpipe_host::table::Services;
+use flowpipe_isolation::Program;
+use flowpipe_sync::lock;
+
+use crate::check::Validators;
+use crate::report::marks::Marks;
+use crate::run::Observer;
+use crate::run::control::Event;
+use crate::run::names::Names;
+use crate::run::replay::Replay;
+use crate::supervisor::{self, Action, Supervisor};
+
+/// One run.
+pub(crate) struct Shared {
+    pub services: Arc<Services>,
+    pub validators: Validators,
+    pub observers: Vec<Arc<dyn Observer>>,
+    /// Whether one of them wants calls.
+    pub logs_calls: bool,
+    /// Whether one of them wants tasks.
+    pub tells_tasks: bool,
+    /// What is run again, where this is no run of its own.
+    pub replay: Option<Arc<Replay>>,
+    pub names: Names,
+    /// Whether what is queued is dropped when somebody asks for the end.
+    drops: AtomicBool,
+    pub marks: Marks,
+    /// Nothing outside of the program is to be touched.
+    pub dry: bool,
+    /// To the control thread.
+    pub events: Sender<Event>,
+    /// The lives of all plugins.
+    supervisor: Mutex<Supervisor>,
+    /// Held while a plugin is in a call that belongs to the control thread.
+    calls: Mutex<()>,
+    mode: AtomicU8,
+    asked: AtomicBool,
+    ended: Mutex<Option<Ended>>,
+    problems: Mutex<Problems>,
+    /// The names of stages that drive the mouse.
+    drives_mouse: Mutex<BTreeSet<String>>,
+    /// The processes of stages.
+    processes: Mutex<Vec<Weak<dyn StageProcess>>>,
+    /// How processes for stages are started.
+    pub program: Option<Program>,
+}
+
+/// What went wrong so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Problems {
+    /// How many of each kind.
+    pub counts: HashMap<ProblemKind, u64>,
+    /// The first ones, in full.
+    pub first: Vec<Problem>,
+    /// The one that ended the run.
+    pub failure: Option<Problem>,
+    /// The first death of a stage that drove the mouse.
+    pub mouse_lost: Option<Problem>,
+}
+
+/// So many problems are kept in full for the report, and logged in full.
+const KEPT: usize = 100;
+
+/// So long one thread waits for another that makes or ends a plugin.
+const CALL_PATIENCE: Duration = Duration::from_secs(10);
+
+impl Shared {
+    pub(crate) fn new(
+        services: Arc<Services>,
+        options: super::Options,
+        names: Names,
+        on_stop: OnStop,
+        events: Sender<Event>,
+    ) -> Self {
+        Self {
+            services,
+            validators: options.validators,
+            logs_calls: options
+                .observers
+                .iter()
+                .any(|observer| observer.wants_calls()),
+            tells_tasks: options
+                .observers
+                .iter()
+                .any(|observer| observer.wants_tasks()),
+            observers: options.observers,
+            replay: options.replay,
+            names,
+            drops: AtomicBool::new(on_stop == OnStop::Drop),
+            marks: Marks::default(),
+            dry: options.dry,
+            events,
+            supervisor: Mutex::default(),
+            calls: Mutex::default(),
+            mode: AtomicU8::new(0),
+            asked: AtomicBool::new(false),
+            ended: Mutex::default(),
+            problems: Mutex::default(),
+            drives_mouse: Mutex::default(),
+            processes: Mutex::default(),
+            program: options.program,
+        }
+    }
+
+    /// Nanoseconds since the run began.
+    pub(crate) fn now(&self) -> i64 {
+        self.services.clock.now()
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        match self.mode.load(Ordering::Relaxed) {
+            0 => Mode::Run,
+            1 => Mode::Drain,
+            2 => Mode::Drop,
+            _ => Mode::Abort,
+        }
+    }
+
+    /// Reports to the supervisor what happened; returns what is to be done. See [`Supervisor::handle`] for who may
+    /// report what.
+    pub(crate) fn supervise(&self, event: supervisor::Event) -> Vec<Action> {
+        let mut supervisor = self.supervisor();
+        supervisor.handle(event, self.now())
+    }
+
+    pub(crate) fn supervisor(&self) -> MutexGuard<'_, Supervisor> {
+        lock(&self.supervisor)
+    }
+
+    /// Goes on towards the end and tells the control thread.
+    pub(crate) fn advance(&self, mode: Mode) {
+        if self.mode.fetch_max(mode as u8, Ordering::SeqCst) < mode as u8 {
+            self.supervise(supervisor::Event::Mode(mode));
+            for process in lock(&self.processes).iter().filter_map(Weak::upgrade) {
+                process.set_mode(mode);
+            }
+            // Gone only when the run is over already.
+            let _ = self.events.send(Event::Nudge);
+        }
+    }
+
+    /// Says what becomes of what is queued when somebody asks for the end. Whether that is new.
+    pub(crate) fn set_on_stop(&self, on_stop: OnStop) -> bool {
+        let drops = on_stop == OnStop::Drop;
+        self.drops.swap(drops, Ordering::Relaxed) != drops
+    }
+
+    /// The right to call plugins as the control thread does, which one thread at a time has. `None`: a plugin that
+    /// another thread has called so does not come back.
+    pub(crate) fn control_calls(&self) -> Option<MutexGuard<'_, ()>> {
+        let began = Instant::now();
+        loop {
+            let calls = self.try_control_calls();
+            if calls.is_some() || began.elapsed() > CALL_PATIENCE {
+                return calls;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    /// The same without waiting. `None`: another thread has it.
+    pub(crate) fn try_control_calls(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.calls.try_lock() {
+            Ok(calls) => Some(calls),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Ends the run as the pipeline says.
+    pub(crate) fn stop(&self) {
+        self.advance(match self.drops.load(Ordering::Relaxed) {
+            false => Mode::Drain,
+            true => Mode::Drop,
+        });
+    }
+
+    /// Ends the run because somebody outside asked; the second time at once.
+    pub(crate) fn ask_to_stop(&self) {
+        if self.asked.swap(true, Ordering::Relaxed) {
+            self.advance(Mode::Abort);
+        } else {
+            self.stop();
+        }
+    }
+
+    /// Whether somebody outside asked for the end.
+    pub(crate) fn was_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Somebody outside wants the end at once.
+    pub(crate) fn abort(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+        self.advance(Mode::Abort);
+    }
+
+    /// Which stage ended the run, if one did.
+    pub(crate) fn ended(&self) -> Option<Ended> {
+        lock(&self.ended).clone()
+    }
+
+    /// A stage of this name drives the mouse: a run in which it dies has failed, whatever follows.
+    pub(crate) fn note_drives_mouse(&self, stage: &str) {
+        lock(&self.drives_mouse).insert(stage.to_owned());
+    }
+
+    /// Notes a problem, and tells whoever watches.
+    pub(crate) fn report(&self, problem: Problem) {
+        let is_death = matches!(problem.kind, ProblemKind::Crashed | ProblemKind::Hang);
+        let loses_mouse = is_death && lock(&self.drives_mouse).contains(&problem.stage);
+        let kept = {
+            let mut problems = lock(&self.problems);
+            *problems.counts.entry(problem.kind).or_default() += 1;
+            if loses_mouse {
+                problems.mouse_lost.get_or_insert_with(|| problem.clone());
+            }
+            let kept = problems.first.len() < KEPT;
+            if kept {
+                problems.first.push(problem.clone());
+            }
+            kept
+        };
+        if kept {
+            tracing::warn!("{problem}");
+        } else {
+            tracing::debug!("{problem}");
+        }
+        for observer in &self.observers {
+            observer.problem(&problem, self.now());
+        }
+    }
+
+    /// Notes the problem that ends the run, and ends it. The first one counts.
+    pub(crate) fn fail(&self, problem: Problem) {
+        lock(&self.problems)
+            .failure
+            .get_or_insert_with(|| problem.clone());
+        self.report(problem);
+        self.stop();
+    }
+
+    pub(crate) fn problems(&self) -> Problems {
+        lock(&self.problems).clone()
+    }
+}
+
+impl RunContext for Shared {
+    fn mode(&self) -> Mode {
+        self.mode()
+    }
+
+    fn is_dry(&self) -> bool {
+        self.dry
+    }
+
+    fn end(&self, ended: Ended) {
+        let mode = match ended.how {
+            Ending::Done => Mode::Drop,
+            Ending::Stopped => Mode::Abort,
+        };
+        tracing::info!(stage = ended.stage, "the run ends: {}", ended.reason);
+        lock(&self.ended).get_or_insert(ended);
+        self.advance(mode);
+    }
+
+    fn follow(&self, process: &Arc<dyn StageProcess>) {
+        let mut processes = lock(&self.processes);
+        processes.retain(|process| process.strong_count() > 0);
+        processes.push(Arc::downgrade(process));
+        process.set_mode(self.mode());
+    }
+}

@@ -1,0 +1,174 @@
+//! Adds up what happened.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use flowpipe_sync::lock;
+
+use crate::edge::counters::Counters;
+use crate::report::{
+    ContestantReport, EdgeReport, Progress, Report, Spread, StageProgress, StageReport,
+};
+use crate::run::shared::Shared;
+use crate::run::stage::Stage;
+
+/// Every stage and edge that a run has had so far, by their numbers. Those that were taken out keep theirs.
+#[derive(Default)]
+pub(crate) struct Line {
+    pub stages: Vec<Arc<Stage>>,
+    pub edges: Vec<Arc<EdgeSummary>>,
+}
+
+/// The line as it is now, for those who look.
+#[derive(Clone, Default)]
+pub(crate) struct Scene(Arc<Mutex<Arc<Line>>>);
+
+impl Scene {
+    pub(crate) fn new(line: Line) -> Self {
+        Self(Arc::new(Mutex::new(Arc::new(line))))
+    }
+
+    pub(crate) fn line(&self) -> Arc<Line> {
+        lock(&self.0).clone()
+    }
+
+    pub(crate) fn set(&self, line: Line) {
+        let before = std::mem::replace(&mut *lock(&self.0), Arc::new(line));
+        // Outside the lock: stages may end here.
+        drop(before);
+    }
+}
+
+/// What is kept of an edge for counting.
+pub(crate) struct EdgeSummary {
+    pub from: String,
+    pub to: String,
+    /// The receiving stage.
+    pub receiver: usize,
+    pub capacity: AtomicUsize,
+    pub counters: Arc<Counters>,
+}
+
+fn get(number: &AtomicU64) -> u64 {
+    number.load(Ordering::Relaxed)
+}
+
+fn seconds(shared: &Shared) -> f64 {
+    shared.now() as f64 / 1e9
+}
+
+fn dropped(stage: usize, edges: &[Arc<EdgeSummary>]) -> u64 {
+    let into = edges.iter().filter(|edge| edge.receiver == stage);
+    into.map(|edge| edge.counters.look().dropped).sum()
+}
+
+pub(crate) fn progress(
+    shared: &Shared,
+    stages: &[Arc<Stage>],
+    edges: &[Arc<EdgeSummary>],
+) -> Progress {
+    let queued = |stage| {
+        let into = edges.iter().filter(|edge| edge.receiver == stage);
+        into.map(|edge| edge.counters.look().discarded()).sum()
+    };
+    let capacity = |stage| {
+        let into = edges.iter().filter(|edge| edge.receiver == stage);
+        into.map(|edge| edge.capacity.load(Ordering::Relaxed) as u64)
+            .sum()
+    };
+    let stages = stages.iter().map(|stage| StageProgress {
+        name: stage.settings.name.clone(),
+        received: get(&stage.counts.received),
+        emitted: get(&stage.counts.emitted),
+        dropped: dropped(stage.index, edges),
+        failed: get(&stage.counts.failed) + get(&stage.counts.timed_out),
+        restarted: get(&stage.counts.restarted),
+        queued: queued(stage.index),
+        capacity: capacity(stage.index),
+    });
+    Progress {
+        seconds: seconds(shared),
+        stages: stages.collect(),
+    }
+}
+
+pub(crate) fn times(stages: &[Arc<Stage>]) -> Vec<Spread> {
+    let spread = |stage: &Arc<Stage>| lock(&stage.times).spread();
+    stages.iter().map(spread).collect()
+}
+
+pub(crate) fn report(
+    pipeline: String,
+    shared: &Shared,
+    stages: &[Arc<Stage>],
+    edges: &[Arc<EdgeSummary>],
+) -> Report {
+    let problems = shared.problems();
+    let times = times(stages);
+    let all: u64 = times.iter().map(|time| time.total_ns).sum();
+    let stages = stages.iter().zip(times).map(|(stage, time)| StageReport {
+        name: stage.settings.name.clone(),
+        received: get(&stage.counts.received),
+        emitted: get(&stage.counts.emitted),
+        dropped: dropped(stage.index, edges),
+        failed: get(&stage.counts.failed),
+        timed_out: get(&stage.counts.timed_out),
+        given_up: get(&stage.counts.given_up),
+        restarted: get(&stage.counts.restarted),
+        frames_left: shared.services.pool.live(stage.index),
+        time,
+        share: if all == 0 {
+            0.0
+        } else {
+            time.total_ns as f64 / all as f64
+        },
+        contestants: contestants(stage),
+    });
+    let kind = |kind| match serde_json::to_value(kind) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => format!("{kind:?}"),
+    };
+    Report {
+        pipeline,
+        seconds: seconds(shared),
+        stopped: shared.was_asked(),
+        ended: shared.ended(),
+        failure: problems.failure.or(problems.mouse_lost),
+        stages: stages.collect(),
+        edges: edges.iter().map(|edge| edge_report(edge)).collect(),
+        marks: shared.marks.report(),
+        frames: shared.services.pool.statistics(),
+        problem_counts: problems
+            .counts
+            .iter()
+            .map(|(of, count)| (kind(*of), *count))
+            .collect(),
+        problems: problems.first,
+    }
+}
+
+fn contestants(stage: &Stage) -> Vec<ContestantReport> {
+    let plugins = stage.settings.contestants.iter().zip(&stage.contests);
+    plugins
+        .map(|(contestant, contest)| ContestantReport {
+            plugin: contestant.plugin.clone(),
+            won: get(&contest.won),
+            sat_out: get(&contest.sat_out),
+            failed: get(&contest.failed),
+        })
+        .collect()
+}
+
+fn edge_report(edge: &EdgeSummary) -> EdgeReport {
+    let counts = edge.counters.look();
+    EdgeReport {
+        from: edge.from.clone(),
+        to: edge.to.clone(),
+        sent: counts.offered,
+        delivered: counts.taken,
+        dropped: counts.dropped,
+        discarded: counts.discarded(),
+        longest: counts.longest,
+        capacity: edge.capacity.load(Ordering::Relaxed),
+    }
+}

@@ -1,0 +1,378 @@
+//! What differs between what stands in a run and a new pipeline.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use flowpipe_config::manifest::Manifest;
+use flowpipe_config::pipeline::{self, Edge, Pipeline, PortRef};
+use flowpipe_host::catalogue::{Catalogue, Found};
+use flowpipe_host::frame::pool;
+
+use crate::run::plan;
+use crate::run::shared::Shared;
+use crate::run::stage::{Ports, Stage};
+use crate::run::summary::EdgeSummary;
+use crate::run::swap::changes::{Changed, Changes, What};
+use crate::run::swap::error::ChangeError;
+use crate::run::swap::standing::{Inlets, Standee, Standing, StandingEdge};
+
+/// The way from what stands to what is to stand.
+pub(crate) struct Difference {
+    /// What is to stand: changed stages are new objects there.
+    pub next: Standing,
+    /// Stages of which a contestant, or a setting, is another one.
+    pub changed: Vec<usize>,
+    /// Stages that are new.
+    pub added: Vec<usize>,
+    /// Stages that are taken out.
+    pub removed: Vec<usize>,
+    /// Edges that are new.
+    pub laid: Vec<usize>,
+    /// Edges whose queue is another one.
+    pub requeued: Vec<usize>,
+    /// Stages that have to pause meanwhile, senders before receivers.
+    pub pausing: Vec<usize>,
+    /// The cycles that there will be, and which one each stage lies on.
+    pub cycles: (Vec<Inlets>, Vec<Option<usize>>),
+    /// Stages that know their cycle already.
+    pub knows_cycle: Vec<bool>,
+    pub changes: Changes,
+}
+
+impl Difference {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        standing: &Standing,
+        pipeline: &Pipeline,
+        catalogue: &Catalogue,
+    ) -> Result<Self, ChangeError> {
+        let found = plan::find_plugins(pipeline, catalogue, None)?;
+        let manifests: Vec<_> = found.iter().map(|it| manifest(it)).collect();
+        plan::check_edges(pipeline, &manifests)?;
+        let mut this = Self {
+            next: standing.clone(),
+            changed: Vec::new(),
+            added: Vec::new(),
+            removed: Vec::new(),
+            laid: Vec::new(),
+            requeued: Vec::new(),
+            pausing: Vec::new(),
+            cycles: Default::default(),
+            knows_cycle: Vec::new(),
+            changes: Changes::default(),
+        };
+        let places = pipeline.stages.iter().zip(&found);
+        let places = places
+            .map(|(settings, found)| this.place(shared, standing, settings, found))
+            .collect::<Result<Vec<_>, _>>()?;
+        this.remove(standing, &places);
+        this.join(standing, pipeline, &manifests, &places)?;
+        this.who_pauses(standing);
+        if pipeline.name != standing.name {
+            this.changes.later.push("name");
+        }
+        if pipeline.record != standing.record {
+            this.changes.later.push("record");
+        }
+        Ok(this)
+    }
+
+    /// Finds a stage of the new pipeline its number.
+    fn place(
+        &mut self,
+        shared: &Arc<Shared>,
+        standing: &Standing,
+        settings: &pipeline::Stage,
+        found: &[Found],
+    ) -> Result<usize, ChangeError> {
+        let is_it = |it: &Standee| it.stage.settings.name == settings.name;
+        let Some(index) = standing.stages.iter().position(is_it) else {
+            let index = self.next.stages.len();
+            if self.added.len() >= pool::ROOM || index >= shared.services.pool.owners() {
+                return Err(ChangeError::TooMany(pool::ROOM));
+            }
+            let ports = Ports::unjoined(manifest(found));
+            let stage = Stage::new(
+                shared.clone(),
+                index,
+                settings.clone(),
+                manifest(found),
+                ports,
+            );
+            stage.note_effects(found);
+            self.next.stages.push(Standee {
+                stage: Arc::new(stage),
+                found: found.to_vec(),
+                stands: true,
+            });
+            self.add(index, settings);
+            return Ok(index);
+        };
+        let before = &standing.stages[index];
+        let (old, new) = (manifest(&before.found), manifest(found));
+        if old.inputs != new.inputs || old.outputs != new.outputs {
+            return Err(ChangeError::Ports {
+                stage: settings.name.clone(),
+                plugin: new.name.clone(),
+                before: old.name.clone(),
+            });
+        }
+        let over = before.stage.over.load(Ordering::SeqCst);
+        if !before.stands && !over {
+            return Err(ChangeError::Leaving {
+                stage: settings.name.clone(),
+            });
+        }
+        let what = match before.stands {
+            true => what_changed(before, settings, found),
+            false => Vec::new(),
+        };
+        if before.stands && what.is_empty() {
+            return Ok(index);
+        }
+        if before.stands && over {
+            return Err(ChangeError::Ended {
+                stage: settings.name.clone(),
+            });
+        }
+        let stage = before.stage.successor(settings.clone(), new);
+        stage.note_effects(found);
+        self.next.stages[index] = Standee {
+            stage: Arc::new(stage),
+            found: found.to_vec(),
+            stands: true,
+        };
+        if before.stands {
+            self.changed.push(index);
+            self.tell(index, what);
+        } else {
+            self.add(index, settings);
+        }
+        Ok(index)
+    }
+
+    fn add(&mut self, index: usize, settings: &pipeline::Stage) {
+        self.added.push(index);
+        self.tell(index, vec![What::Added(plugins(settings))]);
+    }
+
+    /// Takes out what is not in the new pipeline.
+    fn remove(&mut self, standing: &Standing, places: &[usize]) {
+        for (index, standee) in standing.stages.iter().enumerate() {
+            if standee.stands && !places.contains(&index) {
+                self.next.stages[index].stands = false;
+                self.removed.push(index);
+                self.tell(index, vec![What::Removed]);
+            }
+        }
+    }
+
+    /// Finds the edges of the new pipeline their numbers.
+    fn join(
+        &mut self,
+        standing: &Standing,
+        pipeline: &Pipeline,
+        manifests: &[&Manifest],
+        places: &[usize],
+    ) -> Result<(), ChangeError> {
+        let mut seen: HashMap<(PortRef, PortRef), usize> = HashMap::new();
+        let mut kept = BTreeSet::new();
+        for edge in &pipeline.edges {
+            let place = |port: PortRef| PortRef {
+                stage: places[port.stage],
+                port: port.port,
+            };
+            let placed = Edge {
+                from: place(edge.from),
+                to: place(edge.to),
+                queue: edge.queue,
+            };
+            let nth = seen.entry((placed.from, placed.to)).or_default();
+            let known = standing.edge_between(placed.from, placed.to, *nth);
+            *nth += 1;
+            let index = known.unwrap_or(self.next.edges.len());
+            let receiver = placed.to.stage;
+            kept.insert(index);
+            let Some(before) = known.map(|index| &standing.edges[index]) else {
+                let (from, to) = plan::names(pipeline, manifests, edge);
+                self.next.edges.push(StandingEdge {
+                    edge: placed,
+                    summary: Arc::new(EdgeSummary {
+                        from,
+                        to,
+                        receiver,
+                        capacity: AtomicUsize::new(edge.queue.capacity),
+                        counters: Arc::default(),
+                    }),
+                    stands: true,
+                    cut: false,
+                    reopens: false,
+                });
+                self.lay(standing, index, receiver)?;
+                continue;
+            };
+            let next = &mut self.next.edges[index];
+            next.edge = placed;
+            if !before.stands {
+                next.stands = true;
+                next.cut = false;
+                next.reopens = true;
+                self.lay(standing, index, receiver)?;
+            } else if before.edge.queue != placed.queue {
+                self.requeued.push(index);
+                self.tell(receiver, vec![What::Queue]);
+            }
+        }
+        for (index, edge) in standing.edges.iter().enumerate() {
+            if !edge.stands || kept.contains(&index) {
+                continue;
+            }
+            let sender = edge.edge.from.stage;
+            let sender_ends = !self.next.stages[sender].stands;
+            let is_source = standing.stages[sender].stage.is_source();
+            let next = &mut self.next.edges[index];
+            next.stands = false;
+            // A stage that is taken out may still have something to send.
+            next.cut = !sender_ends || is_source;
+            if self.next.stages[edge.edge.to.stage].stands {
+                self.tell(edge.edge.to.stage, vec![What::From]);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_new(&self, stage: usize) -> bool {
+        self.added.contains(&stage)
+    }
+
+    fn lay(
+        &mut self,
+        standing: &Standing,
+        edge: usize,
+        receiver: usize,
+    ) -> Result<(), ChangeError> {
+        self.laid.push(edge);
+        if self.is_new(receiver) {
+            return Ok(());
+        }
+        let stage = &standing.stages[receiver].stage;
+        if stage.over.load(Ordering::SeqCst) {
+            let stage = stage.settings.name.clone();
+            return Err(ChangeError::Ended { stage });
+        }
+        self.tell(receiver, vec![What::From]);
+        Ok(())
+    }
+
+    /// Finds out who has to pause, in which order.
+    fn who_pauses(&mut self, standing: &Standing) {
+        let mut pausing: BTreeSet<usize> = self.changed.iter().copied().collect();
+        let is_source = |stage: &usize| standing.stages[*stage].stage.is_source();
+        pausing.extend(self.removed.iter().copied().filter(is_source));
+        for &edge in self.laid.iter().chain(&self.requeued) {
+            let edge = self.next.edges[edge].edge;
+            pausing.extend([edge.from.stage, edge.to.stage]);
+        }
+        for (before, next) in standing.edges.iter().zip(&self.next.edges) {
+            if next.cut && !before.cut {
+                pausing.insert(next.edge.from.stage);
+            }
+        }
+        self.cycles = self.next.cycles();
+        let before = standing.inlets();
+        for stage in 0..self.next.stages.len() {
+            let inlets = self.cycles.1[stage].map(|cycle| &self.cycles.0[cycle]);
+            let knows = before.get(stage).and_then(Option::as_ref) == inlets;
+            self.knows_cycle.push(knows);
+            if !knows {
+                pausing.insert(stage);
+            }
+        }
+        let is_there = |stage: &usize| {
+            let standee = standing.stages.get(*stage);
+            standee.is_some_and(|it| !it.stage.over.load(Ordering::SeqCst))
+        };
+        pausing.retain(is_there);
+        let order = crate::edge::cycle::senders_first(standing.stages.len(), &standing.carrying());
+        self.pausing = order;
+        self.pausing.retain(|stage| pausing.contains(stage));
+    }
+
+    fn tell(&mut self, index: usize, what: Vec<What>) {
+        let known = self.changes.stages.iter_mut().find(|it| it.index == index);
+        let known = match known {
+            Some(known) => known,
+            None => {
+                let stage = self.next.stages[index].stage.settings.name.clone();
+                self.changes.stages.push(Changed {
+                    stage,
+                    index,
+                    what: Vec::new(),
+                });
+                // Just pushed.
+                let last = self.changes.stages.len() - 1;
+                &mut self.changes.stages[last]
+            }
+        };
+        let is_new = matches!(known.what.first(), Some(What::Added(_)));
+        for what in what {
+            if !is_new && !known.what.contains(&what) {
+                known.what.push(what);
+            }
+        }
+    }
+
+    /// Tells that a plugin's state was handed over.
+    pub(crate) fn tell_state(&mut self, index: usize) {
+        self.tell(index, vec![What::State]);
+    }
+}
+
+/// What plugins of a stage say of their ports: they say the same.
+pub(crate) fn manifest(found: &[Found]) -> &Manifest {
+    static NONE: std::sync::LazyLock<Manifest> = std::sync::LazyLock::new(Manifest::default);
+    found.first().map_or(&NONE, |found| &found.manifest)
+}
+
+/// Whether two plugins are the same code.
+pub(crate) fn same_code(one: &Found, other: &Found) -> bool {
+    one.file.is_same(&other.file) && one.index == other.index
+}
+
+fn plugins(settings: &pipeline::Stage) -> Vec<String> {
+    let contestants = settings.contestants.iter();
+    contestants.map(|it| it.plugin.clone()).collect()
+}
+
+fn what_changed(before: &Standee, settings: &pipeline::Stage, found: &[Found]) -> Vec<What> {
+    let old = &before.stage.settings;
+    let mut what = Vec::new();
+    let (was, is) = (plugins(old), plugins(settings));
+    if was == is {
+        let mut pairs = before.found.iter().zip(found);
+        if pairs.any(|(old, new)| !same_code(old, new)) {
+            what.push(What::File);
+        }
+        let mut pairs = old.contestants.iter().zip(&settings.contestants);
+        if pairs.any(|(old, new)| old.config != new.config) {
+            what.push(What::Config);
+        }
+    } else {
+        what.push(What::Plugins {
+            before: was,
+            after: is,
+        });
+    }
+    let settings = [
+        ("timeout", old.timeout != settings.timeout),
+        ("on_error", old.on_error != settings.on_error),
+        ("watchdog", old.watchdog != settings.watchdog),
+        ("fresh", old.fresh != settings.fresh),
+        ("isolation", old.isolation != settings.isolation),
+        ("restart", old.restart != settings.restart),
+    ];
+    let settings = settings.iter().filter(|(_, differs)| *differs);
+    what.extend(settings.map(|(key, _)| What::Setting(key)));
+    what
+}

@@ -1,0 +1,96 @@
+//! Whether a plugin is restarted after a failure, and how soon.
+
+use std::time::Duration;
+
+use flowpipe_config::pipeline::{Isolation, OnError, Restart, Stage};
+
+/// What the pipeline says about failures of one stage.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Policy {
+    on_error: OnError,
+    restart: Option<Restart>,
+    isolation: Isolation,
+}
+
+/// What follows from a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The plugin continues as it is.
+    Continue,
+    /// It is destroyed, and created again after this time.
+    Restart(Duration),
+    /// The stage ends, and the run with it.
+    End,
+}
+
+/// No backoff is longer, unless the pipeline asks for a longer one from the start.
+pub(crate) const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
+
+impl Policy {
+    pub(crate) fn new(stage: &Stage) -> Self {
+        Self {
+            on_error: stage.on_error,
+            restart: stage.restart,
+            isolation: stage.isolation,
+        }
+    }
+
+    /// A plugin failed for the `failures`th time in a row. `is_alive`: it could continue as it is.
+    pub(super) fn after_failure(&self, failures: u32, is_alive: bool) -> Verdict {
+        let restart = self.restart(is_alive);
+        if let Some(restart) = restart
+            && failures <= restart.max
+        {
+            return Verdict::Restart(backoff(restart, failures));
+        }
+        match self.on_error {
+            OnError::Stop => Verdict::End,
+            OnError::Skip if is_alive => Verdict::Continue,
+            OnError::Skip => {
+                Verdict::Restart(restart.map_or(Duration::ZERO, |it| backoff(it, failures)))
+            }
+        }
+    }
+
+    /// A plugin could not be created, which is its `failures`th failure in a row. `None`: it is not tried again.
+    pub(super) fn after_refusal(&self, failures: u32) -> Option<Duration> {
+        let restart = self.restart(false)?;
+        (failures <= restart.max).then(|| backoff(restart, failures))
+    }
+
+    /// The restart rule for failures after which the plugin is alive, or is not.
+    fn restart(&self, is_alive: bool) -> Option<Restart> {
+        let is_isolated = self.isolation == Isolation::Process;
+        let default = (is_isolated && !is_alive).then(Restart::default);
+        self.restart.or(default)
+    }
+}
+
+/// How long to wait after so many failures in a row: twice as long each time.
+fn backoff(restart: Restart, failures: u32) -> Duration {
+    let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
+    let longest = LONGEST_BACKOFF.max(restart.backoff);
+    restart.backoff.saturating_mul(doubled).min(longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_backoff_is_twice_as_long_up_to_a_bound() {
+        let restart = Restart {
+            max: u32::MAX,
+            backoff: Duration::from_millis(100),
+        };
+        let waits: Vec<_> = [1, 2, 3, 9, 10, 40, u32::MAX]
+            .map(|failures| backoff(restart, failures).as_millis())
+            .to_vec();
+        assert_eq!(waits, [100, 200, 400, 25_600, 30_000, 30_000, 30_000]);
+        let slow = Restart {
+            backoff: Duration::from_secs(60),
+            ..restart
+        };
+        assert_eq!(backoff(slow, 3), Duration::from_secs(60));
+    }
+}

@@ -1,0 +1,130 @@
+//! Whether a call takes too long: it is cancelled, then warned of, and at last it hangs.
+
+use std::time::Duration;
+
+use flowpipe_host::run::Mode;
+
+use crate::run::watch::{Call, Look, Reason};
+
+/// What the watchdog has noted of the call in progress.
+#[derive(Debug, Default)]
+pub(crate) struct Watchdog {
+    call: Option<Call>,
+    is_warned: bool,
+    /// How long the work had taken when it was first seen to be cancelled.
+    cancelled_at: Option<Duration>,
+}
+
+/// How long a call may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub timeout: Option<Duration>,
+    pub watchdog: Duration,
+    /// How far the run is.
+    pub mode: Mode,
+    pub is_source: bool,
+}
+
+/// What follows from one look at a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// Cancel the call.
+    pub cancel: Option<Reason>,
+    /// Report that it has not come back for this time.
+    pub warn: Option<Duration>,
+    /// It hangs. In words.
+    pub hangs: Option<String>,
+    /// Look again after this time.
+    pub next: Duration,
+}
+
+/// When the run is aborted, plugins get at most this long to notice.
+pub(crate) const ABORT_GRACE: Duration = Duration::from_secs(1);
+
+/// The longest time between two looks.
+const LONGEST: Duration = Duration::from_secs(60);
+
+impl Limits {
+    /// How soon something can follow from work that has not started yet.
+    pub(crate) fn soonest(&self) -> Duration {
+        let timeout = self.timeout.unwrap_or(self.watchdog);
+        timeout.min(self.watchdog)
+    }
+}
+
+impl Watchdog {
+    /// Looks at a call in progress.
+    pub(crate) fn look(&mut self, look: &Look, limits: &Limits) -> Finding {
+        if self.call != Some(look.call) {
+            *self = Self {
+                call: Some(look.call),
+                ..Self::default()
+            };
+        }
+        let mut finding = Finding {
+            cancel: None,
+            warn: None,
+            hangs: None,
+            next: LONGEST,
+        };
+        let Limits {
+            timeout,
+            watchdog,
+            mode,
+            is_source,
+        } = *limits;
+        let worked = nanoseconds(look.worked);
+        let stops = mode == Mode::Abort || mode >= Mode::Drain && is_source;
+        let mut cancelled = look.cancelled.or(stops.then_some(Reason::Stop));
+        if let (None, Some(timeout)) = (cancelled, timeout) {
+            if worked >= timeout {
+                cancelled = Some(Reason::Timeout);
+                finding.cancel = cancelled;
+            } else {
+                finding.look_again_after(timeout - worked);
+            }
+        }
+        if let Some(reason) = cancelled {
+            let since = *self.cancelled_at.get_or_insert(worked);
+            let grace = match mode {
+                Mode::Abort => watchdog.min(ABORT_GRACE),
+                _ => watchdog,
+            };
+            let ignored = worked.saturating_sub(since);
+            if ignored >= grace {
+                finding.hangs = Some(describe(reason, worked, timeout));
+                return finding;
+            }
+            finding.look_again_after(grace - ignored);
+        }
+        if !self.is_warned {
+            if worked >= watchdog {
+                self.is_warned = true;
+                finding.warn = Some(worked);
+            } else {
+                finding.look_again_after(watchdog - worked);
+            }
+        }
+        finding
+    }
+}
+
+impl Finding {
+    fn look_again_after(&mut self, time: Duration) {
+        self.next = self.next.min(time);
+    }
+}
+
+fn describe(reason: Reason, worked: Duration, timeout: Option<Duration>) -> String {
+    let why = match (reason, timeout) {
+        (Reason::Timeout, Some(timeout)) => format!("its {timeout:?} were over"),
+        (Reason::Timeout, None) => "its time was over".to_owned(),
+        (Reason::Lost, _) => "another plugin had answered".to_owned(),
+        (Reason::Stop, _) => "the run was ending".to_owned(),
+    };
+    format!("it hangs: after {worked:.1?} it has not noticed that {why}")
+}
+
+pub(crate) fn nanoseconds(time: i64) -> Duration {
+    Duration::from_nanos(u64::try_from(time).unwrap_or(0))
+}

@@ -1,0 +1,62 @@
+//! Runs whose stages have processes of their own, each of which runs one test of the same file.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::sync::Arc;
+
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_engine::report::Report;
+use flowpipe_engine::run::{Options, Run, RunHandle};
+use flowpipe_host::catalogue::Catalogue;
+use flowpipe_isolation::{Program, child};
+
+use crate::common::{Watcher, adds_up, finish};
+
+/// The process of a stage.
+#[test]
+#[ignore = "started by the others"]
+fn a_process() {
+    let _ = child::run();
+    std::process::exit(0);
+}
+
+/// Options with [`a_process`] for the processes of stages.
+pub fn options(watcher: &Arc<Watcher>) -> Options {
+    let arguments = [
+        "apart::a_process",
+        "--exact",
+        "--ignored",
+        "--quiet",
+        "--nocapture",
+        "--skip",
+    ];
+    Options {
+        observers: vec![watcher.clone()],
+        program: Some(Program::this(arguments.map(Into::into)).expect("this file is there")),
+        ..Options::default()
+    }
+}
+
+/// Starts a run.
+pub fn start(pipeline: Pipeline, catalogue: &Catalogue, watcher: &Arc<Watcher>) -> RunHandle {
+    let run = Run::start(pipeline, catalogue, options(watcher));
+    run.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs to the end, where no frame is left.
+pub fn run(pipeline: Pipeline, catalogue: &Catalogue) -> (Report, Arc<Watcher>) {
+    let watcher = Arc::new(Watcher::default());
+    let report = finish(start(pipeline, catalogue, &watcher));
+    adds_up(&report);
+    assert_eq!(report.frames.live, 0);
+    (report, watcher)
+}
+
+/// Runs an ignored test of the same file in a process where nothing else runs.
+pub fn alone(test: &str) {
+    let output = std::process::Command::new(std::env::current_exe().expect("this file is there"))
+        .args([test, "--exact", "--ignored", "--nocapture"])
+        .output()
+        .expect("it can be started");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}

@@ -1,0 +1,349 @@
+//! What the tests and benches share: compiling fixtures, building pipelines, watching runs.
+#![allow(dead_code, reason = "each test uses a part of it")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "tests end by panicking"
+)]
+
+pub mod swapping;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use flowpipe_config::pipeline::{
+    Contestant, Edge, OnError, OnStop, Pipeline, PortRef, Queue, Stage, WhenFull,
+};
+use flowpipe_engine::report::Report;
+use flowpipe_engine::run::{Observer, Options, Run, RunHandle};
+use flowpipe_host::catalogue::Catalogue;
+use flowpipe_host::message::Message;
+use flowpipe_host::problem::{Problem, ProblemKind};
+use flowpipe_isolation::scanner::Scanner;
+use serde_json::{Value, json};
+
+/// Compiles a fixture to a dynamic library. The name is the file's, without prefix and ending.
+pub fn compile(source: &str, folder: &Path, name: &str, defines: &[&str]) -> PathBuf {
+    compile_against("include", source, folder, name, defines)
+}
+
+/// Compiles a fixture with the header that lies in this folder of `core/abi`.
+pub fn compile_against(
+    header: &str,
+    source: &str,
+    folder: &Path,
+    name: &str,
+    defines: &[&str],
+) -> PathBuf {
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let flags = std::env::var("CFLAGS").unwrap_or_default();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let file = format!(
+        "{}{name}{}",
+        std::env::consts::DLL_PREFIX,
+        std::env::consts::DLL_SUFFIX
+    );
+    let library = folder.join(file);
+    let output = Command::new(&compiler)
+        .args([
+            "-shared",
+            "-fPIC",
+            "-O2",
+            "-std=c11",
+            "-D_POSIX_C_SOURCE=200809L",
+        ])
+        .args(["-Wall", "-Wextra", "-Werror"])
+        .args(flags.split_whitespace())
+        .args(defines.iter().map(|define| format!("-D{define}")))
+        .arg("-I")
+        .arg(root.join("../abi").join(header))
+        .arg(root.join("tests/fixtures").join(source))
+        .arg("-o")
+        .arg(&library)
+        .output()
+        .unwrap_or_else(|error| {
+            panic!("the runtime's tests need a C compiler: `{compiler}` does not run ({error})")
+        });
+    assert!(
+        output.status.success(),
+        "{compiler}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    library
+}
+
+/// The catalogue with the well-behaved fixtures.
+pub fn catalogue() -> &'static Catalogue {
+    static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+    CATALOGUE.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        scan(folder.path())
+    })
+}
+
+/// The same, compiled into a folder where other processes find it too.
+pub fn lasting_catalogue() -> &'static Catalogue {
+    static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+    CATALOGUE.get_or_init(|| {
+        // A library that some process has loaded must not be written to.
+        let alone = std::env::args().any(|argument| argument == "--ignored");
+        let name = match alone {
+            true => concat!(env!("CARGO_CRATE_NAME"), "-alone"),
+            false => env!("CARGO_CRATE_NAME"),
+        };
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&folder).expect("target is writable");
+        scan(&folder)
+    })
+}
+
+fn scan(folder: &Path) -> Catalogue {
+    compile("stages.c", folder, "stages", &[]);
+    let catalogue = Catalogue::scan(&[folder.to_owned()], &Scanner::InProcess);
+    assert_eq!(catalogue.refused(), []);
+    catalogue
+}
+
+/// Builds pipelines in a line or two.
+pub struct Builder(pub Pipeline);
+
+impl Builder {
+    pub fn new() -> Self {
+        Self(Pipeline {
+            record: None,
+            name: "test".into(),
+            stages: Vec::new(),
+            edges: Vec::new(),
+            on_stop: OnStop::Drain,
+        })
+    }
+
+    /// Adds a stage; returns its index.
+    pub fn stage(&mut self, plugin: &str, config: Value) -> usize {
+        self.race(&[(plugin, config)])
+    }
+
+    /// Adds a stage with several plugins.
+    pub fn race(&mut self, plugins: &[(&str, Value)]) -> usize {
+        let contestant = |(plugin, config): &(&str, Value)| Contestant {
+            plugin: (*plugin).to_owned(),
+            config: config.clone(),
+        };
+        let index = self.0.stages.len();
+        self.0.stages.push(Stage {
+            name: format!("{}-{index}", plugins[0].0),
+            contestants: plugins.iter().map(contestant).collect(),
+            timeout: None,
+            on_error: OnError::Stop,
+            watchdog: Duration::from_secs(30),
+            isolation: flowpipe_config::pipeline::Isolation::Thread,
+            restart: None,
+            fresh: false,
+        });
+        index
+    }
+
+    pub fn edge(&mut self, from: (usize, usize), to: (usize, usize), queue: Queue) {
+        let port = |(stage, port)| PortRef { stage, port };
+        self.0.edges.push(Edge {
+            from: port(from),
+            to: port(to),
+            queue,
+        });
+    }
+
+    /// Joins the first output of a stage to the first input of another.
+    pub fn join(&mut self, from: usize, to: usize) {
+        self.edge((from, 0), (to, 0), Queue::default());
+    }
+
+    /// source (so many messages) -> the plugin -> sink.
+    pub fn line(count: u64, plugin: &str, config: Value) -> Self {
+        let mut line = Self::new();
+        line.stage("source", json!({ "count": count }));
+        line.stage(plugin, config);
+        line.stage("pass", json!({}));
+        line.join(0, 1);
+        line.join(1, 2);
+        line
+    }
+
+    pub fn start(self, observer: &Arc<Watcher>) -> RunHandle {
+        self.start_with(Options {
+            observers: vec![observer.clone()],
+            ..Options::default()
+        })
+    }
+
+    pub fn start_with(self, options: Options) -> RunHandle {
+        Run::start(self.0, catalogue(), options).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Runs to the end.
+    pub fn run(self) -> (Report, Arc<Watcher>) {
+        let watcher = Arc::new(Watcher::default());
+        let report = finish(self.start(&watcher));
+        (report, watcher)
+    }
+}
+
+/// Ten messages through the fixture `act`, which misbehaves as its config says.
+pub fn ten(on_error: OnError, config: Value) -> Builder {
+    let mut line = Builder::line(10, "act", config);
+    line.0.stages[1].on_error = on_error;
+    line
+}
+
+pub fn queue(capacity: usize, when_full: WhenFull) -> Queue {
+    Queue {
+        capacity,
+        when_full,
+    }
+}
+
+/// Waits for the end of a run that must end by itself. So long a wait that only a deadlock meets it.
+pub fn finish(run: RunHandle) -> Report {
+    let start = Instant::now();
+    while !run.is_over() {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "stuck: {:#?}",
+            run.progress()
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    run.wait()
+}
+
+/// What must hold for every run that came to its end.
+pub fn adds_up(report: &Report) {
+    for edge in &report.edges {
+        assert_eq!(
+            edge.sent,
+            edge.delivered + edge.dropped + edge.discarded,
+            "{edge:?}"
+        );
+        assert!(edge.longest <= edge.capacity as u64, "{edge:?}");
+    }
+    for stage in &report.stages {
+        let delivered: u64 = report
+            .edges
+            .iter()
+            .filter(|edge| edge.to.split_once('.').unwrap().0 == stage.name)
+            .map(|edge| edge.delivered)
+            .sum();
+        assert_eq!(stage.received, delivered, "{}", stage.name);
+        assert_eq!(stage.frames_left, 0, "{}", stage.name);
+    }
+}
+
+/// Waits until something is so.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "{what} never happened"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Remembers what a run showed. It keeps no frames alive.
+#[derive(Default)]
+pub struct Watcher {
+    messages: Mutex<Vec<Seen>>,
+    problems: Mutex<Vec<Problem>>,
+    marks: Mutex<Vec<(usize, String, Option<u64>)>>,
+    /// Looks at nothing but measurements, so that it costs nothing.
+    only_last: bool,
+}
+
+/// A message that was emitted.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub stage: usize,
+    pub port: usize,
+    pub sequence: u64,
+    pub json: Value,
+    pub frame_sequence: u64,
+    pub hops: Vec<u32>,
+    /// Where its pixels lie, and the first of them.
+    pub pixels: Option<(usize, u8)>,
+}
+
+impl Observer for Watcher {
+    fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {
+        let lineage = message.lineage();
+        if self.only_last && !message.json().contains("latency_ns") {
+            return;
+        }
+        self.messages.lock().unwrap().push(Seen {
+            stage,
+            port,
+            sequence: lineage.sequence,
+            json: message.value().clone(),
+            frame_sequence: lineage.origin.map_or(0, |origin| origin.sequence),
+            hops: lineage.hops.iter().map(|hop| hop.stage).collect(),
+            pixels: message
+                .frame()
+                .map(|frame| (frame.pixels().as_ptr() as usize, frame.pixels()[0])),
+        });
+    }
+
+    fn mark(&self, stage: usize, name: &str, message: Option<&Message>, _now_ns: i64) {
+        let sequence = message.map(|message| message.lineage().sequence);
+        let mark = (stage, name.to_owned(), sequence);
+        self.marks.lock().unwrap().push(mark);
+    }
+
+    fn problem(&self, problem: &Problem, _: i64) {
+        self.problems.lock().unwrap().push(problem.clone());
+    }
+}
+
+impl Watcher {
+    /// One that looks at nothing but what the fixture `meter` says.
+    pub fn only_last() -> Self {
+        Self {
+            only_last: true,
+            ..Self::default()
+        }
+    }
+
+    /// What a stage emitted.
+    pub fn from(&self, stage: usize) -> Vec<Seen> {
+        self.messages
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|seen| seen.stage == stage)
+            .cloned()
+            .collect()
+    }
+
+    /// The stage, the name and the number of the message in hand of each mark.
+    pub fn marks(&self) -> Vec<(usize, String, Option<u64>)> {
+        self.marks.lock().unwrap().clone()
+    }
+
+    pub fn problems(&self) -> Vec<Problem> {
+        self.problems.lock().unwrap().clone()
+    }
+
+    pub fn kinds(&self) -> Vec<ProblemKind> {
+        self.problems()
+            .into_iter()
+            .map(|problem| problem.kind)
+            .collect()
+    }
+
+    /// The only problem.
+    pub fn problem(&self) -> Problem {
+        let problems = self.problems();
+        assert_eq!(problems.len(), 1, "{problems:#?}");
+        problems[0].clone()
+    }
+}

@@ -1,0 +1,180 @@
+//! Pipelines that change while plugins of theirs have failed, wait to be made anew, or do not come back.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "tests end by panicking"
+)]
+
+mod common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::swapping::{adds_up, line, numbers, start};
+use common::{Watcher, catalogue, finish, until};
+use flowpipe_config::pipeline::{Contestant, Restart};
+use serde_json::json;
+
+/// Longer than a test may take.
+const LONG: Duration = Duration::from_secs(600);
+
+#[test]
+fn a_stage_that_waits_to_be_made_anew_is_changed_meanwhile() {
+    let mut pipeline = line(100, "act", json!({ "do": "fail", "on": 50 })).0;
+    pipeline.stages[2].restart = Some(Restart {
+        max: 1,
+        // Longer than the test may take.
+        backoff: Duration::from_secs(600),
+    });
+    let watcher = Arc::new(Watcher::default());
+    let run = start(&pipeline, &watcher);
+    until("the failure", || !watcher.problems().is_empty());
+    pipeline.stages[2].contestants[0].config = json!({ "do": "nothing", "on": 1_000 });
+    run.change(pipeline.clone(), catalogue()).unwrap();
+    let report = finish(run);
+    assert_eq!(report.failure, None);
+    adds_up(&report);
+    let all_but_one: Vec<i64> = (1..=100).filter(|n| *n != 50).collect();
+    assert_eq!(numbers(&watcher, 3), all_but_one);
+}
+
+#[test]
+fn a_stage_that_waits_to_be_made_anew_goes_on_when_its_queues_are_changed() {
+    let mut pipeline = line(100, "act", json!({ "do": "fail", "on": 50 })).0;
+    pipeline.stages[2].restart = Some(Restart {
+        max: 1,
+        backoff: Duration::from_secs(600),
+    });
+    let watcher = Arc::new(Watcher::default());
+    let run = start(&pipeline, &watcher);
+    until("the failure", || !watcher.problems().is_empty());
+    for edge in &mut pipeline.edges {
+        edge.queue.capacity = 7;
+    }
+    run.change(pipeline.clone(), catalogue()).unwrap();
+    let report = finish(run);
+    assert_eq!(report.failure, None);
+    adds_up(&report);
+    assert_eq!(numbers(&watcher, 3).len(), 99);
+}
+
+#[test]
+fn a_race_is_changed_while_one_of_its_plugins_waits_to_be_made_anew() {
+    let mut pipeline = line(100, "pass", json!({})).0;
+    // The one that answers is so slow that the other surely gets to fail, at the first message or a later one.
+    let racers = [
+        ("act", json!({ "do": "fail" })),
+        ("pass", json!({ "delay_us": 2_000 })),
+    ]
+    .map(|(plugin, config)| Contestant {
+        plugin: plugin.to_owned(),
+        config,
+    });
+    pipeline.stages[2].contestants = racers.to_vec();
+    pipeline.stages[2].restart = Some(Restart {
+        max: 3,
+        backoff: Duration::from_secs(600),
+    });
+    let watcher = Arc::new(Watcher::default());
+    let run = start(&pipeline, &watcher);
+    until("the failure", || !watcher.problems().is_empty());
+    pipeline.stages[2].timeout = Some(Duration::from_secs(60));
+    run.change(pipeline.clone(), catalogue()).unwrap();
+    let report = finish(run);
+    assert_eq!(report.failure, None);
+    adds_up(&report);
+    assert_eq!(numbers(&watcher, 3).len(), 100);
+}
+
+#[test]
+fn a_race_of_which_nobody_is_left_for_now_is_changed_meanwhile() {
+    let mut pipeline = line(100, "act", json!({ "do": "fail" })).0;
+    let other = pipeline.stages[2].contestants[0].clone();
+    pipeline.stages[2].contestants.push(other);
+    pipeline.stages[2].restart = Some(Restart {
+        max: 9,
+        backoff: LONG,
+    });
+    let watcher = Arc::new(Watcher::default());
+    let run = start(&pipeline, &watcher);
+    // Both, and what came of the message.
+    until("the failures", || watcher.problems().len() == 3);
+    for contestant in &mut pipeline.stages[2].contestants {
+        contestant.config = json!({ "do": "nothing", "on": 1_000 });
+    }
+    run.change(pipeline.clone(), catalogue()).unwrap();
+    let report = finish(run);
+    assert_eq!(report.failure, None);
+    adds_up(&report);
+    // What was in hand when the change came is lost as the first was.
+    let went_on = numbers(&watcher, 3);
+    let all = (3..=100).collect::<Vec<_>>();
+    assert!(went_on.ends_with(&all), "{went_on:?}");
+}
+
+#[test]
+fn a_change_does_not_use_up_the_attempts_of_other_stages() {
+    let mut pipeline = line(10_000_000, "act", json!({ "do": "fail" })).0;
+    pipeline.stages[1].contestants[0] = Contestant {
+        plugin: "act".to_owned(),
+        config: json!({ "do": "sleep", "on": 50, "delay_us": 3_000_000 }),
+    };
+    pipeline.edges[1].queue.capacity = 100;
+    pipeline.stages[2].restart = Some(Restart {
+        max: 8,
+        backoff: LONG,
+    });
+    let watcher = Arc::new(Watcher::default());
+    let run = start(&pipeline, &watcher);
+    until("it sleeps", || run.progress().stages[1].received == 50);
+    until("the failure", || !watcher.problems().is_empty());
+    pipeline.stages[1].contestants[0].config = json!({});
+    run.change(pipeline.clone(), catalogue()).unwrap();
+    assert!(watcher.problems().len() <= 2, "{:?}", watcher.problems());
+    assert!(!run.is_over());
+    run.abort();
+    finish(run);
+}
+
+#[test]
+fn a_plugin_that_hangs_over_its_state_does_not_hold_up_the_end() {
+    let mut pipeline = line(10_000_000, "counter", json!({ "state": "hang" })).0;
+    let watcher = Arc::new(Watcher::default());
+    let run = start(&pipeline, &watcher);
+    until("the first message", || run.progress().stages[3].emitted > 0);
+    let changer = run.changer();
+    pipeline.stages[2].contestants[0].config = json!({});
+    let (done, is_done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || done.send(changer.change(pipeline, catalogue())));
+    let stands = || {
+        let before = run.progress().stages[2].received;
+        std::thread::sleep(Duration::from_millis(200));
+        run.progress().stages[2].received == before
+    };
+    until("it hangs", stands);
+    run.stop();
+    run.stop();
+    let report = finish(run);
+    assert_eq!(report.stages[2].failed, 0);
+    assert!(is_done.try_recv().is_err(), "it does not come back");
+}
+
+#[test]
+fn what_is_taken_out_is_destroyed_when_it_has_worked_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("destroyed");
+    let plain = line(10_000_000, "pass", json!({}));
+    let mut more = line(10_000_000, "pass", json!({}));
+    let side = more.stage("sink", json!({ "destroyed": mark }));
+    more.0.stages[side].name = "side".into();
+    more.join(1, side);
+    let watcher = Arc::new(Watcher::default());
+    let run = start(&more.0, &watcher);
+    until("it works", || run.progress().stages[4].received > 0);
+    assert!(!mark.exists());
+    run.change(plain.0, catalogue()).unwrap();
+    until("it is destroyed", || mark.exists());
+    assert!(!run.is_over());
+    run.stop();
+    assert_eq!(finish(run).failure, None);
+}

@@ -1,0 +1,301 @@
+//! The plugins that were found, and the files that were refused.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flowpipe_config::manifest::{Manifest, read_manifest};
+use flowpipe_config::reader::Plugins;
+
+use crate::library::inspect::{self, Unloadable};
+use crate::library::library_file::LibraryFile;
+use crate::library::loader;
+use crate::library::origin::Origin;
+use crate::library::write_access;
+
+/// What a search through plugin folders brought.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    stages: Vec<Found>,
+    refused: Vec<Refused>,
+    not_plugins: Vec<Refused>,
+}
+
+/// A stage that can be used.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What it says of itself.
+    pub manifest: Manifest,
+    /// The library that it comes from.
+    pub path: PathBuf,
+    /// That library, loaded when its first stage is made.
+    pub file: Arc<LibraryFile>,
+    /// Its place among the stages of the library.
+    pub index: u32,
+}
+
+impl Found {
+    /// The manifest as the library has it.
+    #[cfg(unix)]
+    pub fn manifest_text(&self) -> &str {
+        let texts = &self.file.manifests;
+        texts.get(self.index as usize).map_or("", |text| text)
+    }
+}
+
+/// A file, or a stage in it, that can't be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// The stage's name, where the file as such is sound.
+    pub name: Option<String>,
+    /// Why, in a sentence that fits behind the file's name.
+    pub reason: String,
+    /// Whether its code was run to find that out.
+    pub was_loaded: bool,
+}
+
+/// Reads the manifests of libraries, which have to be loaded for that.
+pub trait Scan {
+    /// The manifests of these files, one after the other.
+    fn scan(&self, paths: &[&Path]) -> Vec<Scanned>;
+}
+
+/// The manifests' texts by stage index, or why they can't be had.
+pub type Scanned = Result<Vec<String>, String>;
+
+/// A library that may be loaded.
+struct Candidate {
+    path: PathBuf,
+    origin: Origin,
+}
+
+impl Catalogue {
+    /// Finds the stages of all dynamic libraries in these folders (not in folders below them). When two stages
+    /// have one name, that of the earlier folder is used; within a folder files go by name.
+    ///
+    /// No file is loaded that does not export the entry symbol of a plugin, and none to which, or to whose folders, other users can
+    /// write. The scanner loads what is left, to read its manifests. This process loads a library when one of its stages is made
+    /// here.
+    ///
+    /// Called again it gives what lies there now. Of files that have changed, those of now are loaded beside the old ones, which are
+    /// never unloaded. Files must be replaced (as linkers, package managers and `mv` do), not written into: what is written into a
+    /// loaded library changes it as it runs.
+    #[must_use]
+    pub fn scan(folders: &[PathBuf], scanner: &dyn Scan) -> Self {
+        let mut catalogue = Self::default();
+        let mut seen = HashSet::new();
+        let mut candidates = Vec::new();
+        for folder in folders {
+            match libraries(folder) {
+                Ok(paths) => {
+                    for path in paths {
+                        // Two folders may be one, and files may be links to each other.
+                        if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+                            candidates.extend(catalogue.candidate(path, false));
+                        }
+                    }
+                }
+                Err(reason) => catalogue.refuse(folder, None, reason, false),
+            }
+        }
+        catalogue.add(candidates, scanner, false);
+        catalogue
+    }
+
+    /// Finds the stages of a single dynamic library, which the user named: it may lie anywhere.
+    #[must_use]
+    pub fn of_file(path: &Path, scanner: &dyn Scan) -> Self {
+        let mut catalogue = Self::default();
+        // A name without a folder is looked for elsewhere by the system.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let candidate = catalogue.candidate(path, true);
+        catalogue.add(candidate.into_iter().collect(), scanner, true);
+        // Whoever names it wants to know.
+        let not_plugins = std::mem::take(&mut catalogue.not_plugins);
+        catalogue.refused.extend(not_plugins);
+        catalogue
+    }
+
+    /// The stages that can be used, in the order in which they were found.
+    #[must_use]
+    pub fn stages(&self) -> &[Found] {
+        &self.stages
+    }
+
+    /// What can't be used, and why.
+    #[must_use]
+    pub fn refused(&self) -> &[Refused] {
+        &self.refused
+    }
+
+    /// The files that end like libraries and are no plugins. They were not loaded.
+    #[must_use]
+    pub fn not_plugins(&self) -> &[Refused] {
+        &self.not_plugins
+    }
+
+    /// The stage of that name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Found> {
+        self.stages.iter().find(|found| found.manifest.name == name)
+    }
+
+    /// Lets every library without living stages clean up. Call it once, at the end of the program:
+    /// the libraries are of no use afterwards.
+    pub fn close(self) {
+        loader::deinit_all();
+    }
+
+    /// Looks into a file.
+    fn candidate(&mut self, path: PathBuf, is_named: bool) -> Option<Candidate> {
+        let allowed = match is_named {
+            true => Ok(()),
+            false => write_access::check(&path).map_err(|error| error.to_string()),
+        };
+        let origin = allowed
+            .and_then(|()| Origin::open(&path).map_err(|error| format!("can't be read: {error}")));
+        let origin = match origin {
+            Ok(origin) => origin,
+            Err(reason) => {
+                self.refuse(&path, None, reason, false);
+                return None;
+            }
+        };
+        match inspect::inspect(origin.file()) {
+            Ok(()) => Some(Candidate { path, origin }),
+            Err(Unloadable::Damaged(reason)) => {
+                self.refuse(&path, None, reason, false);
+                None
+            }
+            Err(Unloadable::NotAPlugin(reason)) => {
+                tracing::debug!(path = %path.display(), reason, "no plugin");
+                self.not_plugins.push(Refused {
+                    path,
+                    name: None,
+                    reason,
+                    was_loaded: false,
+                });
+                None
+            }
+        }
+    }
+
+    /// Takes the stages of files in.
+    fn add(&mut self, candidates: Vec<Candidate>, scanner: &dyn Scan, is_named: bool) {
+        let paths: Vec<_> = candidates.iter().map(|it| it.path.as_path()).collect();
+        let all = scanner.scan(&paths);
+        for (candidate, scanned) in candidates.into_iter().zip(all) {
+            self.add_one(candidate, scanned, is_named);
+        }
+    }
+
+    fn add_one(&mut self, candidate: Candidate, scanned: Scanned, is_named: bool) {
+        let Candidate { path, origin } = candidate;
+        let manifests = match scanned {
+            Ok(manifests) => manifests,
+            Err(reason) => return self.refuse(&path, None, reason, true),
+        };
+        let file = Arc::new(LibraryFile::new(path, origin, manifests, is_named));
+        for (index, text) in (0..).zip(&file.manifests) {
+            match read_manifest(text) {
+                Err(reason) => {
+                    let reason = format!("the manifest of stage {index}: {reason}");
+                    self.refuse(&file.path, None, reason, true);
+                }
+                Ok(manifest) => match self.find(&manifest.name) {
+                    Some(first) => {
+                        let reason = format!("hidden by {}", first.path.display());
+                        self.refuse(&file.path, Some(manifest.name), reason, true);
+                    }
+                    None => {
+                        self.stages.push(Found {
+                            manifest,
+                            path: file.path.clone(),
+                            file: file.clone(),
+                            index,
+                        });
+                    }
+                },
+            }
+        }
+    }
+
+    fn refuse(&mut self, path: &Path, name: Option<String>, reason: String, was_loaded: bool) {
+        tracing::debug!(path = %path.display(), reason, "refused");
+        self.refused.push(Refused {
+            path: path.to_owned(),
+            name,
+            reason,
+            was_loaded,
+        });
+    }
+}
+
+impl From<Found> for Catalogue {
+    fn from(found: Found) -> Self {
+        Self {
+            stages: vec![found],
+            ..Self::default()
+        }
+    }
+}
+
+impl Plugins for Catalogue {
+    fn manifest(&self, name: &str) -> Option<&Manifest> {
+        self.find(name).map(|found| &found.manifest)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.stages
+            .iter()
+            .map(|found| found.manifest.name.as_str())
+            .collect()
+    }
+
+    fn refused(&self, name: &str) -> Option<String> {
+        let refused = self.refused.iter().find(|refused| refused.is_named(name))?;
+        Some(format!("{}: {}", refused.path.display(), refused.reason))
+    }
+}
+
+impl Refused {
+    /// Whether this is what the user means by a plugin's name: by its manifest, or by the file's
+    /// name where there is none to be read.
+    fn is_named(&self, name: &str) -> bool {
+        let stem = self
+            .path
+            .file_stem()
+            .and_then(OsStr::to_str)
+            .unwrap_or_default();
+        let stem = stem
+            .strip_prefix(std::env::consts::DLL_PREFIX)
+            .unwrap_or(stem);
+        match &self.name {
+            Some(of) => of == name,
+            None => stem.replace('_', "-") == name,
+        }
+    }
+}
+
+/// The dynamic libraries in a folder, by name. No such folder: none.
+fn libraries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let cant = |error: std::io::Error| format!("can't be listed: {error}");
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(cant)?,
+    };
+    write_access::check(folder).map_err(|error| format!("nothing in it is loaded: {error}"))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(cant)?.path();
+        let extension = path.extension().and_then(OsStr::to_str);
+        if extension == Some(std::env::consts::DLL_EXTENSION) && path.is_file() {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,91 @@
+//! The run's clock, the only one that plugins take time from.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Nanoseconds since the run began, never going back.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    began: Moment,
+    start_unix_ns: u64,
+}
+
+impl Clock {
+    /// A clock that begins now.
+    #[must_use]
+    pub fn start() -> Self {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            began: Moment::now(),
+            // A computer that takes itself for older than Unix begins there.
+            start_unix_ns: unix.map_or(0, |unix| unix.as_nanos() as u64),
+        }
+    }
+
+    /// Unix time of the start in nanoseconds, as the computer's clock told it then.
+    #[must_use]
+    pub fn start_unix_ns(&self) -> u64 {
+        self.start_unix_ns
+    }
+
+    /// Nanoseconds since the start.
+    #[must_use]
+    pub fn now(&self) -> i64 {
+        self.began.elapsed()
+    }
+}
+
+#[cfg(unix)]
+impl Clock {
+    /// When it began, by the system's monotonic clock, which all processes share.
+    pub fn began_ns(&self) -> i64 {
+        self.began.0
+    }
+
+    /// The clock of another process.
+    pub fn that_began(began_ns: i64) -> Self {
+        Self {
+            began: Moment(began_ns),
+            start_unix_ns: 0,
+        }
+    }
+}
+
+/// A moment, by the system's monotonic clock in nanoseconds.
+#[cfg(unix)]
+#[derive(Clone, Copy, Debug)]
+struct Moment(i64);
+
+#[cfg(unix)]
+impl Moment {
+    fn now() -> Self {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        // 2^63 nanoseconds are 292 years.
+        Self(now.tv_sec.saturating_mul(1_000_000_000) + now.tv_nsec)
+    }
+
+    fn elapsed(self) -> i64 {
+        Self::now().0 - self.0
+    }
+}
+
+#[cfg(not(unix))]
+#[derive(Clone, Copy, Debug)]
+struct Moment(std::time::Instant);
+
+#[cfg(not(unix))]
+impl Moment {
+    fn now() -> Self {
+        Self(std::time::Instant::now())
+    }
+
+    fn elapsed(self) -> i64 {
+        // 2^63 nanoseconds are 292 years.
+        i64::try_from(self.0.elapsed().as_nanos()).unwrap_or(i64::MAX)
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::start()
+    }
+}

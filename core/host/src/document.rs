@@ -1,0 +1,165 @@
+//! A JSON text that is parsed when first asked.
+
+use std::borrow::Cow;
+use std::ffi::c_char;
+use std::sync::OnceLock;
+
+use flowpipe_abi as abi;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+/// The body of a message or the config of a stage: valid JSON, kept as it was written.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// UTF-8, with a NUL behind it for readers in C.
+    text: Cow<'static, [u8]>,
+    parsed: OnceLock<Value>,
+}
+
+/// Why bytes are not a document.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// Not text.
+    #[error("not UTF-8 text: {0}")]
+    Text(#[from] std::str::Utf8Error),
+    /// Text, but not JSON.
+    #[error("not JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl Document {
+    /// Copies and checks a JSON text; no bytes at all stand for `{}`.
+    ///
+    /// # Errors
+    /// When it is not valid JSON in UTF-8.
+    pub fn new(json: &[u8]) -> Result<Self, DocumentError> {
+        if json.is_empty() || json == b"{}" {
+            return Ok(Self::empty());
+        }
+        // Skipping over JSON does not look at the text inside strings: that is checked first.
+        let text = std::str::from_utf8(json)?;
+        serde_json::from_str::<IgnoredAny>(text)?;
+        Ok(Self::checked(json))
+    }
+
+    /// `{}`.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self {
+            text: Cow::Borrowed(b"{}\0"),
+            parsed: OnceLock::new(),
+        }
+    }
+
+    /// The text, without the NUL.
+    #[must_use]
+    pub fn json(&self) -> &str {
+        let bytes = self.text.get(..self.len()).unwrap_or_default();
+        // Checked when it was made, so the fallback never shows.
+        std::str::from_utf8(bytes).unwrap_or("{}")
+    }
+
+    /// The parsed value. `null` for the few texts that are JSON by its grammar and still beyond
+    /// this parser: numbers past what a double holds, nesting past 127 levels.
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        self.parsed
+            .get_or_init(|| serde_json::from_str(self.json()).unwrap_or_default())
+    }
+
+    /// The value at a JSON Pointer (RFC 6901).
+    #[must_use]
+    pub fn at(&self, pointer: &str) -> Option<&Value> {
+        self.value().pointer(pointer)
+    }
+
+    /// As the border sees it.
+    pub fn as_abi(&self) -> *const abi::Document {
+        std::ptr::from_ref(self).cast()
+    }
+
+    /// The text for readers in C: NUL-terminated.
+    pub fn as_c(&self) -> *const c_char {
+        self.text.as_ptr().cast()
+    }
+
+    /// Whether there is no text, which is no JSON.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of the text, without the NUL.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.text.len() - 1
+    }
+
+    /// A JSON text that was checked before.
+    #[cfg(unix)]
+    pub fn known(mut json: Vec<u8>) -> Self {
+        json.push(0);
+        Self {
+            text: Cow::Owned(json),
+            parsed: OnceLock::new(),
+        }
+    }
+
+    fn checked(json: &[u8]) -> Self {
+        let mut text = Vec::with_capacity(json.len() + 1);
+        text.extend_from_slice(json);
+        text.push(0);
+        Self {
+            text: Cow::Owned(text),
+            parsed: OnceLock::new(),
+        }
+    }
+}
+
+impl From<&Value> for Document {
+    fn from(value: &Value) -> Self {
+        Self::checked(value.to_string().as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_text_as_written() {
+        let document = Document::new(br#"{"b": 1,  "a":[2]}"#).unwrap();
+        assert_eq!(document.json(), r#"{"b": 1,  "a":[2]}"#);
+        assert_eq!(document.at("/a/0").unwrap(), 2);
+        assert_eq!(document.text.last(), Some(&0));
+    }
+
+    #[test]
+    fn nothing_is_an_empty_object() {
+        assert_eq!(Document::new(b"").unwrap().json(), "{}");
+        assert!(Document::new(b"{}").unwrap().value().is_object());
+    }
+
+    #[test]
+    fn refuses_what_is_not_json() {
+        for bad in [
+            &b"{"[..],
+            b"{} x",
+            b"nul",
+            b"{\"a\":\"\xff\"}",
+            b"{\"a\":\"\n\"}",
+            b" ",
+            b"{}\0",
+        ] {
+            assert!(Document::new(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn beyond_the_parser_is_null() {
+        let deep = "[".repeat(500) + &"]".repeat(500);
+        for odd in [deep.as_str(), "1e999"] {
+            assert!(Document::new(odd.as_bytes()).unwrap().value().is_null());
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! Recycles the memory of frames.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use flowpipe_sync::lock;
+use serde::Serialize;
+
+#[cfg(unix)]
+use crate::frame::memory::Access;
+
+/// Every frame begins on a cache line, which is also what the widest vector instructions ask for.
+const ALIGNMENT: usize = 64;
+
+/// How much memory may wait for its next frame, in bytes. Besides, frames alive and waiting memory
+/// together never take more than the most that was alive at once.
+const IDLE_LIMIT: usize = 1 << 30;
+
+/// So many blocks that other processes can be shown may wait: each holds a file descriptor.
+#[cfg(unix)]
+const IDLE_BLOCKS: usize = 256;
+
+/// So many stages may be added while a pipeline runs.
+pub const ROOM: usize = 256;
+
+/// The frame memory of one run.
+#[derive(Debug)]
+pub struct Pool {
+    idle: Mutex<Idle>,
+    allocated: AtomicUsize,
+    reused: AtomicUsize,
+    /// Frames alive, by the stage that asked for them.
+    live: Box<[AtomicUsize]>,
+    /// Whether other processes can be shown its frames, from now on.
+    is_shared: AtomicBool,
+    /// What they may do with them.
+    #[cfg(unix)]
+    access: Access,
+}
+
+/// What a pool did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PoolStatistics {
+    /// Frames for which memory was allocated.
+    pub allocated: usize,
+    /// Frames that took over the memory of an earlier one.
+    pub reused: usize,
+    /// Frames that are referred to now.
+    pub live: usize,
+    /// Bytes that wait for their next frame.
+    pub idle_bytes: usize,
+}
+
+/// Memory for one frame, its bytes initialised.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    /// Aligned, inside the block.
+    pointer: NonNull<u8>,
+    size: usize,
+    block: Block,
+}
+
+/// What the memory is a part of.
+#[derive(Debug)]
+enum Block {
+    Own(NonNull<u8>, Layout),
+    /// Other processes can see it.
+    #[cfg(unix)]
+    Shared(Arc<crate::frame::memory::Block>),
+}
+
+// SAFETY: it is plain memory with one owner.
+unsafe impl Send for Memory {}
+// SAFETY: it gives out no access by itself.
+unsafe impl Sync for Memory {}
+
+/// Memory that waits, by size. Pipelines know few sizes, so a list is the fastest map.
+#[derive(Debug, Default)]
+struct Idle {
+    bytes: usize,
+    /// How many wait, and how many may.
+    count: usize,
+    most: usize,
+    /// Bytes of the frames alive, and the most that there ever were.
+    live: usize,
+    peak: usize,
+    shelves: Vec<(usize, Vec<Memory>)>,
+    /// Only what other processes can be shown is kept.
+    is_shared: bool,
+}
+
+impl Pool {
+    /// An empty pool for a pipeline of so many stages.
+    #[must_use]
+    pub fn new(stages: usize) -> Arc<Self> {
+        Arc::new(Self::empty(stages))
+    }
+
+    /// A pool of frames that one other process can write.
+    #[cfg(unix)]
+    pub fn writable() -> Arc<Self> {
+        let mut pool = Self::empty(0);
+        pool.access = Access::Write;
+        pool.share();
+        Arc::new(pool)
+    }
+
+    fn empty(stages: usize) -> Self {
+        Self {
+            is_shared: AtomicBool::new(false),
+            #[cfg(unix)]
+            access: Access::Read,
+            idle: Mutex::new(Idle {
+                most: usize::MAX,
+                ..Idle::default()
+            }),
+            allocated: AtomicUsize::new(0),
+            reused: AtomicUsize::new(0),
+            live: (0..stages + ROOM).map(|_| AtomicUsize::new(0)).collect(),
+        }
+    }
+
+    /// One whose frames other processes can be shown.
+    pub fn shared(stages: usize) -> Arc<Self> {
+        let pool = Self::new(stages);
+        pool.share();
+        pool
+    }
+
+    /// From now on other processes can be shown its new frames. From the first such pool on this process may have more
+    /// open files.
+    #[cfg(unix)]
+    pub fn share(&self) {
+        if self.is_shared.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        crate::frame::memory::raise_file_limit();
+        let surplus = {
+            let mut idle = lock(&self.idle);
+            idle.most = IDLE_BLOCKS;
+            idle.is_shared = true;
+            idle.shrink(0, 0)
+        };
+        drop(surplus);
+    }
+
+    /// How many stages it can tell apart.
+    pub fn owners(&self) -> usize {
+        self.live.len()
+    }
+
+    /// What it did so far.
+    #[must_use]
+    pub fn statistics(&self) -> PoolStatistics {
+        PoolStatistics {
+            allocated: self.allocated.load(Ordering::Relaxed),
+            reused: self.reused.load(Ordering::Relaxed),
+            live: self
+                .live
+                .iter()
+                .map(|count| count.load(Ordering::Relaxed))
+                .sum(),
+            idle_bytes: lock(&self.idle).bytes,
+        }
+    }
+
+    /// Frames alive that a stage asked for.
+    #[must_use]
+    pub fn live(&self, stage: usize) -> usize {
+        self.live
+            .get(stage)
+            .map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    /// Memory of exactly `size` bytes. `None` when memory is short.
+    pub(crate) fn take(&self, size: usize, owner: u32) -> Option<Memory> {
+        let (idle, surplus) = lock(&self.idle).take(size);
+        // Freed outside the lock: giving a large block back to the system takes time.
+        drop(surplus);
+        let memory = if let Some(memory) = idle {
+            self.reused.fetch_add(1, Ordering::Relaxed);
+            memory
+        } else {
+            let Some(memory) = self.allocate(size) else {
+                lock(&self.idle).live -= size;
+                return None;
+            };
+            self.allocated.fetch_add(1, Ordering::Relaxed);
+            memory
+        };
+        if let Some(count) = self.live.get(owner as usize) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        Some(memory)
+    }
+
+    fn allocate(&self, size: usize) -> Option<Memory> {
+        #[cfg(unix)]
+        if self.is_shared.load(Ordering::SeqCst) {
+            return Memory::shared(size, self.access);
+        }
+        Memory::new(size)
+    }
+
+    pub(crate) fn give_back(&self, memory: Memory, owner: u32) {
+        if let Some(count) = self.live.get(owner as usize) {
+            count.fetch_sub(1, Ordering::Relaxed);
+        }
+        let surplus = lock(&self.idle).put(memory);
+        drop(surplus);
+    }
+}
+
+impl Idle {
+    /// Memory of that size if some waits, and what has to go to make room for it if none does.
+    fn take(&mut self, size: usize) -> (Option<Memory>, Vec<Memory>) {
+        self.live += size;
+        self.peak = self.peak.max(self.live);
+        let shelf = self.shelves.iter_mut().find(|(of, _)| *of == size);
+        if let Some(memory) = shelf.and_then(|(_, shelf)| shelf.pop()) {
+            self.bytes -= size;
+            self.count -= 1;
+            return (Some(memory), Vec::new());
+        }
+        (None, self.shrink(self.peak - self.live, self.most))
+    }
+
+    /// Keeps the memory; returns what has to go so that the limits hold. Other sizes go first: a
+    /// size that is still given back is still in use.
+    fn put(&mut self, memory: Memory) -> Vec<Memory> {
+        let size = memory.size;
+        self.live -= size;
+        if self.is_shared && !memory.is_shared() {
+            return vec![memory];
+        }
+        let mut surplus = self.shrink(IDLE_LIMIT.saturating_sub(size), self.most - 1);
+        if size > IDLE_LIMIT {
+            surplus.push(memory);
+            return surplus;
+        }
+        self.bytes += size;
+        self.count += 1;
+        match self.shelves.iter_mut().find(|(of, _)| *of == size) {
+            Some((_, shelf)) => shelf.push(memory),
+            None => self.shelves.push((size, vec![memory])),
+        }
+        surplus
+    }
+
+    /// Takes waiting memory off the shelves until no more than so many bytes and pieces wait: from the
+    /// sizes that came into use first.
+    fn shrink(&mut self, bytes: usize, count: usize) -> Vec<Memory> {
+        let mut surplus = Vec::new();
+        for (size, shelf) in &mut self.shelves {
+            while (self.bytes > bytes || self.count > count)
+                && let Some(memory) = shelf.pop()
+            {
+                self.bytes -= *size;
+                self.count -= 1;
+                surplus.push(memory);
+            }
+        }
+        surplus
+    }
+}
+
+impl Memory {
+    fn new(size: usize) -> Option<Self> {
+        // Zeroed, because Rust readers may not see bytes that were never written. Aligned by hand:
+        // asked for this alignment, the allocator would write the zeros itself, page by page, while
+        // for a plain large block it takes pages from the system that are zero without being touched.
+        let layout = Layout::from_size_align(size.checked_add(ALIGNMENT)?, 1).ok()?;
+        // SAFETY: the layout's size is not zero.
+        let block = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let gap = block.align_offset(ALIGNMENT).min(ALIGNMENT);
+        // SAFETY: the gap is at most ALIGNMENT bytes, which the block has beyond the size.
+        let pointer = unsafe { block.add(gap) };
+        Some(Self {
+            pointer,
+            size,
+            block: Block::Own(block, layout),
+        })
+    }
+
+    pub(crate) fn pointer(&self) -> NonNull<u8> {
+        self.pointer
+    }
+
+    fn is_shared(&self) -> bool {
+        !matches!(self.block, Block::Own(..))
+    }
+}
+
+#[cfg(unix)]
+impl Memory {
+    fn shared(size: usize, access: Access) -> Option<Self> {
+        let block = crate::frame::memory::Block::new(size, access);
+        let block = block.inspect_err(|error| tracing::warn!("no memory to share: {error}"));
+        let block = Arc::new(block.ok()?);
+        Some(Self {
+            pointer: block.pointer(),
+            size,
+            block: Block::Shared(block),
+        })
+    }
+
+    /// The block that other processes can see, where it is one.
+    pub(crate) fn block(&self) -> Option<&Arc<crate::frame::memory::Block>> {
+        match &self.block {
+            Block::Own(..) => None,
+            Block::Shared(block) => Some(block),
+        }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Self::Own(block, layout) = self {
+            // SAFETY: allocated in `Memory::new` with this layout, and freed only here.
+            unsafe { dealloc(block.as_ptr(), *layout) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_used_again() {
+        let pool = Pool::new(2);
+        let first = pool.take(1000, 1).unwrap();
+        let place = first.pointer();
+        assert_eq!((pool.live(0), pool.live(1)), (0, 1));
+        pool.give_back(first, 1);
+        assert_eq!(pool.statistics().idle_bytes, 1000);
+        assert_eq!(pool.take(1000, 1).unwrap().pointer(), place);
+        let statistics = pool.statistics();
+        assert_eq!(
+            (statistics.allocated, statistics.reused, statistics.live),
+            (1, 1, 1)
+        );
+    }
+
+    #[test]
+    fn waiting_memory_is_bounded_by_what_was_in_use() {
+        let pool = Pool::new(1);
+        let fill = |size: usize, count: usize| {
+            let memory: Vec<_> = (0..count).map(|_| pool.take(size, 0).unwrap()).collect();
+            for memory in memory {
+                pool.give_back(memory, 0);
+            }
+            pool.statistics()
+        };
+        assert_eq!(fill(1000, 4).idle_bytes, 4000);
+        assert_eq!(fill(1000, 4).allocated, 4, "all of it is used again");
+        // Another size: the old one makes room.
+        let other = fill(1500, 2);
+        assert_eq!((other.allocated, other.idle_bytes), (6, 4000));
+        assert_eq!(fill(500, 100).idle_bytes, 50_000);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri really takes the 1.5 GiB")]
+    fn waiting_memory_has_a_limit() {
+        let pool = Pool::new(1);
+        // Never touched, so the system does not really give it.
+        let memory: Vec<_> = (0..3)
+            .map(|_| pool.take(IDLE_LIMIT / 2, 0).unwrap())
+            .collect();
+        for memory in memory {
+            pool.give_back(memory, 0);
+            assert!(pool.statistics().idle_bytes <= IDLE_LIMIT);
+        }
+        assert_eq!(pool.statistics().idle_bytes, IDLE_LIMIT);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no memory that processes share")]
+    fn what_others_can_not_see_is_not_used_again_once_they_are_to() {
+        let pool = Pool::new(1);
+        let (early, late) = (pool.take(64, 0).unwrap(), pool.take(64, 0).unwrap());
+        pool.give_back(early, 0);
+        pool.share();
+        assert_eq!(pool.statistics().idle_bytes, 0);
+        pool.give_back(late, 0);
+        assert_eq!(pool.statistics().idle_bytes, 0);
+        let shown = pool.take(64, 0).unwrap();
+        assert!(shown.block().is_some());
+        pool.give_back(shown, 0);
+        assert_eq!(pool.statistics().idle_bytes, 64);
+        assert!(pool.take(64, 0).unwrap().block().is_some());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no memory that processes share")]
+    fn few_blocks_wait_with_a_file_descriptor_each() {
+        let pool = Pool::shared(1);
+        let memory: Vec<_> = (0..IDLE_BLOCKS + 20)
+            .map(|number| pool.take(64 + number % 3, 0).unwrap())
+            .collect();
+        for memory in memory {
+            pool.give_back(memory, 0);
+        }
+        assert_eq!(lock(&pool.idle).count, IDLE_BLOCKS);
+        let shelves = &lock(&pool.idle).shelves;
+        let waiting: usize = shelves.iter().map(|(_, shelf)| shelf.len()).sum();
+        assert_eq!(waiting, IDLE_BLOCKS);
+    }
+}

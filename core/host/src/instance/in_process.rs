@@ -1,0 +1,225 @@
+//! An instance in this process.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use flowpipe_abi as abi;
+use serde_json::Value;
+
+use crate::catalogue::Found;
+use crate::document::Document;
+use crate::instance::{Instance, Limits, StageInstance, State};
+use crate::library::loader::Library;
+use crate::run::RunContext;
+use crate::table::Host;
+
+type Act = unsafe extern "C" fn(*mut abi::Stage) -> abi::Status;
+type Extension = unsafe extern "C" fn(*mut abi::Stage, *const c_char) -> *const c_void;
+type Part = unsafe extern "C" fn(*mut abi::Stage);
+
+/// A stage that a plugin made. The functions are copied when it is made, so that a plugin that
+/// scribbles over its table later harms nobody.
+pub struct InProcess {
+    stage: NonNull<abi::Stage>,
+    activate: Act,
+    process: unsafe extern "C" fn(*mut abi::Stage, *const abi::Process) -> abi::Status,
+    reset: Act,
+    deactivate: Part,
+    destroy: Part,
+    get_extension: Extension,
+    active: bool,
+    library: &'static Library,
+    /// Let go in [`StageInstance::destroy`] alone: until then the plugin may use it, on any thread.
+    host: ManuallyDrop<Arc<Host>>,
+}
+
+// SAFETY: the ABI lets the host move a stage to another thread between two calls.
+unsafe impl Send for InProcess {}
+
+impl InProcess {
+    /// Makes a stage. [control-thread]
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub fn create(found: &Found, config: &Value, host: Arc<Host>) -> Result<Instance, String> {
+        let library = found.file.library()?;
+        let made = Self::create_raw(library, found.index, config, host);
+        let made = made.map_err(|(status, text)| match status {
+            abi::BAD_CONFIG => format!("the config can't be used: {text}"),
+            _ => text,
+        })?;
+        Ok(Box::new(made))
+    }
+
+    /// As [`Self::create`], with the plugin's own words and status.
+    ///
+    /// # Errors
+    /// The plugin's status, and what it said.
+    pub fn create_raw(
+        library: &'static Library,
+        index: u32,
+        config: &Value,
+        host: Arc<Host>,
+    ) -> Result<Self, (abi::Status, String)> {
+        let failed = |text: String| (abi::ERROR, text);
+        let document = Document::from(config);
+        host.take_error();
+        // Of a stage that is refused nothing is destroyed, so that its host has to stay.
+        let kept = ManuallyDrop::new(host.clone());
+        // SAFETY: the slot was checked when the library was loaded; the host lives in the instance,
+        // and the config lives for the call.
+        let stage =
+            unsafe { (library.create)(host.show(), index, document.as_c(), document.as_abi()) };
+        let Some(stage) = NonNull::new(stage) else {
+            host.revoke();
+            drop(ManuallyDrop::into_inner(kept));
+            return Err(match host.take_error() {
+                Some((abi::BAD_CONFIG, text)) => (abi::BAD_CONFIG, text),
+                Some((_, text)) => failed(text),
+                None => failed("it made no stage and did not say why".into()),
+            });
+        };
+        if !stage.is_aligned() {
+            return Err(failed("its stage table is not aligned".into()));
+        }
+        // SAFETY: a plugin returns a stage that lives until destroy, and struct_size comes first.
+        let size = unsafe { stage.cast::<u32>().read() };
+        if (size as usize) < size_of::<abi::Stage>() {
+            return Err(failed(format!(
+                "its stage table has {size} bytes, {} are needed",
+                size_of::<abi::Stage>()
+            )));
+        }
+        // SAFETY: as above, and the table was just seen to be long enough.
+        let table = unsafe { stage.as_ref() };
+        let (
+            Some(activate),
+            Some(process),
+            Some(reset),
+            Some(deactivate),
+            Some(destroy),
+            Some(get_extension),
+        ) = (
+            table.activate,
+            table.process,
+            table.reset,
+            table.deactivate,
+            table.destroy,
+            table.get_extension,
+        )
+        else {
+            return Err(failed("a function is missing in its stage table".into()));
+        };
+        library.living.fetch_add(1, Ordering::Relaxed);
+        Ok(Self {
+            stage,
+            activate,
+            process,
+            reset,
+            deactivate,
+            destroy,
+            get_extension,
+            active: false,
+            library,
+            host: kept,
+        })
+    }
+
+    /// As [`StageInstance::activate`], with the plugin's own status.
+    pub fn activate_raw(&mut self) -> abi::Status {
+        self.host.take_error();
+        // SAFETY: the stage lives and is not active.
+        let status = unsafe { (self.activate)(self.stage.as_ptr()) };
+        self.active = status >= 0;
+        status
+    }
+
+    /// One of the stage's later tables.
+    pub(super) fn extension(&self, id: &CStr) -> *const c_void {
+        // SAFETY: the stage lives, and the id is NUL-terminated.
+        unsafe { (self.get_extension)(self.stage.as_ptr(), id.as_ptr()) }
+    }
+
+    /// The stage behind the ABI's pointer.
+    pub(super) fn as_abi(&mut self) -> *mut abi::Stage {
+        self.stage.as_ptr()
+    }
+}
+
+impl StageInstance for InProcess {
+    fn activate(&mut self, _: &dyn RunContext) -> Result<(), String> {
+        match self.activate_raw() {
+            0.. => Ok(()),
+            status => Err(reason(status, &self.host)),
+        }
+    }
+
+    unsafe fn process(&mut self, process: &abi::Process) -> abi::Status {
+        // SAFETY: by the contract above; the stage lives and is active, and `&mut` keeps other calls away.
+        unsafe { (self.process)(self.stage.as_ptr(), process) }
+    }
+
+    fn reset(&mut self) -> abi::Status {
+        // SAFETY: the stage lives and is active, and `&mut` keeps other calls away.
+        unsafe { (self.reset)(self.stage.as_ptr()) }
+    }
+
+    fn destroy(self: Box<Self>) {
+        // SAFETY: the stage lives; each is called once, deactivate only when active.
+        unsafe {
+            if self.active {
+                (self.deactivate)(self.stage.as_ptr());
+            }
+            (self.destroy)(self.stage.as_ptr());
+        }
+        self.host.revoke();
+        self.library.living.fetch_sub(1, Ordering::Relaxed);
+        drop(ManuallyDrop::into_inner(self.host));
+    }
+
+    fn host(&self) -> &Host {
+        &self.host
+    }
+
+    fn has_state(&mut self, _: &Limits<'_>) -> Result<bool, String> {
+        Ok(self.has_state_here())
+    }
+
+    fn save(&mut self, _: &Limits<'_>) -> Result<Option<State>, String> {
+        self.save_here()
+    }
+
+    fn load(&mut self, state: &State, _: &Limits<'_>) -> Result<bool, String> {
+        self.load_here(state)
+    }
+}
+
+/// How the words begin in which a panic is told.
+pub const PANICKED: &str = "it panicked";
+
+/// A negative status in words, with what the plugin said.
+pub fn reason(status: abi::Status, host: &Host) -> String {
+    let said = host
+        .take_error()
+        .map(|(_, text)| text)
+        .filter(|text| !text.trim().is_empty());
+    let kind = match status {
+        abi::ERROR => None,
+        abi::CANCELLED => Some("it gave up though nothing was cancelled".to_owned()),
+        abi::BAD_CONFIG => Some("the config can't be used".to_owned()),
+        abi::BAD_MESSAGE => Some("it can't read the message".to_owned()),
+        abi::PANIC => Some(PANICKED.to_owned()),
+        other => Some(format!(
+            "it returned {other}, which is not a status for this call"
+        )),
+    };
+    match (kind, said) {
+        (None, None) => "it failed and did not say why".into(),
+        (Some(kind), None) => kind,
+        (None, Some(said)) => said,
+        (Some(kind), Some(said)) => format!("{kind}: {said}"),
+    }
+}

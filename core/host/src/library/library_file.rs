@@ -1,0 +1,94 @@
+//! A library's file: what it holds is known, and it is loaded into this process when one of its stages is made here.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use crate::library::loader::{self, Library};
+use crate::library::origin::Origin;
+#[cfg(unix)]
+use crate::library::origin::Whereabouts;
+use crate::library::write_access;
+
+/// A file whose manifests were read.
+#[derive(Debug)]
+pub struct LibraryFile {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// The file that was looked into.
+    pub(crate) origin: Origin,
+    /// The manifests' texts, by stage index, as the scanner read them.
+    pub manifests: Vec<String>,
+    /// The user named this very file: it is loaded wherever it lies.
+    pub is_named: bool,
+    library: OnceLock<Result<&'static Library, String>>,
+}
+
+impl LibraryFile {
+    pub(crate) fn new(
+        path: PathBuf,
+        origin: Origin,
+        manifests: Vec<String>,
+        is_named: bool,
+    ) -> Self {
+        Self {
+            path,
+            origin,
+            manifests,
+            is_named,
+            library: OnceLock::new(),
+        }
+    }
+
+    /// Whether both are the same code.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.path == other.path && self.origin.stamp == other.origin.stamp
+    }
+
+    /// The library, loaded into this process. What it says of its stages is read again, and must be what was scanned: nothing that
+    /// was decided by a manifest is decided by another one than that of the code that runs. [control-thread]
+    pub(crate) fn library(&self) -> Result<&'static Library, String> {
+        self.library.get_or_init(|| self.load()).clone()
+    }
+
+    fn load(&self) -> Result<&'static Library, String> {
+        #[cfg(unix)]
+        let library = match self.whereabouts()? {
+            None => loader::load(&self.path)?,
+            Some(file) => {
+                let file = file.try_clone_to_owned();
+                let file = file.map_err(|error| format!("can't be read: {error}"))?;
+                loader::load_that(&self.path, file, |_| {})?
+            }
+        };
+        #[cfg(not(unix))]
+        let library = loader::load(&self.path)?;
+        match library.manifests == self.manifests {
+            true => Ok(library),
+            false => Err(format!(
+                "{} says something else of its stages now than when it was scanned: it is not used",
+                self.path.display()
+            )),
+        }
+    }
+
+    /// The file itself, where there is another one at its place by now. Fails when it is not to be had any more as it was, or when
+    /// others can write to it by now.
+    #[cfg(unix)]
+    pub fn whereabouts(&self) -> Result<Option<std::os::fd::BorrowedFd<'_>>, String> {
+        let file = match self.origin.whereabouts(&self.path) {
+            Whereabouts::InPlace => None,
+            Whereabouts::Replaced(file) => Some(file),
+            Whereabouts::Overwritten => {
+                let file = self.path.display();
+                return Err(format!(
+                    "{file} was written into since it was scanned: SIGHUP or --watch takes up what it is now"
+                ));
+            }
+        };
+        // What was replaced is not read from its place.
+        if file.is_none() && !self.is_named {
+            write_access::check(&self.path).map_err(|error| error.to_string())?;
+        }
+        Ok(file)
+    }
+}

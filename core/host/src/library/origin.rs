@@ -1,0 +1,144 @@
+//! The file that a library was loaded from, as it was then: so that another process loads that very file, whatever lies at its
+//! place by now.
+
+use std::fs::File;
+use std::io;
+#[cfg(unix)]
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::Path;
+
+use crate::library::stamp::Stamp;
+
+/// A file, held open.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    pub stamp: Stamp,
+    file: File,
+}
+
+/// Where the file is now.
+#[cfg(unix)]
+pub(crate) enum Whereabouts<'a> {
+    /// Where it was.
+    InPlace,
+    /// At its place is another one, or none. This is it.
+    Replaced(BorrowedFd<'a>),
+    /// It is not what it was any more.
+    Overwritten,
+}
+
+impl Origin {
+    /// Opens the file, without waiting for anybody where it is a pipe.
+    ///
+    /// # Errors
+    /// When the system can't.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let mut options = File::options();
+        options.read(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            let nonblocking = rustix::fs::OFlags::NONBLOCK.bits();
+            options.custom_flags(nonblocking.cast_signed());
+        }
+        let file = options.open(path)?;
+        let stamp = Stamp::of_metadata(&file.metadata()?);
+        Ok(Self { stamp, file })
+    }
+
+    /// The file, to be looked into.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// All of it.
+    ///
+    /// # Errors
+    /// When the system can't read it.
+    pub(crate) fn read(&self) -> io::Result<Vec<u8>> {
+        read(&self.file)
+    }
+
+    /// Where the file is now that was opened under this name.
+    #[cfg(unix)]
+    pub(crate) fn whereabouts(&self, path: &Path) -> Whereabouts<'_> {
+        if Stamp::of(path).is_ok_and(|now| now == self.stamp) {
+            return Whereabouts::InPlace;
+        }
+        let now = self.file.metadata();
+        match now.is_ok_and(|now| Stamp::of_metadata(&now) == self.stamp) {
+            true => Whereabouts::Replaced(self.file.as_fd()),
+            false => Whereabouts::Overwritten,
+        }
+    }
+}
+
+/// All of a file, from its start on.
+///
+/// # Errors
+/// When the system can't read it.
+#[cfg(unix)]
+pub(crate) fn read(file: &File) -> io::Result<Vec<u8>> {
+    use std::os::unix::fs::FileExt as _;
+    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length)?;
+    bytes.resize(length, 0);
+    // The place from where to read on is shared by all who have it open.
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
+
+#[cfg(not(unix))]
+fn read(mut file: &File) -> io::Result<Vec<u8>> {
+    use std::io::{Read as _, Seek as _};
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::Write as _;
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_replaced_is_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+        std::fs::write(&one, "first").unwrap();
+        std::fs::write(&other, "second").unwrap();
+        let origin = Origin::open(&one).unwrap();
+        assert_eq!(origin.read().unwrap(), b"first");
+        assert!(matches!(origin.whereabouts(&one), Whereabouts::InPlace));
+        std::fs::rename(&other, &one).unwrap();
+        for _ in 0..2 {
+            let Whereabouts::Replaced(file) = origin.whereabouts(&one) else {
+                panic!("not found");
+            };
+            let file = File::from(file.try_clone_to_owned().unwrap());
+            assert_eq!(read(&file).unwrap(), b"first");
+        }
+        std::fs::remove_file(&one).unwrap();
+        assert!(matches!(origin.whereabouts(&one), Whereabouts::Replaced(_)));
+    }
+
+    #[test]
+    fn a_file_that_was_written_into_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one");
+        std::fs::write(&path, "first").unwrap();
+        let origin = Origin::open(&path).unwrap();
+        let mut file = File::options().write(true).open(&path).unwrap();
+        file.write_all(b"other").unwrap();
+        file.set_modified(SystemTime::now() + Duration::from_secs(5))
+            .unwrap();
+        assert!(matches!(
+            origin.whereabouts(&path),
+            Whereabouts::Overwritten
+        ));
+    }
+}

@@ -1,0 +1,175 @@
+//! The times that a stage reads: from the run's clock, recorded, or replayed from a recording.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use flowpipe_sync::lock;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Clock;
+
+/// Where a stage's times come from.
+#[derive(Debug, Default)]
+pub enum StageClock {
+    /// The run's clock.
+    #[default]
+    Run,
+    /// The run's clock, and each time is recorded.
+    Recording(Mutex<Vec<i64>>),
+    /// A recording; past its end the last time is repeated.
+    Replaying(Mutex<Replayed>),
+    /// Each reading is a microsecond later than the one before: for tests of determinism.
+    Stepping(AtomicI64),
+}
+
+/// The recorded times that were not read yet.
+#[derive(Debug, Default)]
+pub struct Replayed {
+    left: VecDeque<i64>,
+    last: i64,
+    /// The times are new, and the process of the stage, which reads them there, does not know them yet.
+    is_new: bool,
+}
+
+/// A stage's clock as the process of the stage starts with it.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ClockSource {
+    /// As [`StageClock::Run`].
+    Run,
+    /// As [`StageClock::Recording`].
+    Recording,
+    /// As [`StageClock::Replaying`]: these times, and then the last one.
+    Replaying(Vec<i64>, i64),
+}
+
+impl StageClock {
+    /// A clock that starts with the times that were read while the stage was created and in its first call.
+    #[must_use]
+    pub fn replaying(first: &[i64]) -> Self {
+        Self::Replaying(Mutex::new(Replayed {
+            left: first.iter().copied().collect(),
+            ..Replayed::default()
+        }))
+    }
+
+    /// The time that the stage reads now.
+    pub fn read(&self, clock: &Clock) -> i64 {
+        match self {
+            Self::Run => clock.now(),
+            Self::Recording(times) => {
+                let mut times = lock(times);
+                let now = clock.now();
+                times.push(now);
+                now
+            }
+            Self::Replaying(replayed) => {
+                let mut replayed = lock(replayed);
+                if let Some(next) = replayed.left.pop_front() {
+                    replayed.last = next;
+                }
+                replayed.last
+            }
+            Self::Stepping(time) => time.fetch_add(1_000, Ordering::Relaxed),
+        }
+    }
+
+    /// Where it steps, it is that late at least from now on; the time that it would read next.
+    pub fn skip_to(&self, time: i64) -> i64 {
+        match self {
+            Self::Stepping(next) => next.fetch_max(time, Ordering::Relaxed).max(time),
+            Self::Run | Self::Recording(_) | Self::Replaying(_) => time,
+        }
+    }
+
+    /// Takes what was recorded since the last time.
+    pub fn take(&self) -> Vec<i64> {
+        match self {
+            Self::Recording(times) => std::mem::take(&mut *lock(times)),
+            Self::Run | Self::Replaying(_) | Self::Stepping(_) => Vec::new(),
+        }
+    }
+
+    /// From here on the stage reads these times; `from` is when that call began.
+    pub fn load(&self, times: &[i64], from: i64) {
+        if let Self::Replaying(replayed) = self {
+            *lock(replayed) = Replayed {
+                left: times.iter().copied().collect(),
+                last: from,
+                is_new: true,
+            };
+        }
+    }
+}
+
+/// For a stage in a process of its own, which reads the time there.
+impl StageClock {
+    /// The clock in that process.
+    #[must_use]
+    pub fn from_source(source: &ClockSource) -> Self {
+        match source {
+            ClockSource::Run => Self::Run,
+            ClockSource::Recording => Self::Recording(Mutex::default()),
+            ClockSource::Replaying(times, last) => Self::Replaying(Mutex::new(Replayed {
+                left: times.iter().copied().collect(),
+                last: *last,
+                is_new: false,
+            })),
+        }
+    }
+
+    /// What that process starts with.
+    pub fn source(&self) -> ClockSource {
+        match self {
+            // Trials are in this process.
+            Self::Run | Self::Stepping(_) => ClockSource::Run,
+            Self::Recording(_) => ClockSource::Recording,
+            Self::Replaying(replayed) => {
+                let replayed = lock(replayed);
+                ClockSource::Replaying(replayed.left.iter().copied().collect(), replayed.last)
+            }
+        }
+    }
+
+    /// What that process is to read from now on, if that was loaded since the last time.
+    pub fn take_loaded(&self) -> Option<(Vec<i64>, i64)> {
+        let Self::Replaying(replayed) = self else {
+            return None;
+        };
+        let mut replayed = lock(replayed);
+        std::mem::take(&mut replayed.is_new)
+            .then(|| (replayed.left.iter().copied().collect(), replayed.last))
+    }
+
+    /// Records what that process has read.
+    pub fn add(&self, times: Vec<i64>) {
+        if let Self::Recording(recorded) = self {
+            lock(recorded).extend(times);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_recorded_is_read_again() {
+        let clock = Clock::start();
+        let recording = StageClock::Recording(Mutex::default());
+        let times = [recording.read(&clock), recording.read(&clock)];
+        let recorded = recording.take();
+        assert_eq!(recorded, times);
+        assert!(recording.take().is_empty());
+
+        let again = StageClock::replaying(&recorded);
+        assert_eq!([again.read(&clock), again.read(&clock)], times);
+        assert_eq!(
+            again.read(&clock),
+            times[1],
+            "past the end the last time is repeated"
+        );
+        again.load(&[], 7);
+        assert_eq!(again.read(&clock), 7);
+    }
+}

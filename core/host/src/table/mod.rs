@@ -1,0 +1,424 @@
+//! The table that the host hands to each stage: logs, errors, clock, frames and getters.
+//!
+//! What belongs to one `process` call (emit, cancelled, mark, wait_until) is in [`crate::call`].
+
+pub mod frame_functions;
+pub mod run_extension;
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use flowpipe_abi as abi;
+use flowpipe_sync::lock;
+use serde_json::Value;
+
+use crate::call;
+use crate::clock::Clock;
+use crate::document::Document;
+use crate::frame::pool::Pool;
+use crate::frame::{Frame, Shape};
+use crate::run::RunContext;
+use crate::stage_clock::StageClock;
+
+/// Longer texts from a plugin are cut, so that a wild length does not fill the log.
+pub const LONGEST_TEXT: usize = 64 << 10;
+
+/// What all stages of a run share through their hosts.
+pub struct Services {
+    /// The run's clock.
+    pub clock: Clock,
+    /// Where frames come from.
+    pub pool: Arc<Pool>,
+    /// Set once the run is made; a library's own host has none.
+    pub run: OnceLock<Weak<dyn RunContext>>,
+}
+
+/// The host as one stage sees it. A plugin reaches it through the table that [`Self::show`] makes, until it is revoked.
+pub struct Host {
+    name: String,
+    owner: u32,
+    services: Arc<Services>,
+    stage_clock: StageClock,
+    error: Mutex<Option<(i32, String)>>,
+    /// Whether `error` holds something, so that a call without one takes no lock.
+    failed: AtomicBool,
+    change: Change,
+    is_revoked: AtomicBool,
+}
+
+/// Changes the table that a plugin sees.
+pub(crate) type Change = fn(&mut abi::Host);
+
+/// What a plugin's pointer to its host points at. It is never freed, so that what a thread of the plugin calls after
+/// `destroy` finds that the host is revoked.
+struct Shown {
+    table: abi::Host,
+    host: Weak<Host>,
+}
+
+/// Bytes that each host leaves in memory: its table, and what the table's reference keeps of it. As the allocator of
+/// glibc counts them.
+pub const LEFT: u64 =
+    allocated(size_of::<Shown>()) + allocated(size_of::<Host>() + 2 * size_of::<usize>());
+
+const fn allocated(size: usize) -> u64 {
+    ((size + size_of::<usize>()).next_multiple_of(16)) as u64
+}
+
+/// What the clock of a revoked host reads: later than any deadline, and far from an overflow, as in the SDK.
+const REVOKED_NS: i64 = i64::MAX / 2;
+
+impl Host {
+    /// A host for one stage. `owner`: its number in the pipeline.
+    #[must_use]
+    pub fn new(
+        name: &str,
+        owner: u32,
+        services: Arc<Services>,
+        stage_clock: StageClock,
+    ) -> Arc<Self> {
+        Self::with(name, owner, services, stage_clock, |_| {})
+    }
+
+    /// One whose table is changed before anybody sees it.
+    pub fn with(
+        name: &str,
+        owner: u32,
+        services: Arc<Services>,
+        stage_clock: StageClock,
+        change: Change,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.to_owned(),
+            owner,
+            services,
+            stage_clock,
+            error: Mutex::default(),
+            failed: AtomicBool::new(false),
+            change,
+            is_revoked: AtomicBool::new(false),
+        })
+    }
+
+    /// Makes a table for a plugin. It stays in memory as long as the process, also when the host is revoked or dropped.
+    pub(crate) fn show(self: &Arc<Self>) -> *const abi::Host {
+        let mut table = abi::Host {
+            struct_size: size_of::<abi::Host>() as u32,
+            abi_major: abi::ABI_MAJOR,
+            abi_minor: abi::ABI_MINOR,
+            reserved: 0,
+            name: c"flowpipe".as_ptr(),
+            version: VERSION.as_ptr().cast(),
+            data: null_mut(),
+            log,
+            set_error,
+            clock_now,
+            frame_new,
+            frame_ref: frame_functions::frame_ref::<Frame>,
+            frame_unref: frame_functions::frame_unref::<Frame>,
+            frame_info: frame_functions::frame_info::<Frame>,
+            frame_read: frame_functions::frame_read::<Frame>,
+            frame_write: frame_functions::frame_write::<Frame>,
+            emit: call::emit,
+            cancelled: call::cancelled,
+            mark: call::mark,
+            wait_until: call::wait_until,
+            get_bool,
+            get_int,
+            get_number,
+            get_string,
+            get_count,
+            get_extension,
+        };
+        (self.change)(&mut table);
+        let host = Arc::downgrade(self);
+        let shown = Box::into_raw(Box::new(Shown { table, host }));
+        // SAFETY: it was just made, and nobody else has seen it yet.
+        unsafe {
+            (*shown).table.data = shown.cast();
+            &raw const (*shown).table
+        }
+    }
+
+    /// From now on calls through its tables come to nothing. Those in progress keep what they use.
+    pub(crate) fn revoke(&self) {
+        // A call that sees it late is as one that came before.
+        self.is_revoked.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes what the plugin said with `set_error` since the last time.
+    pub fn take_error(&self) -> Option<(i32, String)> {
+        if self.failed.swap(false, Ordering::Relaxed) {
+            lock(&self.error).take()
+        } else {
+            None
+        }
+    }
+
+    /// Keeps what the plugin says with `set_error`. The last one counts.
+    pub fn note_error(&self, code: i32, text: String) {
+        *lock(&self.error) = Some((code, text));
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// The run's clock.
+    pub fn clock(&self) -> &Clock {
+        &self.services.clock
+    }
+
+    /// Where its frames come from.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.services.pool
+    }
+
+    /// The number of its stage.
+    pub fn owner(&self) -> u32 {
+        self.owner
+    }
+
+    /// Who logs: the stage's name, or a library's file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The times that the stage is told.
+    pub fn stage_clock(&self) -> &StageClock {
+        &self.stage_clock
+    }
+
+    /// The run that the stage is part of.
+    pub(crate) fn run(&self) -> Option<&Weak<dyn RunContext>> {
+        self.services.run.get()
+    }
+
+    /// The host behind the border's pointer. `None`: it is revoked, for its stage was destroyed.
+    ///
+    /// # Safety
+    /// `host` is null or a table that [`Self::show`] made (or a copy of it).
+    pub unsafe fn from_abi(host: *const abi::Host) -> Option<Arc<Self>> {
+        // SAFETY: by the contract above, `data` was set in `show` and points at what is never freed.
+        let shown = unsafe { host.as_ref()?.data.cast::<Shown>().as_ref() }?;
+        let host = shown.host.upgrade()?;
+        (!host.is_revoked.load(Ordering::Relaxed)).then_some(host)
+    }
+}
+
+static VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+
+/// # Safety
+/// `text` is null or points at `length` readable bytes.
+pub unsafe fn text(text: *const c_char, length: usize) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: by the contract above.
+    let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length.min(LONGEST_TEXT)) };
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+unsafe extern "C" fn log(
+    host: *const abi::Host,
+    level: abi::Level,
+    pointer: *const c_char,
+    length: usize,
+) {
+    // SAFETY: the border demands the host's table and readable text.
+    let (host, text) = unsafe { (Host::from_abi(host), text(pointer, length)) };
+    if let Some(host) = host {
+        write_log(&host.name, level, &text);
+    }
+}
+
+/// Writes a line of a plugin to the log.
+pub fn write_log(stage: &str, level: abi::Level, text: &str) {
+    match level {
+        abi::LEVEL_ERROR => tracing::error!(target: "flowpipe::plugin", stage, "{text}"),
+        abi::LEVEL_WARN => tracing::warn!(target: "flowpipe::plugin", stage, "{text}"),
+        abi::LEVEL_INFO => tracing::info!(target: "flowpipe::plugin", stage, "{text}"),
+        abi::LEVEL_DEBUG => tracing::debug!(target: "flowpipe::plugin", stage, "{text}"),
+        _ => tracing::trace!(target: "flowpipe::plugin", stage, "{text}"),
+    }
+}
+
+unsafe extern "C" fn set_error(
+    host: *const abi::Host,
+    code: i32,
+    pointer: *const c_char,
+    length: usize,
+) {
+    // SAFETY: the border demands the host's table and readable text.
+    let (host, text) = unsafe { (Host::from_abi(host), text(pointer, length)) };
+    if let Some(host) = host {
+        host.note_error(code, text);
+    }
+}
+
+unsafe extern "C" fn clock_now(host: *const abi::Host) -> i64 {
+    // SAFETY: the border demands the host's table.
+    unsafe { Host::from_abi(host) }.map_or(REVOKED_NS, |host| {
+        host.stage_clock.read(&host.services.clock)
+    })
+}
+
+unsafe extern "C" fn frame_new(
+    host: *const abi::Host,
+    info: *const abi::FrameInfo,
+) -> *mut abi::Frame {
+    // SAFETY: the border demands the host's table and a readable info.
+    let (host, info) = unsafe { (Host::from_abi(host), info.as_ref()) };
+    let frame = host
+        .zip(info.and_then(Shape::new))
+        .and_then(|(host, shape)| Frame::new(&host.services.pool, shape, host.owner));
+    frame.map_or(null_mut(), Frame::into_abi)
+}
+
+/// The value at a pointer: `Err` holds the status to return.
+///
+/// # Safety
+/// `document` is null or living; `pointer` is null or NUL-terminated.
+unsafe fn find<'a>(
+    document: *const abi::Document,
+    pointer: *const c_char,
+) -> Result<&'a Value, abi::Status> {
+    if pointer.is_null() {
+        return Err(abi::NOT_FOUND);
+    }
+    // SAFETY: by the contract above; documents of the border are `Document`s.
+    let (document, pointer) = unsafe {
+        (
+            document.cast::<Document>().as_ref(),
+            CStr::from_ptr(pointer),
+        )
+    };
+    let pointer = pointer.to_str().map_err(|_| abi::NOT_FOUND)?;
+    document
+        .and_then(|document| document.at(pointer))
+        .ok_or(abi::NOT_FOUND)
+}
+
+/// Finds a value, reads it, writes it out.
+///
+/// # Safety
+/// As for [`find`]; `place` is null or writable.
+unsafe fn get<T>(
+    document: *const abi::Document,
+    pointer: *const c_char,
+    place: *mut T,
+    read: impl FnOnce(&'static Value) -> Option<T>,
+) -> abi::Status {
+    // SAFETY: by the contract above. `'static` stands for the document's life, which the border
+    // promises for texts too.
+    match unsafe { find(document, pointer) } {
+        Err(status) => status,
+        Ok(value) => match read(value) {
+            None => abi::WRONG_TYPE,
+            Some(_) if place.is_null() => abi::OK,
+            Some(value) => {
+                // SAFETY: by the contract above.
+                unsafe { place.write(value) };
+                abi::OK
+            }
+        },
+    }
+}
+
+unsafe extern "C" fn get_bool(
+    _: *const abi::Host,
+    document: *const abi::Document,
+    pointer: *const c_char,
+    value: *mut i32,
+) -> abi::Status {
+    // SAFETY: the border demands what `get` does.
+    unsafe {
+        get(document, pointer, value, |found| {
+            found.as_bool().map(i32::from)
+        })
+    }
+}
+
+unsafe extern "C" fn get_int(
+    _: *const abi::Host,
+    document: *const abi::Document,
+    pointer: *const c_char,
+    value: *mut i64,
+) -> abi::Status {
+    // SAFETY: the border demands what `get` does.
+    unsafe { get(document, pointer, value, Value::as_i64) }
+}
+
+unsafe extern "C" fn get_number(
+    _: *const abi::Host,
+    document: *const abi::Document,
+    pointer: *const c_char,
+    value: *mut f64,
+) -> abi::Status {
+    // SAFETY: the border demands what `get` does.
+    unsafe { get(document, pointer, value, Value::as_f64) }
+}
+
+unsafe extern "C" fn get_string(
+    _: *const abi::Host,
+    document: *const abi::Document,
+    pointer: *const c_char,
+    value: *mut *const c_char,
+    length: *mut usize,
+) -> abi::Status {
+    let mut found = (null(), 0);
+    // SAFETY: the border demands what `get` does.
+    let status = unsafe {
+        get(document, pointer, &raw mut found, |found| {
+            found
+                .as_str()
+                .map(|text| (text.as_ptr().cast::<c_char>(), text.len()))
+        })
+    };
+    if status == abi::OK {
+        // SAFETY: the border demands that both are null or writable.
+        unsafe {
+            if let Some(value) = value.as_mut() {
+                *value = found.0;
+            }
+            if let Some(length) = length.as_mut() {
+                *length = found.1;
+            }
+        }
+    }
+    status
+}
+
+unsafe extern "C" fn get_count(
+    _: *const abi::Host,
+    document: *const abi::Document,
+    pointer: *const c_char,
+    value: *mut usize,
+) -> abi::Status {
+    let count = |found: &Value| match found {
+        Value::Array(elements) => Some(elements.len()),
+        Value::Object(members) => Some(members.len()),
+        _ => None,
+    };
+    // SAFETY: the border demands what `get` does.
+    unsafe { get(document, pointer, value, count) }
+}
+
+unsafe extern "C" fn get_extension(host: *const abi::Host, id: *const c_char) -> *const c_void {
+    if id.is_null() {
+        return null();
+    }
+    // SAFETY: the border demands the host's table, and a NUL-terminated id.
+    let (host, id) = unsafe { (Host::from_abi(host), CStr::from_ptr(id)) };
+    // When the host is revoked, the run's functions say that it is ending.
+    let has_run = host.is_none_or(|host| host.run().is_some());
+    if has_run && id == abi::EXTENSION_RUN {
+        (&raw const run_extension::TABLE).cast()
+    } else if id == abi::EXTENSION_FRAMES {
+        (&raw const frame_functions::TABLE).cast()
+    } else {
+        null()
+    }
+}
+
+#[cfg(test)]
+mod tests;

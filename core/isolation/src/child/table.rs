@@ -1,0 +1,236 @@
+//! What the plugin may call in this process, where that is not done as in the host's own.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr::NonNull;
+
+use flowpipe_abi as abi;
+use flowpipe_host::call::whole;
+use flowpipe_host::run::Mode;
+use flowpipe_host::table::frame_functions;
+use flowpipe_host::table::{Host, text};
+use flowpipe_sync::lock;
+
+use crate::child::{CHILD, Child, frames};
+use crate::protocol::{Request, ToHost, ToStage};
+
+/// Puts this process's functions into the host's table. Clock, errors and getters stay as they are.
+pub(super) fn change(table: &mut abi::Host) {
+    table.log = log;
+    table.frame_new = frame_new;
+    frame_functions::set::<frames::Frame>(table);
+    table.emit = emit;
+    table.cancelled = cancelled;
+    table.mark = mark;
+    table.wait_until = wait_until;
+    table.get_extension = get_extension;
+}
+
+/// The same for the table that the library sees in `init`: frames are of one kind in this process. Of a run it knows nothing.
+pub(super) fn change_for_library(table: &mut abi::Host) {
+    change(table);
+    table.get_extension = get_extension_for_library;
+}
+
+/// What `flowpipe_context_t` points at: there is one call at a time, so that nothing has to be known of it.
+pub(super) fn context() -> *mut abi::Context {
+    static CALL: u8 = 0;
+    NonNull::from(&CALL).as_ptr().cast()
+}
+
+/// This process, while its stage is not destroyed.
+///
+/// # Safety
+/// `host` is null or a host's table.
+unsafe fn child(host: *const abi::Host) -> Option<&'static Child> {
+    // SAFETY: by the contract above.
+    CHILD
+        .get()
+        .filter(|_| unsafe { Host::from_abi(host) }.is_some())
+}
+
+impl Child {
+    /// Tells the host something about the call in progress and waits for its answer.
+    fn ask_status(&self, said: &ToHost, body: &[u8]) -> Option<abi::Status> {
+        let mut call = lock(&self.call);
+        call.send(said, body, &[]).ok()?;
+        match call.receive::<ToStage>() {
+            Ok(Some((ToStage::Status(status), _))) => Some(status),
+            _ => None,
+        }
+    }
+}
+
+unsafe extern "C" fn log(
+    host: *const abi::Host,
+    level: abi::Level,
+    pointer: *const c_char,
+    length: usize,
+) {
+    // SAFETY: the border demands the host's table.
+    let Some(child) = (unsafe { child(host) }) else {
+        return;
+    };
+    // The least important level is what unknown ones are taken for.
+    let level = match level {
+        abi::LEVEL_ERROR..=abi::LEVEL_TRACE => level,
+        _ => abi::LEVEL_TRACE,
+    };
+    if level <= child.level {
+        // SAFETY: the border demands readable text.
+        let text = unsafe { text(pointer, length) };
+        // It fails when the host is gone, and then this process ends.
+        let _ = lock(&child.side).send(&Request::Log(level), text.as_bytes(), &[]);
+    }
+}
+
+unsafe extern "C" fn frame_new(
+    host: *const abi::Host,
+    info: *const abi::FrameInfo,
+) -> *mut abi::Frame {
+    // SAFETY: the border demands the host's table and a readable info.
+    let (child, info) = unsafe { (child(host), info.as_ref()) };
+    let frame = child
+        .zip(info)
+        .and_then(|(child, info)| child.new_frame((*info).into()));
+    frame.map_or(std::ptr::null_mut(), |frame| frame.as_ptr().cast())
+}
+
+unsafe extern "C" fn emit(
+    _: *const abi::Host,
+    context: *mut abi::Context,
+    output: *const abi::Output,
+) -> abi::Status {
+    let Some(child) = CHILD.get().filter(|_| !context.is_null()) else {
+        return abi::BAD_MESSAGE;
+    };
+    // SAFETY: the border demands null, or an output that is readable as far as it says.
+    let output = unsafe { whole(output) };
+    let mut body: &[u8] = b"";
+    let said = match output {
+        None => ToHost::Emit {
+            port: 0,
+            schema: None,
+            has_json: false,
+            frame: None,
+            is_written: false,
+            captured_ns: 0,
+            sound: false,
+        },
+        Some(output) => {
+            // SAFETY: the border demands null or json_length readable bytes, null or NUL-terminated text, and null or a
+            // frame to which the plugin holds a reference.
+            let (schema, frame) = unsafe {
+                if !output.json.is_null() {
+                    body = std::slice::from_raw_parts(output.json.cast::<u8>(), output.json_length);
+                }
+                let schema = (!output.schema.is_null()).then(|| CStr::from_ptr(output.schema));
+                (schema, frames::Frame::emitted(output.frame))
+            };
+            ToHost::Emit {
+                port: output.port,
+                schema: schema.map(|schema| schema.to_string_lossy().into_owned()),
+                has_json: !output.json.is_null(),
+                frame: frame.map(|(handle, _)| handle),
+                is_written: frame.is_some_and(|(_, is_written)| is_written),
+                captured_ns: output.captured_ns,
+                sound: true,
+            }
+        }
+    };
+    child.ask_status(&said, body).unwrap_or(abi::STOPPED)
+}
+
+unsafe extern "C" fn cancelled(_: *const abi::Host, context: *const abi::Context) -> i32 {
+    let child = CHILD.get().filter(|_| !context.is_null());
+    i32::from(child.is_none_or(|child| child.page.is_cancelled()))
+}
+
+unsafe extern "C" fn mark(host: *const abi::Host, context: *mut abi::Context, name: *const c_char) {
+    // SAFETY: the border demands the host's table.
+    let host = unsafe { Host::from_abi(host) };
+    let (Some(child), Some(host), false) = (CHILD.get(), host, context.is_null() || name.is_null())
+    else {
+        return;
+    };
+    // SAFETY: the border demands NUL-terminated text.
+    let name = unsafe { CStr::from_ptr(name) };
+    let mark = ToHost::Mark {
+        name: name.to_string_lossy().into_owned(),
+        at_ns: host.clock().now(),
+    };
+    // It fails when the host is gone, and then this process ends.
+    let _ = lock(&child.call).send(&mark, b"", &[]);
+}
+
+unsafe extern "C" fn wait_until(
+    _: *const abi::Host,
+    context: *mut abi::Context,
+    deadline_ns: i64,
+) -> abi::Status {
+    let child = CHILD.get().filter(|_| !context.is_null());
+    child
+        .and_then(|child| child.ask_status(&ToHost::Wait { deadline_ns }, b""))
+        .unwrap_or(abi::CANCELLED)
+}
+
+unsafe extern "C" fn get_extension(host: *const abi::Host, id: *const c_char) -> *const c_void {
+    // SAFETY: the border demands null or a NUL-terminated id.
+    let is_run = !id.is_null() && unsafe { CStr::from_ptr(id) } == abi::EXTENSION_RUN;
+    if is_run && CHILD.get().is_some() {
+        (&raw const RUN).cast()
+    } else {
+        // SAFETY: as above.
+        unsafe { get_extension_for_library(host, id) }
+    }
+}
+
+unsafe extern "C" fn get_extension_for_library(
+    _: *const abi::Host,
+    id: *const c_char,
+) -> *const c_void {
+    // SAFETY: the border demands null or a NUL-terminated id.
+    if !id.is_null() && unsafe { CStr::from_ptr(id) } == abi::EXTENSION_FRAMES {
+        (&raw const frames::TABLE).cast()
+    } else {
+        std::ptr::null()
+    }
+}
+
+/// The host's extension `flowpipe.run/1`.
+static RUN: abi::Run = abi::Run {
+    struct_size: size_of::<abi::Run>() as u32,
+    reserved: 0,
+    is_ending,
+    is_dry,
+    end,
+};
+
+unsafe extern "C" fn is_ending(host: *const abi::Host) -> i32 {
+    // SAFETY: the border demands the host's table.
+    unsafe { child(host) }
+        .is_none_or(|child| child.page.mode() > Mode::Run as u32)
+        .into()
+}
+
+unsafe extern "C" fn is_dry(host: *const abi::Host) -> i32 {
+    // SAFETY: the border demands the host's table.
+    unsafe { child(host) }.is_none_or(|child| child.dry).into()
+}
+
+unsafe extern "C" fn end(
+    host: *const abi::Host,
+    how: abi::Ending,
+    pointer: *const c_char,
+    length: usize,
+) {
+    // SAFETY: the border demands the host's table.
+    let Some(child) = (unsafe { child(host) }) else {
+        return;
+    };
+    // SAFETY: the border demands readable text.
+    let text = unsafe { text(pointer, length) };
+    let mut side = lock(&child.side);
+    // Answered, so that the run is ending when this returns. It fails when the host is gone.
+    let sent = side.send(&Request::End(how), text.as_bytes(), &[]);
+    let _ = sent.and_then(|()| side.receive::<()>());
+}

@@ -1,0 +1,163 @@
+//! What the code of a plugin may do in a process of its own: what its manifest declares, and no more. On Linux, Landlock and
+//! seccomp see to it.
+//!
+//! # Layout
+//! - `files`: which files it may read and write.
+//! - `landlock`, `seccomp`: how Linux is told. `absent`: other systems, which are told nothing.
+
+mod absent;
+mod files;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(all(
+    target_os = "linux",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )
+))]
+mod seccomp;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Once;
+
+#[cfg(not(target_os = "linux"))]
+use absent::landlock;
+#[cfg(not(all(
+    target_os = "linux",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )
+)))]
+use absent::seccomp;
+pub use files::Files;
+use flowpipe_config::effects::EffectKind;
+use flowpipe_config::manifest::Manifest;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a process may do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Confinement {
+    /// Whatever its user may do, but for what only an administrator needs, and for reaching into other processes. It runs
+    /// commands, so that nothing else can be told of it, or its manifest declares nothing.
+    Loose,
+    /// This and nothing else.
+    To(Permissions),
+}
+
+/// What a process may do besides working with what it is sent: reading system libraries, and its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permissions {
+    /// What it may read.
+    pub reads: Files,
+    /// What it may write and read: these are prepared before it is confined.
+    pub writes: Files,
+    /// It may talk to the display server.
+    pub uses_display: bool,
+    /// It may talk to other machines.
+    pub uses_network: bool,
+}
+
+impl Confinement {
+    /// What code without any effect needs.
+    #[must_use]
+    pub fn without_effects() -> Self {
+        Self::To(Permissions::default())
+    }
+
+    /// What a stage needs for what its manifest declares, with this config.
+    #[must_use]
+    pub fn of(manifest: &Manifest, config: &Value) -> Self {
+        let Some(effects) = manifest.effects_with(config) else {
+            return Self::Loose;
+        };
+        let mut permissions = Permissions::default();
+        for effect in effects {
+            let files = || Files::from_paths(effect.paths(manifest, config).collect());
+            match effect.kind {
+                EffectKind::RunsCommands => return Self::Loose,
+                EffectKind::ReadsFiles => permissions.reads.add(files()),
+                EffectKind::WritesFiles => permissions.writes.add(files()),
+                EffectKind::ReadsScreen | EffectKind::DrivesMouse => {
+                    permissions.uses_display = true;
+                }
+                EffectKind::UsesNetwork => permissions.uses_network = true,
+            }
+        }
+        Self::To(permissions)
+    }
+
+    /// An error's text, with what may be behind it where the system refused something to a confined process.
+    #[must_use]
+    pub fn explain(&self, text: String) -> String {
+        /// How the system and what is built on it say that something is not permitted.
+        const REFUSALS: [&str; 6] = [
+            "permission denied",
+            "operation not permitted",
+            "eacces",
+            "eperm",
+            "os error 13)",
+            "os error 1)",
+        ];
+        let lower = text.to_lowercase();
+        match self {
+            Self::To(permissions) if REFUSALS.iter().any(|it| lower.contains(it)) => {
+                format!("{text} ({permissions})")
+            }
+            _ => text,
+        }
+    }
+}
+
+impl fmt::Display for Permissions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut may = Vec::new();
+        may.extend(self.reads.in_words("read"));
+        may.extend(self.writes.in_words("write"));
+        if self.uses_display {
+            may.push("use the display".to_owned());
+        }
+        if self.uses_network {
+            may.push("use the network".to_owned());
+        }
+        formatter.write_str("the stage is confined to the effects that its plugin declares: ")?;
+        match may.as_slice() {
+            [] => formatter.write_str("none"),
+            may => write!(formatter, "it may {}", may.join(", ")),
+        }
+    }
+}
+
+/// Confines this process, once and for all, with all that it starts. To be called before it has a second thread: one that
+/// runs already is not confined. `libraries`: the files that it is about to load.
+///
+/// What the system can't enforce is not enforced; see [`warn_of_gaps`].
+///
+/// # Errors
+/// When the system refuses what it can do. Nothing of others may run in this process then.
+pub fn confine(confinement: &Confinement, libraries: &[PathBuf]) -> Result<(), String> {
+    let failed = |error: String| format!("its process can't be confined: {error}");
+    if let Confinement::To(permissions) = confinement {
+        permissions.writes.prepare();
+    }
+    landlock::confine(confinement, libraries).map_err(failed)?;
+    seccomp::confine(confinement).map_err(failed)
+}
+
+/// Logs, once in the program, what [`confine`] can't enforce on this system.
+pub fn warn_of_gaps() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for gap in [landlock::gap(), seccomp::gap()].into_iter().flatten() {
+            tracing::warn!("isolated stages are not confined wholly: {gap}");
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests;

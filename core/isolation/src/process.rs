@@ -1,0 +1,370 @@
+//! The process of a stage: started, killed, reaped.
+
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use flowpipe_host::instance::Death;
+use flowpipe_sync::lock;
+use rustix::process::Signal;
+
+use crate::Program;
+use crate::output::{CapturedOutput, Log};
+use crate::wire::Wire;
+
+/// A child process, for whoever may have to kill it.
+#[derive(Debug)]
+pub(crate) struct ChildProcess {
+    child: Mutex<Child>,
+    /// Closed when it is killed: so that nobody waits for it, even where something that it started keeps its ends open.
+    sockets: Vec<UnixStream>,
+    state: Mutex<State>,
+    output: CapturedOutput,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    busy: bool,
+    /// Why it was killed while it worked.
+    killed: Option<String>,
+    /// Why it was killed for what it said.
+    rejected: Option<String>,
+}
+
+/// The host's ends of the connections, and the end that is sent to the process.
+pub(crate) struct Ends {
+    pub call: Wire,
+    pub side: Wire,
+    pub their_side: OwnedFd,
+}
+
+/// How long a process may take to end after its connection is closed.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
+
+/// How long a process that was killed may take to go.
+const REAP_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long it may take to take what it is sent.
+pub(super) const TAKES: Duration = Duration::from_secs(60);
+
+/// Starts a process for a stage.
+///
+/// # Errors
+/// When the system gives no process or no socket.
+pub(crate) fn start(program: &Program, stage: &str) -> io::Result<(ChildProcess, Ends)> {
+    let (call, their_call) = UnixStream::pair()?;
+    let (side, their_side) = UnixStream::pair()?;
+    let sockets = vec![call.try_clone()?, side.try_clone()?];
+    let child = spawn(program, Some(stage), their_call, sockets)?;
+    let ends = Ends {
+        call: Wire::to_child(call, TAKES)?,
+        side: Wire::to_child(side, TAKES)?,
+        their_side: OwnedFd::from(their_side),
+    };
+    Ok((child, ends))
+}
+
+/// Starts a process that reads manifests, with a connection to it.
+///
+/// # Errors
+/// When the system gives no process or no socket.
+pub(crate) fn start_scanner(program: &Program) -> io::Result<(ChildProcess, Wire)> {
+    let (call, their_call) = UnixStream::pair()?;
+    let sockets = vec![call.try_clone()?];
+    let child = spawn(program, None, their_call, sockets)?;
+    Ok((child, Wire::to_child(call, TAKES)?))
+}
+
+fn spawn(
+    program: &Program,
+    stage: Option<&str>,
+    their_call: UnixStream,
+    sockets: Vec<UnixStream>,
+) -> io::Result<ChildProcess> {
+    // What plugins print is no output of the program, and must not act on its terminal.
+    let name = stage.unwrap_or("scan-plugins");
+    let (output, [stdout, stderr]) = CapturedOutput::start(name, log(stage))?;
+    let child = Command::new(&program.path)
+        .args(&program.arguments)
+        .args(stage)
+        // The one place where a process gets a connection without others that are started just now getting it too. It
+        // moves it away at once.
+        .stdin(Stdio::from(OwnedFd::from(their_call)))
+        .stdout(Stdio::from(stdout))
+        .stderr(Stdio::from(stderr))
+        // Ctrl-C is for the program, which decides when its stages end.
+        .process_group(0)
+        .spawn()?;
+    Ok(ChildProcess {
+        child: Mutex::new(child),
+        sockets,
+        state: Mutex::default(),
+        output,
+    })
+}
+
+/// Logs what is printed. It is a warning: plugins have a log, and what they print past it is mostly a panic.
+fn log(stage: Option<&str>) -> Log {
+    const TARGET: &str = "flowpipe::output";
+    match stage.map(str::to_owned) {
+        Some(stage) => Box::new(move |line| tracing::warn!(target: TARGET, stage, "{line}")),
+        None => Box::new(|line| tracing::warn!(target: TARGET, "{line}")),
+    }
+}
+
+impl ChildProcess {
+    /// The process's number.
+    pub(crate) fn id(&self) -> u32 {
+        lock(&self.child).id()
+    }
+
+    /// A call begins.
+    pub(crate) fn begins(&self) {
+        lock(&self.state).busy = true;
+    }
+
+    /// A call has come back. False: it was killed meanwhile.
+    pub(crate) fn ends(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.busy = false;
+        state.killed.is_none()
+    }
+
+    /// Whether a call is in progress.
+    pub(crate) fn is_busy(&self) -> bool {
+        lock(&self.state).busy
+    }
+
+    /// Kills it because its call does not come back, unless it just has.
+    pub(crate) fn kill(&self, why: &str) {
+        let mut state = lock(&self.state);
+        if state.busy && state.killed.is_none() {
+            state.killed = Some(why.to_owned());
+            self.end();
+        }
+    }
+
+    /// Kills it because it says what can't be.
+    pub(crate) fn reject(&self, why: &str) {
+        lock(&self.state).rejected = Some(why.to_owned());
+        self.end();
+    }
+
+    /// Ends it at once.
+    pub(crate) fn end(&self) {
+        // It fails when it has ended.
+        let _ = lock(&self.child).kill();
+        self.hang_up();
+    }
+
+    fn hang_up(&self) {
+        for socket in &self.sockets {
+            // It fails when the other side is gone.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Waits for its end, which is near, and says how it came.
+    pub(crate) fn reap(&self) -> Death {
+        let status = self.wait(SHUTDOWN_GRACE);
+        self.hang_up();
+        // What it printed before it died is logged before its death is reported.
+        self.output.finish();
+        let State {
+            killed, rejected, ..
+        } = std::mem::take(&mut *lock(&self.state));
+        if let Some(why) = rejected {
+            return Death {
+                hung: false,
+                text: format!("its process was killed for what it said: {why}"),
+            };
+        }
+        match (killed, status) {
+            (Some(why), _) => Death {
+                hung: true,
+                text: format!("{why}; its process was killed"),
+            },
+            (None, Some(status)) => Death {
+                hung: false,
+                text: format!("its process {}", words(status)),
+            },
+            (None, None) => Death {
+                hung: false,
+                text: "its process closed its connection to flowpipe, and was killed".to_owned(),
+            },
+        }
+    }
+
+    /// Logs what it has printed, when it has ended.
+    pub(crate) fn finish_output(&self) {
+        self.output.finish();
+    }
+
+    /// Whether it has ended. It is not reaped: its number stays its own.
+    pub(crate) fn has_ended(&self) -> bool {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let process = Pid::from_child(&lock(&self.child));
+        match waitid(WaitId::Pid(process), options) {
+            Ok(ended) => ended.is_some(),
+            Err(error) => error != rustix::io::Errno::INTR,
+        }
+    }
+
+    /// Kills it unless it ends within this time, and in any case all that it started and that is in its process group still. It
+    /// must not be reaped. Returns how it ended by itself.
+    pub(crate) fn end_group(&self, limit: Duration) -> Option<ExitStatus> {
+        let began = Instant::now();
+        let mut nap = Duration::from_micros(100);
+        while !self.has_ended() && began.elapsed() < limit {
+            std::thread::sleep(nap);
+            nap = (nap * 2).min(Duration::from_millis(10));
+        }
+        let ended = self.has_ended();
+        let group = rustix::process::Pid::from_child(&lock(&self.child));
+        // It fails when nobody is left in it.
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        let status = self.wait(REAP_TIMEOUT);
+        self.output.finish();
+        status.filter(|_| ended)
+    }
+
+    /// Its exit status; `None`: it did not end by itself and was killed.
+    pub(crate) fn wait(&self, limit: Duration) -> Option<ExitStatus> {
+        let began = Instant::now();
+        let mut nap = Duration::from_micros(100);
+        loop {
+            match lock(&self.child).try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if began.elapsed() < limit => {}
+                Ok(None) => break,
+                Err(_) => return None,
+            }
+            std::thread::sleep(nap);
+            nap = (nap * 2).min(Duration::from_millis(10));
+        }
+        let mut child = lock(&self.child);
+        // Killed, it ends: this does not wait long.
+        let _ = child.kill().and_then(|()| child.wait());
+        None
+    }
+}
+
+impl Drop for ChildProcess {
+    fn drop(&mut self) {
+        self.hang_up();
+        if let Ok(child) = self.child.get_mut() {
+            // Nothing of it is left behind. Both fail when it has ended.
+            let _ = child.kill().and_then(|()| child.wait());
+        }
+        self.output.finish();
+    }
+}
+
+/// How it ended, as what follows "its process".
+pub(crate) fn words(status: ExitStatus) -> String {
+    let Some(number) = status.signal() else {
+        let code = status.code().unwrap_or_default();
+        return format!("exited with code {code}");
+    };
+    let dumped = match status.core_dumped() {
+        true => ", core dumped",
+        false => "",
+    };
+    match Signal::from_named_raw(number) {
+        Some(Signal::ABORT) => format!("aborted (SIGABRT{dumped})"),
+        Some(Signal::KILL) => "was killed by SIGKILL (out of memory?)".to_owned(),
+        Some(signal) => match name(signal) {
+            Some(name) => format!("was killed by {name}{dumped}"),
+            None => format!("was killed by signal {number}{dumped}"),
+        },
+        None => format!("was killed by signal {number}{dumped}"),
+    }
+}
+
+fn name(signal: Signal) -> Option<&'static str> {
+    Some(match signal {
+        Signal::SEGV => "SIGSEGV",
+        Signal::BUS => "SIGBUS",
+        Signal::ILL => "SIGILL",
+        Signal::FPE => "SIGFPE",
+        Signal::TRAP => "SIGTRAP",
+        Signal::SYS => "SIGSYS",
+        Signal::PIPE => "SIGPIPE",
+        Signal::TERM => "SIGTERM",
+        Signal::INT => "SIGINT",
+        Signal::HUP => "SIGHUP",
+        Signal::QUIT => "SIGQUIT",
+        Signal::ALARM => "SIGALRM",
+        Signal::XCPU => "SIGXCPU",
+        Signal::XFSZ => "SIGXFSZ",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> ChildProcess {
+        let program = Program {
+            path: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+        };
+        start(&program, "a-stage").unwrap().0
+    }
+
+    fn death(script: &str) -> Death {
+        shell(script).reap()
+    }
+
+    #[test]
+    fn says_how_it_ended() {
+        for (script, text) in [
+            ("exit 3", "its process exited with code 3"),
+            ("kill -SEGV $$", "its process was killed by SIGSEGV"),
+            ("kill -ABRT $$", "its process aborted (SIGABRT"),
+            (
+                "kill -KILL $$",
+                "its process was killed by SIGKILL (out of memory?)",
+            ),
+        ] {
+            let death = death(script);
+            assert!(death.text.starts_with(text), "{death:?}");
+            assert!(!death.hung);
+        }
+    }
+
+    #[test]
+    fn what_it_started_and_left_behind_is_not_waited_for() {
+        let child = shell("sleep 60 & echo $!; exit 3");
+        let began = Instant::now();
+        let death = child.reap();
+        assert_eq!(death.text, "its process exited with code 3");
+        drop(child);
+        assert!(began.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn one_that_hangs_is_killed_while_it_works_and_not_after() {
+        let child = shell("exec sleep 60");
+        child.kill("too early");
+        child.begins();
+        child.kill("it hangs");
+        assert!(!child.ends());
+        let death = child.reap();
+        assert!(death.hung);
+        assert_eq!(death.text, "it hangs; its process was killed");
+    }
+
+    #[test]
+    fn one_that_does_not_end_is_killed() {
+        let death = death("exec sleep 60");
+        assert!(death.text.contains("closed its connection"), "{death:?}");
+    }
+}

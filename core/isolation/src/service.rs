@@ -1,0 +1,99 @@
+//! What a stage's process may ask at any time, from any of its threads: answered by a thread of its own, so that nobody
+//! waits while the stage's own thread waits for a full queue.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use flowpipe_host::frame::Shape;
+use flowpipe_host::table::run_extension;
+use flowpipe_host::table::{self, Host};
+
+use crate::frame_table::{FrameTable, Lent};
+use crate::process::ChildProcess;
+use crate::protocol::{Answer, Request};
+use crate::wire::Wire;
+
+/// Answers until the process is gone.
+pub(crate) fn serve(mut wire: Wire, frames: &FrameTable, host: &Arc<Host>, child: &ChildProcess) {
+    if let Err(error) = answer_all(&mut wire, frames, host) {
+        match error.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::TimedOut => {
+                child.reject(&error.to_string());
+            }
+            // It is gone.
+            _ => {}
+        }
+    }
+}
+
+fn answer_all(wire: &mut Wire, frames: &FrameTable, host: &Arc<Host>) -> io::Result<()> {
+    while let Some((request, mut body)) = wire.receive::<Request>()? {
+        body.truncate(table::LONGEST_TEXT);
+        let text = || String::from_utf8_lossy(&body);
+        match request {
+            Request::Log(level) => table::write_log(host.name(), level, &text()),
+            Request::NewFrame(shape) => {
+                let shape = Shape::new(&shape.into());
+                answer(wire, frames, shape.and_then(|shape| frames.create(shape)))?;
+            }
+            Request::Release(handle) => frames.take_back(handle),
+            Request::End(how) => {
+                run_extension::end_run(host, how, text().into_owned());
+                wire.send(&(), b"", &[])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn answer(wire: &mut Wire, frames: &FrameTable, lent: Option<Lent>) -> io::Result<()> {
+    let (frame, block) = match lent {
+        Some((frame, block)) => (Some(frame), block),
+        None => (None, None),
+    };
+    let files: Vec<BorrowedFd<'_>> = block.iter().map(|block| block.file()).collect();
+    let answer = Answer {
+        frame,
+        forget: frames.forget(),
+    };
+    wire.send(&answer, b"", &files)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+    use std::sync::OnceLock;
+
+    use flowpipe_host::clock::Clock;
+    use flowpipe_host::frame::pool::Pool;
+    use flowpipe_host::stage_clock::StageClock;
+    use flowpipe_host::table::Services;
+
+    use super::*;
+    use crate::{Program, process};
+
+    #[test]
+    fn rubbish_ends_the_process() {
+        let program = Program {
+            path: "/bin/sh".into(),
+            arguments: vec!["-c".into(), "exec sleep 60".into()],
+        };
+        let (child, ends) = process::start(&program, "a-stage").unwrap();
+        let services = Arc::new(Services {
+            clock: Clock::start(),
+            pool: Pool::shared(1),
+            run: OnceLock::new(),
+        });
+        let host = Host::new("a-stage", 0, services, StageClock::Run);
+        let mut theirs = UnixStream::from(ends.their_side);
+        theirs.write_all(&[255; 16]).unwrap();
+        serve(ends.side, &FrameTable::new(), &host, &child);
+        let death = child.reap();
+        assert!(
+            death.text.contains("for what it said: no packet"),
+            "{death:?}"
+        );
+    }
+}

@@ -1,0 +1,110 @@
+//! What a recording says of its run before it begins.
+
+use flowpipe_config::pipeline::{self, Edge, Isolation, Pipeline, PortRef, WhenFull};
+use flowpipe_host::catalogue::{Catalogue, Found};
+use flowpipe_host::clock::Clock;
+use flowpipe_recording::entry::{About, AboutEdge, AboutPlugin, AboutStage};
+use flowpipe_recording::{FORMAT, file_hash};
+
+/// Describes a run that is about to begin. `file`: the pipeline's file, for people. Plugins that the catalogue has not are left out: such a
+/// pipeline does not run.
+#[must_use]
+pub fn about(
+    pipeline: &Pipeline,
+    catalogue: &Catalogue,
+    file: &str,
+    clock: &Clock,
+    dry: bool,
+) -> About {
+    let stages: Vec<_> = pipeline
+        .stages
+        .iter()
+        .map(|stage| {
+            let contestants = stage.contestants.iter();
+            let found: Vec<_> = contestants.map(|it| catalogue.find(&it.plugin)).collect();
+            about_stage(stage, &found)
+        })
+        .collect();
+    let edges = pipeline.edges.iter();
+    let edges = edges.filter_map(|edge| about_edge(&stages, edge)).collect();
+    About {
+        format: FORMAT,
+        flowpipe: env!("CARGO_PKG_VERSION").to_owned(),
+        name: pipeline.name.clone(),
+        file: file.to_owned(),
+        started_unix_ns: clock.start_unix_ns(),
+        since_ns: None,
+        dry,
+        stages,
+        edges,
+    }
+}
+
+/// Describes a stage, with the plugins that were found for its contestants.
+pub(super) fn about_stage(stage: &pipeline::Stage, found: &[Option<&Found>]) -> AboutStage {
+    let manifest = found.first().copied().flatten();
+    let manifest = manifest
+        .map(|found| found.manifest.clone())
+        .unwrap_or_default();
+    let contestants = stage.contestants.iter().zip(found);
+    AboutStage {
+        name: stage.name.clone(),
+        role: manifest.role,
+        plugins: contestants
+            .filter_map(|(it, found)| Some(plugin((*found)?, &it.config)))
+            .collect(),
+        inputs: manifest.inputs.into_iter().map(|port| port.name).collect(),
+        outputs: manifest
+            .outputs
+            .into_iter()
+            .map(|port| (port.name, port.schema))
+            .collect(),
+        timeout_ns: stage
+            .timeout
+            .map(|timeout| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX)),
+        isolated: stage.isolation == Isolation::Process,
+    }
+}
+
+/// Describes a queue between two of these stages.
+pub(super) fn about_edge(stages: &[AboutStage], edge: &Edge) -> Option<AboutEdge> {
+    Some(AboutEdge {
+        from: output(stages, edge.from)?,
+        to: input(stages, edge.to)?,
+        capacity: edge.queue.capacity,
+        when_full: word(edge.queue.when_full).to_owned(),
+    })
+}
+
+fn plugin(found: &Found, config: &serde_json::Value) -> AboutPlugin {
+    AboutPlugin {
+        name: found.manifest.name.clone(),
+        version: found.manifest.version.clone(),
+        hash: file_hash(&found.path).unwrap_or_else(|error| {
+            // It was loaded a moment ago; gone since, it has no hash.
+            tracing::warn!(path = %found.path.display(), "can't be read again: {error}");
+            String::new()
+        }),
+        config: config.clone(),
+        deterministic: found.manifest.deterministic,
+    }
+}
+
+fn output(stages: &[AboutStage], port: PortRef) -> Option<(String, String)> {
+    let stage = stages.get(port.stage)?;
+    Some((stage.name.clone(), stage.outputs.get(port.port)?.0.clone()))
+}
+
+fn input(stages: &[AboutStage], port: PortRef) -> Option<(String, String)> {
+    let stage = stages.get(port.stage)?;
+    Some((stage.name.clone(), stage.inputs.get(port.port)?.clone()))
+}
+
+fn word(when_full: WhenFull) -> &'static str {
+    match when_full {
+        WhenFull::Block => "block",
+        WhenFull::DropOldest => "drop-oldest",
+        WhenFull::DropNewest => "drop-newest",
+        WhenFull::Latest => "latest",
+    }
+}

@@ -1,0 +1,177 @@
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test helper that can't go on should panic"
+)]
+
+use std::ffi::CString;
+
+use flowpipe_host::document::Document;
+use flowpipe_host::message::Lineage;
+use flowpipe_recording::entry::{Call, DroppedLineages, Taken};
+
+use super::*;
+use crate::record::Picture;
+
+const STAGES: [&str; 2] = ["screen", "vision"];
+
+fn port(stage: usize) -> PortRef {
+    PortRef { stage, port: 0 }
+}
+
+/// A message of some 1,000 bytes that descends from a frame, as all of its number do.
+fn message(stage: usize, number: u64) -> (Item, Belongs) {
+    let root = (port(0), number);
+    let message = Message {
+        schema: CString::new("a/1").unwrap().into(),
+        body: Document::new(format!("\"{}\"", "x".repeat(1000 - ITEM)).as_bytes()).unwrap(),
+        frame: None,
+        lineage: Lineage {
+            sequence: number,
+            origin: None,
+            hops: Vec::new(),
+            root: (stage > 0).then_some(root),
+        },
+        source: port(stage),
+    };
+    let belongs = Belongs::Message {
+        own: message.key(),
+        root: message.root(),
+    };
+    let topic = Topic::new(STAGES[stage], "out");
+    (
+        Item::Message(topic, Arc::new(message), Picture::None),
+        belongs,
+    )
+}
+
+/// The call of the second stage that took a frame and emitted a message.
+fn call(number: u64) -> (Item, Belongs) {
+    let call = Call {
+        stage: STAGES[1].into(),
+        took: Some(Taken {
+            port: "in".into(),
+            from: STAGES[0].into(),
+            output: "out".into(),
+            sequence: number,
+        }),
+        ..Call::default()
+    };
+    let belongs = Belongs::Call {
+        took: Some((port(0), number)),
+        emitted: vec![(port(1), number)],
+        is_of_source: false,
+    };
+    (Item::Call(Box::new(call)), belongs)
+}
+
+fn push(queue: &Queue, (item, belongs): (Item, Belongs)) {
+    queue.push(item, belongs);
+}
+
+/// What is queued, in short.
+fn pop_all(queue: &Queue) -> Vec<String> {
+    let mut all = Vec::new();
+    while let Popped::Item(item, size) = queue.pop(Instant::now()) {
+        all.push(match &item {
+            Item::Message(topic, message, _) => {
+                format!("{} {}", topic.stage, message.lineage().sequence)
+            }
+            Item::Call(call) => format!("call {}", call.took.as_ref().unwrap().sequence),
+            Item::DroppedLineages(DroppedLineages {
+                stage,
+                first,
+                last,
+                partly,
+                ..
+            }) => format!("dropped {stage} {first}..{last} {partly}"),
+            _ => "else".to_owned(),
+        });
+        queue.written(size);
+    }
+    all
+}
+
+#[test]
+fn a_full_queue_drops_whole_lineages() {
+    let queue = Queue::new(4_100, false);
+    for number in 1..=9 {
+        push(&queue, message(0, number));
+    }
+    // What descends from them comes while there is room again.
+    let first = pop_all(&queue);
+    assert_eq!(first, ["screen 1", "screen 2", "screen 3", "screen 4"]);
+    for number in 3..=6 {
+        push(&queue, message(1, number));
+        push(&queue, call(number));
+    }
+    let rest = ["vision 3", "call 3", "vision 4", "call 4"];
+    assert_eq!(pop_all(&queue), rest);
+    push(&queue, message(0, 10));
+    queue.close();
+    let last = ["dropped screen 5..9 false", "screen 10"];
+    assert_eq!(pop_all(&queue), last);
+    assert_eq!(queue.dropped(), (5, 7));
+    assert!(matches!(queue.pop(Instant::now()), Popped::Over));
+}
+
+#[test]
+fn a_queue_that_is_not_emptied_stays_bounded() {
+    let queue = Queue::new(4_000, false);
+    push(&queue, message(0, 1));
+    push(&queue, message(0, 2));
+    for _ in 0..1000 {
+        push(&queue, message(1, 1));
+        push(&queue, call(1));
+        assert!(queue.bytes.load(Ordering::Relaxed) <= 5_000);
+    }
+    push(&queue, message(1, 2));
+    queue.close();
+    // Of the first nothing is left. Of the other all.
+    let left = ["screen 2", "vision 2", "dropped screen 1..1 false"];
+    assert_eq!(pop_all(&queue), left);
+}
+
+#[test]
+fn a_lineage_whose_beginning_is_written_is_cut() {
+    let queue = Queue::new(4_000, false);
+    push(&queue, message(0, 1));
+    assert_eq!(pop_all(&queue), ["screen 1"]);
+    for number in 1..=8 {
+        let (Item::Message(topic, sent, picture), _) = message(1, number) else {
+            unreachable!("it is a message");
+        };
+        let belongs = Belongs::Message {
+            own: sent.key(),
+            root: (port(0), 1),
+        };
+        queue.push(Item::Message(topic, sent, picture), belongs);
+        push(&queue, call(number));
+    }
+    assert!(lock(&queue.state).has_warned, "what is cut is told too");
+    queue.close();
+    assert_eq!(pop_all(&queue), ["dropped screen 1..1 true"]);
+}
+
+#[test]
+fn a_lossless_queue_has_its_stages_wait() {
+    let queue = Queue::new(2_000, true);
+    for number in 1..=4 {
+        assert_eq!(queue.wants_time(), number > 2);
+        push(&queue, message(0, number));
+    }
+    queue.wait_for_room(&|| true);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| queue.wait_for_room(&|| false));
+        assert_eq!(pop_all(&queue).len(), 4, "nothing is dropped");
+        waiting.join().unwrap();
+        // Nor does anybody wait for a recorder that has failed.
+        for number in 5..=8 {
+            push(&queue, message(0, number));
+        }
+        let waiting = scope.spawn(|| queue.wait_for_room(&|| false));
+        queue.fail();
+        waiting.join().unwrap();
+    });
+    assert!(!queue.wants_time());
+    assert_eq!(queue.dropped(), (0, 0));
+}

@@ -1,0 +1,449 @@
+//! The last seconds of a run in memory: strands of what descends from one frame, so that what is kept belongs together.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Weak};
+
+use flowpipe_engine::pixels::pixels;
+use flowpipe_host::message::Message;
+use flowpipe_recording::entry::{AboutEdge, Call, Dropped};
+use flowpipe_recording::{Packed, Topic};
+
+use crate::record::{Item, Picture};
+
+/// What is kept of a run.
+///
+/// A strand goes when nothing was added to it for as long as is kept, and all its messages were taken: what a stage
+/// sits on for minutes is still there when it is given up.
+pub(crate) struct Strands {
+    strands: HashMap<Key, Strand>,
+    /// The strand of each message.
+    of: HashMap<(Topic, u64), Key>,
+    edges: Vec<OpenEdge>,
+    /// By hash: a screen at rest is kept once.
+    pictures: HashMap<u128, Weak<Packed>>,
+    /// Bytes that are held.
+    held: usize,
+    most: usize,
+    /// How many items there were.
+    count: u64,
+    /// Whether something has gone.
+    is_whole: bool,
+}
+
+/// What a strand descends from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    /// The frame that a stage captured: the stage and the message's number.
+    Frame(usize, u64),
+    /// No frame: an item by itself.
+    Alone(u64),
+}
+
+#[derive(Default)]
+struct Strand {
+    /// With their numbers.
+    items: Vec<(u64, Item)>,
+    /// When something was last added, by the run's clock.
+    last_ns: i64,
+    /// Bytes, without pixels.
+    size: usize,
+}
+
+/// The messages of an edge that were not taken yet, as far as is known.
+struct OpenEdge {
+    from: Topic,
+    to: String,
+    /// What the queue holds, and what both its ends may have in hand.
+    most: usize,
+    open: VecDeque<u64>,
+}
+
+/// What is kept, in order.
+pub(crate) struct Kept {
+    pub items: Vec<Item>,
+    /// When the first of it happened, by the run's clock; nothing: it is the whole run.
+    pub since_ns: Option<i64>,
+}
+
+/// Bytes of an item beside its text.
+const ITEM: usize = 256;
+
+impl Strands {
+    /// Nothing yet. `most`: bytes.
+    pub(crate) fn new(edges: &[AboutEdge], most: usize) -> Self {
+        Self {
+            strands: HashMap::new(),
+            of: HashMap::new(),
+            edges: edges.iter().map(OpenEdge::new).collect(),
+            pictures: HashMap::new(),
+            held: 0,
+            most,
+            count: 0,
+            is_whole: true,
+        }
+    }
+
+    /// Knows these edges besides from now on. What was known stays: what lies in it is still worked off.
+    pub(crate) fn join(&mut self, edges: &[AboutEdge]) {
+        for edge in edges {
+            let new = OpenEdge::new(edge);
+            let is_it = |it: &&mut OpenEdge| it.from == new.from && it.to == new.to;
+            match self.edges.iter_mut().find(is_it) {
+                Some(known) => known.most = known.most.max(new.most),
+                None => self.edges.push(new),
+            }
+        }
+    }
+
+    /// Keeps an item. Returns whether its picture was there already, if it has one.
+    pub(crate) fn add(&mut self, item: Item) -> Option<bool> {
+        self.count += 1;
+        let mut repeated = None;
+        let (key, item, at_ns, size) = match item {
+            Item::Message(topic, message, picture) => {
+                let key = self.of_message(&message);
+                self.of
+                    .insert((topic.clone(), message.lineage().sequence), key);
+                for edge in self.edges.iter_mut().filter(|edge| edge.from == topic) {
+                    edge.add(message.lineage().sequence);
+                }
+                let (at_ns, size) = (message.emitted_ns(), message.json().len());
+                let (message, picture) = match picture {
+                    Picture::Frame => {
+                        let (picture, known) = self.pack(&message);
+                        repeated = Some(known);
+                        (Arc::new(message.without_frame()), picture)
+                    }
+                    other => (message, other),
+                };
+                (key, Item::Message(topic, message, picture), at_ns, size)
+            }
+            Item::Call(call) => {
+                self.settle_call(&call);
+                let (key, at_ns) = (self.of_call(&call), call.ended_ns);
+                let size = 64 * (call.emitted.len() + call.marks.len()) + 8 * call.clock.len();
+                (key, Item::Call(call), at_ns, size)
+            }
+            Item::Dropped(dropped) => {
+                self.settle_drop(&dropped);
+                let message = (Topic::new(&dropped.from, &dropped.output), dropped.sequence);
+                let at_ns = dropped.at_ns;
+                (self.known(&message), Item::Dropped(dropped), at_ns, 0)
+            }
+            // Kept elsewhere.
+            Item::Change(_) => return None,
+            Item::DroppedLineages(dropped) => {
+                let at_ns = dropped.until_ns;
+                let item = Item::DroppedLineages(dropped);
+                (Key::Alone(self.count), item, at_ns, 0)
+            }
+            Item::Problem(problem) => {
+                let (at_ns, size) = (problem.at_ns, problem.text.len());
+                (Key::Alone(self.count), Item::Problem(problem), at_ns, size)
+            }
+        };
+        let strand = self.strands.entry(key).or_default();
+        strand.items.push((self.count, item));
+        strand.last_ns = strand.last_ns.max(at_ns);
+        strand.size += size + ITEM;
+        self.held += size + ITEM;
+        if self.held > self.most {
+            self.make_room();
+        }
+        repeated
+    }
+
+    /// Lets go of what ended before this time of the run's clock.
+    pub(crate) fn forget_before(&mut self, ns: i64) {
+        let open = self.open();
+        self.forget(|key, strand| strand.last_ns < ns && !open.contains(key));
+    }
+
+    /// Everything that is kept.
+    pub(crate) fn kept(&self) -> Kept {
+        let mut items: Vec<_> = self.strands.values().flat_map(|it| &it.items).collect();
+        items.sort_by_key(|(number, _)| *number);
+        let times = items.iter().map(|(_, item)| item.began_ns());
+        Kept {
+            since_ns: (!self.is_whole).then(|| times.min().unwrap_or_default()),
+            items: items.into_iter().map(|(_, item)| item.clone()).collect(),
+        }
+    }
+
+    /// Whatever it is, the oldest goes first.
+    fn make_room(&mut self) {
+        let mut ages: Vec<_> = self.strands.values().map(|it| it.last_ns).collect();
+        ages.sort_unstable();
+        for share in 1..=8 {
+            if self.held <= self.most / 8 * 7 {
+                break;
+            }
+            let oldest = ages.get(ages.len() * share / 8);
+            let before = oldest.copied().unwrap_or(i64::MAX);
+            self.forget(|_, strand| strand.last_ns < before);
+        }
+    }
+
+    fn forget(&mut self, goes: impl Fn(&Key, &Strand) -> bool) {
+        let before = self.strands.len();
+        self.strands.retain(|key, strand| !goes(key, strand));
+        if self.strands.len() == before {
+            return;
+        }
+        self.is_whole = false;
+        let strands = &self.strands;
+        self.of.retain(|_, key| strands.contains_key(key));
+        self.pictures
+            .retain(|_, picture| picture.strong_count() > 0);
+        let pictures = self.pictures.values().filter_map(Weak::upgrade);
+        let texts = strands.values().map(|strand| strand.size);
+        self.held = texts.chain(pictures.map(|it| it.size())).sum();
+    }
+
+    fn pack(&mut self, message: &Message) -> (Picture, bool) {
+        let Some(pixels) = message.frame().and_then(pixels) else {
+            return (Picture::LeftOut, false);
+        };
+        let hash = pixels.hash();
+        if let Some(known) = self.pictures.get(&hash).and_then(Weak::upgrade) {
+            return (Picture::Packed(known), true);
+        }
+        let Some(packed) = Packed::new(&pixels).map(Arc::new) else {
+            return (Picture::LeftOut, false);
+        };
+        self.held += packed.size();
+        self.pictures.insert(hash, Arc::downgrade(&packed));
+        (Picture::Packed(packed), false)
+    }
+
+    fn of_message(&self, message: &Message) -> Key {
+        message
+            .lineage()
+            .origin
+            .map_or(Key::Alone(self.count), |origin| {
+                Key::Frame(origin.stage, origin.sequence)
+            })
+    }
+
+    fn of_call(&self, call: &Call) -> Key {
+        let taken = call.took.as_ref();
+        let taken = taken.map(|it| (Topic::new(&it.from, &it.output), it.sequence));
+        let emitted = call.emitted.first();
+        let emitted = emitted.map(|it| (Topic::new(&call.stage, &it.port), it.sequence));
+        match taken.or(emitted) {
+            Some(message) => self.known(&message),
+            None => Key::Alone(self.count),
+        }
+    }
+
+    fn known(&self, message: &(Topic, u64)) -> Key {
+        let known = self.of.get(message);
+        known.copied().unwrap_or(Key::Alone(self.count))
+    }
+
+    fn settle_call(&mut self, call: &Call) {
+        let Some(taken) = &call.took else { return };
+        for edge in &mut self.edges {
+            if edge.to == call.stage && edge.comes_from(&taken.from, &taken.output) {
+                // Queues keep the order: what came before was taken or dropped before.
+                edge.open.retain(|number| *number > taken.sequence);
+            }
+        }
+    }
+
+    fn settle_drop(&mut self, dropped: &Dropped) {
+        for edge in &mut self.edges {
+            if edge.to == dropped.to.0 && edge.comes_from(&dropped.from, &dropped.output) {
+                edge.open.retain(|number| *number != dropped.sequence);
+            }
+        }
+    }
+
+    /// The strands with messages that were not taken yet.
+    fn open(&self) -> HashSet<Key> {
+        let open = self.edges.iter().flat_map(|edge| {
+            let key = |number: &u64| self.of.get(&(edge.from.clone(), *number)).copied();
+            edge.open.iter().filter_map(key)
+        });
+        open.collect()
+    }
+}
+
+impl OpenEdge {
+    fn new(edge: &AboutEdge) -> Self {
+        Self {
+            from: Topic::new(&edge.from.0, &edge.from.1),
+            to: edge.to.0.clone(),
+            most: edge.capacity + 2,
+            open: VecDeque::new(),
+        }
+    }
+
+    fn add(&mut self, number: u64) {
+        self.open.push_back(number);
+        // A stage that has ended takes nothing more.
+        while self.open.len() > self.most {
+            self.open.pop_front();
+        }
+    }
+
+    fn comes_from(&self, stage: &str, output: &str) -> bool {
+        self.from.stage == stage && self.from.port == output
+    }
+}
+
+impl Item {
+    /// When it began, by the run's clock.
+    fn began_ns(&self) -> i64 {
+        match self {
+            Self::Message(_, message, _) => message.emitted_ns(),
+            Self::Call(call) => call.taken_ns,
+            Self::Dropped(dropped) => dropped.at_ns,
+            Self::Problem(problem) => problem.at_ns,
+            Self::DroppedLineages(dropped) => dropped.at_ns,
+            Self::Change(changing) => changing.at_ns,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CString;
+
+    use flowpipe_config::pipeline::PortRef;
+    use flowpipe_host::document::Document;
+    use flowpipe_host::message::{Lineage, Origin};
+    use flowpipe_recording::entry::{Emitted, Taken};
+
+    use super::*;
+
+    const MILLISECOND: i64 = 1_000_000;
+
+    fn edges() -> Vec<AboutEdge> {
+        let edge = |from: &str, to: &str| AboutEdge {
+            from: (from.into(), "out".into()),
+            to: (to.into(), "in".into()),
+            capacity: 1,
+            when_full: "block".into(),
+        };
+        vec![edge("screen", "vision"), edge("vision", "solver")]
+    }
+
+    /// The message of a frame, emitted at this millisecond.
+    fn message(stage: usize, frame: u64, at: i64) -> Item {
+        let message = Message {
+            schema: CString::new("a/1").unwrap().into(),
+            body: Document::new(format!("\"{}\"", "x".repeat(1000)).as_bytes()).unwrap(),
+            frame: None,
+            lineage: Lineage {
+                sequence: frame,
+                origin: Some(Origin {
+                    stage: 0,
+                    sequence: frame,
+                    captured_ns: 0,
+                }),
+                hops: vec![flowpipe_abi::Hop {
+                    stage: stage as u32,
+                    reserved: 0,
+                    taken_ns: 0,
+                    emitted_ns: at * MILLISECOND,
+                }],
+                root: None,
+            },
+            source: PortRef { stage, port: 0 },
+        };
+        let topic = Topic::new(["screen", "vision"][stage], "out");
+        Item::Message(topic, Arc::new(message), Picture::None)
+    }
+
+    /// The call of a stage that took the message of a frame.
+    fn call(stage: &str, from: &str, frame: u64, at: i64) -> Item {
+        Item::Call(Box::new(Call {
+            stage: stage.into(),
+            took: Some(Taken {
+                port: "in".into(),
+                from: from.into(),
+                output: "out".into(),
+                sequence: frame,
+            }),
+            ended_ns: at * MILLISECOND,
+            emitted: vec![Emitted {
+                port: "out".into(),
+                sequence: frame,
+                at_ns: at * MILLISECOND,
+                origin: None,
+            }],
+            ..Call::default()
+        }))
+    }
+
+    /// The frames of what is kept.
+    fn frames(strands: &Strands) -> Vec<u64> {
+        let frame = |item: &Item| match item {
+            Item::Message(topic, message, _) if topic.stage == "screen" => {
+                Some(message.lineage().sequence)
+            }
+            _ => None,
+        };
+        strands.kept().items.iter().filter_map(frame).collect()
+    }
+
+    #[test]
+    fn what_is_old_goes_with_all_that_belongs_to_it() {
+        let mut strands = Strands::new(&edges(), usize::MAX);
+        for frame in 1..=4 {
+            let at = frame as i64 * 100;
+            strands.add(message(0, frame, at));
+            strands.add(message(1, frame, at + 10));
+            strands.add(call("vision", "screen", frame, at + 11));
+            strands.add(call("solver", "vision", frame, at + 20));
+        }
+        assert_eq!(strands.kept().since_ns, None, "it is the whole run");
+        strands.forget_before(300 * MILLISECOND);
+        assert_eq!(frames(&strands), [3, 4]);
+        let kept = strands.kept();
+        assert_eq!(kept.items.len(), 8);
+        assert_eq!(kept.since_ns, Some(0), "calls that began at 0");
+    }
+
+    #[test]
+    fn what_a_stage_sits_on_stays() {
+        let mut strands = Strands::new(&edges(), usize::MAX);
+        strands.add(message(0, 1, 0));
+        strands.add(message(1, 1, 10));
+        strands.add(call("vision", "screen", 1, 11));
+        // The solver has taken it, and does not come back.
+        strands.forget_before(1_000 * MILLISECOND);
+        assert_eq!(frames(&strands), [1]);
+        strands.add(call("solver", "vision", 1, 60_000));
+        strands.forget_before(60_001 * MILLISECOND);
+        assert!(frames(&strands).is_empty());
+    }
+
+    #[test]
+    fn what_nobody_takes_does_not_pile_up() {
+        let mut strands = Strands::new(&edges(), usize::MAX);
+        for frame in 1..=100 {
+            strands.add(message(0, frame, frame as i64));
+        }
+        strands.forget_before(1_000 * MILLISECOND);
+        assert_eq!(
+            frames(&strands),
+            [98, 99, 100],
+            "the queue and both its ends"
+        );
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut strands = Strands::new(&edges(), 100_000);
+        for frame in 1..=1000 {
+            strands.add(message(0, frame, frame as i64));
+            strands.add(call("vision", "screen", frame, frame as i64));
+            assert!(strands.held <= 100_000);
+        }
+        let frames = frames(&strands);
+        assert_eq!(frames.last(), Some(&1000));
+        assert!(frames.len() > 30, "{}", frames.len());
+    }
+}

@@ -1,0 +1,102 @@
+//! What is told of an item in the file.
+
+use std::io::Write;
+
+use flowpipe_engine::pixels::pixels;
+use flowpipe_host::message::Message;
+use flowpipe_recording::{Pixels, Topic, WriteError, Writer};
+
+use crate::record::{Item, Picture, Put, Sink};
+
+/// Makes of a message what viewers draw over the picture that it descends from. Called on the recorder's thread.
+pub trait Annotator: Send {
+    /// What is to be shown, if anything.
+    fn annotate(&mut self, message: &Message, captured_unix_ns: u64) -> Vec<Extra>;
+}
+
+/// A message for viewers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extra {
+    /// Behind the topic of the message that it belongs to.
+    pub name: &'static str,
+    /// The schema's name, such as `foxglove.ImageAnnotations`.
+    pub schema: &'static str,
+    /// JSON.
+    pub body: Vec<u8>,
+}
+
+/// A recording in a file.
+pub(crate) struct File<W: Write> {
+    writer: Writer<W>,
+    annotator: Option<Box<dyn Annotator>>,
+}
+
+impl<W: Write> File<W> {
+    pub(crate) fn new(writer: Writer<W>, annotator: Option<Box<dyn Annotator>>) -> Self {
+        Self { writer, annotator }
+    }
+
+    fn message(
+        &mut self,
+        topic: &Topic,
+        message: &Message,
+        picture: &Picture,
+    ) -> Result<Put, WriteError> {
+        let sequence = message.lineage().sequence;
+        let at_ns = message.emitted_ns();
+        let origin = message.lineage().origin;
+        let captured_ns = origin.map_or(at_ns, |origin| origin.captured_ns);
+        let times = (at_ns, captured_ns);
+        let body = message.json();
+        self.writer
+            .message(topic, message.schema(), body, sequence, times)?;
+        if let Some(annotator) = &mut self.annotator {
+            let captured = self.writer.unix(captured_ns);
+            for extra in annotator.annotate(message, captured) {
+                let name = format!("{topic}/{}", extra.name);
+                self.writer.extra(&name, extra.schema, &extra.body, at_ns)?;
+            }
+        }
+        let writer = &mut self.writer;
+        let mut store = |pixels: &Pixels<'_>| writer.pixels(topic, sequence, pixels, times);
+        let stored = match picture {
+            Picture::None => return Ok(Put::Plain),
+            Picture::LeftOut => None,
+            Picture::Frame => message.frame().and_then(pixels).map(|it| store(&it)),
+            // Memory is too short to unpack it.
+            Picture::Packed(packed) => packed.unpack(store).ok(),
+        };
+        match stored.transpose()? {
+            Some(true) => Ok(Put::Stored),
+            Some(false) => Ok(Put::Repeated),
+            None => {
+                self.writer.left_out(topic, sequence, at_ns)?;
+                Ok(Put::Plain)
+            }
+        }
+    }
+}
+
+impl<W: Write + Send> Sink for File<W> {
+    fn put(&mut self, item: Item) -> Result<Put, WriteError> {
+        match item {
+            Item::Message(topic, message, picture) => {
+                return self.message(&topic, &message, &picture);
+            }
+            Item::Call(call) => self.writer.call(&call)?,
+            Item::Dropped(dropped) => self.writer.dropped(&dropped)?,
+            Item::DroppedLineages(dropped) => self.writer.dropped_lineages(&dropped)?,
+            Item::Problem(problem) => self.writer.problem(&problem)?,
+            Item::Change(changing) => self.writer.change(&changing.entry())?,
+        }
+        Ok(Put::Plain)
+    }
+
+    fn flush(&mut self) -> Result<(), WriteError> {
+        self.writer.flush()
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), WriteError> {
+        self.writer.finish().map(drop)
+    }
+}

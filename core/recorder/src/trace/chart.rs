@@ -1,0 +1,120 @@
+//! What a trace needs to know of a pipeline: its tracks, and its queues.
+
+use flowpipe_config::pipeline::{Pipeline, PortRef};
+
+/// The tracks and queues of a pipeline.
+pub(super) struct Chart {
+    /// The pipeline's name.
+    pub name: String,
+    pub tracks: Vec<Track>,
+    /// By stage: the first of its tracks.
+    first: Vec<usize>,
+    pub queues: Vec<Queue>,
+}
+
+/// One plugin of one stage: it works on one thing at a time.
+pub(super) struct Track {
+    pub stage: usize,
+    pub stage_name: String,
+    pub plugin: String,
+    /// What it is called: the stage's name, in a race with the plugin's.
+    pub name: String,
+}
+
+/// A queue.
+pub(super) struct Queue {
+    pub name: String,
+    pub capacity: u64,
+    pub from: PortRef,
+    pub to: PortRef,
+}
+
+impl Chart {
+    pub(super) fn new(pipeline: &Pipeline) -> Self {
+        let (mut tracks, mut first) = (Vec::new(), Vec::new());
+        for (index, stage) in pipeline.stages.iter().enumerate() {
+            first.push(tracks.len());
+            let races = stage.contestants.len() > 1;
+            tracks.extend(stage.contestants.iter().map(|contestant| Track {
+                stage: index,
+                stage_name: stage.name.clone(),
+                plugin: contestant.plugin.clone(),
+                name: match races {
+                    true => format!("{}/{}", stage.name, contestant.plugin),
+                    false => stage.name.clone(),
+                },
+            }));
+        }
+        let mut chart = Self {
+            name: pipeline.name.clone(),
+            tracks,
+            first,
+            queues: Vec::new(),
+        };
+        for edge in &pipeline.edges {
+            let name = chart.between(edge.from, edge.to);
+            let alike = chart.queues.iter().filter(|it| it.name == name).count();
+            let name = match alike {
+                0 => name,
+                more => format!("{name} ({})", more + 1),
+            };
+            chart.queues.push(Queue {
+                name,
+                capacity: edge.queue.capacity as u64,
+                from: edge.from,
+                to: edge.to,
+            });
+        }
+        chart
+    }
+
+    /// The track of a plugin of a stage.
+    pub(super) fn track(&self, stage: usize, plugin: usize) -> usize {
+        let Some(first) = self.first.get(stage) else {
+            return 0;
+        };
+        // A plugin that has joined a race since is told as the last of its stage.
+        let count = self.tracks.iter().filter(|it| it.stage == stage).count();
+        first + plugin.min(count.saturating_sub(1))
+    }
+
+    /// Whether a stage was there when the trace began: one that came later is not told.
+    pub(super) fn has(&self, stage: usize) -> bool {
+        stage < self.first.len()
+    }
+
+    pub(super) fn stage_of(&self, track: usize) -> Option<usize> {
+        self.tracks.get(track).map(|track| track.stage)
+    }
+
+    /// The track of a stage and a plugin by name.
+    pub(super) fn named(&self, stage: &str, plugin: &str) -> usize {
+        let of_stage = |track: &&(usize, &Track)| track.1.stage_name == stage;
+        let all: Vec<_> = self.tracks.iter().enumerate().collect();
+        let mut tracks = all.iter().filter(of_stage);
+        let first = tracks.clone().next().map_or(0, |track| track.0);
+        tracks
+            .find(|track| track.1.plugin == plugin)
+            .map_or(first, |track| track.0)
+    }
+
+    /// The queue from an output to an input. A run that is run again has none.
+    pub(super) fn queue(&self, from: PortRef, to: PortRef) -> Option<usize> {
+        let joins = |queue: &Queue| (queue.from, queue.to) == (from, to);
+        self.queues.iter().position(joins)
+    }
+
+    /// What the way from an output to an input is called.
+    pub(super) fn way(&self, from: PortRef, to: PortRef) -> String {
+        let queue = self.queue(from, to).and_then(|it| self.queues.get(it));
+        queue.map_or_else(|| self.between(from, to), |queue| queue.name.clone())
+    }
+
+    fn between(&self, from: PortRef, to: PortRef) -> String {
+        let name = |port: PortRef| {
+            let track = self.tracks.get(self.track(port.stage, 0));
+            track.map_or("?", |track| &track.stage_name)
+        };
+        format!("{} -> {}", name(from), name(to))
+    }
+}

@@ -1,0 +1,344 @@
+//! The thread that writes a trace.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use flowpipe_config::pipeline::PortRef;
+use flowpipe_engine::run::tell::word;
+use serde::Serialize;
+
+use super::chart::Chart;
+use super::chrome::{Entry, File, Phase, microseconds};
+use super::{Current, Note, Slice, Taken, Traced};
+
+/// What was noted lies in the file after this time.
+const FLUSH: Duration = Duration::from_millis(400);
+
+/// So many messages that nobody has taken yet are remembered.
+pub(super) const REMEMBERED: usize = 65_536;
+
+/// Writes notes down.
+pub(super) struct Scribe<W: Write> {
+    file: File<BufWriter<W>>,
+    chart: Arc<Chart>,
+    /// By queue; nothing where there are none.
+    fills: Vec<Fill>,
+    emissions: Emissions,
+    /// Arrows so far.
+    arrows: u64,
+    traced: Traced,
+}
+
+/// The messages that were emitted last: in which calls.
+#[derive(Default)]
+pub(super) struct Emissions {
+    pub of: HashMap<(PortRef, u64), Current>,
+    oldest: VecDeque<(PortRef, u64)>,
+}
+
+/// How full a queue is.
+#[derive(Clone, Copy, Default)]
+struct Fill {
+    messages: u64,
+    /// The number of the last message that was taken: in a race several plugins take it.
+    taken: u64,
+}
+
+/// What is told of a call.
+#[derive(Serialize)]
+struct Call<'a> {
+    plugin: &'a str,
+    event: &'static str,
+    /// The way that the message came by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    way: Option<&'a str>,
+    /// The index of the input that it came by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame: Option<u64>,
+    /// The stage that captured the frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    captured_by: Option<&'a str>,
+    emitted: u64,
+    waited_us: f64,
+    result: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Named<'a> {
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct Sorted {
+    sort_index: usize,
+}
+
+#[derive(Serialize)]
+struct Which<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Messages {
+    messages: u64,
+}
+
+impl<W: Write> Scribe<W> {
+    /// Begins a trace with the names of its tracks.
+    pub(super) fn begin(out: W, chart: Arc<Chart>, has_queues: bool) -> io::Result<Self> {
+        let mut file = File::begin(BufWriter::new(out))?;
+        let name = format!("flowpipe {}", chart.name);
+        let process = Entry::new(Phase::Name, "process_name", None, 0);
+        file.put(&process.with(Named { name: &name }))?;
+        for (index, track) in chart.tracks.iter().enumerate() {
+            let thread = Entry::new(Phase::Name, "thread_name", Some(index), 0);
+            file.put(&thread.with(Named { name: &track.name }))?;
+            let order = Entry::new(Phase::Name, "thread_sort_index", Some(index), 0);
+            file.put(&order.with(Sorted { sort_index: index }))?;
+        }
+        file.flush()?;
+        let queues = if has_queues { chart.queues.len() } else { 0 };
+        Ok(Self {
+            file,
+            chart,
+            fills: vec![Fill::default(); queues],
+            emissions: Emissions::default(),
+            arrows: 0,
+            traced: Traced::default(),
+        })
+    }
+
+    /// Writes what is told until the run is over.
+    pub(super) fn write(&mut self, told: &Receiver<Note>) -> io::Result<Traced> {
+        let mut flushed = Instant::now();
+        loop {
+            match told.recv_timeout(FLUSH) {
+                Ok(Note::Over) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(note) => self.put(&note)?,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if flushed.elapsed() >= FLUSH {
+                self.file.flush()?;
+                flushed = Instant::now();
+            }
+        }
+        self.file.end()?;
+        Ok(self.traced)
+    }
+
+    fn put(&mut self, note: &Note) -> io::Result<()> {
+        match note {
+            Note::Worked(slice) => self.slice(slice),
+            Note::Began { taken, at_ns } => match taken {
+                Some(taken) => self.taken(taken, *at_ns),
+                None => Ok(()),
+            },
+            Note::Emitted {
+                call,
+                source,
+                sequence,
+                at_ns,
+            } => {
+                self.traced.messages += 1;
+                if let Some(call) = *call {
+                    self.emissions.note((*source, *sequence), call);
+                }
+                for queue in 0..self.fills.len() {
+                    if self.chart.queues[queue].from == *source {
+                        self.fill(queue, *at_ns, |fill| fill.messages += 1)?;
+                    }
+                }
+                Ok(())
+            }
+            Note::Dropped {
+                track,
+                edge,
+                sequence,
+                frame,
+                at_ns,
+            } => {
+                let chart = self.chart.clone();
+                let which = Which {
+                    queue: chart.queues.get(*edge).map(|queue| &*queue.name),
+                    sequence: Some(*sequence),
+                    frame: some(*frame),
+                    text: None,
+                };
+                self.instant("dropped", "drop", *track, *at_ns, which)?;
+                self.fill(*edge, *at_ns, |fill| {
+                    fill.messages = fill.messages.saturating_sub(1);
+                })
+            }
+            Note::Marked {
+                track,
+                name,
+                frame,
+                at_ns,
+            } => {
+                let which = Which {
+                    queue: None,
+                    sequence: None,
+                    frame: some(*frame),
+                    text: None,
+                };
+                self.instant(name, "mark", *track, *at_ns, which)
+            }
+            Note::Problem { problem, at_ns } => {
+                let track = self.chart.named(&problem.stage, &problem.plugin);
+                let message = problem.message.as_ref();
+                let which = Which {
+                    queue: None,
+                    sequence: message.map(|message| message.sequence),
+                    frame: message.and_then(|message| some(message.frame)),
+                    text: Some(&problem.text),
+                };
+                self.instant(problem.kind.word(), "problem", track, *at_ns, which)
+            }
+            Note::Over => Ok(()),
+        }
+    }
+
+    fn slice(&mut self, slice: &Slice) -> io::Result<()> {
+        self.traced.calls += 1;
+        let chart = self.chart.clone();
+        let Some(track) = chart.tracks.get(slice.track) else {
+            return Ok(());
+        };
+        let taken = slice.taken.as_ref();
+        let way = taken.map(|taken| chart.way(taken.from, taken.to));
+        let captured_by = slice.origin.map(|origin| chart.track(origin.stage, 0));
+        let captured_by = captured_by.and_then(|track| chart.tracks.get(track));
+        let frame = slice.origin.map(|origin| origin.sequence);
+        let entry = Entry::new(
+            Phase::Slice,
+            &track.stage_name,
+            Some(slice.track),
+            slice.began_ns,
+        );
+        let entry = entry.lasting(slice.ended_ns - slice.began_ns).with(Call {
+            plugin: &track.plugin,
+            event: word(slice.event),
+            way: way.as_deref(),
+            input: taken.map(|taken| taken.to.port),
+            sequence: taken.map(|taken| taken.sequence),
+            frame,
+            captured_by: captured_by.map(|track| &*track.stage_name),
+            emitted: slice.emitted,
+            waited_us: microseconds(slice.waited_ns),
+            result: match slice {
+                Slice { lost: true, .. } => "lost",
+                Slice { stopped: true, .. } => "stopped",
+                Slice {
+                    failed: Some(_), ..
+                } => "failed",
+                _ => "done",
+            },
+            failed: slice.failed.as_deref(),
+        });
+        self.file.put(&entry.of_kind(Some("call")))?;
+        match (taken, way) {
+            (Some(taken), Some(way)) => self.arrow(slice, taken, &way),
+            _ => Ok(()),
+        }
+    }
+
+    /// The arrow from the call that emitted a message to the one that took it. Where it was emitted elsewhere, such as
+    /// by a recording, there is none.
+    fn arrow(&mut self, slice: &Slice, taken: &Taken, way: &str) -> io::Result<()> {
+        let emission = self.emissions.of.get(&(taken.from, taken.sequence));
+        let Some(&call) = emission else {
+            return Ok(());
+        };
+        let name = match slice.origin {
+            None => "message".to_owned(),
+            Some(origin) => format!("frame {}", origin.sequence),
+        };
+        self.arrows += 1;
+        let ends = [
+            // Viewers bind an arrow to what began last before it, and a mark is such a thing: so it leaves where the call
+            // begins.
+            (Phase::Leaves, call.track, call.began_ns + 1),
+            (Phase::Arrives, slice.track, slice.began_ns),
+        ];
+        for (phase, track, at_ns) in ends {
+            let entry = Entry::<()>::new(phase, &name, Some(track), at_ns)
+                .of_kind(Some(way))
+                .of_flow(self.arrows);
+            self.file.put(&entry)?;
+        }
+        Ok(())
+    }
+
+    fn instant(
+        &mut self,
+        name: &str,
+        category: &str,
+        track: usize,
+        at_ns: i64,
+        which: Which<'_>,
+    ) -> io::Result<()> {
+        let entry = Entry::new(Phase::Instant, name, Some(track), at_ns);
+        self.file.put(&entry.of_kind(Some(category)).with(which))
+    }
+
+    /// A plugin takes a message: the first time it leaves its queue.
+    fn taken(&mut self, taken: &Taken, at_ns: i64) -> io::Result<()> {
+        let Some(queue) = self.chart.queue(taken.from, taken.to) else {
+            return Ok(());
+        };
+        let sequence = taken.sequence;
+        let is_new = |fill: &Fill| sequence > fill.taken;
+        if !self.fills.get(queue).is_some_and(is_new) {
+            return Ok(());
+        }
+        self.fill(queue, at_ns, |fill| {
+            fill.taken = sequence;
+            fill.messages = fill.messages.saturating_sub(1);
+        })
+    }
+
+    fn fill(&mut self, queue: usize, at_ns: i64, change: impl FnOnce(&mut Fill)) -> io::Result<()> {
+        let (Some(fill), Some(of)) = (self.fills.get_mut(queue), self.chart.queues.get(queue))
+        else {
+            return Ok(());
+        };
+        change(fill);
+        // One more than it holds is with the sender, which waits.
+        let messages = fill.messages.min(of.capacity);
+        let name = format!("queue {}", of.name);
+        let entry = Entry::new(Phase::Counter, &name, None, at_ns);
+        self.file.put(&entry.with(Messages { messages }))
+    }
+}
+
+impl Emissions {
+    pub(super) fn note(&mut self, message: (PortRef, u64), call: Current) {
+        self.of.insert(message, call);
+        self.oldest.push_back(message);
+        if self.oldest.len() > REMEMBERED
+            && let Some(oldest) = self.oldest.pop_front()
+        {
+            self.of.remove(&oldest);
+        }
+    }
+}
+
+fn some(frame: u64) -> Option<u64> {
+    (frame != 0).then_some(frame)
+}
