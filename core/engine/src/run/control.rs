@@ -25,9 +25,9 @@ use crate::run::stage::Stage;
 use crate::run::summary::{self, Scene};
 use crate::run::swap::pausing::{Request, Resume};
 use crate::run::threads::{Role, Thread, Threads, WorkerExit};
-use crate::run::watch::{Look, Reason, Watch};
 use crate::supervisor::watchdog::{Limits, nanoseconds};
-use crate::supervisor::{self, DEFERRED, Exit, Resumed, Settings, Slot};
+use crate::supervisor::{self, DEFERRED, Exit, Resumed, Slot};
+use crate::watch::{Look, Reason, Watch};
 
 /// What wakes the control thread.
 pub(crate) enum Event {
@@ -120,7 +120,7 @@ impl Control {
             }
             resumed.push(Resumed {
                 stage: stage.index,
-                settings: Some(Settings::new(stage, found.len())),
+                settings: Some(stage.supervision(found.len())),
                 present: (0..found.len()).collect(),
                 lost: Vec::new(),
             });

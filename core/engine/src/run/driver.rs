@@ -13,9 +13,9 @@ use crate::run::journal::Journal;
 use crate::run::race::{Entrant, Race};
 use crate::run::stage::{Stage, Then};
 use crate::run::threads::WorkerExit;
-use crate::run::watch::Watch;
 use crate::run::worker::{Coming, Done, Outcome, Work, Worker};
 use crate::supervisor;
+use crate::watch::Watch;
 
 /// Runs a stage with several plugins.
 pub(crate) struct Driver {

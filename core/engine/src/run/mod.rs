@@ -25,7 +25,6 @@ pub mod swap;
 mod task;
 pub mod tell;
 mod threads;
-pub(crate) mod watch;
 pub(crate) mod worker;
 
 use std::sync::Arc;

@@ -14,7 +14,7 @@ use crate::run::driver::News;
 use crate::run::stage::Stage;
 use crate::run::swap::pausing::{Crew, Crews, Refusal, Request, Resume, Resumed};
 use crate::run::threads;
-use crate::supervisor::{self, Action, Answer, Exit, Settings, Slot};
+use crate::supervisor::{self, Action, Answer, Exit, Slot};
 
 impl Control {
     /// Does one thing. Returns what came of it, where that is known at once.
@@ -279,7 +279,7 @@ impl Control {
         }
         let settings = match self.plan.stages.get(index) {
             Some(same) if Arc::ptr_eq(same, &stage) => None,
-            _ => Some(Settings::new(&stage, found.len())),
+            _ => Some(stage.supervision(found.len())),
         };
         self.plan.found[index] = found;
         match self.plan.stages.get_mut(index) {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 use flowpipe_config::pipeline::OnStop;
-use flowpipe_host::instance::StageProcess;
 use flowpipe_host::problem::{Problem, ProblemKind};
+use flowpipe_host::run::StageProcess;
 use flowpipe_host::run::{Ended, Ending, Mode, RunContext};
 use flowpipe_host::table::Services;
 use flowpipe_isolation::Program;
