@@ -435,11 +435,16 @@ impl<T> Probe<T> {
 /// One trait for each role, implemented for as many references as give it its place in the lookup.
 pub mod by_role {
     use super::{Descriptor, Probe};
+    #[cfg(feature = "flowfree")]
     use crate::actuator::{Actuator, ActuatorStage};
+    #[cfg(feature = "flowfree")]
     use crate::capture::{Capture, CaptureStage};
+    #[cfg(feature = "flowfree")]
     use crate::planner::{Planner, PlannerStage};
+    #[cfg(feature = "flowfree")]
     use crate::solver::{Solver, SolverStage};
     use crate::stage::Stage;
+    #[cfg(feature = "flowfree")]
     use crate::vision::{Vision, VisionStage};
 
     macro_rules! role {
@@ -458,10 +463,15 @@ pub mod by_role {
         };
     }
 
+    #[cfg(feature = "flowfree")]
     role!(ByCapture, Capture, CaptureStage<T>, &&&&&Probe<T>);
+    #[cfg(feature = "flowfree")]
     role!(ByVision, Vision, VisionStage<T>, &&&&Probe<T>);
+    #[cfg(feature = "flowfree")]
     role!(BySolver, Solver, SolverStage<T>, &&&Probe<T>);
+    #[cfg(feature = "flowfree")]
     role!(ByPlanner, Planner, PlannerStage<T>, &&Probe<T>);
+    #[cfg(feature = "flowfree")]
     role!(ByActuator, Actuator, ActuatorStage<T>, &Probe<T>);
     role!(ByStage, Stage, T, Probe<T>);
 }

@@ -1,6 +1,8 @@
 //! What a plugin author uses: a trait for each role, and [`export!`].
 //!
 //! ```
+//! # #[cfg(feature = "flowfree")]
+//! # mod pessimist {
 //! use flowpipe_plugin::puzzle::{Puzzle, message::Verdict};
 //! use flowpipe_plugin::{Cancel, Host, JsonSchema, Result, Solver};
 //! use serde::Deserialize;
@@ -29,11 +31,15 @@
 //! }
 //!
 //! flowpipe_plugin::export!(Pessimist);
+//! # }
 //! ```
 //!
 //! Nothing of Rust crosses the border to the host (see `flowpipe.h`): the SDK turns messages into
 //! JSON and back, catches every panic and hands it over as an error, and sends what is logged with
 //! `tracing` to the host's log.
+//!
+//! # Features
+//! - `flowfree` (default): the five roles of Flow Free, and the crate of puzzles. Without it a plugin implements [`Stage`].
 //!
 //! # Layout
 //! - [`capture`], [`vision`], [`solver`], [`planner`], [`actuator`]: the five roles, a trait each.
@@ -44,8 +50,10 @@
 //! - [`harness`]: runs a stage without a pipeline, for tests.
 //! - [`export`]: the C side. [`logging`] and [`panic_guard`] serve it.
 
+#[cfg(feature = "flowfree")]
 pub mod actuator;
 pub mod cancel;
+#[cfg(feature = "flowfree")]
 pub mod capture;
 pub mod context;
 pub mod effects;
@@ -57,30 +65,47 @@ pub mod host;
 pub mod logging;
 mod manifest;
 pub mod panic_guard;
+#[cfg(feature = "flowfree")]
 pub mod planner;
+#[cfg(feature = "flowfree")]
 pub mod solver;
 pub mod stage;
+#[cfg(feature = "flowfree")]
 mod supports;
+#[cfg(feature = "flowfree")]
 pub mod tally;
+#[cfg(feature = "flowfree")]
 pub mod vision;
 pub mod watch;
 
+#[cfg(feature = "flowfree")]
 pub use actuator::{Acting, Actuator, Played};
 pub use cancel::Cancel;
+#[cfg(feature = "flowfree")]
 pub use capture::{Capture, FrameSink};
 pub use context::{Context, Message};
 pub use effects::{Effect, EffectKind};
 pub use error::{Error, Result};
 pub use frame::{Format, Frame, PixelInfo};
 pub use host::{Ending, Host};
+#[cfg(feature = "flowfree")]
 pub use planner::{Plan, Planner};
+#[cfg(feature = "flowfree")]
 pub use solver::{Solver, Supports, Want};
 pub use stage::{Input, Next, NoConfig, Port, Stage};
+#[cfg(feature = "flowfree")]
 pub use tally::Tally;
+#[cfg(feature = "flowfree")]
 pub use vision::{Captured, Vision};
 pub use watch::Watch;
 
 pub use flowpipe_abi as abi;
+#[cfg(feature = "flowfree")]
 pub use flowpipe_puzzle as puzzle;
 pub use schemars::{self, JsonSchema};
 pub use tracing;
+
+/// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

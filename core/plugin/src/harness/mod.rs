@@ -24,9 +24,10 @@
 //! ```
 
 mod host_table;
+#[cfg(feature = "flowfree")]
 pub mod samples;
 mod state;
-#[cfg(test)]
+#[cfg(all(test, feature = "flowfree"))]
 mod tests;
 
 use std::ffi::CString;
