@@ -1,0 +1,123 @@
+"""Documentation: fails when a Markdown file of the project names a file that does not exist, or is too long.
+
+- Paths: relative links and images, with their anchors, and paths of the repository in backticks (`core/...`, `docs/...`).
+  What is in a code block is not checked: it may be about somebody else's files.
+- ARCHITECTURE.md has at most 250 lines.
+- Lines of prose of ARCHITECTURE.md, SECURITY.md and docs/internals have at most 120 characters. Tables, code and
+  lines that are one link are not prose.
+"""
+import os, pathlib, re, sys
+
+LONGEST_OVERVIEW = 250
+LONGEST_LINE = 120
+# Folders whose names begin a path of the repository.
+FOLDERS = {"core", "plugins", "tests", "docs", "examples", "pipelines", "snapshots", ".ci", ".cargo"}
+# A path: no spaces, no placeholders in capitals (`plugins/ROLE-NAME`), no patterns.
+PATH = re.compile(r"[\w.-]+(?:/[\w.@-]+)+/?")
+PLACEHOLDER = re.compile(r"[A-Z]{3,}(?:-[A-Z]+)*(?=/|$)")
+BRACES = re.compile(r"(.*)\{([^{}]*)\}(.*)")
+# Code within a paragraph.
+CODE = re.compile(r"(?<!`)(`+)(?!`)((?:(?!\n\s*\n).)+?)(?<!`)\1(?!`)", re.DOTALL)
+LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?([^()\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+IMAGE = re.compile(r"<(?:img|a)\b[^>]*?\b(?:src|href)=\"([^\"]+)\"")
+ONLY_A_LINK = re.compile(r"\s*(?:[-*] )?\S*\[[^\]]*\]\([^)]*\)\S*\s*|\s*<?https?://\S+")
+
+
+def without_blocks(text):
+    """The text with the same lines, those of code blocks blank."""
+    lines, fence, before = [], None, ""
+    for line in text.split("\n"):
+        mark = re.match(r"\s*(```+|~~~+)", line)
+        if fence:
+            if mark and mark[1].startswith(fence) and line.strip() == mark[1]:
+                fence = None
+            lines.append("")
+        elif mark:
+            fence = mark[1]
+            lines.append("")
+        else:
+            is_indented = line.startswith("    ") and not before.strip()
+            lines.append("" if is_indented else line)
+            if is_indented:
+                continue  # The next line of the block follows a blank one.
+        before = lines[-1]
+    return "\n".join(lines)
+
+
+def anchors(text):
+    """The anchors of a file's headings, as GitHub makes them."""
+    found, seen = set(), {}
+    for line in without_blocks(text).split("\n"):
+        if heading := re.match(r"#{1,6}\s+(.*?)\s*#*$", line):
+            title = LINK.sub(lambda link: link[0].split("]")[0].lstrip("!["), heading[1])
+            slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+            count = seen[slug] = seen.get(slug, -1) + 1
+            found.add(f"{slug}-{count}" if count else slug)
+    return found
+
+
+def spelled_out(word):
+    """`a/{b,c}` as `a/b` and `a/c`."""
+    if braces := BRACES.fullmatch(word):
+        return [it for part in braces[2].split(",") for it in spelled_out(braces[1] + part + braces[3])]
+    return [word]
+
+
+def paths(root, name, text):
+    """What the file names that does not exist, with the line."""
+    prose = without_blocks(text)
+    line = lambda position: prose.count("\n", 0, position) + 1
+    for code in CODE.finditer(prose):
+        for path in (path for word in code[2].split() for path in spelled_out(word.rstrip(".,:;"))):
+            if not PATH.fullmatch(path) or path.split("/")[0] not in FOLDERS or PLACEHOLDER.search(path):
+                continue
+            if not (root / path).exists():
+                yield line(code.start()), f"there is no `{path}`"
+    # A link in code is an example of one.
+    plain = CODE.sub(lambda code: code[0] if "](" not in code[0] else re.sub(r"[^\n]", " ", code[0]), prose)
+    for link in [*LINK.finditer(plain), *IMAGE.finditer(plain)]:
+        target, _, anchor = link[1].partition("#")
+        if re.match(r"[a-z][a-z0-9+.-]*:", target):
+            continue
+        file = (root / name).parent / target if target else root / name
+        if not file.exists():
+            yield line(link.start()), f"the link to {link[1]} leads nowhere"
+        elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text()):
+            yield line(link.start()), f"the link to {link[1]} leads to no heading"
+
+
+def long_lines(text):
+    for number, line in enumerate(without_blocks(text).split("\n"), 1):
+        is_prose = not line.lstrip().startswith("|") and not ONLY_A_LINK.fullmatch(line)
+        if is_prose and len(line) > LONGEST_LINE:
+            yield number, f"{len(line)} characters; lines of prose have at most {LONGEST_LINE}"
+
+
+def problems(root, name):
+    text = (root / name).read_text()
+    yield from paths(root, name, text)
+    if name == "ARCHITECTURE.md" and (lines := len(text.splitlines())) > LONGEST_OVERVIEW:
+        yield lines, f"{lines} lines; it has at most {LONGEST_OVERVIEW}: move what is deep to docs/internals"
+    if name in ("ARCHITECTURE.md", "SECURITY.md") or name.startswith("docs/internals/"):
+        yield from long_lines(text)
+
+
+def markdown(root):
+    for folder, folders, files in os.walk(root):
+        folders[:] = [it for it in folders if it != "target" and not it.startswith(".")]
+        yield from (pathlib.Path(folder, it) for it in files if it.endswith(".md"))
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parent.parent
+    names = sorted(path.relative_to(root).as_posix() for path in markdown(root))
+    if "ARCHITECTURE.md" not in names:
+        sys.exit("docs: there is no ARCHITECTURE.md")
+    found = [f"{name}:{line}: {what}" for name in names for line, what in sorted(problems(root, name))]
+    if found:
+        sys.exit("\n".join(found))
+    print(f"docs: {len(names)} files, all that they name exists")
+
+
+if __name__ == "__main__":
+    main()
