@@ -1,5 +1,5 @@
 //! What a picture of the screen costs: through xcap, through X11 over the connection, and through X11
-//! into shared memory. All in one run on one display, in turns, so that whatever else the machine does
+//! into shared memory. All in one run on one display, interleaved, so that whatever else the machine does
 //! weighs on all alike.
 //!
 //! `DISPLAY=:1 cargo bench -p flowpipe-desktop --bench grab`, on an X11 display of any size, best of at
@@ -40,7 +40,7 @@ mod measure {
             width: 600.min(width),
             height: 800.min(height),
         };
-        println!("{rounds} pictures each, in turns (p50, p95)");
+        println!("{rounds} pictures each, interleaved (p50, p95)");
         for rect in [whole, window] {
             let mut ways = ways(&desktop, rect);
             let mut times = vec![Vec::with_capacity(rounds); ways.len()];

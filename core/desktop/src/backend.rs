@@ -1,9 +1,9 @@
-//! What a back end does. [`crate::Desktop`] and [`crate::Grabber`] say what each function means.
+//! What a back end does. [`crate::Desktop`] and [`crate::Grabber`] document each function.
 
 use std::sync::Arc;
 
 use crate::error::DesktopError;
-use crate::grabber::{Look, Picture};
+use crate::grabber::{Capture, Picture};
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
@@ -30,5 +30,5 @@ pub(crate) trait Backend: Send + Sync {
 /// One way to the pixels.
 pub(crate) trait Grab: Send {
     fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>>;
-    fn grab_window(&mut self, window: WindowId) -> Result<Look<'_>>;
+    fn grab_window(&mut self, window: WindowId) -> Result<Capture<'_>>;
 }

@@ -22,7 +22,7 @@ pub enum DesktopError {
         /// Why.
         reason: String,
     },
-    /// Something that this system does not tell, or not by the way that is used here.
+    /// Something that this system does not provide, or not through the interface used here.
     #[error("{0} can't be had on this system")]
     Unsupported(&'static str),
     /// A key that is not known.

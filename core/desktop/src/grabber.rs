@@ -23,9 +23,9 @@ pub struct Picture<'a> {
     pub pixels: &'a [u8],
 }
 
-/// What came of looking at a window.
+/// The result of capturing a window.
 #[derive(Clone, Copy, Debug)]
-pub enum Look<'a> {
+pub enum Capture<'a> {
     /// This is what the screen shows at its place: the window, or what lies over it.
     Shown(Picture<'a>),
     /// It was moved or resized just then: look again.
@@ -52,7 +52,7 @@ impl Grabber {
     ///
     /// # Errors
     /// [`DesktopError::Grab`], [`DesktopError::Lost`].
-    pub fn grab_window(&mut self, window: WindowId) -> Result<Look<'_>, DesktopError> {
+    pub fn grab_window(&mut self, window: WindowId) -> Result<Capture<'_>, DesktopError> {
         self.0.grab_window(window)
     }
 }

@@ -117,9 +117,9 @@ mod tests {
 
     #[test]
     fn others_are_refused_with_a_suggestion() {
-        let said = |name| Key::named(name).unwrap_err().to_string();
-        assert!(said("Escpe").contains("\"Escpe\", did you mean \"escape\"?"));
-        assert!(said("F25").starts_with("there is no key named \"F25\""));
-        assert!(said("").starts_with("there is no key named \"\""));
+        let error = |name| Key::named(name).unwrap_err().to_string();
+        assert!(error("Escpe").contains("\"Escpe\", did you mean \"escape\"?"));
+        assert!(error("F25").starts_with("there is no key named \"F25\""));
+        assert!(error("").starts_with("there is no key named \"\""));
     }
 }

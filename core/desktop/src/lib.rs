@@ -5,12 +5,12 @@
 //! x to the right and y down. (On macOS these are points; see [`Picture::scale`].)
 //!
 //! ```no_run
-//! use flowpipe_desktop::{Desktop, Look};
+//! use flowpipe_desktop::{Desktop, Capture};
 //!
 //! let desktop = Desktop::connect()?;
 //! let mut grabber = desktop.grabber()?;
 //! if let Some(window) = desktop.find("Flow Free")?
-//!     && let Look::Shown(picture) = grabber.grab_window(window)?
+//!     && let Capture::Shown(picture) = grabber.grab_window(window)?
 //! {
 //!     println!("{:?}: {} bytes", picture.place, picture.pixels.len());
 //! }
@@ -41,7 +41,7 @@ mod x11;
 
 pub use desktop::Desktop;
 pub use error::DesktopError;
-pub use grabber::{Grabber, Look, Picture};
+pub use grabber::{Capture, Grabber, Picture};
 pub use monitor::Monitor;
 pub use rect::Rect;
 pub use window::WindowId;

@@ -1,4 +1,4 @@
-//! Wayland, Windows and macOS, through the crate xcap. It tells less than X11 does: a window's place
+//! Wayland, Windows and macOS, through the crate xcap. It reports less than X11 does: a window's place
 //! is that of its frame, and keys and the pointer it does not know.
 //!
 //! Nothing of xcap is kept from one question to the next: its handles may not move between threads
@@ -11,7 +11,7 @@ use xcap::{Monitor as XcapMonitor, Window, XCapError};
 
 use crate::backend::{Backend, Grab};
 use crate::error::DesktopError;
-use crate::grabber::{Look, Picture};
+use crate::grabber::{Capture, Picture};
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
@@ -132,11 +132,11 @@ impl Grab for Grabber {
         }))
     }
 
-    fn grab_window(&mut self, window: WindowId) -> Result<Look<'_>> {
+    fn grab_window(&mut self, window: WindowId) -> Result<Capture<'_>> {
         let Some(before) = by_id(window)?.as_ref().and_then(place) else {
-            return Ok(Look::Hidden);
+            return Ok(Capture::Hidden);
         };
-        Ok(self.grab(before)?.map_or(Look::Hidden, Look::Shown))
+        Ok(self.grab(before)?.map_or(Capture::Hidden, Capture::Shown))
     }
 }
 

@@ -4,7 +4,7 @@
 pub const X11: &str = "X11 asks for nothing; DISPLAY must name the screen";
 /// On Wayland.
 pub const WAYLAND: &str = "Wayland: the desktop portal asks whether this program may look at the screen, and has to be \
-     allowed; windows can't be told apart, so name a monitor or a region, or log in to an X11 session";
+     allowed; windows can't be listed, so name a monitor or a region, or log in to an X11 session";
 /// On macOS.
 pub const MACOS: &str = "macOS: allow this program (or the terminal that starts it) Screen Recording, and for the mouse \
      Accessibility, in System Settings under Privacy & Security, then start it again";

@@ -23,7 +23,7 @@ pub(crate) fn find(windows: &[Titled], title: &str) -> Option<WindowId> {
     exact.or_else(similar).map(|found| found.window)
 }
 
-/// Says that there is no window of a title, which there are, and which one may be meant.
+/// Reports that there is no window of a title, which there are, and which one may be meant.
 #[must_use]
 pub fn missing(title: &str, titles: &[String]) -> String {
     /// Below it two titles have nothing in common but letters (from 0 to 1).
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_there_is_and_what_may_be_meant() {
+    fn reports_what_there_is_and_what_may_be_meant() {
         let titles = ["Terminal", "Flow Free"].map(str::to_owned);
         assert_eq!(
             missing("flow fre", &titles),

@@ -1,7 +1,7 @@
 //! Draws the project's own frames: pictures of generated boards, and what is on them.
 //!
 //! `cargo run -p flowpipe-game --example draw_frames` writes `pipelines/frames/*.png` and
-//! `pipelines/frames/truth.jsonl` anew, the same each time. A folder as argument writes there. The frames
+//! `pipelines/frames/truth.jsonl` again, the same each time. A folder as argument writes there. The frames
 //! that are stored look the same, but show boards of an earlier generator.
 
 use std::error::Error;

@@ -2,7 +2,7 @@
 //!
 //! # The rules of dragging
 //! They are Flow Free's, and stand here and in `drag` alone.
-//! - A press on a terminal begins its flow anew there: the old pipe of the flow goes. A press on a
+//! - A press on a terminal restarts its flow there: the old pipe of the flow goes. A press on a
 //!   drawn pipe goes on from that cell: what is beyond it goes. Elsewhere a press does nothing.
 //! - The drag is walked cell by cell. A cell counts as entered where the pointer is more than
 //!   [`Settings::margin`] away from its border. The pipe grows into an entered cell if its end has a
@@ -207,13 +207,13 @@ impl Play {
         first.is_some_and(|slot| self.is_joined(slot)) && own.all(|slot| self.is_joined(slot))
     }
 
-    /// Moves so far, counted as the module's page says.
+    /// Moves so far, counted as the module's documentation describes.
     #[must_use]
     pub fn moves(&self) -> usize {
         self.moves
     }
 
-    /// How much is drawn, from 0 to 100, as the module's page says.
+    /// How much is drawn, from 0 to 100, as the module's documentation describes.
     #[must_use]
     pub fn pipe_percent(&self) -> usize {
         let all = self

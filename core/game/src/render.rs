@@ -116,7 +116,7 @@ pub struct SizeError {
 /// The longest side of a picture, in pixels.
 pub const MAX_SIDE: u32 = 8192;
 
-/// Draws a scene. Where its board lies says [`Layout::new`] of the same style, board and size.
+/// Draws a scene. [`Layout::new`] gives the place of its board for the same style, board and size.
 ///
 /// # Errors
 /// [`SizeError`].

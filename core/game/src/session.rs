@@ -192,7 +192,7 @@ impl Session {
     pub fn advance(&mut self, now: Duration) {
         while let Some((at, due)) = self.due().filter(|&(at, _)| at <= now) {
             match due {
-                Due::Look => {
+                Due::Sample => {
                     for pointer in self.queue.take() {
                         self.apply(at, pointer);
                     }
@@ -234,7 +234,7 @@ impl Session {
         self.play.dragged().is_some()
     }
 
-    /// Whether a pipe is taken up and put down by clicks, and not dragged.
+    /// Whether a pipe is picked up and put down by clicks, and not dragged.
     #[must_use]
     pub fn takes_clicks(&self) -> bool {
         self.options.input == Input::Clicks

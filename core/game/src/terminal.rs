@@ -157,7 +157,7 @@ impl Game {
         Ok(())
     }
 
-    /// Lays the terminal out anew, and says so in the log if the board lies elsewhere now.
+    /// Lays the terminal out again, and logs it if the board lies elsewhere now.
     fn lay_out(&mut self, size: (u16, u16)) {
         if self.size != size {
             self.size = size;

@@ -60,7 +60,7 @@ pub struct Window {
 #[derive(Clone)]
 pub struct Closer(EventLoopProxy<Call>);
 
-/// What other threads tell the window's.
+/// What other threads send to the window's.
 #[derive(Debug)]
 enum Call {
     Close,
@@ -155,12 +155,12 @@ struct Game {
     theme: Theme,
     began: Instant,
     artist: Option<Artist>,
-    /// What the artist was last told to show; `None` to have it all drawn again.
+    /// What the artist was last asked to show; `None` to have it all drawn again.
     sent: Option<View>,
     sent_at: Option<Instant>,
     /// Whether the artist has not shown that yet.
     is_busy: bool,
-    /// The board whose first picture at rest the artist was told to show.
+    /// The board whose first picture at rest the artist was asked to show.
     landing: Option<usize>,
     /// The last board whose first picture at rest was shown.
     landed: usize,
@@ -204,7 +204,7 @@ impl Game {
         self.lay_out();
     }
 
-    /// Lays the window out anew, and says so in the log if the board lies elsewhere now.
+    /// Lays the window out again, and logs it if the board lies elsewhere now.
     fn lay_out(&mut self) {
         let (width, height) = self.size;
         let layout = Layout::new(Style::Window, self.session.puzzle().board(), width, height);

@@ -1,10 +1,10 @@
 //! Makes puzzles with exactly one solution: plain ones and every other kind of Flow Free's, as many flows
-//! as its boards have, graded by difficulty, the same again for the same seed.
+//! as its boards have, graded by difficulty, the same for the same seed.
 //!
 //! # How it works
 //! A board is covered with flows that do not touch themselves, by a random walk (`tiling`) that comes
 //! down to the number of flows asked for; the ends of the flows are the terminals. The dedicated search
-//! then tells whether the puzzle has another solution, and how hard it is. If it has one, or is not of
+//! then proves whether the puzzle has another solution, and how hard it is. If it has one, or is not of
 //! the difficulty asked for, the next board begins from nothing.
 //!
 //! That is enough, because another solution is rare: where every cell is covered and no flow touches itself,
@@ -15,7 +15,7 @@
 //! What takes the time is the walk: from a path for each cell down to few paths, some thousand steps of a tenth of a
 //! microsecond on 9x9. Low temperatures serve best: at 0.3 boards of 15x18 take three times as long
 //! as at 0.2, at 0.4 eighty times. Not every number of flows can be reached on boards with holes and walls (the
-//! colours of a chessboard tell why), so a walk that has not come down to the number drawn for it
+//! colours of a chessboard show why), so a walk that has not come down to the number drawn for it
 //! after a while takes any usual one.
 //!
 //! The generators of thomasahle/numberlink differ in this: the one in Go shuffles dominoes and joins ends that meet,

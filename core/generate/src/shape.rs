@@ -1,7 +1,7 @@
 //! Random boards of a kind: where the holes, walls and bridges are.
 //!
 //! Holes, walls and bridges come in pairs that mirror each other, as on most of the real game's boards.
-//! No cell is left with fewer than two neighbours, nor is the board cut in two.
+//! Every cell keeps at least two neighbours, and the board stays connected.
 
 use flowpipe_puzzle::board::Description;
 use flowpipe_puzzle::graph::{self, Direction};

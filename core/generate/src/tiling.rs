@@ -55,7 +55,7 @@ struct Step {
 }
 
 impl Tiling {
-    /// Begins anew on a net. `false` where the ways over the bridges alone make a path touch itself.
+    /// Restarts on a net. `false` where the ways over the bridges alone make a path touch itself.
     pub(crate) fn reset(&mut self, net: &Net) -> bool {
         let nodes = net.len();
         self.joined.clear();

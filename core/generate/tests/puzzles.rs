@@ -129,7 +129,7 @@ fn large_boards_come_out_too() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn what_cannot_be_is_reported() {
     let board = flowpipe_puzzle::Board::rectangle(1, 2).expect("a board");
     let error = Generator::new().on_board(&board, 5..=5, 0);
     assert_eq!(

@@ -239,7 +239,7 @@ impl Write for OutputFile {
 impl Drop for OutputFile {
     fn drop(&mut self) {
         if let Some(beside) = self.beside.take().filter(|it| !(it.shown && it.kept)) {
-            // Nobody is left to be told; a file with such a name is in nobody's way.
+            // There is nowhere left to report it; a file with such a name is in nobody's way.
             let _ = std::fs::remove_file(&beside.now);
             forget_hidden(&beside.now);
         }

@@ -178,7 +178,7 @@ impl View {
         }
     }
 
-    /// Looks through one more gate. Says whether anything is left to be seen.
+    /// Looks through one more gate. Returns whether anything is left to be seen.
     fn narrow(&mut self, gate: [Units; 2]) -> bool {
         const HERE: Units = [0, 0];
         let [left, right] = gate.map(|end| minus(end, self.from));

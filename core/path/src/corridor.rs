@@ -37,7 +37,7 @@ pub struct Corridor {
     pub(crate) gates: Vec<Gate>,
     /// Whether it passes a cell twice (a bridge).
     pub(crate) crosses_itself: bool,
-    /// What takes the place of the last gate, where one is not enough to say what is to be reached.
+    /// What replaces the last gate, where one is not enough to define what is to be reached.
     pub(crate) fork: Option<Fork>,
 }
 

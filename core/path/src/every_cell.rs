@@ -4,7 +4,7 @@ use flowpipe_puzzle::{Lattice, Point, place};
 
 use crate::leg::Leg;
 
-/// A way that tells every cell that it passes: where no point of the way lies in a cell's inner part,
+/// A way with a point in every cell that it passes: where no point of the way lies in a cell's inner part,
 /// one is added in the middle of the way through that part. So each cell has a point well away from
 /// its border, in the order of the cells, and the way stays the same line.
 ///
@@ -15,8 +15,8 @@ pub fn every_cell(lattice: Lattice, inner: f64, leg: &Leg, way: &[Point]) -> Vec
     let Some(&first) = way.first() else {
         return Vec::new();
     };
-    let mut told = Vec::with_capacity(way.len() + leg.cells.len());
-    told.push(first);
+    let mut traced = Vec::with_capacity(way.len() + leg.cells.len());
+    traced.push(first);
     let mut segment = 0;
     for &centre in &leg.centres[..leg.dragged().len()] {
         // Parts lie apart from each other, so that a segment that has not come to this one yet has no
@@ -25,18 +25,18 @@ pub fn every_cell(lattice: Lattice, inner: f64, leg: &Leg, way: &[Point]) -> Vec
             match passes(lattice, inner, centre, from, to) {
                 Some(Passage::EndsInside) => break,
                 Some(Passage::Through(middle)) => {
-                    told.push(middle);
+                    traced.push(middle);
                     break;
                 }
                 None => {
-                    told.push(to);
+                    traced.push(to);
                     segment += 1;
                 }
             }
         }
     }
-    told.extend(way.get(segment + 1..).unwrap_or_default());
-    told
+    traced.extend(way.get(segment + 1..).unwrap_or_default());
+    traced
 }
 
 /// How a segment passes an inner part.
@@ -97,17 +97,17 @@ mod tests {
     use super::*;
     use crate::leg::{End, legs};
 
-    fn told(cells: &[usize], way: &[Point]) -> Vec<Point> {
+    fn traced(cells: &[usize], way: &[Point]) -> Vec<Point> {
         let board = Board::rectangle(4, 4).expect("a board");
         let leg = legs(&board, cells, End::InLast).remove(0);
         every_cell(Lattice::Square, 2.0 / 3.0, &leg, way)
     }
 
-    fn assert_near(told: &[Point], wanted: &[Point]) {
-        assert_eq!(told.len(), wanted.len(), "{told:?}");
-        for (a, b) in told.iter().zip(wanted) {
+    fn assert_near(traced: &[Point], wanted: &[Point]) {
+        assert_eq!(traced.len(), wanted.len(), "{traced:?}");
+        for (a, b) in traced.iter().zip(wanted) {
             let away = (a[0] - b[0]).abs().max((a[1] - b[1]).abs());
-            assert!(away < 1e-12, "{told:?} {wanted:?}");
+            assert!(away < 1e-12, "{traced:?} {wanted:?}");
         }
     }
 
@@ -115,31 +115,31 @@ mod tests {
     fn straight_on_it_is_the_middle() {
         let way = [[0.5, 0.6], [3.5, 0.4]];
         let all = [[0.5, 0.6], [1.5, 1.6 / 3.0], [2.5, 1.4 / 3.0], [3.5, 0.4]];
-        assert_near(&told(&[0, 1, 2, 3], &way), &all);
+        assert_near(&traced(&[0, 1, 2, 3], &way), &all);
     }
 
     #[test]
-    fn a_cell_that_holds_a_vertex_is_told() {
+    fn a_cell_that_holds_a_vertex_is_traced() {
         let way = [[0.5, 0.5], [2.6, 0.5], [2.6, 2.5]];
         let all = [[0.5, 0.5], [1.5, 0.5], [2.6, 0.5], [2.6, 1.5], [2.6, 2.5]];
-        assert_near(&told(&[0, 1, 2, 6, 10], &way), &all);
+        assert_near(&traced(&[0, 1, 2, 6, 10], &way), &all);
     }
 
     #[test]
-    fn a_vertex_between_two_cells_tells_neither() {
+    fn a_vertex_between_two_cells_traces_neither() {
         // It turns just before the border between the first two cells.
         let way = [[0.3, 0.4], [0.9, 0.5], [2.5, 0.5]];
-        let on_way = told(&[0, 1, 2], &way);
+        let on_way = traced(&[0, 1, 2], &way);
         assert_near(&on_way, &[[0.3, 0.4], [0.9, 0.5], [1.5, 0.5], [2.5, 0.5]]);
     }
 
     #[test]
-    fn a_cell_that_is_only_touched_is_told_there() {
+    fn a_cell_that_is_only_touched_is_traced_there() {
         // Two to the right and one down, by way of corners of inner squares.
         let sixth = 1.0 / 6.0;
         let way = [[0.5, 0.5], [2.0 - sixth, 1.0 + sixth]];
         let touched = [1.0 + sixth, 1.0 - sixth];
-        assert_near(&told(&[0, 1, 5], &way), &[way[0], touched, way[1]]);
+        assert_near(&traced(&[0, 1, 5], &way), &[way[0], touched, way[1]]);
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn no_way_has_no_points() {
-        assert!(told(&[0, 1], &[]).is_empty());
-        assert_eq!(told(&[0, 1], &[[0.5, 0.5]]), [[0.5, 0.5]]);
+        assert!(traced(&[0, 1], &[]).is_empty());
+        assert_eq!(traced(&[0, 1], &[[0.5, 0.5]]), [[0.5, 0.5]]);
     }
 }

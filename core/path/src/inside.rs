@@ -1,6 +1,6 @@
 //! The checker of ways: exact, and independent of how they are found.
 //!
-//! It knows a corridor only by its cells and their width, builds the pieces anew, and takes floating
+//! It knows a corridor only by its cells and their width, builds the pieces itself, and takes floating
 //! numbers for what they are, fractions with a power of two below. Nothing is rounded.
 
 mod exact;
@@ -38,7 +38,7 @@ pub enum Outside {
 
 /// Holds a way against its corridor, widened by `slack` (in cells) to all sides: it must begin in the first
 /// cell's inner polygon, go through the pieces in their order without leaving them, and end where
-/// the corridor's leg says. Points on the border are inside. The slack, too, is taken exactly; 0 is
+/// the corridor's leg sets. Points on the border are inside. The slack, too, is taken exactly; 0 is
 /// for points that are exact, 2⁻⁴⁰ leaves room for rounding.
 ///
 /// # Errors

@@ -4,7 +4,7 @@
 //! what one segment from the start can reach ends at a *window*, a line across the corridor; what two
 //! can reach is what one segment from that window can reach, and so on (`windows`). A corridor is a
 //! sequence of gates, so a segment is a line that passes them in their order, and of all such lines two
-//! extreme ones say what can still be reached (`stab`; Guibas, Hershberger, Mitchell and Snoeyink,
+//! extreme ones bound what can still be reached (`stab`; Guibas, Hershberger, Mitchell and Snoeyink,
 //! "Approximating polygons and subdivisions with minimum-link paths", 1993). Nothing is asked about what
 //! lies beside the corridor, so it may cross itself.
 //!

@@ -6,7 +6,7 @@
 //! operations are all there is. Points that derive from lines through derived points have ever longer
 //! coordinates (Kahan and Snoeyink, "The bit complexity of minimum link paths: superquadratic
 //! algorithms for problems solvable in linear time", 1999), so no fixed size is enough. Each
-//! operation says when its result does not fit, and the caller begins anew with the next size.
+//! operation reports when its result does not fit, and the caller starts again with the next size.
 
 use std::cmp::Ordering;
 

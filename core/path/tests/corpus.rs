@@ -9,8 +9,8 @@ use std::io::Write as _;
 use boards::Solved;
 use flowpipe_path::{Corridor, End, Inner, Minlink, legs, lies_inside};
 
-/// Says something past the test harness, which shows nothing that a passing test prints.
-macro_rules! say {
+/// Prints a line past the test harness, which hides the output of passing tests.
+macro_rules! note {
     ($($text:tt)+) => {{
         let _ = writeln!(std::io::stderr(), $($text)+);
     }};
@@ -58,8 +58,8 @@ impl Totals {
         }
     }
 
-    fn tell(&self, kind: &str) {
-        say!(
+    fn print(&self, kind: &str) {
+        note!(
             "{} {kind} levels, {} flows: every cell {} segments, turns {}, fewest {}, in the better direction {}",
             self.boards,
             self.flows,
@@ -83,7 +83,7 @@ fn checked(corridor: &Corridor, minlink: &mut Minlink) -> usize {
 #[test]
 fn ways_of_real_levels_lie_inside() {
     let Some(levels) = boards::real() else {
-        say!("ways of real levels: skipped, there are none here");
+        note!("ways of real levels: skipped, there are none here");
         return;
     };
     let mut minlink = Minlink::default();
@@ -96,6 +96,6 @@ fn ways_of_real_levels_lie_inside() {
         totals.add(&level, &mut minlink);
     }
     assert!(plain.boards + others.boards > 0);
-    plain.tell("plain");
-    others.tell("other");
+    plain.print("plain");
+    others.print("other");
 }

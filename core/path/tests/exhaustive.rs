@@ -83,7 +83,7 @@ impl Comparison {
         self.by_count[count] += 1;
     }
 
-    fn tell(&self, what: &str) {
+    fn print(&self, what: &str) {
         println!(
             "{what}: {} corridors alike, by segments {:?}",
             self.compared, self.by_count
@@ -98,7 +98,7 @@ fn all_up_to(lattice: Lattice, cells: usize, whole: usize) {
         for walk in walks::all(lattice, steps) {
             comparison.compare(&walk, steps >= whole);
         }
-        comparison.tell(&format!("{lattice:?}, up to {} cells", steps + 1));
+        comparison.print(&format!("{lattice:?}, up to {} cells", steps + 1));
     }
 }
 
@@ -110,7 +110,7 @@ fn random(lattice: Lattice, walks: usize, cells: std::ops::RangeInclusive<usize>
         let walk = walks::random(lattice, steps, &mut random);
         comparison.compare(&walk, true);
     }
-    comparison.tell(&format!("{lattice:?}, random, {cells:?} cells"));
+    comparison.print(&format!("{lattice:?}, random, {cells:?} cells"));
 }
 
 #[test]

@@ -18,8 +18,8 @@ use proptest::prelude::*;
 
 use boards::Solved;
 
-/// Says something past the test harness, which shows nothing that a passing test prints.
-macro_rules! say {
+/// Prints a line past the test harness, which hides the output of passing tests.
+macro_rules! note {
     ($($text:tt)+) => {{
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), $($text)+);
@@ -29,7 +29,7 @@ macro_rules! say {
 /// Room for the rounding of points to floating numbers.
 const SLACK: f64 = 1.0 / (1_u64 << 40) as f64;
 
-/// Plays strokes in a game that takes its input as a profile says.
+/// Plays strokes in a game that takes its input as a profile describes.
 fn play(board: &Solved, strokes: &[Stroke], profile: Profile) -> Play {
     let fill = match profile {
         Profile::Segments | Profile::Turns | Profile::Clicks => true,
@@ -165,7 +165,7 @@ proptest! {
 #[test]
 fn plans_of_real_boards() {
     let Some(boards) = boards::real() else {
-        say!("skipped: no real levels");
+        note!("skipped: no real levels");
         return;
     };
     let mut sums = [0; 4];
@@ -174,7 +174,7 @@ fn plans_of_real_boards() {
             *sum += segments;
         }
     }
-    say!(
+    note!(
         "{} boards, segments of {:?}: {sums:?}",
         boards.len(),
         Method::ALL

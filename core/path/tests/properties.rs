@@ -115,7 +115,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn ways_lie_inside_and_are_as_narrow_as_they_say(
+    fn ways_lie_inside_and_are_as_narrow_as_declared(
         lattice in lattices(),
         first in 0u8..6,
         turns in prop_oneof![turns(), staircases()],

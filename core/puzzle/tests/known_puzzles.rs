@@ -17,8 +17,8 @@ use legs::{Leg, legs};
 use serde_json::Value;
 use support::{known_puzzles, mutants};
 
-/// Says something past the test harness, which shows nothing that a passing test prints.
-macro_rules! say {
+/// Prints a line past the test harness, which hides the output of passing tests.
+macro_rules! note {
     ($($text:tt)+) => {{
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), $($text)+);
@@ -83,7 +83,7 @@ fn every_known_level_is_read_right_and_written_back() {
     let entries = text::read(&levels);
     assert!(entries.iter().all(|entry| entry.puzzle.is_ok()));
     assert_eq!(entries.len(), levels.lines().count());
-    say!(
+    note!(
         "{} levels: {warps} with warps, {hexes} of hexes, {bridges} with bridges",
         entries.len()
     );
@@ -113,7 +113,7 @@ fn every_broken_solution_of_a_known_level_is_refused() {
             count += 1;
         }
     }
-    say!("{count} broken solutions refused");
+    note!("{count} broken solutions refused");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn strokes_through_the_centres_of_known_flows_are_accepted() {
             }
         }
     }
-    say!("{accepted} strokes accepted, {beyond} times beyond an edge");
+    note!("{accepted} strokes accepted, {beyond} times beyond an edge");
 }
 
 #[test]
@@ -195,5 +195,5 @@ fn every_known_numberlink_is_read_and_its_solution_passes() {
         );
         count += 1;
     }
-    say!("{count} Numberlink puzzles");
+    note!("{count} Numberlink puzzles");
 }

@@ -9,10 +9,10 @@ use crate::backend::{BackendError, Work};
 /// The answer to a puzzle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// What there is to say of the puzzle. Never [`Verdict::Unknown`] or [`Verdict::Unsupported`].
+    /// The verdict on the puzzle. Never [`Verdict::Unknown`] or [`Verdict::Unsupported`].
     pub verdict: Verdict,
-    /// Nodes are the conflicts of the SAT solver, where it tells. Figures: `decisions` and `propagations` where it
-    /// tells them, `variables` and `clauses` handed to it, `models` that it found, `cuts` made in them. All zero where
+    /// Nodes are the conflicts of the SAT solver, where it reports them. Figures: `decisions` and `propagations` where it
+    /// reports them, `variables` and `clauses` passed to it, `models` that it found, `cuts` made in them. All zero where
     /// no SAT solver was needed.
     pub effort: Effort,
 }
@@ -68,7 +68,7 @@ impl Cost {
             nodes: self.work.conflicts,
             ..Effort::default()
         };
-        let told = [
+        let reported = [
             ("decisions", self.work.decisions),
             ("propagations", self.work.propagations),
             ("variables", Some(self.variables as u64)),
@@ -76,7 +76,7 @@ impl Cost {
             ("models", Some(self.models)),
             ("cuts", Some(self.cuts)),
         ];
-        told.into_iter()
+        reported.into_iter()
             .filter_map(|(name, figure)| Some((name, figure?)))
             .fold(effort, |effort, (name, figure)| {
                 effort.with(name, figure as f64)

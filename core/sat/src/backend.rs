@@ -43,7 +43,7 @@ pub enum BackendError {
     Failed(String),
 }
 
-/// What a SAT solver has done, as far as it tells.
+/// What a SAT solver has done, as far as it reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Contradictions that it ran into.

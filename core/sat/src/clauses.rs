@@ -38,7 +38,7 @@ impl Clauses {
         Truth::Open(self.formula.variable(None))
     }
 
-    /// A new unknown as a positive literal, which is likelier to be as `phase` says.
+    /// A new unknown as a positive literal, which is likelier to have the value `phase`.
     pub fn literal(&mut self, phase: Option<bool>) -> Literal {
         self.formula.variable(phase)
     }

@@ -188,7 +188,7 @@ fn degree(clauses: &mut Clauses, network: &Network, edges: &[Truth], node: Node,
     }
 }
 
-/// What follows from the rules for rings of three and four neighbours, said outright: a solver that
+/// What follows from the rules for rings of three and four neighbours, as explicit clauses: a solver that
 /// must find it out each time is several times slower.
 fn rings(
     clauses: &mut Clauses,

@@ -1,14 +1,14 @@
 //! Colours of nodes as truth values.
 //!
 //! A node carries a row of truth values, by which it has one of the *paints* 0, 1, 2, …: the digits
-//! of the paint's number in binary, or one truth value for each paint. What must be said of them
+//! of the paint's number in binary, or one truth value for each paint. The constraints on them
 //! reads the same for both.
 
 use flowpipe_puzzle::Node;
 
 use crate::clauses::{Clauses, Truth};
 
-/// The number by which a flow, or all flows of a colour, are told from the others.
+/// The number that distinguishes a flow, or all flows of a colour, from the others.
 pub type Paint = usize;
 
 /// How paints are written as truth values.

@@ -1,4 +1,4 @@
-//! Cheap checks that tell in words why a puzzle can't be solved, before any clause is written.
+//! Cheap checks that explain why a puzzle can't be solved, before any clause is written.
 //!
 //! Each is a proof: a puzzle that they refuse has no solution. Most puzzles without a solution pass
 //! them and are refused by the solver, without words.
@@ -176,7 +176,7 @@ mod tests {
     use crate::testing::samples::puzzle;
 
     #[test]
-    fn says_what_is_wrong() {
+    fn reports_what_is_wrong() {
         let why = |text: &str, cover: bool| {
             let puzzle = puzzle(text).with_rules(Rules {
                 cover,

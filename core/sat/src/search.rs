@@ -21,7 +21,7 @@ pub struct Search<'p, 'a, B> {
     cost: Cost,
 }
 
-/// A solution, and what tells it from all others.
+/// A solution, and the literals that distinguish it from all others.
 pub struct Found {
     /// It has been checked.
     pub solution: Solution,
@@ -39,7 +39,7 @@ impl Found {
 }
 
 impl<'p, 'a, B: Backend<'a>> Search<'p, 'a, B> {
-    /// Hands the puzzle to a SAT solver. It is told to try `likely` paths first.
+    /// Passes the puzzle to a SAT solver, with a hint to try `likely` paths first.
     pub fn new(
         puzzle: &'p Puzzle,
         network: &'p Network,

@@ -153,7 +153,7 @@ impl<'p, 'a, B: Backend<'a>> Run<'p, 'a, B> {
         Ok(others)
     }
 
-    /// A search that can tell that there is no other solution.
+    /// A search that can prove that there is no other solution.
     ///
     /// Where cells may stay empty, that is a search for the shortest ones, once [`guess::detour`] has found nothing.
     /// For every solution that is none of these can be made better by leading one flow another way (see

@@ -5,7 +5,7 @@
 //! touch itself or close a ring. So `c` must be passed some other way, and on squares the only other
 //! way is to turn like `v`: every turn lies on a diagonal of turns that ends at a terminal. The
 //! same holds on every graph, so it is worked out for graphs: begin with all pairs, and take away
-//! what the nodes across can't live with, until nothing changes.
+//! what no value of the nodes across allows, until nothing changes.
 //!
 //! Half of it holds where cells may stay empty, of the solutions that [`crate::shortest`] is after: there a node
 //! across from a turn can be empty only if it has the greater number.
@@ -81,7 +81,7 @@ fn all(network: &Network, node: Node) -> Vec<Turn> {
     turns
 }
 
-/// Whether everything across from a turn can live with it.
+/// Whether all nodes across from a turn are compatible with it.
 fn possible(network: &Network, turns: &[Vec<Turn>], node: Node, turn: &Turn) -> bool {
     let [a, b] = turn.nodes;
     if network.edge(a, b).is_some() {

@@ -13,7 +13,7 @@ pub struct Template {
     rows: usize,
     cols: usize,
     cells: Vec<Cell>,
-    /// Cells along the sides, which have something to say from the start.
+    /// Cells along the sides, which imply something from the start.
     rim: Vec<u32>,
     /// By cell of the search.
     pub board_cell: Vec<u32>,

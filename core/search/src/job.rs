@@ -1,6 +1,6 @@
 //! One puzzle, made ready: one sweep, and on large boards a second one from the opposite corner.
 //!
-//! Which of two sweeps is the shorter one can't be told before, and they differ by factors. So when the first one has
+//! Which of two sweeps is the shorter one can't be known before, and they differ by factors. So when the first one has
 //! not ended after [`ALONE`] branchings, a second thread sweeps from the other end. The sweep that
 //! needs fewer branchings (in rounds of [`ROUND`]; the first one on a tie) gives the answer. That does not depend on
 //! how fast the threads run: a sweep is given up only when the other one has ended in an
@@ -151,7 +151,7 @@ where
         }
     }
 
-    /// Takes a solution in and says whether that is enough.
+    /// Adds a solution and returns whether that is enough.
     fn collect(&self, findings: &mut Findings, state: &State) -> bool {
         findings.count += 1;
         if findings.solutions.len() < self.limits.keep {

@@ -56,7 +56,7 @@ pub struct Search {
 /// When to stop, and what to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Stop after so many solutions; 2 tells whether the first is the only one.
+    /// Stop after so many solutions; 2 decides whether the first is the only one.
     pub solutions: u64,
     /// So many solutions are returned.
     pub keep: usize,
@@ -99,7 +99,7 @@ pub enum Ended {
     Solutions,
     /// The limit of branchings was reached.
     Nodes,
-    /// It was told to give up.
+    /// It was cancelled.
     Cancelled,
 }
 

@@ -18,7 +18,7 @@ pub struct Boards {
     cells: Vec<Cell>,
     /// Shapes of each cell that its surroundings allow, whatever lies at the ends of the chains.
     possible: Vec<Domain>,
-    /// Cells that have something to say from the start.
+    /// Cells that imply something from the start.
     busy: Vec<u32>,
     /// By cell of the search.
     pub board_cell: Vec<u32>,

@@ -16,13 +16,13 @@ pub struct Propagation<'a, T> {
     pub groups: &'a [u32],
     /// Cells handled.
     pub steps: u64,
-    /// Asked now and then; once it says so, `stopped` is set and everything comes out dead.
+    /// Asked now and then; once it returns `true`, `stopped` is set and everything comes out dead.
     pub cancelled: &'a dyn Fn() -> bool,
     /// Given up: what came out means nothing.
     pub stopped: bool,
 }
 
-/// How many cells are handled between two looks at `cancelled`: some hundred microseconds.
+/// How many cells are handled between two checks of `cancelled`: some hundred microseconds.
 const PATIENCE: u64 = 4096;
 
 impl<T: Topology> Propagation<'_, T> {
@@ -51,7 +51,7 @@ impl<T: Topology> Propagation<'_, T> {
         Ok(())
     }
 
-    /// What follows from the terminals. The queue holds every cell that has something to say.
+    /// What follows from the terminals. The queue holds every cell that may imply something.
     pub fn start(&mut self) -> Result<(), Dead> {
         for index in 0..self.state.queue.len() {
             let cell = self.state.queue[index] as usize;

@@ -47,8 +47,8 @@ impl<'a, T: Topology> Sweep<'a, T> {
         self.propagation.steps
     }
 
-    /// Goes on until `enough` says so of a solution, or there are no more. Before each branching
-    /// `go_on` is asked, with the number of branchings so far; `None`: it said no.
+    /// Continues until `enough` accepts a solution, or there are no more. Before each branching
+    /// `go_on` is asked, with the number of branchings so far; `None`: it returned `false`.
     pub fn run(
         &mut self,
         enough: &mut dyn FnMut(&State) -> bool,

@@ -1,6 +1,6 @@
 //! Which cell lies where: by arithmetic on plain rectangles, by tables everywhere else.
 //!
-//! Cells of the search are numbered anew, so that every look beyond a border meets a *sentinel*: a
+//! Cells of the search are renumbered, so that every access beyond a border meets a *sentinel*: a
 //! cell without shapes. Number 0 always is one.
 
 use crate::shapes::{Shapes, Square};

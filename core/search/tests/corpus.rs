@@ -7,7 +7,7 @@ mod support;
 use flowpipe_puzzle::{Board, Puzzle, Rules, Terminal, check, level};
 use flowpipe_search::{Ended, Limits, Search};
 
-use support::{never, say, shared::shared};
+use support::{never, note, shared::shared};
 
 #[test]
 fn solves_every_level_as_it_is_meant_and_proves_it_unique() {
@@ -24,7 +24,7 @@ fn solves_every_level_as_it_is_meant_and_proves_it_unique() {
         assert_eq!(found.solutions, [level.solution], "{line}");
         count += 1;
     }
-    say!("{count} levels solved and proved unique");
+    note!("{count} levels solved and proved unique");
 }
 
 #[derive(serde::Deserialize)]
@@ -80,5 +80,5 @@ fn solves_numberlink_puzzles_that_keep_the_rules() {
         }
         count += 1;
     }
-    say!("{count} Numberlink puzzles solved and proved unique");
+    note!("{count} Numberlink puzzles solved and proved unique");
 }

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use flowpipe_puzzle::{check, level};
 use flowpipe_search::{Ended, Limits, Search};
 
-use support::{never, say};
+use support::{never, note};
 
 /// Random tilings with few flows, 30x30 and 50x50; the last one has several solutions.
 const BOARDS: &str = include_str!("boards/large.txt");
@@ -43,7 +43,7 @@ fn two_sweeps_answer_the_same_each_time() {
             assert_eq!(fresh, again);
         }
     }
-    say!("{raced} of {} boards raced", lines.len());
+    note!("{raced} of {} boards raced", lines.len());
     assert!(raced > 0);
 }
 

@@ -9,7 +9,7 @@ use crate::styling::{Start, start};
 static STDOUT_COLOURS: AtomicBool = AtomicBool::new(false);
 static STDERR_COLOURS: AtomicBool = AtomicBool::new(false);
 
-/// Says whether standard output and standard error take colours; without it they take none.
+/// Sets whether standard output and standard error take colours; without it they take none.
 pub fn set_colours(stdout: bool, stderr: bool) {
     STDOUT_COLOURS.store(stdout, Ordering::Relaxed);
     STDERR_COLOURS.store(stderr, Ordering::Relaxed);
@@ -44,7 +44,7 @@ pub fn stderr_is_terminal() -> bool {
 
 /// Writes a text to standard error, at once.
 pub fn write_stderr(text: &str) {
-    // Nobody is left to be told.
+    // There is nowhere left to report it.
     let _ = stderr().write_all(text.as_bytes());
 }
 
@@ -174,7 +174,7 @@ impl<W: Write> Write for Output<W> {
 impl<W: Write> Drop for Output<W> {
     fn drop(&mut self) {
         if !self.begun.is_empty() {
-            // Nobody is left to be told.
+            // There is nowhere left to report it.
             let _ = self.finish();
         }
     }

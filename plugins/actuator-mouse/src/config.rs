@@ -11,25 +11,25 @@ use serde::{Deserialize, Serialize};
 /// soon as somebody moves the mouse, throws the pointer into a corner of the screen, or presses the
 /// hotkey; and lets go when the run ends for whatever reason.
 ///
-/// How fast, and whether by drags or by clicks, the planner says by what the game needs. On boards that
+/// How fast, and whether by drags or by clicks, the planner decides by what the game needs. On boards that
 /// warp the pointer leaves the board by up to a cell, but never its window.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How fast to drag, instead of as the planner says.
+    /// How fast to drag, instead of as the planner decides.
     pub pace: Option<Pace>,
     /// Whether the button stays down through a whole stroke.
     pub drags: Drags,
     /// Play only what was captured within the last so many milliseconds.
     pub max_age_ms: u64,
     /// The key that ends the run at once, by its X11 name, such as "F12", "Escape" or "Pause"; "" for
-    /// none. Only X11 tells which keys are down.
+    /// none. Only X11 reports which keys are down.
     pub hotkey: String,
     /// End the run when the pointer is in a corner of the screen.
     pub corners: bool,
     /// End the run when the pointer is not where it was put last: somebody else moves it.
     pub by_hand: bool,
-    /// Play on what was captured from a monitor or a region too, where nobody can tell whether the
+    /// Play on what was captured from a monitor or a region too, where it is unknown whether the
     /// board's window is in front. Otherwise capture-screen has to be given a window.
     pub any_window: bool,
 }

@@ -38,7 +38,7 @@ pub struct Watched {
 /// Why to let go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// A person says stop: the run ends.
+    /// A person stops the run.
     Stop(String),
     /// The board can't be played now; looking again may help.
     Board(String),
@@ -75,7 +75,7 @@ impl Guard {
         self.state().board
     }
 
-    /// Says to let go. The first reason counts, and a person's before all others.
+    /// Requests to let go. The first reason counts, and a person's before all others.
     pub fn warn(&self, trouble: Trouble) {
         let mut state = self.state();
         let first = match (&state.trouble, &trouble) {

@@ -98,7 +98,7 @@ impl Actuator for Mouse {
         held.guard.end(held.player.put());
         let End { played, refused } = end?;
         Ok(Played {
-            strokes: told(&strokes.strokes[..played], |_| None),
+            strokes: outcomes(&strokes.strokes[..played], |_| None),
             refused,
             pace: Some(manner.pace),
             ..Played::default()
@@ -187,7 +187,7 @@ fn watched(
             Ok(None)
         } else {
             Err(format!(
-                "nobody can tell whether the board of {} is in front: have capture-screen look at a window, or set any_window",
+                "it is unknown whether the board of {} is in front: have capture-screen look at a window, or set any_window",
                 frame.source
             ))
         };
@@ -206,9 +206,9 @@ fn refused(reason: String) -> Played {
     }
 }
 
-/// What a dry run says instead of acting.
+/// What a dry run reports instead of acting.
 fn would(strokes: &Strokes, area: &Area<'_>) -> Played {
-    let say = |stroke: &Stroke| {
+    let reason = |stroke: &Stroke| {
         let way: Vec<String> = stroke
             .points
             .iter()
@@ -219,14 +219,14 @@ fn would(strokes: &Strokes, area: &Area<'_>) -> Played {
         Some(format!("would drag {name} by {}", way.join(" ")))
     };
     Played {
-        strokes: told(&strokes.strokes, say),
+        strokes: outcomes(&strokes.strokes, reason),
         refused: Some("this is a dry run".to_owned()),
         ..Played::default()
     }
 }
 
 /// Nobody but the game knows whether a stroke was taken.
-fn told(strokes: &[Stroke], reason: impl Fn(&Stroke) -> Option<String>) -> Vec<StrokeOutcome> {
+fn outcomes(strokes: &[Stroke], reason: impl Fn(&Stroke) -> Option<String>) -> Vec<StrokeOutcome> {
     strokes
         .iter()
         .map(|stroke| StrokeOutcome {

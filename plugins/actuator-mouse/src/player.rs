@@ -24,7 +24,7 @@ pub struct Player {
     drags: Drags,
     /// Where the pointer was put since it was last seen where it should be, the newest last. A window
     /// manager that looks at each press before the window gets it holds all input back meanwhile, and
-    /// the system goes on to tell an older place.
+    /// the system goes on to report an older place.
     put: Vec<[i32; 2]>,
 }
 
@@ -139,7 +139,7 @@ impl Player {
     fn catch_up(&mut self, acting: &mut Acting<'_, '_>) -> std::result::Result<(), Halt> {
         /// Longer than this nobody holds input back; in nanoseconds.
         const PATIENCE: i64 = 50_000_000;
-        /// Between two looks, in nanoseconds.
+        /// Between two checks, in nanoseconds.
         const EVERY: i64 = 100_000;
         let began = acting.host().now_ns();
         while let Some(&put) = self.put.last()
@@ -185,9 +185,9 @@ impl Player {
         }
     }
 
-    /// Tells a place again: systems don't tell of a pointer that stays, so it goes a pixel aside
+    /// Sends a place again: systems don't report a pointer that stays, so it goes a pixel aside
     /// and back.
-    fn tell_again(
+    fn send_again(
         &mut self,
         step: &Step,
         bounds: Rect,
@@ -206,9 +206,9 @@ impl Player {
         Ok(())
     }
 
-    /// Waits, and goes on looking.
+    /// Waits, and continues to check.
     fn stay(&mut self, step: &Step, acting: &mut Acting<'_, '_>) -> std::result::Result<(), Halt> {
-        /// The time between two looks, in nanoseconds.
+        /// The time between two checks, in nanoseconds.
         const LOOK_EVERY: i64 = 4_000_000;
         let until = acting.host().now_ns() + (step.stay_ms * MS) as i64;
         loop {
@@ -251,7 +251,7 @@ impl Button<'_> {
             if index == 0 && way.begins {
                 self.player.catch_up(acting)?;
             }
-            self.player.tell_again(step, bounds, acting)?;
+            self.player.send_again(step, bounds, acting)?;
             self.player.stay(step, acting)?;
         }
         if way.ends {

@@ -1,4 +1,4 @@
-//! What the desktop tells of a window and of the person before it.
+//! What the desktop reports about a window and the person before it.
 
 use flowpipe_desktop::{Desktop, DesktopError, Rect, WindowId};
 
@@ -8,16 +8,16 @@ use crate::guard::Watched;
 pub trait Surroundings: Send {
     /// Why a board can't be played now; `None`: it can.
     fn trouble(&self, watched: &Watched) -> Option<String>;
-    /// What of a window's inside is on the screen, where the system tells.
+    /// The part of a window's inside that is on the screen, where the system reports it.
     fn inside(&self, window: WindowId) -> Option<Rect>;
     /// Brings the board's window to the front.
     fn raise(&self, watched: &Watched);
     /// Whether a key is down.
     ///
     /// # Errors
-    /// On a system that does not tell, and for a key that there is not.
+    /// On a system that does not report it, and for an unknown key.
     fn key_is_down(&self, name: &str) -> Result<bool, DesktopError>;
-    /// Where the pointer is, where the system tells.
+    /// Where the pointer is, where the system reports it.
     fn pointer(&self) -> Option<[i32; 2]>;
     /// How wide and high the screen is.
     fn screen(&self) -> Option<[u32; 2]>;

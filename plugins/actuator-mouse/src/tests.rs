@@ -1,4 +1,4 @@
-//! The player on a hand that only notes what it is told. The real mouse is tested with the whole
+//! The player on a hand that only records its calls. The real mouse is tested with the whole
 //! program (tests/live.rs).
 
 use std::cell::RefCell;
@@ -19,12 +19,12 @@ use crate::hand::Hand;
 mod manners;
 
 thread_local! {
-    static TOLD: RefCell<Told> = RefCell::default();
+    static LOG: RefCell<HandLog> = RefCell::default();
 }
 
-/// What the hand was told, and how it misbehaves.
+/// The calls of the hand, and how it misbehaves.
 #[derive(Default)]
-struct Told {
+struct HandLog {
     events: Vec<String>,
     place: [i32; 2],
     mischief: Mischief,
@@ -43,7 +43,7 @@ enum Mischief {
     Fail,
     /// It panics at the third move.
     Panic,
-    /// The pointer is told late, as behind a window manager that looks at presses first.
+    /// The place of the pointer is reported late, as behind a window manager that looks at presses first.
     Late,
 }
 
@@ -51,20 +51,20 @@ struct Noting;
 
 impl Hand for Noting {
     fn place(&mut self) -> Result<[i32; 2]> {
-        TOLD.with_borrow(|told| Ok(told.place))
+        LOG.with_borrow(|log| Ok(log.place))
     }
 
     fn put(&mut self, at: [i32; 2]) -> Result<()> {
-        TOLD.with_borrow_mut(|told| {
-            told.events.push(format!("{},{}", at[0], at[1]));
-            let third = told.events.iter().filter(|it| it.contains(',')).count() == 3;
-            if told.mischief != Mischief::Late {
-                told.place = at;
+        LOG.with_borrow_mut(|log| {
+            log.events.push(format!("{},{}", at[0], at[1]));
+            let third = log.events.iter().filter(|it| it.contains(',')).count() == 3;
+            if log.mischief != Mischief::Late {
+                log.place = at;
             }
-            match told.mischief {
-                Mischief::Person if third => told.place = [400, 300],
+            match log.mischief {
+                Mischief::Person if third => log.place = [400, 300],
                 Mischief::Cover if third => {
-                    let guard = told.guard.as_ref().unwrap();
+                    let guard = log.guard.as_ref().unwrap();
                     guard.warn(Trouble::Board("covered".to_owned()));
                 }
                 Mischief::Fail if third => return Err(Error::new("unplugged")),
@@ -76,12 +76,12 @@ impl Hand for Noting {
     }
 
     fn press(&mut self) -> Result<()> {
-        TOLD.with_borrow_mut(|told| told.events.push("down".to_owned()));
+        LOG.with_borrow_mut(|log| log.events.push("down".to_owned()));
         Ok(())
     }
 
     fn release(&mut self) -> Result<()> {
-        TOLD.with_borrow_mut(|told| told.events.push("up".to_owned()));
+        LOG.with_borrow_mut(|log| log.events.push("up".to_owned()));
         Ok(())
     }
 }
@@ -95,7 +95,7 @@ impl Actuator for Playing {
 
     fn new(config: Config, _: &Host) -> Result<Self> {
         let guard = Arc::new(Guard::default());
-        TOLD.with_borrow_mut(|told| told.guard = Some(Arc::clone(&guard)));
+        LOG.with_borrow_mut(|log| log.guard = Some(Arc::clone(&guard)));
         let player = Player::new(Box::new(Noting), Arc::clone(&guard), &config);
         Ok(Self(player, guard, config))
     }
@@ -110,7 +110,7 @@ impl Actuator for Playing {
         self.1.end(self.0.put());
         let End { played, refused } = end?;
         Ok(Played {
-            strokes: told(&strokes.strokes[..played], |_| None),
+            strokes: outcomes(&strokes.strokes[..played], |_| None),
             refused,
             ..Played::default()
         })
@@ -180,16 +180,16 @@ fn play_all(
     config: &serde_json::Value,
     strokes: &Strokes,
 ) -> (Harness, Result<Outcome>, String) {
-    TOLD.with_borrow_mut(|told| {
-        *told = Told {
+    LOG.with_borrow_mut(|log| {
+        *log = HandLog {
             mischief,
-            ..Told::default()
+            ..HandLog::default()
         };
     });
     let mut harness = flowpipe_plugin::harness!(Playing, config.clone()).unwrap();
     let sent = harness.send(0, STROKES, strokes);
     let outcome = sent.map(|emitted| serde_json::from_value(emitted[0].body.clone()).unwrap());
-    let events = TOLD.with_borrow(|told| told.events.join(" "));
+    let events = LOG.with_borrow(|log| log.events.join(" "));
     (harness, outcome, events)
 }
 
@@ -213,11 +213,11 @@ fn the_button_goes_up_when_a_person_takes_the_mouse_and_the_run_ends() {
 }
 
 #[test]
-fn a_place_that_is_told_late_is_no_person() {
+fn a_place_that_is_reported_late_is_no_person() {
     let (harness, outcome, _) = play(Mischief::Late, &[0.5]);
-    // The pointer is still told to be at 0, 0, where it never was put: that is a person …
+    // The pointer is still reported at 0, 0, where it never was put: that is a person …
     assert!(outcome.is_err() && harness.ended().is_some());
-    TOLD.with_borrow_mut(|told| told.place = [105, 55]);
+    LOG.with_borrow_mut(|log| log.place = [105, 55]);
     let mut player = Player::new(Box::new(Noting), Arc::default(), &Config::default());
     // … but where it was put before is only late.
     for x in [105, 115, 125] {
@@ -254,11 +254,11 @@ fn nothing_is_pressed_for_a_stroke_that_leaves_the_board() {
 
 #[test]
 fn nothing_is_pressed_once_the_run_ends() {
-    TOLD.with_borrow_mut(|told| *told = Told::default());
+    LOG.with_borrow_mut(|log| *log = HandLog::default());
     let mut harness = flowpipe_plugin::harness!(Playing, json!({})).unwrap();
     harness.cancel_when(|| true);
     assert!(harness.send(0, STROKES, &strokes(&[0.5])).is_err());
-    assert!(TOLD.with_borrow(|told| told.events.is_empty()));
+    assert!(LOG.with_borrow(|log| log.events.is_empty()));
 }
 
 #[test]
@@ -277,13 +277,13 @@ fn what_no_window_is_known_of_is_not_played() {
 #[test]
 fn a_dry_run_says_what_it_would_do() {
     let strokes = strokes(&[0.5]);
-    let said = would(&strokes, &area(&strokes)).strokes[0].reason.clone();
-    assert_eq!(said.as_deref(), Some("would drag A by 105,55 135,55"));
+    let reason = would(&strokes, &area(&strokes)).strokes[0].reason.clone();
+    assert_eq!(reason.as_deref(), Some("would drag A by 105,55 135,55"));
 }
 
 #[test]
 fn wrong_configs_are_refused() {
-    for (config, said) in [
+    for (config, text) in [
         (
             json!({ "pace": { "step": 0.0, "dwell_ms": 0.0, "ends_ms": 0.0, "repeats": 1 } }),
             "pace.step",
@@ -299,7 +299,7 @@ fn wrong_configs_are_refused() {
     ] {
         let config: Config = serde_json::from_value(config).unwrap();
         let error = config.check().unwrap_err().to_string();
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(text), "{error}");
     }
 }
 

@@ -10,11 +10,11 @@ use crate::config::Config;
 use crate::guard::{Guard, Trouble};
 use crate::surroundings::Surroundings;
 
-/// The time between two looks.
+/// The time between two checks.
 const EVERY: Duration = Duration::from_millis(8);
 /// How far the pointer may be from where it was put, in pixels: systems round.
 pub const TOLERANCE: i32 = 3;
-/// In so many looks in a row the pointer must be elsewhere between boards: the last moves may still be
+/// In so many checks in a row the pointer must be elsewhere between boards: the last moves may still be
 /// on their way.
 const LOOKS: u32 = 3;
 /// How near to the corner of the screen is in it, in pixels.
@@ -38,7 +38,7 @@ impl Watch {
         host: Host,
     ) -> Result<Self> {
         let (over, is_over) = std::sync::mpsc::channel::<()>();
-        let mut look = Look {
+        let mut look = Checker {
             hotkey: Some(config.hotkey.clone()).filter(|hotkey| !hotkey.is_empty()),
             corners: config.corners,
             by_hand: config.by_hand,
@@ -70,26 +70,26 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.over.take();
         if let Some(thread) = self.thread.take() {
-            // A panic there was told by its own message.
+            // A panic there has printed its own message.
             let _ = thread.join();
         }
     }
 }
 
-struct Look {
+struct Checker {
     hotkey: Option<String>,
     corners: bool,
     by_hand: bool,
     /// The pointer may begin in a corner: only entering one counts.
     was_in_corner: bool,
-    /// How many looks in a row it has not been where it was left.
+    /// How many checks in a row it has not been where it was left.
     elsewhere: u32,
     guard: Arc<Guard>,
     surroundings: Box<dyn Surroundings>,
 }
 
-impl Look {
-    /// Looks once; why the run has to end, if it has.
+impl Checker {
+    /// Checks once; why the run has to end, if it has.
     fn once(&mut self) -> Option<String> {
         if let Some(watched) = self.guard.board()
             && let Some(trouble) = self.surroundings.trouble(&watched)

@@ -31,7 +31,7 @@ pub struct Step {
     pub at: [i32; 2],
     /// How long it stays there, in milliseconds.
     pub stay_ms: f64,
-    /// How often the place is told beyond the first time.
+    /// How often the place is sent beyond the first time.
     pub again: u32,
 }
 
@@ -171,14 +171,14 @@ mod tests {
         Stroke::new(0, Vec::new(), points.to_vec())
     }
 
-    fn told(way: &Way) -> Vec<([i32; 2], f64)> {
+    fn sent(way: &Way) -> Vec<([i32; 2], f64)> {
         way.steps().map(|step| (step.at, step.stay_ms)).collect()
     }
 
     const CORNER: [Point; 3] = [[0.5, 0.5], [2.5, 0.5], [2.5, 1.5]];
 
     #[test]
-    fn it_waits_at_turns_and_tells_the_cells_between() {
+    fn it_waits_at_turns_and_sends_the_cells_between() {
         let strokes = [stroke(&CORNER)];
         let ways = on_board(&strokes, 10.0, &manner(Some(1.0), 0.0), Drags::Strokes);
         let [way] = ways[0].as_slice() else {
@@ -186,7 +186,7 @@ mod tests {
         };
         assert_eq!(way.first.again, 1);
         assert_eq!(
-            told(way),
+            sent(way),
             [
                 ([5, 5], 4.0),
                 ([15, 5], 0.0),
@@ -207,7 +207,7 @@ mod tests {
     fn without_a_step_the_points_are_enough() {
         let ways = on_board(&[stroke(&CORNER)], 10.0, &manner(None, 0.0), Drags::Strokes);
         assert_eq!(
-            told(&ways[0][0]),
+            sent(&ways[0][0]),
             [([5, 5], 4.0), ([25, 5], 18.0), ([25, 15], 4.0)]
         );
     }
@@ -221,7 +221,7 @@ mod tests {
             Drags::Strokes,
         );
         assert_eq!(
-            told(&ways[0][0]),
+            sent(&ways[0][0]),
             [
                 ([5, 5], 4.0),
                 ([7, 5], 18.0),
@@ -236,7 +236,7 @@ mod tests {
             Drags::Segments,
         );
         assert_eq!(
-            told(&ways[0][1]),
+            sent(&ways[0][1]),
             [([25, 5], 4.0), ([25, 7], 18.0), ([25, 15], 4.0)]
         );
     }
@@ -270,15 +270,15 @@ mod tests {
         assert_eq!((two.begins, two.ends), (false, true));
         // Neither a release nor a press is waited for where there is none, and nothing is nudged.
         assert_eq!(
-            told(one),
+            sent(one),
             [([85, 5], 4.0), ([87, 5], 18.0), ([95, 5], 18.0)]
         );
-        assert_eq!(told(two), [([5, 5], 18.0), ([25, 5], 4.0)]);
+        assert_eq!(sent(two), [([5, 5], 18.0), ([25, 5], 4.0)]);
     }
 
     /// What others take the time of strokes for is the time that they are played in.
     #[test]
-    fn stays_add_up_to_what_the_manner_says() {
+    fn stays_add_up_to_what_the_manner_sets() {
         let held = Stroke {
             held: true,
             ..stroke(&CORNER)

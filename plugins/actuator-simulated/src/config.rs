@@ -4,7 +4,7 @@ use flowpipe_game::Settings;
 use flowpipe_plugin::{Error, JsonSchema, Result};
 use serde::{Deserialize, Serialize};
 
-/// Plays strokes on a board in memory, under the game's rules of dragging, and says which were
+/// Plays strokes on a board in memory, under the game's rules of dragging, and reports which were
 /// accepted.
 ///
 /// There is no time and no button here: of the manner that the planner asks for only the steps count,
@@ -17,7 +17,7 @@ pub struct Config {
     pub margin: f64,
     /// How the game takes its input.
     pub input: Input,
-    /// Let the pointer stand between screen pixels, which no mouse can.
+    /// Let the pointer be between screen pixels, which no mouse can.
     pub subpixel: bool,
     /// Write a picture of each board as it stands after the strokes into this folder (made if it is
     /// not there), as PNG.
@@ -28,7 +28,7 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Input {
-    /// It looks at the pointer once a frame and fills the straight line between two looks, as phone
+    /// It looks at the pointer once a frame and fills the straight line between two samples, as phone
     /// and web games do.
     Frames,
     /// It only knows the cells where an event came: a jump of more than one cell loses the rest.
@@ -47,7 +47,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Holds what the schema says even where nobody looked at the schema.
+    /// Enforces the limits of the schema even where it was not validated.
     ///
     /// # Errors
     /// When the margin is out of its range.

@@ -1,7 +1,7 @@
 //! Actuator stage: plays strokes on a board in memory, under the game's own rules of dragging.
 //!
 //! There is no time here, so that of the manner in which strokes are to be played only the places
-//! count: [`drag`] plays them, [`pointer`] says where a mouse would really be.
+//! count: [`drag`] plays them, [`pointer`] gives where a mouse would really be.
 
 mod config;
 mod drag;
@@ -71,11 +71,11 @@ impl Actuator for Simulated {
     }
 }
 
-/// Whether the flow that a stroke was to draw stands, cell by cell.
+/// Whether the flow that a stroke was to draw is on the board, cell by cell.
 fn outcome(play: &Play, board: &SeenBoard, stroke: &Stroke) -> StrokeOutcome {
     let drawn = play.drawn();
     let name = flowpipe_plugin::puzzle::colour::name(stroke.colour);
-    let stands = drawn
+    let is_drawn = drawn
         .iter()
         .filter(|flow| flow.colour == stroke.colour)
         .any(|flow| {
@@ -85,7 +85,7 @@ fn outcome(play: &Play, board: &SeenBoard, stroke: &Stroke) -> StrokeOutcome {
                 .is_some_and(|&cell| board.puzzle.terminal_at(cell).is_some());
             joined && flow.cells.starts_with(&stroke.cells)
         });
-    let reason = (!stands).then(|| {
+    let reason = (!is_drawn).then(|| {
         let covered: usize = drawn
             .iter()
             .filter(|flow| flow.colour == stroke.colour)
@@ -98,7 +98,7 @@ fn outcome(play: &Play, board: &SeenBoard, stroke: &Stroke) -> StrokeOutcome {
     });
     StrokeOutcome {
         colour: stroke.colour,
-        accepted: Some(stands),
+        accepted: Some(is_drawn),
         reason,
     }
 }

@@ -31,7 +31,7 @@ impl<'a> Pointer<'a> {
         }
         let FrameNote { origin, scale, .. } = self.frame;
         let in_frame = self.geometry.to_frame(point);
-        // A pointer at a screen pixel stands at its middle.
+        // A pointer at a screen pixel is at its middle.
         let on_screen = [0, 1].map(|axis| (origin[axis] + in_frame[axis] / scale).floor() + 0.5);
         let back = [0, 1].map(|axis| (on_screen[axis] - origin[axis]) * scale);
         self.geometry

@@ -58,7 +58,7 @@ impl Paths {
 }
 
 impl Config {
-    /// Finds what a JSON Schema can't say.
+    /// Finds what a JSON Schema can't express.
     ///
     /// # Errors
     /// What is wrong, naming the key.

@@ -1,6 +1,6 @@
 //! Waiting until the next picture is due.
 
-/// A steady rate by the host's clock. Who comes late goes on from there instead of catching up.
+/// A steady rate by the host's clock. A late caller continues from there instead of catching up.
 pub struct Pace {
     interval_ns: i64,
     due_ns: Option<i64>,

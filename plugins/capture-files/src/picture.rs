@@ -15,8 +15,8 @@ const MOST_BYTES: u64 = 512 << 20;
 /// bit come four bytes. JPEG stays far below.
 const MOST_FROM_A_BYTE: u64 = 1_032 * 32;
 
-/// Decodes a file. Its kind is told by its first bytes, not by its name. Pictures of 8 bits keep
-/// their layout, others become RGB. A photograph that says which side is up is turned that way.
+/// Decodes a file. Its first bytes decide its kind, not its name. Pictures of 8 bits keep
+/// their layout, others become RGB. A photograph with an orientation is turned upright.
 ///
 /// # Errors
 /// Names the file and what is wrong with it.
@@ -42,14 +42,14 @@ fn decode_unnamed(path: &Path, sink: &FrameSink<'_, '_>) -> Result<Frame> {
             "a picture of {width} by {height} pixels is too large"
         )));
     }
-    // A few bytes that say they are a large picture must not take a large picture's memory.
+    // A few bytes that declare a large picture must not allocate a large picture's memory.
     if decoder.total_bytes() / MOST_FROM_A_BYTE > metadata.len() {
         return Err(Error::new(format!(
             "a picture of {width} by {height} pixels can't be in {} bytes: the file is cut off",
             metadata.len()
         )));
     }
-    // What it says of its orientation is no reason to refuse a picture.
+    // A malformed orientation is no reason to refuse a picture.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let format = match (decoder.color_type(), orientation) {
         (ColorType::L8, Orientation::NoTransforms) => Format::Grey8,

@@ -16,7 +16,7 @@ use crate::pace::Pace;
 use crate::picture::decode;
 
 /// In a loop, decoded pictures are kept up to so many bytes of pixels in all, and sent again as they
-/// are; the others are decoded anew each time.
+/// are; the others are decoded again each time.
 const KEPT_BYTES: usize = 64 << 20;
 
 /// The stage.

@@ -1,4 +1,4 @@
-//! The stage through the border, on pictures in a temporary folder.
+//! The stage through the ABI, on pictures in a temporary folder.
 
 mod fuzz;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::play::CaptureFiles;
 
-/// A folder of pictures whose first pixel tells them apart.
+/// A folder of pictures that differ in their first pixel.
 fn folder(names: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (index, name) in names.iter().enumerate() {
@@ -140,7 +140,7 @@ fn the_content_decides_what_a_file_is() {
 }
 
 #[test]
-fn a_photograph_is_turned_as_it_says() {
+fn a_photograph_is_turned_by_its_orientation() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("1.jpg");
     let picture = RgbImage::from_fn(32, 16, |x, _| Rgb([if x < 16 { 200 } else { 20 }; 3]));
@@ -164,7 +164,7 @@ fn a_picture_too_large_to_hold_is_refused() {
     let path = folder.path().join("1.png");
     RgbImage::new(4, 3).save(&path).unwrap();
     let mut bytes = std::fs::read(&path).unwrap();
-    // The header says 100,000 by 100,000 pixels; its checksum goes with that.
+    // The header declares 100,000 by 100,000 pixels; its checksum goes with that.
     bytes[16..24].copy_from_slice(&[0, 1, 0x86, 0xA0, 0, 1, 0x86, 0xA0]);
     let sum = checksum(&bytes[12..29]).to_be_bytes();
     bytes[29..33].copy_from_slice(&sum);
@@ -208,7 +208,7 @@ fn a_broken_picture_fails_or_is_skipped() {
 }
 
 #[test]
-fn says_what_is_wrong_with_the_config() {
+fn reports_what_is_wrong_with_the_config() {
     let folder = folder(&["1.png"]);
     let here = folder.path();
     for (config, words) in [

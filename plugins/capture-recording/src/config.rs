@@ -22,7 +22,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Finds what a JSON Schema can't say.
+    /// Finds what a JSON Schema can't express.
     ///
     /// # Errors
     /// What is wrong, naming the key.

@@ -1,4 +1,4 @@
-//! The stage through the border, on small recordings in a temporary folder.
+//! The stage through the ABI, on small recordings in a temporary folder.
 
 use std::path::{Path, PathBuf};
 
@@ -120,7 +120,7 @@ fn any_stage_can_be_the_source() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn what_is_wrong_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = recording(folder.path());
     let text = folder.path().join("text.mcap");

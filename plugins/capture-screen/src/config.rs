@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::interval::Interval;
 
-/// The most looks a second that can be asked for.
+/// The most captures per second that can be asked for.
 const FASTEST: f64 = 1000.0;
 
 /// Config of capture-screen. At most one of `window`, `monitor` and `region`; without any of them, the
@@ -21,9 +21,9 @@ pub struct Config {
     pub monitor: Option<usize>,
     /// A part of the screen.
     pub region: Option<Region>,
-    /// Looks a second.
+    /// Captures per second.
     pub rate: f64,
-    /// Send nothing when a look shows the same as the one before.
+    /// Send nothing when a capture shows the same as the one before.
     pub skip_identical: bool,
     /// When nothing has changed for so long, the same picture is sent again, so that those who wait for
     /// it know that it still stands. In quotes with a unit (`"100ms"`, `"2s"`), or in milliseconds.
@@ -93,7 +93,7 @@ impl Config {
             (None, Some(number), None) => Ok(Subject::Monitor(number)),
             (None, None, Some(region)) => region.check().map(Subject::Region),
             _ => Err(Error::bad_config(
-                "window, monitor and region say what to look at: set only one of them",
+                "window, monitor and region each name what to capture: set only one of them",
             )),
         }
     }

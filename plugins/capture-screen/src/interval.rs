@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_no_time() {
+    fn reports_what_is_no_time() {
         for (value, words) in [
             (json!("100"), "\"100\" is no time"),
             (json!("ms"), "\"ms\" is no time"),

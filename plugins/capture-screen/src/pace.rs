@@ -5,14 +5,14 @@ use flowpipe_plugin::{FrameSink, Result};
 /// At most so long is waited in one call, so that the host can end the run between two.
 const LONGEST_WAIT_NS: i64 = 10_000_000;
 
-/// A steady rate by the host's clock. Who comes late goes on from there instead of catching up.
+/// A steady rate by the host's clock. A late caller continues from there instead of catching up.
 pub struct Pace {
     interval_ns: i64,
     due_ns: i64,
 }
 
 impl Pace {
-    /// So many looks a second, the first at once.
+    /// So many captures per second, the first at once.
     pub fn new(rate: f64) -> Self {
         Self {
             interval_ns: (1e9 / rate) as i64,
@@ -20,7 +20,7 @@ impl Pace {
         }
     }
 
-    /// Waits until a look is due, but not for long; whether it is due now.
+    /// Waits until a capture is due, but not for long; whether it is due now.
     ///
     /// # Errors
     /// When the run ends meanwhile.

@@ -1,4 +1,4 @@
-//! What of the looks is sent on.
+//! Which captures are sent on.
 
 use flowpipe_plugin::puzzle::message::FrameNote;
 use flowpipe_plugin::{Format, Frame, FrameSink, Result};

@@ -1,4 +1,4 @@
-//! Look after look.
+//! One capture after another.
 
 use flowpipe_desktop::{Desktop, Grabber};
 use flowpipe_plugin::{Capture, Effect, EffectKind, FrameSink, Host, Next, Result};
@@ -21,7 +21,7 @@ impl Capture for CaptureScreen {
     const NAME: &'static str = "capture-screen";
     const DOC: &'static str = "The screen, live: a window wherever it goes, a monitor, or a region. A frame is sent when \
          the picture has changed, and now and then when it has not. X11 asks for nothing. Wayland's desktop portal asks \
-         whether the program may look at the screen, and tells no windows apart: name a monitor or a region. macOS \
+         whether the program may capture the screen, and can't list windows: name a monitor or a region. macOS \
          wants Screen Recording allowed in System Settings under Privacy & Security.";
     const EFFECTS: Option<&'static [Effect]> = Some(&[Effect::new(
         EffectKind::ReadsScreen,
@@ -30,14 +30,14 @@ impl Capture for CaptureScreen {
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {
-        // Before anything else: a wrong config is told even where there is no screen.
+        // Before anything else: a wrong config is reported even where there is no screen.
         config.check()?;
         Self::on(Desktop::connect()?, &config)
     }
 
     fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next> {
         if self.pace.wait(sink)? {
-            // Before the look: what is seen is never older than it says.
+            // Before the capture: a picture is never older than its time.
             let captured_ns = sink.host().now_ns();
             let seen = self
                 .target

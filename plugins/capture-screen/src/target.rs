@@ -1,6 +1,6 @@
 //! What is looked at.
 
-use flowpipe_desktop::{Desktop, Grabber, Look, Picture, Rect, WindowId, window};
+use flowpipe_desktop::{Capture, Desktop, Grabber, Picture, Rect, WindowId, window};
 use flowpipe_plugin::{Error, Result, tracing};
 
 use crate::config::Subject;
@@ -27,12 +27,12 @@ pub struct SoughtWindow {
     /// Wait for it when it is not there.
     waits: bool,
     found: Option<WindowId>,
-    /// Whether it has been said that it is waited for.
+    /// Whether the wait for it has been logged.
     is_waited_for: bool,
     search_ns: i64,
 }
 
-/// What a look shows.
+/// What a capture shows.
 pub struct Seen<'a> {
     /// The pixels.
     pub picture: Picture<'a>,
@@ -76,7 +76,7 @@ impl Target {
         }
     }
 
-    /// Looks, at the time `now_ns` of the host. `None`: there is nothing to see right now.
+    /// Captures, at the time `now_ns` of the host. `None`: there is nothing to see right now.
     ///
     /// # Errors
     /// When the screen can't be looked at, or the target is not there and not to be waited for.
@@ -116,13 +116,13 @@ impl SoughtWindow {
             return Ok(None);
         };
         match grabber.grab_window(window)? {
-            Look::Shown(picture) => Ok(Some(Seen {
+            Capture::Shown(picture) => Ok(Some(Seen {
                 picture,
                 source: &self.title,
                 window: Some(window),
             })),
-            Look::Moving => Ok(None),
-            Look::Hidden => {
+            Capture::Moving => Ok(None),
+            Capture::Hidden => {
                 // Searched at once: it may have been closed and opened again.
                 (self.found, self.search_ns) = (None, i64::MIN);
                 Ok(None)

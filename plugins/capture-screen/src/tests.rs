@@ -1,4 +1,4 @@
-//! The stage through the border, on real windows of X11.
+//! The stage through the ABI, on real windows of X11.
 #![cfg(all(unix, not(target_os = "macos")))]
 
 #[path = "../../../tests/support/screen.rs"]
@@ -58,7 +58,7 @@ fn next_where(stage: &mut Harness, is_it: impl Fn(&Emitted) -> bool) -> Emitted 
     wait_for("other frame", || stage.tick().unwrap().pop().filter(&is_it))
 }
 
-/// Looks often enough that whatever is seen is sent, then says what was.
+/// Captures often enough that every change is sent, then returns what was sent.
 fn ticks(stage: &mut Harness, count: usize) -> Vec<Emitted> {
     (0..count).flat_map(|_| stage.tick().unwrap()).collect()
 }
@@ -133,7 +133,7 @@ fn sends_the_same_frame_again_after_a_while() {
 }
 
 #[test]
-fn sends_every_look_when_told_to() {
+fn sends_every_capture_when_configured_to() {
     let screen = Screen::start();
     screen.open("still", [0, 0], [40, 30], RED);
     let config = json!({ "window": "still", "rate": 1000, "skip_identical": false });
@@ -188,7 +188,7 @@ fn waits_for_the_window_and_finds_it_again() {
 }
 
 #[test]
-fn a_missing_window_is_an_error_when_told_so() {
+fn a_missing_window_is_an_error_when_configured_so() {
     let screen = Screen::start();
     let other = screen.open("Flow Free", [120, 90], [40, 30], RED);
     let config = json!({ "window": "Fow Free", "wait_for_window": false });
@@ -247,8 +247,8 @@ fn a_screen_that_goes_is_an_error() {
     next(&mut stage);
     drop(screen);
     let error: Error = wait_for("error", || stage.tick().err());
-    let said = "the desktop does not answer any more";
-    assert!(error.to_string().starts_with(said), "{error}");
+    let text = "the desktop does not answer any more";
+    assert!(error.to_string().starts_with(text), "{error}");
 }
 
 #[test]

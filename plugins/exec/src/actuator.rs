@@ -6,12 +6,12 @@ use flowpipe_plugin::{Acting, Actuator, Effect, Error, Host, Played, Result};
 use crate::config::Config;
 use crate::effects::RUNS_ITS_COMMAND;
 use crate::protocol::{Act, Acted};
-use crate::talk::{Asker, Talk};
+use crate::session::{Asker, Session};
 
 /// The stage.
 pub struct ActuatorExec {
     /// `None` in a dry run, in which nothing is started.
-    talk: Option<Talk>,
+    session: Option<Session>,
 }
 
 impl Actuator for ActuatorExec {
@@ -23,15 +23,15 @@ impl Actuator for ActuatorExec {
     type Config = Config;
 
     fn new(config: Config, host: &Host) -> Result<Self> {
-        let talk = match host.is_dry() {
+        let session = match host.is_dry() {
             true => None,
-            false => Some(Talk::start(config, "actuator", *host)?),
+            false => Some(Session::start(config, "actuator", *host)?),
         };
-        Ok(Self { talk })
+        Ok(Self { session })
     }
 
     fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
-        let Some(talk) = &mut self.talk else {
+        let Some(session) = &mut self.session else {
             return Ok(Played {
                 refused: Some("this is a dry run".to_owned()),
                 ..Played::default()
@@ -41,7 +41,7 @@ impl Actuator for ActuatorExec {
             .sighting
             .board()
             .ok_or_else(|| Error::bad_message("strokes that belong to no board"))?;
-        let acted: Acted = talk.ask(&Act::of(strokes, board), acting)?;
+        let acted: Acted = session.ask(&Act::of(strokes, board), acting)?;
         Ok(Played {
             solved: acted.solved,
             strokes: acted.strokes,

@@ -6,14 +6,14 @@ use flowpipe_plugin::{Capture, Effect, FrameSink, Host, Next, Result};
 use crate::config::Config;
 use crate::effects::RUNS_ITS_COMMAND;
 use crate::protocol::{Captured, Tick};
-use crate::talk::Talk;
+use crate::session::Session;
 
 /// How long to wait before asking again where there was nothing new, in nanoseconds: less than a display's frame.
 const PAUSE_NS: i64 = 10_000_000;
 
 /// The stage.
 pub struct CaptureExec {
-    talk: Talk,
+    session: Session,
     given: u64,
 }
 
@@ -27,14 +27,14 @@ impl Capture for CaptureExec {
 
     fn new(config: Config, host: &Host) -> Result<Self> {
         Ok(Self {
-            talk: Talk::start(config, "capture", *host)?,
+            session: Session::start(config, "capture", *host)?,
             given: 0,
         })
     }
 
     fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next> {
         let tick = Tick { tick: self.given };
-        let captured: Captured = self.talk.ask(&tick, &mut { sink.cancel() })?;
+        let captured: Captured = self.session.ask(&tick, &mut { sink.cancel() })?;
         if let Some(picture) = captured.frame {
             let captured_ns = sink.host().now_ns();
             let frame = picture.load(sink.host())?;

@@ -29,12 +29,12 @@ pub struct Config {
     #[serde(default = "start")]
     #[schemars(range(min = 1))]
     pub start_ms: u64,
-    /// How long an answer may take, in milliseconds; without, as long as the pipeline's `timeout` says. A command that
-    /// is late is killed.
+    /// How long an answer may take, in milliseconds; by default, the pipeline's `timeout`. A command that is late is
+    /// killed.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub timeout_ms: Option<u64>,
-    /// How long it may go on when its answer is not wanted any more (a race is lost, the pipeline's `timeout` is over),
+    /// How long it may run on when its answer is no longer wanted (a race is lost, the pipeline's `timeout` is over),
     /// in milliseconds; then it is killed.
     #[serde(default = "grace")]
     pub grace_ms: u64,
@@ -69,8 +69,8 @@ pub struct SolverConfig {
     /// See [`Config`].
     #[serde(flatten)]
     pub run: Config,
-    /// What is asked: "one" solution, whether it is "unique" too, the "count" of solutions, or "all" of them. The
-    /// command is told, and may do less.
+    /// What to ask for: "one" solution, whether it is "unique" too, the "count" of solutions, or "all" of them. The
+    /// command gets this wish, and may do less.
     #[serde(default)]
     pub want: Want,
     /// Stop counting or listing after so many solutions.

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 
 use thiserror::Error;
 
-/// Why there is no answer. Each says what happened and what to do; the command's name is put in front.
+/// Why there is no answer. Each message states the cause and the remedy; the command's name precedes it.
 #[derive(Debug, Error)]
 pub enum CommandError {
     /// `command` is empty.
@@ -26,19 +26,19 @@ pub enum CommandError {
         "it may not be executed: make it executable (chmod +x), or name its interpreter first, such as [\"python3\", \"solver.py\"]"
     )]
     NotExecutable,
-    /// Anything else that the system says.
+    /// Any other error of the system.
     #[error("it can't be started: {0}")]
     Start(io::Error),
     /// It ended.
-    #[error("it ended ({}) instead of answering{}", ending(*.status), said(.words))]
+    #[error("it ended ({}) instead of answering{}", ending(*.status), last_words(.words))]
     Ended {
         /// How.
         status: ExitStatus,
         /// The last that it wrote to standard error.
         words: String,
     },
-    /// No output any more, and it lives on.
-    #[error("it closed its standard output, where its answers belong{}", said(.0))]
+    /// It closed its output and still runs.
+    #[error("it closed its standard output, where its answers belong{}", last_words(.0))]
     Closed(String),
     /// A line that is no JSON object.
     #[error(
@@ -50,13 +50,13 @@ pub enum CommandError {
     TooLong(usize),
     /// An answer to something else.
     #[error(
-        "it answered with \"id\": {told} to the message {asked}: give each message's \"id\" back, and one answer to each"
+        "it answered with \"id\": {answered} to the message {asked}: give each message's \"id\" back, and one answer to each"
     )]
     OtherId {
-        /// What it was asked.
+        /// The number of the message.
         asked: u64,
-        /// What it said.
-        told: String,
+        /// The number in the answer.
+        answered: String,
     },
     /// An answer of the wrong form.
     #[error("its answer can't be read: {0}")]
@@ -65,7 +65,7 @@ pub enum CommandError {
     #[error("it does not read its standard input, where its messages come")]
     Deaf,
     /// Not ready in time.
-    #[error("it did not answer its first message, the one with \"protocol\", within {limit} ms (`start_ms`), and was killed{}", said(.words))]
+    #[error("it did not answer its first message, the one with \"protocol\", within {limit} ms (`start_ms`), and was killed{}", last_words(.words))]
     LateStart {
         /// Milliseconds.
         limit: u64,
@@ -75,10 +75,10 @@ pub enum CommandError {
     /// Not in time.
     #[error("it gave no answer within {0} ms (`timeout_ms`), and was killed")]
     Late(u64),
-    /// It says itself that it failed.
+    /// It reports an error of its own.
     #[error("{0}")]
     Own(String),
-    /// It says of its first message that it can't be used.
+    /// It answers its first message with an error.
     #[error("it does not begin: {0}")]
     Refused(String),
     /// The answer is not wanted any more.
@@ -87,13 +87,13 @@ pub enum CommandError {
 }
 
 impl CommandError {
-    /// Whether the command can go on: it has said itself what was wrong.
+    /// Whether the command can continue: it reported the error itself.
     pub fn is_its_own(&self) -> bool {
         matches!(self, Self::Own(_) | Self::Form(_))
     }
 }
 
-fn said(words: &str) -> String {
+fn last_words(words: &str) -> String {
     match words {
         "" => String::new(),
         words => format!("; the last that it wrote to standard error: {words}"),

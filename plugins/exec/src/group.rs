@@ -63,10 +63,10 @@ impl Group {
     /// Waits until the process ends, and kills what it leaves behind.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn wait(&self, mut child: Child) -> io::Result<ExitStatus> {
         use rustix::process::{WaitId, WaitIdOptions, waitid};
-        // Only looks: its number stays its own until it is waited for below.
+        // `NOWAIT` keeps the zombie, and so its number, until the wait below.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(self.leader), options) {}
         let mut gone = self.gone();
@@ -101,7 +101,7 @@ impl Group {
     /// Waits until the process ends.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn wait(&self, child: Child) -> io::Result<ExitStatus> {
         let lock = || self.child.lock().unwrap_or_else(PoisonError::into_inner);
         *lock() = Some(child);

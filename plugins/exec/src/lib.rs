@@ -1,11 +1,11 @@
 //! Stages that are a command in any language: it gets a JSON message a line on its standard input, and gives an answer a
-//! line on its standard output. The words of both are in docs/exec.md.
+//! line on its standard output. docs/exec.md specifies both.
 //!
 //! # Layout
 //! - [`config`]: what a pipeline can set. [`effects`]: what the manifests declare of a command.
 //! - [`solver`], [`planner`], [`actuator`], [`capture`], [`vision`], and [`stage`] for what is none of them.
-//! - [`protocol`]: what is said. [`pixels`]: frames, in files. [`error`]: what goes wrong.
-//! - [`talk`]: one answer to each message, from a command that is started again when it dies.
+//! - [`protocol`]: the messages. [`pixels`]: frames, in files. [`error`]: what goes wrong.
+//! - [`session`]: one answer to each message, from a command that is restarted when it dies.
 //! - [`process`]: its threads and its end. [`pipes`]: its pipes. [`group`]: it and what it starts. [`lines`]: its output.
 
 mod actuator;
@@ -22,7 +22,7 @@ mod process;
 mod protocol;
 mod solver;
 mod stage;
-mod talk;
+mod session;
 mod vision;
 
 #[cfg(test)]

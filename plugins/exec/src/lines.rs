@@ -14,7 +14,7 @@ pub enum Line {
 /// Reads the next line of at most so many bytes. `None`: there is no more.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 pub fn next(from: &mut impl BufRead, most: usize) -> io::Result<Option<Line>> {
     let mut line = Vec::new();
     loop {

@@ -1,23 +1,23 @@
-//! A command's pipes, that end with its process: what it left behind in another session may hold their other ends on, and
-//! whoever waited for the end of such a pipe would wait as long as that lives.
+//! A command's pipes, which end with its process. A process that it left behind in another session may keep the other
+//! ends open: a wait for the end of such a pipe would last as long as that process runs.
 
 #![cfg_attr(not(unix), allow(dead_code, reason = "nothing is waited for there"))]
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::Arc;
 
-/// Held as long as the process lives.
+/// Held as long as the process runs.
 pub struct Life {
     _held: PipeWriter,
 }
 
-/// By which the end of a life is noticed.
+/// Notices the end of a process.
 #[derive(Clone)]
 pub struct Watch {
     pipe: Arc<PipeReader>,
 }
 
-/// A life, and what notices its end.
+/// A guard for the time that a process runs, and the watch that notices its end.
 ///
 /// # Errors
 /// When the system has no pipe left.

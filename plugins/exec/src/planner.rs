@@ -7,10 +7,10 @@ use flowpipe_plugin::{Cancel, Effect, Host, Plan, Planner, Result};
 use crate::config::Config;
 use crate::effects::RUNS_ITS_COMMAND;
 use crate::protocol::{Draw, Planned};
-use crate::talk::Talk;
+use crate::session::Session;
 
 /// The stage.
-pub struct PlannerExec(Talk);
+pub struct PlannerExec(Session);
 
 impl Planner for PlannerExec {
     const NAME: &'static str = "planner-exec";
@@ -21,7 +21,7 @@ impl Planner for PlannerExec {
     type Config = Config;
 
     fn new(config: Config, host: &Host) -> Result<Self> {
-        Talk::start(config, "planner", *host).map(Self)
+        Session::start(config, "planner", *host).map(Self)
     }
 
     fn plan(

@@ -25,10 +25,10 @@ const LONGEST_WORDS: usize = 16 << 10;
 /// At most so long for what is on its way already when a process has ended: its last lines, its end after its output.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// A process that lives, or did a moment ago.
+/// A process that runs or has just ended.
 pub struct Process {
     group: Arc<Group>,
-    /// `None` once there is nothing more to say to it.
+    /// `None` once its input is closed.
     input: Option<Sender<Vec<u8>>>,
     output: Receiver<Line>,
     ended: Receiver<ExitStatus>,
@@ -80,14 +80,14 @@ impl Process {
             host: Mutex::new(Some(host)),
         });
         let (input, to_write) = bounded::<Vec<u8>>(4);
-        let (said, output) = bounded(1);
+        let (lines, output) = bounded(1);
         let (at_end, ended) = bounded(1);
         let (started, is_started) = bounded(1);
         let (is_quiet, quiet) = bounded::<()>(0);
         let (life, watch) = pipes::life().map_err(CommandError::Start)?;
         let heard = Arc::clone(&words);
         let name = name.to_owned();
-        // This thread lives as long as the process: the system kills the one when the other ends.
+        // This thread runs as long as the process: the system kills the process when the thread ends.
         let keep = move || {
             let mut child = match command.spawn() {
                 Ok(child) => child,
@@ -100,7 +100,7 @@ impl Process {
             }
             if let Some(pipe) = child.stdout.take() {
                 let pipe = Output::new(pipe, watch.clone());
-                thread::spawn(move || read(pipe, &said));
+                thread::spawn(move || read(pipe, &lines));
             }
             if let Some(pipe) = child.stderr.take() {
                 let pipe = Output::new(pipe, watch);
@@ -109,7 +109,7 @@ impl Process {
                     drop(is_quiet);
                 });
             }
-            // Whoever started it waits for this, and may have gone since.
+            // The caller waits for this, and may have gone since.
             let _ = started.send(Ok(Arc::clone(&group)));
             let status = group.wait(child);
             drop(life);
@@ -142,7 +142,7 @@ impl Process {
     pub fn send(&self, line: Vec<u8>) -> Result<(), CommandError> {
         let sent = self.input.as_ref().map(|input| input.try_send(line));
         match sent {
-            // One that has closed its input is about to end, which is told where its answer is waited for.
+            // One that has closed its input is about to end, which is reported where its answer is awaited.
             Some(Err(error)) if error.is_full() => Err(CommandError::Deaf),
             _ => Ok(()),
         }
@@ -180,7 +180,7 @@ impl Process {
         })
     }
 
-    /// How it ended, if it did, and nothing that it said is left to be heard.
+    /// How it ended, if it did and all its output has been read.
     pub fn is_over(&mut self) -> Option<ExitStatus> {
         self.status = self.status.or_else(|| self.ended.try_recv().ok());
         self.status.filter(|_| self.output.is_empty())
@@ -209,7 +209,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.group.kill();
-        // Gone already, or about to be: whoever looks after the stage is gone finds no process.
+        // It has ended or is about to: once the stage is gone there is no process.
         let _ = self.ended.recv_timeout(Duration::from_secs(2));
         *self.words.host() = None;
     }
@@ -233,11 +233,11 @@ fn write(mut pipe: impl Write, lines: &Receiver<Vec<u8>>) {
     }
 }
 
-fn read(pipe: impl Read, said: &Sender<Line>) {
+fn read(pipe: impl Read, lines: &Sender<Line>) {
     let mut pipe = BufReader::with_capacity(1 << 16, pipe);
     while let Ok(Some(line)) = lines::next(&mut pipe, LONGEST) {
         let is_last = line == Line::TooLong;
-        if said.send(line).is_err() || is_last {
+        if lines.send(line).is_err() || is_last {
             return;
         }
     }

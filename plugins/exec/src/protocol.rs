@@ -1,5 +1,4 @@
-//! What is said in which words: `flowpipe.exec/1`. Each line is a JSON object; whoever reads one ignores keys that it
-//! does not know.
+//! The messages of the protocol `flowpipe.exec/1`. Each line is a JSON object; readers ignore unknown keys.
 
 use flowpipe_plugin::puzzle::message::{
     Effort, FrameNote, Manner, Pace, Profile, Reading, SeenBoard, Stroke, StrokeOutcome, Strokes,
@@ -20,9 +19,9 @@ pub struct Asked<'a, T> {
     pub message: &'a T,
 }
 
-/// What every answer may say.
+/// The fields that all answers share.
 #[derive(Deserialize)]
-pub struct Told {
+pub struct Reply {
     /// The number of the message that it answers.
     #[serde(default)]
     pub id: Value,
@@ -76,7 +75,7 @@ pub struct Captured {
 
 /// To a vision command.
 #[derive(Serialize)]
-pub struct Look<'a> {
+pub struct Sight<'a> {
     pub frame: &'a Picture,
     pub note: &'a FrameNote,
 }
@@ -100,7 +99,7 @@ pub struct Question<'a> {
 /// The board as nodes and links, by node: see [`flowpipe_plugin::puzzle::graph`].
 #[derive(Serialize)]
 pub struct Graph {
-    /// The cell that it stands for. A bridge has one node for each way across it.
+    /// The cell of each node. A bridge has one node for each way across it.
     cells: Vec<usize>,
     /// The nodes that it touches.
     links: Vec<Vec<usize>>,
@@ -166,7 +165,7 @@ pub struct Acted {
 pub enum Any<'a> {
     /// A message came.
     Message(Envelope<'a>),
-    /// There are no more messages: the last chance to say something.
+    /// There are no more messages: the last chance to send some.
     Finish(bool),
 }
 

@@ -7,11 +7,11 @@ use flowpipe_plugin::{Cancel, Effect, Host, Result, Solver};
 use crate::config::SolverConfig;
 use crate::effects::RUNS_ITS_COMMAND;
 use crate::protocol::{Answer, Graph, Question};
-use crate::talk::Talk;
+use crate::session::Session;
 
 /// The stage.
 pub struct SolverExec {
-    talk: Talk,
+    session: Session,
     config: SolverConfig,
     effort: Effort,
 }
@@ -27,7 +27,7 @@ impl Solver for SolverExec {
 
     fn new(config: SolverConfig, host: &Host) -> Result<Self> {
         Ok(Self {
-            talk: Talk::start(config.run.clone(), "solver", *host)?,
+            session: Session::start(config.run.clone(), "solver", *host)?,
             config,
             effort: Effort::default(),
         })
@@ -42,7 +42,7 @@ impl Solver for SolverExec {
             want: self.config.want,
             limit: self.config.limit,
         };
-        let answer: Answer = self.talk.ask(&question, &mut { *cancel })?;
+        let answer: Answer = self.session.ask(&question, &mut { *cancel })?;
         self.effort = answer.effort;
         Ok(answer.answer)
     }

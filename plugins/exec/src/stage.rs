@@ -8,11 +8,11 @@ use crate::config::Config;
 use crate::effects::RUNS_ITS_COMMAND;
 use crate::pixels::Shared;
 use crate::protocol::{Any, Envelope, Given};
-use crate::talk::{Asker, Talk};
+use crate::session::{Asker, Session};
 
 /// The stage.
 pub struct Exec {
-    talk: Talk,
+    session: Session,
     shared: Shared,
 }
 
@@ -34,7 +34,7 @@ impl Stage for Exec {
 
     fn new(config: Config, host: &Host) -> Result<Self> {
         Ok(Self {
-            talk: Talk::start(config, "stage", *host)?,
+            session: Session::start(config, "stage", *host)?,
             shared: Shared::default(),
         })
     }
@@ -42,7 +42,7 @@ impl Stage for Exec {
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         let given: Given = match input {
             Input::Message(message) => self.ask(&message, context)?,
-            Input::Finish => self.talk.ask(&Any::Finish(true), context)?,
+            Input::Finish => self.session.ask(&Any::Finish(true), context)?,
             Input::Tick => return Err(Error::new("it has to be fed: `from` is missing")),
         };
         for sent in given.messages {
@@ -69,7 +69,7 @@ impl Exec {
             frame_sequence: message.frame_sequence(),
             captured_ns: message.captured_ns(),
         };
-        self.talk.ask(&Any::Message(envelope), context)
+        self.session.ask(&Any::Message(envelope), context)
     }
 }
 

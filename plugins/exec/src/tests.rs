@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A command in Python that does as its settings say.
+/// A command in Python that behaves as its settings ask.
 const OBEDIENT: &str = r#"
 import json, os, subprocess, sys, time
 count = 0
@@ -60,7 +60,7 @@ fn solver(config: Value) -> Result<Harness> {
     flowpipe_plugin::harness!(SolverExec, config)
 }
 
-/// What it says of a puzzle.
+/// Its verdict on a puzzle.
 fn reason(harness: &mut Harness) -> Result<String> {
     let emitted = harness.send(
         0,
@@ -77,17 +77,17 @@ fn error<T>(result: Result<T>) -> String {
     result.err().unwrap().to_string()
 }
 
-fn lives(number: &str) -> bool {
-    // One that was killed and nobody has waited for yet is no life.
+fn runs(number: &str) -> bool {
+    // A zombie counts as ended.
     std::fs::read_to_string(format!("/proc/{number}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 fn dies(number: &str) -> bool {
     let started = Instant::now();
-    while lives(number) && started.elapsed() < Duration::from_secs(30) {
+    while runs(number) && started.elapsed() < Duration::from_secs(30) {
         std::thread::sleep(Duration::from_millis(10));
     }
-    !lives(number)
+    !runs(number)
 }
 
 #[test]
@@ -111,57 +111,57 @@ fn each_message_has_its_answer() {
 fn a_command_that_can_not_begin_is_an_error_before_the_run() {
     let begin = |config: Value| error(solver(config));
     let with = |command: &[&str]| json!({ "command": command, "start_ms": 60000 });
-    let said = begin(with(&["flowpipe-no-such-program"]));
+    let text = begin(with(&["flowpipe-no-such-program"]));
     assert!(
-        said.contains("there is no such program; one without a slash"),
-        "{said}"
+        text.contains("there is no such program; one without a slash"),
+        "{text}"
     );
-    let said = begin(with(&["./Cargo.toml"]));
-    assert!(said.contains("chmod +x"), "{said}");
-    let said = begin(with(&["sh", "-c", "echo first >&2; echo last >&2; exit 3"]));
-    assert!(said.contains("exit code 3"), "{said}");
-    assert!(said.ends_with("standard error: last"), "{said}");
-    let said = begin(with(&["sh", "-c", "kill -9 $$"]));
-    assert!(said.contains("it ended (signal 9)"), "{said}");
-    let said = begin(with(&["sh", "-c", "exec >&-; sleep 1000"]));
-    assert!(said.contains("it closed its standard output"), "{said}");
-    let said = begin(with(&["sh", "-c", "yes | tr -d '\\n'"]));
-    assert!(said.contains("a line of more than 64 MB"), "{said}");
-    let said = begin(with(&["echo", "[1]"]));
+    let text = begin(with(&["./Cargo.toml"]));
+    assert!(text.contains("chmod +x"), "{text}");
+    let text = begin(with(&["sh", "-c", "echo first >&2; echo last >&2; exit 3"]));
+    assert!(text.contains("exit code 3"), "{text}");
+    assert!(text.ends_with("standard error: last"), "{text}");
+    let text = begin(with(&["sh", "-c", "kill -9 $$"]));
+    assert!(text.contains("it ended (signal 9)"), "{text}");
+    let text = begin(with(&["sh", "-c", "exec >&-; sleep 1000"]));
+    assert!(text.contains("it closed its standard output"), "{text}");
+    let text = begin(with(&["sh", "-c", "yes | tr -d '\\n'"]));
+    assert!(text.contains("a line of more than 64 MB"), "{text}");
+    let text = begin(with(&["echo", "[1]"]));
     assert!(
-        said.contains("it wrote \"[1]\", which is no JSON object"),
-        "{said}"
+        text.contains("it wrote \"[1]\", which is no JSON object"),
+        "{text}"
     );
-    let said = begin(config("refuse"));
+    let text = begin(config("refuse"));
     assert!(
-        said.ends_with("it does not begin: it knows no such setting"),
-        "{said}"
+        text.ends_with("it does not begin: it knows no such setting"),
+        "{text}"
     );
     let mut late = config("no hello");
     late["start_ms"] = json!(2000);
-    let said = begin(late);
-    assert!(said.contains("within 2000 ms (`start_ms`)"), "{said}");
+    let text = begin(late);
+    assert!(text.contains("within 2000 ms (`start_ms`)"), "{text}");
     let mut nowhere = config("well");
     nowhere["directory"] = json!("/no/such/folder");
     assert!(begin(nowhere).contains("there is no folder \"/no/such/folder\""));
 }
 
 #[test]
-fn what_is_no_answer_is_told() {
-    let say = |how: &str| error(reason(&mut solver(config(how)).unwrap()));
-    assert!(say("chat").contains("it wrote \"debugging\""));
-    assert!(say("wrong id").contains("it answered with \"id\": 2 to the message 1"));
-    assert!(say("form").contains("its answer can't be read: "));
+fn a_malformed_answer_is_an_error() {
+    let error_of = |how: &str| error(reason(&mut solver(config(how)).unwrap()));
+    assert!(error_of("chat").contains("it wrote \"debugging\""));
+    assert!(error_of("wrong id").contains("it answered with \"id\": 2 to the message 1"));
+    assert!(error_of("form").contains("its answer can't be read: "));
 }
 
 #[test]
 fn a_command_that_says_itself_what_is_wrong_lives_on() {
     let mut harness = solver(config("error")).unwrap();
     for message in 1..=3 {
-        let said = error(reason(&mut harness));
+        let text = error(reason(&mut harness));
         assert!(
-            said.ends_with(&format!("message {message} is not to its taste")),
-            "{said}"
+            text.ends_with(&format!("message {message} is not to its taste")),
+            "{text}"
         );
     }
 }
@@ -173,12 +173,12 @@ fn one_that_dies_is_started_again_later_each_time() {
     let mut harness = solver(dying).unwrap();
     let started = Instant::now();
     for _ in 0..4 {
-        let said = error(reason(&mut harness));
+        let text = error(reason(&mut harness));
         assert!(
-            said.contains("it ended (exit code 1) instead of answering"),
-            "{said}"
+            text.contains("it ended (exit code 1) instead of answering"),
+            "{text}"
         );
-        assert!(said.ends_with("it can't go on"), "{said}");
+        assert!(text.ends_with("it can't go on"), "{text}");
     }
     assert!(started.elapsed() >= Duration::from_millis(200 + 400 + 400));
 }
@@ -228,10 +228,10 @@ fn one_that_is_late_is_killed_with_all_that_it_started() {
     late["settings"]["file"] = json!(file);
     late["timeout_ms"] = json!(3000);
     let mut harness = solver(late).unwrap();
-    let said = error(reason(&mut harness));
+    let text = error(reason(&mut harness));
     assert!(
-        said.contains("no answer within 3000 ms (`timeout_ms`)"),
-        "{said}"
+        text.contains("no answer within 3000 ms (`timeout_ms`)"),
+        "{text}"
     );
     let (parent, child) = family(&file);
     assert!(dies(&parent) && dies(&child));
@@ -263,12 +263,12 @@ fn nothing_is_left_when_the_stage_is_gone() {
     let harness = solver(json!({ "command": ["sh", "-c", script] })).unwrap();
     let (parent, child) = family(&file);
     let (parent, child) = (parent.trim(), child.trim());
-    assert!(lives(parent) && lives(child));
+    assert!(runs(parent) && runs(child));
     drop(harness);
     assert!(dies(parent) && dies(child));
 }
 
-/// Turns every picture that it gets round, and says what else it got.
+/// Inverts every picture that it gets, and reports what else it got.
 const TURN: &str = r#"
 import json, sys
 for line in sys.stdin:
@@ -337,10 +337,10 @@ fn a_picture_that_is_not_there_is_an_error() {
         )
     };
     let picture = json!({ "file": file, "format": "grey8", "width": 3, "height": 2 });
-    let said = capture(picture.clone());
+    let text = capture(picture.clone());
     assert!(
-        said.ends_with("small: it needs 6 bytes, the file has 5"),
-        "{said}"
+        text.ends_with("small: it needs 6 bytes, the file has 5"),
+        "{text}"
     );
     let mut narrow = picture.clone();
     narrow["stride"] = json!(2);

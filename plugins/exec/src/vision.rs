@@ -6,12 +6,12 @@ use flowpipe_plugin::{Cancel, Captured, Effect, Host, Result, Vision};
 use crate::config::Config;
 use crate::effects::RUNS_ITS_COMMAND;
 use crate::pixels::Shared;
-use crate::protocol::{Look, Seen};
-use crate::talk::Talk;
+use crate::protocol::{Seen, Sight};
+use crate::session::Session;
 
 /// The stage.
 pub struct VisionExec {
-    talk: Talk,
+    session: Session,
     shared: Shared,
 }
 
@@ -25,7 +25,7 @@ impl Vision for VisionExec {
 
     fn new(config: Config, host: &Host) -> Result<Self> {
         Ok(Self {
-            talk: Talk::start(config, "vision", *host)?,
+            session: Session::start(config, "vision", *host)?,
             shared: Shared::default(),
         })
     }
@@ -35,11 +35,11 @@ impl Vision for VisionExec {
     }
 
     fn see_unless(&mut self, captured: &Captured, cancel: &Cancel<'_>) -> Result<Reading> {
-        let look = Look {
+        let sight = Sight {
             frame: &self.shared.show(captured.frame())?,
             note: captured.note(),
         };
-        let seen: Seen = self.talk.ask(&look, &mut { *cancel })?;
+        let seen: Seen = self.session.ask(&sight, &mut { *cancel })?;
         Ok(seen.reading)
     }
 }

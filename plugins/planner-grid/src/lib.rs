@@ -24,7 +24,7 @@ struct Config {
     /// How a flow goes on over an edge, on boards that warp.
     warps: Warps,
     /// Draw the flows in an order, and each from the end, that has the pointer travel little between
-    /// them. If not, they are drawn as they stand in the solution.
+    /// them. If not, they are drawn as in the solution.
     order: bool,
 }
 

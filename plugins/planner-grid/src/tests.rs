@@ -67,7 +67,7 @@ fn without_the_last_terminal() {
     assert_eq!(strokes[1].points.last(), Some(&[2.5, 2.5]));
 }
 
-/// A level line's board instead of the plain one.
+/// The board of a Flow Free level line instead of the plain one.
 fn solved_level(line: &str) -> Solved {
     let level = level::parse(line).unwrap();
     samples::solved(level.puzzle, level.solution)

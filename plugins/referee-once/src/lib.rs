@@ -43,7 +43,8 @@ struct Once {
     asked: Vec<Puzzle>,
     /// What is with the planner or the actuator, by the number of the frame.
     played: HashMap<u64, Puzzle>,
-    told: usize,
+    #[serde(rename = "told")]
+    reported: usize,
 }
 
 impl Stage for Once {
@@ -157,9 +158,9 @@ impl Once {
 
     /// What became of a board on which nothing was played. `reason`: why it was given up.
     fn result(&mut self, puzzle: Puzzle, reason: Option<String>) -> BoardResult {
-        self.told += 1;
+        self.reported += 1;
         BoardResult {
-            number: self.told,
+            number: self.reported,
             puzzle,
             solved: reason.is_none(),
             reason,

@@ -1,4 +1,4 @@
-//! The stage through the border. What becomes of outcomes is tested with the whole program: it takes
+//! The stage through the ABI. What becomes of outcomes is tested with the whole program: it takes
 //! frames that descend from each other.
 
 use flowpipe_plugin::harness::{Emitted, Harness, samples};
@@ -60,7 +60,7 @@ fn what_is_solved_is_played_as_it_was_seen() {
 }
 
 #[test]
-fn what_is_not_solved_is_told() {
+fn what_is_not_solved_is_reported() {
     let mut referee = referee();
     let reason = "tired".to_owned();
     let given_up = Solved {

@@ -1,4 +1,4 @@
-//! Which puzzles the solver was asked, and what it said.
+//! Which puzzles the solver was asked, and its answers.
 
 use std::collections::VecDeque;
 
@@ -15,12 +15,12 @@ pub struct Answers {
     known: VecDeque<(Puzzle, Option<Answer>)>,
 }
 
-/// What a solver said of a puzzle.
+/// A solver's answer to a puzzle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The plugin that answered.
     pub solver: String,
-    /// What it said.
+    /// The answer.
     pub verdict: Verdict,
 }
 

@@ -9,8 +9,8 @@ use serde::Deserialize;
 /// once the board is at rest, looks whether they were drawn, asks again for those that were not,
 /// counts the boards, and ends the run.
 ///
-/// It stands in the middle of a live pipeline: vision feeds `sighting`, the solver `solved` and the
-/// actuator `outcome`; `ask` feeds the solver, `play` the planner, and `results` says what became of
+/// It belongs in the middle of a live pipeline: vision feeds `sighting`, the solver `solved` and the
+/// actuator `outcome`; `ask` feeds the solver, `play` the planner, and `results` reports what became of
 /// each board.
 ///
 /// It also finds out what the game needs from the mouse, for planners with `profile = "auto"`: it begins

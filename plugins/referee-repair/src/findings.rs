@@ -59,7 +59,7 @@ impl Findings {
         }
     }
 
-    /// What is found, to be handed over.
+    /// What is found, for a state transfer.
     pub fn found(&self) -> &Found {
         &self.found
     }

@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 /// What the file begins with.
 const HEADER: &str = "\
 # What games were found to need from the mouse, by the title of their window: events, segments, turns,
-# cells, slow or clicks. Delete a line to have it found out anew.
+# cells, slow or clicks. Delete a line to have it measured again.
 ";
 
 /// The file. What can't be read or written is a warning in the log and no failure: without it, it is
-/// only found out anew.
+/// only measured again.
 pub struct Games {
     /// `None`: nothing is kept.
     file: Option<PathBuf>,

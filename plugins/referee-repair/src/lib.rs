@@ -1,6 +1,6 @@
 //! Referee stage: has new puzzles solved, asks for what is missing, again if need be, and counts.
 //!
-//! [`referee`] decides, [`acting`] is whether strokes are being played, [`answers`] remembers what the solver said, [`findings`] what the game needs
+//! [`referee`] decides, [`acting`] is whether strokes are being played, [`answers`] remembers the solver's answers, [`findings`] what the game needs
 //! from the mouse ([`finder`]) and keeps it ([`games`]), [`config`] is what can be set; here is the stage
 //! around them.
 
@@ -104,7 +104,7 @@ impl Stage for Repair {
             match action {
                 Action::Ask(sighting) => context.emit(ASK, &*sighting)?,
                 Action::Play(solved) => context.emit(PLAY, &*solved)?,
-                Action::Tell(result) => context.emit(RESULTS, &*result)?,
+                Action::Report(result) => context.emit(RESULTS, &*result)?,
                 Action::End(reason) => context.host().end_run(Ending::Done, &reason),
             }
         }

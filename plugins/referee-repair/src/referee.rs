@@ -21,8 +21,8 @@ pub enum Action {
     Ask(Box<Sighting>),
     /// Ask the planner.
     Play(Box<Solved>),
-    /// Tell what became of a board.
-    Tell(Box<BoardResult>),
+    /// Report what became of a board.
+    Report(Box<BoardResult>),
     /// End the run: why.
     End(String),
 }
@@ -30,7 +30,7 @@ pub enum Action {
 /// The referee of one run.
 pub struct Referee {
     config: Config,
-    /// Nothing is played: the actuator only says what it would do.
+    /// Nothing is played: the actuator only reports what it would do.
     dry: bool,
     answers: Answers,
     findings: Findings,
@@ -42,12 +42,12 @@ pub struct Referee {
     /// When the last outcome came: what was captured before shows too little.
     acted_at: Option<i64>,
     first_stroke_at: Option<i64>,
-    told: usize,
+    reported: usize,
     solved: usize,
     over: bool,
 }
 
-/// What a referee remembers, to be handed over to another one.
+/// What a referee remembers, for a state transfer.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
@@ -58,7 +58,8 @@ pub struct Memory {
     acting: Acting,
     acted_at: Option<i64>,
     first_stroke_at: Option<i64>,
-    told: usize,
+    #[serde(rename = "told")]
+    reported: usize,
     solved: usize,
 }
 
@@ -98,7 +99,7 @@ impl Referee {
             acting: Acting::default(),
             acted_at: None,
             first_stroke_at: None,
-            told: 0,
+            reported: 0,
             solved: 0,
             over: false,
         }
@@ -119,7 +120,7 @@ impl Referee {
             acting: self.acting.clone(),
             acted_at: self.acted_at,
             first_stroke_at: self.first_stroke_at,
-            told: self.told,
+            reported: self.reported,
             solved: self.solved,
         }
     }
@@ -133,7 +134,7 @@ impl Referee {
         self.acting = memory.acting;
         self.acted_at = memory.acted_at;
         self.first_stroke_at = memory.first_stroke_at;
-        self.told = memory.told;
+        self.reported = memory.reported;
         self.solved = memory.solved;
     }
 
@@ -198,7 +199,7 @@ impl Referee {
             }
             board.closed |= self.dry;
         }
-        // A simulated game says itself what became of the board.
+        // A simulated game reports itself what became of the board.
         let mut actions = Vec::new();
         if outcome.solved == Some(true) {
             self.close(None, &mut actions);
@@ -206,7 +207,7 @@ impl Referee {
         actions
     }
 
-    /// Looks at the newest sighting in the light of all that is known. `descends`: when the frame was captured that what is
+    /// Judges the newest sighting by all that is known. `descends`: when the frame was captured that what is
     /// sent now descends from.
     fn judge(&mut self, descends: i64, now: i64, actions: &mut Vec<Action>) {
         if self.acting.is_lost(now)
@@ -333,15 +334,15 @@ impl Referee {
             return;
         };
         board.closed = true;
-        self.told += 1;
+        self.reported += 1;
         let solved = reason.is_none();
         board.solved = solved;
         if solved {
             self.findings.solved();
         }
         self.solved += usize::from(solved);
-        actions.push(Action::Tell(Box::new(BoardResult {
-            number: self.told,
+        actions.push(Action::Report(Box::new(BoardResult {
+            number: self.reported,
             puzzle: board.puzzle.clone(),
             solved,
             reason,

@@ -5,7 +5,7 @@ use flowpipe_plugin::{Error, Result};
 
 use crate::config::{Config, GoalText, Heuristic};
 
-/// The flows of a goal as cells, not yet held against a puzzle.
+/// The flows of a goal as cells, not yet checked against a puzzle.
 #[derive(Clone, Debug)]
 pub struct Goal(Vec<Vec<Cell>>);
 

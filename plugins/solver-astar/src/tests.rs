@@ -15,14 +15,14 @@ use crate::answer::answer;
 use crate::config::{Choice, Config, GoalText, Heuristic, Ties};
 use crate::goal::Goal;
 
-/// Says something past the test harness, which shows nothing that a passing test prints.
-macro_rules! say {
+/// Prints a line past the test harness, which hides the output of passing tests.
+macro_rules! note {
     ($($text:tt)+) => {{
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), $($text)+);
     }};
 }
-use say;
+use note;
 
 fn ask(puzzle: &Puzzle, config: &Config) -> (Verdict, Effort) {
     let goal = Goal::of(config).unwrap();
@@ -100,7 +100,7 @@ proptest! {
 }
 
 #[test]
-fn says_why_a_board_is_dead_at_once() {
+fn reports_why_a_board_is_dead_at_once() {
     let why = |text: &str| match ask(&read(text), &Config::default()).0 {
         Verdict::Unsolvable { reason } => reason.unwrap(),
         other => panic!("{other:?}"),
@@ -216,7 +216,7 @@ fn solves_levels_as_they_are_meant() {
         assert_eq!(verdict, Verdict::solution(level.solution, None), "{line}");
         solved += 1;
     }
-    say!("{solved} levels of up to 49 cells solved");
+    note!("{solved} levels of up to 49 cells solved");
 }
 
 /// Each way to search on real levels.
@@ -254,7 +254,7 @@ fn print_times() {
             times.sort_by(f64::total_cmp);
             expansions.sort_unstable();
             let Some(worst) = times.last() else { continue };
-            say!(
+            note!(
                 "{side}x{side} {:?} {:?} prune {} {:?}: {} levels, median {:.2} ms, worst {worst:.2} ms, \
                  median {} expansions, {late} gave up",
                 config.heuristic,

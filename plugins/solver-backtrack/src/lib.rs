@@ -6,7 +6,7 @@
 //! tries up, left, down, right. So all solutions come up, each once.
 //!
 //! That program trims: a row or a column with fewer free cells than there are pairs on either side of
-//! it can't be crossed by all of them. Here [`lanes`] says where that is sound, which is on every board
+//! it can't be crossed by all of them. Here [`lanes`] decides where that is sound, which is on every board
 //! but those that wrap around, and on these for the direction that does not wrap. New are boards of
 //! any kind, several pairs of one colour, and rules: that program's solutions may touch themselves and
 //! leave cells empty (`cover` and `touch` of the puzzle's rules).

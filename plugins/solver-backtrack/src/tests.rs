@@ -13,8 +13,8 @@ use proptest::prelude::*;
 use crate::answer::answer;
 use crate::config::Config;
 
-/// Says something past the test harness, which shows nothing that a passing test prints.
-macro_rules! say {
+/// Prints a line past the test harness, which hides the output of passing tests.
+macro_rules! note {
     ($($text:tt)+) => {{
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), $($text)+);
@@ -110,7 +110,7 @@ fn counts_paths_as_the_c_program_on_its_largest_board() {
     let begin = cpu_seconds();
     counts_paths(side, paths);
     let seconds = cpu_seconds() - begin;
-    say!("side {side}: {paths} paths, without and with trimming {seconds:.1} s of CPU");
+    note!("side {side}: {paths} paths, without and with trimming {seconds:.1} s of CPU");
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn solves_small_levels_as_they_are_meant() {
         }
         solved += 1;
     }
-    say!("{solved} levels of up to 25 cells solved");
+    note!("{solved} levels of up to 25 cells solved");
 }
 
 /// As in the C program's table: levels of 9x9 with 10, 9, 8 and 7 pairs, to the first solution.
@@ -237,12 +237,12 @@ fn print_times() {
             let chosen: Vec<Puzzle> = levels.iter().filter(fits).take(5).cloned().collect();
             let chosen = chosen.into_iter().map(|puzzle| puzzle.with_rules(rules));
             let [off, on] = [false, true].map(|trim| median(chosen.clone(), trim));
-            say!("{kind}, 9x9, {pairs} pairs: without trimming {off}, with it {on}");
+            note!("{kind}, 9x9, {pairs} pairs: without trimming {off}, with it {on}");
         }
     }
 }
 
-/// What this thread has computed so far, as Linux tells it: other work on the machine does not count.
+/// What this thread has computed so far, as Linux reports it: other work on the machine does not count.
 fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     let nanoseconds: f64 = text.split(' ').next().unwrap().parse().unwrap();

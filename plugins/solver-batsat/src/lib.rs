@@ -9,7 +9,7 @@ flowpipe_sat::solver_stage!(
     Batsat,
     "solver-batsat",
     "Solves any kind of board by the SAT solver batsat, a MiniSat in Rust: exact, with a proof that there is no solution \
-     or no other. The fastest of the SAT solvers here. Checks what it found before it says so."
+     or no other. The fastest of the SAT solvers here. Checks each solution before it reports it."
 );
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use proptest::prelude::*;
 use crate::answer::answer;
 use crate::config::Config;
 
-/// Says something past the test harness, which shows nothing that a passing test prints.
-macro_rules! say {
+/// Prints a line past the test harness, which hides the output of passing tests.
+macro_rules! note {
     ($($text:tt)+) => {{
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), $($text)+);
@@ -109,7 +109,7 @@ fn solves_the_boards_of_the_python_program() {
         }
         assert_eq!(effort.figures["paths"], paths);
         assert_eq!(effort.figures["product"], product);
-        say!(
+        note!(
             "{paths} paths, {product} combinations, {:?} tried",
             effort.nodes
         );
@@ -132,7 +132,7 @@ fn several_pairs_of_a_colour_are_paired_in_every_way() {
 }
 
 #[test]
-fn says_which_colour_can_not_be_joined() {
+fn reports_which_colour_can_not_be_joined() {
     let (verdict, _) = ask(&read("AB.\nB..\n..A"), Want::Unique, None);
     assert_eq!(
         verdict,
@@ -207,7 +207,7 @@ fn solves_small_levels_as_they_are_meant() {
             other => panic!("{line}: {other:?}"),
         }
     }
-    say!("{solved} levels of up to 36 cells solved, {given_up} with too many paths");
+    note!("{solved} levels of up to 36 cells solved, {given_up} with too many paths");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn print_times() {
         }
         times.sort_by(f64::total_cmp);
         let Some(worst) = times.last() else { continue };
-        say!(
+        note!(
             "{side}x{side}: {} levels, median {:.2} ms, worst {worst:.2} ms, {given_up} given up",
             times.len(),
             times[times.len() / 2]

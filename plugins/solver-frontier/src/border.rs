@@ -11,7 +11,7 @@ pub struct Border<'a> {
     occupants: Vec<Option<Node>>,
     /// Slots whose nodes are beside each other.
     touching: Vec<[Slot; 2]>,
-    /// The occupied slots along the border. Empty where that says nothing.
+    /// The occupied slots along the border. Empty where they add no information.
     along: Vec<Slot>,
     /// By colour, while crossings are looked for.
     met: Vec<Met>,
@@ -103,7 +103,7 @@ impl<'a> Border<'a> {
         &self.touching
     }
 
-    /// Whether two flows would have to cross. `mark_at` says what ends in a slot, if something does.
+    /// Whether two flows would have to cross. `mark_at` gives what ends in a slot, if something does.
     ///
     /// Pipes whose ends both lie on the border divide what is swept into faces. Four ends in one face
     /// that belong to two colours in turn can't be joined: all that is left, and the pipes around the face,

@@ -5,7 +5,7 @@
 //! yet. Its nodes are remembered even when they are full, for as long as it has an end on the frontier, and so
 //! are its colour and its enemies: pipes that lie beside it without being joined there, and so must stay
 //! apart for good. A pipe that is finished has no future, and two pipes of different colours
-//! stay apart anyhow; so both are forgotten, and only differences that matter tell states apart.
+//! stay apart anyhow; so both are forgotten, and only differences that matter distinguish states.
 
 use crate::border::{Border, Mark};
 use crate::fields::Fields;
@@ -229,7 +229,7 @@ impl Chords {
         self.to.tint[pipe] = tint(ahead.terminal);
     }
 
-    /// An edge to a node ahead is decided. Says whether it can be so.
+    /// An edge to a node ahead is decided. Returns whether that is possible.
     fn decide(&mut self, plan: &Plan, ahead: &Ahead, on: bool) -> bool {
         let residues = plan.residues(ahead.node);
         let class = usize::from(self.to.class[ahead.slot]);

@@ -8,8 +8,8 @@ use flowpipe_plugin::puzzle::{Rules, level};
 
 use crate::tests::{loose, never, wanting};
 
-/// Says something past the test harness, which shows nothing that a passing test prints.
-macro_rules! say {
+/// Prints a line past the test harness, which hides the output of passing tests.
+macro_rules! note {
     ($($text:tt)+) => {{
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), $($text)+);
@@ -24,7 +24,7 @@ fn shared(file: &str) -> Option<String> {
     );
     let text = std::fs::read_to_string(folder.join("puzzles").join(file)).ok();
     if text.is_none() {
-        say!("skipped: no {file} in {}", folder.display());
+        note!("skipped: no {file} in {}", folder.display());
     }
     text
 }
@@ -53,7 +53,7 @@ fn proves_every_level_unique() {
         assert_eq!(verdict, expected, "{level}");
         proved += 1;
     }
-    say!("{proved} levels proved unique");
+    note!("{proved} levels proved unique");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn small_levels_stay_unique_where_flows_may_touch_themselves() {
         assert_eq!(Verdict::solution(solution, unique), expected, "{level}");
         proved += 1;
     }
-    say!("{proved} levels proved unique with touching");
+    note!("{proved} levels proved unique with touching");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn print_times() {
             let (Some(worst), half) = (figures.last(), figures.len() / 2) else {
                 continue;
             };
-            say!(
+            note!(
                 "touch {touch} {size}: {} boards, median {:.3} ms ({} states), worst {:.3} ms ({} states)",
                 figures.len(),
                 figures[half].0,

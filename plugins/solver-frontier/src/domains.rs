@@ -181,13 +181,13 @@ impl Reasoning<'_> {
             }
         }
         if set != before {
-            self.tell_opposites(node, set)?;
+            self.narrow_opposites(node, set)?;
         }
         Ok(())
     }
 
     /// A node's set has become smaller.
-    fn tell_opposites(&mut self, node: Node, set: Subsets) -> Result<(), NoDomains> {
+    fn narrow_opposites(&mut self, node: Node, set: Subsets) -> Result<(), NoDomains> {
         let Some((squares, _)) = &self.strict else {
             return Ok(());
         };

@@ -38,7 +38,7 @@ pub fn solutions(
             next = Some(follow(plan, step - 1, origin, &mut on));
             continue;
         }
-        // This way is told to its end: another origin of the same state, or one step up.
+        // This way is listed to its end: another origin of the same state, or one step up.
         let Some((_, mark, edges)) = back.pop() else {
             break;
         };

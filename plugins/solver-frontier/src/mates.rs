@@ -56,7 +56,7 @@ impl Mates {
         u16::try_from(label.checked_sub(self.slots + 1)?).ok()
     }
 
-    /// Makes the state after a move in `next`, unless it breaks a rule. Says whether a colour has
+    /// Makes the state after a move in `next`, unless it breaks a rule. Returns whether a colour has
     /// come to a new place.
     fn go(&mut self, plan: &Plan, step: &Step, label: Label, chosen: u8) -> Option<bool> {
         // The ends that the node joins: where they are, what is known of their other ends.

@@ -68,7 +68,7 @@ impl Layers {
 /// The most ways in which a state can go on: none, one or two of six edges.
 const MOST_MOVES: usize = 22;
 
-/// The most states in a layer: an index tells apart so many, and those that one more state leads to.
+/// The most states in a layer: an index distinguishes so many, and those that one more state leads to.
 const MOST_STATES: usize = u32::MAX as usize - 2 * MOST_MOVES;
 
 /// Sweeps over all nodes. Gives the number of solutions.
@@ -126,7 +126,7 @@ pub fn sweep<S: States>(
             let mut emit = |state: &[u64], chosen: u8| {
                 let (to, is_new) = to.add(state, count, watch)?;
                 let origin = Origin {
-                    // A layer has no more states than an index can tell apart.
+                    // A layer has no more states than an index can distinguish.
                     state: index as u32,
                     chosen,
                 };

@@ -36,7 +36,7 @@ pub fn loose(puzzle: Puzzle, cover: bool) -> Puzzle {
     puzzle.with_rules(Rules { cover, touch: true })
 }
 
-/// All solutions, and their number as it was said.
+/// All solutions, and their number as reported.
 fn all(puzzle: &Puzzle) -> (Vec<Solution>, String) {
     match wanting(Want::All).solve(puzzle, &never).unwrap() {
         Verdict::Solution {
@@ -202,7 +202,7 @@ fn a_flow_that_is_finished_may_still_touch_itself() {
 }
 
 #[test]
-fn says_where_nothing_fits() {
+fn reports_where_nothing_fits() {
     let verdict = wanting(Want::Count).solve(&puzzle("A.A\n###\nB.B\n.##"), &never);
     assert_eq!(
         verdict.unwrap(),
@@ -299,7 +299,7 @@ fn gives_up_at_its_limits() {
 }
 
 #[test]
-fn says_what_it_cost() {
+fn reports_what_it_cost() {
     let mut frontier = wanting(Want::Count);
     let puzzle = loose(puzzle("A...\n....\n....\n...A"), false);
     frontier.solve(&puzzle, &never).unwrap();

@@ -83,9 +83,9 @@ pub enum ArcConsistency {
 #[serde(rename_all = "kebab-case")]
 pub enum Operators {
     /// As published: random walks without touching and dead ends; a child takes each flow from
-    /// either parent; a mutation lays a missing or colliding flow anew, whatever the others do.
+    /// either parent; a mutation replans a missing or colliding flow, whatever the others do.
     Published,
-    /// Paths are planned at random prices, around the other flows, and held against arc consistency
+    /// Paths are planned at random prices, around the other flows, and checked against arc consistency
     /// (the published one at least) step by step; a child takes each flow from the parent where it collides less; a few mutations
     /// of each child are on trial.
     Better,

@@ -1,10 +1,10 @@
-//! Arc consistency: takes from every node the ways and colours that no neighbour can live with.
+//! Arc consistency: takes from every node the ways and colours that are compatible with no value of a neighbour.
 //!
 //! The variables are the nodes; a value is a way through the node together with the flow that takes
 //! it. Two neighbours agree when both or neither use the edge between them, with one flow if they do,
 //! and with two flows if they do not (unless flows may touch themselves).
 //!
-//! Where no flow touches itself, a turn also has its say about a node across, which lies beside both
+//! Where no flow touches itself, a turn also restricts the node across, which lies beside both
 //! ends of the turn: that node can't belong to the same flow. From these arcs follows that every
 //! turn lies on a diagonal of turns that ends at a terminal (the corner-chain lemma). And a flow can
 //! only be where its terminals can still reach.

@@ -6,8 +6,8 @@
 //! for each flow; its fitness counts collisions, bare cells and missing paths, and 0 is a solution.
 //! Where a run does not converge, another follows with twice the population.
 //!
-//! It is no complete search: it cannot tell that a puzzle has no solution, or only one, unless arc
-//! consistency alone shows it; then it says so, and no individual was evaluated. The better operators hold each new path against arc consistency and try
+//! It is no complete search: it cannot prove that a puzzle has no solution, or only one, unless arc
+//! consistency alone proves it; then it reports that, and evaluates no individual. The better operators check each new path against arc consistency and try
 //! a bounded number of mutations of each child (a memetic algorithm); they never take back more than
 //! one step of one path.
 //!

@@ -23,7 +23,7 @@ pub enum SolveError {
     /// See [`Cancelled`].
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// The fitness was 0 and the checker said no: a fault of this solver.
+    /// The fitness was 0 and the checker refused the solution: a fault of this solver.
     #[error("an individual of fitness 0 is no solution: {0}")]
     Refused(String),
 }

@@ -19,8 +19,8 @@ use crate::solve::{SolveError, solve};
 use flowpipe_sat::testing::brute_force;
 use flowpipe_sat::testing::samples::{any_puzzle_of_single_pairs as any_puzzle, puzzle};
 
-/// Says something past the test harness, which shows nothing that a passing test prints.
-macro_rules! say {
+/// Prints a line past the test harness, which hides the output of passing tests.
+macro_rules! note {
     ($($text:tt)+) => {{
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), $($text)+);
@@ -286,7 +286,7 @@ fn converge(sizes: &[&str], step: usize) {
             count += 1;
         }
     }
-    say!("{count} levels solved, {settled} of them settled by arc consistency alone");
+    note!("{count} levels solved, {settled} of them settled by arc consistency alone");
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn the_better_arc_consistency_settles_nearly_all_levels() {
         settled += usize::from(effort.nodes == Some(0));
         count += 1;
     }
-    say!("{count} levels solved, {settled} of them settled by the better arc consistency alone");
+    note!("{count} levels solved, {settled} of them settled by the better arc consistency alone");
     assert!(settled * 10 > count * 9);
 }
 
@@ -321,7 +321,7 @@ fn shared(file: &str) -> Option<String> {
     );
     let text = std::fs::read_to_string(folder.join("puzzles").join(file)).ok();
     if text.is_none() {
-        say!("skipped: no {file} in {}", folder.display());
+        note!("skipped: no {file} in {}", folder.display());
     }
     text
 }

@@ -12,7 +12,7 @@ flowpipe_sat::solver_stage!(
     Splr,
     "solver-splr",
     "Solves any kind of board by the SAT solver splr: exact, with a proof that there is no solution or no other. Checks \
-     what it found before it says so."
+     each solution before it reports it."
 );
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! forgetting clauses that did not help and going back to its best assignment, is done from here. Its long
 //! simplifications (vivification, elimination) are left out of the build: they ask for no time limit either.
 //!
-//! So a stage is the time between two looks at the cancel token: 1 to 6 ms were measured on all boards that are solved
+//! So a stage is the time between two checks of the cancel token: 1 to 6 ms were measured on all boards that are solved
 //! within a second, and up to 18 ms after several seconds on a busy machine.
 
 use flowpipe_sat::Rules;
@@ -64,7 +64,7 @@ impl<'a> Backend<'a> for Splr<'a> {
         self.clause.extend(clause.iter().copied().map(lit));
         match self.solver.add_clause(&self.clause) {
             Ok(_) => {}
-            // It says so of clauses that contradict what it knows already too.
+            // It is also returned for clauses that contradict the known ones.
             Err(_) => self.contradiction = true,
         }
     }
@@ -104,11 +104,11 @@ impl<'a> Backend<'a> for Splr<'a> {
     }
 
     fn work(&self) -> Work {
-        let told = |figure| Some(self.solver.asg.derefer(figure) as u64);
+        let figure_of = |figure| Some(self.solver.asg.derefer(figure) as u64);
         Work {
-            conflicts: told(Tusize::NumConflict),
-            decisions: told(Tusize::NumDecision),
-            propagations: told(Tusize::NumPropagation),
+            conflicts: figure_of(Tusize::NumConflict),
+            decisions: figure_of(Tusize::NumDecision),
+            propagations: figure_of(Tusize::NumPropagation),
         }
     }
 }

@@ -15,7 +15,7 @@ flowpipe_sat::solver_stage!(
     Varisat,
     "solver-varisat",
     "Solves any kind of board by the SAT solver varisat: exact, with a proof that there is no solution or no other, and \
-     fast on the boards of the game. Checks what it found before it says so."
+     fast on the boards of the game. Checks each solution before it reports it."
 );
 
 #[cfg(test)]

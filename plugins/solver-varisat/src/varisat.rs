@@ -70,7 +70,7 @@ impl<'a> Backend<'a> for Varisat<'a> {
         self.model.get(literal.variable() as usize) == Some(&literal.is_positive())
     }
 
-    /// varisat tells nothing of it.
+    /// varisat reports no figures.
     fn work(&self) -> Work {
         Work::default()
     }

@@ -28,14 +28,14 @@ pub(super) fn windows(x11: &X11) -> Result<Vec<Titled>> {
     Ok(titled)
 }
 
-/// Whether a window manager runs that says in a property of the root what it supports.
+/// Whether a window manager runs that declares in a property of the root what it supports.
 pub(super) fn manager_supports(x11: &X11, feature: u32) -> Result<bool> {
     let supported = list(x11, x11.root, x11.atoms._NET_SUPPORTED, AtomEnum::ATOM)?;
     Ok(supported.contains(&feature) && has_manager(x11)?)
 }
 
 /// The windows that the window manager manages, the front one first; `None`: there is no manager
-/// that says.
+/// that declares.
 fn managed(x11: &X11) -> Result<Option<Vec<Window>>> {
     if !has_manager(x11)? {
         return Ok(None);

@@ -12,7 +12,7 @@ use super::clients::manager_supports;
 use super::{Result, X11, lost, unless_gone};
 use crate::rect::Rect;
 
-/// What a message to the window manager says of its sender: a tool of the user's, not a program that
+/// The sender that a message to the window manager declares: a tool of the user's, not a program that
 /// wants to be noticed. Managers let no others take the front.
 const FROM_A_TOOL: u32 = 2;
 

@@ -19,14 +19,14 @@ use super::segment::Segment;
 use super::{Result, X11, lost, number, place};
 use crate::backend::Grab;
 use crate::error::DesktopError;
-use crate::grabber::{Look, Picture};
+use crate::grabber::{Capture, Picture};
 use crate::rect::Rect;
 use crate::window::WindowId;
 
 /// Blue, green, red and one unused.
 const BYTES_PER_PIXEL: usize = 4;
 
-/// So often a look is taken again within one call, when the window or the screen has changed.
+/// How often a capture is repeated within one call, when the window or the screen has changed.
 const TRIES: usize = 3;
 
 pub(super) struct Grabber {
@@ -171,9 +171,9 @@ impl Grab for Grabber {
         })
     }
 
-    fn grab_window(&mut self, window: WindowId) -> Result<Look<'_>> {
+    fn grab_window(&mut self, window: WindowId) -> Result<Capture<'_>> {
         let Some(window) = number(window) else {
-            return Ok(Look::Hidden);
+            return Ok(Capture::Hidden);
         };
         let x11 = Arc::clone(&self.x11);
         for _ in 0..TRIES {
@@ -191,22 +191,22 @@ impl Grab for Grabber {
             let after = after.answer(&x11)?;
             self.last = after.map(|place| (window, place));
             let Some(place) = after else {
-                return Ok(Look::Hidden);
+                return Ok(Capture::Hidden);
             };
             if !self.has_screen(screen)? {
                 continue;
             }
             if place.intersection(self.screen).is_none() {
-                return Ok(Look::Hidden);
+                return Ok(Capture::Hidden);
             }
             if let (Some(part), Some(true)) = (part, has_pixels)
                 && before == after
                 && expected == after
             {
-                return Ok(Look::Shown(self.picture(part)));
+                return Ok(Capture::Shown(self.picture(part)));
             }
         }
-        Ok(Look::Moving)
+        Ok(Capture::Moving)
     }
 }
 

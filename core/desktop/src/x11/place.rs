@@ -45,7 +45,7 @@ impl Asked<'_> {
         else {
             return Ok(None);
         };
-        // Some managers leave minimised windows mapped, and only say that they are hidden.
+        // Some managers leave minimised windows mapped, and only mark them as hidden.
         let mut states = state.value32().into_iter().flatten();
         if attributes.map_state != MapState::VIEWABLE
             || states.any(|state| state == x11.atoms._NET_WM_STATE_HIDDEN)

@@ -35,7 +35,7 @@ impl Segment {
         let reply = connection.shm_create_segment(id, bytes, false).ok()?;
         let file = File::from(reply.reply().ok()?.shm_fd);
         // SAFETY: the file has no name, so that but for us only the server can reach it. It never
-        // shortens it, and writes to it only to answer a request of ours; `bytes` says who waits for that.
+        // shortens it, and writes to it only to answer a request of ours; `bytes` documents who waits for that.
         let memory = unsafe { MmapOptions::new().len(size).map(&file) }.ok()?;
         Some(Self {
             x11: Arc::clone(x11),

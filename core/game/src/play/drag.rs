@@ -215,7 +215,7 @@ impl Play {
 /// What a press takes hold of.
 #[derive(Clone, Copy, Debug)]
 enum Grip {
-    /// A terminal, to begin anew from.
+    /// A terminal, to restart from.
     Terminal(Node),
     /// A pipe, of which so many nodes stay.
     Pipe(usize),

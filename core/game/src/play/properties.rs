@@ -35,7 +35,7 @@ fn assert_consistent(play: &Play) {
         .collect();
     assert_eq!(owner, held);
     assert!(play.pipe_percent() <= 100);
-    // Any state can be taken up as it is.
+    // Any state can be restored as it is.
     let drawn = play.drawn();
     let again = Play::resume(play.puzzle.clone(), play.settings, &drawn).expect("a state");
     assert_eq!(again.drawn().len(), drawn.len());

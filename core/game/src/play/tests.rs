@@ -101,7 +101,7 @@ fn a_press_elsewhere_does_nothing() {
 }
 
 #[test]
-fn a_press_on_a_terminal_begins_anew() {
+fn a_press_on_a_terminal_restarts_its_flow() {
     for second in [0, 3] {
         let mut play = play(&TWO);
         draw(&mut play, &[0, 3]);

@@ -23,7 +23,7 @@ pub const CLASSIC: [[u8; 3]; 16] = [
     [255, 20, 147],
 ];
 
-/// What a colour looks like unless a palette says otherwise: the classic sixteen, then hues in
+/// The paint of a colour unless a palette sets it: the classic sixteen, then hues in
 /// steps of the golden angle, so that neighbours differ.
 #[must_use]
 pub fn colour(colour: Colour) -> [u8; 3] {

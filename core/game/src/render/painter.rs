@@ -20,10 +20,10 @@ const LINE: [u8; 3] = [90, 90, 60];
 /// Pictures whose shorter side has fewer pixels are drawn from scratch each time.
 const SMALL: u32 = 250;
 
-/// Draws views. Each picture is the one before with what has changed drawn anew: a few cells and the
+/// Draws views. Each picture is the one before with what has changed redrawn: a few cells and the
 /// writing while a board is played.
 pub struct Painter {
-    look: Look,
+    look: Appearance,
     size: (u32, u32),
     backdrop: Option<Canvas>,
     /// The last two boards, the newer one first.
@@ -47,7 +47,7 @@ pub struct Picture<'a> {
 
 /// What all pictures of a painter share.
 #[derive(Clone, Copy)]
-pub(super) struct Look {
+pub(super) struct Appearance {
     pub(super) lights: u64,
     pub(super) theme: Theme,
 }
@@ -74,7 +74,7 @@ impl Painter {
     #[must_use]
     pub fn new(lights: u64) -> Self {
         Self {
-            look: Look {
+            look: Appearance {
                 lights,
                 theme: Theme::default(),
             },
@@ -107,7 +107,7 @@ impl Painter {
         })
     }
 
-    /// Draws a view in [`Style::Window`] over the one before, and says what has changed.
+    /// Draws a view in [`Style::Window`] over the one before, and returns what has changed.
     ///
     /// # Errors
     /// [`SizeError`].
@@ -227,7 +227,7 @@ impl Painter {
         let backdrop = match self.backdrop.take() {
             Some(kept) => kept,
             None => {
-                let Look { lights, theme } = self.look;
+                let Appearance { lights, theme } = self.look;
                 let mut fresh = Canvas::new(self.size.0, self.size.1, theme.ground())?;
                 backdrop::draw(&mut fresh, Style::Window, theme, lights);
                 fresh
@@ -237,7 +237,7 @@ impl Painter {
     }
 }
 
-impl Look {
+impl Appearance {
     pub(super) fn scene<'a>(
         self,
         puzzle: &'a Puzzle,

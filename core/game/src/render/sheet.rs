@@ -8,14 +8,14 @@ use super::board::{self, Stretch, ends, whole};
 use super::canvas::Canvas;
 use super::header;
 use super::writing::Writing;
-use super::{Area, Header, Layout, Look};
+use super::{Area, Header, Layout, Appearance};
 
 /// A board, its flows, the writing above it and the buttons below.
 ///
 /// Each cell is a picture of its own, cut off at the cell's borders: what is seen in it depends on
 /// nothing but the pieces of flows in it, and not on what was drawn before.
 pub(super) struct Sheet {
-    look: Look,
+    look: Appearance,
     puzzle: Arc<Puzzle>,
     layout: Layout,
     size: (u32, u32),
@@ -38,7 +38,7 @@ struct Piece {
 
 impl Sheet {
     /// An empty board on a backdrop, which may be of any look.
-    pub(super) fn new(backdrop: &Canvas, look: Look, puzzle: Arc<Puzzle>, layout: Layout) -> Self {
+    pub(super) fn new(backdrop: &Canvas, look: Appearance, puzzle: Arc<Puzzle>, layout: Layout) -> Self {
         let mut empty = backdrop.clone();
         let scene = look.scene(&puzzle, &[], &Header::default());
         board::draw(&mut empty, &scene, &layout);
@@ -150,7 +150,7 @@ impl Sheet {
     }
 
     /// Writes above the board; what has changed is added to `changed`.
-    pub(super) fn write(&mut self, look: Look, header: &Header, changed: &mut Vec<Area>) {
+    pub(super) fn write(&mut self, look: Appearance, header: &Header, changed: &mut Vec<Area>) {
         let (canvas, clean) = (&mut self.canvas, &self.empty);
         let scene = look.scene(&self.puzzle, &[], header);
         self.writing

@@ -81,7 +81,7 @@ impl Theme {
         let paint = paint::of(palette, colour);
         match self {
             Self::Numbers => PENCIL,
-            Self::Light => told_from_paper(paint),
+            Self::Light => distinct_from_paper(paint),
             Self::Dark | Self::Blocks | Self::Letters => paint,
         }
     }
@@ -181,7 +181,7 @@ impl FromStr for Theme {
 
 /// A paint that can be seen on paper: a light one gives way to one as dark as it was light, of the
 /// same hue.
-fn told_from_paper(paint: [u8; 3]) -> [u8; 3] {
+fn distinct_from_paper(paint: [u8; 3]) -> [u8; 3] {
     let [red, green, blue] = paint;
     let (least, most) = (red.min(green).min(blue), paint::brightness(paint));
     if least < LIGHT {

@@ -9,7 +9,7 @@ use super::{Area, Layout, Scene};
 pub(super) struct Writing(Vec<Text>);
 
 impl Writing {
-    /// Writes what a scene has to say. What was written and is no more gives way to the pixels of a
+    /// Writes the texts of a scene. A text that is gone is replaced by the pixels of a
     /// clean canvas of the same size. What has changed is added to `changed`.
     pub(super) fn update(
         &mut self,

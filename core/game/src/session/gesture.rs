@@ -43,7 +43,7 @@ impl Gestures {
     }
 
     /// What an event means, as a press, moves and a release that draw. `is_dragging`: whether a pipe is
-    /// taken up.
+    /// picked up.
     pub(super) fn read(
         &mut self,
         pointer: Pointer,
@@ -150,7 +150,7 @@ mod tests {
         Board::rectangle(5, 5).expect("a board")
     }
 
-    /// What some events mean, in their order. A pipe is taken up by every press that draws.
+    /// What some events mean, in their order. A pipe is picked up by every press that draws.
     fn read(mut gestures: Gestures, events: &[Pointer]) -> Vec<Pointer> {
         gestures.lay_out(100.0);
         let mut is_dragging = false;

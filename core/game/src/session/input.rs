@@ -27,11 +27,11 @@ pub enum Input {
     /// Every event as it arrives, and nothing between two of them, as desktop games do: a jump of
     /// more than a cell is lost.
     Events,
-    /// One look at the pointer a frame, 60 a second, with the straight line between two looks, as
+    /// One sample of the pointer a frame, 60 a second, with the straight line between two samples, as
     /// phones and web games do. Presses and releases are taken in order, each where it happened.
     #[default]
     Frames,
-    /// The same, but between two looks only straight ways along a row or a column are filled in; of
+    /// The same, but between two samples only straight ways along a row or a column are filled in; of
     /// others the cells between are lost.
     Straight,
     /// No drags: a click takes a pipe up, the pointer draws without a button, with the straight line
@@ -50,7 +50,7 @@ impl Input {
     }
 }
 
-/// The time between two looks.
+/// The time between two samples.
 pub const FRAME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 /// Events on their way to the board. Times are since the start of the session.

@@ -105,13 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_to_write_is_told() {
+    fn a_failure_to_write_is_reported() {
         let mut log = Log::to(Full);
         assert!(log.flush().is_ok());
         log.write(Duration::ZERO, json!({"event": "start"}));
         let error = log.flush().expect_err("nothing can be written");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        assert!(log.flush().is_ok(), "it is told once");
+        assert!(log.flush().is_ok(), "it is reported once");
         let mut none = Log::none();
         none.write(Duration::ZERO, json!({}));
         assert!(none.flush().is_ok());

@@ -1,4 +1,4 @@
-//! What a session says in its log, and when that is passed on.
+//! What a session logs, and when the log is flushed.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const SETTLING: Duration = Duration::from_millis(10);
 
 impl Session {
     /// The board lies there in the window now: left, top, width and height in pixels, or in a
-    /// terminal in characters. Says so in the log.
+    /// terminal in characters. Logs that.
     pub fn laid_out(&mut self, now: Duration, [x, y, width, height]: [f64; 4]) {
         self.gestures
             .lay_out(width / self.puzzle.board().cols() as f64);
@@ -19,7 +19,7 @@ impl Session {
         self.log.write(now, record);
     }
 
-    /// Says in the log that the board that takes input was handed to the screen for the first time.
+    /// Logs that the board that takes input was passed to the screen for the first time.
     pub fn log_shown(&mut self, at: Duration, number: usize) {
         self.log
             .write(at, json!({"event": "shown", "number": number}));

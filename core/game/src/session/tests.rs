@@ -261,7 +261,7 @@ fn a_time_trial_flips_and_ends() {
     solve(&mut session, &mut now, &solutions[0]);
     let landing = log.all("solved")[0]["t"].as_u64().expect("a time");
     let landing = Duration::from_nanos(landing) + FLIP;
-    // Nothing is taken during the flip, nor is there anything to skip.
+    // The flip ignores input, and there is nothing to skip.
     session.command(now, Command::Next);
     draw(&mut session, &mut now, &solutions[1].flows[0].cells);
     assert_eq!(session.view(now).header.flows, 0);

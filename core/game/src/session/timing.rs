@@ -17,7 +17,7 @@ pub(super) enum Phase {
 /// What happens by itself when its time comes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Due {
-    Look,
+    Sample,
     TimeUp,
     Flip,
     Land,
@@ -41,7 +41,7 @@ impl Session {
 
     /// The earliest thing that happens by itself.
     pub(super) fn due(&self) -> Option<(Duration, Due)> {
-        let look = self.queue.due().map(|at| (at, Due::Look));
+        let look = self.queue.due().map(|at| (at, Due::Sample));
         let is_over = matches!(self.phase, Phase::Over);
         let end = self.options.trial.zip(self.trial_began);
         let time_up = end

@@ -14,12 +14,12 @@ pub enum Colours {
 }
 
 impl Colours {
-    /// The colours to use where they are `wanted`: all of them where `COLORTERM` says that the
+    /// The colours to use where they are `wanted`: all of them where `COLORTERM` declares that the
     /// terminal has them.
     #[must_use]
     pub fn of_terminal(wanted: bool) -> Self {
-        let says = std::env::var("COLORTERM").unwrap_or_default();
-        match (wanted, says.as_str()) {
+        let declared = std::env::var("COLORTERM").unwrap_or_default();
+        match (wanted, declared.as_str()) {
             (false, _) => Self::None,
             (true, "truecolor" | "24bit") => Self::All,
             (true, _) => Self::Few,

@@ -17,7 +17,7 @@ const LINE: [u8; 3] = [95, 95, 95];
 /// Of walls.
 const WALL: [u8; 3] = [255, 255, 255];
 
-/// Draws a board where a plan says.
+/// Draws a board where a plan places it.
 pub(super) fn draw(face: &Face, plan: &Plan, colours: Colours, buffer: &mut Buffer) {
     let drawing = Drawing {
         puzzle: &face.puzzle,
@@ -135,7 +135,7 @@ impl Drawing<'_> {
         lines.draw(buffer, &THICK, self.colours.ink(paint::colour(flow.colour)));
     }
 
-    /// A disc with the colour's letter, so that nobody has to tell colours apart.
+    /// A disc with the colour's letter, so that nobody has to distinguish colours.
     fn terminal(&self, cell: Cell, number: colour::Colour, buffer: &mut Buffer) {
         let (column, row) = self.middle(cell);
         let rgb = paint::colour(number);

@@ -40,7 +40,7 @@ impl Screen {
     /// Width and height in characters.
     ///
     /// # Errors
-    /// When the terminal does not say.
+    /// When the terminal does not report it.
     pub fn size(&self) -> io::Result<(u16, u16)> {
         let size = self.0.size()?;
         Ok((size.width, size.height))

@@ -29,7 +29,7 @@ pub(super) struct Job {
 pub(super) enum Artist {
     /// On a thread of its own.
     Apart {
-        /// `None` once it is told to stop.
+        /// `None` once it is asked to stop.
         jobs: Option<Sender<Job>>,
         thread: Option<JoinHandle<()>>,
     },
@@ -69,7 +69,7 @@ impl Artist {
         match self {
             Self::Apart { jobs, .. } => {
                 if let Some(jobs) = jobs {
-                    // An artist who has gone has said why.
+                    // An artist that has ended has logged why.
                     let _ = jobs.send(job);
                 }
             }
@@ -83,7 +83,7 @@ impl Drop for Artist {
     fn drop(&mut self) {
         if let Self::Apart { jobs, thread } = self {
             *jobs = None;
-            // One that panicked has said so.
+            // One that panicked has reported it.
             let _ = thread.take().map(JoinHandle::join);
         }
     }
@@ -131,7 +131,7 @@ impl Easel {
     }
 }
 
-/// Tells of an artist's end that was not asked for.
+/// Reports an artist's end that was not requested.
 struct End(EventLoopProxy<Call>);
 
 impl End {

@@ -38,7 +38,7 @@ impl Screen {
         })
     }
 
-    /// Shows a picture, and comes back when the screen has it, as far as the system tells. Unless it is
+    /// Shows a picture, and returns when the screen has it, as far as the system reports that. Unless it is
     /// to be shown `whole`, the screen still has the one before.
     pub(super) fn show(&mut self, picture: &Picture, whole: bool) -> Result<(), WindowError> {
         let side = |length: u32| NonZeroU32::new(length).unwrap_or(NonZeroU32::MIN);

@@ -84,7 +84,7 @@ fn a_way_that_needs_other_points_is_not_found() {
     assert_eq!(counts(2, 3), [4, 3, 3]);
 }
 
-/// The shortest chain when each pair of spots is held against the exact checker of ways.
+/// The shortest chain when each pair of spots is checked by the exact checker of ways.
 fn by_the_checker(board: &Board, leg: &Leg) -> usize {
     let corridor = Corridor::of(board, leg, Inner::default());
     let frame = Frame::new(&corridor, corridor.share);

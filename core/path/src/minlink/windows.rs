@@ -96,7 +96,7 @@ impl<N: Number> Default for Windows<N> {
 }
 
 impl<N: Number> Windows<N> {
-    /// Finds the windows, and says whether `most` segments or fewer lead to the goal; gives up beyond.
+    /// Finds the windows, and returns whether `most` segments or fewer lead to the goal; gives up beyond.
     /// `None` if a number gets too long.
     pub fn open(&mut self, corridor: &Corridor, frame: &Frame, most: usize) -> Option<bool> {
         self.gates.clear();

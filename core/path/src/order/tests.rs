@@ -147,7 +147,7 @@ proptest! {
         prop_assert_eq!(&visits, &order(&flows), "twice the same");
     }
 
-    /// What a change is said to gain is what it gains.
+    /// The computed gain of a change is its gain.
     #[test]
     fn gains_are_true(seed: u64, count in 2..12_usize, picks: [prop::sample::Index; 3], turned: bool) {
         let flows = flows(seed, count);

@@ -13,7 +13,7 @@ use std::hash::Hash;
 
 use num_traits::{CheckedAdd, CheckedMul, CheckedSub, Signed};
 
-/// An integer; one of fixed size says when a result does not fit.
+/// An integer; one of fixed size reports when a result does not fit.
 pub trait Whole:
     Clone + Ord + Hash + Signed + CheckedAdd + CheckedMul + CheckedSub + From<i64>
 {

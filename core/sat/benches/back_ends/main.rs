@@ -38,7 +38,7 @@ const BACK_ENDS: [(&str, Solve); 3] = [
     }),
 ];
 
-/// Real levels of a size, under other rules where it is said.
+/// Real levels of a size, under other rules where given.
 fn levels(size: &str, rules: Rules) -> Vec<Puzzle> {
     let text = shared("flowfree-levels.txt").unwrap_or_default();
     let lines = text

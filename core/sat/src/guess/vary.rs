@@ -49,7 +49,7 @@ pub fn others(
     found
 }
 
-/// What tells a solution from others.
+/// What distinguishes a solution from others.
 fn edges(paths: &[Path]) -> Vec<Edge> {
     let mut edges: Vec<Edge> = paths.iter().flat_map(|path| &path.edges).copied().collect();
     edges.sort_unstable();

@@ -1,4 +1,4 @@
-//! Solutions of small puzzles by trying everything: what the solver is held against in the tests.
+//! Solutions of small puzzles by trying everything: what the tests compare the solver with.
 
 use flowpipe_puzzle::{Flow, Node, Puzzle, Solution};
 

@@ -94,7 +94,7 @@ fn holds(
     Ok(())
 }
 
-/// The limit is kept, and said.
+/// The limit is kept, and reported.
 pub fn counts_no_further_than_its_limit(solve: Solve<'_>) {
     let rules = Rules {
         cover: false,
@@ -183,7 +183,7 @@ pub fn a_ring_beside_the_flows_counts_for_nothing(solve: Solve<'_>) {
     }
 }
 
-/// Whenever it is told to stop, it does.
+/// Whenever it is asked to stop, it does.
 pub fn gives_up_when_cancelled(solve: Solve<'_>) {
     // Many flows between opposite borders in another order: no solution, and long to prove.
     let size = 16;

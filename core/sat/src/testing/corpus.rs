@@ -9,8 +9,8 @@ use flowpipe_puzzle::{Board, Puzzle, Rules, Terminal, check, level};
 use super::{ENCODINGS, Solve};
 use crate::{Encoding, Options, Want};
 
-/// Says something past the test harness, which shows nothing that a passing test prints.
-macro_rules! say {
+/// Prints a line past the test harness, which hides the output of passing tests.
+macro_rules! note {
     ($($text:tt)+) => {{
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), $($text)+);
@@ -26,7 +26,7 @@ pub fn shared(file: &str) -> Option<String> {
     );
     let text = std::fs::read_to_string(folder.join("puzzles").join(file)).ok();
     if text.is_none() {
-        say!("skipped: no {file} in {}", folder.display());
+        note!("skipped: no {file} in {}", folder.display());
     }
     text
 }
@@ -65,7 +65,7 @@ pub fn solves_every_level_as_it_is_meant(solve: Solve<'_>) {
         }
         count += 1;
     }
-    say!("{count} levels solved");
+    note!("{count} levels solved");
 }
 
 /// A Numberlink puzzle as the corpus writes it.
@@ -121,7 +121,7 @@ pub fn solves_numberlink_puzzles(solve: Solve<'_>) {
     for (id, puzzle) in numberlinks(&text) {
         // A 15x15 board with one cell left empty: too long for a test.
         if !puzzle.rules().cover && puzzle.board().len() > 200 {
-            say!("left out: {id}");
+            note!("left out: {id}");
             continue;
         }
         let answer = solve(&puzzle, &Options::default(), &|| false).unwrap();
@@ -133,5 +133,5 @@ pub fn solves_numberlink_puzzles(solve: Solve<'_>) {
         }
         count += 1;
     }
-    say!("{count} Numberlink puzzles solved");
+    note!("{count} Numberlink puzzles solved");
 }

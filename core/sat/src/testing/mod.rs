@@ -1,4 +1,4 @@
-//! What every back end must pass. A crate that brings one says, in its tests,
+//! What every back end must pass. A crate that provides one writes, in its tests,
 //! `flowpipe_sat::back_end_tests!(Batsat);`.
 #![expect(
     clippy::unwrap_used,

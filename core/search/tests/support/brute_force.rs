@@ -1,4 +1,4 @@
-//! Strict solutions of small puzzles by trying everything: what the search is held against.
+//! Strict solutions of small puzzles by trying everything: what the search is compared with.
 
 use flowpipe_puzzle::{Puzzle, Rules, Solution};
 use flowpipe_sat::testing::brute_force;

@@ -10,14 +10,14 @@ pub mod brute_force;
 pub mod puzzles;
 pub mod shared;
 
-/// Says something past the test harness, which shows nothing that a passing test prints.
-macro_rules! say {
+/// Prints a line past the test harness, which hides the output of passing tests.
+macro_rules! note {
     ($($text:tt)+) => {{
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), $($text)+);
     }};
 }
-pub(crate) use say;
+pub(crate) use note;
 
 /// Never cancelled.
 pub fn never() -> bool {

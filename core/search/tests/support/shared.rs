@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::say;
+use super::note;
 
 /// A file of puzzles, from `$FLOWPIPE_SHARED/puzzles` or from the folder `shared` beside the project.
 pub fn shared(file: &str) -> Option<String> {
@@ -12,7 +12,7 @@ pub fn shared(file: &str) -> Option<String> {
     );
     let text = std::fs::read_to_string(folder.join("puzzles").join(file)).ok();
     if text.is_none() {
-        say!("skipped: no {file} in {}", folder.display());
+        note!("skipped: no {file} in {}", folder.display());
     }
     text
 }

@@ -66,7 +66,7 @@ fn a_nudge_comes_after_the_press() {
 }
 
 #[test]
-fn strokes_that_say_nothing_are_told_cell_by_cell() {
+fn strokes_without_a_manner_are_sent_cell_by_cell() {
     let mut strokes = strokes(&[0.5]);
     strokes.manner = None;
     let (_, outcome, events) = play_all(Mischief::None, &json!({}), &strokes);
@@ -90,7 +90,7 @@ fn a_pace_in_the_config_counts_before_the_strokes_own() {
 #[test]
 fn a_manner_that_can_not_be_meant_is_refused() {
     let mut strokes = strokes(&[0.5]);
-    for (nudge, step, said) in [
+    for (nudge, step, text) in [
         (f64::NAN, Some(1.0), "nudge"),
         (-0.1, None, "nudge"),
         (0.0, Some(1e-9), "pace.step"),
@@ -99,7 +99,7 @@ fn a_manner_that_can_not_be_meant_is_refused() {
         (manner.nudge, manner.pace.step) = (nudge, step);
         strokes.manner = Some(manner);
         let error = Config::default().manner(strokes.manner).unwrap_err();
-        assert!(error.to_string().contains(said), "{error}");
+        assert!(error.to_string().contains(text), "{error}");
     }
     for profile in Profile::ALL {
         assert!(Config::default().manner(Some(profile.manner())).is_ok());

@@ -64,9 +64,9 @@ fn nothing_is_kept_for_what_a_command_leaves_in_another_session() {
             other => break other,
         }
     };
-    // What it said itself is heard to its end.
+    // Its own output is read to its end.
     let Ok(Heard::Line(line)) = heard else {
-        panic!("it said something: {:?}", heard.err());
+        panic!("it wrote something: {:?}", heard.err());
     };
     assert_eq!(line, b"last");
     let Err(CommandError::Ended { status, words }) = process.hear(Duration::ZERO) else {
@@ -78,6 +78,6 @@ fn nothing_is_kept_for_what_a_command_leaves_in_another_session() {
         thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(held(&pipes), 0, "ends of pipes are kept");
-    let lives = PathBuf::from(format!("/proc/{number}/fd")).exists();
-    assert!(lives, "it is not the command's to end");
+    let runs = PathBuf::from(format!("/proc/{number}/fd")).exists();
+    assert!(runs, "it is not the command's to end");
 }

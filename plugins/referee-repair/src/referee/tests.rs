@@ -93,14 +93,14 @@ fn kinds(actions: &[Action]) -> Vec<&'static str> {
     let kind = |action: &Action| match action {
         Action::Ask(_) => "ask",
         Action::Play(_) => "play",
-        Action::Tell(result) if result.solved => "solved",
-        Action::Tell(_) => "given up",
+        Action::Report(result) if result.solved => "solved",
+        Action::Report(_) => "given up",
         Action::End(_) => "end",
     };
     actions.iter().map(kind).collect()
 }
 
-/// A referee with a clock that goes on by milliseconds.
+/// A referee with a clock that advances by milliseconds.
 struct Table {
     referee: Referee,
     now: i64,
@@ -182,7 +182,7 @@ fn what_is_missing_is_drawn_again_once_the_game_had_its_time() {
         table.now + MS,
         table.now + 2 * MS,
     );
-    let [Action::Tell(result)] = actions.as_slice() else {
+    let [Action::Report(result)] = actions.as_slice() else {
         panic!("{actions:?}")
     };
     assert_eq!(
@@ -266,13 +266,13 @@ fn a_board_that_takes_nothing_is_given_up() {
 }
 
 #[test]
-fn one_without_a_solution_is_told_once() {
+fn a_board_without_a_solution_is_reported_once() {
     let mut table = Table::new(Config::default());
     table.see(1, empty(2));
     let mut none = answer(2);
     none.answer = Verdict::Unsolvable { reason: None };
-    let told = table.referee.solved(none, table.captured, table.now);
-    assert_eq!(kinds(&told), ["given up"]);
+    let reported = table.referee.solved(none, table.captured, table.now);
+    assert_eq!(kinds(&reported), ["given up"]);
     assert_eq!(table.see(1, empty(2)), [""; 0]);
 }
 

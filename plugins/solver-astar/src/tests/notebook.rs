@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use flowpipe_plugin::puzzle::message::Verdict;
 use flowpipe_plugin::puzzle::{Board, Puzzle, Rules, Terminal};
 
-use super::{ask, paths, say};
+use super::{ask, note, paths};
 use crate::config::{Choice, Config, GoalText, Heuristic, Ties};
 
 /// A board of the notebook: its colours in the notebook's order, which decides between colours that
@@ -118,7 +118,7 @@ fn expands_the_very_states_that_the_notebook_does() {
             let Some(theirs) = figures else { continue };
             let ours = given.effort(&as_the_notebook(heuristic, goal.clone()));
             let side = given.side();
-            say!(
+            note!(
                 "{side}x{side} {heuristic:?}: {} expansions, frontier {}, as in the notebook",
                 ours.0,
                 ours.1
@@ -170,7 +170,7 @@ fn expansions_on_the_boards_of_the_notebook() {
             }
         }
     }
-    say!("{table}");
+    note!("{table}");
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots"));
     settings.set_prepend_module_to_snapshot(true);
@@ -192,13 +192,13 @@ fn print_times() {
         for (heuristic, figures) in HEURISTICS.into_iter().zip(given.figures) {
             if figures.is_some() {
                 let config = as_the_notebook(heuristic, goal.clone());
-                say!(
+                note!(
                     "{side}x{side} {heuristic:?} as the notebook: {}",
                     time(given, &config)
                 );
             }
         }
-        say!(
+        note!(
             "{side}x{side} our own way: {}",
             time(given, &Config::default())
         );

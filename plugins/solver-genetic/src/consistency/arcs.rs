@@ -1,4 +1,4 @@
-//! What one node's values say about another's.
+//! What one node's values imply for another's.
 
 use flowpipe_plugin::puzzle::Node;
 

@@ -15,7 +15,7 @@ const SPREADS: [u32; 4] = [1, 4, 16, 64];
 /// How likely each step strays from the plan, one of these, where flows must cover all and may touch
 /// themselves.
 const STRAYS: [f64; 4] = [0.0, 0.1, 0.3, 0.6];
-/// The most flows that a mutation lays anew.
+/// The most flows that a mutation replans.
 const MOST_FLOWS: usize = 3;
 
 /// Paths around other paths.
@@ -117,7 +117,7 @@ impl Operators for Better<'_> {
         child
     }
 
-    /// A few flows that have to do with what is wrong are laid anew, around the others.
+    /// Replans a few flows that are involved in the conflicts, around the others.
     fn mutate(&mut self, individual: &Individual, rng: &mut Rng) -> Result<Genes, Cancelled> {
         let mut genes = individual.genes.clone();
         let mut cover = Cover::of(self.network, &genes);

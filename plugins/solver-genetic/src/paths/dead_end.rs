@@ -7,7 +7,7 @@ use super::passages::Passages;
 use crate::consistency::Domains;
 use crate::network::{Flow, NONE, Network};
 
-/// Whether no solution within the domains can have this path. `false` says nothing.
+/// Whether no solution within the domains can have this path. `false` proves nothing.
 pub fn is_dead_end(
     network: &Network,
     domains: &Domains,
@@ -28,13 +28,13 @@ pub fn is_dead_end(
             *fillable |= reached;
         }
     }
-    let stranded = |node: Node| {
+    let isolated = |node: Node| {
         let ways_in = network.beside[node]
             .iter()
             .filter(|beside| !taken[beside.node]);
         let needed = 2 - usize::from(network.terminal[node].is_some());
         !fillable[node] || (!taken[node] && ways_in.count() < needed)
     };
-    // A cell that only this flow could cover is stranded too; a cell that may stay empty never is.
-    (0..network.len()).any(|node| domains.flows(node) & NONE == 0 && stranded(node))
+    // A cell that only this flow could cover is isolated too; a cell that may stay empty never is.
+    (0..network.len()).any(|node| domains.flows(node) & NONE == 0 && isolated(node))
 }

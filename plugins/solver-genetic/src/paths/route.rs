@@ -1,9 +1,9 @@
-//! New paths, the better way: planned at random prices, held against arc consistency at every step.
+//! New paths, the better way: planned at random prices, checked against arc consistency at every step.
 //!
 //! A path is laid from the flow's first terminal on. Where the domains leave a choice, the cheapest
 //! way to the other terminal is planned, its next step is fixed and arc consistency looks at what
 //! follows for the whole board. A step that leaves some node without a value is refused: it would
-//! cut another flow off or strand a cell, a dead end. Then the path is planned anew around it. Steps
+//! cut another flow off or isolate a cell, a dead end. Then the path is replanned around it. Steps
 //! taken are never taken back, so this is no search: a path that can't go on is given up, and one
 //! that arrives is only known to be no dead end by itself.
 

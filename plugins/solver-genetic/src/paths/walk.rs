@@ -10,7 +10,7 @@ use super::passages::Passages;
 use crate::consistency::Domains;
 use crate::network::{Flow, Network, Slot};
 
-/// How often a walk is begun anew before a flow goes without a path.
+/// How often a walk is restarted before a flow goes without a path.
 const TRIES: usize = 8;
 
 /// Walks at random within domains.

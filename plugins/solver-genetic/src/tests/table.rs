@@ -8,10 +8,10 @@ use proptest::test_runner::TestRunner;
 
 use super::*;
 
-/// Milliseconds of work by this thread, or on the clock where the system does not tell.
+/// Milliseconds of work by this thread, or on the clock where the system does not report it.
 fn now_ms(begin: Instant) -> f64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let worked = told.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let worked = text.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     worked.map_or_else(|| begin.elapsed().as_secs_f64() * 1e3, |ns| ns / 1e6)
 }
 

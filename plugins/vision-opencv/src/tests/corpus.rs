@@ -34,6 +34,6 @@ fn own_frames() {
 #[test]
 fn real_screenshots() {
     if let Some(frames) = Frames::real() {
-        say!("{} real screenshots read exactly", check(&frames));
+        note!("{} real screenshots read exactly", check(&frames));
     }
 }

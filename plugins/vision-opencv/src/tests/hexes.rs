@@ -119,7 +119,7 @@ fn check(kind: &str, levels: &[Level], themes: impl Fn(usize) -> Vec<Theme>) {
             }
         }
     }
-    say!(
+    note!(
         "{count} pictures of {} {kind} levels of hexagons: {} exact, {} refused, {wrong} wrong",
         levels.len(),
         count - failed.len(),

@@ -19,7 +19,7 @@ use crate::read::Reader;
 pub(super) fn levels() -> Vec<Level> {
     let file = shared("puzzles/flowfree-levels.txt");
     let Ok(text) = fs::read_to_string(&file) else {
-        say!("skipped: no real levels at {}", file.display());
+        note!("skipped: no real levels at {}", file.display());
         return Vec::new();
     };
     let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -192,7 +192,7 @@ fn check(looks: impl Fn(usize) -> Vec<(Theme, Played)> + Sync) {
     });
     let failed: Vec<&(bool, String)> = outcomes.iter().flatten().collect();
     let wrong = failed.iter().filter(|(wrong, _)| *wrong).count();
-    say!(
+    note!(
         "{} pictures of {} real levels of squares: {} exact, {} refused, {wrong} wrong",
         outcomes.len(),
         squares.len(),
@@ -201,7 +201,7 @@ fn check(looks: impl Fn(usize) -> Vec<(Theme, Played)> + Sync) {
     );
     let texts: Vec<&str> = failed.iter().map(|(_, text)| text.as_str()).collect();
     let texts = texts.join("\n");
-    say!("{texts}");
+    note!("{texts}");
     assert_eq!(wrong, 0, "{texts}");
     assert!(
         failed.len() as f64 <= REFUSED * outcomes.len() as f64,

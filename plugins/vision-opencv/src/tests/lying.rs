@@ -133,7 +133,7 @@ fn check(
             }
         }
     }
-    say!(
+    note!(
         "{count} turned pictures of {} {kind} levels of hexagons: {} exact, {} refused, {wrong} wrong",
         levels.len(),
         count - failed.len(),
@@ -192,7 +192,7 @@ fn screenshots() {
             }
         }
     }
-    say!("{count} turned screenshots read exactly");
+    note!("{count} turned screenshots read exactly");
     assert!(misread.is_empty(), "{}", misread.join("\n"));
 }
 
@@ -219,6 +219,6 @@ fn numbers_are_paired_or_refused_whichever_way_up() {
             }
         }
     }
-    say!("turned boards of numbers: {read} read, {refused} refused");
+    note!("turned boards of numbers: {read} read, {refused} refused");
     assert!(read >= NUMBERS_READ, "{read} read, {refused} refused");
 }

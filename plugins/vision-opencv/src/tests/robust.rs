@@ -105,7 +105,7 @@ fn disturbed_pictures() {
     let table = Table::of(album.len(), |task| {
         disturbed(&album.scene(task), &dealt[task])
     });
-    say!("disturbed pictures, {}", table.totals());
+    note!("disturbed pictures, {}", table.totals());
     none_is_wrong(&table);
     let large = table.count(|outcome| outcome.cell >= SMALL);
     let refused = table.refused();
@@ -129,7 +129,7 @@ fn unreadable_pictures() {
             .collect()
     });
     let count = table.count(|_| true);
-    say!(
+    note!(
         "unreadable pictures: {} refused, {} read",
         count.refused,
         count.wrong

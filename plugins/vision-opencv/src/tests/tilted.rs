@@ -101,6 +101,6 @@ fn tilted_boards_are_read_exactly_or_not_at_all() {
             }
         }
     }
-    say!("tilted boards: {read} read, {} refused", refused.len());
+    note!("tilted boards: {read} read, {} refused", refused.len());
     assert!(read >= READ, "{}", refused.join("\n"));
 }

@@ -14,14 +14,14 @@ use crate::config::Config;
 use crate::picture::Picture;
 use crate::read::Reader;
 
-/// Says something past the test harness, which shows nothing that a passing test prints.
-macro_rules! say {
+/// Prints a line past the test harness, which hides the output of passing tests.
+macro_rules! note {
     ($($text:tt)+) => {{
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), $($text)+);
     }};
 }
-pub(super) use say;
+pub(super) use note;
 
 /// A line of `truth.jsonl`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -129,7 +129,7 @@ impl Frames {
     pub fn real() -> Option<Self> {
         let folder = shared("frames");
         if !folder.join("truth.jsonl").exists() {
-            say!("skipped: no real screenshots at {}", folder.display());
+            note!("skipped: no real screenshots at {}", folder.display());
             return None;
         }
         Some(Self::at(folder))

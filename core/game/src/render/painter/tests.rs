@@ -1,4 +1,4 @@
-//! Pictures against fresh ones, and against what a screen makes of the told changes.
+//! Pictures against fresh ones, and against what a screen makes of the reported changes.
 
 use flowpipe_puzzle::{Board, Lattice};
 
@@ -73,7 +73,7 @@ fn what_is_kept_changes_nothing() {
                 paint(&mut fresh, &view) == painted,
                 "{theme}, {count} flows"
             );
-            let style = Look { lights: 3, theme };
+            let style = Appearance { lights: 3, theme };
             let scene = style.scene(&view.face.puzzle, &view.face.flows, &view.header);
             let whole = render(&scene, 300, 600).expect("a picture");
             // A line's edge shares a pixel with the tint beside it, of which a quarter is seen.
@@ -110,7 +110,7 @@ fn a_flip_goes_from_one_board_to_the_other() {
     assert!(middle.iter().all(|&value| value < 60), "{middle:?}");
 }
 
-/// A screen that takes over nothing but what is said to have changed.
+/// A screen that copies only what is reported as changed.
 struct Copied(Vec<u8>);
 
 impl Copied {
@@ -129,7 +129,7 @@ impl Copied {
 }
 
 #[test]
-fn all_that_differs_is_said_to_have_changed() {
+fn all_that_differs_is_reported_as_changed() {
     let plain = |seed| generate(&Board::rectangle(6, 5).expect("a board"), 5, seed);
     let description = |lattice, warps| flowpipe_puzzle::board::Description {
         rows: 6,
@@ -161,7 +161,7 @@ fn all_that_differs_is_said_to_have_changed() {
             picture.rgba == fresh.rgba,
             "it differs from a fresh picture"
         );
-        assert!(screen.0 == fresh.rgba, "a change was not told");
+        assert!(screen.0 == fresh.rgba, "a change was not reported");
         painter.prepare(view).expect("prepared");
     };
     for board in boards {

@@ -157,7 +157,7 @@ fn all_lines_of_special_boards_lie_in_the_picture() {
 }
 
 #[test]
-fn a_bridge_is_told_from_an_empty_cell_at_24_pixels() {
+fn a_bridge_differs_from_an_empty_cell_at_24_pixels() {
     let special = board(Description {
         bridges: vec![12],
         ..square(5, 5)

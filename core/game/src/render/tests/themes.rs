@@ -38,7 +38,7 @@ fn no_two_themes_look_the_same() {
 }
 
 #[test]
-fn terminals_are_told_from_empty_cells_in_every_theme() {
+fn terminals_differ_from_empty_cells_in_every_theme() {
     let (puzzle, _) = small();
     let board = puzzle.board();
     let layout = Layout::new(Style::Phone, board, 360, 740);
@@ -138,7 +138,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn every_paint_is_told_from_paper(
+    fn every_paint_differs_from_paper(
         paint in any::<[u8; 3]>(),
         pale in 0_u8..80,
         lights in any::<u64>(),

@@ -1,4 +1,4 @@
-//! What a referee hands over to the one in its place.
+//! The state that a referee transfers to its successor.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn another_in_its_place_plays_no_board_again_and_goes_on_counting() {
     let solved = sighting(2, &[0, 1], BoardState::Solved);
     assert_eq!(table.see(500, solved.clone()), ["solved"]);
     table = swapped(table, config());
-    assert_eq!(table.see(20, solved), [""; 0], "it is told");
+    assert_eq!(table.see(20, solved), [""; 0], "it is reported");
     assert_eq!(table.see(20, empty(3)), ["ask"]);
     assert_eq!(table.answer(1, 3), ["play"]);
     table.played(10, 3);

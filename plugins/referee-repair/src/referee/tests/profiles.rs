@@ -35,7 +35,7 @@ impl<'a> Picky<'a> {
         self.table.referee.sighting(sighting, now - MS, now)
     }
 
-    /// Plays a board until it is solved or given up, and says what was told of it.
+    /// Plays a board until it is solved or given up, and returns its result.
     fn board(&mut self, rows: usize) -> BoardResult {
         let mut actions = self.see(rows, &[], BoardState::Empty);
         actions.extend(self.table.referee.solved(
@@ -46,7 +46,7 @@ impl<'a> Picky<'a> {
         loop {
             for action in std::mem::take(&mut actions) {
                 match action {
-                    Action::Tell(result) => return *result,
+                    Action::Report(result) => return *result,
                     Action::Play(solved) => {
                         let asked = solved.profile.unwrap();
                         self.asked.push(asked);
@@ -112,7 +112,7 @@ fn a_game_that_takes_more_than_it_did_is_played_faster_again() {
     let games = Games::new(Some(folder.path().join("games.toml")));
     games.keep("a game", Turns);
     let mut game = Picky::new(games, &[Segments, Turns]);
-    // Boards of two and three flows in turns, 125 flows in all.
+    // Boards of two and three flows alternating, 125 flows in all.
     for _ in 0..25 {
         assert!(game.board(2).solved && game.board(3).solved);
     }

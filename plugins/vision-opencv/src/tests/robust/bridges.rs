@@ -92,7 +92,7 @@ fn bridges_are_read_or_the_board_is_refused() {
             }
         }
     }
-    say!(
+    note!(
         "bridges: {exact} exact, {refused} refused, {} wrong",
         wrong.len()
     );

@@ -1,4 +1,4 @@
-//! Asking a command: starts it, starts it again, and sees to it that there is one answer to each message.
+//! A session with a command: starts it, restarts it, and matches one answer to each message.
 
 use std::time::{Duration, Instant};
 
@@ -11,24 +11,24 @@ use crate::config::Config;
 use crate::error::{CommandError, ending};
 use crate::lines::shortened;
 use crate::process::{Heard, Process, left};
-use crate::protocol::{Asked, Hello, Told};
+use crate::protocol::{Asked, Hello, Reply};
 
 #[cfg(test)]
 mod tests;
 
-/// How often it is asked whether the answer is still wanted.
-const LOOK: Duration = Duration::from_millis(5);
-/// At least so long is listened for what it says first.
+/// How often to check whether the answer is still wanted.
+const POLL: Duration = Duration::from_millis(5);
+/// The minimum wait for the first answer.
 const SETTLE: Duration = Duration::from_millis(500);
 /// How long a command may take to end by itself, when its input ends.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// Who asks: whether the answer is still wanted, and what becomes of marks.
+/// The caller that waits for an answer: whether it is still wanted, and what to do with marks.
 pub trait Asker {
     /// Whether to give up.
     fn is_cancelled(&self) -> bool;
 
-    /// The command says that something of that name happened now.
+    /// The command reports that an event of that name happened now.
     fn mark(&mut self, _name: &str) {}
 }
 
@@ -47,8 +47,8 @@ enum Limit {
     Answer(Option<Instant>),
 }
 
-/// A command and the process that it is at the moment.
-pub struct Talk {
+/// A command and its current process.
+pub struct Session {
     config: Config,
     role: &'static str,
     /// What it is called in errors and in the log.
@@ -64,13 +64,13 @@ pub struct Talk {
     not_before: Option<Instant>,
 }
 
-impl Talk {
-    /// Starts the command and waits until it has begun, so that what is wrong with it is known before a run.
+impl Session {
+    /// Starts the command and waits for its first answer, so that its errors are reported before a run.
     ///
     /// # Errors
     /// When it can't be started, or does not answer its first message.
     pub fn start(config: Config, role: &'static str, host: Host) -> Result<Self> {
-        let mut talk = Self {
+        let mut session = Self {
             name: format!("`{}`", shortened(config.command.join(" ").as_bytes())),
             config,
             role,
@@ -81,18 +81,18 @@ impl Talk {
             deaths: 0,
             not_before: None,
         };
-        let begun = talk.run().and_then(|()| talk.begin(&mut Cancel::never()));
+        let begun = session.run().and_then(|()| session.begin(&mut Cancel::never()));
         match begun {
-            Ok(()) => Ok(talk),
-            Err(error) => Err(Error::bad_config(format!("{}: {error}", talk.name))),
+            Ok(()) => Ok(session),
+            Err(error) => Err(Error::bad_config(format!("{}: {error}", session.name))),
         }
     }
 
     /// Sends a message and waits for its answer.
     ///
     /// # Errors
-    /// See [`CommandError`], or that the answer is not wanted any more. Where the command is to blame it is killed, and
-    /// started again for the next message.
+    /// See [`CommandError`], or that the answer is no longer wanted. A command that caused the error is killed, and
+    /// restarted for the next message.
     pub fn ask<T: DeserializeOwned>(
         &mut self,
         message: &impl Serialize,
@@ -116,7 +116,7 @@ impl Talk {
         message: &impl Serialize,
         asker: &mut dyn Asker,
     ) -> Result<T, CommandError> {
-        // Twice: one whose beginning is heard only now may have ended since.
+        // Twice: a process whose first answer is read only now may have ended since.
         for _ in 0..2 {
             self.wake(asker)?;
             self.begin(asker)?;
@@ -125,14 +125,14 @@ impl Talk {
             return Err(CommandError::Cancelled);
         }
         let number = self.number + 1;
-        self.say(line(number, message)?)?;
+        self.send_line(line(number, message)?)?;
         self.number = number;
         let limit = self.config.timeout_ms.map(Duration::from_millis);
         let until = limit.and_then(|limit| Instant::now().checked_add(limit));
         self.wait(number, Limit::Answer(until), asker)
     }
 
-    /// Sees to it that there is a process, once it is time.
+    /// Starts a process if there is none, once the backoff has passed.
     fn wake(&mut self, asker: &dyn Asker) -> Result<(), CommandError> {
         if let Some(status) = self.process.as_mut().and_then(Process::is_over) {
             let line = format!("{} ended by itself ({})", self.name, ending(status));
@@ -146,7 +146,7 @@ impl Talk {
             if asker.is_cancelled() {
                 return Err(CommandError::Cancelled);
             }
-            std::thread::sleep(left.min(LOOK));
+            std::thread::sleep(left.min(POLL));
         }
         self.run()
     }
@@ -154,13 +154,13 @@ impl Talk {
     /// Waits for the answer to a process's first message, if that is still missing.
     fn begin(&mut self, asker: &mut dyn Asker) -> Result<(), CommandError> {
         if let Some(start_by) = self.start_by {
-            // It may have begun long ago, and nobody has listened since.
+            // It may have answered long ago, and nothing has been read since.
             let until = start_by.max(Instant::now() + SETTLE);
-            let begun: Result<Told, _> = self.wait(0, Limit::Start(until), asker);
+            let begun: Result<Reply, _> = self.wait(0, Limit::Start(until), asker);
             begun.map_err(|error| match error {
                 CommandError::Own(text) => CommandError::Refused(text),
                 CommandError::Cancelled if left(start_by).is_none() => {
-                    // Where each message is given up sooner than that, it would hang for ever.
+                    // Without this it would hang for ever where each message is cancelled before the limit.
                     let line = format!("{}: {}", self.name, self.late_start());
                     self.host.log(tracing::Level::WARN, &line);
                     self.died();
@@ -179,7 +179,7 @@ impl Talk {
         self.process = Some(Process::start(&self.config, &self.name, self.host)?);
         let hello = Hello::new(self.role, &self.config.settings, self.host.is_dry());
         let line = line(0, &hello)?;
-        self.say(line)?;
+        self.send_line(line)?;
         self.number = 0;
         self.start_by =
             Some(Instant::now() + Duration::from_millis(self.config.start_ms.min(1 << 40)));
@@ -187,7 +187,7 @@ impl Talk {
     }
 
     /// Sends a line.
-    fn say(&mut self, line: Vec<u8>) -> Result<(), CommandError> {
+    fn send_line(&mut self, line: Vec<u8>) -> Result<(), CommandError> {
         match &self.process {
             Some(process) => process.send(line),
             None => Ok(()),
@@ -202,9 +202,9 @@ impl Talk {
         asker: &mut dyn Asker,
     ) -> Result<T, CommandError> {
         let grace = Duration::from_millis(self.config.grace_ms);
-        // Until when a command whose answer is not wanted any more may live without giving it.
+        // The deadline of a command whose answer is no longer wanted.
         let mut spared: Option<Instant> = None;
-        // What is there already counts, however late it is heard: the clock is looked at afterwards.
+        // A line that has arrived counts, however late it is read: the clock is checked afterwards.
         let mut pause = Duration::ZERO;
         loop {
             let Some(process) = &mut self.process else {
@@ -213,8 +213,8 @@ impl Talk {
             if let Heard::Line(line) = process.hear(pause)?
                 && !line.iter().all(u8::is_ascii_whitespace)
             {
-                let told = told(&line, number)?;
-                match (told.mark, told.error) {
+                let reply = reply(&line, number)?;
+                match (reply.mark, reply.error) {
                     (Some(name), _) => asker.mark(&name),
                     _ if spared.is_some() => return Err(CommandError::Cancelled),
                     (None, Some(error)) => return Err(CommandError::Own(error)),
@@ -223,7 +223,7 @@ impl Talk {
                     }
                 }
             }
-            pause = LOOK;
+            pause = POLL;
             match (limit, spared) {
                 (Limit::Start(until), _) if left(until).is_none() => {
                     return Err(self.late_start());
@@ -255,7 +255,7 @@ impl Talk {
         }
     }
 
-    /// Kills the process, which has done nothing wrong, and starts another so that it is ready for the next message.
+    /// Kills the process, which made no error, and starts another so that it is ready for the next message.
     fn replace(&mut self) {
         self.process = None;
         self.start_by = None;
@@ -269,7 +269,7 @@ impl Talk {
         }
     }
 
-    /// Kills what is left of the process, and says when it may be started again.
+    /// Kills the process and sets the time of the next start.
     fn died(&mut self) {
         self.process = None;
         self.start_by = None;
@@ -288,26 +288,26 @@ fn line(id: u64, message: &impl Serialize) -> Result<Vec<u8>, CommandError> {
     Ok(line)
 }
 
-/// What an answer says besides what it is about.
-fn told(line: &[u8], number: u64) -> Result<Told, CommandError> {
+/// The fields that all answers share.
+fn reply(line: &[u8], number: u64) -> Result<Reply, CommandError> {
     let is_object = |line| serde_json::from_slice::<serde_json::Map<String, Value>>(line).is_ok();
-    let told: Told = match serde_json::from_slice(line) {
+    let reply: Reply = match serde_json::from_slice(line) {
         // As a list its parts could be taken for those of an object.
-        Ok(told) if line.trim_ascii_start().starts_with(b"{") => told,
+        Ok(reply) if line.trim_ascii_start().starts_with(b"{") => reply,
         Err(error) if is_object(line) => return Err(CommandError::Form(error)),
         _ => return Err(CommandError::NoJson(shortened(line))),
     };
-    if told.id.as_u64() == Some(number) {
-        Ok(told)
+    if reply.id.as_u64() == Some(number) {
+        Ok(reply)
     } else {
         Err(CommandError::OtherId {
             asked: number,
-            told: shortened(told.id.to_string().as_bytes()),
+            answered: shortened(reply.id.to_string().as_bytes()),
         })
     }
 }
 
-impl Drop for Talk {
+impl Drop for Session {
     fn drop(&mut self) {
         if let Some(process) = self.process.take() {
             process.end_within(FAREWELL);
