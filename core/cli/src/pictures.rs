@@ -1,39 +1,13 @@
-//! Pictures of puzzles and of how they were solved, each in a file of its own.
+//! Writes several pictures, each to a file of its own.
 
 use std::path::{Path, PathBuf, is_separator};
 
-use flowpipe_puzzle::svg;
-use flowpipe_puzzle::text::Entry;
-use flowpipe_terminal::escape;
-
 use crate::exit::Failure;
 use crate::outputs;
-use crate::show::answer::Answer;
 
-/// Draws an entry's puzzle, with the solution and the plan where there are some. `None`: it can't be read.
-pub fn puzzle(entry: &Entry, answer: &Answer) -> Option<String> {
-    let (puzzle, _) = entry.puzzle.as_ref().ok()?;
-    let flows = answer.solution.as_ref().map(|solution| &solution.flows[..]);
-    let plan = answer.plan.as_ref().and_then(|plan| plan.as_ref().ok());
-    let title = escape(entry.title.as_deref().unwrap_or_default());
-    let names: Vec<String> = entry
-        .names
-        .iter()
-        .map(|it| escape(it).into_owned())
-        .collect();
-    let style = svg::Style {
-        letters: true,
-        names: &names,
-        strokes: plan.map_or(&[], |plan| &plan.strokes),
-        title: &title,
-        ..svg::Style::default()
-    };
-    Some(svg::draw(puzzle, flows.unwrap_or_default(), style))
-}
-
-/// Writes the picture at an index, from 0, of so many: into the file itself where it is the only one, else
-/// into one with its number, from 1, behind its name. Into a folder by its number alone, with the ending
-/// of its kind (`svg`); the folder is made where it is not there and its name ends as a folder's.
+/// Writes the picture at an index, from 0, of `count` pictures. A single picture goes to the file itself, several to
+/// files with their number, from 1, after the name. In a folder they are called by their number, with this ending
+/// (`svg`); the folder is created if its name ends in a separator.
 ///
 /// # Errors
 /// When the file can't be written.

@@ -1,5 +1,5 @@
-//! The processes that this program starts of itself: those of stages with `isolation = "process"`, and the one that reads the
-//! manifests of plugins.
+//! The processes that this program starts of itself: one for each stage with `isolation = "process"`, and the one that
+//! reads the manifests of plugins.
 
 use std::process::ExitCode;
 
@@ -10,12 +10,12 @@ use flowpipe_isolation::scanner::Scanner;
 const STAGE: &str = "isolated-stage";
 const SCANNER: &str = "scan-plugins";
 
-/// How a run starts processes for stages. `None`: the system does not say which file this program is.
+/// How a run starts processes for stages. `None`: the system does not report the path of this program.
 pub fn program() -> Option<Program> {
-    // The stage's name comes last, and may begin with a hyphen.
+    // The stage's name comes last, and may start with a hyphen.
     let program = Program::this([STAGE.into(), "--".into()]);
     program
-        .inspect_err(|error| tracing::warn!("can't tell which program this is: {error}"))
+        .inspect_err(|error| tracing::warn!("can't find the path of this program: {error}"))
         .ok()
 }
 
@@ -23,8 +23,8 @@ pub fn program() -> Option<Program> {
 pub fn scanner() -> Scanner {
     let program = Program::this([SCANNER.into()]);
     Scanner::Process(program.unwrap_or_else(|error| {
-        tracing::warn!("can't tell which program this is: {error}");
-        // As it was called: where that is something else, no manifest is read.
+        tracing::warn!("can't find the path of this program: {error}");
+        // The first argument: if it names another program, no manifest is read.
         Program {
             path: std::env::args_os().next().unwrap_or_default().into(),
             arguments: vec![SCANNER.into()],
@@ -32,14 +32,14 @@ pub fn scanner() -> Scanner {
     }))
 }
 
-/// Lives as the process of a stage.
+/// Runs as the process of an isolated stage.
 #[cfg(unix)]
-pub fn run() -> ExitCode {
+pub fn run_stage() -> ExitCode {
     flowpipe_isolation::child::run()
 }
 
 #[cfg(not(unix))]
-pub fn run() -> ExitCode {
+pub fn run_stage() -> ExitCode {
     ExitCode::FAILURE
 }
 

@@ -1,4 +1,4 @@
-//! What is said while a pipeline runs: boards, refusals, outcomes.
+//! Counts and prints the boards of a run: read, solved, played, refused.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ use crate::checks::with_reason;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, QUIET, paint};
 
-/// What became of the boards of a run.
+/// The counts of a run's boards.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// Boards read from frames.
@@ -24,44 +24,43 @@ pub struct Tally {
     pub unread: u64,
     /// Boards solved.
     pub solved: u64,
-    /// Boards that a solver found no solution for.
+    /// Boards for which a solver found no solution.
     pub unsolved: u64,
     /// Boards played.
     pub played: u64,
-    /// Boards that the game then counted as solved.
+    /// Boards that the game counted as solved.
     pub accepted: u64,
     /// Strokes played.
     pub strokes: u64,
-    /// Strokes that the game did not take, or that had to be played again.
+    /// Strokes that the game refused, or that had to be repeated.
     pub strokes_refused: u64,
-    /// What is looked at again and again, where a referee says what became of each board.
+    /// The board of a live run, where a referee emits the result of each board.
     #[serde(skip)]
     live: Option<Live>,
 }
 
-/// What was seen last of a live board.
+/// The last state of a live board.
 #[derive(Clone, Debug, Default)]
 struct Live {
     puzzle: Option<Puzzle>,
-    /// When the frame was captured that is spoken of, in nanoseconds.
+    /// When the frame of the last message was captured, in nanoseconds.
     now: i64,
-    trouble: Option<Trouble>,
+    obstacle: Option<Obstacle>,
 }
 
-/// Why nothing is read or played.
+/// Why the board is not read or played.
 #[derive(Clone, Debug)]
-struct Trouble {
+struct Obstacle {
     reason: String,
     since: i64,
-    told: bool,
+    reported: bool,
 }
 
-/// So long something must be in the way before it is said, in nanoseconds: boards that flip can't be
-/// read for a moment.
-const IN_THE_WAY: i64 = 2_000_000_000;
+/// An obstacle is reported when it lasts this long, in nanoseconds: a board that flips can't be read for a moment.
+const OBSTACLE_DELAY: i64 = 2_000_000_000;
 
 impl Tally {
-    /// Nothing has happened yet.
+    /// All counts are 0.
     pub fn new(has_referee: bool) -> Self {
         Self {
             live: has_referee.then(Live::default),
@@ -69,7 +68,7 @@ impl Tally {
         }
     }
 
-    /// The counts alone.
+    /// Only the counts.
     pub fn counts(&self) -> Self {
         Self {
             live: None,
@@ -77,11 +76,11 @@ impl Tally {
         }
     }
 
-    /// Counts a message and prints what it says.
+    /// Counts a message, and prints it.
     ///
     /// # Errors
     /// When printing fails.
-    pub fn take(
+    pub fn add(
         &mut self,
         message: &Message,
         out: &mut impl Write,
@@ -90,7 +89,7 @@ impl Tally {
         if let (Some(live), Some(origin)) = (&mut self.live, message.lineage().origin) {
             live.now = origin.captured_ns;
         }
-        // Every message here has passed the checks: what does not parse is of another schema.
+        // Every message has passed the checks: one that does not parse has another schema.
         match message.schema() {
             SIGHTING => parse(message).map_or(Ok(()), |it| self.sighting(&it, out, colours)),
             SOLVED => parse(message).map_or(Ok(()), |it| self.solved(&it, out, colours)),
@@ -113,7 +112,7 @@ impl Tally {
                 Ok(())
             }
             Reading::Refused { step, reason, .. } => {
-                if !self.is_in_the_way(reason) {
+                if !self.is_reportable(reason) {
                     return Ok(());
                 }
                 self.unread += 1;
@@ -200,7 +199,7 @@ impl Tally {
         }
     }
 
-    /// What it came to is the referee's to say.
+    /// The outcome on a live board. The referee emits its result.
     fn live_outcome(
         &mut self,
         outcome: &Outcome,
@@ -213,7 +212,7 @@ impl Tally {
         for would in outcome.strokes.iter().filter_map(|it| it.reason.as_ref()) {
             writeln!(out, "  {}", escaped(would))?;
         }
-        if self.is_in_the_way(reason) {
+        if self.is_reportable(reason) {
             let reason = paint(reason, BAD, colours);
             let source = escaped(&outcome.frame.source);
             writeln!(out, "{source}: not played, {reason}")?;
@@ -253,33 +252,33 @@ impl Tally {
         )
     }
 
-    /// Whether a reason not to go on is to be said: at once, but in a live run once, and only when it
-    /// stays.
-    fn is_in_the_way(&mut self, reason: &str) -> bool {
+    /// Whether to report an obstacle: at once, but in a live run only once, and only if it lasts.
+    fn is_reportable(&mut self, reason: &str) -> bool {
         let Some(live) = &mut self.live else {
             return true;
         };
-        let trouble = live
-            .trouble
-            .take_if(|trouble| trouble.reason == reason)
-            .unwrap_or_else(|| Trouble {
+        let obstacle = live
+            .obstacle
+            .take_if(|obstacle| obstacle.reason == reason)
+            .unwrap_or_else(|| Obstacle {
                 reason: reason.to_owned(),
                 since: live.now,
-                told: false,
+                reported: false,
             });
-        let tell = !trouble.told && live.now - trouble.since >= IN_THE_WAY;
-        live.trouble = Some(Trouble {
-            told: trouble.told || tell,
-            ..trouble
+        let report = !obstacle.reported && live.now - obstacle.since >= OBSTACLE_DELAY;
+        live.obstacle = Some(Obstacle {
+            reported: obstacle.reported || report,
+            ..obstacle
         });
-        tell
+        report
     }
 
-    /// One line.
+    /// The counts in one line.
     pub fn summary(&self) -> String {
-        let mut parts = vec![format!("{} boards read", self.boards)];
+        let mut parts = vec![format!("{} board{} read", self.boards, plural(self.boards))];
         if self.unread > 0 {
-            parts.push(format!("{} without a board", frames(self.unread)));
+            let plural = plural(self.unread);
+            parts.push(format!("{} frame{plural} without a board", self.unread));
         }
         parts.push(format!("{} solved", self.solved));
         if self.unsolved > 0 {
@@ -298,9 +297,9 @@ impl Tally {
 }
 
 impl Live {
-    /// Whether this is the board that was seen last.
+    /// Whether this is the board of the last sighting.
     fn knows(&mut self, seen: &SeenBoard) -> bool {
-        self.trouble = None;
+        self.obstacle = None;
         let known = self.puzzle.as_ref() == Some(&seen.puzzle);
         if !known {
             self.puzzle = Some(seen.puzzle.clone());
@@ -309,8 +308,8 @@ impl Live {
     }
 }
 
-fn frames(count: u64) -> String {
-    format!("{count} frame{}", if count == 1 { "" } else { "s" })
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 fn parse<T: serde::de::DeserializeOwned>(message: &Message) -> Option<T> {

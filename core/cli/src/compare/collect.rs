@@ -1,4 +1,4 @@
-//! Listens to a run, and keeps what is compared.
+//! Collects the messages of a run that are compared.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,54 +10,56 @@ use flowpipe_puzzle::message::{OUTCOME, SIGHTING, SOLVED, STROKES};
 use flowpipe_recording::Topic;
 use flowpipe_recording::entry::Call;
 
-/// What a run says. Messages are kept as they are: reading them takes time that is not the pipeline's.
-pub struct Gather {
-    /// By stage: whether what it emits is its own word, and not passed on.
-    speaks: Vec<bool>,
-    gathered: Mutex<Gathered>,
+/// Collects the messages of a run. They are parsed later: parsing would slow the pipeline down.
+pub struct Collector {
+    /// Whether the messages are a stage's own, not forwarded ones, by stage.
+    is_shown: Vec<bool>,
+    collected: Mutex<Collected>,
 }
 
-/// What a run has said.
+/// The collected messages.
 #[derive(Default)]
-pub struct Gathered {
+pub struct Collected {
     /// Sightings, answers, strokes and outcomes.
     pub messages: Vec<Arc<Message>>,
-    /// What went wrong, warnings left out.
+    /// Problems, without warnings.
     pub problems: Vec<Problem>,
-    /// Which message descends from which, each by the output that gave it and its number there.
+    /// The parent of each message, both by output and number.
     pub parents: HashMap<(Topic, u64), (Topic, u64)>,
-    /// By stage, how long it worked each time, nanoseconds.
+    /// The times of all calls, by stage, nanoseconds.
     pub times: Vec<Vec<u64>>,
 }
 
-impl Gather {
-    /// Nothing has been said yet, in a pipeline of as many stages.
-    pub fn new(speaks: Vec<bool>) -> Self {
-        let gathered = Gathered {
-            times: vec![Vec::new(); speaks.len()],
-            ..Gathered::default()
+impl Collector {
+    /// An empty collection for a pipeline with this many stages.
+    pub fn new(is_shown: Vec<bool>) -> Self {
+        let collected = Collected {
+            times: vec![Vec::new(); is_shown.len()],
+            ..Collected::default()
         };
         Self {
-            speaks,
-            gathered: Mutex::new(gathered),
+            is_shown,
+            collected: Mutex::new(collected),
         }
     }
 
-    /// Everything that was said.
-    pub fn take(&self) -> Gathered {
+    /// Takes the collected messages.
+    pub fn take(&self) -> Collected {
         std::mem::take(&mut self.lock())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Gathered> {
-        // Nothing that holds it can panic half way.
-        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Collected> {
+        // No code that holds the lock can panic.
+        self.collected
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Observer for Gather {
+impl Observer for Collector {
     fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
-        let speaks = self.speaks.get(stage).copied().unwrap_or(true);
-        if speaks && matches!(message.schema(), SIGHTING | SOLVED | STROKES | OUTCOME) {
+        let is_shown = self.is_shown.get(stage).copied().unwrap_or(true);
+        if is_shown && matches!(message.schema(), SIGHTING | SOLVED | STROKES | OUTCOME) {
             self.lock().messages.push(Arc::clone(message));
         }
     }
@@ -87,7 +89,7 @@ impl Observer for Gather {
     }
 
     fn worked(&self, task: &Task<'_>, worked: &Worked<'_>) {
-        // Of a race, the plugin that answered.
+        // In a race, only the winner counts.
         if matches!(worked.result, Worth::Lost | Worth::Stopped) {
             return;
         }

@@ -1,91 +1,91 @@
-//! What a comparison came to.
+//! The result of a comparison.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::compare::frame::{Failed, Plan};
-use crate::compare::onto::Change;
+use crate::compare::frame::{PlanFigures, StageFailure};
+use crate::compare::offline::StageChange;
 use crate::compare::pair::{FrameCounts, Pair};
-use crate::compare::side::{Said, Side};
+use crate::compare::side::{Side, VerdictKind};
 use crate::compare::times::StageTimes;
 
 /// Two pipelines on one recording.
-pub struct Outcome {
+pub struct Comparison {
     /// The first.
-    pub a: Entrant,
+    pub a: PipelineSummary,
     /// The second.
-    pub b: Entrant,
-    /// How often each ran.
+    pub b: PipelineSummary,
+    /// The number of rounds.
     pub rounds: u32,
-    /// Who read what.
+    /// How many frames were read by which pipeline.
     pub frames: FrameCounts,
     /// In the order of the recording.
     pub boards: Vec<Pair>,
-    /// How long the stages took.
+    /// The times of the stages.
     pub stages: Vec<StageTimes>,
 }
 
-/// One of the two.
+/// The summary of one pipeline.
 #[derive(Clone, Debug, Serialize)]
-pub struct Entrant {
+pub struct PipelineSummary {
     /// Its file.
     pub file: String,
     /// Its name.
     pub name: String,
-    /// What of it is not as it was written.
-    pub changes: Vec<Change>,
-    /// What failed, on no board that was read.
-    pub failures: Vec<Failed>,
-    /// How many boards it answered otherwise in a later round.
+    /// Its changed stages.
+    pub changes: Vec<StageChange>,
+    /// The failures outside of boards.
+    pub failures: Vec<StageFailure>,
+    /// How many boards it answered differently in a later round.
     pub unsteady: usize,
-    /// How long each round took, seconds.
+    /// The time of each round, seconds.
     pub seconds: Vec<f64>,
 }
 
-/// What both come to on all boards.
+/// The totals over all boards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Totals {
-    /// Boards that either read.
+    /// Boards that at least one pipeline read.
     pub boards: usize,
     /// Boards that differ in a way that matters.
     pub different: usize,
-    /// Boards that both solved: the times below are of these.
+    /// Boards that both solved: the times count only these.
     pub both_solved: usize,
-    /// Boards that both planned: the strokes below are of these.
+    /// Boards that both planned: the strokes count only these.
     pub both_planned: usize,
     /// Of the first.
-    pub a: Sums,
+    pub a: PipelineTotals,
     /// Of the second.
-    pub b: Sums,
+    pub b: PipelineTotals,
 }
 
-/// What one pipeline comes to.
+/// The totals of one pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Sums {
+pub struct PipelineTotals {
     /// Boards that it read.
     pub read: usize,
     /// Boards that it solved.
     pub solved: usize,
-    /// The time of its answers, nanoseconds.
+    /// The total time of its answers, nanoseconds.
     pub solve_ns: u64,
-    /// Drags.
+    /// The number of strokes.
     pub strokes: usize,
-    /// Straight lines in them.
+    /// The number of straight lines in them.
     pub segments: usize,
     /// How far the pointer is dragged, in cells.
     pub length: f64,
-    /// How long the pointer stays on the way, milliseconds.
+    /// How long the drags take, milliseconds.
     pub drag_ms: f64,
 }
 
-impl Outcome {
-    /// Whether one does what the other does not, or something failed.
+impl Comparison {
+    /// Whether one pipeline succeeds where the other does not, or a stage failed.
     pub fn differs(&self) -> bool {
-        let failed = |entrant: &Entrant| !entrant.failures.is_empty();
+        let failed = |pipeline: &PipelineSummary| !pipeline.failures.is_empty();
         self.boards.iter().any(Pair::matters) || failed(&self.a) || failed(&self.b)
     }
 
-    /// All boards together.
+    /// The totals over all boards.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals {
             boards: self.boards.len(),
@@ -94,7 +94,7 @@ impl Outcome {
         };
         for pair in &self.boards {
             let sides = [&pair.a, &pair.b].map(Option::as_ref);
-            let solved = sides.map(|side| side.filter(|it| it.verdict == Said::Solved));
+            let solved = sides.map(|side| side.filter(|it| it.verdict == VerdictKind::Solved));
             for (sums, who) in [(&mut totals.a, 0), (&mut totals.b, 1)] {
                 sums.read += usize::from(sides[who].is_some());
                 sums.solved += usize::from(solved[who].is_some());
@@ -114,7 +114,7 @@ impl Outcome {
         totals
     }
 
-    /// Everything.
+    /// As JSON.
     pub fn json(&self) -> Value {
         let boards = self.boards.iter().zip(1..).map(board);
         json!({
@@ -130,8 +130,8 @@ impl Outcome {
     }
 }
 
-impl Sums {
-    fn add(&mut self, plan: &Plan) {
+impl PipelineTotals {
+    fn add(&mut self, plan: &PlanFigures) {
         self.strokes += plan.strokes;
         self.segments += plan.segments;
         self.length += plan.length;

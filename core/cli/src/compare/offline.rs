@@ -1,4 +1,4 @@
-//! From a pipeline to one that is fed by a recording and touches nothing outside of the program.
+//! Turns a pipeline into one that plays a recording and has no effects outside of the program.
 
 use std::path::Path;
 
@@ -15,59 +15,59 @@ use thiserror::Error;
 
 use crate::compare::output::{self, OutputError, PLAYER};
 
-/// The referee that needs no clock and no outcomes.
+/// The referee that uses neither clock nor outcomes.
 const REFEREE: &str = "referee-once";
-/// A queue that never fills: so many messages more than the recording has can be under way.
+/// A queue that never fills has this much more capacity than the recording has messages.
 const SPARE: usize = 64;
-/// The most that a queue on a cycle holds: its memory is taken at once.
+/// The maximum capacity of a queue on a cycle: its memory is allocated at once.
 const WIDEST: usize = 1 << 20;
 
 /// A pipeline on a recording.
-pub struct Onto {
-    /// What is run.
+pub struct Offline {
+    /// The pipeline to run.
     pub pipeline: Pipeline,
-    /// By stage: whose recorded messages it plays, if it is a source.
+    /// The recorded outputs that sources play, by stage.
     pub played: Vec<Option<Topic>>,
-    /// What differs from the pipeline as it was written.
-    pub changes: Vec<Change>,
+    /// The changed stages.
+    pub changes: Vec<StageChange>,
 }
 
-/// A stage that is not as it was written.
+/// A changed stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct StageChange {
     /// Its name.
     pub stage: String,
     /// Its plugin.
     pub plugin: String,
-    /// What became of it.
+    /// The change.
     #[serde(flatten)]
-    pub what: What,
+    pub what: ChangeKind,
 }
 
-/// What became of a stage.
+/// The change of a stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "change", rename_all = "kebab-case")]
-pub enum What {
-    /// The recording speaks for it.
+pub enum ChangeKind {
+    /// It plays the recording.
     Recorded {
         /// The recorded stage and its output.
         from: String,
     },
-    /// It is left out: it acts on the world.
+    /// It is left out: it has effects.
     ActsOnTheWorld,
-    /// It is left out: nothing reaches it without the ones that are.
+    /// It is left out: all stages that feed it are.
     Unfed,
-    /// Another plugin is in its place.
+    /// Another plugin replaces it.
     Replaced {
         /// Which.
         by: String,
     },
 }
 
-/// Why a pipeline can't be put onto a recording.
+/// Why a pipeline can't run on a recording.
 #[derive(Debug, Error, PartialEq, Eq)]
-pub enum OntoError {
-    /// Nothing feeds a source.
+pub enum OfflineError {
+    /// No recorded output feeds a source.
     #[error("stage \"{stage}\": {error}")]
     Source {
         /// The source.
@@ -76,38 +76,38 @@ pub enum OntoError {
         error: OutputError,
     },
     /// A source with several outputs in use.
-    #[error("stage \"{stage}\" feeds others by several outputs, which a recording can't stand for")]
+    #[error("stage \"{stage}\" feeds others by several outputs, which a recording can't replace")]
     SeveralOutputs {
         /// The source.
         stage: String,
     },
-    /// What is recorded is not what is taken.
+    /// The recorded schema does not match the input.
     #[error("stage \"{to}\" takes {takes}, and {from} of the recording gives {gives}")]
     Schema {
-        /// Who takes.
+        /// The receiving stage.
         to: String,
-        /// What.
+        /// The schema of its input.
         takes: String,
         /// The recorded output.
         from: String,
-        /// What it gives.
+        /// The schema of that output.
         gives: String,
     },
-    /// Nothing is left but sources.
-    #[error("no stage is left that could be run on a recording")]
+    /// No stage but sources is left.
+    #[error("no stage is left to run on the recording")]
     Nothing,
 }
 
-/// Puts a pipeline onto a recording. Its plugins are all in the catalogue: a pipeline file has been read so.
+/// Turns a pipeline into one that plays a recording. The catalogue must contain all of its plugins.
 ///
 /// # Errors
-/// See [`OntoError`].
-pub fn onto(
+/// See [`OfflineError`].
+pub fn offline(
     pipeline: &Pipeline,
     recording: &Recording,
     file: &Path,
     catalogue: &Catalogue,
-) -> Result<Onto, OntoError> {
+) -> Result<Offline, OfflineError> {
     let manifests: Vec<Manifest> = pipeline
         .stages
         .iter()
@@ -117,7 +117,7 @@ pub fn onto(
     let acts: Vec<bool> = stages.map(|stage| acts(stage, catalogue)).collect();
     let (kept, mut changes) = kept(pipeline, &manifests, &acts);
     if kept.iter().all(|&stage| manifests[stage].inputs.is_empty()) {
-        return Err(OntoError::Nothing);
+        return Err(OfflineError::Nothing);
     }
     let edges = edges_among(&kept, &pipeline.edges);
     let manifests: Vec<&Manifest> = kept.iter().map(|&stage| &manifests[stage]).collect();
@@ -127,7 +127,7 @@ pub fn onto(
         .collect();
     let names: Vec<String> = stages.iter().map(|stage| stage.name.clone()).collect();
     let mut played = vec![None; stages.len()];
-    let mut onto = Pipeline {
+    let mut offline = Pipeline {
         name: pipeline.name.clone(),
         stages: Vec::new(),
         edges,
@@ -135,39 +135,39 @@ pub fn onto(
         record: None,
     };
     for (index, (stage, manifest)) in stages.iter_mut().zip(&manifests).enumerate() {
-        // One board that goes wrong must not end the comparison: what goes wrong is told.
+        // A failure on one board must not end the comparison. It is reported.
         stage.on_error = OnError::Skip;
         if manifest.inputs.is_empty() {
-            let takers = Takers {
-                edges: &onto.edges,
+            let receivers = Receivers {
+                edges: &offline.edges,
                 names: &names,
                 manifests: &manifests,
             };
-            let topic = source(index, stage, recording, &takers)?;
+            let topic = source(index, stage, recording, &receivers)?;
             let from = shown(&topic);
             let plugin = play(stage, &topic, file);
-            changes.push(Change {
+            changes.push(StageChange {
                 stage: stage.name.clone(),
                 plugin,
-                what: What::Recorded { from },
+                what: ChangeKind::Recorded { from },
             });
             played[index] = Some(topic);
             // The player has one output.
-            let leaving = onto.edges.iter_mut();
+            let leaving = offline.edges.iter_mut();
             leaving
                 .filter(|edge| edge.from.stage == index)
                 .for_each(|edge| edge.from.port = 0);
-        } else if needs_stand_in(manifest, catalogue) {
-            changes.push(Change {
+        } else if is_replaced(manifest, catalogue) {
+            changes.push(StageChange {
                 stage: stage.name.clone(),
                 plugin: manifest.name.clone(),
-                what: What::Replaced { by: REFEREE.into() },
+                what: ChangeKind::Replaced { by: REFEREE.into() },
             });
             stage.contestants = vec![contestant(REFEREE, json!({}))];
         }
     }
-    onto.stages = stages;
-    let place = |change: &Change| {
+    offline.stages = stages;
+    let place = |change: &StageChange| {
         pipeline
             .stages
             .iter()
@@ -175,23 +175,23 @@ pub fn onto(
     };
     changes.sort_by_key(place);
     let recorded = recording.entries().len();
-    lose_nothing(&mut onto, (recorded + SPARE).min(WIDEST));
-    Ok(Onto {
-        pipeline: onto,
+    lose_nothing(&mut offline, (recorded + SPARE).min(WIDEST));
+    Ok(Offline {
+        pipeline: offline,
         played,
         changes,
     })
 }
 
-/// The manifest that speaks for a stage.
+/// The manifest of a stage's first plugin.
 pub fn manifest(stage: &Stage, catalogue: &Catalogue) -> Manifest {
     let first = stage.contestants.first();
     let found = first.and_then(|first| catalogue.find(&first.plugin));
     found.map_or_else(Manifest::default, |found| found.manifest.clone())
 }
 
-/// Whether a plugin of a stage acts on the world. Effects of other roles are those that the user wrote into his pipeline: a
-/// solver that is a command is compared as any other.
+/// Whether a plugin of a stage acts on the world. Running a command or using the network does not count by itself: a
+/// solver that is a command is compared like any other.
 fn acts(stage: &Stage, catalogue: &Catalogue) -> bool {
     const MEANS: [EffectKind; 2] = [EffectKind::RunsCommands, EffectKind::UsesNetwork];
     let mut plugins = stage.contestants.iter();
@@ -201,8 +201,12 @@ fn acts(stage: &Stage, catalogue: &Catalogue) -> bool {
     })
 }
 
-/// The stages that are run, and why the others are not. `acts`: by stage, whether it acts on the world.
-fn kept(pipeline: &Pipeline, manifests: &[Manifest], acts: &[bool]) -> (Vec<usize>, Vec<Change>) {
+/// The stages to run, and why the others are left out. `acts`: whether a stage acts on the world, by stage.
+fn kept(
+    pipeline: &Pipeline,
+    manifests: &[Manifest],
+    acts: &[bool],
+) -> (Vec<usize>, Vec<StageChange>) {
     let mut kept: Vec<usize> = (0..pipeline.stages.len())
         .filter(|&stage| !acts[stage] && manifests[stage].inputs.is_empty())
         .collect();
@@ -222,25 +226,25 @@ fn kept(pipeline: &Pipeline, manifests: &[Manifest], acts: &[bool]) -> (Vec<usiz
         .iter()
         .enumerate()
         .filter(|(index, _)| !kept.contains(index))
-        .map(|(index, stage)| Change {
+        .map(|(index, stage)| StageChange {
             stage: stage.name.clone(),
             plugin: plugins(stage),
             what: match acts[index] {
-                true => What::ActsOnTheWorld,
-                false => What::Unfed,
+                true => ChangeKind::ActsOnTheWorld,
+                false => ChangeKind::Unfed,
             },
         });
     let changes = changes.collect();
     (kept, changes)
 }
 
-/// The plugins of a stage, in words.
+/// The plugins of a stage, as text.
 pub fn plugins(stage: &Stage) -> String {
     let names = stage.contestants.iter().map(|it| it.plugin.as_str());
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The edges that join stages that are kept, by their new numbers.
+/// The edges between the kept stages, with their new indices.
 fn edges_among(kept: &[usize], edges: &[Edge]) -> Vec<Edge> {
     let number = |stage| kept.iter().position(|&it| it == stage);
     let edges = edges.iter().filter_map(|edge| {
@@ -252,8 +256,8 @@ fn edges_among(kept: &[usize], edges: &[Edge]) -> Vec<Edge> {
     edges.collect()
 }
 
-/// Who takes what a source gives.
-struct Takers<'a> {
+/// The receivers of a source's messages.
+struct Receivers<'a> {
     edges: &'a [Edge],
     names: &'a [String],
     manifests: &'a [&'a Manifest],
@@ -264,24 +268,24 @@ fn source(
     index: usize,
     stage: &Stage,
     recording: &Recording,
-    takers: &Takers<'_>,
-) -> Result<Topic, OntoError> {
-    let edges = takers.edges.iter();
+    receivers: &Receivers<'_>,
+) -> Result<Topic, OfflineError> {
+    let edges = receivers.edges.iter();
     let leaving: Vec<&Edge> = edges.filter(|edge| edge.from.stage == index).collect();
     let port = leaving.first().map_or(0, |edge| edge.from.port);
     if leaving.iter().any(|edge| edge.from.port != port) {
-        return Err(OntoError::SeveralOutputs {
+        return Err(OfflineError::SeveralOutputs {
             stage: stage.name.clone(),
         });
     }
-    let port = takers.manifests[index].outputs.get(port);
+    let port = receivers.manifests[index].outputs.get(port);
     let port = port.map_or("", |port| &port.name);
     let (plugin, config) = stage
         .contestants
         .first()
         .map_or(("", &Value::Null), |it| (&it.plugin, &it.config));
     let topic = output::find(recording, &stage.name, port, plugin, config).map_err(|error| {
-        OntoError::Source {
+        OfflineError::Source {
             stage: stage.name.clone(),
             error,
         }
@@ -291,10 +295,10 @@ fn source(
         schema: output::schema(recording, &topic).unwrap_or("*").to_owned(),
     };
     for edge in leaving {
-        let input = &takers.manifests[edge.to.stage].inputs[edge.to.port];
+        let input = &receivers.manifests[edge.to.stage].inputs[edge.to.port];
         if !gives.meets(input) {
-            return Err(OntoError::Schema {
-                to: takers.names[edge.to.stage].clone(),
+            return Err(OfflineError::Schema {
+                to: receivers.names[edge.to.stage].clone(),
                 takes: input.schema.clone(),
                 from: shown(&topic),
                 gives: gives.schema,
@@ -308,7 +312,7 @@ fn shown(topic: &Topic) -> String {
     format!("{}.{}", topic.stage, topic.port)
 }
 
-/// Makes a source play an output of the recording. Gives the plugin that it had.
+/// Makes a source play an output of the recording. Returns its plugin before.
 fn play(stage: &mut Stage, topic: &Topic, file: &Path) -> String {
     let before = plugins(stage);
     let config = json!({ "file": file.display().to_string(), "stage": shown(topic) });
@@ -324,8 +328,8 @@ fn contestant(plugin: &str, config: Value) -> Contestant {
     }
 }
 
-/// Whether it is a referee of the clock, with the ports of the one that stands in.
-fn needs_stand_in(manifest: &Manifest, catalogue: &Catalogue) -> bool {
+/// Whether it is a referee that uses the clock, with the same ports as its replacement.
+fn is_replaced(manifest: &Manifest, catalogue: &Catalogue) -> bool {
     let is_referee = manifest.outputs.iter().any(|port| port.schema == RESULT);
     let fits = catalogue.find(REFEREE).is_some_and(|it| {
         it.manifest.inputs == manifest.inputs && it.manifest.outputs == manifest.outputs
@@ -333,8 +337,8 @@ fn needs_stand_in(manifest: &Manifest, catalogue: &Catalogue) -> bool {
     is_referee && !manifest.deterministic && fits
 }
 
-/// Makes every queue wait. On a cycle that could wait for itself; there queues are so wide that they never
-/// fill.
+/// Makes every queue block when it is full. A cycle of such queues could deadlock; its queues are so large that they
+/// never fill.
 fn lose_nothing(pipeline: &mut Pipeline, widest: usize) {
     for edge in &mut pipeline.edges {
         edge.queue.when_full = WhenFull::Block;

@@ -1,4 +1,4 @@
-//! Where the time goes between a frame's capture and the first press of the mouse.
+//! The times of the steps between a frame's capture and the first press of the mouse.
 
 use std::fmt::Write as _;
 
@@ -12,38 +12,38 @@ use serde::Serialize;
 use crate::quantile::quantile;
 use crate::show::report::duration;
 
-/// The times of all frames that were acted upon.
+/// The times of all frames that led to a press.
 pub struct Steps {
     /// The stages' names, by index.
     stages: Vec<String>,
-    rows: Vec<Row>,
+    rows: Vec<StepRow>,
 }
 
 /// One step, over all frames.
 #[derive(Debug)]
-struct Row {
+struct StepRow {
     name: String,
     /// Nanoseconds.
     times: Vec<u64>,
 }
 
-/// One step, in figures: nanoseconds.
+/// The statistics of one step, in nanoseconds.
 #[derive(Debug, Serialize)]
 pub struct Step {
-    /// `capture`, a stage's name, `waiting`, or `in all`.
+    /// A stage's name, `waiting`, or `in all`.
     pub step: String,
     /// How many frames went through it.
     pub count: usize,
     /// The median.
     pub p50_ns: u64,
-    /// 95 in 100 were not slower.
+    /// The 95th percentile.
     pub p95_ns: u64,
-    /// The slowest.
+    /// The maximum.
     pub max_ns: u64,
 }
 
 impl Steps {
-    /// Nothing seen yet, in a pipeline of these stages.
+    /// No times, for a pipeline of these stages.
     pub fn new(stages: Vec<String>) -> Self {
         Self {
             stages,
@@ -51,13 +51,13 @@ impl Steps {
         }
     }
 
-    /// The stages from now on: those that were there before keep their places.
+    /// Replaces the stages' names. Existing stages keep their indices.
     pub fn rename(&mut self, stages: &[String]) {
         self.stages = stages.to_vec();
     }
 
-    /// Takes an outcome's times; any other message says nothing.
-    pub fn take(&mut self, message: &Message) {
+    /// Adds the times of an outcome. Other messages are ignored.
+    pub fn add(&mut self, message: &Message) {
         if message.schema() != OUTCOME {
             return;
         }
@@ -80,7 +80,7 @@ impl Steps {
         for (index, hop) in lineage.hops.iter().enumerate() {
             let stage = self.stages.get(hop.stage as usize);
             let stage = stage.map_or("?", String::as_str);
-            // What the frame's own stage did before it began to capture has nothing to do with it.
+            // The time of the source before the capture does not count.
             let taken = hop.taken_ns.max(before);
             waiting += taken - before;
             let done = if index == last {
@@ -97,7 +97,7 @@ impl Steps {
             let time = u64::try_from(time).unwrap_or(0);
             match self.rows.iter_mut().find(|row| row.name == name) {
                 Some(row) => row.times.push(time),
-                None => self.rows.push(Row {
+                None => self.rows.push(StepRow {
                     name,
                     times: vec![time],
                 }),
@@ -105,18 +105,18 @@ impl Steps {
         }
     }
 
-    /// The figures, in the order of the steps.
+    /// The statistics, in the order of the steps.
     pub fn report(&self) -> Vec<Step> {
-        let mut rows: Vec<&Row> = self.rows.iter().collect();
-        // The stages as the pipeline has them, then the two sums.
+        let mut rows: Vec<&StepRow> = self.rows.iter().collect();
+        // The stages in the order of the pipeline, then the two sums.
         rows.sort_by_key(|row| {
             let place = self.stages.iter().position(|stage| *stage == row.name);
             (place.unwrap_or(usize::MAX), row.name == "in all")
         });
-        rows.into_iter().map(Row::step).collect()
+        rows.into_iter().map(StepRow::step).collect()
     }
 
-    /// The figures as a table; nothing where nothing was acted upon.
+    /// The statistics as a table; empty if there was no press.
     pub fn table(&self) -> String {
         let steps = self.report();
         if steps.is_empty() {
@@ -144,7 +144,7 @@ impl Steps {
     }
 }
 
-impl Row {
+impl StepRow {
     fn step(&self) -> Step {
         let mut times = self.times.clone();
         times.sort_unstable();

@@ -1,4 +1,4 @@
-//! What a child says on its pipes, whatever bytes it says: nobody waits for it longer than he wants to.
+//! Reads the pipes of a child: any bytes, without blocking forever.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read};
@@ -7,67 +7,67 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::plugin_check::telling::Line;
+use crate::plugin_check::protocol::CheckLine;
 
-/// Bytes of a line of ours: no manifest is longer.
+/// The maximum length of a line of the protocol: no manifest is longer.
 const LONGEST_LINE: u64 = 16 << 20;
-/// Bytes of a line on standard error; what is longer is more than one.
-const LONGEST_WORDS: u64 = 1 << 10;
-/// So many of the last lines of a child's standard error are kept.
-const LAST_WORDS: usize = 8;
+/// The maximum length of a line on standard error; a longer one is split.
+const LONGEST_STDERR_LINE: u64 = 1 << 10;
+/// How many of the last lines of standard error are kept.
+const STDERR_LINES: usize = 8;
 
-/// The lines that a child tells; the channel closes with its pipe.
-pub fn told(stdout: impl Read + Send + 'static) -> Receiver<Line> {
-    let (sender, told) = mpsc::channel();
+/// The lines of a child. The channel disconnects when the pipe is closed.
+pub fn lines(stdout: impl Read + Send + 'static) -> Receiver<CheckLine> {
+    let (sender, lines) = mpsc::channel();
     thread::spawn(move || {
         each_line(stdout, LONGEST_LINE, |text| {
-            // What is no line of ours is none.
-            match serde_json::from_str::<Line>(text) {
+            // Other lines are ignored.
+            match serde_json::from_str::<CheckLine>(text) {
                 Ok(line) => sender.send(line).is_ok(),
                 Err(_) => true,
             }
         });
     });
-    told
+    lines
 }
 
-/// The end of what a child says on its standard error.
-pub struct LastWords {
-    said: Arc<Mutex<VecDeque<String>>>,
-    /// Closes with its pipe.
+/// The last lines of a child's standard error.
+pub struct StderrTail {
+    lines: Arc<Mutex<VecDeque<String>>>,
+    /// Disconnects when the pipe is closed.
     end: Receiver<()>,
 }
 
-impl LastWords {
-    /// Reads it as it comes.
+impl StderrTail {
+    /// Starts to read.
     pub fn of(stderr: impl Read + Send + 'static) -> Self {
-        let said = Arc::new(Mutex::new(VecDeque::new()));
+        let lines = Arc::new(Mutex::new(VecDeque::new()));
         let (sender, end) = mpsc::channel();
-        let keep = said.clone();
+        let keep = lines.clone();
         thread::spawn(move || {
-            each_line(stderr, LONGEST_WORDS, |text| {
-                let mut said = keep.lock().unwrap_or_else(PoisonError::into_inner);
-                if said.len() == LAST_WORDS {
-                    said.pop_front();
+            each_line(stderr, LONGEST_STDERR_LINE, |text| {
+                let mut lines = keep.lock().unwrap_or_else(PoisonError::into_inner);
+                if lines.len() == STDERR_LINES {
+                    lines.pop_front();
                 }
-                said.push_back(text.to_owned());
+                lines.push_back(text.to_owned());
                 true
             });
             drop::<mpsc::Sender<()>>(sender);
         });
-        Self { said, end }
+        Self { lines, end }
     }
 
-    /// The last lines. Somebody whom the child has started may hold the pipe: it is waited for so long at most.
+    /// The last lines, after the end of the pipe or the limit: another process may hold the pipe open.
     pub fn within(self, limit: Duration) -> String {
-        // At its end or not: what there is will do.
+        // On a timeout, the lines so far are returned.
         let _ = self.end.recv_timeout(limit);
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        Vec::from(std::mem::take(&mut *said)).join("\n")
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        Vec::from(std::mem::take(&mut *lines)).join("\n")
     }
 }
 
-/// Hands each line to `take` until it is enough. A line that is too long comes in pieces.
+/// Passes each line to `take` until it returns `false`. Too long lines are split.
 fn each_line(from: impl Read, longest: u64, mut take: impl FnMut(&str) -> bool) {
     let mut from = BufReader::new(from);
     let mut line = Vec::new();
@@ -88,7 +88,7 @@ fn each_line(from: impl Read, longest: u64, mut take: impl FnMut(&str) -> bool) 
 mod tests {
     use super::*;
 
-    fn lines(bytes: &[u8], longest: u64) -> Vec<String> {
+    fn split(bytes: &[u8], longest: u64) -> Vec<String> {
         let mut all = Vec::new();
         each_line(bytes, longest, |line| {
             all.push(line.to_owned());
@@ -99,25 +99,25 @@ mod tests {
 
     #[test]
     fn every_byte_is_read() {
-        assert_eq!(lines(b"a\n\xffb\n\nc", 9), ["a", "\u{fffd}b", "", "c"]);
-        assert_eq!(lines(b"abcdefg\nh\n", 3), ["abc", "def", "g", "h"]);
-        assert!(lines(b"", 3).is_empty());
+        assert_eq!(split(b"a\n\xffb\n\nc", 9), ["a", "\u{fffd}b", "", "c"]);
+        assert_eq!(split(b"abcdefg\nh\n", 3), ["abc", "def", "g", "h"]);
+        assert!(split(b"", 3).is_empty());
     }
 
     #[test]
-    fn what_is_no_line_of_ours_is_passed_over() {
-        let said = b"{\"doing\":\n\xff\n\"done\"\n".to_vec();
-        let told: Vec<Line> = told(std::io::Cursor::new(said)).iter().collect();
-        assert!(matches!(told[..], [Line::Done]), "{told:?}");
+    fn other_lines_are_ignored() {
+        let bytes = b"{\"doing\":\n\xff\n\"done\"\n".to_vec();
+        let all: Vec<CheckLine> = lines(std::io::Cursor::new(bytes)).iter().collect();
+        assert!(matches!(all[..], [CheckLine::Done]), "{all:?}");
     }
 
     #[test]
-    fn nobody_waits_for_a_pipe_for_ever() {
+    fn an_open_pipe_does_not_block_forever() {
         let (reader, mut writer) = std::io::pipe().unwrap();
         std::io::Write::write_all(&mut writer, b"last\nwords").unwrap();
-        let words = LastWords::of(reader);
-        // Open still, as where another process holds it.
-        assert!("last\nwords".starts_with(&words.within(Duration::from_millis(50))));
+        let tail = StderrTail::of(reader);
+        // Still open, as if another process held it.
+        assert!("last\nwords".starts_with(&tail.within(Duration::from_millis(50))));
         drop(writer);
     }
 }

@@ -1,4 +1,4 @@
-//! What a child tells of its check, one JSON object a line, on a pipe that the plugin does not know of.
+//! The lines from a child to its parent: JSON Lines, on a pipe that the plugin does not know.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -9,47 +9,46 @@ use serde::{Deserialize, Serialize};
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Line {
-    /// What is being done: named when it crashes or hangs there.
+pub enum CheckLine {
+    /// The current action, reported if it crashes or hangs there.
     Doing(String),
-    /// What was found.
+    /// A finding.
     Found(Grade, String),
     /// The file has this stage.
     Stage(Box<Manifest>),
     /// The file can't be used.
     Refused(String),
-    /// The check has come to its end; nothing follows.
+    /// The check has ended; nothing follows.
     Done,
 }
 
-/// How good what was found is.
+/// The grade of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Grade {
-    /// There was nothing to try.
+    /// There was nothing to check.
     Skipped,
-    /// As it should be.
+    /// Correct.
     Passed,
-    /// It works; somebody may still wish for better.
+    /// It works, but could be better.
     Warned,
-    /// It is wrong.
+    /// Wrong.
     Failed,
 }
 
-/// The exit code of a child that can't tell any more what it finds, because the plugin has closed its pipe.
-pub const CUT_OFF: i32 = 74;
+/// The exit code of a child that can't report, because the plugin has closed its pipe.
+pub const PIPE_CLOSED: i32 = 74;
 
-/// Tells, from within a child. Any thread may.
-pub struct Teller(Mutex<Box<dyn Write + Send>>);
+/// Reports to the parent, from any thread of a child.
+pub struct Reporter(Mutex<Box<dyn Write + Send>>);
 
-impl Teller {
-    /// Takes standard output for itself, before the plugin is loaded: what the plugin prints goes to standard
-    /// error from now on.
+impl Reporter {
+    /// Moves standard output away before the plugin is loaded: the output of the plugin goes to standard error.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     #[cfg(unix)]
-    // No output of the program: its parent reads it.
+    // Not the output of the program: its parent reads it.
     #[expect(clippy::disallowed_methods)]
     pub fn new() -> io::Result<Self> {
         let own = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3)?;
@@ -64,51 +63,51 @@ impl Teller {
         Ok(Self(Mutex::new(Box::new(io::stdout()))))
     }
 
-    /// Says what is being done.
+    /// Reports the current action.
     pub fn doing(&self, what: impl Into<String>) {
-        self.line(&Line::Doing(shortened(what)));
+        self.line(&CheckLine::Doing(shortened(what)));
     }
 
-    /// Something is as it should be.
+    /// Reports a passed check.
     pub fn pass(&self, text: impl Into<String>) {
-        self.line(&Line::Found(Grade::Passed, shortened(text)));
+        self.line(&CheckLine::Found(Grade::Passed, shortened(text)));
     }
 
-    /// Something works, but could be better.
+    /// Reports a warning.
     pub fn warn(&self, text: impl Into<String>) {
-        self.line(&Line::Found(Grade::Warned, shortened(text)));
+        self.line(&CheckLine::Found(Grade::Warned, shortened(text)));
     }
 
-    /// Something is wrong.
+    /// Reports a failure.
     pub fn fail(&self, text: impl Into<String>) {
-        self.line(&Line::Found(Grade::Failed, shortened(text)));
+        self.line(&CheckLine::Found(Grade::Failed, shortened(text)));
     }
 
-    /// There is nothing to try.
+    /// Reports a skipped check.
     pub fn skip(&self, text: impl Into<String>) {
-        self.line(&Line::Found(Grade::Skipped, shortened(text)));
+        self.line(&CheckLine::Found(Grade::Skipped, shortened(text)));
     }
 
-    /// The file can't be used.
+    /// Reports that the file can't be used.
     pub fn refuse(&self, reason: impl Into<String>) {
-        self.line(&Line::Refused(shortened(reason)));
+        self.line(&CheckLine::Refused(shortened(reason)));
     }
 
     /// Writes a line.
-    pub fn line(&self, line: &Line) {
+    pub fn line(&self, line: &CheckLine) {
         let mut text = serde_json::to_string(line).unwrap_or_default();
         text.push('\n');
         let mut pipe = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match pipe.write_all(text.as_bytes()).and_then(|()| pipe.flush()) {
             Ok(()) => {}
-            // Nobody is left to tell.
+            // The parent is gone.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            Err(_) => std::process::exit(CUT_OFF),
+            Err(_) => std::process::exit(PIPE_CLOSED),
         }
     }
 }
 
-/// A plugin's own words may be as long as it likes; nobody reads so much.
+/// Truncates a text of a plugin.
 fn shortened(text: impl Into<String>) -> String {
     const LONGEST: usize = 16 << 10;
     let mut text = text.into();

@@ -1,6 +1,6 @@
-//! Takes up changes of the pipeline and plugin files while a run goes on: `--watch`, and SIGHUP.
+//! Hot reload: applies changes of the pipeline and plugin files to a run, for `--watch` and on SIGHUP.
 
-mod files;
+mod stamps;
 
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -11,97 +11,97 @@ use flowpipe_engine::run::{ChangeError, Changer, RunHandle};
 use flowpipe_terminal::{escape_indented, escaped};
 
 use crate::args::Global;
+use crate::events::RunEvent;
 use crate::exit::Failure;
+pub use crate::reload::stamps::FileStamps;
 use crate::show::colour;
-use crate::show::screen::Happening;
-pub use crate::watch::files::Files;
 use crate::{pipeline_file, plugins, signals};
 
-/// What is to be taken up.
-pub struct Wish<'a> {
+/// What is reloaded.
+pub struct ReloadOptions<'a> {
     /// The pipeline's file.
     pub file: &'a Path,
-    /// Whether to look at the files; else only when asked by SIGHUP.
-    pub looks: bool,
+    /// Whether to poll the files. Otherwise they are reloaded only on SIGHUP.
+    pub polls: bool,
     /// For the plugins' folders, and colours.
     pub global: &'a Global,
-    /// What the files looked like before they were read.
-    pub before: Files,
-    /// Where what has changed, or why nothing has, is told.
-    pub told: Sender<Happening>,
+    /// The stamps of the files from before they were read.
+    pub before: FileStamps,
+    /// Receives what has changed, or why nothing has.
+    pub events: Sender<RunEvent>,
 }
 
-/// A run whose files are looked after.
-pub struct Watching {
-    asks: Sender<Ask>,
+/// The reload thread of a run.
+pub struct ReloadHandle {
+    wakeups: Sender<Wakeup>,
     thread: JoinHandle<()>,
 }
 
-/// What wakes the thread that looks after the files.
-enum Ask {
-    /// The files of now are to be taken up.
-    TakeUp,
+/// What wakes the reload thread.
+enum Wakeup {
+    /// Reload the files now.
+    Reload,
     /// The run is over.
     Over,
 }
 
-/// From one look at the files to the next. What has changed is taken up when two looks see the same.
-const LOOK: Duration = Duration::from_millis(250);
-/// A library that has gone may be about to be written anew: so many looks it is waited for.
-const PATIENCE: u32 = 40;
+/// Between two polls of the files. A change is applied when two polls in a row see the same files.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// How many polls to wait for a missing library: a linker may be about to write it.
+const MAX_MISSING: u32 = 40;
 
-/// So long the end of a run waits for a change that is being made.
-const END: Duration = Duration::from_secs(10);
+/// How long the end of a run waits for a reload in progress.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 
-struct Watcher {
+struct Reloader {
     file: PathBuf,
     folders: Vec<PathBuf>,
-    looks: bool,
-    before: Files,
+    polls: bool,
+    before: FileStamps,
     colours: bool,
     changer: Changer,
-    told: Sender<Happening>,
+    events: Sender<RunEvent>,
 }
 
-impl Wish<'_> {
-    /// Begins to look after the files of a run.
+impl ReloadOptions<'_> {
+    /// Starts the reload thread of a run.
     ///
     /// # Errors
-    /// When there is no thread to be had.
-    pub fn begin(self, run: &RunHandle) -> Result<Watching, Failure> {
-        let (asks, asked) = crossbeam_channel::unbounded();
-        let watcher = Watcher {
+    /// When the thread can't be started.
+    pub fn start(self, run: &RunHandle) -> Result<ReloadHandle, Failure> {
+        let (wakeups, woken) = crossbeam_channel::unbounded();
+        let reloader = Reloader {
             file: self.file.to_owned(),
             folders: plugins::folders(self.global),
-            looks: self.looks,
+            polls: self.polls,
             before: self.before,
             colours: colour::on_stderr(self.global),
             changer: run.changer(),
-            told: self.told,
+            events: self.events,
         };
         let thread = std::thread::Builder::new()
             .name("flowpipe-watch".into())
-            .spawn(move || watcher.watch(&asked))
+            .spawn(move || reloader.run(&woken))
             .map_err(|error| Failure::Run(format!("can't start a thread: {error}")))?;
-        let hang_up = asks.clone();
+        let hang_up = wakeups.clone();
         signals::on_hang_up(Some(Box::new(move || {
-            // Gone only when the run is over.
-            let _ = hang_up.send(Ask::TakeUp);
+            // The receiver is gone only when the run is over.
+            let _ = hang_up.send(Wakeup::Reload);
         })));
-        Ok(Watching { asks, thread })
+        Ok(ReloadHandle { wakeups, thread })
     }
 }
 
-impl Watching {
-    /// The run is over.
+impl ReloadHandle {
+    /// Stops the thread when the run is over.
     pub fn end(self) {
         signals::on_hang_up(None);
-        let _ = self.asks.send(Ask::Over);
-        let began = Instant::now();
+        let _ = self.wakeups.send(Wakeup::Over);
+        let started = Instant::now();
         while !self.thread.is_finished() {
-            if began.elapsed() > END {
-                // A plugin that it makes or ends may never come back: it ends with the program.
-                tracing::warn!("a change of the pipeline does not come back; it is left behind");
+            if started.elapsed() > END_TIMEOUT {
+                // A plugin that hangs when it is created or destroyed: its thread ends with the program.
+                tracing::warn!("a change of the pipeline hangs; its thread is abandoned");
                 return;
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -111,36 +111,36 @@ impl Watching {
     }
 }
 
-impl Watcher {
-    fn watch(&self, asked: &Receiver<Ask>) {
-        let mut taken = self.before.clone();
-        let mut last = taken.clone();
+impl Reloader {
+    fn run(&self, woken: &Receiver<Wakeup>) {
+        let mut applied = self.before.clone();
+        let mut last = applied.clone();
         let mut missing = 0;
-        // A stage of a name that is to come back works off what it was given.
-        let mut again = false;
+        // A removed stage still drains its queue: a stage of its name can't be added yet.
+        let mut retry = false;
         loop {
-            let ask = match self.looks || again {
-                true => asked.recv_timeout(LOOK),
-                false => asked.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            let wakeup = match self.polls || retry {
+                true => woken.recv_timeout(POLL_INTERVAL),
+                false => woken.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
-            match ask {
-                Ok(Ask::TakeUp) => {
-                    taken = Files::look(&self.file, &self.folders);
-                    last = taken.clone();
-                    again = self.take_up(true);
+            match wakeup {
+                Ok(Wakeup::Reload) => {
+                    applied = FileStamps::read(&self.file, &self.folders);
+                    last = applied.clone();
+                    retry = self.reload(true);
                 }
-                Ok(Ask::Over) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Wakeup::Over) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
-                    let now = Files::look(&self.file, &self.folders);
+                    let now = FileStamps::read(&self.file, &self.folders);
                     let is_settled = now == last;
-                    missing = match now.lacks_some_of(&taken) {
+                    missing = match now.lacks_some_of(&applied) {
                         true => missing + 1,
                         false => 0,
                     };
-                    let may_come = missing > 0 && missing < PATIENCE;
-                    if is_settled && !may_come && (again || self.looks && now != taken) {
-                        taken = now.clone();
-                        again = self.take_up(false);
+                    let may_come = missing > 0 && missing < MAX_MISSING;
+                    if is_settled && !may_come && (retry || self.polls && now != applied) {
+                        applied = now.clone();
+                        retry = self.reload(false);
                     }
                     last = now;
                 }
@@ -148,34 +148,34 @@ impl Watcher {
         }
     }
 
-    /// Takes up the files of now. Returns whether to try again soon. `says_all`: also that nothing differs.
-    fn take_up(&self, says_all: bool) -> bool {
+    /// Reloads the files. Returns whether to retry soon. `verbose`: also reports that nothing differs.
+    fn reload(&self, verbose: bool) -> bool {
         let catalogue = plugins::load_from(&self.folders);
         let pipeline = match pipeline_file::read(&self.file, &catalogue) {
-            Ok(Ok(written)) => written.pipeline,
+            Ok(Ok(file)) => file.pipeline,
             Ok(Err(errors)) => {
                 let count = errors.len();
-                let errors = pipeline_file::told(errors, self.colours);
+                let errors = pipeline_file::rendered(errors, self.colours);
                 let some = if count == 1 { "an error" } else { "errors" };
                 let file = escaped(self.file.display());
-                self.tell(format!(
+                self.notify(format!(
                     "{errors}not changed: {file} has {some}; the run goes on as it was"
                 ));
                 return false;
             }
             Err(failure) => {
                 let failure = escape_indented(&failure.to_string());
-                self.tell(format!("not changed: {failure}"));
+                self.notify(format!("not changed: {failure}"));
                 return false;
             }
         };
         match self.changer.change(pipeline, &catalogue) {
             Ok(changes) if changes.is_empty() => {
-                if says_all {
-                    self.tell("not changed: nothing differs".to_owned());
+                if verbose {
+                    self.notify("not changed: nothing differs".to_owned());
                 }
             }
-            Ok(changes) => self.tell(format!(
+            Ok(changes) => self.notify(format!(
                 "changed: {}",
                 escape_indented(&changes.to_string())
             )),
@@ -183,14 +183,14 @@ impl Watcher {
             Err(ChangeError::Ending) => {}
             Err(error) => {
                 let error = escape_indented(&error.to_string());
-                self.tell(format!("not changed: {error}; the run goes on as it was"));
+                self.notify(format!("not changed: {error}; the run goes on as it was"));
             }
         }
         false
     }
 
-    fn tell(&self, text: String) {
-        // Nobody listens any more when printing failed.
-        let _ = self.told.send(Happening::Told(text));
+    fn notify(&self, text: String) {
+        // The receiver is gone once printing has failed.
+        let _ = self.events.send(RunEvent::Notice(text));
     }
 }

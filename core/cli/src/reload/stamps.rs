@@ -1,4 +1,4 @@
-//! What the files look like: the pipeline's, and the libraries in the plugins' folders.
+//! Stamps of the pipeline file and of the libraries in the plugins' folders.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use flowpipe_host::library::stamp::Stamp;
 
-/// What they look like.
+/// A stamp for each file; `None`: the file is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Files(BTreeMap<PathBuf, Option<Stamp>>);
+pub struct FileStamps(BTreeMap<PathBuf, Option<Stamp>>);
 
-impl Files {
-    /// Looks at them.
-    pub fn look(pipeline: &Path, folders: &[PathBuf]) -> Self {
+impl FileStamps {
+    /// Reads the stamps.
+    pub fn read(pipeline: &Path, folders: &[PathBuf]) -> Self {
         let stamp = |path: PathBuf| {
             let stamp = Stamp::of(&path).ok();
             (path, stamp)
@@ -27,7 +27,7 @@ impl Files {
         Self(files)
     }
 
-    /// Whether a file that was there is gone: editors and linkers may be about to put another in its place.
+    /// Whether a file that existed is missing: editors and linkers may be about to replace it.
     pub fn lacks_some_of(&self, before: &Self) -> bool {
         let is_there = |files: &Self, path| matches!(files.0.get(path), Some(Some(_)));
         before
@@ -42,22 +42,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sees_what_comes_goes_and_changes() {
+    fn added_removed_and_changed_files_are_detected() {
         let folder = tempfile::tempdir().unwrap();
         let pipeline = folder.path().join("a.toml");
         let library = folder
             .path()
             .join(format!("a.{}", std::env::consts::DLL_EXTENSION));
-        let look = || Files::look(&pipeline, &[folder.path().to_owned()]);
+        let read = || FileStamps::read(&pipeline, &[folder.path().to_owned()]);
         std::fs::write(&pipeline, "1").unwrap();
-        let first = look();
-        assert_eq!(look(), first);
+        let first = read();
+        assert_eq!(read(), first);
         std::fs::write(folder.path().join("a.txt"), "").unwrap();
-        assert_eq!(look(), first, "no library");
+        assert_eq!(read(), first, "no library");
         std::fs::write(&library, "").unwrap();
-        let second = look();
+        let second = read();
         assert!(second != first && !second.lacks_some_of(&first));
         std::fs::remove_file(&pipeline).unwrap();
-        assert!(look() != second && look().lacks_some_of(&second));
+        assert!(read() != second && read().lacks_some_of(&second));
     }
 }

@@ -1,89 +1,94 @@
-//! What is known of one picture.
+//! What vision read from one picture.
 
 use flowpipe_host::frame::Frame;
 use flowpipe_puzzle::message::Reading;
 
 use crate::exit::Ended;
-use crate::see::look::Said;
-use crate::see::times::Times;
+use crate::see::times::CallTimes;
+use crate::see::vision_run::VisionReply;
 
-/// What was said of one picture, look after look.
+/// The result of one picture, over all calls.
 #[derive(Default)]
-pub struct Seen {
-    /// The picture, where it is kept to be drawn over.
+pub struct PictureResult {
+    /// The picture, if it is kept for an overlay.
     pub picture: Option<Frame>,
-    /// What vision made of it, the first time.
+    /// What vision read in the first call.
     pub reading: Option<Reading>,
-    /// What looking cost.
-    pub times: Times,
+    /// The times of the calls.
+    pub times: CallTimes,
     /// Why there is no reading.
-    pub trouble: Option<Trouble>,
-    /// How many looks are over.
-    pub looks: u32,
+    pub error: Option<PictureError>,
+    /// How many calls have ended.
+    pub calls: u32,
 }
 
-/// Why nothing was made of a picture.
+/// Why there is no reading of a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum PictureError {
     /// The file can't be opened.
     Unopened(String),
-    /// The file is no picture.
+    /// The file is not a picture.
     Unreadable(String),
-    /// Vision failed, or broke the rules.
+    /// Vision failed, or its message broke the rules.
     Failed(String),
 }
 
-impl Seen {
+impl PictureResult {
     /// A file that can't be opened.
     pub fn unopened(reason: String) -> Self {
         Self {
-            trouble: Some(Trouble::Unopened(reason)),
+            error: Some(PictureError::Unopened(reason)),
             ..Self::default()
         }
     }
 
-    /// Takes what is said next.
-    pub fn take(&mut self, said: Said, keeps_picture: bool) {
-        match said {
-            Said::Picture(frame) => {
+    /// Adds a reply.
+    pub fn add(&mut self, reply: VisionReply, keeps_picture: bool) {
+        match reply {
+            VisionReply::Picture(frame) => {
                 if keeps_picture {
                     self.picture = Some(frame);
                 }
                 return;
             }
-            Said::Sighting(sighting, took) => {
+            VisionReply::Sighting(sighting, took) => {
                 self.times.add(took, &sighting.steps);
                 self.reading.get_or_insert(sighting.reading);
             }
-            Said::Unreadable(reason) => {
-                self.trouble.get_or_insert(Trouble::Unreadable(reason));
+            VisionReply::Unreadable(reason) => {
+                self.error.get_or_insert(PictureError::Unreadable(reason));
             }
-            Said::Failed(reason) => {
-                self.trouble.get_or_insert(Trouble::Failed(reason));
+            VisionReply::Failed(reason) => {
+                self.error.get_or_insert(PictureError::Failed(reason));
             }
         }
-        self.looks += 1;
+        self.calls += 1;
     }
 
-    /// How the program ends for it.
+    /// How the command ends for it.
     pub fn ended(&self) -> Ended {
-        match (&self.trouble, &self.reading) {
-            (Some(Trouble::Unopened(_)), _) => Ended::Unopened,
-            (Some(Trouble::Unreadable(_)), _) => Ended::BadPuzzle,
-            (Some(Trouble::Failed(_)), _) | (None, None) => Ended::StageFailed,
+        match (&self.error, &self.reading) {
+            (Some(PictureError::Unopened(_)), _) => Ended::Unopened,
+            (Some(PictureError::Unreadable(_)), _) => Ended::BadPuzzle,
+            (Some(PictureError::Failed(_)), _) | (None, None) => Ended::StageFailed,
             (None, Some(Reading::Refused { .. })) => Ended::Unanswered,
             (None, Some(Reading::Board(_))) => Ended::Done,
         }
     }
 
-    /// What was made of it, or why nothing was.
-    pub fn result(&self) -> Result<&Reading, &str> {
-        match (&self.trouble, &self.reading) {
-            (Some(Trouble::Unopened(why) | Trouble::Unreadable(why) | Trouble::Failed(why)), _) => {
-                Err(why)
-            }
+    /// What vision read, or why there is no reading.
+    pub fn reading(&self) -> Result<&Reading, &str> {
+        match (&self.error, &self.reading) {
+            (
+                Some(
+                    PictureError::Unopened(why)
+                    | PictureError::Unreadable(why)
+                    | PictureError::Failed(why),
+                ),
+                _,
+            ) => Err(why),
             (None, Some(reading)) => Ok(reading),
-            (None, None) => Err("vision said nothing of it"),
+            (None, None) => Err("vision gave no answer"),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Pictures shown to a vision plugin.
+//! Runs pictures through a vision plugin.
 //!
-//! It runs pipelines of two stages, `capture-files` and the vision, so that pictures are decoded, and the
-//! plugin loaded, called and checked, as in any other. The vision forgets each picture before the next.
+//! It runs a pipeline of two stages, `capture-files` and the vision. Pictures are decoded, and the plugin is loaded,
+//! called and checked, as in any other pipeline. The vision is reset before each picture.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -18,75 +18,73 @@ use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_puzzle::message::{SIGHTING, Sighting};
 use serde_json::json;
 
-use crate::ask::{self, AskError};
 use crate::checks;
-use crate::commands::run::start_failure;
 use crate::exit::Failure;
 use crate::follow::follow_until;
+use crate::one_off::{self, OneOffError};
 
 /// The stages.
 const FRAMES: &str = "frames";
 const VISION: &str = "vision";
 
-/// Who is asked, and how.
+/// Which plugin runs, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Look<'a> {
+pub struct VisionOptions<'a> {
     /// The vision plugin's name.
     pub plugin: &'a str,
     /// Its config as a TOML inline table.
     pub config: Option<&'a str>,
-    /// How often each picture is shown.
+    /// How many times each picture is read.
     pub repeat: u32,
-    /// Where the plugin is to save pictures of its steps.
+    /// Where the plugin saves pictures of its steps.
     pub steps: Option<&'a Path>,
 }
 
-/// What is said of a file.
-pub enum Said {
-    /// What it shows, as it is given to the vision.
+/// A reply about a file.
+pub enum VisionReply {
+    /// The picture, as vision gets it.
     Picture(Frame),
-    /// What vision made of it, and how long the whole call took, in nanoseconds.
+    /// What vision read, and the time of the whole call, in nanoseconds.
     Sighting(Box<Sighting>, u64),
-    /// It is no picture.
+    /// The file is not a picture.
     Unreadable(String),
-    /// Vision failed on it, or what it said broke the rules.
+    /// Vision failed on it, or its message broke the rules.
     Failed(String),
 }
 
-/// Shows pictures to a vision plugin and hands what is said of each, by its index, to `each`, in the order
-/// in which it is said, until `each` breaks off. Pictures are shown round after round; of each, the picture
-/// comes first.
+/// Runs pictures through a vision plugin and passes each reply, with the index of its file, to `each`, until `each`
+/// breaks. The pictures are read round after round; the reply with the picture precedes the one with the sighting.
 ///
 /// # Errors
-/// See [`AskError`].
-pub fn look(
+/// See [`OneOffError`].
+pub fn run(
     files: &[&str],
-    look: &Look<'_>,
+    options: &VisionOptions<'_>,
     catalogue: &Catalogue,
-    mut each: impl FnMut(usize, Said) -> ControlFlow<Result<(), Failure>>,
-) -> Result<(), AskError> {
+    mut each: impl FnMut(usize, VisionReply) -> ControlFlow<Result<(), Failure>>,
+) -> Result<(), OneOffError> {
     if files.is_empty() {
         return Ok(());
     }
-    let pipeline = pipeline(files, look, catalogue)?;
-    let (sender, told) = crossbeam_channel::unbounded();
+    let pipeline = pipeline(files, options, catalogue)?;
+    let (sender, events) = crossbeam_channel::unbounded();
     let options = Options {
         validators: checks::validators(),
-        observers: vec![Arc::new(Listen(sender))],
+        observers: vec![Arc::new(VisionObserver(sender))],
         ..Options::default()
     };
-    let handle = Run::start(pipeline, catalogue, options).map_err(start_failure)?;
-    let mut heard = Heard {
+    let handle = Run::start(pipeline, catalogue, options)?;
+    let mut matcher = FileMatcher {
         files,
-        shown: 0,
+        captured: 0,
         frames: Vec::new(),
     };
     let mut ended = Ok(());
     let _ = follow_until(
         || handle.is_over(),
-        &told,
-        |one| match one.and_then(|one| heard.hear(one)) {
-            Some((index, said)) => each(index, said).map_break(|result| ended = result),
+        &events,
+        |event| match event.and_then(|event| matcher.reply(event)) {
+            Some((index, reply)) => each(index, reply).map_break(|result| ended = result),
             None => ControlFlow::Continue(()),
         },
     );
@@ -98,24 +96,29 @@ pub fn look(
     Ok(ended?)
 }
 
-/// The pipeline as a file would say it, so that the plugin's name and config get the same checks.
-fn pipeline(files: &[&str], look: &Look<'_>, catalogue: &Catalogue) -> Result<Pipeline, AskError> {
+/// The pipeline, read as from a file: the plugin's name and config get the same checks.
+fn pipeline(
+    files: &[&str],
+    options: &VisionOptions<'_>,
+    catalogue: &Catalogue,
+) -> Result<Pipeline, OneOffError> {
     let mut text = format!(
         "[stages.{FRAMES}]\nplugin = \"capture-files\"\nconfig = {{ paths = [] }}\non_error = \"skip\"\n"
     );
-    text += &ask::stage(VISION, look.plugin, FRAMES, look.config, None);
-    let mut pipeline = reader::read("command line", &text, catalogue).map_err(AskError::Config)?;
+    text += &one_off::stage(VISION, options.plugin, FRAMES, options.config, None);
+    let mut pipeline =
+        reader::read("command line", &text, catalogue).map_err(OneOffError::Config)?;
     for edge in &mut pipeline.edges {
-        // Whole pictures wait there.
+        // Each queued message holds a whole picture.
         edge.queue.capacity = 1;
     }
-    let found = catalogue.find(look.plugin);
-    let takes = |key: &str| {
+    let found = catalogue.find(options.plugin);
+    let has_key = |key: &str| {
         let schema = found.map(|found| &found.manifest.config);
         schema.is_some_and(|schema| schema.pointer(&format!("/properties/{key}")).is_some())
     };
-    if look.steps.is_some() && !takes("steps") {
-        let plugin = look.plugin;
+    if options.steps.is_some() && !has_key("steps") {
+        let plugin = options.plugin;
         let reason = format!("--steps: {plugin} has no config key `steps`, it can't save them");
         return Err(Failure::Config(reason).into());
     }
@@ -124,13 +127,13 @@ fn pipeline(files: &[&str], look: &Look<'_>, catalogue: &Catalogue) -> Result<Pi
         stage.fresh = is_vision;
         for contestant in &mut stage.contestants {
             if !is_vision {
-                contestant.config = json!({ "paths": files, "times": look.repeat });
+                contestant.config = json!({ "paths": files, "times": options.repeat });
                 continue;
             }
-            if takes("timed") && contestant.config["timed"].is_null() {
+            if has_key("timed") && contestant.config["timed"].is_null() {
                 contestant.config["timed"] = json!(true);
             }
-            if let Some(folder) = look.steps {
+            if let Some(folder) = options.steps {
                 contestant.config["steps"] = json!(folder);
             }
         }
@@ -138,69 +141,69 @@ fn pipeline(files: &[&str], look: &Look<'_>, catalogue: &Catalogue) -> Result<Pi
     Ok(pipeline)
 }
 
-/// What the run tells.
-enum Told {
+/// An event of the run.
+enum VisionEvent {
     Message(Arc<Message>),
     Problem(Problem),
 }
 
-struct Listen(Sender<Told>);
+struct VisionObserver(Sender<VisionEvent>);
 
-impl Observer for Listen {
+impl Observer for VisionObserver {
     fn message(&self, _: usize, _: usize, message: &Arc<Message>) {
-        // Nobody listens any more once looking has broken off.
-        let _ = self.0.send(Told::Message(Arc::clone(message)));
+        // The receiver is gone once a reply broke the loop.
+        let _ = self.0.send(VisionEvent::Message(Arc::clone(message)));
     }
 
     fn problem(&self, problem: &Problem, _: i64) {
-        let _ = self.0.send(Told::Problem(problem.clone()));
+        let _ = self.0.send(VisionEvent::Problem(problem.clone()));
     }
 }
 
-/// Makes out which file is spoken of.
-struct Heard<'a> {
+/// Finds the file of each event.
+struct FileMatcher<'a> {
     files: &'a [&'a str],
-    /// Files that were shown or could not be, in all rounds.
-    shown: usize,
+    /// How many files were captured or failed, in all rounds.
+    captured: usize,
     /// The file of each frame, by the frame's number less one.
     frames: Vec<usize>,
 }
 
-impl Heard<'_> {
-    fn hear(&mut self, told: Told) -> Option<(usize, Said)> {
-        match told {
-            Told::Message(message) if message.schema() == SIGHTING => {
+impl FileMatcher<'_> {
+    fn reply(&mut self, event: VisionEvent) -> Option<(usize, VisionReply)> {
+        match event {
+            VisionEvent::Message(message) if message.schema() == SIGHTING => {
                 let sighting = serde_json::from_str(message.json()).ok()?;
                 let lineage = message.lineage();
                 let hop = lineage.hops.last()?;
                 let took = u64::try_from(hop.emitted_ns - hop.taken_ns).unwrap_or(0);
                 let index = self.frame(lineage.origin?.sequence)?;
-                Some((index, Said::Sighting(Box::new(sighting), took)))
+                Some((index, VisionReply::Sighting(Box::new(sighting), took)))
             }
-            Told::Message(message) => {
+            VisionEvent::Message(message) => {
                 let index = self.next();
                 self.frames.push(index);
-                Some((index, Said::Picture(message.frame()?.clone())))
+                Some((index, VisionReply::Picture(message.frame()?.clone())))
             }
-            // A warning: what it warns of may still come.
-            Told::Problem(problem) if problem.kind == ProblemKind::Slow => None,
-            // The source goes from file to file, whatever becomes of them.
-            Told::Problem(problem) if problem.stage == FRAMES => {
+            // A warning: the sighting may still follow.
+            VisionEvent::Problem(problem) if problem.kind == ProblemKind::Slow => None,
+            // The source continues with the next file after a failure.
+            VisionEvent::Problem(problem) if problem.stage == FRAMES => {
                 let index = self.next();
                 let named = format!("{}: ", self.files[index]);
                 let reason = problem.text.strip_prefix(&named).unwrap_or(&problem.text);
-                Some((index, Said::Unreadable(reason.to_owned())))
+                Some((index, VisionReply::Unreadable(reason.to_owned())))
             }
-            Told::Problem(problem) => {
+            VisionEvent::Problem(problem) => {
                 let index = self.frame(problem.message?.frame)?;
-                Some((index, Said::Failed(problem.text)))
+                Some((index, VisionReply::Failed(problem.text)))
             }
         }
     }
 
     fn next(&mut self) -> usize {
-        self.shown += 1;
-        (self.shown - 1) % self.files.len()
+        self.captured += 1;
+        (self.captured - 1) % self.files.len()
     }
 
     fn frame(&self, number: u64) -> Option<usize> {

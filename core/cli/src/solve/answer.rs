@@ -1,4 +1,4 @@
-//! What a solver said of a puzzle given as text.
+//! The answer to a puzzle given as text.
 
 use flowpipe_puzzle::message::{Count, Effort, Stroke, Verdict};
 use flowpipe_puzzle::text::Entry;
@@ -7,32 +7,32 @@ use flowpipe_terminal::escape;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::ask::{Plan, SolverSaid};
 use crate::exit::Ended;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, HEADING, paint};
 use crate::show::report::duration;
+use crate::solver_run::{SolverReply, StrokePlan};
 
-/// How it ended.
+/// The status of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// With a solution that keeps the rules.
+    /// A solution that keeps the rules.
     Solved,
     /// There is no solution.
     Unsolvable,
-    /// Not within the time or the solver's own limits.
+    /// The timeout, or a limit of the solver, was exceeded.
     Timeout,
-    /// Not a kind of puzzle that the solver takes.
+    /// The solver does not support puzzles of this kind.
     Unsupported,
-    /// The text is no puzzle.
+    /// The text is not a puzzle.
     Invalid,
     /// The solver failed, or its answer broke the rules.
     Failed,
 }
 
 impl Status {
-    /// How the program ends for it.
+    /// How the command ends for it.
     pub fn ended(self) -> Ended {
         match self {
             Self::Solved => Ended::Done,
@@ -47,24 +47,24 @@ impl Status {
 /// An answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// How it ended.
+    /// The status.
     pub status: Status,
     /// The solution, when solved.
     pub solution: Option<Solution>,
-    /// Further solutions, where they were asked for.
+    /// Further solutions, if they were requested.
     pub others: Vec<Solution>,
-    /// Whether the solution was proved the only one; `None`: not looked at.
+    /// Whether the solution is proved unique; `None`: unknown.
     pub unique: Option<bool>,
-    /// How many solutions there are, where it is known.
+    /// The number of solutions, if it is known.
     pub count: Option<Count>,
-    /// The solver's own work, microseconds.
+    /// The solver's own time, microseconds.
     pub search_us: f64,
-    /// What the answer cost by the solver's own measures.
+    /// The solver's own measures of its work.
     pub effort: Effort,
     /// Why it is not solved.
     pub reason: Option<String>,
-    /// How the solution is drawn, or why there is no plan; `None`: no planner was asked.
-    pub plan: Option<Result<Plan, String>>,
+    /// The plan, or why there is none; `None`: no planner ran.
+    pub plan: Option<Result<StrokePlan, String>>,
 }
 
 /// The cells of each flow.
@@ -74,7 +74,7 @@ fn paths(solution: &Solution) -> Vec<&[Cell]> {
 
 /// One object of JSON lines. Cells are `row * width + column`.
 #[derive(Serialize)]
-struct Record<'a> {
+struct AnswerRecord<'a> {
     index: usize,
     status: Status,
     unique: Option<bool>,
@@ -125,10 +125,10 @@ impl Answer {
         }
     }
 
-    /// The answer that was given, where a puzzle may take a time in microseconds.
-    pub fn of(said: SolverSaid, timeout_us: f64) -> Self {
-        match said {
-            SolverSaid::Answer {
+    /// The answer of a reply. `timeout_us`: the timeout of a puzzle.
+    pub fn of(reply: SolverReply, timeout_us: f64) -> Self {
+        match reply {
+            SolverReply::Answer {
                 verdict,
                 effort,
                 search_us,
@@ -138,11 +138,11 @@ impl Answer {
                 effort,
                 ..Self::of_verdict(verdict)
             },
-            SolverSaid::TimedOut(reason) => Self {
+            SolverReply::TimedOut(reason) => Self {
                 search_us: timeout_us,
                 ..Self::without(Status::Timeout, Some(reason))
             },
-            SolverSaid::Failed(reason) => Self::without(Status::Failed, Some(reason)),
+            SolverReply::Failed(reason) => Self::without(Status::Failed, Some(reason)),
         }
     }
 
@@ -157,7 +157,7 @@ impl Answer {
                 let exactly_one = |count: &Count| count.digits == "1" && !count.or_more;
                 let counted = count.as_ref().and_then(|count| match exactly_one(count) {
                     true => Some(true),
-                    // One, and nobody looked further.
+                    // At least one: the search stopped there.
                     false if count.digits == "1" => None,
                     false => Some(false),
                 });
@@ -179,7 +179,7 @@ impl Answer {
         }
     }
 
-    /// How the program ends for it.
+    /// How the command ends for it.
     pub fn ended(&self) -> Ended {
         let plan = match self.plan {
             Some(Err(_)) => Ended::StageFailed,
@@ -188,20 +188,20 @@ impl Answer {
         self.status.ended().or_worse(plan)
     }
 
-    /// Whether its solution waits for a plan, where a planner is asked.
+    /// Whether its solution has no plan yet.
     pub fn waits_for_plan(&self) -> bool {
         self.solution.is_some() && self.plan.is_none()
     }
 
-    /// One line of JSON, without its end; all solutions where they are `listed`.
+    /// One line of JSON, without its line break; with all solutions if `listed`.
     ///
     /// # Errors
-    /// Never with what a solver can say: it has been read from JSON.
+    /// Never: every value was read from JSON.
     pub fn record(&self, index: usize, entry: &Entry, listed: bool) -> serde_json::Result<String> {
         let count = self.count.as_ref().map(|count| count.digits.clone());
         let plan = self.plan.as_ref();
         let planned = plan.and_then(|plan| plan.as_ref().ok());
-        let record = Record {
+        let record = AnswerRecord {
             index,
             status: self.status,
             unique: self.unique,
@@ -217,14 +217,14 @@ impl Answer {
             }),
             effort: &self.effort,
             strokes: planned.map(|plan| &plan.strokes[..]),
-            segments: planned.map(Plan::segments),
+            segments: planned.map(StrokePlan::segments),
             plan_us: planned.map(|plan| plan.plan_us),
             plan_error: plan.and_then(|plan| plan.as_ref().err().map(|why| &why[..])),
         };
         serde_json::to_string(&record)
     }
 
-    /// For people: what became of it, in a line.
+    /// The status, as a line of text.
     pub fn heading(&self, file: &str, entry: &Entry, solver: &str, colours: bool) -> String {
         let mut text = paint(&format!("{file}:{}", entry.line), HEADING, colours);
         if let Some(title) = &entry.title {
@@ -261,7 +261,7 @@ impl Answer {
         text
     }
 
-    /// For people: the plan, in a line. `None`: no planner was asked.
+    /// The plan, as a line of text. `None`: no planner ran.
     pub fn planned(&self, planner: &str, colours: bool) -> Option<String> {
         let text = match self.plan.as_ref()? {
             Ok(plan) => format!(
@@ -280,7 +280,7 @@ impl Answer {
         Some(text)
     }
 
-    /// What is known of the number of solutions.
+    /// The number of solutions, as text.
     fn how_many(&self) -> String {
         match (&self.count, self.unique) {
             (_, Some(true)) => ", the only solution".to_owned(),
@@ -294,7 +294,7 @@ impl Answer {
         }
     }
 
-    /// For people: the board, with each solution.
+    /// The board with each solution, as text.
     pub fn boards(&self, entry: &Entry, colours: bool) -> String {
         let Ok((puzzle, _)) = &entry.puzzle else {
             return String::new();

@@ -1,4 +1,4 @@
-//! What is asked of a solver beyond a solution, as its config takes it.
+//! The mode of a solver: one solution, a proof of uniqueness, a count, or all solutions. It is a key of its config.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +9,17 @@ use toml::Table;
 use crate::args::Solve;
 use crate::exit::Failure;
 
-/// The key of solvers that can do more than one thing, and its companion.
+/// The config keys of solvers with several modes.
 const WANT: &str = "want";
 const LIMIT: &str = "limit";
 
-/// `--all` stops there by itself.
+/// The default limit of `--all`.
 const LISTED: u64 = 10_000;
 
-/// The solver's config as TOML: the one given, with what the flags ask. `None`: neither says anything.
+/// The solver's config as TOML: the given one, with the mode of the flags. `None`: neither is given.
 ///
 /// # Errors
-/// When the solver can't do what is asked; the message names those that can.
+/// When the solver does not support the mode. The message names the solvers that do.
 pub fn config(args: &Solve, catalogue: &Catalogue) -> Result<Option<String>, Failure> {
     let asked = [
         (args.unique, "unique", "--unique"),
@@ -30,14 +30,14 @@ pub fn config(args: &Solve, catalogue: &Catalogue) -> Result<Option<String>, Fai
         return Ok(args.config.clone());
     };
     let given = args.config.as_deref().unwrap_or("{}");
-    // What is wrong with it is shown when the pipeline is read.
+    // Its errors are shown when the pipeline is read.
     let Ok(mut parsed) = toml::from_str::<Table>(&format!("config = {given}")) else {
         return Ok(args.config.clone());
     };
     let Some(toml::Value::Table(mut config)) = parsed.remove("config") else {
         return Ok(args.config.clone());
     };
-    // That there is no such plugin is said there too.
+    // A missing plugin is reported there too.
     let Some(found) = catalogue.find(&args.solver) else {
         return Ok(args.config.clone());
     };
@@ -51,7 +51,7 @@ pub fn config(args: &Solve, catalogue: &Catalogue) -> Result<Option<String>, Fai
             .map(|found| &*found.manifest.name)
             .collect();
         let able = match able.as_slice() {
-            [] => "no plugin that was found can".to_owned(),
+            [] => "no plugin found can".to_owned(),
             able => format!("these can: {}", able.join(", ")),
         };
         let solver = &args.solver;
@@ -69,11 +69,11 @@ pub fn config(args: &Solve, catalogue: &Catalogue) -> Result<Option<String>, Fai
         .map(|limit| toml::Value::from(i64::try_from(limit).unwrap_or(i64::MAX)));
     for (key, value) in [(WANT, Some(word)), (LIMIT, limit)] {
         let Some(value) = value else { continue };
-        // What the config says itself is not gone over, unless the flag was given beside it.
+        // A key of the config is kept, and conflicts with a flag.
         let by_flag = key == WANT || args.limit.is_some();
         if by_flag && config.contains_key(key) {
             return Err(Failure::Usage(format!(
-                "`{key}` stands in --config, and a flag says it too"
+                "`{key}` is set by --config and by a flag"
             )));
         }
         config.entry(key).or_insert(value);
@@ -81,7 +81,7 @@ pub fn config(args: &Solve, catalogue: &Catalogue) -> Result<Option<String>, Fai
     Ok(Some(toml::Value::Table(config).to_string()))
 }
 
-/// What a solver's `want` may be, by its config's schema.
+/// The values of `want` that the schema of a solver's config allows.
 fn words(schema: &Value) -> BTreeSet<&str> {
     let mut words = BTreeSet::new();
     if let Some(want) = schema.pointer("/properties/want") {
@@ -90,9 +90,9 @@ fn words(schema: &Value) -> BTreeSet<&str> {
     words
 }
 
-/// Gathers the words that a part of a schema allows, following references within it.
+/// Collects the values that a part of a schema allows, following references.
 fn gather<'a>(schema: &'a Value, part: &'a Value, depth: u32, words: &mut BTreeSet<&'a str>) {
-    // References could go in circles.
+    // References may be cyclic.
     if depth > 8 {
         return;
     }
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_however_the_schema_says_them() {
+    fn values_are_found_in_every_form_of_schema() {
         let found = |want: Value| {
             let schema = json!({
                 "properties": { "want": want },

@@ -1,56 +1,57 @@
-//! How a genetic solver came to its answer, as a picture: the fitness of each generation.
+//! The fitness of each generation of a genetic solver, as a plot.
 
 use flowpipe_puzzle::message::Effort;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-type Error<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
+type PlotError<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
 const SIZE: (u32, u32) = (900, 520);
-/// Up to so many generations are marked by dots: one alone has no line.
+/// Up to this many generations get dots: a single one has no line.
 const DOTS: usize = 40;
-/// The series that are drawn, and in which colours.
+/// The plotted series, and their colours.
 const SERIES: [(&str, RGBColor); 3] = [
     ("best", RGBColor(0x22, 0x88, 0x33)),
     ("average", RGBColor(0x44, 0x77, 0xAA)),
     ("worst", RGBColor(0xEE, 0x66, 0x77)),
 ];
 
-/// Draws the best, average and worst fitness by generation, counted from 0, as SVG. `None` where the
-/// solver tells nothing of the kind.
+/// Draws the best, average and worst fitness by generation, counted from 0, as SVG. `None`: the
+/// solver reports no such series.
 pub fn svg(effort: &Effort, title: &str) -> Option<String> {
-    let told: Vec<(&str, RGBColor, &[f64])> = SERIES
+    let plotted: Vec<(&str, RGBColor, &[f64])> = SERIES
         .iter()
         .filter_map(|&(name, colour)| {
             let values = effort.series.get(name)?;
             (!values.is_empty()).then_some((name, colour, &values[..]))
         })
         .collect();
-    if told.is_empty() {
+    if plotted.is_empty() {
         return None;
     }
     let mut text = String::new();
     let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-    let drawn = draw(&area, &told, title);
+    let drawn = draw(&area, &plotted, title);
     drop(area);
-    // A picture in memory has nothing that could fail.
+    // Drawing into memory does not fail.
     drawn.ok().map(|()| text)
 }
 
 fn draw<'a>(
     area: &DrawingArea<SVGBackend<'a>, Shift>,
-    told: &[(&str, RGBColor, &[f64])],
+    plotted: &[(&str, RGBColor, &[f64])],
     title: &str,
-) -> Result<(), Error<'a>> {
+) -> Result<(), PlotError<'a>> {
     area.fill(&WHITE)?;
     let values = || {
-        told.iter()
+        plotted
+            .iter()
             .flat_map(|(_, _, values)| values.iter().copied())
     };
     let finite = || values().filter(|value| value.is_finite());
     let least = finite().fold(f64::INFINITY, f64::min);
     let most = finite().fold(f64::NEG_INFINITY, f64::max);
-    // Room above and below, also where all values are the same or none is a number.
+    // A margin above and below, also if all values are equal or none is finite.
     let (least, most) = if least <= most {
         (least, most)
     } else {
@@ -61,7 +62,7 @@ fn draw<'a>(
     } else {
         1.0
     };
-    let last = told
+    let last = plotted
         .iter()
         .map(|(_, _, values)| values.len())
         .max()
@@ -79,7 +80,7 @@ fn draw<'a>(
         .x_desc("generation")
         .y_desc("fitness")
         .draw()?;
-    for &(name, colour, values) in told {
+    for &(name, colour, values) in plotted {
         let points = values.iter().copied().enumerate();
         let points = points.filter(|(_, value)| value.is_finite());
         if values.len() <= DOTS {
@@ -116,12 +117,12 @@ mod tests {
 
     #[test]
     fn three_lines_with_axes_and_a_legend() {
-        let told = effort(&[
+        let effort = effort(&[
             ("best", &[1.0, 4.0, 9.0]),
             ("average", &[0.5, 2.0, 5.0]),
             ("worst", &[0.0, f64::NAN, -1.0]),
         ]);
-        let svg = svg(&told, "9x9 <&>").unwrap();
+        let svg = svg(&effort, "9x9 <&>").unwrap();
         assert!(svg.matches("<polyline").count() >= 6, "{svg}");
         for word in [
             "generation",

@@ -1,10 +1,10 @@
-//! Puzzles put to a solver plugin, and their solutions to a planner.
+//! Runs puzzles through a solver plugin, and their solutions through a planner.
 //!
-//! It runs pipelines of two stages, `capture-puzzles` and the solver, or of three with the planner, so
-//! that they are loaded, timed, cancelled and checked as in any other.
+//! It runs pipelines of two stages, `capture-puzzles` and the solver, or of three with the planner. The plugins are
+//! loaded, timed, cancelled and checked as in any other pipeline.
 
-mod heard;
-mod listen;
+mod matcher;
+mod observer;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,37 +15,36 @@ use flowpipe_engine::run::{Options, Run, RunHandle};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_puzzle::Puzzle;
 use flowpipe_puzzle::message::{Effort, Stroke, Verdict};
-use heard::Heard;
-use listen::{Listen, Told};
+use matcher::ReplyMatcher;
+use observer::{SolverEvent, SolverObserver};
 use serde_json::json;
 
-use crate::args::Global;
-use crate::commands::run::start_failure;
-use crate::exit::{Ended, Failure};
+use crate::checks;
+use crate::exit::Failure;
 use crate::follow::follow_until;
-use crate::{checks, pipeline_file};
+use crate::one_off::{OneOffError, stage};
 
 /// The planner's stage.
 const PLANNER: &str = "planner";
 
-/// Who is asked, and how.
+/// Which plugins run, and how.
 #[derive(Clone, Debug)]
-pub struct Ask<'a> {
+pub struct SolverOptions<'a> {
     /// The solver plugin's name.
     pub solver: &'a str,
     /// Its config as a TOML inline table.
     pub config: Option<&'a str>,
-    /// Who plans how the solutions are drawn; nothing: nobody.
-    pub planner: Option<AskPlanner<'a>>,
-    /// How long one puzzle may take, and one plan, as a pipeline file says it.
+    /// The planner. `None`: solutions are not planned.
+    pub planner: Option<PlannerOptions<'a>>,
+    /// The timeout of one puzzle, and of one plan, as in a pipeline file.
     pub timeout: Option<&'a str>,
-    /// So many pipelines side by side, each with its share of the puzzles.
+    /// The number of pipelines that run in parallel, each with its share of the puzzles.
     pub jobs: usize,
 }
 
-/// Which planner is asked, and how.
+/// Which planner runs, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct AskPlanner<'a> {
+pub struct PlannerOptions<'a> {
     /// The planner plugin's name.
     pub name: &'a str,
     /// Its config as a TOML inline table.
@@ -54,116 +53,68 @@ pub struct AskPlanner<'a> {
 
 /// How a solution is drawn. The strokes have been checked.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct StrokePlan {
     /// In the order of play.
     pub strokes: Vec<Stroke>,
-    /// The planner's own work, microseconds. The whole call where the plugin does not tell.
+    /// The planner's own time, microseconds. The time of the call where the plugin sets no marks.
     pub plan_us: f64,
 }
 
-impl Plan {
+impl StrokePlan {
     /// Straight lines in all strokes, however many points lie on them.
     pub fn segments(&self) -> usize {
         self.strokes.iter().map(Stroke::segments).sum()
     }
 }
 
-/// What is said of one puzzle.
+/// The reply to one puzzle.
 #[derive(Debug)]
-pub enum Said {
-    /// By the solver.
-    Solver(SolverSaid),
-    /// By the planner, of a puzzle that is solved: how it is drawn, or why there is no plan that may be
-    /// played.
-    Planner(Result<Plan, String>),
+pub enum Reply {
+    /// Of the solver.
+    Solver(SolverReply),
+    /// Of the planner, to a solution: the plan, or why there is none.
+    Planner(Result<StrokePlan, String>),
 }
 
-/// What became of one puzzle.
+/// The solver's reply to one puzzle.
 #[derive(Debug)]
-pub enum SolverSaid {
+pub enum SolverReply {
     /// The solver's answer, which has been checked.
     Answer {
-        /// What it says.
+        /// The verdict.
         verdict: Verdict,
-        /// What it cost.
+        /// The solver's own measures of its work.
         effort: Effort,
-        /// The solver's own work, microseconds. The whole call where the plugin does not tell.
+        /// The solver's own time, microseconds. The time of the call where the plugin sets no marks.
         search_us: f64,
-        /// From taking the message to having given the answer, microseconds.
+        /// The time of the call, microseconds.
         call_us: f64,
     },
-    /// It took longer than it may.
+    /// It exceeded the timeout.
     TimedOut(String),
     /// The solver failed, or its answer broke the rules.
     Failed(String),
 }
 
-/// Why nobody could be asked, or asking ended early.
-#[derive(Debug)]
-pub enum AskError {
-    /// The solver or its config can't be used.
-    Config(Vec<ConfigError>),
-    /// Anything else.
-    Failure(Failure),
-}
-
-impl From<Failure> for AskError {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
-    }
-}
-
-/// How a command ends that asked. `end`: what it has to say at last; what was answered before a run failed is not
-/// held back.
+/// Runs puzzles through a solver and passes each reply, with the index of its puzzle, to `each`, in the order of the
+/// replies, until `each` breaks. A plan follows its answer. A puzzle may get a second reply (a failure after its
+/// answer) or, where a stage failed, none.
 ///
 /// # Errors
-/// What asking or `end` failed with.
-pub fn ended(
-    asked: Result<(), AskError>,
-    global: &Global,
-    end: impl FnOnce() -> Result<Ended, Failure>,
-) -> Result<Ended, Failure> {
-    match asked {
-        Ok(()) => end(),
-        Err(AskError::Config(errors)) => {
-            pipeline_file::show(errors, global);
-            Ok(Ended::BadConfig)
-        }
-        Err(AskError::Failure(Failure::Run(reason))) => {
-            end()?;
-            Err(Failure::Run(reason))
-        }
-        Err(AskError::Failure(failure)) => Err(failure),
-    }
-}
-
-/// What asking does once an answer was taken: it goes on, or ends with the failure.
-pub fn taken(taken: Result<(), Failure>) -> ControlFlow<Result<(), Failure>> {
-    match taken {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(failure) => ControlFlow::Break(Err(failure)),
-    }
-}
-
-/// Puts puzzles to a solver and hands what is said of each, by its index, to `each`, in the order in
-/// which the answers come, until `each` breaks off. A plan comes after its answer. A puzzle may be spoken
-/// of once more (a failure after its answer) or, where a stage broke down, not at all.
-///
-/// # Errors
-/// See [`AskError`].
-pub fn ask(
+/// See [`OneOffError`].
+pub fn run(
     puzzles: &[&Puzzle],
-    ask: &Ask<'_>,
+    options: &SolverOptions<'_>,
     catalogue: &Catalogue,
-    mut each: impl FnMut(usize, Said) -> ControlFlow<Result<(), Failure>>,
-) -> Result<(), AskError> {
-    let jobs = ask.jobs.clamp(1, puzzles.len().max(1));
-    let pipeline = pipeline(ask, catalogue).map_err(AskError::Config)?;
-    let (sender, told) = crossbeam_channel::unbounded();
+    mut each: impl FnMut(usize, Reply) -> ControlFlow<Result<(), Failure>>,
+) -> Result<(), OneOffError> {
+    let jobs = options.jobs.clamp(1, puzzles.len().max(1));
+    let pipeline = pipeline(options, catalogue).map_err(OneOffError::Config)?;
+    let (sender, events) = crossbeam_channel::unbounded();
     let mut handles: Vec<RunHandle> = Vec::new();
     for lane in 0..jobs {
         let mut pipeline = pipeline.clone();
-        // Canonical JSON, a puzzle a line: whatever could be read here can be read there.
+        // Canonical JSON, a puzzle a line: `capture-puzzles` reads whatever was read here.
         let lines: Vec<String> = puzzles
             .iter()
             .skip(lane)
@@ -176,23 +127,23 @@ pub fn ask(
         }
         let options = Options {
             validators: checks::validators(),
-            observers: vec![Arc::new(Listen::new(lane, sender.clone()))],
+            observers: vec![Arc::new(SolverObserver::new(lane, sender.clone()))],
             ..Options::default()
         };
-        handles.push(Run::start(pipeline, catalogue, options).map_err(start_failure)?);
+        handles.push(Run::start(pipeline, catalogue, options)?);
     }
     let mut ended = Ok(());
-    let mut heard = Heard::default();
+    let mut matcher = ReplyMatcher::default();
     let is_over = || handles.iter().all(RunHandle::is_over);
-    let _ = follow_until(is_over, &told, |one: Option<Told>| {
-        let Some(one) = one else {
+    let _ = follow_until(is_over, &events, |event: Option<SolverEvent>| {
+        let Some(event) = event else {
             return ControlFlow::Continue(());
         };
-        let lane = one.lane;
-        let Some((place, said)) = heard.hear(one) else {
+        let lane = event.lane;
+        let Some((place, reply)) = matcher.reply(event) else {
             return ControlFlow::Continue(());
         };
-        each(place * jobs + lane, said).map_break(|result| ended = result)
+        each(place * jobs + lane, reply).map_break(|result| ended = result)
     });
     for handle in handles {
         handle.abort();
@@ -204,34 +155,16 @@ pub fn ask(
     Ok(ended?)
 }
 
-/// The pipeline as a file would say it, so that the plugins' names and configs get the same checks.
-fn pipeline(ask: &Ask<'_>, catalogue: &Catalogue) -> Result<Pipeline, Vec<ConfigError>> {
+/// The pipeline, read as from a file: the plugins' names and configs get the same checks.
+fn pipeline(
+    options: &SolverOptions<'_>,
+    catalogue: &Catalogue,
+) -> Result<Pipeline, Vec<ConfigError>> {
+    let timeout = options.timeout;
     let mut text = String::from("[stages.puzzles]\nplugin = \"capture-puzzles\"\n");
-    text += &stage("solver", ask.solver, "puzzles", ask.config, ask.timeout);
-    if let Some(planner) = &ask.planner {
-        text += &stage(PLANNER, planner.name, "solver", planner.config, ask.timeout);
+    text += &stage("solver", options.solver, "puzzles", options.config, timeout);
+    if let Some(planner) = &options.planner {
+        text += &stage(PLANNER, planner.name, "solver", planner.config, timeout);
     }
     reader::read("command line", &text, catalogue)
-}
-
-/// A stage of such a pipeline, which goes on after what it can't answer.
-pub fn stage(
-    name: &str,
-    plugin: &str,
-    from: &str,
-    config: Option<&str>,
-    timeout: Option<&str>,
-) -> String {
-    let plugin = toml::Value::from(plugin);
-    let mut text =
-        format!("[stages.{name}]\nplugin = {plugin}\nfrom = \"{from}\"\non_error = \"skip\"\n");
-    if let Some(timeout) = timeout {
-        // A plugin that does not give up by itself is left behind, and made anew for the next puzzle.
-        let timeout = toml::Value::from(timeout);
-        text += &format!("timeout = {timeout}\nwatchdog = \"1s\"\n");
-    }
-    if let Some(config) = config {
-        text += &format!("config = {config}\n");
-    }
-    text
 }

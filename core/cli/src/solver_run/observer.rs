@@ -1,4 +1,4 @@
-//! Listening to one of the pipelines.
+//! Observes one of the pipelines.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,97 +8,97 @@ use flowpipe_host::message::Message;
 use flowpipe_host::problem::Problem;
 use flowpipe_puzzle::message::{SOLVED, STROKES};
 
-/// The marks that the SDK sets around a solver's own work, and around a planner's.
+/// The marks that the SDK sets around the work of a solver, and of a planner.
 const SOLVER: [&str; 2] = ["solving", "answered"];
 const PLANNER: [&str; 2] = ["planning", "planned"];
 
-/// What one pipeline tells.
-pub struct Told {
-    /// Which of the pipelines.
+/// An event of one pipeline.
+pub struct SolverEvent {
+    /// The number of the pipeline.
     pub lane: usize,
-    /// What.
-    pub what: What,
+    /// The event.
+    pub kind: SolverEventKind,
 }
 
-/// What a pipeline can tell.
-pub enum What {
-    /// An answer or a plan, with the nanoseconds of the plugin's own work where it marks them.
+/// The kinds of events.
+pub enum SolverEventKind {
+    /// An answer or a plan, with the nanoseconds between the plugin's marks, if it sets them.
     Message(Arc<Message>, Option<i64>),
-    /// Something went wrong.
+    /// A problem.
     Problem(Problem),
 }
 
-/// Tells what happens in a pipeline.
-pub struct Listen {
+/// Sends the events of a pipeline.
+pub struct SolverObserver {
     lane: usize,
-    told: Sender<Told>,
-    solver: Mutex<Clock>,
-    planner: Mutex<Clock>,
+    events: Sender<SolverEvent>,
+    solver: Mutex<WorkTimer>,
+    planner: Mutex<WorkTimer>,
 }
 
-/// The work on one message. It is kept here, not sent: waking whoever listens would be timed too.
+/// The time of the work on one message. It is kept here, not sent: waking the receiver would be timed too.
 #[derive(Default)]
-struct Clock {
-    /// The message's number and when the work on it began, by the run's clock.
-    began: Option<(u64, i64)>,
+struct WorkTimer {
+    /// The message's number and when the work on it started, by the run's clock.
+    started: Option<(u64, i64)>,
     /// How long the work took.
     took: Option<i64>,
 }
 
-impl Listen {
-    /// Tells what happens in the pipeline of a number.
-    pub fn new(lane: usize, told: Sender<Told>) -> Self {
+impl SolverObserver {
+    /// An observer of the pipeline with this number.
+    pub fn new(lane: usize, events: Sender<SolverEvent>) -> Self {
         Self {
             lane,
-            told,
+            events,
             solver: Mutex::default(),
             planner: Mutex::default(),
         }
     }
 
-    fn tell(&self, what: What) {
-        // Nobody listens any more once asking has broken off.
-        let _ = self.told.send(Told {
+    fn send(&self, kind: SolverEventKind) {
+        // The receiver is gone once a reply broke the loop.
+        let _ = self.events.send(SolverEvent {
             lane: self.lane,
-            what,
+            kind,
         });
     }
 }
 
-fn lock(clock: &Mutex<Clock>) -> MutexGuard<'_, Clock> {
-    // Nothing that holds it can panic half way.
-    clock.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(timer: &Mutex<WorkTimer>) -> MutexGuard<'_, WorkTimer> {
+    // No code that holds the lock can panic.
+    timer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Observer for Listen {
+impl Observer for SolverObserver {
     fn message(&self, _: usize, _: usize, message: &Arc<Message>) {
-        let clock = match message.schema() {
+        let timer = match message.schema() {
             SOLVED => &self.solver,
             STROKES => &self.planner,
             _ => return,
         };
-        let took = lock(clock).took.take();
-        self.tell(What::Message(Arc::clone(message), took));
+        let took = lock(timer).took.take();
+        self.send(SolverEventKind::Message(Arc::clone(message), took));
     }
 
     fn mark(&self, _: usize, name: &str, message: Option<&Message>, now_ns: i64) {
         let Some(message) = message else { return };
         let sequence = message.lineage().sequence;
-        for (clock, [begins, ends]) in [(&self.solver, SOLVER), (&self.planner, PLANNER)] {
-            if name == begins {
-                lock(clock).began = Some((sequence, now_ns));
+        for (timer, [starts, ends]) in [(&self.solver, SOLVER), (&self.planner, PLANNER)] {
+            if name == starts {
+                lock(timer).started = Some((sequence, now_ns));
             } else if name == ends {
-                let mut clock = lock(clock);
-                // A plugin that was given up may still speak of an earlier message.
-                clock.took = clock
-                    .began
-                    .take_if(|began| began.0 == sequence)
-                    .map(|(_, began)| now_ns - began);
+                let mut timer = lock(timer);
+                // An abandoned plugin may still mark an earlier message.
+                timer.took = timer
+                    .started
+                    .take_if(|started| started.0 == sequence)
+                    .map(|(_, started)| now_ns - started);
             }
         }
     }
 
     fn problem(&self, problem: &Problem, _: i64) {
-        self.tell(What::Problem(problem.clone()));
+        self.send(SolverEventKind::Problem(problem.clone()));
     }
 }

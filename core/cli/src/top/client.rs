@@ -1,4 +1,4 @@
-//! The side of who looks: finds a run and listens to it.
+//! The side of the viewer: finds a run and receives its messages.
 
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::os::unix::net::UnixStream;
@@ -8,63 +8,63 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender};
 use thiserror::Error;
 
-use super::folder::{self, Place};
-use super::wire::{Hello, Line, VERSION};
+use super::protocol::{Hello, Line, VERSION};
+use super::sockets::{self, RunSocket};
 
-/// A run says who it is at once.
-const SOON: Duration = Duration::from_secs(2);
-/// A line is shorter than this: the largest boards come to some hundred kilobytes.
+/// The timeout for the greeting of a run.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
+/// The maximum length of a line. The largest boards take some hundred kilobytes.
 const LONGEST: u64 = 64 << 20;
 
-/// A run that is listened to.
+/// A connection to a run.
 pub struct Connection {
-    /// Who speaks.
+    /// The greeting of the run.
     pub hello: Hello,
-    /// What it tells. It ends with the run.
+    /// Its messages. Disconnects at the end of the run.
     pub lines: Receiver<Line>,
 }
 
-/// Why a run can't be looked at.
+/// Why a run can't be watched.
 #[derive(Debug, Error)]
-pub enum LookError {
-    /// The folder of sockets.
+pub enum ConnectError {
+    /// The sockets of sockets.
     #[error("can't look for runs: {0}")]
     Folder(#[source] io::Error),
     /// There is no run of this number.
-    #[error("process {0} is no run that can be looked at; `flowpipe top --list` names them")]
+    #[error("process {0} is not a run that can be watched; `flowpipe top --list` lists them")]
     NoSuchRun(u32),
-    /// Another program.
+    /// Another version.
     #[error(
-        "run {pid} is of flowpipe {flowpipe}, which tells in another way (version {version}, here {VERSION})"
+        "run {pid} is of flowpipe {flowpipe}, with another version of the protocol ({version}, here {VERSION})"
     )]
     Version {
         /// The process.
         pid: u32,
-        /// The run's program.
+        /// The version of the run's program.
         flowpipe: String,
-        /// What it speaks.
+        /// The version of its protocol.
         version: u64,
     },
-    /// It hung up, or told something else.
+    /// It disconnected, or sent a malformed message.
     #[error("run {pid}: {error}")]
-    Talk {
+    Connection {
         /// The process.
         pid: u32,
-        /// What.
+        /// The error.
         error: io::Error,
     },
 }
 
-/// All runs, the newest last. Those that just end, or are of another version, are left out.
+/// All runs, the newest last, except those that end meanwhile or have another version.
 ///
 /// # Errors
-/// When the folder can't be looked into.
-pub fn all() -> Result<Vec<Hello>, LookError> {
-    let runs = folder::open().and_then(|folder| folder::runs(&folder));
-    let runs = runs.map_err(LookError::Folder)?;
+/// When the folder can't be read.
+pub fn all() -> Result<Vec<Hello>, ConnectError> {
+    let runs = sockets::open().and_then(|folder| sockets::runs(&folder));
+    let runs = runs.map_err(ConnectError::Folder)?;
     let mut hellos: Vec<Hello> = Vec::new();
-    for (place, stream) in runs {
-        match greet(&place, stream) {
+    for (socket, stream) in runs {
+        match greet(&socket, stream) {
             Ok((hello, _)) => hellos.push(hello),
             Err(error) => tracing::info!("{error}"),
         }
@@ -73,20 +73,20 @@ pub fn all() -> Result<Vec<Hello>, LookError> {
     Ok(hellos)
 }
 
-/// Listens to the run of a process.
+/// Connects to the run of a process.
 ///
 /// # Errors
-/// See [`LookError`].
-pub fn connect(pid: u32) -> Result<Connection, LookError> {
-    let folder = folder::open().map_err(LookError::Folder)?;
-    let place = folder::place(&folder, pid);
-    let stream = open(&place.path).map_err(|_| LookError::NoSuchRun(pid))?;
-    let (hello, reader) = greet(&place, stream)?;
+/// See [`ConnectError`].
+pub fn connect(pid: u32) -> Result<Connection, ConnectError> {
+    let folder = sockets::open().map_err(ConnectError::Folder)?;
+    let socket = sockets::socket(&folder, pid);
+    let stream = open(&socket.path).map_err(|_| ConnectError::NoSuchRun(pid))?;
+    let (hello, reader) = greet(&socket, stream)?;
     let (to, lines) = crossbeam_channel::bounded(64);
-    let listens = std::thread::Builder::new()
-        .name("flowpipe-guest".into())
+    let started = std::thread::Builder::new()
+        .name("flowpipe-top".into())
         .spawn(move || listen(reader, &to));
-    listens.map_err(|error| LookError::Talk { pid, error })?;
+    started.map_err(|error| ConnectError::Connection { pid, error })?;
     Ok(Connection { hello, lines })
 }
 
@@ -94,36 +94,41 @@ fn open(path: &Path) -> io::Result<UnixStream> {
     UnixStream::connect(path)
 }
 
-/// Hears who speaks.
-fn greet(place: &Place, stream: UnixStream) -> Result<(Hello, BufReader<UnixStream>), LookError> {
-    let pid = place.pid;
-    let talk = |error| LookError::Talk { pid, error };
-    stream.set_read_timeout(Some(SOON)).map_err(talk)?;
+/// Reads the greeting.
+fn greet(
+    socket: &RunSocket,
+    stream: UnixStream,
+) -> Result<(Hello, BufReader<UnixStream>), ConnectError> {
+    let pid = socket.pid;
+    let failed = |error| ConnectError::Connection { pid, error };
+    stream
+        .set_read_timeout(Some(HELLO_TIMEOUT))
+        .map_err(failed)?;
     let mut reader = BufReader::new(stream);
     let mut text = String::new();
     reader
         .by_ref()
         .take(LONGEST)
         .read_line(&mut text)
-        .map_err(talk)?;
-    reader.get_ref().set_read_timeout(None).map_err(talk)?;
-    // Whatever else may change, these two stay.
-    let told: serde_json::Value = serde_json::from_str(&text).map_err(|it| talk(it.into()))?;
-    let version = told["version"].as_u64().unwrap_or_default();
+        .map_err(failed)?;
+    reader.get_ref().set_read_timeout(None).map_err(failed)?;
+    // Every version has these two fields.
+    let value: serde_json::Value = serde_json::from_str(&text).map_err(|it| failed(it.into()))?;
+    let version = value["version"].as_u64().unwrap_or_default();
     if version != u64::from(VERSION) {
-        return Err(LookError::Version {
+        return Err(ConnectError::Version {
             pid,
-            flowpipe: told["flowpipe"].as_str().unwrap_or("?").to_owned(),
+            flowpipe: value["flowpipe"].as_str().unwrap_or("?").to_owned(),
             version,
         });
     }
-    match serde_json::from_value(told).map_err(|it| talk(it.into()))? {
+    match serde_json::from_value(value).map_err(|it| failed(it.into()))? {
         Line::Hello(hello) => Ok((hello, reader)),
-        _ => Err(talk(io::ErrorKind::InvalidData.into())),
+        _ => Err(failed(io::ErrorKind::InvalidData.into())),
     }
 }
 
-/// Hands on what is told until nobody speaks or nobody takes it.
+/// Forwards lines until the run disconnects or the receiver is gone.
 fn listen(mut reader: BufReader<UnixStream>, to: &Sender<Line>) {
     let mut text = String::new();
     loop {
@@ -132,7 +137,7 @@ fn listen(mut reader: BufReader<UnixStream>, to: &Sender<Line>) {
             Ok(1..) => {}
             Ok(0) | Err(_) => return,
         }
-        // Half a line is what a killed run leaves.
+        // A killed run may leave an incomplete line.
         let Ok(line) = serde_json::from_str(&text) else {
             return;
         };

@@ -1,52 +1,52 @@
-//! What is known of a run from what it has told: also of the last seconds, which it does not tell.
+//! The state of a run from its messages, with the rates of the last seconds.
 
 use std::collections::VecDeque;
 
 use flowpipe_engine::report::Spread;
 
-use super::wire::{Board, Counts, Hello, Line, Over};
+use super::protocol::{BoardView, Counts, Hello, Line, RunEnd};
 
-/// Rates are those of this last time, in seconds.
+/// The window of rates, in seconds.
 const WINDOW: f64 = 2.0;
-/// So many looks at the queues are kept.
+/// How many samples of the queues are kept.
 const FILLS: usize = 60;
 
-/// A run, as far as it has told.
-pub struct Memory {
+/// A run, from the messages so far.
+pub struct RunHistory {
     pub hello: Hello,
     /// How the pipeline changed last.
     pub changed: Option<String>,
-    pub board: Option<Board>,
-    pub over: Option<Over>,
-    /// The last seconds, oldest first.
-    told: VecDeque<Counts>,
+    pub board: Option<BoardView>,
+    pub over: Option<RunEnd>,
+    /// The counts of the window, oldest first.
+    counts: VecDeque<Counts>,
     /// By stage: how full its queues were, from 0 to 1, oldest first.
     fills: Vec<VecDeque<f64>>,
 }
 
-/// What one stage does.
+/// The state of one stage.
 #[derive(Clone, Debug, PartialEq)]
-pub struct StageNow {
+pub struct StageState {
     pub name: String,
-    /// Messages a second: that it takes, or gives where it takes none.
+    /// Messages a second: received, or emitted by a source.
     pub rate: f64,
-    /// The part of the time that it works, from 0 to 1; in a race of the whole stage.
+    /// The share of the time in which it works, from 0 to 1; in a race, of the whole stage.
     pub busy: f64,
-    /// Since the run began.
+    /// Since the run started.
     pub time: Spread,
     pub queued: u64,
-    /// 0: it has no queue.
+    /// 0 if it has no queue.
     pub capacity: u64,
     /// How full its queues were, from 0 to 1, oldest first.
     pub fills: Vec<f64>,
     pub dropped: u64,
     pub failed: u64,
-    /// How often it was made anew.
+    /// How often it was restarted.
     pub restarted: u64,
 }
 
-impl Memory {
-    /// Nothing is told yet.
+impl RunHistory {
+    /// No messages yet.
     pub fn new(hello: Hello) -> Self {
         Self {
             fills: vec![VecDeque::new(); hello.stages.len()],
@@ -54,12 +54,12 @@ impl Memory {
             board: None,
             changed: None,
             over: None,
-            told: VecDeque::new(),
+            counts: VecDeque::new(),
         }
     }
 
-    /// Takes what is told.
-    pub fn take(&mut self, line: Line) {
+    /// Adds a message.
+    pub fn add(&mut self, line: Line) {
         match line {
             Line::Counts(counts) => self.count(*counts),
             Line::Board(board) => self.board = Some(*board),
@@ -69,7 +69,7 @@ impl Memory {
     }
 
     fn count(&mut self, counts: Counts) {
-        // Stages may have come in.
+        // Stages may have been added.
         let stages = counts.progress.stages.len();
         if self.fills.len() < stages {
             self.fills.resize_with(stages, VecDeque::new);
@@ -86,41 +86,41 @@ impl Memory {
         }
         let now = counts.progress.seconds;
         self.changed.clone_from(&counts.changed);
-        self.told.push_back(counts);
-        // The first one left is at least as old as the window.
+        self.counts.push_back(counts);
+        // The oldest that is kept is at least as old as the window.
         while self
-            .told
+            .counts
             .get(1)
             .is_some_and(|it| it.progress.seconds <= now - WINDOW)
         {
-            self.told.pop_front();
+            self.counts.pop_front();
         }
     }
 
     /// The last counts.
     pub fn counts(&self) -> Option<&Counts> {
-        self.told.back()
+        self.counts.back()
     }
 
-    /// How many stages it has, with those that were taken out.
+    /// The number of stages, with removed ones.
     pub fn stage_count(&self) -> usize {
         self.fills.len()
     }
 
-    /// Seconds since the run began.
+    /// Seconds since the run started.
     pub fn seconds(&self) -> f64 {
         self.counts().map_or(0.0, |counts| counts.progress.seconds)
     }
 
-    /// Frames a second: what the sources give.
+    /// Frames a second: what the sources emit.
     pub fn frame_rate(&self) -> f64 {
         let sources = self.stages().into_iter().filter(|it| it.capacity == 0);
         sources.map(|stage| stage.rate).sum()
     }
 
-    /// What each stage does.
-    pub fn stages(&self) -> Vec<StageNow> {
-        let (Some(first), Some(last)) = (self.told.front(), self.told.back()) else {
+    /// The states of the stages.
+    pub fn stages(&self) -> Vec<StageState> {
+        let (Some(first), Some(last)) = (self.counts.front(), self.counts.back()) else {
             return Vec::new();
         };
         let seconds = last.progress.seconds - first.progress.seconds;
@@ -135,7 +135,7 @@ impl Memory {
                 let time = last.times.get(index).copied().unwrap_or_default();
                 let time_before = first.times.get(index).copied().unwrap_or_default();
                 let is_source = stage.capacity == 0;
-                StageNow {
+                StageState {
                     name: stage.name.clone(),
                     rate: before.map_or(0.0, |before| match is_source {
                         true => rate(before.emitted, stage.emitted),
@@ -164,8 +164,8 @@ pub mod tests {
     use flowpipe_engine::report::{Progress, StageProgress};
 
     use super::*;
-    use crate::show::happenings::Tally;
-    use crate::top::wire::{StageHello, VERSION};
+    use crate::tally::Tally;
+    use crate::top::protocol::{StageHello, VERSION};
 
     /// A run of these stages.
     pub fn hello(stages: &[&str]) -> Hello {
@@ -185,7 +185,7 @@ pub mod tests {
         }
     }
 
-    /// A source that gives ten messages a second, and what takes half of them and drops the others.
+    /// A source with ten messages a second, and a stage that receives half of them and drops the others.
     pub fn counts(seconds: f64) -> Counts {
         let number = (seconds * 10.0).round() as u64;
         let stage = |name: &str, received, emitted, dropped, queued, capacity| StageProgress {
@@ -221,26 +221,26 @@ pub mod tests {
 
     #[test]
     fn rates_are_those_of_the_last_seconds() {
-        let mut memory = Memory::new(hello(&["screen", "vision"]));
-        assert!(memory.stages().is_empty());
-        memory.take(Line::Counts(Box::new(counts(0.0))));
-        assert_eq!(memory.frame_rate(), 0.0, "of one look there is no rate");
+        let mut history = RunHistory::new(hello(&["screen", "vision"]));
+        assert!(history.stages().is_empty());
+        history.add(Line::Counts(Box::new(counts(0.0))));
+        assert_eq!(history.frame_rate(), 0.0, "one sample has no rate");
         for tick in 1..=100 {
-            memory.take(Line::Counts(Box::new(counts(f64::from(tick) / 10.0))));
+            history.add(Line::Counts(Box::new(counts(f64::from(tick) / 10.0))));
         }
-        let stages = memory.stages();
+        let stages = history.stages();
         assert!((stages[0].rate - 10.0).abs() < 0.1, "{stages:#?}");
         assert!((stages[1].rate - 5.0).abs() < 0.1, "{stages:#?}");
         assert!((stages[1].busy - 0.25).abs() < 0.01, "{stages:#?}");
         assert_eq!(stages[1].dropped, 50);
         assert_eq!(stages[1].fills.len(), FILLS);
-        assert!((memory.frame_rate() - 10.0).abs() < 0.1);
-        // It rests: after the window nothing is left of what was.
-        let mut rests = counts(10.0);
+        assert!((history.frame_rate() - 10.0).abs() < 0.1);
+        // Without messages the rate is 0 after the window.
+        let mut idle = counts(10.0);
         for tick in 1..=30 {
-            rests.progress.seconds = 10.0 + f64::from(tick) / 10.0;
-            memory.take(Line::Counts(Box::new(rests.clone())));
+            idle.progress.seconds = 10.0 + f64::from(tick) / 10.0;
+            history.add(Line::Counts(Box::new(idle.clone())));
         }
-        assert_eq!(memory.frame_rate(), 0.0);
+        assert_eq!(history.frame_rate(), 0.0);
     }
 }

@@ -1,4 +1,4 @@
-//! The last messages of a run, kept for whoever looks.
+//! The last messages of a run, kept for viewers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,21 +10,21 @@ use flowpipe_puzzle::message::{
 use flowpipe_puzzle::message::{STROKES, SeenBoard};
 use serde::de::DeserializeOwned;
 
-use super::wire::{Board, StageHello};
+use super::protocol::{BoardView, StageHello};
 use crate::checks::with_reason;
-use crate::show::happenings::Tally;
+use crate::tally::Tally;
 
-/// Keeps the last messages. They are read only when somebody asks.
+/// Keeps the last messages. They are parsed only for viewers.
 #[derive(Default)]
-pub struct Slot(Mutex<Last>);
+pub struct LastMessages(Mutex<Latest>);
 
 /// The last of each kind.
 #[derive(Clone, Default)]
-struct Last {
+struct Latest {
     sighting: Option<Arc<Message>>,
     solved: Option<Arc<Message>>,
     strokes: Option<Arc<Message>>,
-    /// Of these strokes.
+    /// The outcome of these strokes.
     outcome: Option<Arc<Message>>,
     tally: Tally,
     /// How the pipeline changed last, and its stages since.
@@ -33,13 +33,13 @@ struct Last {
     number: u64,
 }
 
-impl Observer for Slot {
+impl Observer for LastMessages {
     fn message(&self, _: usize, _: usize, message: &Arc<Message>) {
         let schema = message.schema();
         if ![SIGHTING, SOLVED, STROKES, OUTCOME].contains(&schema) {
             return;
         }
-        // Pixels are given back when nobody needs them any more, not when the next message comes.
+        // Messages with pixels are not kept: the pixels would be freed late.
         if message.frame().is_some() {
             return;
         }
@@ -72,24 +72,24 @@ impl Observer for Slot {
 /// A change of the pipeline.
 #[derive(Clone)]
 pub struct Changed {
-    /// What, in a line.
+    /// The change, in a line.
     pub text: String,
     /// The stages since.
     pub stages: Vec<StageHello>,
 }
 
-impl Slot {
+impl LastMessages {
     /// How the pipeline changed last.
     pub fn changed(&self) -> Option<Changed> {
         self.lock().changed.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Last> {
+    fn lock(&self) -> MutexGuard<'_, Latest> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What became of the boards so far.
-    pub fn tell(&self, tally: &Tally) {
+    /// Sets the counts of the boards.
+    pub fn update(&self, tally: &Tally) {
         self.lock().tally = tally.counts();
     }
 
@@ -102,32 +102,32 @@ impl Slot {
         self.lock().number
     }
 
-    /// Lets go of the messages.
+    /// Drops the messages.
     pub fn clear(&self) {
         let mut last = self.lock();
-        let kept = Last {
+        let kept = Latest {
             tally: last.tally.clone(),
             changed: last.changed.clone(),
-            ..Last::default()
+            ..Latest::default()
         };
         let before = std::mem::replace(&mut *last, kept);
         drop(last);
         drop(before);
     }
 
-    /// What the last messages say. `before`: the last board that was read, for when the last frame shows none.
-    pub fn board(&self, before: Option<SeenBoard>) -> Board {
+    /// The board of the last messages. `before`: the last board, if the last frame shows none.
+    pub fn board(&self, before: Option<SeenBoard>) -> BoardView {
         let last = self.lock().clone();
         let sighting = read::<Sighting>(last.sighting.as_ref());
         let solved = read::<Solved>(last.solved.as_ref());
-        let mut board = Board {
+        let mut board = BoardView {
             source: sighting
                 .as_ref()
                 .map(|it| it.frame.source.clone())
                 .unwrap_or_default(),
             outcome: read::<Outcome>(last.outcome.as_ref()),
             strokes: read::<Strokes>(last.strokes.as_ref()),
-            ..Board::default()
+            ..BoardView::default()
         };
         let answered = solved.as_ref().and_then(|it| it.sighting.board().cloned());
         match sighting.map(|it| it.reading) {
@@ -158,7 +158,7 @@ impl Slot {
     }
 }
 
-/// Every message here has passed the checks: what does not parse is of another schema.
+/// Every message has passed the checks: one that does not parse has another schema.
 fn read<T: DeserializeOwned>(message: Option<&Arc<Message>>) -> Option<T> {
     serde_json::from_str(message?.json()).ok()
 }

@@ -1,7 +1,7 @@
-//! What goes from a run to whoever looks at it: JSON, a line each.
+//! The messages from a run to its viewers: JSON Lines.
 //!
-//! First comes [`Hello`], then counts several times a second, the board when it has changed, and at the end why it is over.
-//! A line of a kind that the other side does not know is passed over; when the meaning of one changes, [`VERSION`] does.
+//! First comes [`Hello`], then the counts several times a second, the board when it has changed, and at the end how the
+//! run ended. A viewer ignores lines of an unknown kind. If the meaning of a kind changes, so does [`VERSION`].
 
 use flowpipe_config::pipeline;
 use flowpipe_engine::report::{Progress, Spread};
@@ -9,29 +9,29 @@ use flowpipe_puzzle::Flow;
 use flowpipe_puzzle::message::{Outcome, SeenBoard, Strokes};
 use serde::{Deserialize, Serialize};
 
-use crate::show::happenings::Tally;
+use crate::tally::Tally;
 
-/// Of what is told.
+/// The version of the protocol.
 pub const VERSION: u32 = 1;
 
 /// One line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Line {
-    /// Who speaks.
+    /// The greeting.
     Hello(Hello),
-    /// How far it is.
+    /// The counts.
     Counts(Box<Counts>),
-    /// What it sees and does.
-    Board(Box<Board>),
-    /// It is over.
-    Over(Over),
-    /// Something that a later program tells.
+    /// The board.
+    Board(Box<BoardView>),
+    /// The run is over.
+    Over(RunEnd),
+    /// A kind of a later version.
     #[serde(other)]
     Unknown,
 }
 
-/// Who speaks. Whatever else changes, `version` and `flowpipe` stay.
+/// The greeting. Every version has `version` and `flowpipe`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`VERSION`].
@@ -42,11 +42,11 @@ pub struct Hello {
     pub pid: u32,
     /// The pipeline's name.
     pub pipeline: String,
-    /// When the run began, Unix time in nanoseconds.
+    /// When the run started, Unix time in nanoseconds.
     pub started_unix_ns: u64,
-    /// It is a recorded run that is run again.
+    /// Whether it is a replay.
     pub replay: bool,
-    /// Nothing outside of the program is touched.
+    /// Whether it is a dry run.
     pub dry: bool,
     /// In the order of the pipeline.
     pub stages: Vec<StageHello>,
@@ -57,7 +57,7 @@ pub struct Hello {
 pub struct StageHello {
     /// Its name in the pipeline.
     pub name: String,
-    /// One, or those that race.
+    /// One plugin, or those that race.
     pub plugins: Vec<String>,
 }
 
@@ -72,30 +72,30 @@ impl StageHello {
     }
 }
 
-/// How far a run is.
+/// The counts of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Counts {
     /// The counts of the stages.
     pub progress: Progress,
-    /// How long the stages' calls took since the run began, in the order of the pipeline.
+    /// The times of the stages' calls since the run started, in the order of the pipeline.
     pub times: Vec<Spread>,
-    /// What became of the boards.
+    /// The counts of the boards.
     pub boards: Tally,
     /// How the pipeline changed last, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
 }
 
-/// What a run sees and does.
+/// The last board of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Board {
-    /// Where the last frame came from.
+pub struct BoardView {
+    /// The source of the last frame.
     pub source: String,
     /// The last board that was read.
     pub seen: Option<SeenBoard>,
-    /// Why nothing was read after it: the step and the reason.
+    /// Why no board was read after it: the step and the reason.
     pub refused: Option<(String, String)>,
-    /// Who answered for that board.
+    /// The solver that answered for that board.
     pub solver: Option<String>,
     /// The solution of that board.
     pub flows: Vec<Flow>,
@@ -103,13 +103,13 @@ pub struct Board {
     pub unsolved: Option<String>,
     /// The last strokes that were planned.
     pub strokes: Option<Strokes>,
-    /// What became of them; nothing: they are under way.
+    /// Their outcome. `None`: they are being played.
     pub outcome: Option<Outcome>,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Over {
-    /// In words, such as `done`.
+pub struct RunEnd {
+    /// As text, such as `done`.
     pub how: String,
 }

@@ -1,4 +1,4 @@
-//! The run's side: a socket, behind it a thread ([`Host`]) that tells whoever connects how the run goes.
+//! The side of the run: a socket, and a thread ([`Server`]) that sends the state of the run to viewers.
 
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
@@ -10,32 +10,32 @@ use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::report::{Ending, Report};
 use flowpipe_engine::run::{Looker, Options, RunHandle};
 
-use super::folder;
-use super::host::Host;
-use super::slot::Slot;
-use super::wire::{Hello, StageHello, VERSION};
-use crate::show::happenings::Tally;
+use super::last_messages::LastMessages;
+use super::protocol::{Hello, StageHello, VERSION};
+use super::server::Server;
+use super::sockets;
+use crate::tally::Tally;
 
-/// A run that can be looked at.
-pub struct Offer {
+/// Publishes a run.
+pub struct Publisher {
     hello: Hello,
-    slot: Arc<Slot>,
-    serving: Option<Serving>,
+    messages: Arc<LastMessages>,
+    server: Option<ServerThread>,
 }
 
 /// The thread that serves.
-struct Serving {
+struct ServerThread {
     thread: JoinHandle<()>,
-    /// Tells it how the run ended, by a line.
+    /// Receives how the run ended, as a line.
     over: UnixStream,
     path: PathBuf,
 }
 
-impl Offer {
-    /// Has the run's last messages kept.
+impl Publisher {
+    /// Adds an observer that keeps the run's last messages.
     pub fn prepare(pipeline: &Pipeline, options: &mut Options) -> Self {
-        let slot = Arc::new(Slot::default());
-        options.observers.push(slot.clone());
+        let messages = Arc::new(LastMessages::default());
+        options.observers.push(messages.clone());
         Self {
             hello: Hello {
                 version: VERSION,
@@ -47,45 +47,45 @@ impl Offer {
                 dry: options.dry,
                 stages: pipeline.stages.iter().map(StageHello::of).collect(),
             },
-            slot,
-            serving: None,
+            messages,
+            server: None,
         }
     }
 
-    /// Lets others look from now on. Where that can't be, the run goes on without.
+    /// Opens the socket. If that fails, the run goes on without.
     pub fn open(&mut self, run: &RunHandle) {
-        match Serving::begin(&self.hello, &self.slot, run.looker()) {
-            Ok(serving) => self.serving = Some(serving),
-            Err(error) => tracing::debug!("`flowpipe top` can't look at this run: {error}"),
+        match ServerThread::start(&self.hello, &self.messages, run.looker()) {
+            Ok(server) => self.server = Some(server),
+            Err(error) => tracing::debug!("`flowpipe top` can't watch this run: {error}"),
         }
     }
 
-    /// What became of the boards so far.
-    pub fn tell(&self, tally: &Tally) {
-        self.slot.tell(tally);
+    /// Updates the counts of the boards.
+    pub fn update(&self, tally: &Tally) {
+        self.messages.update(tally);
     }
 
     /// The run is over.
     pub fn close(self, report: &Report) {
-        self.slot.clear();
-        let Some(Serving {
+        self.messages.clear();
+        let Some(ServerThread {
             thread,
             mut over,
             path,
-        }) = self.serving
+        }) = self.server
         else {
             return;
         };
-        // Nobody finds it any more.
+        // New viewers don't find it any more.
         let _ = std::fs::remove_file(path);
-        // The thread reads this and ends; gone before only if it failed, which leaves nothing to be told.
+        // The thread reads this and ends. If it has failed, no viewer is left.
         let _ = over.write_all(how(report).as_bytes());
         drop(over);
         let _ = thread.join();
     }
 }
 
-/// How a run ended, in words.
+/// How a run ended, as text.
 fn how(report: &Report) -> String {
     match (&report.failure, &report.ended) {
         (Some(failure), _) => format!("failed: {failure}"),
@@ -101,19 +101,19 @@ fn how(report: &Report) -> String {
     }
 }
 
-impl Serving {
-    fn begin(hello: &Hello, slot: &Arc<Slot>, looker: Looker) -> io::Result<Self> {
-        let place = folder::place(&folder::open()?, hello.pid);
-        let listener = folder::listen(&place)?;
+impl ServerThread {
+    fn start(hello: &Hello, messages: &Arc<LastMessages>, looker: Looker) -> io::Result<Self> {
+        let socket = sockets::socket(&sockets::open()?, hello.pid);
+        let listener = sockets::listen(&socket)?;
         let (over, is_over) = UnixStream::pair()?;
-        let host = Host::new(hello, slot.clone(), looker, (listener, is_over))?;
+        let server = Server::new(hello, messages.clone(), looker, (listener, is_over))?;
         let thread = std::thread::Builder::new()
             .name("flowpipe-offer".into())
-            .spawn(move || host.serve())?;
+            .spawn(move || server.serve())?;
         Ok(Self {
             thread,
             over,
-            path: place.path,
+            path: socket.path,
         })
     }
 }

@@ -1,7 +1,7 @@
-//! The thread that tells whoever is connected how the run goes.
+//! The thread that sends the state of a run to its viewers.
 //!
-//! While nobody is connected it sleeps, and a run pays for keeping its last messages alone. Nobody who reads slowly is waited
-//! for: what does not fit is left out, and who takes nothing for long is hung up on.
+//! Without viewers it sleeps, and the run pays only for keeping its last messages. A slow viewer is not waited for: what
+//! does not fit is skipped, and a viewer that reads nothing for long is disconnected.
 
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -12,59 +12,59 @@ use flowpipe_engine::report::Spread;
 use flowpipe_engine::run::Looker;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::slot::Slot;
-use super::wire::{Board, Counts, Hello, Line, Over};
+use super::last_messages::LastMessages;
+use super::protocol::{BoardView, Counts, Hello, Line, RunEnd};
 
 /// From one snapshot to the next.
 const TICK: Duration = Duration::from_millis(100);
-/// So seldom are the times of calls added up.
-const TIMES_EVERY: u32 = 5;
-/// Who takes nothing for so long is hung up on.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// So many may look at once.
-const MOST_GUESTS: usize = 16;
-/// How long the end of a run waits for those who look to take the last line.
-const FAREWELL: Duration = Duration::from_millis(200);
+/// The times of calls are summed up every so many ticks.
+const TIMES_INTERVAL: u32 = 5;
+/// A client that reads nothing for this long is disconnected.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The maximum number of clients.
+const MAX_CLIENTS: usize = 16;
+/// How long the end of a run waits for clients to read the last line.
+const END_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Serves those who look.
-pub(super) struct Host {
+/// Serves the clients.
+pub(super) struct Server {
     hello: Hello,
-    slot: Arc<Slot>,
+    messages: Arc<LastMessages>,
     looker: Looker,
     listener: UnixListener,
     is_over: UnixStream,
-    guests: Vec<Guest>,
+    clients: Vec<Client>,
     times: Vec<Spread>,
     ticks: u32,
 }
 
-/// One who looks.
-struct Guest {
+/// A connected viewer.
+struct Client {
     stream: UnixStream,
-    /// What was not taken yet.
+    /// The bytes that are not sent yet.
     pending: Vec<u8>,
-    /// When something was taken last.
-    took: Instant,
+    /// When bytes were sent last.
+    sent: Instant,
     /// The number of the board that was sent last.
     board: Option<u64>,
 }
 
-impl Host {
-    /// Listens at a socket, until something is said at another: how the run ended.
+impl Server {
+    /// Serves a listener, until a line arrives at `is_over`: how the run ended.
     pub(super) fn new(
         hello: &Hello,
-        slot: Arc<Slot>,
+        messages: Arc<LastMessages>,
         looker: Looker,
         (listener, is_over): (UnixListener, UnixStream),
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self {
             hello: hello.clone(),
-            slot,
+            messages,
             looker,
             listener,
             is_over,
-            guests: Vec::new(),
+            clients: Vec::new(),
             times: Vec::new(),
             ticks: 0,
         })
@@ -73,44 +73,44 @@ impl Host {
     /// Serves until the run is over.
     pub(super) fn serve(mut self) {
         let mut board = None;
-        while !self.rests() {
-            self.welcome();
-            if self.guests.is_empty() {
+        while !self.wait() {
+            self.accept();
+            if self.clients.is_empty() {
                 continue;
             }
             let counts = self.counts();
-            let number = self.slot.number();
-            let behind = |guest: &Guest| guest.board != Some(number);
-            if self.guests.iter().any(behind) {
-                let before = board.take().and_then(|it: Board| it.seen);
-                board = Some(self.slot.board(before));
+            let number = self.messages.number();
+            let behind = |client: &Client| client.board != Some(number);
+            if self.clients.iter().any(behind) {
+                let before = board.take().and_then(|it: BoardView| it.seen);
+                board = Some(self.messages.board(before));
             }
             let counts = line(&counts);
             let seen = board.as_ref().filter(|_| number > 0);
             let seen = seen.map(|it| line(&Line::Board(Box::new(it.clone()))));
-            self.guests.retain_mut(|guest| {
-                if guest.is_free() {
-                    guest.pending.extend(&counts);
-                    if let Some(seen) = seen.as_ref().filter(|_| behind(guest)) {
-                        guest.pending.extend(seen);
-                        guest.board = Some(number);
+            self.clients.retain_mut(|client| {
+                if client.is_idle() {
+                    client.pending.extend(&counts);
+                    if let Some(seen) = seen.as_ref().filter(|_| behind(client)) {
+                        client.pending.extend(seen);
+                        client.board = Some(number);
                     }
                 }
-                guest.send()
+                client.send()
             });
         }
-        self.farewell();
+        self.send_end();
     }
 
-    /// Sleeps until the next tick, or while nobody looks until somebody comes. True: the run is over.
-    fn rests(&self) -> bool {
+    /// Sleeps until the next tick, or without clients until one connects. Returns whether the run is over.
+    fn wait(&self) -> bool {
         let tick = Timespec {
             tv_sec: 0,
             tv_nsec: TICK.subsec_nanos().into(),
         };
         let mut wakers = vec![PollFd::new(&self.is_over, PollFlags::IN)];
-        // Among many, whoever knocks waits for the next tick.
-        let timeout = if self.guests.is_empty() {
+        // With clients, a new one waits for the next tick.
+        let timeout = if self.clients.is_empty() {
             wakers.push(PollFd::new(&self.listener, PollFlags::IN));
             None
         } else {
@@ -120,14 +120,14 @@ impl Host {
             Ok(_) => !wakers[0].revents().is_empty(),
             Err(rustix::io::Errno::INTR) => false,
             Err(error) => {
-                tracing::debug!("`flowpipe top` can't look at this run any more: {error}");
+                tracing::debug!("`flowpipe top` can't watch this run any more: {error}");
                 true
             }
         }
     }
 
-    fn welcome(&mut self) {
-        if let Some(changed) = self.slot.changed() {
+    fn accept(&mut self) {
+        if let Some(changed) = self.messages.changed() {
             self.hello.stages = changed.stages;
         }
         loop {
@@ -135,18 +135,18 @@ impl Host {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(_) => {
-                    // No more files may be open, perhaps: who knocks is heard a moment later.
+                    // The limit of open files may be reached: retry at the next tick.
                     std::thread::sleep(TICK);
                     return;
                 }
             };
-            if self.guests.len() >= MOST_GUESTS || stream.set_nonblocking(true).is_err() {
+            if self.clients.len() >= MAX_CLIENTS || stream.set_nonblocking(true).is_err() {
                 continue;
             }
-            self.guests.push(Guest {
+            self.clients.push(Client {
                 stream,
                 pending: line(&Line::Hello(self.hello.clone())),
-                took: Instant::now(),
+                sent: Instant::now(),
                 board: None,
             });
             self.ticks = 0;
@@ -154,35 +154,35 @@ impl Host {
     }
 
     fn counts(&mut self) -> Line {
-        if self.ticks.is_multiple_of(TIMES_EVERY) {
+        if self.ticks.is_multiple_of(TIMES_INTERVAL) {
             self.times = self.looker.times();
         }
         self.ticks = self.ticks.wrapping_add(1);
-        let changed = self.slot.changed();
+        let changed = self.messages.changed();
         Line::Counts(Box::new(Counts {
             progress: self.looker.progress(),
             times: self.times.clone(),
-            boards: self.slot.tally(),
+            boards: self.messages.tally(),
             changed: changed.map(|it| it.text),
         }))
     }
 
-    /// Tells all how the run ended, as far as they take it soon.
-    fn farewell(mut self) {
-        // Its end is closed after a few words.
+    /// Sends how the run ended to all clients that read it soon.
+    fn send_end(mut self) {
+        // The other end is closed after one line.
         let how = io::read_to_string(&mut self.is_over).unwrap_or_default();
         self.times = self.looker.times();
         self.ticks = 1;
         let mut last = line(&self.counts());
-        last.extend(line(&Line::Over(Over { how })));
-        for guest in &mut self.guests {
-            guest.pending.extend(&last);
+        last.extend(line(&Line::Over(RunEnd { how })));
+        for client in &mut self.clients {
+            client.pending.extend(&last);
         }
-        let began = Instant::now();
-        while began.elapsed() < FAREWELL {
-            self.guests
-                .retain_mut(|guest| guest.send() && !guest.is_free());
-            if self.guests.is_empty() {
+        let started = Instant::now();
+        while started.elapsed() < END_TIMEOUT {
+            self.clients
+                .retain_mut(|client| client.send() && !client.is_idle());
+            if self.clients.is_empty() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -190,24 +190,24 @@ impl Host {
     }
 }
 
-impl Guest {
-    /// Whether everything was taken.
-    fn is_free(&self) -> bool {
+impl Client {
+    /// Whether everything was sent.
+    fn is_idle(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Sends what is taken without waiting. False: nobody looks any more, or too slowly.
+    /// Sends without blocking. Returns `false` if the client is gone or too slow.
     fn send(&mut self) -> bool {
         while !self.pending.is_empty() {
             match self.stream.write(&self.pending) {
                 Ok(0) => return false,
                 Ok(count) => {
                     self.pending.drain(..count);
-                    self.took = Instant::now();
+                    self.sent = Instant::now();
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    return self.took.elapsed() < PATIENCE;
+                    return self.sent.elapsed() < WRITE_TIMEOUT;
                 }
                 Err(_) => return false,
             }
@@ -217,7 +217,7 @@ impl Guest {
 }
 
 fn line(line: &Line) -> Vec<u8> {
-    // These types have no keys but texts, and no values that can't be written.
+    // The keys are strings, and every value serializes.
     let mut bytes = serde_json::to_vec(line).unwrap_or_default();
     bytes.push(b'\n');
     bytes
@@ -227,44 +227,44 @@ fn line(line: &Line) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn guest() -> (Guest, UnixStream) {
+    fn client() -> (Client, UnixStream) {
         let (stream, other) = UnixStream::pair().unwrap();
         stream.set_nonblocking(true).unwrap();
-        let guest = Guest {
+        let client = Client {
             stream,
             pending: Vec::new(),
-            took: Instant::now(),
+            sent: Instant::now(),
             board: None,
         };
-        (guest, other)
+        (client, other)
     }
 
     #[test]
-    fn a_slow_reader_is_not_waited_for_and_loses_no_half_line() {
-        let (mut guest, other) = guest();
+    fn a_slow_reader_does_not_block_and_gets_whole_lines() {
+        let (mut client, other) = client();
         let text = [b"x".repeat(4 << 20), b"\n".to_vec()].concat();
-        guest.pending = text.clone();
-        assert!(guest.send(), "it may still take it");
-        assert!(!guest.is_free());
+        client.pending = text.clone();
+        assert!(client.send(), "it may still read");
+        assert!(!client.is_idle());
         let reader = std::thread::spawn(move || {
             let mut line = String::new();
             io::BufRead::read_line(&mut io::BufReader::new(other), &mut line).unwrap();
             line
         });
-        while !guest.is_free() {
-            assert!(guest.send());
+        while !client.is_idle() {
+            assert!(client.send());
         }
         assert_eq!(reader.join().unwrap().into_bytes(), text);
     }
 
     #[test]
-    fn who_takes_nothing_or_is_gone_is_hung_up_on() {
-        let (mut patient, _other) = guest();
+    fn a_client_that_reads_nothing_or_is_gone_is_disconnected() {
+        let (mut patient, _other) = client();
         patient.pending = b"x".repeat(4 << 20);
         assert!(patient.send());
-        patient.took = Instant::now().checked_sub(PATIENCE).unwrap();
+        patient.sent = Instant::now().checked_sub(WRITE_TIMEOUT).unwrap();
         assert!(!patient.send());
-        let (mut left, other) = guest();
+        let (mut left, other) = client();
         drop(other);
         left.pending = b"hello\n".to_vec();
         assert!(!left.send());

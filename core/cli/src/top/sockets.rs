@@ -1,4 +1,4 @@
-//! Where runs are found: a folder of the user's, in it a socket for each run, named by its process.
+//! The sockets of runs: in a folder of the user, a socket for each run, named after its process.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -8,22 +8,22 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::getuid;
 
-/// Nobody else may look in.
+/// Only the user has access.
 const MODE: u32 = 0o700;
 
-/// A run that somebody can look at.
+/// The socket of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RunSocket {
     /// The process.
     pub pid: u32,
-    /// Its socket.
+    /// The path of the socket.
     pub path: PathBuf,
 }
 
-/// The user's folder. It is made where it is missing.
+/// The user's folder. Creates it if it is missing.
 ///
 /// # Errors
-/// When it can't be made, or is not this user's alone.
+/// When it can't be created, or another user has access.
 pub fn open() -> io::Result<PathBuf> {
     let folder = match std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from) {
         Some(runtime) if runtime.is_absolute() && runtime.is_dir() => runtime.join("flowpipe"),
@@ -37,45 +37,45 @@ pub fn open() -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// In a folder that all may write to, somebody else may have been there first.
+/// In a folder that everyone may write to, another user may have created it first.
 fn check(folder: &Path) -> io::Result<()> {
     let about = fs::symlink_metadata(folder)?;
     let is_ours = about.is_dir() && about.uid() == getuid().as_raw() && about.mode() & 0o077 == 0;
     if is_ours {
         return Ok(());
     }
-    let why = format!("{} is not this user's alone", folder.display());
+    let why = format!("{} is accessible to other users", folder.display());
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
-/// Where the run of a process is found.
-pub fn place(folder: &Path, pid: u32) -> Place {
-    Place {
+/// The socket of a process.
+pub fn socket(folder: &Path, pid: u32) -> RunSocket {
+    RunSocket {
         pid,
         path: folder.join(format!("{pid}.sock")),
     }
 }
 
-/// Listens at a place. Nobody else may connect.
+/// Listens at a socket. Only the user may connect.
 ///
 /// # Errors
-/// When the socket can't be made.
-pub fn listen(place: &Place) -> io::Result<UnixListener> {
-    // It gets its name when it listens: one of that name at which nobody listens was left by a killed run.
-    let half = place.path.with_extension("new");
-    // Of a process that had this number before, and was killed here.
+/// When the socket can't be created.
+pub fn listen(socket: &RunSocket) -> io::Result<UnixListener> {
+    // It is renamed once it listens: a socket of that name without a listener belongs to a killed run.
+    let half = socket.path.with_extension("new");
+    // Left by a killed process with the same number.
     let _ = fs::remove_file(&half);
     let listener = UnixListener::bind(&half)?;
     fs::set_permissions(&half, Permissions::from_mode(0o600))?;
-    fs::rename(&half, &place.path)?;
+    fs::rename(&half, &socket.path)?;
     Ok(listener)
 }
 
-/// The runs that can be looked at, with a connection to each. What killed ones have left is cleaned up.
+/// The runs, with a connection to each. Removes the sockets of killed runs.
 ///
 /// # Errors
 /// When the folder can't be read.
-pub fn runs(folder: &Path) -> io::Result<Vec<(Place, UnixStream)>> {
+pub fn runs(folder: &Path) -> io::Result<Vec<(RunSocket, UnixStream)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -87,10 +87,10 @@ pub fn runs(folder: &Path) -> io::Result<Vec<(Place, UnixStream)>> {
             continue;
         };
         match UnixStream::connect(&path) {
-            Ok(stream) => found.push((Place { pid, path }, stream)),
-            // Nobody listens, and who listens does so before it has this name.
+            Ok(stream) => found.push((RunSocket { pid, path }, stream)),
+            // No listener: a run listens before its socket has this name.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                // Somebody else may have been quicker.
+                // Another process may have removed it already.
                 let _ = fs::remove_file(&path);
             }
             Err(_) => {}
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_others_may_enter_is_refused() {
+    fn a_folder_that_others_can_access_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let mode = |mode| fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode));
         mode(0o700).unwrap();
@@ -118,9 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn what_killed_runs_have_left_is_cleaned_up() {
+    fn sockets_of_killed_runs_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let (dead, alive) = (place(folder.path(), 11), place(folder.path(), 12));
+        let (dead, alive) = (socket(folder.path(), 11), socket(folder.path(), 12));
         drop(listen(&dead).unwrap());
         assert!(dead.path.exists());
         fs::write(folder.path().join("notes.txt"), "not ours").unwrap();
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].0, alive);
         assert!(!dead.path.exists() && folder.path().join("notes.txt").exists());
-        // The same number again.
+        // A new process with the same number.
         let _listens = listen(&dead).unwrap();
         assert_eq!(runs(folder.path()).unwrap().len(), 2);
     }

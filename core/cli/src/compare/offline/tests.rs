@@ -15,7 +15,7 @@ const NAMES: [&str; 7] = [
     "screen", "vision", "referee", "solver", "planner", "mouse", "counter",
 ];
 
-/// The live pipeline, with somebody who only listens to the mouse.
+/// The live pipeline, with a stage that only reads the mouse's outcomes.
 fn live() -> Pipeline {
     let stage = |name: &str| Stage {
         name: name.into(),
@@ -71,18 +71,21 @@ fn manifests() -> Vec<Manifest> {
 }
 
 #[test]
-fn what_acts_is_left_out_with_what_only_it_feeds() {
+fn stages_with_effects_are_left_out_with_those_that_only_they_feed() {
     let pipeline = live();
     let acts: Vec<bool> = (0..NAMES.len()).map(|stage| stage == MOUSE).collect();
     let (kept, changes) = kept(&pipeline, &manifests(), &acts);
     assert_eq!(kept, [SOURCE, VISION, REFEREE, SOLVER, PLANNER]);
-    let told: Vec<_> = changes
+    let changed: Vec<_> = changes
         .iter()
         .map(|it| (it.stage.as_str(), &it.what))
         .collect();
     assert_eq!(
-        told,
-        [("mouse", &What::ActsOnTheWorld), ("counter", &What::Unfed)]
+        changed,
+        [
+            ("mouse", &ChangeKind::ActsOnTheWorld),
+            ("counter", &ChangeKind::Unfed)
+        ]
     );
     let edges = edges_among(&kept, &pipeline.edges);
     let ends: Vec<_> = edges
@@ -93,7 +96,7 @@ fn what_acts_is_left_out_with_what_only_it_feeds() {
 }
 
 #[test]
-fn numbers_follow_what_is_left_out() {
+fn edges_get_the_indices_of_the_kept_stages() {
     let pipeline = live();
     let edges = edges_among(&[SOURCE, VISION, REFEREE, COUNTER], &pipeline.edges);
     let ends: Vec<_> = edges
@@ -106,7 +109,7 @@ fn numbers_follow_what_is_left_out() {
 }
 
 #[test]
-fn queues_wait_and_on_cycles_never_fill() {
+fn queues_block_and_on_cycles_never_fill() {
     let mut pipeline = live();
     lose_nothing(&mut pipeline, 1000);
     let queue = |from, to| {

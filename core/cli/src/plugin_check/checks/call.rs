@@ -1,36 +1,36 @@
-//! One call of a stage: cancelled when its time is over, and what came of it.
+//! One call of a stage, cancelled at the timeout, and its result.
 
 use std::time::{Duration, Instant};
 
 use flowpipe_engine::trial::{End, Trial, Tried};
 
 use crate::plugin_check::checks::cancel;
-use crate::plugin_check::samples::{Sample, Sendable};
+use crate::plugin_check::protocol::Reporter;
+use crate::plugin_check::samples::{SampleBoard, SampleMessage};
 use crate::plugin_check::subject::Subject;
-use crate::plugin_check::telling::Teller;
 
-/// So long a check goes through its boards for the first time; what is beyond is left out.
+/// The time limit for the boards of a first pass; the rest is skipped.
 const ENOUGH: Duration = Duration::from_secs(10);
 
-/// What came of a call.
-pub struct Answer {
+/// The result of a call.
+pub struct CallResult {
     pub end: End,
-    /// What it emitted: output, schema and body.
-    pub told: Vec<String>,
-    /// Whether it had to be cancelled.
+    /// The emitted messages: output, schema and body.
+    pub emitted: Vec<String>,
+    /// Whether it was cancelled.
     pub late: bool,
 }
 
-impl Answer {
+impl CallResult {
     fn of((tried, late): (Tried, bool)) -> Self {
         Self {
-            told: told(&tried),
+            emitted: emitted(&tried),
             end: tried.end,
             late,
         }
     }
 
-    /// That it panicked, in words.
+    /// The text of its panic.
     pub fn panic(&self) -> Option<&str> {
         match &self.end {
             End::Panicked(text) => Some(text),
@@ -38,7 +38,7 @@ impl Answer {
         }
     }
 
-    /// That it failed, in words. What was cancelled may fail, but not panic.
+    /// The text of its failure. A cancelled call may fail, but not panic.
     pub fn fault(&self) -> Option<&str> {
         match &self.end {
             End::Panicked(text) => Some(text),
@@ -48,51 +48,56 @@ impl Answer {
     }
 }
 
-/// What came of a call, to be held against what came of another.
-pub fn told(tried: &Tried) -> Vec<String> {
+/// The emitted messages of a call, for comparison.
+pub fn emitted(tried: &Tried) -> Vec<String> {
     let emitted = tried.emitted.iter();
     emitted
         .map(|(port, it)| format!("{port} {} {}", it.schema(), it.json()))
         .collect()
 }
 
-/// Puts a message to a stage.
-pub fn message(subject: &Subject, trial: &mut Trial, port: usize, message: &Sendable) -> Answer {
+/// Passes a message to a stage.
+pub fn message(
+    subject: &Subject,
+    trial: &mut Trial,
+    port: usize,
+    message: &SampleMessage,
+) -> CallResult {
     let frame = message.frame(trial);
     let json = message.body.to_string();
-    let (tried, late) = cancel::within(subject.patience, trial, |trial| {
+    let (tried, late) = cancel::within(subject.timeout, trial, |trial| {
         trial.message(port, &message.schema, json.as_bytes(), frame)
     });
     match tried {
-        Ok(tried) => Answer::of((tried, late)),
-        // The body is JSON: it was made here.
-        Err(_) => Answer {
+        Ok(tried) => CallResult::of((tried, late)),
+        // The body is valid JSON.
+        Err(_) => CallResult {
             end: End::Fine,
-            told: Vec::new(),
+            emitted: Vec::new(),
             late,
         },
     }
 }
 
-/// Lets a source produce.
-pub fn tick(subject: &Subject, trial: &mut Trial) -> Answer {
-    Answer::of(cancel::within(subject.patience, trial, Trial::tick))
+/// Runs one tick of a source.
+pub fn tick(subject: &Subject, trial: &mut Trial) -> CallResult {
+    CallResult::of(cancel::within(subject.timeout, trial, Trial::tick))
 }
 
-/// Puts boards to a stage, one after the other, and tells of each with `how`. It ends early after one that is not
-/// answered in time, and, `first` time, when it takes too long: what was not asked has no answer.
+/// Passes boards to a stage, and reports each with the suffix `how`. Ends early after a timeout, and, in the `first`
+/// pass, at the time limit.
 pub fn all(
     subject: &Subject,
-    tell: &Teller,
+    report: &Reporter,
     trial: &mut Trial,
-    messages: &[(&Sample, Sendable)],
+    messages: &[(&SampleBoard, SampleMessage)],
     how: &str,
     first: bool,
-) -> Vec<Answer> {
+) -> Vec<CallResult> {
     let began = Instant::now();
     let mut answers = Vec::new();
     for (board, sendable) in messages {
-        tell.doing(format!("answering {}{how}", board.name));
+        report.doing(format!("answering {}{how}", board.name));
         let answer = message(subject, trial, 0, sendable);
         let late = answer.late;
         answers.push(answer);

@@ -1,16 +1,16 @@
-//! It can be made and unmade at all.
+//! It can be created and destroyed.
 
+use crate::plugin_check::protocol::Reporter;
 use crate::plugin_check::subject::Subject;
-use crate::plugin_check::telling::Teller;
 
-pub fn check(subject: &Subject, tell: &Teller) {
-    tell.doing("making it");
-    match subject.make() {
+pub fn check(subject: &Subject, report: &Reporter) {
+    report.doing("creating it");
+    match subject.create() {
         Ok(trial) => {
-            tell.doing("destroying it");
+            report.doing("destroying it");
             trial.end();
-            tell.pass("made, made ready and destroyed");
+            report.pass("created, activated and destroyed");
         }
-        Err(error) => tell.fail(error.to_string()),
+        Err(error) => report.fail(error.to_string()),
     }
 }

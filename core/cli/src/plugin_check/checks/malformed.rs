@@ -1,5 +1,5 @@
-//! Messages that no honest stage sends: refused, or taken, but no panic, no crash, no hang; and the next good
-//! one is answered as ever.
+//! Malformed messages: accepted or refused, but without a panic, crash or hang. The next valid one is answered as
+//! before.
 
 use std::time::{Duration, Instant};
 
@@ -10,25 +10,25 @@ use flowpipe_host::frame::{Frame, Shape};
 use serde_json::{Map, Value, json};
 
 use crate::plugin_check::checks::repeatable::first_difference;
-use crate::plugin_check::checks::{ask, cancel};
+use crate::plugin_check::checks::{call, cancel};
+use crate::plugin_check::protocol::Reporter;
 use crate::plugin_check::samples;
 use crate::plugin_check::subject::Subject;
-use crate::plugin_check::telling::Teller;
 
-/// How many messages are spoiled in one place.
+/// How many messages are modified in one place.
 const SPOILED: usize = 300;
-/// So long it is put to them.
+/// The time limit.
 const ENOUGH: Duration = Duration::from_secs(60);
 
-pub fn check(subject: &Subject, tell: &Teller) {
+pub fn check(subject: &Subject, report: &Reporter) {
     if subject.takes().is_none() {
-        return tell.skip("it takes no messages");
+        return report.skip("it receives no messages");
     }
     let boards = samples::boards();
-    tell.doing("making it");
-    let mut trial = match subject.make() {
+    report.doing("creating it");
+    let mut trial = match subject.create() {
         Ok(trial) => trial,
-        Err(error) => return tell.fail(error.to_string()),
+        Err(error) => return report.fail(error.to_string()),
     };
     let began = Instant::now();
     let mut random = Random::new(11);
@@ -42,10 +42,10 @@ pub fn check(subject: &Subject, tell: &Teller) {
         let schema = good
             .as_ref()
             .map_or(input.schema.as_str(), |it| it.schema.as_str());
-        tell.doing("answering a good message");
+        report.doing("answering a valid message");
         let expected = good
             .as_ref()
-            .map(|good| ask::message(subject, &mut trial, port, good));
+            .map(|good| call::message(subject, &mut trial, port, good));
         for body in bodies {
             if began.elapsed() > ENOUGH {
                 left_out += 1;
@@ -53,48 +53,49 @@ pub fn check(subject: &Subject, tell: &Teller) {
             }
             let text = body.to_string();
             let shown = shown(&text);
-            tell.doing(format!("taking {shown}"));
+            report.doing(format!("processing {shown}"));
             let frame = frame(sent, &trial);
-            let (tried, late) = cancel::within(subject.patience, &mut trial, |trial| {
+            let (tried, late) = cancel::within(subject.timeout, &mut trial, |trial| {
                 trial.message(port, schema, text.as_bytes(), frame)
             });
             sent += 1;
             match tried.map(|tried| tried.end) {
                 Ok(End::Panicked(why)) => {
-                    return tell.fail(format!("{why}, at the message {shown}"));
+                    return report.fail(format!("{why}, at the message {shown}"));
                 }
                 _ if late => {
-                    return tell.fail(format!("it did not come back from the message {shown}"));
+                    return report.fail(format!("it did not return from the message {shown}"));
                 }
                 _ => {}
             }
         }
-        tell.doing("answering a good message after the rubbish");
-        // What came before may have been remembered; a deterministic one forgets by a reset.
+        report.doing("answering a valid message after malformed ones");
+        // It may have kept state; a deterministic stage loses it by a reset.
         if subject.manifest().deterministic && trial.reset().is_ok() {
             let after = good
                 .as_ref()
-                .map(|good| ask::message(subject, &mut trial, port, good));
+                .map(|good| call::message(subject, &mut trial, port, good));
             if first_difference(expected.as_slice(), after.as_slice()).is_some() {
-                return tell
-                    .fail("after the rubbish it answers a good message otherwise than before");
+                return report.fail(
+                    "after malformed messages it answers a valid message differently than before",
+                );
             }
         }
     }
-    tell.doing("destroying it");
+    report.doing("destroying it");
     trial.end();
-    tell.pass(match left_out {
+    report.pass(match left_out {
         0 => format!("{sent} messages"),
-        _ => format!("{sent} messages; it is slow: {left_out} others were left out"),
+        _ => format!("{sent} messages; it is slow: {left_out} others were skipped"),
     });
 }
 
-/// The beginning of a text, for people.
+/// The start of a text.
 pub fn shown(text: &str) -> String {
     text.chars().take(200).collect()
 }
 
-/// Bodies that are JSON, and nothing else.
+/// Bodies that are valid JSON, but fit no schema.
 pub fn wild() -> Vec<Value> {
     let deep = (0..100).fold(json!(0), |inner, _| json!([inner]));
     vec![
@@ -114,7 +115,7 @@ pub fn wild() -> Vec<Value> {
     ]
 }
 
-/// A good body with one thing in it changed.
+/// A valid body with one change.
 pub fn spoiled(good: &Value, random: &mut Random) -> Value {
     let mut body = good.clone();
     let mut places = Vec::new();
@@ -161,7 +162,7 @@ fn pointers(value: &Value, place: String, all: &mut Vec<String>) {
     all.push(place);
 }
 
-/// No picture, or one that is no screenshot.
+/// No picture, or one that is not a screenshot.
 fn frame(number: usize, trial: &Trial) -> Option<Frame> {
     let (format, width, height, stride) = match number % 5 {
         0 => return None,
