@@ -15,3 +15,4 @@ pub mod report;
 pub mod run;
 mod supervisor;
 pub mod trial;
+mod watch;

@@ -11,20 +11,21 @@ use flowpipe_config::pipeline::{Contestant, Isolation, OnError, OnStop, Pipeline
 use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_host::document::DocumentError;
 use flowpipe_host::frame::{Frame, Shape};
+use flowpipe_host::instance::InProcess;
 pub use flowpipe_host::instance::state::State;
-use flowpipe_host::instance::{InProcess, PANICKED, reason};
 use flowpipe_host::message::{Lineage, Message, Origin};
 use flowpipe_host::problem::ProblemKind;
 use flowpipe_host::stage_clock::StageClock;
+use flowpipe_host::table::status::{PANICKED, reason};
 use flowpipe_host::table::{self, Host};
 use flowpipe_sync::lock;
 use serde_json::Value;
 
 use crate::run::outcome::Outcome;
 use crate::run::plan::Plan;
-use crate::run::watch::{Reason, Watch};
 use crate::run::worker::{Work, Worker};
 use crate::run::{Observer, Options, StartError};
+use crate::watch::{Reason, Watch};
 
 /// Bytes that each trial leaves in memory on purpose: a plugin's pointer to its host stays valid. As the allocator of glibc
 /// counts them.

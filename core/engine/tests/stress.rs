@@ -7,9 +7,9 @@
     reason = "tests end by panicking"
 )]
 
-#[path = "common/apart.rs"]
-mod apart;
 mod common;
+#[path = "common/isolated.rs"]
+mod isolated;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -42,12 +42,12 @@ fn catalogue() -> &'static Catalogue {
 }
 
 fn start(pipeline: Pipeline, watcher: &Arc<Watcher>) -> RunHandle {
-    apart::start(pipeline, catalogue(), watcher)
+    isolated::start(pipeline, catalogue(), watcher)
 }
 
 /// Runs to the end, without any problem.
 fn run(pipeline: Pipeline) -> (Report, Arc<Watcher>) {
-    let (report, watcher) = apart::run(pipeline, catalogue());
+    let (report, watcher) = isolated::run(pipeline, catalogue());
     assert_eq!(watcher.problems(), []);
     assert_eq!(report.failure, None);
     (report, watcher)

@@ -1,10 +1,9 @@
 //! What a stage may know of the run that it is part of, and ask of it.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use serde::Serialize;
-
-use crate::instance::StageProcess;
 
 /// A run, as its stages see it.
 pub trait RunContext: Send + Sync {
@@ -19,6 +18,27 @@ pub trait RunContext: Send + Sync {
 
     /// Reports each change of [`Self::mode`] to the process of a stage, from now on.
     fn follow(&self, process: &Arc<dyn StageProcess>);
+}
+
+/// The process of a stage, for whoever has to kill it or to cancel its work. Any thread may do that.
+pub trait StageProcess: Send + Sync + Debug {
+    /// Its number in the system.
+    fn id(&self) -> u32;
+
+    /// Whether a call is in progress.
+    fn is_busy(&self) -> bool;
+
+    /// Kills it because its call does not come back, unless it just has.
+    fn kill(&self, why: &str);
+
+    /// The run is so far on its way to the end.
+    fn set_mode(&self, mode: Mode);
+
+    /// A call of this number begins.
+    fn set_call(&self, call: u64);
+
+    /// The work of a call is cancelled: its number shifted by two, and the reason's number. 0: of none.
+    fn set_cancelled(&self, cancelled: u64);
 }
 
 /// How far a run is on its way to the end. Never goes back.

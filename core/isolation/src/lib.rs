@@ -1,8 +1,7 @@
 //! Stages in processes of their own (`isolation = "process"`): what crashes there ends nothing else.
 //!
 //! # Layout
-//! - [`stage`]: a stage as the host sees it; `session`: one call of it; `state`: its state, transferred. `process`: the
-//!   process that it runs in. `output`: what that prints. `service`: what it may ask at any time.
+//! - [`stage`]: a stage as the host sees it. `process`: the process that it runs in. `output`: what that prints. `service`: what it may ask at any time.
 //! - [`child`]: the other side, in that process.
 //! - `wire` and `protocol`: what the two send each other. `control_block`: what is asked too often to be sent.
 //! - `frame_table`: the frames that the other side refers to.
@@ -26,11 +25,7 @@ pub mod scanner;
 #[cfg(unix)]
 mod service;
 #[cfg(unix)]
-mod session;
-#[cfg(unix)]
 pub mod stage;
-#[cfg(unix)]
-mod state;
 #[cfg(unix)]
 mod wire;
 

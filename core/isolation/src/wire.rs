@@ -7,6 +7,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use flowpipe_host::instance::State;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -266,6 +267,21 @@ fn invalid(why: &str) -> io::Error {
 
 fn not_taken() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "it does not take what it is sent")
+}
+
+/// What can't be sent to the other side, or by it, has to stay where it is.
+///
+/// # Errors
+/// In words.
+pub(crate) fn sendable(state: &State) -> Result<(), String> {
+    let length = state.json.len();
+    match length <= LONGEST_BODY {
+        true => Ok(()),
+        false => Err(format!(
+            "it has {length} bytes, and no more than {} go to or from a process of its own",
+            LONGEST_BODY
+        )),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use flowpipe_engine::run::{Observer, Task, Worked, Worth};
+use flowpipe_engine::run::{Completion, Observer, Task, TaskResult};
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_puzzle::message::{OUTCOME, SIGHTING, SOLVED, STROKES};
@@ -88,9 +88,9 @@ impl Observer for Collector {
         true
     }
 
-    fn worked(&self, task: &Task<'_>, worked: &Worked<'_>) {
+    fn worked(&self, task: &Task<'_>, worked: &Completion<'_>) {
         // In a race, only the winner counts.
-        if matches!(worked.result, Worth::Lost | Worth::Stopped) {
+        if matches!(worked.result, TaskResult::Lost | TaskResult::Stopped) {
             return;
         }
         let nanoseconds = worked.ended_ns - task.began_ns - worked.waited_ns;

@@ -19,7 +19,7 @@ use crate::run::journal;
 use crate::run::journal::Journal;
 use crate::run::race::Entrant;
 use crate::run::stage::Stage;
-use crate::run::watch::{Call, Reason, Watch};
+use crate::watch::{Call, Reason, Watch};
 
 /// One call. It lives on the worker's stack.
 pub(crate) struct Context<'a> {

@@ -21,13 +21,13 @@ use crate::run::driver::News;
 use crate::run::instances::Instances;
 use crate::run::journal;
 use crate::run::plan::Plan;
+use crate::run::reload::pausing::{Request, Resume};
 use crate::run::stage::Stage;
-use crate::run::summary::{self, Scene};
-use crate::run::swap::pausing::{Request, Resume};
+use crate::run::summary::{self, CurrentLine};
 use crate::run::threads::{Role, Thread, Threads, WorkerExit};
-use crate::run::watch::{Look, Reason, Watch};
 use crate::supervisor::watchdog::{Limits, nanoseconds};
-use crate::supervisor::{self, DEFERRED, Exit, Resumed, Settings, Slot};
+use crate::supervisor::{self, DEFERRED, Exit, Resumed, Slot};
+use crate::watch::{Look, Reason, Watch};
 
 /// What wakes the control thread.
 pub(crate) enum Event {
@@ -62,7 +62,7 @@ pub(crate) struct Control {
     pub request: Option<Request>,
     /// Why a thread could not be started.
     pub failed_start: Option<StartError>,
-    scene: Scene,
+    current: CurrentLine,
 }
 
 /// The shortest sleep of the control thread.
@@ -75,7 +75,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Control {
-    pub(crate) fn new(plan: Plan, scene: Scene) -> Self {
+    pub(crate) fn new(plan: Plan, current: CurrentLine) -> Self {
         Self {
             threads: Threads::default(),
             instances: Instances::new(plan.shared.clone()),
@@ -83,7 +83,7 @@ impl Control {
             request: None,
             failed_start: None,
             plan,
-            scene,
+            current,
         }
     }
 
@@ -99,7 +99,7 @@ impl Control {
         self.apply(supervisor::Event::Over);
         self.instances.destroy_all();
         let Plan { name, shared, .. } = self.plan;
-        let line = self.scene.line();
+        let line = self.current.line();
         summary::report(name, &shared, &line.stages, &line.edges)
     }
 
@@ -120,7 +120,7 @@ impl Control {
             }
             resumed.push(Resumed {
                 stage: stage.index,
-                settings: Some(Settings::new(stage, found.len())),
+                settings: Some(stage.supervision(found.len())),
                 present: (0..found.len()).collect(),
                 lost: Vec::new(),
             });

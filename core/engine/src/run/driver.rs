@@ -13,14 +13,14 @@ use crate::run::journal::Journal;
 use crate::run::race::{Entrant, Race};
 use crate::run::stage::{Stage, Then};
 use crate::run::threads::WorkerExit;
-use crate::run::watch::Watch;
 use crate::run::worker::{Coming, Done, Outcome, Work, Worker};
 use crate::supervisor;
+use crate::watch::Watch;
 
 /// Runs a stage with several plugins.
 pub(crate) struct Driver {
     stage: Arc<Stage>,
-    seats: Vec<Seat>,
+    slots: Vec<RaceSlot>,
     news: Receiver<News>,
     /// Kept so that the news never end while the driver waits for some.
     _sender: Sender<News>,
@@ -48,7 +48,7 @@ pub(crate) enum News {
 
 /// Where one contestant stands.
 #[derive(Default)]
-struct Seat {
+struct RaceSlot {
     /// `None`: nobody sits here.
     contestant: Option<(Sender<Arc<Race>>, Arc<Watch>)>,
     busy: bool,
@@ -99,15 +99,15 @@ pub(crate) fn contest(
 
 impl Driver {
     pub(crate) fn new(stage: Arc<Stage>, (sender, news): (Sender<News>, Receiver<News>)) -> Self {
-        let seats = stage
+        let slots = stage
             .settings
             .contestants
             .iter()
-            .map(|_| Seat::default())
+            .map(|_| RaceSlot::default())
             .collect();
         Self {
             stage,
-            seats,
+            slots,
             news,
             _sender: sender,
             watch: Watch::default(),
@@ -137,7 +137,7 @@ impl Driver {
 
     /// Waits until those who lost have come back too, or were given up.
     fn wait_for_all(&mut self) {
-        while self.seats.iter().any(|seat| seat.busy) {
+        while self.slots.iter().any(|slot| slot.busy) {
             let late = self.hear();
             self.tell_late(late);
         }
@@ -145,7 +145,7 @@ impl Driver {
 
     /// Runs one race to its end.
     fn race(&mut self, work: Work) -> Then {
-        if !self.wait_for_a_free_seat() {
+        if !self.wait_for_a_free_slot() {
             if self.stage.must_end() {
                 return Then::End;
             }
@@ -159,9 +159,9 @@ impl Driver {
         }
         let mut running = BTreeSet::new();
         let mut entrants = Vec::new();
-        for (contestant, seat) in self.seats.iter().enumerate() {
-            match &seat.contestant {
-                Some((_, watch)) if !seat.busy => {
+        for (contestant, slot) in self.slots.iter().enumerate() {
+            match &slot.contestant {
+                Some((_, watch)) if !slot.busy => {
                     running.insert(contestant);
                     entrants.push((contestant, watch.clone()));
                 }
@@ -205,12 +205,12 @@ impl Driver {
     }
 
     fn start(&mut self, contestant: usize, race: &Arc<Race>) {
-        if let Some(seat) = self.seats.get_mut(contestant)
-            && let Some((jobs, _)) = &seat.contestant
+        if let Some(slot) = self.slots.get_mut(contestant)
+            && let Some((jobs, _)) = &slot.contestant
         {
             // It is gone only after it was given up, which is heard of next.
             let _ = jobs.send(race.clone());
-            seat.busy = true;
+            slot.busy = true;
         }
     }
 
@@ -224,14 +224,14 @@ impl Driver {
     fn note(&mut self, news: News) -> Option<(usize, Option<Done>)> {
         match news {
             News::Done { contestant, done } => {
-                let seat = self.seats.get_mut(contestant)?;
-                seat.busy = false;
-                seat.away = done.restart.is_some();
+                let slot = self.slots.get_mut(contestant)?;
+                slot.busy = false;
+                slot.away = done.restart.is_some();
                 let for_good = done.gone || matches!(done.outcome, Outcome::End);
-                if seat.away || for_good {
-                    seat.contestant = None;
+                if slot.away || for_good {
+                    slot.contestant = None;
                 }
-                if for_good && !seat.away {
+                if for_good && !slot.away {
                     let left = supervisor::Event::LeftRace(self.stage.slot(contestant));
                     self.stage.run.supervise(left);
                 }
@@ -241,11 +241,11 @@ impl Driver {
                 contestant,
                 returns,
             } => {
-                let seat = self.seats.get_mut(contestant)?;
-                let hung = !seat.away;
-                *seat = Seat {
+                let slot = self.slots.get_mut(contestant)?;
+                let hung = !slot.away;
+                *slot = RaceSlot {
                     away: returns,
-                    ..Seat::default()
+                    ..RaceSlot::default()
                 };
                 hung.then_some((contestant, None))
             }
@@ -254,12 +254,12 @@ impl Driver {
                 jobs,
                 watch,
             } => {
-                let seat = self.seats.get_mut(contestant)?;
+                let slot = self.slots.get_mut(contestant)?;
                 // Nobody has told of the one before: it hangs, and was replaced at once.
-                let hung = seat.busy;
-                *seat = Seat {
+                let hung = slot.busy;
+                *slot = RaceSlot {
                     contestant: Some((jobs, watch)),
-                    ..Seat::default()
+                    ..RaceSlot::default()
                 };
                 hung.then_some((contestant, None))
             }
@@ -267,21 +267,21 @@ impl Driver {
     }
 
     /// False: there is nobody left to wait for.
-    fn wait_for_a_free_seat(&mut self) -> bool {
+    fn wait_for_a_free_slot(&mut self) -> bool {
         while let Ok(news) = self.news.try_recv() {
             let late = self.note(news);
             self.tell_late(late);
         }
         loop {
             if self
-                .seats
+                .slots
                 .iter()
-                .any(|seat| seat.contestant.is_some() && !seat.busy)
+                .any(|slot| slot.contestant.is_some() && !slot.busy)
             {
                 return true;
             }
-            let gone = |seat: &Seat| seat.contestant.is_none() && !seat.away;
-            if self.seats.iter().all(gone) {
+            let gone = |slot: &RaceSlot| slot.contestant.is_none() && !slot.away;
+            if self.slots.iter().all(gone) {
                 return false;
             }
             let late = self.hear();
@@ -349,8 +349,8 @@ impl Driver {
         if winner_failed || winner.is_none() && !abstained && !ended && !failures.is_empty() {
             return self.fail(race, &failures, restarts);
         }
-        let gone = |seat: &Seat| seat.contestant.is_none() && !seat.away;
-        let empty = self.seats.iter().all(gone);
+        let gone = |slot: &RaceSlot| slot.contestant.is_none() && !slot.away;
+        let empty = self.slots.iter().all(gone);
         if ended && empty {
             Then::End
         } else {

@@ -16,8 +16,8 @@ use flowpipe_sync::lock;
 use crate::run::call::Context;
 use crate::run::shared::Shared;
 use crate::run::stage::Stage;
-use crate::run::watch::{Look, Reason};
 use crate::run::worker::{Outcome, Work};
+use crate::watch::{Look, Reason};
 
 /// What happens in one call, as it happens.
 #[derive(Debug, Default)]

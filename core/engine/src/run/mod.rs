@@ -16,16 +16,15 @@ pub(crate) mod outcome;
 mod perform;
 pub(crate) mod plan;
 mod race;
+pub mod reload;
 pub mod replay;
 mod retrace;
 pub(crate) mod shared;
 pub(crate) mod stage;
 mod summary;
-pub mod swap;
 mod task;
 pub mod tell;
 mod threads;
-pub(crate) mod watch;
 pub(crate) mod worker;
 
 use std::sync::Arc;
@@ -42,11 +41,11 @@ use flowpipe_recording::entry::Call;
 use crate::check::Validators;
 use crate::report::{Progress, Report, Spread};
 use crate::run::control::Control;
+pub use crate::run::reload::{ChangeError, Changed, Changer, Changes, LineUp, What};
 use crate::run::replay::Replay;
 use crate::run::shared::Shared;
-use crate::run::summary::{Line, Scene};
-pub use crate::run::swap::{ChangeError, Changed, Changer, Changes, LineUp, What};
-pub use crate::run::task::{Task, Worked, Worth};
+use crate::run::summary::{CurrentLine, Line};
+pub use crate::run::task::{Completion, Task, TaskResult};
 
 /// What the program hands to a run.
 #[derive(Clone, Default)]
@@ -115,7 +114,7 @@ pub trait Observer: Send + Sync {
     }
 
     /// A plugin has come back from its work. Not called where it was given up meanwhile.
-    fn worked(&self, task: &Task<'_>, worked: &Worked<'_>) {
+    fn worked(&self, task: &Task<'_>, worked: &Completion<'_>) {
         let _ = (task, worked);
     }
 
@@ -175,7 +174,7 @@ pub struct Run;
 /// A run that goes on. Dropping it leaves the run going, unwatched.
 pub struct RunHandle {
     shared: Arc<Shared>,
-    scene: Scene,
+    current: CurrentLine,
     changer: Changer,
     control: JoinHandle<Report>,
 }
@@ -188,7 +187,7 @@ pub struct Stopper(Arc<Shared>);
 #[derive(Clone)]
 pub struct Looker {
     shared: Arc<Shared>,
-    scene: Scene,
+    current: CurrentLine,
 }
 
 impl Run {
@@ -204,12 +203,12 @@ impl Run {
     ) -> Result<RunHandle, StartError> {
         let plan = plan::Plan::new(pipeline, catalogue, options)?;
         let shared = plan.shared.clone();
-        let scene = Scene::new(Line {
+        let current = CurrentLine::new(Line {
             stages: plan.stages.clone(),
             edges: plan.edges.clone(),
         });
-        let changer = Changer::new(&plan, scene.clone());
-        let shown = scene.clone();
+        let changer = Changer::new(&plan, current.clone());
+        let shown = current.clone();
         let (ready, is_ready) = crossbeam_channel::bounded(1);
         let control = std::thread::Builder::new()
             .name("flowpipe-control".into())
@@ -217,7 +216,7 @@ impl Run {
         is_ready.recv().map_err(|_| StartError::Control)??;
         Ok(RunHandle {
             shared,
-            scene,
+            current,
             changer,
             control,
         })
@@ -272,7 +271,7 @@ impl RunHandle {
     pub fn looker(&self) -> Looker {
         Looker {
             shared: self.shared.clone(),
-            scene: self.scene.clone(),
+            current: self.current.clone(),
         }
     }
 
@@ -296,7 +295,7 @@ impl Looker {
     /// As [`RunHandle::progress`].
     #[must_use]
     pub fn progress(&self) -> Progress {
-        let line = self.scene.line();
+        let line = self.current.line();
         summary::progress(&self.shared, &line.stages, &line.edges)
     }
 
@@ -304,7 +303,7 @@ impl Looker {
     /// tens of microseconds a stage, and a call that ends meanwhile waits for that: ask a few times a second.
     #[must_use]
     pub fn times(&self) -> Vec<Spread> {
-        summary::times(&self.scene.line().stages)
+        summary::times(&self.current.line().stages)
     }
 }
 

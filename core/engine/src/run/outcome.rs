@@ -1,12 +1,13 @@
 //! How a call ended.
 
 use flowpipe_abi as abi;
-use flowpipe_host::instance::{Instance, reason};
+use flowpipe_host::instance::Instance;
 use flowpipe_host::problem::ProblemKind;
 use flowpipe_host::run::Mode;
+use flowpipe_host::table::status::reason;
 
 use crate::run::call::Context;
-use crate::run::watch::Reason;
+use crate::watch::Reason;
 
 /// How a call ended.
 pub(crate) enum Outcome {

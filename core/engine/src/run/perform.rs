@@ -11,10 +11,10 @@ use crate::run::StartError;
 use crate::run::control::{Control, Event};
 use crate::run::create::create;
 use crate::run::driver::News;
+use crate::run::reload::pausing::{PausedStage, PausedStages, Refusal, Request, Resume, Resumed};
 use crate::run::stage::Stage;
-use crate::run::swap::pausing::{Crew, Crews, Refusal, Request, Resume, Resumed};
 use crate::run::threads;
-use crate::supervisor::{self, Action, Answer, Exit, Settings, Slot};
+use crate::supervisor::{self, Action, Answer, Exit, Slot};
 
 impl Control {
     /// Does one thing. Returns what came of it, where that is known at once.
@@ -235,19 +235,19 @@ impl Control {
                 supervisor::Refusal::Ending => Refusal::Ending,
             }),
             Answer::Paused { stages } => {
-                let mut crews = Crews::new();
+                let mut paused = PausedStages::new();
                 for (index, present) in stages {
                     let stage = stage(index);
-                    let crew = present.map_or(Crew::Over, |present| {
+                    let paused_stage = present.map_or(PausedStage::Over, |present| {
                         let take = |contestant| {
                             let instance = self.instances.take(stage.slot(contestant))?;
                             Some((contestant, instance))
                         };
-                        Crew::Paused(present.into_iter().filter_map(take).collect())
+                        PausedStage::Paused(present.into_iter().filter_map(take).collect())
                     });
-                    crews.insert(index, crew);
+                    paused.insert(index, paused_stage);
                 }
-                Ok(crews)
+                Ok(paused)
             }
         };
         let is_refused = answer.is_err();
@@ -261,8 +261,8 @@ impl Control {
     /// Paused stages continue, others start.
     pub(crate) fn resume(&mut self, resume: Resume) {
         self.request = None;
-        let crews = resume.crews.into_iter();
-        let resumed = crews.map(|it| self.take_back(it)).collect();
+        let paused = resume.stages.into_iter();
+        let resumed = paused.map(|it| self.take_back(it)).collect();
         self.apply(supervisor::Event::Resumed(resumed));
         let _ = resume.done.send(());
     }
@@ -279,7 +279,7 @@ impl Control {
         }
         let settings = match self.plan.stages.get(index) {
             Some(same) if Arc::ptr_eq(same, &stage) => None,
-            _ => Some(Settings::new(&stage, found.len())),
+            _ => Some(stage.supervision(found.len())),
         };
         self.plan.found[index] = found;
         match self.plan.stages.get_mut(index) {

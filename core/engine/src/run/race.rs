@@ -9,8 +9,8 @@ use flowpipe_sync::lock;
 
 use crate::check::Judgement;
 use crate::run::call::Context;
-use crate::run::watch::{Reason, Watch};
 use crate::run::worker::Work;
+use crate::watch::{Reason, Watch};
 
 /// One race: one message.
 pub(crate) struct Race {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 use flowpipe_config::pipeline::OnStop;
-use flowpipe_host::instance::StageProcess;
 use flowpipe_host::problem::{Problem, ProblemKind};
+use flowpipe_host::run::StageProcess;
 use flowpipe_host::run::{Ended, Ending, Mode, RunContext};
 use flowpipe_host::table::Services;
 use flowpipe_isolation::Program;
@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     /// Whether one of them wants calls.
     pub logs_calls: bool,
     /// Whether one of them wants tasks.
-    pub tells_tasks: bool,
+    pub reports_tasks: bool,
     /// What is run again, where this is no run of its own.
     pub replay: Option<Arc<Replay>>,
     pub names: Names,
@@ -91,7 +91,7 @@ impl Shared {
                 .observers
                 .iter()
                 .any(|observer| observer.wants_calls()),
-            tells_tasks: options
+            reports_tasks: options
                 .observers
                 .iter()
                 .any(|observer| observer.wants_tasks()),

@@ -24,7 +24,8 @@ use crate::report::times::Times;
 use crate::run::driver::Contest;
 use crate::run::journal::Journal;
 use crate::run::shared::Shared;
-use crate::run::watch::Watch;
+use crate::supervisor::{Policy, Settings, Threads};
+use crate::watch::Watch;
 
 /// A stage, whoever runs it at the moment.
 pub(crate) struct Stage {
@@ -186,6 +187,21 @@ impl Stage {
     pub(crate) fn patience(&self) -> Duration {
         let timeout = self.settings.timeout.unwrap_or_default();
         timeout.saturating_add(self.settings.watchdog)
+    }
+
+    /// What the supervisor knows of it. `contestants`: how many plugins it has.
+    pub(crate) fn supervision(&self, contestants: usize) -> Settings {
+        Settings {
+            policy: Policy::new(&self.settings),
+            is_source: self.is_source(),
+            threads: match self.settings.contestants.len() {
+                _ if self.run.replay.is_some() => Threads::Replay,
+                1 => Threads::One,
+                _ => Threads::Race,
+            },
+            contestants,
+            is_removed: false,
+        }
     }
 
     /// What a call outside of `process` may take.

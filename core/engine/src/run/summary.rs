@@ -21,9 +21,9 @@ pub(crate) struct Line {
 
 /// The line as it is now, for those who look.
 #[derive(Clone, Default)]
-pub(crate) struct Scene(Arc<Mutex<Arc<Line>>>);
+pub(crate) struct CurrentLine(Arc<Mutex<Arc<Line>>>);
 
-impl Scene {
+impl CurrentLine {
     pub(crate) fn new(line: Line) -> Self {
         Self(Arc::new(Mutex::new(Arc::new(line))))
     }

@@ -23,7 +23,7 @@ pub struct Task<'a> {
 
 /// What came of a [`Task`].
 #[derive(Clone, Copy, Debug)]
-pub struct Worked<'a> {
+pub struct Completion<'a> {
     /// When it came back, by the run's clock in nanoseconds.
     pub ended_ns: i64,
     /// Of that, nanoseconds of waiting: for full queues, or because the plugin asked to wait.
@@ -31,12 +31,12 @@ pub struct Worked<'a> {
     /// Messages that it emitted.
     pub emitted: u64,
     /// How it ended.
-    pub result: Worth<'a>,
+    pub result: TaskResult<'a>,
 }
 
 /// How a [`Task`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Worth<'a> {
+pub enum TaskResult<'a> {
     /// As it should.
     Done,
     /// The run was ending.

@@ -4,7 +4,7 @@ use flowpipe_recording::entry::Event;
 use tracing::Span;
 
 use crate::run::stage::Stage;
-use crate::run::task::{Task, Worked, Worth};
+use crate::run::task::{Completion, Task, TaskResult};
 use crate::run::worker::{Outcome, Work};
 
 impl Stage {
@@ -30,7 +30,7 @@ impl Stage {
 
     /// Tells that a plugin begins to work, where somebody wants to know.
     pub(crate) fn begins<'a>(&self, plugin: usize, work: &'a Work) -> Option<Task<'a>> {
-        if !self.run.tells_tasks {
+        if !self.run.reports_tasks {
             return None;
         }
         let task = Task {
@@ -52,15 +52,15 @@ impl Stage {
 
     /// Tells that it has come back.
     pub(crate) fn worked(&self, task: &Task<'_>, waited_ns: i64, emitted: u64, outcome: &Outcome) {
-        let worked = Worked {
+        let worked = Completion {
             ended_ns: self.run.now(),
             waited_ns,
             emitted,
             result: match outcome {
-                Outcome::Fine | Outcome::End => Worth::Done,
-                Outcome::Stopped | Outcome::GivenUp => Worth::Stopped,
-                Outcome::Lost => Worth::Lost,
-                Outcome::Failed(_, text) => Worth::Failed(text),
+                Outcome::Fine | Outcome::End => TaskResult::Done,
+                Outcome::Stopped | Outcome::GivenUp => TaskResult::Stopped,
+                Outcome::Lost => TaskResult::Lost,
+                Outcome::Failed(_, text) => TaskResult::Failed(text),
             },
         };
         for observer in &self.run.observers {

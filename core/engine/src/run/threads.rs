@@ -6,7 +6,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::Sender;
-use flowpipe_host::instance::{Instance, StageProcess};
+use flowpipe_host::instance::Instance;
+use flowpipe_host::run::StageProcess;
 
 use crate::run::StartError;
 use crate::run::control::Event;
@@ -14,9 +15,9 @@ use crate::run::driver::{self, Driver, News};
 use crate::run::replay::Replay;
 use crate::run::retrace;
 use crate::run::stage::Stage;
-use crate::run::watch::Watch;
 use crate::run::worker::Worker;
 use crate::supervisor::watchdog::Watchdog;
+use crate::watch::Watch;
 
 /// The threads of a run that have neither ended nor hang, by number.
 #[derive(Default)]

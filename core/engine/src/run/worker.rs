@@ -22,8 +22,8 @@ use crate::run::outcome::outcome;
 use crate::run::race::Entrant;
 use crate::run::stage::Stage;
 use crate::run::threads::WorkerExit;
-use crate::run::watch::Watch;
 use crate::supervisor::{Action, Event as Life, Verdict};
+use crate::watch::Watch;
 
 /// One plugin instance and what is known of it from outside.
 pub(crate) struct Worker {

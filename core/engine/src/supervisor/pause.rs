@@ -73,22 +73,6 @@ pub(crate) struct Settings {
     pub is_removed: bool,
 }
 
-impl Settings {
-    pub(crate) fn new(stage: &crate::run::stage::Stage, contestants: usize) -> Self {
-        Self {
-            policy: Policy::new(&stage.settings),
-            is_source: stage.is_source(),
-            threads: match stage.settings.contestants.len() {
-                _ if stage.run.replay.is_some() => Threads::Replay,
-                1 => Threads::One,
-                _ => Threads::Race,
-            },
-            contestants,
-            is_removed: false,
-        }
-    }
-}
-
 impl Pause {
     pub(super) fn deadline(&self) -> Option<i64> {
         match self.is_answered {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use flowpipe_host::run::Mode;
 
-use crate::run::watch::{Call, Look, Reason};
+use crate::watch::{Call, Look, Reason};
 
 /// What the watchdog has noted of the call in progress.
 #[derive(Debug, Default)]

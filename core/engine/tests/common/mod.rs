@@ -6,7 +6,7 @@
     reason = "tests end by panicking"
 )]
 
-pub mod swapping;
+pub mod reloading;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -15,6 +15,7 @@ use crate::instance::{Instance, Limits, StageInstance, State};
 use crate::library::loader::Library;
 use crate::run::RunContext;
 use crate::table::Host;
+use crate::table::status::reason;
 
 type Act = unsafe extern "C" fn(*mut abi::Stage) -> abi::Status;
 type Extension = unsafe extern "C" fn(*mut abi::Stage, *const c_char) -> *const c_void;
@@ -194,32 +195,5 @@ impl StageInstance for InProcess {
 
     fn load(&mut self, state: &State, _: &Limits<'_>) -> Result<bool, String> {
         self.load_here(state)
-    }
-}
-
-/// How the words begin in which a panic is told.
-pub const PANICKED: &str = "it panicked";
-
-/// A negative status in words, with what the plugin said.
-pub fn reason(status: abi::Status, host: &Host) -> String {
-    let said = host
-        .take_error()
-        .map(|(_, text)| text)
-        .filter(|text| !text.trim().is_empty());
-    let kind = match status {
-        abi::ERROR => None,
-        abi::CANCELLED => Some("it gave up though nothing was cancelled".to_owned()),
-        abi::BAD_CONFIG => Some("the config can't be used".to_owned()),
-        abi::BAD_MESSAGE => Some("it can't read the message".to_owned()),
-        abi::PANIC => Some(PANICKED.to_owned()),
-        other => Some(format!(
-            "it returned {other}, which is not a status for this call"
-        )),
-    };
-    match (kind, said) {
-        (None, None) => "it failed and did not say why".into(),
-        (Some(kind), None) => kind,
-        (None, Some(said)) => said,
-        (Some(kind), Some(said)) => format!("{kind}: {said}"),
     }
 }

@@ -3,16 +3,15 @@
 mod in_process;
 pub mod state;
 
-use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
 use flowpipe_abi as abi;
-pub use in_process::{InProcess, PANICKED, reason};
+pub use in_process::InProcess;
 pub use state::State;
 
 use crate::problem::ProblemKind;
-use crate::run::{Mode, RunContext};
+use crate::run::{RunContext, StageProcess};
 use crate::table::Host;
 
 /// An instance, owned by whoever calls it.
@@ -95,27 +94,6 @@ pub struct Limits<'a> {
     pub run: &'a dyn RunContext,
     /// How long the call may take.
     pub patience: Duration,
-}
-
-/// The process of a stage, for whoever has to kill it or to cancel its work. Any thread may do that.
-pub trait StageProcess: Send + Sync + Debug {
-    /// Its number in the system.
-    fn id(&self) -> u32;
-
-    /// Whether a call is in progress.
-    fn is_busy(&self) -> bool;
-
-    /// Kills it because its call does not come back, unless it just has.
-    fn kill(&self, why: &str);
-
-    /// The run is so far on its way to the end.
-    fn set_mode(&self, mode: Mode);
-
-    /// A call of this number begins.
-    fn set_call(&self, call: u64);
-
-    /// The work of a call is cancelled: its number shifted by two, and the reason's number. 0: of none.
-    fn set_cancelled(&self, cancelled: u64);
 }
 
 /// How a process ended.

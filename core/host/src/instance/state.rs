@@ -5,7 +5,8 @@ use std::ffi::{CStr, CString, c_char};
 use flowpipe_abi as abi;
 
 use crate::document::Document;
-use crate::instance::{InProcess, StageInstance, reason};
+use crate::instance::{InProcess, StageInstance};
+use crate::table::status::reason;
 
 /// What a plugin remembers.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -177,7 +177,7 @@ fn check(path: &Path, address: *const abi::Entry, change: Change) -> Result<Libr
     if status < 0 {
         return Err(format!(
             "its init failed: {}",
-            crate::instance::reason(status, host)
+            crate::table::status::reason(status, host)
         ));
     }
     let (create, manifests) = factory(get_factory)?;

@@ -4,6 +4,7 @@
 
 pub mod frame_functions;
 pub mod run_extension;
+pub mod status;
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::{null, null_mut};

@@ -1,7 +1,7 @@
 use std::sync::atomic::AtomicU32;
 
 use super::*;
-use crate::instance::StageProcess;
+use crate::run::StageProcess;
 use crate::run::{Ended, Mode};
 
 fn host() -> Arc<Host> {

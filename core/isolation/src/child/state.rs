@@ -5,7 +5,7 @@ use flowpipe_abi as abi;
 use flowpipe_host::instance::{InProcess, StageInstance as _, State};
 
 use crate::child::Done;
-use crate::state::sendable;
+use crate::wire::sendable;
 
 /// Whether it can hand over what it remembers.
 pub(super) fn has(instance: &InProcess) -> Done {

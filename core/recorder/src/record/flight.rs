@@ -15,7 +15,7 @@ use flowpipe_recording::entry::About;
 use flowpipe_recording::{WriteError, Writer};
 
 use crate::record::change::Changing;
-use crate::record::strand::{Kept, Strands};
+use crate::record::flight_buffer::{FlightBuffer, Kept};
 use crate::record::tell::{self, Annotator};
 use crate::record::{Item, Put, Sink};
 
@@ -80,7 +80,7 @@ pub(crate) struct Ring {
     flight: Flight,
     about: About,
     clock: Clock,
-    strands: Strands,
+    buffer: FlightBuffer,
     /// How the pipeline changed.
     changes: Vec<Changing>,
     wanted: Option<Wanted>,
@@ -101,7 +101,7 @@ struct Wanted {
 impl Ring {
     pub(crate) fn new(flight: Flight, about: About, clock: Clock) -> Self {
         Self {
-            strands: Strands::new(&about.edges, MOST_HELD),
+            buffer: FlightBuffer::new(&about.edges, MOST_HELD),
             flight,
             changes: Vec::new(),
             about,
@@ -133,7 +133,7 @@ impl Ring {
     fn forget(&mut self, now: i64) {
         let wanted = self.wanted.as_ref();
         let from = wanted.map_or(now, |wanted| wanted.at_ns);
-        self.strands.forget_before(from - self.length_ns());
+        self.buffer.forget_before(from - self.length_ns());
     }
 
     fn length_ns(&self) -> i64 {
@@ -150,7 +150,7 @@ impl Ring {
         };
         self.files += 1;
         self.landed_ns = Some(now);
-        let Kept { items, since_ns } = self.strands.kept();
+        let Kept { items, since_ns } = self.buffer.kept();
         let changes = self.changes.iter().cloned().map(Box::new).map(Item::Change);
         let items = changes.chain(items).collect();
         let about = About {
@@ -191,7 +191,7 @@ impl Sink for Ring {
     fn put(&mut self, item: Item) -> Result<Put, WriteError> {
         if let Item::Change(changing) = item {
             // How it came about belongs to each recording, however short.
-            self.strands.join(&changing.entry().edges);
+            self.buffer.join(&changing.entry().edges);
             self.changes.push(*changing);
             return Ok(Put::Plain);
         }
@@ -205,7 +205,7 @@ impl Sink for Ring {
             }
             Item::Call(_) | Item::Dropped(_) | Item::DroppedLineages(_) | Item::Change(_) => None,
         };
-        let repeated = self.strands.add(item);
+        let repeated = self.buffer.add(item);
         if let Some(wrong) = wrong {
             self.want(wrong);
         }

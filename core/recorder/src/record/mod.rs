@@ -7,9 +7,9 @@
 mod about;
 mod change;
 mod flight;
+mod flight_buffer;
 mod lineages;
 mod queue;
-mod strand;
 mod tell;
 
 use std::sync::atomic::{AtomicU64, Ordering};

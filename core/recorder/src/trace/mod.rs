@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 use chart::Chart;
 use crossbeam_channel::Sender;
 use flowpipe_config::pipeline::{Pipeline, PortRef};
-use flowpipe_engine::run::{Observer, Task, Worked, Worth};
+use flowpipe_engine::run::{Completion, Observer, Task, TaskResult};
 use flowpipe_host::clock::Clock;
 use flowpipe_host::message::{Message, Origin};
 use flowpipe_host::problem::Problem;
@@ -49,7 +49,7 @@ pub struct Traced {
 
 /// What goes from the stages to the writer.
 enum Note {
-    Worked(Box<Slice>),
+    Completion(Box<Slice>),
     Began {
         taken: Option<Taken>,
         at_ns: i64,
@@ -213,18 +213,18 @@ impl Observer for Tracer {
         });
     }
 
-    fn worked(&self, task: &Task<'_>, worked: &Worked<'_>) {
+    fn worked(&self, task: &Task<'_>, worked: &Completion<'_>) {
         if !self.chart.has(task.stage) {
             return;
         }
         CURRENT.set(None);
         let (lost, stopped, failed) = match worked.result {
-            Worth::Done => (false, false, None),
-            Worth::Lost => (true, false, None),
-            Worth::Stopped => (false, true, None),
-            Worth::Failed(text) => (false, false, Some(text.to_owned())),
+            TaskResult::Done => (false, false, None),
+            TaskResult::Lost => (true, false, None),
+            TaskResult::Stopped => (false, true, None),
+            TaskResult::Failed(text) => (false, false, Some(text.to_owned())),
         };
-        self.note(Note::Worked(Box::new(Slice {
+        self.note(Note::Completion(Box::new(Slice {
             track: self.chart.track(task.stage, task.plugin),
             event: task.event,
             taken: taken(task),

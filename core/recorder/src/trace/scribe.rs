@@ -144,7 +144,7 @@ impl<W: Write> Scribe<W> {
 
     fn put(&mut self, note: &Note) -> io::Result<()> {
         match note {
-            Note::Worked(slice) => self.slice(slice),
+            Note::Completion(slice) => self.slice(slice),
             Note::Began { taken, at_ns } => match taken {
                 Some(taken) => self.taken(taken, *at_ns),
                 None => Ok(()),

@@ -80,7 +80,7 @@ fn took(sequence: u64) -> Taken {
 }
 
 fn slice(track: usize, times: (i64, i64), taken: Option<u64>) -> Note {
-    Note::Worked(Box::new(Slice {
+    Note::Completion(Box::new(Slice {
         track,
         event: Event::Message,
         taken: taken.map(took),

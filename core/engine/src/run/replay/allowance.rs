@@ -16,7 +16,7 @@ use flowpipe_recording::entry::Call;
 use flowpipe_sync::lock;
 
 use crate::run::stage::Stage;
-use crate::run::watch::{Reason, Watch};
+use crate::watch::{Reason, Watch};
 
 /// A machine may be so much slower than the one that recorded.
 const FACTOR: u32 = 10;

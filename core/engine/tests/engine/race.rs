@@ -1,17 +1,9 @@
 //! Races: several plugins, one message, one answer.
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-mod common;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Builder, Watcher, finish};
 use flowpipe_config::pipeline::OnError;
 use flowpipe_engine::check::{Judgement, Validator};
 use flowpipe_engine::report::Report;
@@ -19,6 +11,8 @@ use flowpipe_engine::run::Options;
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::ProblemKind;
 use serde_json::{Value, json};
+
+use crate::common::{Builder, Watcher, finish};
 
 /// Knows what a wrong and what a weak answer is.
 struct Judge;
@@ -201,8 +195,11 @@ fn when_all_hang_the_run_ends_or_goes_on() {
 fn plugins_with_other_ports_can_not_race() {
     let mut pipeline = Builder::new();
     pipeline.race(&[("racer", json!({})), ("pass", json!({}))]);
-    let error =
-        flowpipe_engine::run::Run::start(pipeline.0, common::catalogue(), Options::default());
+    let error = flowpipe_engine::run::Run::start(
+        pipeline.0,
+        crate::common::catalogue(),
+        Options::default(),
+    );
     assert!(
         error
             .err()

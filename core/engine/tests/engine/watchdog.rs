@@ -1,20 +1,14 @@
 //! Plugins that take too long or never come back: named, cancelled, left behind.
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-mod common;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Builder, Watcher, finish, ten, until};
 use flowpipe_config::pipeline::OnError;
 use flowpipe_engine::report::Report;
 use flowpipe_host::problem::ProblemKind;
 use serde_json::{Value, json};
+
+use crate::common::{Builder, Watcher, finish, ten, until};
 
 /// Short, and still far more than a healthy call takes on a busy machine.
 const SHORT: Duration = Duration::from_millis(150);

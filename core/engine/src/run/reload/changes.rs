@@ -5,7 +5,7 @@ use std::fmt;
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_host::catalogue::Found;
 
-use crate::run::swap::standing::Standing;
+use crate::run::reload::live::LivePipeline;
 
 /// What was changed. Its text is one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub enum What {
 
 /// A run as it is from now on, with all the stages and edges that it has had by their numbers.
 pub struct LineUp<'a> {
-    pub(crate) standing: &'a Standing,
+    pub(crate) live: &'a LivePipeline,
     /// What is new.
     pub changes: &'a Changes,
     /// When, by the run's clock.
@@ -73,10 +73,10 @@ impl LineUp<'_> {
     /// their numbers.
     #[must_use]
     pub fn pipeline(&self) -> Pipeline {
-        let stages = self.standing.stages.iter();
-        let edges = self.standing.edges.iter();
+        let stages = self.live.stages.iter();
+        let edges = self.live.edges.iter();
         Pipeline {
-            name: self.standing.name.clone(),
+            name: self.live.name.clone(),
             stages: stages.map(|it| it.stage.settings.clone()).collect(),
             edges: edges.map(|it| it.edge).collect(),
             on_stop: flowpipe_config::pipeline::OnStop::default(),
@@ -87,21 +87,21 @@ impl LineUp<'_> {
     /// The plugins of a stage.
     #[must_use]
     pub fn plugins(&self, stage: usize) -> &[Found] {
-        let standee = self.standing.stages.get(stage);
-        standee.map_or(&[], |it| &it.found)
+        let live_stage = self.live.stages.get(stage);
+        live_stage.map_or(&[], |it| &it.found)
     }
 
     /// By number, whether an edge is part of the pipeline.
     #[must_use]
     pub fn edges(&self) -> Vec<bool> {
-        self.standing.edges.iter().map(|it| it.stands).collect()
+        self.live.edges.iter().map(|it| it.is_live).collect()
     }
 
     /// Whether a stage is part of the pipeline.
     #[must_use]
     pub fn has(&self, stage: usize) -> bool {
-        let standee = self.standing.stages.get(stage);
-        standee.is_some_and(|it| it.stands)
+        let live_stage = self.live.stages.get(stage);
+        live_stage.is_some_and(|it| it.is_live)
     }
 }
 

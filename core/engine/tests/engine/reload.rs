@@ -1,21 +1,15 @@
 //! Pipelines that change while they run: nothing is lost, nothing comes twice, nothing grows, and what fails changes nothing.
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-mod common;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::swapping::{adds_up, line, numbers, start};
-use common::{Builder, Watcher, catalogue, finish, queue, until};
 use flowpipe_config::pipeline::{OnError, OnStop, Pipeline, WhenFull};
 use flowpipe_engine::run::ChangeError;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use serde_json::{Value, json};
+
+use crate::common::reloading::{adds_up, line, numbers, start};
+use crate::common::{Builder, Watcher, catalogue, finish, queue, until};
 
 /// Threads and open files of this process.
 #[cfg(target_os = "linux")]

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use flowpipe_config::pipeline::PortRef;
-use flowpipe_host::instance::StageProcess;
 use flowpipe_host::message::Message;
+use flowpipe_host::run::StageProcess;
 
 /// The state of a worker: one plugin instance on one thread. The thread writes it around each
 /// `process` call, the control thread reads it, and both may end the call: the thread by returning,

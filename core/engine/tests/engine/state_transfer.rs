@@ -1,23 +1,14 @@
 //! What a stage remembers goes to the one in its place, from and to processes of their own.
-#![cfg(unix)]
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-#[path = "common/apart.rs"]
-mod apart;
-mod common;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{Builder, Watcher, adds_up, finish, lasting_catalogue, until};
 use flowpipe_config::pipeline::{Contestant, Isolation, Pipeline, Restart};
 use flowpipe_engine::run::{LineUp, Observer, Run, RunHandle};
 use flowpipe_host::problem::ProblemKind;
 use serde_json::{Value, json};
+
+use crate::common::{Builder, Watcher, adds_up, finish, lasting_catalogue, until};
 
 /// source -> counter -> pass; the last in a process of its own.
 fn line(isolation: Isolation, config: Value) -> Pipeline {
@@ -33,7 +24,7 @@ fn line(isolation: Isolation, config: Value) -> Pipeline {
 }
 
 fn start(pipeline: &Pipeline, watcher: &Arc<Watcher>) -> RunHandle {
-    apart::start(pipeline.clone(), lasting_catalogue(), watcher)
+    crate::isolated::start(pipeline.clone(), lasting_catalogue(), watcher)
 }
 
 /// What observers are told of changes.
@@ -59,7 +50,7 @@ fn counts(watcher: &Watcher) -> Vec<i64> {
     for (number, seen) in (1..).zip(&seen) {
         assert_eq!(seen.json["n"], number);
     }
-    let count = |it: &common::Seen| it.json["count"].as_i64().unwrap();
+    let count = |it: &crate::common::Seen| it.json["count"].as_i64().unwrap();
     seen.iter().map(count).collect()
 }
 
@@ -234,7 +225,7 @@ fn one_that_crashes_over_its_state_is_made_anew_and_costs_no_message() {
         let mut pipeline = line(Isolation::Process, json!({ "state": "crash-save" }));
         let watcher = Arc::new(Watcher::default());
         let told = Arc::new(Told::default());
-        let mut options = apart::options(&watcher);
+        let mut options = crate::isolated::options(&watcher);
         options.observers.push(told.clone());
         let run = Run::start(pipeline.clone(), lasting_catalogue(), options).unwrap();
         goes_on(&run);

@@ -18,16 +18,16 @@ pub(crate) struct Request {
     /// In this order: whoever may have to wait for another pauses before it.
     pub stages: Vec<Arc<Stage>>,
     /// To whoever asked.
-    pub answer: Sender<Result<Crews, Refusal>>,
+    pub answer: Sender<Result<PausedStages, Refusal>>,
     /// Alive while whoever asked is.
     pub asker: Weak<()>,
 }
 
 /// What became of each stage, by its number.
-pub(crate) type Crews = HashMap<usize, Crew>;
+pub(crate) type PausedStages = HashMap<usize, PausedStage>;
 
 /// What became of a stage that was to pause.
-pub(crate) enum Crew {
+pub(crate) enum PausedStage {
     /// It pauses. Its instances, by contestant; those that were given up are missing.
     Paused(Vec<(usize, Instance)>),
     /// It had ended before.
@@ -44,7 +44,7 @@ pub(crate) enum Refusal {
 
 /// How paused stages go on.
 pub(crate) struct Resume {
-    pub crews: Vec<Resumed>,
+    pub stages: Vec<Resumed>,
     /// Told when their threads have started.
     pub done: Sender<()>,
 }

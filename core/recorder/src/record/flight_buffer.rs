@@ -1,4 +1,4 @@
-//! The last seconds of a run in memory: strands of what descends from one frame, so that what is kept belongs together.
+//! The last seconds of a run in memory: lineage buffers, each with what descends from one frame, so that what is kept belongs together.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -12,11 +12,11 @@ use crate::record::{Item, Picture};
 
 /// What is kept of a run.
 ///
-/// A strand goes when nothing was added to it for as long as is kept, and all its messages were taken: what a stage
+/// A lineage buffer is dropped when nothing was added to it for as long as is kept, and all its messages were taken: what a stage
 /// sits on for minutes is still there when it is given up.
-pub(crate) struct Strands {
-    strands: HashMap<Key, Strand>,
-    /// The strand of each message.
+pub(crate) struct FlightBuffer {
+    lineages: HashMap<Key, LineageBuffer>,
+    /// The lineage of each message.
     of: HashMap<(Topic, u64), Key>,
     edges: Vec<OpenEdge>,
     /// By hash: a screen at rest is kept once.
@@ -30,7 +30,7 @@ pub(crate) struct Strands {
     is_whole: bool,
 }
 
-/// What a strand descends from.
+/// What a lineage descends from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
     /// The frame that a stage captured: the stage and the message's number.
@@ -40,7 +40,7 @@ enum Key {
 }
 
 #[derive(Default)]
-struct Strand {
+struct LineageBuffer {
     /// With their numbers.
     items: Vec<(u64, Item)>,
     /// When something was last added, by the run's clock.
@@ -68,11 +68,11 @@ pub(crate) struct Kept {
 /// Bytes of an item beside its text.
 const ITEM: usize = 256;
 
-impl Strands {
+impl FlightBuffer {
     /// Nothing yet. `most`: bytes.
     pub(crate) fn new(edges: &[AboutEdge], most: usize) -> Self {
         Self {
-            strands: HashMap::new(),
+            lineages: HashMap::new(),
             of: HashMap::new(),
             edges: edges.iter().map(OpenEdge::new).collect(),
             pictures: HashMap::new(),
@@ -142,10 +142,10 @@ impl Strands {
                 (Key::Alone(self.count), Item::Problem(problem), at_ns, size)
             }
         };
-        let strand = self.strands.entry(key).or_default();
-        strand.items.push((self.count, item));
-        strand.last_ns = strand.last_ns.max(at_ns);
-        strand.size += size + ITEM;
+        let lineage = self.lineages.entry(key).or_default();
+        lineage.items.push((self.count, item));
+        lineage.last_ns = lineage.last_ns.max(at_ns);
+        lineage.size += size + ITEM;
         self.held += size + ITEM;
         if self.held > self.most {
             self.make_room();
@@ -156,12 +156,12 @@ impl Strands {
     /// Lets go of what ended before this time of the run's clock.
     pub(crate) fn forget_before(&mut self, ns: i64) {
         let open = self.open();
-        self.forget(|key, strand| strand.last_ns < ns && !open.contains(key));
+        self.forget(|key, lineage| lineage.last_ns < ns && !open.contains(key));
     }
 
     /// Everything that is kept.
     pub(crate) fn kept(&self) -> Kept {
-        let mut items: Vec<_> = self.strands.values().flat_map(|it| &it.items).collect();
+        let mut items: Vec<_> = self.lineages.values().flat_map(|it| &it.items).collect();
         items.sort_by_key(|(number, _)| *number);
         let times = items.iter().map(|(_, item)| item.began_ns());
         Kept {
@@ -172,7 +172,7 @@ impl Strands {
 
     /// Whatever it is, the oldest goes first.
     fn make_room(&mut self) {
-        let mut ages: Vec<_> = self.strands.values().map(|it| it.last_ns).collect();
+        let mut ages: Vec<_> = self.lineages.values().map(|it| it.last_ns).collect();
         ages.sort_unstable();
         for share in 1..=8 {
             if self.held <= self.most / 8 * 7 {
@@ -180,23 +180,23 @@ impl Strands {
             }
             let oldest = ages.get(ages.len() * share / 8);
             let before = oldest.copied().unwrap_or(i64::MAX);
-            self.forget(|_, strand| strand.last_ns < before);
+            self.forget(|_, lineage| lineage.last_ns < before);
         }
     }
 
-    fn forget(&mut self, goes: impl Fn(&Key, &Strand) -> bool) {
-        let before = self.strands.len();
-        self.strands.retain(|key, strand| !goes(key, strand));
-        if self.strands.len() == before {
+    fn forget(&mut self, goes: impl Fn(&Key, &LineageBuffer) -> bool) {
+        let before = self.lineages.len();
+        self.lineages.retain(|key, lineage| !goes(key, lineage));
+        if self.lineages.len() == before {
             return;
         }
         self.is_whole = false;
-        let strands = &self.strands;
-        self.of.retain(|_, key| strands.contains_key(key));
+        let lineages = &self.lineages;
+        self.of.retain(|_, key| lineages.contains_key(key));
         self.pictures
             .retain(|_, picture| picture.strong_count() > 0);
         let pictures = self.pictures.values().filter_map(Weak::upgrade);
-        let texts = strands.values().map(|strand| strand.size);
+        let texts = lineages.values().map(|lineage| lineage.size);
         self.held = texts.chain(pictures.map(|it| it.size())).sum();
     }
 
@@ -259,7 +259,7 @@ impl Strands {
         }
     }
 
-    /// The strands with messages that were not taken yet.
+    /// The lineages with messages that were not taken yet.
     fn open(&self) -> HashSet<Key> {
         let open = self.edges.iter().flat_map(|edge| {
             let key = |number: &u64| self.of.get(&(edge.from.clone(), *number)).copied();
@@ -378,57 +378,57 @@ mod tests {
     }
 
     /// The frames of what is kept.
-    fn frames(strands: &Strands) -> Vec<u64> {
+    fn frames(buffer: &FlightBuffer) -> Vec<u64> {
         let frame = |item: &Item| match item {
             Item::Message(topic, message, _) if topic.stage == "screen" => {
                 Some(message.lineage().sequence)
             }
             _ => None,
         };
-        strands.kept().items.iter().filter_map(frame).collect()
+        buffer.kept().items.iter().filter_map(frame).collect()
     }
 
     #[test]
     fn what_is_old_goes_with_all_that_belongs_to_it() {
-        let mut strands = Strands::new(&edges(), usize::MAX);
+        let mut buffer = FlightBuffer::new(&edges(), usize::MAX);
         for frame in 1..=4 {
             let at = frame as i64 * 100;
-            strands.add(message(0, frame, at));
-            strands.add(message(1, frame, at + 10));
-            strands.add(call("vision", "screen", frame, at + 11));
-            strands.add(call("solver", "vision", frame, at + 20));
+            buffer.add(message(0, frame, at));
+            buffer.add(message(1, frame, at + 10));
+            buffer.add(call("vision", "screen", frame, at + 11));
+            buffer.add(call("solver", "vision", frame, at + 20));
         }
-        assert_eq!(strands.kept().since_ns, None, "it is the whole run");
-        strands.forget_before(300 * MILLISECOND);
-        assert_eq!(frames(&strands), [3, 4]);
-        let kept = strands.kept();
+        assert_eq!(buffer.kept().since_ns, None, "it is the whole run");
+        buffer.forget_before(300 * MILLISECOND);
+        assert_eq!(frames(&buffer), [3, 4]);
+        let kept = buffer.kept();
         assert_eq!(kept.items.len(), 8);
         assert_eq!(kept.since_ns, Some(0), "calls that began at 0");
     }
 
     #[test]
     fn what_a_stage_sits_on_stays() {
-        let mut strands = Strands::new(&edges(), usize::MAX);
-        strands.add(message(0, 1, 0));
-        strands.add(message(1, 1, 10));
-        strands.add(call("vision", "screen", 1, 11));
+        let mut buffer = FlightBuffer::new(&edges(), usize::MAX);
+        buffer.add(message(0, 1, 0));
+        buffer.add(message(1, 1, 10));
+        buffer.add(call("vision", "screen", 1, 11));
         // The solver has taken it, and does not come back.
-        strands.forget_before(1_000 * MILLISECOND);
-        assert_eq!(frames(&strands), [1]);
-        strands.add(call("solver", "vision", 1, 60_000));
-        strands.forget_before(60_001 * MILLISECOND);
-        assert!(frames(&strands).is_empty());
+        buffer.forget_before(1_000 * MILLISECOND);
+        assert_eq!(frames(&buffer), [1]);
+        buffer.add(call("solver", "vision", 1, 60_000));
+        buffer.forget_before(60_001 * MILLISECOND);
+        assert!(frames(&buffer).is_empty());
     }
 
     #[test]
     fn what_nobody_takes_does_not_pile_up() {
-        let mut strands = Strands::new(&edges(), usize::MAX);
+        let mut buffer = FlightBuffer::new(&edges(), usize::MAX);
         for frame in 1..=100 {
-            strands.add(message(0, frame, frame as i64));
+            buffer.add(message(0, frame, frame as i64));
         }
-        strands.forget_before(1_000 * MILLISECOND);
+        buffer.forget_before(1_000 * MILLISECOND);
         assert_eq!(
-            frames(&strands),
+            frames(&buffer),
             [98, 99, 100],
             "the queue and both its ends"
         );
@@ -436,13 +436,13 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut strands = Strands::new(&edges(), 100_000);
+        let mut buffer = FlightBuffer::new(&edges(), 100_000);
         for frame in 1..=1000 {
-            strands.add(message(0, frame, frame as i64));
-            strands.add(call("vision", "screen", frame, frame as i64));
-            assert!(strands.held <= 100_000);
+            buffer.add(message(0, frame, frame as i64));
+            buffer.add(call("vision", "screen", frame, frame as i64));
+            assert!(buffer.held <= 100_000);
         }
-        let frames = frames(&strands);
+        let frames = frames(&buffer);
         assert_eq!(frames.last(), Some(&1000));
         assert!(frames.len() > 30, "{}", frames.len());
     }

@@ -1,23 +1,17 @@
 //! Whatever a plugin does, the host says which plugin and which message, and goes on or ends as the
 //! pipeline says.
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-mod common;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use common::{Builder, Watcher, catalogue, finish, ten, until};
 use flowpipe_config::pipeline::OnError;
 use flowpipe_engine::check::{Judgement, Validator};
 use flowpipe_engine::run::{Options, Run};
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::ProblemKind;
 use serde_json::{Value, json};
+
+use crate::common::{Builder, Watcher, catalogue, finish, ten, until};
 
 fn on_fourth(what: &str) -> Value {
     json!({ "do": what, "on": 4 })

@@ -1,19 +1,13 @@
 //! Plugins that fail and are made anew.
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-mod common;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Builder, Watcher, finish, ten, until};
 use flowpipe_config::pipeline::{OnError, Restart};
 use flowpipe_host::problem::ProblemKind;
 use serde_json::json;
+
+use crate::common::{Builder, Watcher, finish, ten, until};
 
 const SOON: Duration = Duration::from_millis(5);
 
@@ -182,7 +176,7 @@ fn who_is_made_anew_at_once_does_not_hold_up_the_run() {
     let (done, is_done) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         pipeline.edges[0].queue.capacity = 7;
-        done.send(changer.change(pipeline, common::catalogue()).is_ok())
+        done.send(changer.change(pipeline, crate::common::catalogue()).is_ok())
     });
     let is_changed = is_done.recv_timeout(Duration::from_secs(20));
     run.stop();

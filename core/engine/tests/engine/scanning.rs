@@ -1,31 +1,20 @@
 //! Libraries are loaded to read their manifests, and what they do then is theirs to bear.
-#![cfg(unix)]
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-#[path = "common/apart.rs"]
-mod apart;
-mod common;
-#[path = "common/manifests.rs"]
-mod manifests;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use common::{Builder, compile};
 use flowpipe_config::pipeline::Isolation;
 use flowpipe_config::reader::Plugins;
 use flowpipe_engine::run::{Options, Run};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_isolation::Program;
 use flowpipe_isolation::scanner::Scanner;
-use manifests::scanner;
 use serde_json::json;
 use tempfile::TempDir;
+
+use crate::common::{Builder, compile};
+use crate::manifests::scanner;
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a temporary folder")
@@ -165,7 +154,7 @@ fn nothing_of_the_scanner_is_left() {
     hostile(folder.path(), "b_hangs", "daemon_of_old();abort()");
     let catalogue = scan(folder.path());
     assert_eq!(catalogue.names(), ["a-keeps"]);
-    common::until("they are gone", || processes_with(folder.path()).is_empty());
+    crate::common::until("they are gone", || processes_with(folder.path()).is_empty());
 }
 
 #[test]
@@ -336,7 +325,7 @@ fn starts(catalogue: &Catalogue, isolation: Isolation) -> String {
     line.0.stages[0].isolation = isolation;
     let options = match isolation {
         Isolation::Thread => Options::default(),
-        Isolation::Process => apart::options(&Default::default()),
+        Isolation::Process => crate::isolated::options(&Default::default()),
     };
     match Run::start(line.0, catalogue, options) {
         Ok(_) => panic!("it makes no stages"),

@@ -1,19 +1,13 @@
 //! Pipelines that change while plugins of theirs have failed, wait to be made anew, or do not come back.
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-mod common;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::swapping::{adds_up, line, numbers, start};
-use common::{Watcher, catalogue, finish, until};
 use flowpipe_config::pipeline::{Contestant, Restart};
 use serde_json::json;
+
+use crate::common::reloading::{adds_up, line, numbers, start};
+use crate::common::{Watcher, catalogue, finish, until};
 
 /// Longer than a test may take.
 const LONG: Duration = Duration::from_secs(600);

@@ -1,16 +1,10 @@
 //! Any pipeline without cycles runs to its end, and every message is accounted for.
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
 
-mod common;
-
-use common::{Builder, adds_up};
 use flowpipe_config::pipeline::{Queue, WhenFull};
 use proptest::prelude::*;
 use serde_json::json;
+
+use crate::common::{Builder, adds_up};
 
 /// A pipeline without cycles: for each stage its plugin, and for each of its inputs the earlier
 /// stages that feed it, each through a queue of its own.

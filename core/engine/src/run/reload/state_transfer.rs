@@ -2,34 +2,34 @@
 
 use flowpipe_host::instance::Instance;
 
+use crate::run::reload::changes::{Changed, Changes, What};
+use crate::run::reload::difference::Difference;
+use crate::run::reload::error::ChangeError;
+use crate::run::reload::live::LivePipeline;
+use crate::run::reload::pausing::{PausedStage, PausedStages};
+use crate::run::reload::{Made, kept};
 use crate::run::shared::Shared;
-use crate::run::swap::changes::{Changed, Changes, What};
-use crate::run::swap::difference::Difference;
-use crate::run::swap::error::ChangeError;
-use crate::run::swap::pausing::{Crew, Crews};
-use crate::run::swap::standing::Standing;
-use crate::run::swap::{Made, kept};
 
 /// Hands over the state of each plugin that another takes the place of, where both know how: one of the same name, else
 /// the one that stands in its place. One of another name may begin afresh when it does not know the format; one of the same name may not.
 ///
 /// # Errors
 /// When a plugin can't hand over its state or take it over.
-pub(crate) fn hand_over(
+pub(crate) fn transfer(
     shared: &Shared,
-    standing: &Standing,
+    live: &LivePipeline,
     difference: &mut Difference,
-    crews: &mut Crews,
+    paused: &mut PausedStages,
     made: &mut Made,
 ) -> Result<(), ChangeError> {
     for index in difference.changed.clone() {
-        let Some(Crew::Paused(old)) = crews.get_mut(&index) else {
+        let Some(PausedStage::Paused(old)) = paused.get_mut(&index) else {
             continue;
         };
-        let last = &standing.stages[index].stage;
+        let last = &live.stages[index].stage;
         let next = &difference.next.stages[index].stage.clone();
         let (before, after) = (&last.settings.contestants, &next.settings);
-        let kept = kept(standing, difference, index);
+        let kept = kept(live, difference, index);
         for (contestant, plugin) in after.contestants.iter().enumerate() {
             let Some(new) = made.get_mut(&(index, contestant)) else {
                 continue;
@@ -88,14 +88,16 @@ pub(crate) fn hand_over(
 }
 
 /// The stages that can't go on as they were, for a process of theirs ended while its state was asked for.
-pub(crate) fn lost(standing: &Standing, difference: &Difference, crews: &Crews) -> Changes {
-    let ended = |stage: &usize| match crews.get(stage) {
-        Some(Crew::Paused(instances)) => instances.iter().any(|(_, it)| it.crash().is_some()),
-        Some(Crew::Over) | None => false,
+pub(crate) fn lost(live: &LivePipeline, difference: &Difference, paused: &PausedStages) -> Changes {
+    let ended = |stage: &usize| match paused.get(stage) {
+        Some(PausedStage::Paused(instances)) => {
+            instances.iter().any(|(_, it)| it.crash().is_some())
+        }
+        Some(PausedStage::Over) | None => false,
     };
     let stages = difference.pausing.iter().copied().filter(ended);
     let anew = |index: usize| Changed {
-        stage: standing.stages[index].stage.settings.name.clone(),
+        stage: live.stages[index].stage.settings.name.clone(),
         index,
         what: vec![What::Anew],
     };

@@ -1,19 +1,13 @@
 //! How messages flow: nothing is lost unasked, everything is counted, every run ends.
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-mod common;
 
 use std::sync::Arc;
 
-use common::{Builder, Watcher, adds_up, finish, queue, until};
 use flowpipe_config::pipeline::{OnStop, Queue, WhenFull};
 use flowpipe_engine::run::Options;
 use flowpipe_host::run::Ending;
 use serde_json::json;
+
+use crate::common::{Builder, Watcher, adds_up, finish, queue, until};
 
 #[test]
 fn the_end_of_the_stream_drains_everything_in_order() {
@@ -238,7 +232,7 @@ fn a_cycle_of_blocking_queues_does_not_start() {
     pipeline.edge((counter, 1), (counter, 1), Queue::default());
     let error = flowpipe_engine::run::Run::start(
         pipeline.0,
-        common::catalogue(),
+        crate::common::catalogue(),
         flowpipe_engine::run::Options::default(),
     );
     assert!(

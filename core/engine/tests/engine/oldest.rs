@@ -1,19 +1,13 @@
 //! Plugins that were built long ago work as they did: the source is kept, and so are the headers of then.
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-mod common;
 
 use std::sync::Arc;
 
-use common::{Builder, Watcher, adds_up, compile_against, finish};
 use flowpipe_engine::run::{Options, Run};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_isolation::scanner::Scanner;
 use serde_json::json;
+
+use crate::common::{Builder, Watcher, adds_up, compile_against, finish};
 
 /// Runs both stages of the fixture, built against a header of then, as a pipeline.
 fn works_built_against(header: &str) {

@@ -22,7 +22,7 @@ fn a_process() {
 /// Options with [`a_process`] for the processes of stages.
 pub fn options(watcher: &Arc<Watcher>) -> Options {
     let arguments = [
-        "apart::a_process",
+        "isolated::a_process",
         "--exact",
         "--ignored",
         "--quiet",

@@ -1,21 +1,13 @@
 //! What is loaded, and what is refused and why: real libraries, most of them bad.
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-mod common;
-#[path = "common/manifests.rs"]
-mod manifests;
 
 use std::path::PathBuf;
 
-use common::compile;
 use flowpipe_config::reader::Plugins;
 use flowpipe_host::catalogue::Catalogue;
-use manifests::scanner;
 use tempfile::TempDir;
+
+use crate::common::compile;
+use crate::manifests::scanner;
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a temporary folder")

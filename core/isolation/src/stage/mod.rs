@@ -1,5 +1,8 @@
 //! A stage in a process of its own, as the host sees it.
 
+mod session;
+mod state;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::AsFd as _;
@@ -9,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use flowpipe_abi as abi;
 use flowpipe_host::catalogue::Found;
-use flowpipe_host::instance::{
-    Death, Instance, Limits, StageInstance, StageProcess, State, reason,
-};
+use flowpipe_host::instance::{Death, Instance, Limits, StageInstance, State};
+use flowpipe_host::run::StageProcess;
 use flowpipe_host::run::{Mode, RunContext};
 use flowpipe_host::table::Host;
+use flowpipe_host::table::status::reason;
 use flowpipe_sync::lock;
 use serde_json::Value;
 
@@ -24,17 +27,17 @@ use crate::frame_table::FrameTable;
 use crate::process::{self, ChildProcess, Ends};
 use crate::protocol::{Create, ToHost, ToStage};
 use crate::service;
-use crate::session::Reply;
+use crate::stage::session::Reply;
 use crate::wire::{Packet, Wire};
 
 /// The host's side of it.
 pub struct IsolatedStage {
-    pub(super) wire: Wire,
-    pub(super) process: Arc<IsolatedProcess>,
-    pub(super) frames: Arc<FrameTable>,
+    wire: Wire,
+    process: Arc<IsolatedProcess>,
+    frames: Arc<FrameTable>,
     service: Option<JoinHandle<()>>,
-    pub(super) host: Arc<Host>,
-    pub(super) confinement: Confinement,
+    host: Arc<Host>,
+    confinement: Confinement,
     death: Option<Death>,
 }
 
@@ -51,8 +54,8 @@ pub struct Start<'a> {
 /// The process of a stage, and the memory in which that sees whether its work is wanted.
 #[derive(Debug)]
 pub(crate) struct IsolatedProcess {
-    pub(super) child: ChildProcess,
-    pub(super) control: ControlBlock,
+    child: ChildProcess,
+    control: ControlBlock,
 }
 
 /// How long a process may take to load its library and to make its stage.
@@ -146,7 +149,7 @@ impl IsolatedStage {
 
     /// Waits until it has done what it was told, outside of the stage's thread. It is killed when that takes longer than
     /// `limit`, for a reason that `late` puts into words, or when the run is aborted meanwhile.
-    pub(super) fn wait_for(
+    fn wait_for(
         &mut self,
         run: &dyn RunContext,
         limit: Duration,
@@ -174,7 +177,7 @@ impl IsolatedStage {
     }
 
     /// Kills it because it does not do what it was told.
-    pub(super) fn kill(&self, why: &str) -> io::Error {
+    fn kill(&self, why: &str) -> io::Error {
         self.process.child.begins();
         self.process.child.kill(why);
         io::ErrorKind::ConnectionAborted.into()
@@ -192,7 +195,7 @@ impl IsolatedStage {
     }
 
     /// After a call that did not come back its process is no more.
-    pub(super) fn reap(&mut self, error: &io::Error) -> &Death {
+    fn reap(&mut self, error: &io::Error) -> &Death {
         match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
                 self.process.child.reject(&error.to_string());

@@ -13,29 +13,29 @@ use crate::run::summary::EdgeSummary;
 
 /// All of it.
 #[derive(Clone)]
-pub(crate) struct Standing {
+pub(crate) struct LivePipeline {
     pub name: String,
     pub record: Option<pipeline::Record>,
-    pub stages: Vec<Standee>,
-    pub edges: Vec<StandingEdge>,
+    pub stages: Vec<LiveStage>,
+    pub edges: Vec<LiveEdge>,
 }
 
 /// A stage.
 #[derive(Clone)]
-pub(crate) struct Standee {
+pub(crate) struct LiveStage {
     pub stage: Arc<Stage>,
     pub found: Vec<Found>,
     /// It is part of the pipeline. One that is not works off what it was given, and ends.
-    pub stands: bool,
+    pub is_live: bool,
 }
 
 /// An edge.
 #[derive(Clone)]
-pub(crate) struct StandingEdge {
+pub(crate) struct LiveEdge {
     pub edge: Edge,
     pub summary: Arc<EdgeSummary>,
     /// It is part of the pipeline.
-    pub stands: bool,
+    pub is_live: bool,
     /// Its sender is gone: what lies in it is worked off.
     pub cut: bool,
     /// It is about to be laid again after it had ended, or while it does.
@@ -45,7 +45,7 @@ pub(crate) struct StandingEdge {
 /// The edges into the cycle that a stage lies on, each with whether it comes from inside. Those that have ended are left out.
 pub(crate) type Inlets = Vec<(usize, bool)>;
 
-impl Standing {
+impl LivePipeline {
     pub(crate) fn new(plan: &Plan) -> Self {
         let stages = plan.stages.iter().zip(&plan.found);
         let edges = plan.pipeline.edges.iter().zip(&plan.edges);
@@ -53,17 +53,17 @@ impl Standing {
             name: plan.name.clone(),
             record: plan.pipeline.record.clone(),
             stages: stages
-                .map(|(stage, found)| Standee {
+                .map(|(stage, found)| LiveStage {
                     stage: stage.clone(),
                     found: found.clone(),
-                    stands: true,
+                    is_live: true,
                 })
                 .collect(),
             edges: edges
-                .map(|(edge, summary)| StandingEdge {
+                .map(|(edge, summary)| LiveEdge {
                     edge: *edge,
                     summary: summary.clone(),
-                    stands: true,
+                    is_live: true,
                     cut: false,
                     reopens: false,
                 })
@@ -74,15 +74,15 @@ impl Standing {
     /// The number of the edge from one port to another; the n-th such, where there are several.
     pub(crate) fn edge_between(&self, from: PortRef, to: PortRef, nth: usize) -> Option<usize> {
         let mut found = self.edges.iter().enumerate();
-        let is_it = |it: &&StandingEdge| it.edge.from == from && it.edge.to == to;
+        let is_it = |it: &&LiveEdge| it.edge.from == from && it.edge.to == to;
         let mut found = found.by_ref().filter(|(_, it)| is_it(it));
         found.nth(nth).map(|(index, _)| index)
     }
 
     /// Whether something may still be sent over an edge.
-    pub(crate) fn carries(&self, edge: &StandingEdge) -> bool {
+    pub(crate) fn carries(&self, edge: &LiveEdge) -> bool {
         let sender = &self.stages[edge.edge.from.stage];
-        edge.stands || !edge.cut && !sender.stands && !sender.stage.over.load(Ordering::SeqCst)
+        edge.is_live || !edge.cut && !sender.is_live && !sender.stage.over.load(Ordering::SeqCst)
     }
 
     /// The edges over which something may still be sent.

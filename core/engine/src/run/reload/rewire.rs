@@ -11,8 +11,8 @@ use crate::edge::cycle::{Cycle, Inlet};
 use crate::edge::edge_with;
 use crate::edge::inputs::{InEdge, Inputs};
 use crate::edge::outputs::{OutEdge, OutPort, Outputs};
+use crate::run::reload::difference::Difference;
 use crate::run::stage::{Ports, Stage};
-use crate::run::swap::difference::Difference;
 
 /// The ends of edges that are in nobody's hands now.
 #[derive(Default)]
@@ -40,7 +40,7 @@ pub(crate) fn rewire(difference: &mut Difference, paused: &[Arc<Stage>]) {
     let paused = paused.iter().map(|stage| stage.index);
     for index in paused.chain(difference.added.iter().copied()) {
         let next = &difference.next.stages[index];
-        if next.stands || !next.stage.is_source() {
+        if next.is_live || !next.stage.is_source() {
             loose.give(difference, index, &mut cycles);
         } else {
             // Its stream ends here: it is called no more.
@@ -68,8 +68,8 @@ impl Loose {
 
     /// Makes an edge that is new, or has a new queue. What lay in it before lies in it again.
     fn lay(&mut self, difference: &Difference, index: usize) {
-        let standing = &difference.next.edges[index];
-        let (edge, summary) = (&standing.edge, &standing.summary);
+        let live = &difference.next.edges[index];
+        let (edge, summary) = (&live.edge, &live.summary);
         let is_over = |stage: usize| {
             let stage = &difference.next.stages[stage].stage;
             stage.over.load(Ordering::SeqCst)
@@ -81,7 +81,7 @@ impl Loose {
         let before = self.heads.remove(&index);
         let items = before.map(|edge| edge.head.dissolve()).unwrap_or_default();
         self.tails.remove(&index);
-        if standing.reopens {
+        if live.reopens {
             summary.counters.reopen();
         }
         let capacity = edge.queue.capacity;

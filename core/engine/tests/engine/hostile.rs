@@ -1,14 +1,4 @@
 //! What a hostile plugin in a process of its own can't do.
-#![cfg(unix)]
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-#[path = "common/apart.rs"]
-mod apart;
-mod common;
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;
@@ -16,7 +6,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use common::{Builder, Watcher, finish};
 use flowpipe_config::pipeline::Isolation;
 use flowpipe_engine::report::Report;
 use flowpipe_engine::run::Run;
@@ -24,13 +13,15 @@ use flowpipe_host::catalogue::Catalogue;
 use flowpipe_isolation::scanner::Scanner;
 use serde_json::{Value, json};
 
+use crate::common::{Builder, Watcher, finish};
+
 fn catalogue() -> &'static Catalogue {
     static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
     CATALOGUE.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME"));
         std::fs::create_dir_all(&folder).unwrap();
-        common::compile("stages.c", &folder, "stages", &[]);
-        common::compile("hostile.c", &folder, "hostile", &[]);
+        crate::common::compile("stages.c", &folder, "stages", &[]);
+        crate::common::compile("hostile.c", &folder, "hostile", &[]);
         let catalogue = Catalogue::scan(&[folder], &Scanner::InProcess);
         assert_eq!(catalogue.refused(), []);
         catalogue
@@ -38,7 +29,7 @@ fn catalogue() -> &'static Catalogue {
 }
 
 fn run(pipeline: Builder) -> (Report, Arc<Watcher>) {
-    apart::run(pipeline.0, catalogue())
+    crate::isolated::run(pipeline.0, catalogue())
 }
 
 #[cfg(target_os = "linux")]
@@ -243,7 +234,11 @@ fn a_display_over_the_network_is_a_port() {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port();
     let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["stages_with_such_a_display", "--exact", "--ignored"])
+        .args([
+            "hostile::stages_with_such_a_display",
+            "--exact",
+            "--ignored",
+        ])
         .env("DISPLAY", format!("127.0.0.1:{}", port - 6000))
         .env("DISPLAY_PORT", port.to_string())
         .output()
@@ -276,11 +271,11 @@ fn whoever_runs_commands_may_do_what_they_may() {
 #[test]
 fn a_confined_stage_is_restarted_from_the_file_that_was_loaded() {
     let folder = tempfile::tempdir().unwrap();
-    let library = common::compile("hostile.c", folder.path(), "hostile", &[]);
-    common::compile("stages.c", folder.path(), "stages", &[]);
+    let library = crate::common::compile("hostile.c", folder.path(), "hostile", &[]);
+    crate::common::compile("stages.c", folder.path(), "stages", &[]);
     let catalogue = Catalogue::scan(&[folder.path().to_owned()], &Scanner::InProcess);
     assert_eq!(catalogue.refused(), []);
-    let mut line = common::ten(
+    let mut line = crate::common::ten(
         flowpipe_config::pipeline::OnError::Stop,
         json!({ "do": "abort" }),
     );
@@ -288,7 +283,7 @@ fn a_confined_stage_is_restarted_from_the_file_that_was_loaded() {
     line.0.stages[1].contestants[0].plugin = "hostile".into();
     line.0.stages[1].isolation = Isolation::Process;
     let watcher = Arc::new(Watcher::default());
-    let run = Run::start(line.0, &catalogue, apart::options(&watcher)).unwrap();
+    let run = Run::start(line.0, &catalogue, crate::isolated::options(&watcher)).unwrap();
     std::fs::remove_file(library).unwrap();
     let report = finish(run);
     assert_eq!((report.stages[1].restarted, report.failure), (1, None));
@@ -301,7 +296,7 @@ fn an_error_says_that_the_stage_is_confined() {
     let folder = tempfile::tempdir().unwrap();
     let secret = folder.path().join("secret");
     std::fs::write(&secret, "mine").unwrap();
-    let mut line = common::ten(flowpipe_config::pipeline::OnError::Skip, Value::Null);
+    let mut line = crate::common::ten(flowpipe_config::pipeline::OnError::Skip, Value::Null);
     line.0.stages[1].contestants[0].plugin = "hostile".into();
     line.0.stages[1].contestants[0].config = json!({ "do": "fail", "secret": secret });
     line.0.stages[1].isolation = Isolation::Process;

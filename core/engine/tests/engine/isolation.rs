@@ -1,20 +1,9 @@
 //! Stages in processes of their own.
-#![cfg(unix)]
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-#[path = "common/apart.rs"]
-mod apart;
-mod common;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{Builder, Watcher, finish, lasting_catalogue, ten, until};
 use flowpipe_config::pipeline::{Isolation, OnError, Restart};
 use flowpipe_engine::report::Report;
 use flowpipe_engine::run::{Observer, Run, RunHandle};
@@ -24,12 +13,14 @@ use flowpipe_isolation::scanner::Scanner;
 use flowpipe_recording::entry::{Call, CancelReason};
 use serde_json::{Value, json};
 
+use crate::common::{Builder, Watcher, finish, lasting_catalogue, ten, until};
+
 fn start(pipeline: Builder, watcher: &Arc<Watcher>) -> RunHandle {
-    apart::start(pipeline.0, lasting_catalogue(), watcher)
+    crate::isolated::start(pipeline.0, lasting_catalogue(), watcher)
 }
 
 fn run(pipeline: Builder) -> (Report, Arc<Watcher>) {
-    apart::run(pipeline.0, lasting_catalogue())
+    crate::isolated::run(pipeline.0, lasting_catalogue())
 }
 
 fn isolated(mut line: Builder, stage: usize) -> Builder {
@@ -219,7 +210,7 @@ fn a_frame_of_the_librarys_own_host_is_a_frame() {
 /// The pictures that came from a stage: the message's number, and the first pixel.
 fn pictures(watcher: &Watcher, stage: usize) -> Vec<(i64, u8)> {
     let seen = watcher.from(stage);
-    let picture = |it: &common::Seen| (it.json["n"].as_i64().unwrap(), it.pixels.unwrap().1);
+    let picture = |it: &crate::common::Seen| (it.json["n"].as_i64().unwrap(), it.pixels.unwrap().1);
     seen.iter().map(picture).collect()
 }
 
@@ -319,7 +310,7 @@ fn many_small_pictures() {
 
 #[test]
 fn many_small_pictures_may_be_alive() {
-    apart::alone("many_small_pictures");
+    crate::isolated::alone("isolation::many_small_pictures");
 }
 
 #[test]
@@ -375,7 +366,11 @@ fn a_bad_config_starts_nothing() {
         let mut line = act(OnError::Stop, "pass");
         line.0.stages[1].contestants[0].config = config;
         let watcher = Arc::new(Watcher::default());
-        let started = Run::start(line.0, lasting_catalogue(), apart::options(&watcher));
+        let started = Run::start(
+            line.0,
+            lasting_catalogue(),
+            crate::isolated::options(&watcher),
+        );
         let error = started.err().unwrap().to_string();
         assert!(error.contains(text), "{error}");
     }
@@ -460,13 +455,13 @@ fn a_loser_is_told_at_once() {
 /// meanwhile.
 fn crash_after(happens: impl FnOnce(&Path)) -> (Report, Arc<Watcher>) {
     let folder = tempfile::tempdir().unwrap();
-    let library = common::compile("stages.c", folder.path(), "stages", &["GENERATION=1"]);
+    let library = crate::common::compile("stages.c", folder.path(), "stages", &["GENERATION=1"]);
     let catalogue = Catalogue::scan(&[folder.path().to_owned()], &Scanner::InProcess);
     let mut line = act(OnError::Stop, "generation");
     line.0.stages[0].contestants[0].config = json!({ "count": 10, "delay_us": 100_000 });
     line.0.stages[1].contestants[0].config = json!({ "do": "generation", "count": 4 });
     let watcher = Arc::new(Watcher::default());
-    let run = Run::start(line.0, &catalogue, apart::options(&watcher)).unwrap();
+    let run = Run::start(line.0, &catalogue, crate::isolated::options(&watcher)).unwrap();
     happens(&library);
     (finish(run), watcher)
 }
@@ -474,7 +469,7 @@ fn crash_after(happens: impl FnOnce(&Path)) -> (Report, Arc<Watcher>) {
 #[test]
 fn a_restart_takes_the_file_that_was_loaded() {
     let folder = tempfile::tempdir().unwrap();
-    let other = common::compile("stages.c", folder.path(), "stages", &["GENERATION=2"]);
+    let other = crate::common::compile("stages.c", folder.path(), "stages", &["GENERATION=2"]);
     let replace = |library: &Path| {
         let beside = library.with_extension("new");
         std::fs::copy(&other, &beside).unwrap();
@@ -524,7 +519,7 @@ fn a_call_that_ends_in_a_crash_is_written_down_with_what_was_told_in_it() {
     line.0.stages[1].contestants[0].plugin = "act-again".into();
     line.0.stages[1].timeout = Some(Duration::from_millis(200));
     let (watcher, calls) = (Arc::new(Watcher::default()), Arc::new(Calls::default()));
-    let mut options = apart::options(&watcher);
+    let mut options = crate::isolated::options(&watcher);
     options.observers.push(calls.clone());
     let run = Run::start(line.0, lasting_catalogue(), options).unwrap();
     let _ = finish(run);
@@ -611,11 +606,11 @@ fn a_stage_moves() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_stage_moves_from_process_to_process() {
-    apart::alone("a_stage_moves");
+    crate::isolated::alone("isolation::a_stage_moves");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_hundred_crashes_leave_nothing_behind() {
-    apart::alone("a_hundred_crashes");
+    crate::isolated::alone("isolation::a_hundred_crashes");
 }

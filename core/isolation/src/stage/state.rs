@@ -4,13 +4,14 @@ use std::io;
 use std::time::Duration;
 
 use flowpipe_abi as abi;
-use flowpipe_host::instance::{Limits, StageInstance as _, State, reason};
+use flowpipe_host::instance::{Limits, StageInstance as _, State};
+use flowpipe_host::table::status::reason;
 
 use crate::process::TAKES;
 use crate::protocol::ToStage;
-use crate::session::Reply;
 use crate::stage::IsolatedStage;
-use crate::wire;
+use crate::stage::session::Reply;
+use crate::wire::sendable;
 
 /// A process that has not answered after `limit` is killed, as one is that has not when the run is aborted. The errors
 /// are in words.
@@ -61,20 +62,5 @@ impl IsolatedStage {
         };
         let told = told.and_then(|told| self.wire.send_within(TAKES).map(|()| told));
         told.map_err(|error| self.reap(&error).text.clone())
-    }
-}
-
-/// What can't be sent to the other side, or by it, has to stay where it is.
-///
-/// # Errors
-/// In words.
-pub(super) fn sendable(state: &State) -> Result<(), String> {
-    let length = state.json.len();
-    match length <= wire::LONGEST_BODY {
-        true => Ok(()),
-        false => Err(format!(
-            "it has {length} bytes, and no more than {} go to or from a process of its own",
-            wire::LONGEST_BODY
-        )),
     }
 }

@@ -10,17 +10,17 @@ use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_host::frame::pool;
 
 use crate::run::plan;
+use crate::run::reload::changes::{Changed, Changes, What};
+use crate::run::reload::error::ChangeError;
+use crate::run::reload::live::{Inlets, LiveEdge, LivePipeline, LiveStage};
 use crate::run::shared::Shared;
 use crate::run::stage::{Ports, Stage};
 use crate::run::summary::EdgeSummary;
-use crate::run::swap::changes::{Changed, Changes, What};
-use crate::run::swap::error::ChangeError;
-use crate::run::swap::standing::{Inlets, Standee, Standing, StandingEdge};
 
 /// The way from what stands to what is to stand.
 pub(crate) struct Difference {
     /// What is to stand: changed stages are new objects there.
-    pub next: Standing,
+    pub next: LivePipeline,
     /// Stages of which a contestant, or a setting, is another one.
     pub changed: Vec<usize>,
     /// Stages that are new.
@@ -43,7 +43,7 @@ pub(crate) struct Difference {
 impl Difference {
     pub(crate) fn new(
         shared: &Arc<Shared>,
-        standing: &Standing,
+        live: &LivePipeline,
         pipeline: &Pipeline,
         catalogue: &Catalogue,
     ) -> Result<Self, ChangeError> {
@@ -51,7 +51,7 @@ impl Difference {
         let manifests: Vec<_> = found.iter().map(|it| manifest(it)).collect();
         plan::check_edges(pipeline, &manifests)?;
         let mut this = Self {
-            next: standing.clone(),
+            next: live.clone(),
             changed: Vec::new(),
             added: Vec::new(),
             removed: Vec::new(),
@@ -64,15 +64,15 @@ impl Difference {
         };
         let places = pipeline.stages.iter().zip(&found);
         let places = places
-            .map(|(settings, found)| this.place(shared, standing, settings, found))
+            .map(|(settings, found)| this.place(shared, live, settings, found))
             .collect::<Result<Vec<_>, _>>()?;
-        this.remove(standing, &places);
-        this.join(standing, pipeline, &manifests, &places)?;
-        this.who_pauses(standing);
-        if pipeline.name != standing.name {
+        this.remove(live, &places);
+        this.join(live, pipeline, &manifests, &places)?;
+        this.who_pauses(live);
+        if pipeline.name != live.name {
             this.changes.later.push("name");
         }
-        if pipeline.record != standing.record {
+        if pipeline.record != live.record {
             this.changes.later.push("record");
         }
         Ok(this)
@@ -82,12 +82,12 @@ impl Difference {
     fn place(
         &mut self,
         shared: &Arc<Shared>,
-        standing: &Standing,
+        live: &LivePipeline,
         settings: &pipeline::Stage,
         found: &[Found],
     ) -> Result<usize, ChangeError> {
-        let is_it = |it: &Standee| it.stage.settings.name == settings.name;
-        let Some(index) = standing.stages.iter().position(is_it) else {
+        let is_it = |it: &LiveStage| it.stage.settings.name == settings.name;
+        let Some(index) = live.stages.iter().position(is_it) else {
             let index = self.next.stages.len();
             if self.added.len() >= pool::ROOM || index >= shared.services.pool.owners() {
                 return Err(ChangeError::TooMany(pool::ROOM));
@@ -101,15 +101,15 @@ impl Difference {
                 ports,
             );
             stage.note_effects(found);
-            self.next.stages.push(Standee {
+            self.next.stages.push(LiveStage {
                 stage: Arc::new(stage),
                 found: found.to_vec(),
-                stands: true,
+                is_live: true,
             });
             self.add(index, settings);
             return Ok(index);
         };
-        let before = &standing.stages[index];
+        let before = &live.stages[index];
         let (old, new) = (manifest(&before.found), manifest(found));
         if old.inputs != new.inputs || old.outputs != new.outputs {
             return Err(ChangeError::Ports {
@@ -119,31 +119,31 @@ impl Difference {
             });
         }
         let over = before.stage.over.load(Ordering::SeqCst);
-        if !before.stands && !over {
+        if !before.is_live && !over {
             return Err(ChangeError::Leaving {
                 stage: settings.name.clone(),
             });
         }
-        let what = match before.stands {
+        let what = match before.is_live {
             true => what_changed(before, settings, found),
             false => Vec::new(),
         };
-        if before.stands && what.is_empty() {
+        if before.is_live && what.is_empty() {
             return Ok(index);
         }
-        if before.stands && over {
+        if before.is_live && over {
             return Err(ChangeError::Ended {
                 stage: settings.name.clone(),
             });
         }
         let stage = before.stage.successor(settings.clone(), new);
         stage.note_effects(found);
-        self.next.stages[index] = Standee {
+        self.next.stages[index] = LiveStage {
             stage: Arc::new(stage),
             found: found.to_vec(),
-            stands: true,
+            is_live: true,
         };
-        if before.stands {
+        if before.is_live {
             self.changed.push(index);
             self.tell(index, what);
         } else {
@@ -158,10 +158,10 @@ impl Difference {
     }
 
     /// Takes out what is not in the new pipeline.
-    fn remove(&mut self, standing: &Standing, places: &[usize]) {
-        for (index, standee) in standing.stages.iter().enumerate() {
-            if standee.stands && !places.contains(&index) {
-                self.next.stages[index].stands = false;
+    fn remove(&mut self, live: &LivePipeline, places: &[usize]) {
+        for (index, live_stage) in live.stages.iter().enumerate() {
+            if live_stage.is_live && !places.contains(&index) {
+                self.next.stages[index].is_live = false;
                 self.removed.push(index);
                 self.tell(index, vec![What::Removed]);
             }
@@ -171,7 +171,7 @@ impl Difference {
     /// Finds the edges of the new pipeline their numbers.
     fn join(
         &mut self,
-        standing: &Standing,
+        live: &LivePipeline,
         pipeline: &Pipeline,
         manifests: &[&Manifest],
         places: &[usize],
@@ -189,14 +189,14 @@ impl Difference {
                 queue: edge.queue,
             };
             let nth = seen.entry((placed.from, placed.to)).or_default();
-            let known = standing.edge_between(placed.from, placed.to, *nth);
+            let known = live.edge_between(placed.from, placed.to, *nth);
             *nth += 1;
             let index = known.unwrap_or(self.next.edges.len());
             let receiver = placed.to.stage;
             kept.insert(index);
-            let Some(before) = known.map(|index| &standing.edges[index]) else {
+            let Some(before) = known.map(|index| &live.edges[index]) else {
                 let (from, to) = plan::names(pipeline, manifests, edge);
-                self.next.edges.push(StandingEdge {
+                self.next.edges.push(LiveEdge {
                     edge: placed,
                     summary: Arc::new(EdgeSummary {
                         from,
@@ -205,37 +205,37 @@ impl Difference {
                         capacity: AtomicUsize::new(edge.queue.capacity),
                         counters: Arc::default(),
                     }),
-                    stands: true,
+                    is_live: true,
                     cut: false,
                     reopens: false,
                 });
-                self.lay(standing, index, receiver)?;
+                self.lay(live, index, receiver)?;
                 continue;
             };
             let next = &mut self.next.edges[index];
             next.edge = placed;
-            if !before.stands {
-                next.stands = true;
+            if !before.is_live {
+                next.is_live = true;
                 next.cut = false;
                 next.reopens = true;
-                self.lay(standing, index, receiver)?;
+                self.lay(live, index, receiver)?;
             } else if before.edge.queue != placed.queue {
                 self.requeued.push(index);
                 self.tell(receiver, vec![What::Queue]);
             }
         }
-        for (index, edge) in standing.edges.iter().enumerate() {
-            if !edge.stands || kept.contains(&index) {
+        for (index, edge) in live.edges.iter().enumerate() {
+            if !edge.is_live || kept.contains(&index) {
                 continue;
             }
             let sender = edge.edge.from.stage;
-            let sender_ends = !self.next.stages[sender].stands;
-            let is_source = standing.stages[sender].stage.is_source();
+            let sender_ends = !self.next.stages[sender].is_live;
+            let is_source = live.stages[sender].stage.is_source();
             let next = &mut self.next.edges[index];
-            next.stands = false;
+            next.is_live = false;
             // A stage that is taken out may still have something to send.
             next.cut = !sender_ends || is_source;
-            if self.next.stages[edge.edge.to.stage].stands {
+            if self.next.stages[edge.edge.to.stage].is_live {
                 self.tell(edge.edge.to.stage, vec![What::From]);
             }
         }
@@ -248,7 +248,7 @@ impl Difference {
 
     fn lay(
         &mut self,
-        standing: &Standing,
+        live: &LivePipeline,
         edge: usize,
         receiver: usize,
     ) -> Result<(), ChangeError> {
@@ -256,7 +256,7 @@ impl Difference {
         if self.is_new(receiver) {
             return Ok(());
         }
-        let stage = &standing.stages[receiver].stage;
+        let stage = &live.stages[receiver].stage;
         if stage.over.load(Ordering::SeqCst) {
             let stage = stage.settings.name.clone();
             return Err(ChangeError::Ended { stage });
@@ -266,21 +266,21 @@ impl Difference {
     }
 
     /// Finds out who has to pause, in which order.
-    fn who_pauses(&mut self, standing: &Standing) {
+    fn who_pauses(&mut self, live: &LivePipeline) {
         let mut pausing: BTreeSet<usize> = self.changed.iter().copied().collect();
-        let is_source = |stage: &usize| standing.stages[*stage].stage.is_source();
+        let is_source = |stage: &usize| live.stages[*stage].stage.is_source();
         pausing.extend(self.removed.iter().copied().filter(is_source));
         for &edge in self.laid.iter().chain(&self.requeued) {
             let edge = self.next.edges[edge].edge;
             pausing.extend([edge.from.stage, edge.to.stage]);
         }
-        for (before, next) in standing.edges.iter().zip(&self.next.edges) {
+        for (before, next) in live.edges.iter().zip(&self.next.edges) {
             if next.cut && !before.cut {
                 pausing.insert(next.edge.from.stage);
             }
         }
         self.cycles = self.next.cycles();
-        let before = standing.inlets();
+        let before = live.inlets();
         for stage in 0..self.next.stages.len() {
             let inlets = self.cycles.1[stage].map(|cycle| &self.cycles.0[cycle]);
             let knows = before.get(stage).and_then(Option::as_ref) == inlets;
@@ -290,11 +290,11 @@ impl Difference {
             }
         }
         let is_there = |stage: &usize| {
-            let standee = standing.stages.get(*stage);
-            standee.is_some_and(|it| !it.stage.over.load(Ordering::SeqCst))
+            let live_stage = live.stages.get(*stage);
+            live_stage.is_some_and(|it| !it.stage.over.load(Ordering::SeqCst))
         };
         pausing.retain(is_there);
-        let order = crate::edge::cycle::senders_first(standing.stages.len(), &standing.carrying());
+        let order = crate::edge::cycle::senders_first(live.stages.len(), &live.carrying());
         self.pausing = order;
         self.pausing.retain(|stage| pausing.contains(stage));
     }
@@ -345,7 +345,7 @@ fn plugins(settings: &pipeline::Stage) -> Vec<String> {
     contestants.map(|it| it.plugin.clone()).collect()
 }
 
-fn what_changed(before: &Standee, settings: &pipeline::Stage, found: &[Found]) -> Vec<What> {
+fn what_changed(before: &LiveStage, settings: &pipeline::Stage, found: &[Found]) -> Vec<What> {
     let old = &before.stage.settings;
     let mut what = Vec::new();
     let (was, is) = (plugins(old), plugins(settings));

@@ -2,16 +2,16 @@
 //!
 //! What differs is found by the stages' names ([`difference`]), new plugins are made and got ready beside those that
 //! run, and only then the stages that it concerns pause, each between two messages ([`pausing`]). State is handed over
-//! ([`hand_over`]), queues with what lies in them are joined as the new pipeline says ([`rewire`]), and all go on. Whatever fails
+//! ([`state_transfer`]), queues with what lies in them are joined as the new pipeline says ([`rewire`]), and all go on. Whatever fails
 //! before that leaves everything as it was.
 
 mod changes;
 mod difference;
 mod error;
-mod hand_over;
+mod live;
 pub(crate) mod pausing;
 mod rewire;
-mod standing;
+mod state_transfer;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -27,32 +27,32 @@ use flowpipe_sync::lock;
 use crate::run::control::Event;
 use crate::run::create::create;
 use crate::run::plan::Plan;
+use crate::run::reload::difference::{Difference, same_code};
+use crate::run::reload::live::LivePipeline;
+use crate::run::reload::pausing::{PausedStage, PausedStages, Refusal, Request, Resume, Resumed};
 use crate::run::shared::Shared;
 use crate::run::stage::Stage;
-use crate::run::summary::{Line, Scene};
-use crate::run::swap::difference::{Difference, same_code};
-use crate::run::swap::pausing::{Crew, Crews, Refusal, Request, Resume, Resumed};
-use crate::run::swap::standing::Standing;
+use crate::run::summary::{CurrentLine, Line};
 use crate::supervisor;
 
 /// Changes a run, from anywhere.
 #[derive(Clone)]
 pub struct Changer {
     shared: Arc<Shared>,
-    scene: Scene,
+    current: CurrentLine,
     /// Locked while a change is made: one comes after the other.
-    standing: Arc<Mutex<Standing>>,
+    live: Arc<Mutex<LivePipeline>>,
 }
 
 /// Instances by stage and contestant.
 type Made = HashMap<(usize, usize), Instance>;
 
 impl Changer {
-    pub(crate) fn new(plan: &Plan, scene: Scene) -> Self {
+    pub(crate) fn new(plan: &Plan, current: CurrentLine) -> Self {
         Self {
             shared: plan.shared.clone(),
-            scene,
-            standing: Arc::new(Mutex::new(Standing::new(plan))),
+            current,
+            live: Arc::new(Mutex::new(LivePipeline::new(plan))),
         }
     }
 
@@ -74,7 +74,7 @@ impl Changer {
         pipeline: Pipeline,
         catalogue: &Catalogue,
     ) -> Result<Changes, ChangeError> {
-        let mut standing = lock(&self.standing);
+        let mut live = lock(&self.live);
         let shared = &self.shared;
         if shared.replay.is_some() {
             return Err(ChangeError::Replay);
@@ -82,9 +82,9 @@ impl Changer {
         if shared.mode() > Mode::Run {
             return Err(ChangeError::Ending);
         }
-        let mut difference = Difference::new(shared, &standing, &pipeline, catalogue)?;
+        let mut difference = Difference::new(shared, &live, &pipeline, catalogue)?;
         if !difference.changes.stages.is_empty() {
-            self.make_it_so(&mut standing, &mut difference)?;
+            self.apply(&mut live, &mut difference)?;
         }
         if shared.set_on_stop(pipeline.on_stop) {
             difference.changes.keys.push("on_stop");
@@ -92,61 +92,58 @@ impl Changer {
         Ok(difference.changes)
     }
 
-    fn make_it_so(
+    fn apply(
         &self,
-        standing: &mut Standing,
+        live: &mut LivePipeline,
         difference: &mut Difference,
     ) -> Result<(), ChangeError> {
-        let mut made = self.make(standing, difference)?;
+        let mut made = self.make(live, difference)?;
         let asker = Arc::new(());
-        let mut crews = match self.pause(standing, difference, &asker) {
-            Ok(crews) => crews,
+        let mut paused = match self.pause(live, difference, &asker) {
+            Ok(paused) => paused,
             Err(error) => {
                 self.destroy(made.into_values());
                 return Err(error);
             }
         };
-        let taken_over = nobody_ended(difference, &crews).and_then(|()| {
-            hand_over::hand_over(&self.shared, standing, difference, &mut crews, &mut made)
+        let taken_over = nobody_ended(difference, &paused).and_then(|()| {
+            state_transfer::transfer(&self.shared, live, difference, &mut paused, &mut made)
         });
         if let Err(error) = taken_over {
-            let lost = hand_over::lost(standing, difference, &crews);
+            let lost = state_transfer::lost(live, difference, &paused);
             if !lost.is_empty() {
-                self.tell(standing, &lost);
+                self.tell(live, &lost);
             }
-            let stages = difference
-                .pausing
-                .iter()
-                .map(|&index| &standing.stages[index]);
+            let stages = difference.pausing.iter().map(|&index| &live.stages[index]);
             self.resume(stages.filter_map(|it| {
                 Some(Resumed {
                     stage: it.stage.clone(),
                     found: it.found.clone(),
-                    instances: instances(&mut crews, it.stage.index)?,
+                    instances: instances(&mut paused, it.stage.index)?,
                 })
             }));
             self.destroy(made.into_values());
             return Err(error);
         }
-        for standee in &difference.next.stages[standing.stages.len()..] {
-            let manifest = difference::manifest(&standee.found);
-            let name = &standee.stage.settings.name;
+        for live_stage in &difference.next.stages[live.stages.len()..] {
+            let manifest = difference::manifest(&live_stage.found);
+            let name = &live_stage.stage.settings.name;
             self.shared.names.add(name, manifest);
         }
         self.tell(&difference.next, &difference.changes);
-        let paused: Vec<_> = difference
+        let pausing: Vec<_> = difference
             .pausing
             .iter()
-            .map(|&index| standing.stages[index].stage.clone())
+            .map(|&index| live.stages[index].stage.clone())
             .collect();
         // Known before they lose their senders, after which they may end at any time.
-        for standee in difference.next.stages.iter().filter(|it| !it.stands) {
-            let stage = standee.stage.index;
+        for live_stage in difference.next.stages.iter().filter(|it| !it.is_live) {
+            let stage = live_stage.stage.index;
             self.shared.supervise(supervisor::Event::Removed { stage });
         }
-        rewire::rewire(difference, &paused);
-        let (resumed, left) = cast(standing, difference, &mut crews, made);
-        self.scene.set(Line {
+        rewire::rewire(difference, &pausing);
+        let (resumed, left) = cast(live, difference, &mut paused, made);
+        self.current.set(Line {
             stages: difference
                 .next
                 .stages
@@ -160,18 +157,18 @@ impl Changer {
                 .map(|it| it.summary.clone())
                 .collect(),
         });
-        *standing = difference.next.clone();
+        *live = difference.next.clone();
         self.resume(resumed.into_iter());
         self.destroy(left.into_iter());
         Ok(())
     }
 
     /// Makes all new instances, and gets them ready.
-    fn make(&self, standing: &Standing, difference: &Difference) -> Result<Made, ChangeError> {
+    fn make(&self, live: &LivePipeline, difference: &Difference) -> Result<Made, ChangeError> {
         let mut made = Made::new();
         for &index in difference.changed.iter().chain(&difference.added) {
             let next = &difference.next.stages[index];
-            let known = kept(standing, difference, index);
+            let known = kept(live, difference, index);
             for (contestant, found) in next.found.iter().enumerate() {
                 if known[contestant].is_some() {
                     continue;
@@ -200,13 +197,13 @@ impl Changer {
     /// Has stages pause, and gets their instances.
     fn pause(
         &self,
-        standing: &Standing,
+        live: &LivePipeline,
         difference: &Difference,
         asker: &Arc<()>,
-    ) -> Result<Crews, ChangeError> {
+    ) -> Result<PausedStages, ChangeError> {
         let stages = difference.pausing.iter();
         let stages: Vec<Arc<Stage>> = stages
-            .map(|&index| standing.stages[index].stage.clone())
+            .map(|&index| live.stages[index].stage.clone())
             .collect();
         let (answer, answered) = crossbeam_channel::bounded(1);
         let request = Request {
@@ -217,7 +214,7 @@ impl Changer {
         let sent = self.shared.events.send(Event::Pause(request));
         sent.map_err(|_| ChangeError::Ending)?;
         match answered.recv() {
-            Ok(Ok(crews)) => Ok(crews),
+            Ok(Ok(paused)) => Ok(paused),
             Ok(Err(Refusal::Busy(stage))) => Err(ChangeError::Busy {
                 stage: stage.settings.name.clone(),
             }),
@@ -226,9 +223,9 @@ impl Changer {
     }
 
     /// Tells those who watch, before anything new speaks.
-    fn tell(&self, standing: &Standing, changes: &Changes) {
+    fn tell(&self, live: &LivePipeline, changes: &Changes) {
         let line = LineUp {
-            standing,
+            live,
             changes,
             now_ns: self.shared.now(),
         };
@@ -238,13 +235,13 @@ impl Changer {
         }
     }
 
-    fn resume(&self, crews: impl Iterator<Item = Resumed>) {
+    fn resume(&self, resumed: impl Iterator<Item = Resumed>) {
         let (done, is_done) = crossbeam_channel::bounded(1);
-        let crews = crews.collect();
-        let sent = self
-            .shared
-            .events
-            .send(Event::Resume(Resume { crews, done }));
+        let resumed = resumed.collect();
+        let sent = self.shared.events.send(Event::Resume(Resume {
+            stages: resumed,
+            done,
+        }));
         if sent.is_ok() {
             // The control thread waits for this, and answers at once.
             let _ = is_done.recv();
@@ -267,11 +264,11 @@ impl Changer {
 }
 
 /// A stage that was to be changed may have ended on its own meanwhile.
-fn nobody_ended(difference: &Difference, crews: &Crews) -> Result<(), ChangeError> {
+fn nobody_ended(difference: &Difference, paused: &PausedStages) -> Result<(), ChangeError> {
     let laid = difference.laid.iter();
     let receivers = laid.map(|&edge| difference.next.edges[edge].edge.to.stage);
     let mut needed = difference.changed.iter().copied().chain(receivers);
-    let ended = needed.find(|stage| matches!(crews.get(stage), Some(Crew::Over)));
+    let ended = needed.find(|stage| matches!(paused.get(stage), Some(PausedStage::Over)));
     let name = |stage: usize| difference.next.stages[stage].stage.settings.name.clone();
     ended.map_or(Ok(()), |stage| {
         Err(ChangeError::Ended { stage: name(stage) })
@@ -279,13 +276,13 @@ fn nobody_ended(difference: &Difference, crews: &Crews) -> Result<(), ChangeErro
 }
 
 /// Which contestant of what stands goes on as which one of a stage that changes.
-fn kept(standing: &Standing, difference: &Difference, index: usize) -> Vec<Option<usize>> {
+fn kept(live: &LivePipeline, difference: &Difference, index: usize) -> Vec<Option<usize>> {
     let next = &difference.next.stages[index];
     let mut taken = Vec::new();
     // In another process it is another one.
     let isolation = next.stage.settings.isolation;
-    let before = standing.stages.get(index);
-    let before = before.filter(|it| it.stands && it.stage.settings.isolation == isolation);
+    let before = live.stages.get(index);
+    let before = before.filter(|it| it.is_live && it.stage.settings.isolation == isolation);
     let contestants = next.stage.settings.contestants.iter().zip(&next.found);
     contestants
         .map(|(contestant, found)| {
@@ -304,18 +301,18 @@ fn kept(standing: &Standing, difference: &Difference, index: usize) -> Vec<Optio
         .collect()
 }
 
-fn instances(crews: &mut Crews, index: usize) -> Option<Vec<(usize, Instance)>> {
-    match crews.remove(&index)? {
-        Crew::Paused(instances) => Some(instances),
-        Crew::Over => None,
+fn instances(paused: &mut PausedStages, index: usize) -> Option<Vec<(usize, Instance)>> {
+    match paused.remove(&index)? {
+        PausedStage::Paused(instances) => Some(instances),
+        PausedStage::Over => None,
     }
 }
 
 /// Who goes on in which stage, and who is of no more use.
 fn cast(
-    standing: &Standing,
+    live: &LivePipeline,
     difference: &Difference,
-    crews: &mut Crews,
+    paused: &mut PausedStages,
     mut made: Made,
 ) -> (Vec<Resumed>, Vec<Instance>) {
     let mut resumed = Vec::new();
@@ -328,12 +325,12 @@ fn cast(
     for &index in stages {
         let next = &difference.next.stages[index];
         let is_new = difference.added.contains(&index);
-        let old = match instances(crews, index) {
+        let old = match instances(paused, index) {
             Some(old) => old,
             None if is_new => Vec::new(),
             None => continue,
         };
-        if !next.stands && next.stage.is_source() {
+        if !next.is_live && next.stage.is_source() {
             left.extend(old.into_iter().map(|(_, instance)| instance));
             continue;
         }
@@ -342,15 +339,15 @@ fn cast(
             false => old,
             true => {
                 let mut old: HashMap<_, _> = old.into_iter().collect();
-                let known = kept(standing, difference, index);
-                let mut crew = Vec::new();
+                let known = kept(live, difference, index);
+                let mut paused_stage = Vec::new();
                 for (contestant, known) in known.into_iter().enumerate() {
                     let kept = known.and_then(|known| old.remove(&known));
                     let instance = kept.or_else(|| made.remove(&(index, contestant)));
-                    crew.extend(instance.map(|instance| (contestant, instance)));
+                    paused_stage.extend(instance.map(|instance| (contestant, instance)));
                 }
                 left.extend(old.into_values());
-                crew
+                paused_stage
             }
         };
         resumed.push(Resumed {

@@ -1,0 +1,33 @@
+//! Whole runs of the engine, with plugins in C that are compiled for them.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "tests end by panicking"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(unix)]
+#[path = "../common/isolated.rs"]
+mod isolated;
+#[path = "../common/manifests.rs"]
+mod manifests;
+
+mod bad_plugins;
+mod flow;
+mod graphs;
+#[cfg(unix)]
+mod hostile;
+#[cfg(unix)]
+mod isolation;
+mod loading;
+mod oldest;
+mod race;
+mod reload;
+mod reload_restart;
+mod restart;
+#[cfg(unix)]
+mod scanning;
+#[cfg(unix)]
+mod state_transfer;
+mod watchdog;
