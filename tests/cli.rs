@@ -61,7 +61,7 @@ fn check_starts_nothing_and_finds_no_fault_in_the_ready_pipelines() {
     let ran = run(&["check", "pipelines/replay.toml"]).expect(0);
     assert_eq!(
         ran.stdout,
-        "pipelines/replay.toml: good, 5 stages, 4 queues
+        "pipelines/replay.toml: OK: 5 stages, 4 queues
   frames    reads pictures from 'pipelines/frames/*.png'
   vision    no effects
   solver    no effects

@@ -151,7 +151,7 @@ fn nothing_is_overwritten_and_names_are_looked_at() {
     std::fs::write(folder.path().join("mine"), "precious").unwrap();
     refused(
         &["solver", "mine"],
-        "is there already, and nothing is overwritten",
+        "exists already, and is not overwritten",
     );
     assert_eq!(
         std::fs::read(folder.path().join("mine")).unwrap(),
@@ -162,12 +162,12 @@ fn nothing_is_overwritten_and_names_are_looked_at() {
         "lower case letters, digits and single hyphens",
     );
     refused(&["solver", "../mine"], "lower case letters");
-    refused(&["stage", "match"], "that word means something in Rust");
+    refused(&["stage", "match"], "the name is reserved in Rust");
     for name in ["serde", "serde-json", "schemars", "flowpipe-plugin"] {
-        refused(&["stage", name], "it is built on a crate of that name");
+        refused(&["stage", name], "it depends on a crate of that name");
     }
     for name in ["core", "std", "alloc", "proc-macro", "test"] {
-        refused(&["stage", name], "that word means something in Rust");
+        refused(&["stage", name], "the name is reserved in Rust");
     }
     refused(
         &["solver", "solver-search"],
@@ -175,7 +175,7 @@ fn nothing_is_overwritten_and_names_are_looked_at() {
     );
     refused(
         &["solver", "other", "--sdk", &place],
-        "is no checkout of flowpipe",
+        "is not a checkout of flowpipe",
     );
     refused(
         &["dancer", "other"],

@@ -78,7 +78,13 @@ fn a_shipped_solver_passes() {
 fn a_shipped_vision_reads_what_it_is_shown() {
     let file = library("vision_opencv").display().to_string();
     let ran = run(&[
-        "plugin", "check", &file, "--only", "answers", "--only", "rubbish",
+        "plugin",
+        "check",
+        &file,
+        "--only",
+        "answers",
+        "--only",
+        "malformed",
     ])
     .expect(0);
     assert!(ran.stdout.contains("0 wrong"), "{}", ran.stdout);
@@ -118,15 +124,16 @@ fn threads_and_files_and_frames_that_are_left_are_counted() {
     finds(
         "keeps-frames",
         "leaks",
-        "1 frames are left when it is destroyed",
+        "1 frame is left when it is destroyed",
     );
 }
 
 #[test]
 fn a_crash_is_told_with_what_it_happened_at() {
-    let ran = check("crashes", "rubbish").expect(1);
+    let ran = check("crashes", "malformed").expect(1);
     assert!(
-        ran.stdout.contains("it crashed: SIGSEGV while taking {}"),
+        ran.stdout
+            .contains("it crashed: SIGSEGV while processing {}"),
         "{}",
         ran.stdout
     );
@@ -153,7 +160,7 @@ fn what_a_plugin_prints_hides_nothing() {
     finds(
         "prints",
         "answers",
-        "it says that there is no solution, and there is one",
+        "it reports no solution, but there is one",
     );
 }
 
@@ -223,12 +230,12 @@ fn wrong_claims_are_found_out() {
     finds(
         "lies",
         "answers",
-        "it says that there is no solution, and there is one",
+        "it reports no solution, but there is one",
     );
     finds(
         "changes",
         "repeatable",
-        "it says that it is deterministic, but two stages answer differently",
+        "it declares itself deterministic, but two stages answer differently",
     );
     finds(
         "bad-default",
@@ -248,24 +255,24 @@ fn state_that_is_lost_or_spent_or_trusted_is_found_out() {
     finds(
         "forgets",
         "state",
-        "having taken over the state it answers otherwise than without",
+        "after loading the state it answers differently than without",
     );
     finds(
         "spends",
         "state",
-        "having saved it answers otherwise than without",
+        "after saving it answers differently than without",
     );
     finds(
         "refuses",
         "state",
-        "it does not take over what it saved: it does not know the format `faulty/1`",
+        "it does not load what it saved: it does not know the format `faulty/1`",
     );
     let ran = check("trusts", "state").expect(1);
-    let crash = "it crashed: SIGSEGV while taking over faulty/1 {}";
+    let crash = "it crashed: SIGSEGV while loading faulty/1 {}";
     assert!(ran.stdout.contains(crash), "{}", ran.stdout);
     let ran = check("lies", "state").expect(0);
     assert!(
-        ran.stdout.contains("it offers no flowpipe.state/1"),
+        ran.stdout.contains("it does not support flowpipe.state/1"),
         "{}",
         ran.stdout
     );
@@ -297,12 +304,12 @@ fn failures_on_other_threads_and_of_cancelled_work_are_told() {
     finds(
         "panics-elsewhere",
         "threads",
-        "on another thread than made it: it panicked, at a board",
+        "on another thread than created it: it panicked, at a board",
     );
     finds(
         "changes-elsewhere",
         "threads",
-        "on another thread than made it: it answers otherwise to a board",
+        "on another thread than created it: it answers differently to a board",
     );
     finds(
         "panics-when-cancelled",
@@ -331,10 +338,10 @@ fn a_stage_that_needs_a_config_keeps_no_other_from_being_tried() {
     let folder = tempfile::tempdir().unwrap();
     let file = faulty(folder.path(), &[]).display().to_string();
     let ran = run(&["plugin", "check", &file, "--only", "manifest"]).expect(0);
-    let how = "not tried: it can't do without a config (\"key\" is a required property): \
-               give one with --stage needs-a-config --config '{ … }'";
+    let how = "not checked: it requires a config (\"key\" is a required property): \
+               set one with --stage needs-a-config --config '{ … }'";
     assert!(ran.stdout.contains(how), "{}", ran.stdout);
-    let all = "23 checks, none failed; 1 stage was not tried";
+    let all = "23 checks, none failed; 1 stage was not checked";
     assert!(ran.stdout.contains(all), "{}", ran.stdout);
     let ran = run(&["plugin", "check", &file, "--only", "manifest", "--json"]).expect(0);
     let told: Value = ran.json();
@@ -347,7 +354,7 @@ fn a_stage_that_needs_a_config_keeps_no_other_from_being_tried() {
     assert!(of("needs-a-config")["not_tried"].is_string());
     // Alone it is nothing that could be tried.
     let ran = run(&["plugin", "check", &file, "--stage", "needs-a-config"]).expect(78);
-    assert!(ran.stderr.contains("give one with"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("set one with"), "{}", ran.stderr);
     let with = ["--stage", "needs-a-config", "--config", "{ key = 'it' }"];
     run(&[&["plugin", "check", &file, "--only", "manifest"][..], &with].concat()).expect(0);
 }

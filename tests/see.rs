@@ -390,7 +390,7 @@ fn a_picture_is_read_as_if_it_was_the_first_however_often() {
         assert!(record["ms"].as_f64() <= record["ms_p95"].as_f64());
     }
     let ran = run(&["see", "--repeat", "5", BOARD]).expect(0);
-    assert!(ran.stdout.contains("of 5 looks"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("of 5 calls"), "{}", ran.stdout);
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn what_a_solver_cannot_do_is_refused_with_those_that_can() {
     ]
     .concat();
     let twice = with_input(&args, EASY).expect(2).stderr;
-    assert!(twice.contains("`want` stands in --config"), "{twice}");
+    assert!(twice.contains("`want` is set by --config"), "{twice}");
     with_input(&["solve", "-", "--limit", "3"], EASY).expect(2);
     with_input(&["solve", "-", "--all", "--count"], EASY).expect(2);
 }
@@ -319,7 +319,7 @@ fn a_plot_needs_a_solver_that_tells_its_generations() {
     let ran = with_input(&args, EASY).expect(1);
     assert!(
         ran.stderr
-            .contains("solver-varisat told no best, average and worst"),
+            .contains("solver-varisat reported no best, average and worst"),
         "{ran:?}"
     );
     assert!(ran.stdout.contains("solved by"), "{ran:?}");

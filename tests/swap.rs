@@ -311,7 +311,7 @@ fn a_recording_of_a_run_that_changed_is_honest() {
     let replayed = run(&["replay", recording, "--verify", "-q"]).expect(0);
     assert!(
         replayed.stdout.contains(
-            "changed while it ran, and told from the recording instead of run again: solver\n"
+            "changed during the recording, and played back instead of replayed: solver\n"
         ),
         "{replayed:#?}"
     );

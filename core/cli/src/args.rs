@@ -1,5 +1,4 @@
-//! What the user wrote: every subcommand and flag, in the one place that gives the parser, the help
-//! and the completions.
+//! The command line: every subcommand and flag. The parser, the help and the completions are derived from it.
 
 mod bench;
 mod compare;
@@ -19,6 +18,8 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 pub use compare::Compare;
 pub use new::{Language, New, NewRole};
 pub use play::{Play, PlayInput};
+#[cfg(test)]
+pub use plugins::CHECK_NAMES;
 pub use plugins::{PluginCheck, Plugins, PluginsCommand};
 pub use replay::{Replay, Speed};
 pub use report::Report;
@@ -31,14 +32,14 @@ Exit codes:
   0    done
   1    a stage failed, or something else went wrong while running; plugin check: something failed;
        replay: a message differs from the recorded one; top: there is no such run;
-       compare: a board is not read, solved or played alike, or something failed on it
+       compare: a board is read, solved or played differently, or a stage failed on it
   2    wrong usage, or a file that can't be opened
   3    solve: a puzzle has no solution
-  4    solve: a puzzle that was not solved in time, or that the solver does not take;
-       see: a picture without a board that can be read;
-       compare: a recording without a board that either pipeline reads
-  65   solve, convert, play, bench: a puzzle that can't be read, or not be written in that format;
-       see: a file that is no picture; replay, compare, report: a file that is no recording
+  4    solve: a puzzle that was not solved in time, or that the solver does not support;
+       see: a picture without a readable board;
+       compare: a recording in which neither pipeline reads a board
+  65   solve, convert, play, bench: a puzzle that can't be read, or can't be written in that format;
+       see: a file that is not a picture; replay, compare, report: a file that is not a recording
   78   a pipeline file or a plugin's config that can't be used
   130  stopped by Ctrl-C or SIGTERM, or by hand while a pipeline holds the mouse";
 
@@ -52,7 +53,7 @@ pub struct Args {
     pub command: Command,
 }
 
-/// What every subcommand takes.
+/// The flags of every subcommand.
 #[derive(Debug, ClapArgs)]
 pub struct Global {
     /// Look for plugins in this folder too, before all others (may be given several times).
@@ -61,7 +62,7 @@ pub struct Global {
     /// Colours: when standard output is a terminal and NO_COLOR is not set, always, or never.
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     pub color: Colour,
-    /// Show what happens inside: -v for information, -vv for all (or set FLOWPIPE_LOG).
+    /// Log more: -v for information, -vv for everything (or set FLOWPIPE_LOG).
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }
@@ -81,23 +82,23 @@ pub enum Command {
     Replay(Replay),
     /// Run two pipelines on the same recording, side by side.
     Compare(Compare),
-    /// Make a page to look at of a recorded run: boards, frames, time line, times.
+    /// Write an HTML page of a recorded run: boards, frames, timeline, times.
     Report(Report),
-    /// Show a run while it goes on: its stages, queues, the board, the strokes. Tab the next run, q leaves.
+    /// Watch a run: its stages, queues, the board, the strokes. Tab shows the next run, q quits.
     Top(Top),
-    /// Find every error in pipeline files, and list what their stages do to the world: which commands they run, which
-    /// files they write, whether they drive the mouse. Nothing is started.
+    /// Find every error in pipeline files, and list the effects of their stages: which commands they run, which files
+    /// they write, whether they drive the mouse. Nothing is started.
     Check(Check),
     /// Draw a pipeline as Mermaid or DOT.
     Graph(Graph),
-    /// List the plugins that were found, and the files that were refused; explain one; check a file.
+    /// List the plugins found and the files refused; show one; check a file.
     #[command(visible_alias = "plugin")]
     Plugins(Plugins),
-    /// Begin a plugin of your own: a folder that builds and runs as it is.
+    /// Create a plugin: a folder that builds and runs as it is.
     New(New),
     /// Print the JSON Schema of pipeline files, for editors.
     Schema,
-    /// Show what vision makes of pictures: the board, or why none is read, and what each step cost.
+    /// Show what vision reads from pictures: the board, or why there is none, and the time of each step.
     See(See),
     /// Solve puzzles given as text.
     Solve(Solve),
@@ -105,7 +106,7 @@ pub enum Command {
     Convert(Convert),
     /// Make puzzles with exactly one solution.
     Generate(Generate),
-    /// Measure solvers beside each other on the same boards.
+    /// Measure solvers on the same boards.
     Bench(Bench),
     /// Play the practice game in a window or a terminal: u undo, r restart, n next, Esc or q close.
     Play(Play),
@@ -121,7 +122,7 @@ pub enum Command {
 
 #[derive(Debug, ClapArgs)]
 pub struct IsolatedStage {
-    /// The stage's name, for whoever lists processes.
+    /// The stage's name, shown in lists of processes.
     pub name: String,
 }
 
@@ -130,7 +131,7 @@ pub struct Check {
     /// The pipelines (TOML).
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Print one JSON object a line: one for each error, and one with the effects of each file without errors.
+    /// Print JSON Lines: one object for each error, and one with the effects of each file without errors.
     #[arg(long)]
     pub json: bool,
 }
@@ -170,7 +171,7 @@ pub struct Solve {
     /// List all solutions.
     #[arg(long, group = "want")]
     pub all: bool,
-    /// Stop counting or listing after so many solutions. Without it, --all stops after 10000.
+    /// Stop counting or listing after this many solutions. Without it, --all stops after 10000.
     #[arg(
         long,
         value_name = "NUMBER",
@@ -180,8 +181,8 @@ pub struct Solve {
     )]
     pub limit: Option<u64>,
     /// Plan the mouse's strokes that draw each solution (with --all, the first) with this planner plugin. They
-    /// are checked, drawn with --svg and listed with --json. A planner that fails on a puzzle spoils no
-    /// other; the exit code is that of a failed stage, 1.
+    /// are checked, drawn with --svg and listed with --json. A failure of the planner affects only its puzzle; the
+    /// exit code is that of a failed stage, 1.
     #[arg(
         long,
         value_name = "PLANNER",
@@ -193,29 +194,29 @@ pub struct Solve {
     /// The planner's config as a TOML inline table, such as '{ strategy = "cells" }' for planner-grid.
     #[arg(long, value_name = "TOML", requires = "plan")]
     pub plan_config: Option<String>,
-    /// Give up on a puzzle after this long, such as 500ms or 10s; on a plan too.
+    /// The timeout of a puzzle, and of a plan, such as 500ms or 10s.
     #[arg(long, value_name = "DURATION")]
     pub timeout: Option<String>,
-    /// Solve so many puzzles side by side. Without it, as many as there are processors.
+    /// Solve this many puzzles in parallel. Without it, as many as there are processors.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
-    /// Print one JSON object for each puzzle, one a line.
+    /// Print JSON Lines: one object for each puzzle.
     #[arg(long)]
     pub json: bool,
     /// Print each solved puzzle with its solution in this format.
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
     pub to: Option<SolvedFormat>,
-    /// Draw each puzzle as SVG into this file; several into FILE-1.svg, FILE-2.svg …, by their order.
+    /// Draw each puzzle as SVG into this file; several into FILE-1.svg, FILE-2.svg … in their order.
     /// Into a folder (one that exists, or a name that ends in `/`) as 1.svg, 2.svg ….
     #[arg(long, value_name = "FILE|DIR")]
     pub svg: Option<PathBuf>,
-    /// Draw what the solver tells of its generations (best, average, worst) as SVG into this file or
-    /// folder; of several puzzles as --svg does. solver-genetic tells them.
+    /// Plot the solver's fitness by generation (best, average, worst) as SVG into this file or folder; several puzzles
+    /// as with --svg. solver-genetic reports it.
     #[arg(long, value_name = "FILE|DIR")]
     pub plot: Option<PathBuf>,
 }
 
-/// The formats that hold solutions.
+/// The formats that can hold solutions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SolvedFormat {
     /// Flow Free level lines.
@@ -240,8 +241,7 @@ pub struct Convert {
 pub enum PuzzleFormat {
     /// Grid text: rectangles with holes and bridges.
     Grid,
-    /// Flow Free level lines: everything but other rules and several pairs of one colour; they hold
-    /// the solution, so it must be given.
+    /// Flow Free level lines: everything but other rules and several pairs of one colour. They need the solution.
     Level,
     /// puzz.link URLs: rectangles.
     Puzzlink,
@@ -254,32 +254,30 @@ pub struct Generate {
     /// The size of the boards, columns x rows or one number: 3 to 60 each.
     #[arg(long, default_value = "9x9", value_name = "SIZE")]
     pub size: flowpipe_generate::Size,
-    /// What the boards have besides plain squares; several with commas between: all of them.
+    /// What the boards contain besides plain squares. Several, separated by commas, are combined.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
     pub kind: Vec<PuzzleKind>,
-    /// Only puzzles of this difficulty: how often the dedicated search has to try something to solve one and
-    /// prove that it has no other solution.
+    /// Only puzzles of this difficulty: how often the dedicated search has to branch to solve a puzzle and prove that
+    /// its solution is unique.
     #[arg(long, value_enum, value_name = "GRADE")]
-    pub difficulty: Option<Grade>,
-    /// How many.
+    pub difficulty: Option<DifficultyArg>,
+    /// How many puzzles.
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     pub count: u64,
     /// The same seed gives the same puzzles.
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     pub seed: u64,
-    /// Make so many side by side, which changes nothing else. Without it, as many as there are
-    /// processors.
+    /// Generate this many in parallel; the puzzles are the same. Without it, as many as there are processors.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
-    /// The format to write, each puzzle with its difficulty as its title. Level lines and JSON hold the
-    /// solution.
+    /// The format to write. The title of each puzzle is its difficulty. Level lines and JSON hold the solution.
     #[arg(long, value_enum, default_value_t = PuzzleFormat::Level, value_name = "FORMAT")]
     pub format: PuzzleFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PuzzleKind {
-    /// Cells that two flows cross.
+    /// Cells in which two flows cross.
     Bridges,
     /// Six-sided cells.
     Hexes,
@@ -292,12 +290,12 @@ pub enum PuzzleKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Grade {
-    /// Everything follows, nothing has to be tried.
+pub enum DifficultyArg {
+    /// No branching.
     Easy,
-    /// One to three trials.
+    /// One to three branchings.
     Medium,
-    /// Four trials or more.
+    /// Four branchings or more.
     Hard,
 }
 

@@ -1,6 +1,6 @@
-//! What the runtime holds the plugins' answers against: no answer is believed.
+//! The checks of the plugins' messages: no message is trusted.
 //!
-//! The runtime knows no puzzle; these checks are handed to it by schema id.
+//! The runtime does not know puzzles; the program passes these checks to it by schema id.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ struct StrokesCheck;
 struct OutcomeCheck;
 struct ResultCheck;
 
-/// `Ok(None)`: it stands. `Ok(Some(why))`: it stands but says little. `Err(why)`: it is wrong.
+/// `Ok(None)`: accepted. `Ok(Some(why))`: accepted, but not a solution. `Err(why)`: refused.
 type Judged = Result<Option<String>, String>;
 
 fn judgement(judged: Judged) -> Judgement {
@@ -53,15 +53,15 @@ fn parse<T: DeserializeOwned>(message: &Message) -> Result<T, String> {
         .map_err(|error| format!("not a {}: {error}", message.schema()))
 }
 
-/// The message that a stage had in hand, where it is of the schema that the role takes. A stage of
-/// another kind may answer to something else; then there is nothing to compare with.
+/// The message that a stage processed, if it has the schema of the role's input. Other stages may process other
+/// messages.
 fn parent<T: DeserializeOwned>(parent: Option<&Message>, schema: &str) -> Option<T> {
     parent
         .filter(|parent| parent.schema() == schema)
         .and_then(|parent| parse(parent).ok())
 }
 
-/// Breaches in a line, the first few of them.
+/// The first few breaches, in a line.
 fn list<T: std::fmt::Display>(breaches: &[T]) -> String {
     const SHOWN: usize = 3;
     let mut text = breaches
@@ -116,7 +116,7 @@ fn check_reading(reading: &Reading) -> Result<(), String> {
     Ok(())
 }
 
-/// Holds a board's parts against each other.
+/// Checks the parts of a board against each other.
 fn check_board(seen: &SeenBoard) -> Result<(), String> {
     let board = seen.puzzle.board();
     let geometry = &seen.geometry;
@@ -143,7 +143,7 @@ impl Validator for SolvedCheck {
         judgement((|| {
             let solved: Solved = parse(message)?;
             if parent::<Sighting>(before, SIGHTING).is_some_and(|asked| asked != solved.sighting) {
-                return Err("it answers to another sighting than it was asked".to_owned());
+                return Err("it answers another sighting than it received".to_owned());
             }
             let board = solved
                 .sighting
@@ -181,16 +181,19 @@ fn check_solutions(puzzle: &Puzzle, first: &Solution, others: &[Solution]) -> Re
     Ok(())
 }
 
-/// What is said of the number of solutions agrees with those that were given.
+/// The count of solutions agrees with the given solutions.
 fn check_count(unique: Option<bool>, count: Option<&Count>, given: usize) -> Result<(), String> {
     if unique == Some(true) && given > 1 {
-        return Err(format!("{given} solutions, of which one is the only one"));
+        return Err(format!("{given} solutions, declared unique"));
     }
     let Some(count) = count else { return Ok(()) };
     if !count.is_well_formed() {
-        return Err(format!("a count of {:?}, which is no number", count.digits));
+        return Err(format!(
+            "a count of {:?}, which is not a number",
+            count.digits
+        ));
     }
-    // Too long for the type is larger than anything that can be listed.
+    // A count that overflows is larger than any list.
     let counted = count.digits.parse().unwrap_or(u64::MAX);
     let agrees = match unique {
         Some(true) => counted == 1 && !count.or_more,
@@ -206,7 +209,7 @@ fn check_count(unique: Option<bool>, count: Option<&Count>, given: usize) -> Res
     Ok(())
 }
 
-/// `text: reason`, where there is a reason.
+/// `text: reason`, if there is a reason.
 pub fn with_reason(text: &str, reason: &Option<String>) -> String {
     reason
         .as_ref()

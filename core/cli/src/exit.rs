@@ -4,25 +4,26 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use flowpipe_engine::run::StartError;
 use flowpipe_terminal::{eprintln, escape, escape_indented, stderr, stdout};
 use thiserror::Error;
 
 use crate::args::Args;
 use crate::show::colour;
 
-/// How a command ended that did not fail.
+/// How a command ended, if it did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// Done.
     Done,
-    /// A stage failed; the report says so already.
+    /// A stage failed; the report is printed already.
     StageFailed,
-    /// A replay that differs from what was recorded or that verified nothing, or two pipelines that differ; printed already.
+    /// A replay that differs from its recording or verified nothing, or two pipelines that differ; printed already.
     Differs,
     /// A puzzle without a solution; printed already.
     Unsolvable,
-    /// A puzzle that was not solved in time, or of a kind that the solver does not take, or a picture or a
-    /// recording without a board that can be read; printed already.
+    /// A puzzle that was not solved in time or is not supported by the solver, or a picture or a recording without a
+    /// readable board; printed already.
     Unanswered,
     /// A puzzle or a picture that can't be read, or a puzzle that can't be written in the format asked
     /// for; printed already.
@@ -36,8 +37,8 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// The worse of two: a plugin's failure outweighs a file that can't be opened, that one a puzzle that
-    /// can't be read, that one a puzzle without an answer, and that one a puzzle without a solution.
+    /// The worse of two. In order: a plugin's failure, a file that can't be opened, a puzzle that can't be read, one
+    /// without an answer, one without a solution.
     pub fn or_worse(self, other: Self) -> Self {
         let weight = |ended| match ended {
             Self::Done => 0,
@@ -61,10 +62,10 @@ impl Ended {
 /// The exit code of a program that was interrupted.
 pub const INTERRUPTED: i32 = 130;
 
-/// What a command fails with.
+/// The error of a command.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// The command line is well-formed and still makes no sense.
+    /// The command line is well-formed, but its arguments contradict each other or name what does not exist.
     #[error("{0}")]
     Usage(String),
     /// A config that can't be used.
@@ -75,13 +76,13 @@ pub enum Failure {
     File {
         /// Which.
         path: String,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// A file of puzzles that is no text.
+    /// A file of the wrong format.
     #[error("{0}")]
     BadText(String),
-    /// The run could not start or broke down.
+    /// The run could not start, or failed.
     #[error("{0}")]
     Run(String),
     /// Standard output.
@@ -89,12 +90,24 @@ pub enum Failure {
     Output(#[from] io::Error),
 }
 
-/// Prints what the parser of the command line has to say, be it help or an error, and gives the exit code. What it
-/// quotes of the command line may be the name of a file that somebody else has named.
+/// A config that a plugin refuses is a bad config, whoever reported it.
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Plugin { .. }
+            | StartError::UnknownPlugin { .. }
+            | StartError::Misfit { .. } => Self::Config(error.to_string()),
+            StartError::Thread(_) | StartError::Control => Self::Run(error.to_string()),
+        }
+    }
+}
+
+/// Prints the help or the error of the command-line parser, and returns the exit code. The error may quote file names,
+/// which are untrusted.
 pub fn usage(error: clap::Error) -> ExitCode {
     let arguments = || std::env::args_os().map(|it| it.to_string_lossy().into_owned());
     let escaped = || arguments().map(|it| escape(&it).into_owned());
-    // The parser puts what it quotes into its text as it is. It says the same of arguments that are escaped already.
+    // The parser quotes arguments unescaped, so the arguments are escaped and parsed again.
     let error = match arguments().eq(escaped()) {
         true => error,
         false => Args::try_parse_from(escaped()).err().unwrap_or(error),
@@ -108,7 +121,7 @@ pub fn usage(error: clap::Error) -> ExitCode {
         false => text.to_string(),
     };
     if error.use_stderr() {
-        // Nobody is left to be told when it does not take it.
+        // If standard error is closed, there is nowhere to report it.
         let _ = stderr().write_all(text.as_bytes());
     } else {
         let mut stdout = stdout();
@@ -120,7 +133,7 @@ pub fn usage(error: clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// Prints what went wrong, if something did, and gives the exit code.
+/// Prints the failure, if there is one, and returns the exit code.
 pub fn code(ended: Result<Ended, Failure>) -> ExitCode {
     let code = match ended {
         Ok(Ended::Done) => 0,
@@ -131,7 +144,7 @@ pub fn code(ended: Result<Ended, Failure>) -> ExitCode {
         Ok(Ended::BadPuzzle) => 65,
         Ok(Ended::BadConfig) => 78,
         Ok(Ended::Interrupted) => INTERRUPTED as u8,
-        // Whoever reads us has enough (`flowpipe … | head`): no error.
+        // The reader has closed the pipe (`flowpipe … | head`): no error.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(failure) => {
             let text = escape_indented(&failure.to_string());

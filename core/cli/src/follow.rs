@@ -1,4 +1,4 @@
-//! Waiting on a run while it tells what happens.
+//! Reads the events of a run until it ends.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -8,24 +8,23 @@ use flowpipe_engine::run::RunHandle;
 
 use crate::exit::Failure;
 
-/// How soon the end of the run is noticed.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How often the end of the run is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Hands everything that is told to `each` until the run is over and nothing is left, and `None`
-/// now and then while nothing is told. The run itself holds a sender, so that the channel's end can't
-/// be waited for.
+/// Passes each event to `each` until the run has ended and the channel is empty, and `None` now and then while there
+/// are no events. The run itself holds a sender, so the channel does not disconnect.
 ///
 /// # Errors
-/// What `each` fails with; it is not called again then.
+/// The error of `each`, which ends the loop.
 pub fn follow<T>(
     handle: &RunHandle,
-    told: &Receiver<T>,
+    events: &Receiver<T>,
     mut each: impl FnMut(Option<T>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let followed = follow_until(
         || handle.is_over(),
-        told,
-        |one| match each(one) {
+        events,
+        |event| match each(event) {
             Ok(()) => ControlFlow::Continue(()),
             Err(failure) => ControlFlow::Break(failure),
         },
@@ -36,19 +35,18 @@ pub fn follow<T>(
     }
 }
 
-/// As [`follow`], with several runs or for another reason than their end: until `is_over`, or until
-/// `each` breaks off.
+/// Like [`follow`], for several runs: until `is_over`, or until `each` breaks.
 pub fn follow_until<T, B>(
     is_over: impl Fn() -> bool,
-    told: &Receiver<T>,
+    events: &Receiver<T>,
     mut each: impl FnMut(Option<T>) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     loop {
-        match told.recv_timeout(LOOK_EVERY) {
-            Ok(one) => each(Some(one))?,
+        match events.recv_timeout(POLL_INTERVAL) {
+            Ok(event) => each(Some(event))?,
             Err(RecvTimeoutError::Timeout) if !is_over() => each(None)?,
-            // The last may have come between the two looks.
-            Err(_) => return told.try_iter().try_for_each(|one| each(Some(one))),
+            // The last event may have come after the timeout.
+            Err(_) => return events.try_iter().try_for_each(|event| each(Some(event))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Reading whole files that the user names: bounded, and not for ever.
+//! Reads whole files that the user names: bounded in size and time.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,10 +10,10 @@ use crate::exit::Failure;
 /// The largest file of puzzles, in bytes.
 pub const PUZZLES: u64 = 256 << 20;
 
-/// How long nobody may be at the other end of a named pipe.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for a writer of a named pipe.
+const WRITER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Reads a file, of at most so many bytes. Devices and pipes are files too; one without an end is too large.
+/// Reads a file of at most `most` bytes. Devices and pipes are files too; an endless one is too large.
 ///
 /// # Errors
 /// When it can't be read, or is larger.
@@ -22,7 +22,7 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
     bytes.map_err(|error| failure(path, error))
 }
 
-/// Reads the first bytes of a file, so many at most.
+/// Reads the first bytes of a file, `most` at most.
 ///
 /// # Errors
 /// When it can't be read.
@@ -34,8 +34,7 @@ pub fn read_first(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Looks whether a path leads to a regular file, which can be opened again and read anywhere. Nothing else is opened:
-/// that might never end.
+/// Checks that a path is a regular file that can be opened. No other file is opened: reading it might never end.
 ///
 /// # Errors
 /// When there is none, or it can't be opened.
@@ -56,7 +55,7 @@ fn failure(path: &Path, error: io::Error) -> Failure {
     Failure::File { path, error }
 }
 
-/// Reads all that a reader gives, of at most so many bytes.
+/// Reads everything from a reader, `most` bytes at most.
 ///
 /// # Errors
 /// When it can't be read, or is larger.
@@ -70,7 +69,7 @@ pub fn read_all(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file. Of a named pipe, somebody at its other end is waited for, but not for ever.
+/// Opens a file. Waits for a writer of a named pipe, up to [`WRITER_TIMEOUT`].
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     use std::os::unix::fs::FileTypeExt as _;
@@ -89,13 +88,13 @@ fn pipe(path: &Path) -> io::Result<Box<dyn Read>> {
 
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut pipe = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    let began = Instant::now();
+    let started = Instant::now();
     let mut first = [0];
     loop {
-        // Where nobody writes yet, it seems to be at its end. Where somebody does, there is nothing just now.
+        // Without a writer, the read reports the end of the file. With a writer and no data, it would block.
         let length = match pipe.read(&mut first) {
-            Ok(0) if began.elapsed() > PATIENCE => {
-                let text = "this is a pipe that nobody writes to";
+            Ok(0) if started.elapsed() > WRITER_TIMEOUT => {
+                let text = "this pipe has no writer";
                 return Err(io::Error::new(io::ErrorKind::TimedOut, text));
             }
             Ok(0) => {
@@ -108,8 +107,8 @@ fn pipe(path: &Path) -> io::Result<Box<dyn Read>> {
         };
         let flags = rustix::fs::fcntl_getfl(&pipe)? - OFlags::NONBLOCK;
         rustix::fs::fcntl_setfl(&pipe, flags)?;
-        let begun = first[..length].to_vec();
-        return Ok(Box::new(io::Cursor::new(begun).chain(pipe)));
+        let start = first[..length].to_vec();
+        return Ok(Box::new(io::Cursor::new(start).chain(pipe)));
     }
 }
 

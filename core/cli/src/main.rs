@@ -1,48 +1,55 @@
 //! The `flowpipe` program: each subcommand is one module of [`commands`].
 //!
 //! # Layout
-//! - [`args`]: what the user wrote. [`exit`]: how the program ends.
+//! - [`args`]: the command line. [`exit`]: exit codes and failures.
 //! - [`commands`]: one module for each subcommand.
-//! - [`plugins`]: where plugins are looked for. [`pipeline_file`]: reading a pipeline with its errors.
-//! - [`record`]: writing a run down. [`recording_file`]: opening what was written. [`trace`]: who worked when.
-//! - [`input`]: whole files, bounded. [`outputs`]: the files that are written.
-//! - [`puzzle_file`]: reading puzzles. [`ask`]: putting them to a solver.
-//! - [`apart`]: processes of isolated stages, and the one that reads manifests.
-//! - [`checks`]: what the runtime holds the plugins' answers against.
-//! - [`solve`]: what `flowpipe solve` asks and tells. [`see`]: what `flowpipe see` shows to vision, and tells.
-//! - [`compare`]: two pipelines on one recording.
-//! - [`new`]: what `flowpipe new` makes.
-//! - [`top`]: looking at a run while it goes on.
-//! - [`follow`]: waiting on a run. [`signals`]: Ctrl-C. [`watch`]: changes of files
-//!   while a run goes on. [`show`]: boards, tables and colours on the terminal.
+//! - [`plugins`]: where plugins are looked for. [`pipeline_file`]: reads a pipeline, shows its errors.
+//! - [`record`]: records a run. [`recording_file`]: opens a recording. [`trace`]: writes a trace.
+//! - [`input`]: reads whole files, bounded. [`outputs`], [`pictures`]: write files.
+//! - [`puzzle_file`]: reads puzzles. [`one_off`]: pipelines that the program builds itself; [`solver_run`]: one
+//!   that solves puzzles.
+//! - [`processes`]: child processes for isolated stages, and the one that reads manifests.
+//! - [`checks`]: the checks of messages that the program passes to the runtime.
+//! - [`bench`], [`compare`], [`new`], [`plugin_check`], [`see`], [`solve`]: what the commands of these names consist of.
+//! - [`foreground`]: runs a pipeline to its end. [`console`]: what it prints meanwhile; [`events`]: of what, and
+//!   [`tally`]: the counts of boards; [`visibility`]: of which stages.
+//! - [`top`]: watching a run from another process.
+//! - [`follow`]: reads events until a run ends. [`signals`]: Ctrl-C. [`reload`]: hot reload.
+//! - [`show`]: boards, tables and colours on the terminal. [`quantile`]: medians and percentiles.
 
-mod apart;
 mod args;
-mod ask;
 mod bench;
-mod cast;
 mod checks;
 mod commands;
 mod compare;
+mod console;
+mod events;
 mod exit;
 mod follow;
+mod foreground;
 mod input;
 mod new;
+mod one_off;
 mod outputs;
+mod pictures;
 mod pipeline_file;
 mod plugin_check;
 mod plugins;
+mod processes;
 mod puzzle_file;
 mod quantile;
 mod record;
 mod recording_file;
+mod reload;
 mod see;
 mod show;
 mod signals;
 mod solve;
+mod solver_run;
+mod tally;
 mod top;
 mod trace;
-mod watch;
+mod visibility;
 
 use std::process::ExitCode;
 
@@ -57,8 +64,8 @@ fn main() -> ExitCode {
         Err(error) => return exit::usage(error),
     };
     match args.command {
-        Command::IsolatedStage(_) => return apart::run(),
-        Command::ScanPlugins => return apart::scan(),
+        Command::IsolatedStage(_) => return processes::run_stage(),
+        Command::ScanPlugins => return processes::scan(),
         _ => {}
     }
     signals::listen();
@@ -66,11 +73,11 @@ fn main() -> ExitCode {
         show::colour::on_stdout(&args.global),
         show::colour::on_stderr(&args.global),
     );
-    let tells_problems = matches!(
+    let reports_problems = matches!(
         args.command,
         Command::See(_) | Command::Solve(_) | Command::Bench(_) | Command::Compare(_)
     );
-    show::log::start(&args.global, tells_problems);
+    show::log::start(&args.global, reports_problems);
     let ended = match args.command {
         Command::Run(run) => commands::run::run(&args.global, &run),
         Command::Replay(replay) => commands::replay::run(&args.global, &replay),

@@ -1,4 +1,4 @@
-//! The files that a command writes: beside their places, and never in place of what it reads.
+//! The files that a command writes. It never overwrites a file that it reads.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -13,16 +13,16 @@ use serde_json::Value;
 
 use crate::exit::Failure;
 
-/// What this process reads.
+/// The files that this process reads.
 static INPUTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// The command reads this file: nothing that it writes takes its place.
+/// Registers a file that the command reads: no output may overwrite it.
 pub fn note_input(path: impl Into<PathBuf>) {
     let mut inputs = INPUTS.lock().unwrap_or_else(PoisonError::into_inner);
     inputs.push(path.into());
 }
 
-/// The files that the stages of a pipeline read, by what their plugins declare.
+/// Registers the files that the stages of a pipeline read, as their plugins declare.
 pub fn note_inputs_of(pipeline: &Pipeline, catalogue: &Catalogue) {
     for contestant in pipeline.stages.iter().flat_map(|it| &it.contestants) {
         let Some(found) = catalogue.find(&contestant.plugin) else {
@@ -35,7 +35,7 @@ pub fn note_inputs_of(pipeline: &Pipeline, catalogue: &Catalogue) {
                     paths.for_each(|path| note_files_of(&path));
                 }
             }
-            // It declares nothing, and may read every file that its config names.
+            // Without declared effects, it may read every file that its config names.
             None => note_named(&contestant.config),
         }
     }
@@ -46,7 +46,7 @@ fn is_reading(kind: EffectKind) -> bool {
     matches!(kind, EffectKind::ReadsFiles | EffectKind::RunsCommands)
 }
 
-/// Notes a file, all files in a folder, or what a pattern stands for.
+/// Registers a file, all files in a folder, or the matches of a pattern.
 fn note_files_of(path: &Path) {
     if path.is_file() {
         note_input(path);
@@ -68,39 +68,39 @@ fn note_named(config: &Value) {
     }
 }
 
-/// A file that appears when it is whole.
+/// Creates a file that appears under its name when it is complete.
 ///
 /// # Errors
-/// When it can't be made, or is an input.
+/// When it can't be created, or is an input.
 pub fn create(path: &Path) -> Result<OutputFile, Failure> {
     checked(path)
         .and_then(|()| OutputFile::create(path))
         .map_err(failure(path))
 }
 
-/// A file that appears when it is whole, and whose name the user did not give: it was derived from another name.
+/// Like [`create`], for a name that was derived from another name.
 ///
 /// # Errors
-/// When it can't be made, is an input, or something other than a regular file lies there.
+/// When it can't be created, is an input, or the name is taken by something other than a regular file.
 pub fn create_derived(path: &Path) -> Result<OutputFile, Failure> {
     checked(path)
         .and_then(|()| OutputFile::create_derived(path))
         .map_err(failure(path))
 }
 
-/// A file that grows as `NAME.partial` until it is whole.
+/// Creates a file that is called `NAME.partial` until it is complete.
 ///
 /// # Errors
-/// When it can't be made, is an input, or another program is writing it.
+/// When it can't be created, is an input, or another program is writing it.
 pub fn growing(path: &Path) -> io::Result<OutputFile> {
     checked(path)?;
     OutputFile::growing(path)
 }
 
-/// A file that others follow by its name while it grows: it begins at once, in place of what was there.
+/// Creates a file that others read while it is written. An existing file is truncated.
 ///
 /// # Errors
-/// When it can't be made, or is an input.
+/// When it can't be created, or is an input.
 pub fn followed(path: &Path) -> Result<File, Failure> {
     checked(path)
         .and_then(|()| File::create(path))
@@ -120,14 +120,14 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
 /// Writes a whole file whose name was derived from one that the user gave.
 ///
 /// # Errors
-/// When it can't be written, is an input, or something other than a regular file lies there.
+/// When it can't be written, is an input, or the name is taken by something other than a regular file.
 pub fn write_derived(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut file = create_derived(path)?;
     let written = file.write_all(content.as_ref());
     written.and_then(|()| file.commit()).map_err(failure(path))
 }
 
-/// What a command fails with that can't write a file.
+/// The failure of a command that can't write a file.
 pub fn failure(path: &Path) -> impl Fn(io::Error) -> Failure {
     |error| Failure::File {
         path: path.display().to_string(),
@@ -136,7 +136,7 @@ pub fn failure(path: &Path) -> impl Fn(io::Error) -> Failure {
 }
 
 fn checked(path: &Path) -> io::Result<()> {
-    // What is written as it is, such as the terminal, may be read too.
+    // A device, such as the terminal, may be both input and output.
     if !path.is_file() {
         return Ok(());
     }

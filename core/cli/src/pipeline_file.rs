@@ -1,4 +1,4 @@
-//! Reading a pipeline file, with its errors on standard error.
+//! Reads a pipeline file, and shows its errors on standard error.
 
 use std::path::Path;
 
@@ -12,32 +12,32 @@ use crate::exit::Failure;
 use crate::input;
 use crate::show::colour;
 
-/// A pipeline, and the text of its file: a pipe can't be read again.
-pub struct Written {
+/// A pipeline and the text of its file: a pipe can't be read twice.
+pub struct PipelineFile {
     pub pipeline: Pipeline,
     pub text: String,
 }
 
-/// Reads a pipeline; the inner `Err` are the errors in it.
+/// Reads a pipeline. The inner `Err` holds the errors in the file.
 ///
 /// # Errors
 /// When the file itself can't be read.
 pub fn read(
     file: &Path,
     catalogue: &Catalogue,
-) -> Result<Result<Written, Vec<ConfigError>>, Failure> {
-    // One byte more says that the file is too large.
+) -> Result<Result<PipelineFile, Vec<ConfigError>>, Failure> {
+    // One byte more shows that the file is too large.
     let bytes = input::read_first(file, reader::MAX_BYTES as u64 + 1)?;
     let read = reader::read_bytes(&file.display().to_string(), &bytes, catalogue);
-    // Text, where no error says otherwise.
+    // Valid UTF-8, unless there are errors.
     let text = || String::from_utf8_lossy(&bytes).into_owned();
-    Ok(read.map(|pipeline| Written {
+    Ok(read.map(|pipeline| PipelineFile {
         pipeline,
         text: text(),
     }))
 }
 
-/// Reads a pipeline, or shows what is wrong with it and gives `None`.
+/// Reads a pipeline, or shows its errors and returns `None`.
 ///
 /// # Errors
 /// When the file itself can't be read.
@@ -45,9 +45,9 @@ pub fn read_or_show(
     file: &Path,
     catalogue: &Catalogue,
     global: &Global,
-) -> Result<Option<Written>, Failure> {
+) -> Result<Option<PipelineFile>, Failure> {
     Ok(match read(file, catalogue)? {
-        Ok(written) => Some(written),
+        Ok(file) => Some(file),
         Err(errors) => {
             show(errors, global);
             None
@@ -55,13 +55,13 @@ pub fn read_or_show(
     })
 }
 
-/// Shows errors as people read them: file:line:column, the line, a caret and a suggestion.
+/// Prints errors: file:line:column, the line, a caret and a suggestion.
 pub fn show(errors: Vec<ConfigError>, global: &Global) {
-    write_stderr(&told(errors, colour::on_stderr(global)));
+    write_stderr(&rendered(errors, colour::on_stderr(global)));
 }
 
-/// Errors as [`show`] shows them.
-pub fn told(errors: Vec<ConfigError>, colours: bool) -> String {
+/// Errors as [`show`] prints them.
+pub fn rendered(errors: Vec<ConfigError>, colours: bool) -> String {
     let theme = if colours {
         miette::GraphicalTheme::unicode()
     } else {
@@ -71,11 +71,11 @@ pub fn told(errors: Vec<ConfigError>, colours: bool) -> String {
     let mut all = String::new();
     for error in errors {
         let mut text = String::new();
-        // Writing to a String can't fail; should rendering fail, the bare message is left.
+        // Writing to a String can't fail; if rendering fails, only the message is printed.
         if handler.render_report(&mut text, &error).is_err() {
             text = format!("{error}\n");
         }
-        // A byte order mark takes no room, and its escape would: the caret is below what it points to.
+        // A byte order mark has no width, and its escape would shift the caret.
         all += &text.replace('\u{feff}', "");
     }
     all

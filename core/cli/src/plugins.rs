@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use flowpipe_host::catalogue::Catalogue;
 
-use crate::apart;
 use crate::args::Global;
+use crate::processes;
 
 /// The variable with more folders, separated as in `PATH`.
 pub const PATH_VARIABLE: &str = "FLOWPIPE_PLUGIN_PATH";
 
-/// The folders, first come first served: `--plugin-dir`, [`PATH_VARIABLE`], then beside the
+/// The folders, by precedence: `--plugin-dir`, [`PATH_VARIABLE`], then beside the
 /// program: its own folder, `plugins` in it, and `../lib/flowpipe` (where packages install them).
 pub fn folders(global: &Global) -> Vec<PathBuf> {
     let mut folders = global.plugin_dir.clone();
@@ -32,13 +32,13 @@ pub fn load(global: &Global) -> Catalogue {
     load_from(&folders(global))
 }
 
-/// Finds all plugins in these folders. Called again it gives the files of now.
+/// Finds all plugins in these folders. Each call reads the files again.
 pub fn load_from(folders: &[PathBuf]) -> Catalogue {
-    let catalogue = Catalogue::scan(folders, &apart::scanner());
+    let catalogue = Catalogue::scan(folders, &processes::scanner());
     for refused in catalogue.refused() {
         let (path, reason) = (refused.path.display(), &refused.reason);
         match refused.path.is_dir() {
-            // Which plugins are missed nobody knows.
+            // Any plugin may be missing then.
             true => tracing::warn!("{path}: {reason}"),
             false => tracing::info!("refused {path}: {reason}"),
         }

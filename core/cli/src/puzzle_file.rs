@@ -1,4 +1,4 @@
-//! Reading puzzles from a file or from standard input.
+//! Reads puzzles from a file or from standard input.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use flowpipe_puzzle::text::{self, Entry};
 use crate::exit::Failure;
 use crate::{input, outputs};
 
-/// Reads all puzzles of a file, or of standard input where it is called `-`.
+/// Reads all puzzles of a file, or of standard input for `-`.
 ///
 /// # Errors
-/// When it can't be read, is no text, or has no puzzles in it.
+/// When it can't be read, is not UTF-8, or contains no puzzles.
 pub fn read(file: &str) -> Result<Vec<Entry>, Failure> {
     let entries = text::read(&read_text(file)?);
     if entries.is_empty() {
@@ -19,15 +19,15 @@ pub fn read(file: &str) -> Result<Vec<Entry>, Failure> {
     Ok(entries)
 }
 
-/// What a file without puzzles comes to.
+/// The failure for a file without puzzles.
 pub fn no_puzzles(file: &str) -> Failure {
     Failure::Usage(format!("{file}: there are no puzzles in it"))
 }
 
-/// Reads the text of a file, or of standard input where it is called `-`.
+/// Reads the text of a file, or of standard input for `-`.
 ///
 /// # Errors
-/// When it can't be read, or is no text.
+/// When it can't be read, or is not UTF-8.
 pub fn read_text(file: &str) -> Result<String, Failure> {
     if file != "-" {
         return read_path(Path::new(file));
@@ -43,7 +43,7 @@ pub fn read_text(file: &str) -> Result<String, Failure> {
 /// The text of a file.
 ///
 /// # Errors
-/// When it can't be read, or is no text.
+/// When it can't be read, or is not UTF-8.
 pub fn read_path(file: &Path) -> Result<String, Failure> {
     outputs::note_input(file);
     let bytes = input::read(file, input::PUZZLES)?;

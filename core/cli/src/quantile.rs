@@ -1,6 +1,6 @@
-//! Medians and the like.
+//! Medians and percentiles.
 
-/// The smallest value that so large a share of the values does not exceed. `None`: there are no values.
+/// The smallest value that at least this share of the values does not exceed. `None`: there are no values.
 pub fn quantile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied()

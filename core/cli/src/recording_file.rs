@@ -1,4 +1,4 @@
-//! Opening a recording, with what is wrong with it on standard error.
+//! Opens a recording, and logs what is wrong with it.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use flowpipe_recording::{ReadError, Recording};
 use crate::exit::Failure;
 use crate::outputs;
 
-/// Opens a recording. Says so when it ends early.
+/// Opens a recording. Logs a warning if it ends early.
 ///
 /// # Errors
-/// When it can't be opened, or is no recording.
+/// When it can't be opened, or is not a recording.
 pub fn open(path: &Path) -> Result<Recording, Failure> {
     outputs::note_input(path);
     let recording = Recording::open(path).map_err(|error| match error {
@@ -29,7 +29,7 @@ pub fn open(path: &Path) -> Result<Recording, Failure> {
     }
     if let Some(fault) = recording.first_unreadable() {
         tracing::warn!(
-            "{} entries of {} can't be read and are left out; the first: {fault}",
+            "{} entries of {} can't be read and are skipped; the first: {fault}",
             recording.unreadable(),
             path.display()
         );

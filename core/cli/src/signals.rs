@@ -1,8 +1,8 @@
 //! Ctrl-C, SIGTERM and SIGHUP.
 //!
-//! The first Ctrl-C or SIGTERM asks the command to end, or ends the program where nothing is to be ended in order. The second
-//! one ends a run at once, and two seconds later the program is gone, whatever is stuck: a plugin, a full pipe, a
-//! disk. The thread that listens therefore waits for nobody; another one does what the signals ask for.
+//! The first Ctrl-C or SIGTERM asks the command to end, or ends the program if the command needs no orderly shutdown.
+//! The second one aborts a run, and ends the program two seconds later, whatever is stuck: a plugin, a full pipe, a
+//! disk. The thread that receives signals therefore never blocks; another thread handles them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,60 +15,58 @@ use flowpipe_engine::run::{RunHandle, Stopper};
 
 use crate::exit::INTERRUPTED;
 
-/// What is to be ended in order.
+/// What the first signal shuts down in order.
 static TARGET: Mutex<Option<Target>> = Mutex::new(None);
 /// What SIGHUP does while the terminal is there.
 static HANG_UP: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// So long after the second signal the program is gone.
+/// The program ends this long after the second signal.
 const GRACE: Duration = Duration::from_secs(2);
-/// So long it tries to say why.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+/// How long it tries to print why.
+const MESSAGE_TIMEOUT: Duration = Duration::from_millis(100);
 
 enum Target {
     Run(Stopper),
     Call(Box<dyn Fn() + Send>),
 }
 
-/// What a signal asks for.
-enum Ask {
+/// The request of a signal.
+enum Request {
     Stop { again: bool },
     HangUp,
 }
 
-/// From now on Ctrl-C and SIGTERM end the program with its exit code.
+/// Makes Ctrl-C and SIGTERM end the program with its exit code.
 pub fn listen() {
-    // Without it they end the program as the system does.
-    if let Err(error) = begin() {
-        tracing::warn!("can't listen for Ctrl-C: {error}");
+    // Otherwise the signals have the system's default action.
+    if let Err(error) = start() {
+        tracing::warn!("can't handle Ctrl-C: {error}");
     }
 }
 
-/// Until the next run begins, a signal ends the program at once: while a recording is read, prepared or summed up there
-/// is nothing that has to be brought to an end.
+/// Until the next run starts, a signal ends the program at once: reading a recording and summarizing a run need no
+/// orderly shutdown.
 pub fn at_once() {
     *TARGET.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
-/// The first signal asks a run to end as its pipeline says, a second one ends it at once. Runs come one after the
-/// other: what came before is over.
+/// The first signal stops this run as its pipeline configures, the second one aborts it. Replaces the run before it.
 pub fn stop(handle: &RunHandle) {
     set(Target::Run(handle.stopper()));
-    heed_hang_up();
-    // A signal between two runs is meant for both.
+    handle_hang_up();
+    // A signal between two runs stops the next one too.
     if was_asked() {
         handle.stop();
     }
 }
 
-/// From now on the first signal does this.
+/// Sets the action of the first signal.
 pub fn on_interrupt(then: impl Fn() + Send + 'static) {
     set(Target::Call(Box::new(then)));
 }
 
-/// From now on SIGHUP does this, unless the terminal has gone away: then it stops the run, as it does where nothing
-/// was said here. `None`: nothing any more.
+/// Sets the action of SIGHUP while the terminal exists. Without a terminal, or with `None`, SIGHUP stops the run.
 pub fn on_hang_up(then: Option<Box<dyn Fn() + Send>>) {
     *HANG_UP.lock().unwrap_or_else(PoisonError::into_inner) = then;
 }
@@ -78,7 +76,7 @@ pub fn was_asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// Ends the program now, without a look at what goes on in it.
+/// Ends the program now, without an orderly shutdown.
 pub fn leave() -> ! {
     flowpipe_output::remove_hidden();
     #[cfg(unix)]
@@ -91,11 +89,11 @@ fn set(target: Target) {
     *TARGET.lock().unwrap_or_else(PoisonError::into_inner) = Some(target);
 }
 
-/// Does what signals ask for. It may be stuck for ever.
-fn obey(asks: &Receiver<Ask>) {
+/// Handles the requests of signals. It may block forever.
+fn handle_requests(asks: &Receiver<Request>) {
     for ask in asks {
         match ask {
-            Ask::Stop { again } => {
+            Request::Stop { again } => {
                 let target = TARGET.lock().unwrap_or_else(PoisonError::into_inner);
                 match &*target {
                     Some(Target::Run(run)) if again => run.abort(),
@@ -104,7 +102,7 @@ fn obey(asks: &Receiver<Ask>) {
                     None => leave(),
                 }
             }
-            Ask::HangUp => {
+            Request::HangUp => {
                 let then = HANG_UP.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(then) = &*then {
                     then();
@@ -114,35 +112,35 @@ fn obey(asks: &Receiver<Ask>) {
     }
 }
 
-/// Somebody asks for the end. With the second time it is the end: this does not come back.
-fn ask(to: &Sender<Ask>) {
+/// Requests the end. The second time it ends the program: it does not return.
+fn ask(to: &Sender<Request>) {
     let again = ASKED.swap(true, Ordering::Relaxed);
-    // It is there for as long as the program.
-    let _ = to.send(Ask::Stop { again });
+    // The receiver exists as long as the program.
+    let _ = to.send(Request::Stop { again });
     if again {
         std::thread::sleep(GRACE);
-        say_and_leave();
+        report_and_leave();
     }
 }
 
-fn say_and_leave() -> ! {
-    // Standard error may be what is stuck.
-    let said = std::thread::Builder::new().spawn(|| {
+fn report_and_leave() -> ! {
+    // Writing to standard error may block.
+    let printer = std::thread::Builder::new().spawn(|| {
         flowpipe_terminal::eprintln!(
             "flowpipe: something is stuck: ended without it, 2 s after the second signal"
         );
     });
-    if said.is_ok() {
-        std::thread::sleep(LAST_WORDS);
+    if printer.is_ok() {
+        std::thread::sleep(MESSAGE_TIMEOUT);
     }
     leave()
 }
 
-fn obeying() -> std::io::Result<Sender<Ask>> {
+fn spawn_handler() -> std::io::Result<Sender<Request>> {
     let (to, asks) = channel();
     std::thread::Builder::new()
         .name("flowpipe-stop".into())
-        .spawn(move || obey(&asks))?;
+        .spawn(move || handle_requests(&asks))?;
     Ok(to)
 }
 
@@ -150,17 +148,17 @@ fn obeying() -> std::io::Result<Sender<Ask>> {
 static SIGNALS: OnceLock<signal_hook::iterator::Handle> = OnceLock::new();
 
 #[cfg(unix)]
-fn begin() -> std::io::Result<()> {
+fn start() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-    // A file that must not grow beyond a limit is an error of the write, and does not end the program.
+    // A file that reaches its size limit fails the write, and does not end the program.
     let too_large = rustix::process::Signal::XFSZ.as_raw();
     signal_hook::flag::register(too_large, Arc::default())?;
-    let to = obeying()?;
+    let to = spawn_handler()?;
     let had_terminal = has_terminal();
-    // What whoever started the program has it ignore (`nohup`, a shell's `&`) stays ignored.
-    let heeded = [SIGINT, SIGTERM].into_iter().filter(|&it| !is_ignored(it));
-    let mut signals = signal_hook::iterator::Signals::new(heeded)?;
+    // Signals that the parent process ignores (`nohup`, a shell's `&`) stay ignored.
+    let handled = [SIGINT, SIGTERM].into_iter().filter(|&it| !is_ignored(it));
+    let mut signals = signal_hook::iterator::Signals::new(handled)?;
     let _ = SIGNALS.set(signals.handle());
     std::thread::Builder::new()
         .name("flowpipe-signals".into())
@@ -172,7 +170,7 @@ fn begin() -> std::io::Result<()> {
                 drop(then);
                 match hangs_up {
                     true => {
-                        let _ = to.send(Ask::HangUp);
+                        let _ = to.send(Request::HangUp);
                     }
                     false => ask(&to),
                 }
@@ -181,19 +179,19 @@ fn begin() -> std::io::Result<()> {
     Ok(())
 }
 
-/// A run heeds all signals, whatever its terminal does.
+/// A run handles all signals, whatever its terminal does.
 #[cfg(unix)]
-fn heed_hang_up() {
+fn handle_hang_up() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         if let Some(Err(error)) = SIGNALS.get().map(|it| it.add_signal(signal)) {
-            tracing::warn!("can't listen for signal {signal}: {error}");
+            tracing::warn!("can't handle signal {signal}: {error}");
         }
     }
 }
 
-/// Whether this process was started with a signal ignored. Where the system does not say, it was not.
+/// Whether this process was started with a signal ignored. `false` if the system does not report it.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -202,17 +200,17 @@ fn is_ignored(signal: i32) -> bool {
     ignored.is_some_and(|set| set >> (signal - 1) & 1 == 1)
 }
 
-/// Whether there is a terminal that the program belongs to. One that was closed can't be opened any more.
+/// Whether the program has a controlling terminal. A closed one can't be opened.
 #[cfg(unix)]
 fn has_terminal() -> bool {
     std::fs::File::open("/dev/tty").is_ok()
 }
 
 #[cfg(not(unix))]
-fn begin() -> std::io::Result<()> {
-    let to = obeying()?;
+fn start() -> std::io::Result<()> {
+    let to = spawn_handler()?;
     ctrlc::set_handler(move || ask(&to)).map_err(std::io::Error::other)
 }
 
 #[cfg(not(unix))]
-fn heed_hang_up() {}
+fn handle_hang_up() {}

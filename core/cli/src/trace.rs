@@ -20,11 +20,11 @@ pub struct Tracing {
 }
 
 impl Tracing {
-    /// Begins a trace, where one is asked for, and has it watch the run. Folders are made.
+    /// Starts a trace, if one is requested, and adds it to the observers of the run. Creates folders.
     ///
     /// # Errors
-    /// When the file can't be made.
-    pub fn begin(
+    /// When the file can't be created.
+    pub fn create(
         to: Option<&Path>,
         pipeline: &Pipeline,
         options: &mut Options,
@@ -38,7 +38,7 @@ impl Tracing {
         }
         let mut file = outputs::growing(path).map_err(&failure)?;
         let has_queues = options.replay.is_none();
-        // It may go to a terminal, and names of a recording are in it. What is escaped means the same in JSON.
+        // It may go to a terminal, and contains names from a recording. The escapes are valid JSON.
         let to = Output::new(file.file().map_err(&failure)?, false);
         let (tracer, trace) =
             Tracer::start(to, pipeline, options.clock, has_queues).map_err(&failure)?;
@@ -52,20 +52,20 @@ impl Tracing {
         }))
     }
 
-    /// The run begins: from now on what is traced is kept, however it ends.
-    pub fn begins(&mut self) {
+    /// The run starts: the trace is kept from now on, however the run ends.
+    pub fn keep(&mut self) {
         self.file.keep();
     }
 
-    /// The run did not begin: nothing is left of the trace.
+    /// The run did not start: removes the trace.
     pub fn discard(self) {
         self.file.discard();
     }
 
-    /// Waits until everything is written, and says what was, on standard error.
+    /// Waits until everything is written, and reports the counts on standard error.
     ///
     /// # Errors
-    /// When something could not be written.
+    /// When a write failed.
     pub fn finish(self) -> Result<(), Failure> {
         let path = self.path.display().to_string();
         let failure = outputs::failure(&self.path);

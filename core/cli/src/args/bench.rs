@@ -6,20 +6,20 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct Bench {
-    /// Files of puzzles in every form that `solve` takes. Without files, boards are generated.
+    /// Files of puzzles in any format that `solve` reads. Without files, boards are generated.
     pub files: Vec<PathBuf>,
-    /// Measure this solver plugin (may be given several times); without, all that are found, but
-    /// for those that need a config and have none.
+    /// Measure this solver plugin (may be given several times). Without it, all that are found, except those that need
+    /// a config and have none.
     #[arg(long, value_name = "NAME")]
     pub solver: Vec<String>,
     /// The config of a solver plugin, as its name, `=`, and a TOML inline table (may be given several times).
     #[arg(long, value_name = "SOLVER=TOML", value_parser = config)]
     pub config: Vec<(String, String)>,
-    /// Give up on a board after this long; on a size after three boards in a row, and on the sizes after one
-    /// of which nothing was solved.
+    /// The timeout of a board. A solver skips the rest of a size after three timeouts in a row, and the larger sizes
+    /// after a size without a solved board.
     #[arg(long, default_value = "1s", value_name = "DURATION")]
     pub timeout: String,
-    /// At most so many boards of each size or kind.
+    /// The maximum number of boards of each size or kind.
     #[arg(long, default_value_t = 20, value_name = "NUMBER", value_parser = at_least_one)]
     pub most: usize,
     /// The same seed generates the same boards.
@@ -30,13 +30,13 @@ pub struct Bench {
         conflicts_with = "files"
     )]
     pub seed: u64,
-    /// Draw the median times by size into this file.
+    /// Draw the median times by size as SVG into this file.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Print the table as Markdown.
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
-    /// Print one JSON object for each solver and size, one a line.
+    /// Print JSON Lines: one object for each solver and size.
     #[arg(long)]
     pub json: bool,
 }

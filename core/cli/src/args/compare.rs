@@ -4,20 +4,20 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// What `flowpipe compare` takes.
+/// The arguments of `flowpipe compare`.
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// The one pipeline (TOML). What it captures is what the recording holds: of the stage of the same name,
-    /// else of the one stage that captured. Queues drop nothing; what acts on the world, as the mouse does, is
-    /// left out; referee-once takes the place of a referee that looks at the clock.
+    /// The first pipeline (TOML). Its sources play the recorded messages: of the stage of the same name, else of the
+    /// only source. Queues drop nothing; stages that act on the world, such as the mouse, are left out; referee-once
+    /// replaces a referee that reads the clock.
     #[arg(value_name = "A.toml")]
     pub a: PathBuf,
-    /// The other pipeline (TOML).
+    /// The second pipeline (TOML).
     #[arg(value_name = "B.toml")]
     pub b: PathBuf,
     /// The recording (MCAP).
     pub file: PathBuf,
-    /// Run each so many times, one after the other in turns: times are those of all rounds.
+    /// Run each this many times, interleaved. Times are those of all rounds.
     #[arg(
         long,
         default_value_t = 1,

@@ -4,29 +4,29 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// What `flowpipe new` takes.
+/// The arguments of `flowpipe new`.
 #[derive(Debug, Args)]
 pub struct New {
-    /// What it is.
+    /// The role.
     pub role: NewRole,
-    /// What it is called: lower case letters, digits and hyphens, such as `solver-mine`. Its folder is called so too.
+    /// The name: lower case letters, digits and hyphens, such as `solver-mine`. Also the name of its folder.
     pub name: String,
     /// The language. A stage in Python is a script that plugin `exec` runs.
     #[arg(long, value_enum, default_value_t = Language::Rust)]
     pub lang: Language,
-    /// Make its folder in this one.
+    /// Create its folder in this one.
     #[arg(long = "in", value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
-    /// A checkout of flowpipe, for the SDK that a plugin in Rust is built on. Without, the one around the folder or
-    /// around this program, or else the repository.
+    /// A checkout of flowpipe with the SDK for plugins in Rust. Without it, the one that contains the folder or this
+    /// program, or else the repository.
     #[arg(long, value_name = "DIR")]
     pub sdk: Option<PathBuf>,
 }
 
-/// What a plugin is.
+/// The role of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum NewRole {
-    /// Makes frames.
+    /// Captures frames.
     Capture,
     /// Reads boards from frames.
     Vision,
@@ -36,16 +36,16 @@ pub enum NewRole {
     Planner,
     /// Plays strokes.
     Actuator,
-    /// None of these: any messages in, any out.
+    /// Any messages in, any out.
     Stage,
 }
 
-/// What a plugin is written in.
+/// The language of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
-    /// A crate on the SDK.
+    /// A crate that uses the SDK.
     Rust,
-    /// One file on flowpipe.h.
+    /// One file that uses flowpipe.h.
     C,
     /// A script.
     Python,

@@ -6,33 +6,33 @@ use clap::Args;
 use flowpipe_config::effects::{EffectKind, UnknownEffect};
 use flowpipe_engine::run::replay::{ALLOW_UNKNOWN, Swap};
 
-/// What `flowpipe replay` takes.
+/// The arguments of `flowpipe replay`.
 #[derive(Debug, Args)]
 pub struct Replay {
     /// The recording (MCAP).
     pub file: PathBuf,
-    /// Hold every message against the recorded one; exit code 1 when one differs.
+    /// Compare every message with the recorded one; exit code 1 if one differs.
     #[arg(long)]
     pub verify: bool,
-    /// Run only this stage again, and what comes after it.
+    /// Run only this stage and the stages after it.
     #[arg(long, value_name = "STAGE")]
     pub from: Option<String>,
-    /// Run another plugin in a stage's place, with the defaults of its config or with a config of your own, such as
-    /// 'solver=solver-exec{command=["python3", "solver.py"]}'. What you type yourself is allowed.
+    /// Run another plugin in a stage's place, with its default config or with the given one, such as
+    /// 'solver=solver-exec{command=["python3", "solver.py"]}'. The effects of this plugin are allowed.
     #[arg(long, value_name = "STAGE=PLUGIN{KEY=VALUE,...}", value_parser = swap)]
     pub swap: Vec<Swap>,
-    /// Let the stages that --from and --swap name have this effect: reads-files, writes-files, runs-commands,
-    /// reads-screen, drives-mouse, uses-network, or unknown. What they do is printed first. A replay is dry all the same.
+    /// Allow the stages that --from and --swap name this effect: reads-files, writes-files, runs-commands,
+    /// reads-screen, drives-mouse, uses-network, or unknown. Their effects are printed first. A replay is always a dry run.
     #[arg(long, value_name = "EFFECT", value_parser = allow)]
     pub allow: Vec<Option<EffectKind>>,
-    /// Let calls that run again take as long and as much memory as they like, instead of about what the recording says
-    /// that they took: for recordings that you trust.
+    /// Don't limit the time and memory of replayed calls to about what the recorded calls took: for recordings that you
+    /// trust.
     #[arg(long)]
     pub no_limits: bool,
-    /// How fast: `1x` as it was, `4x` and so on, or `max`.
+    /// The speed: `1x` as recorded, `4x` and so on, or `max`.
     #[arg(long, default_value = "max", value_name = "SPEED", value_parser = speed)]
     pub speed: Speed,
-    /// Write the replay down, as `run --record` does.
+    /// Record the replay, as `run --record` does.
     #[arg(long, value_name = "FILE")]
     pub record: Option<String>,
     /// Write a trace of the replay, as `run --trace` does.
@@ -46,16 +46,16 @@ pub struct Replay {
     pub quiet: bool,
 }
 
-/// How fast a recording is run again.
+/// The speed of a replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Speed {
-    /// So many times as fast as it was.
+    /// A multiple of the recorded speed.
     Times(f64),
-    /// As fast as it goes.
+    /// As fast as possible.
     Max,
 }
 
-/// An effect; `None`: whatever a plugin does that declares no effects.
+/// An effect; `None`: any effect of a plugin that declares none.
 fn allow(text: &str) -> Result<Option<EffectKind>, String> {
     if text == ALLOW_UNKNOWN {
         return Ok(None);
@@ -75,7 +75,7 @@ fn swap(text: &str) -> Result<Swap, String> {
         return Err(form.to_owned());
     }
     let config = toml::from_str::<toml::Table>(&format!("config = {config}"))
-        .map_err(|error| format!("the config is no TOML inline table: {}", error.message()))?;
+        .map_err(|error| format!("the config is not a TOML inline table: {}", error.message()))?;
     let config = config.get("config").map(serde_json::to_value);
     let config = config.transpose().map_err(|error| error.to_string())?;
     Ok(Swap {

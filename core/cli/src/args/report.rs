@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// What `flowpipe report` takes.
+/// The arguments of `flowpipe report`.
 #[derive(Debug, Args)]
 pub struct Report {
     /// The recording (MCAP).
     pub file: PathBuf,
     /// Write the page into this file, or to standard output with `-`. Without it, beside the recording: FILE with
-    /// .html in place of .mcap. A file of that name is overwritten.
+    /// .html instead of .mcap. An existing file is overwritten.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use flowpipe_config::reader::duration;
 
-/// What `flowpipe run` takes.
+/// The arguments of `flowpipe run`.
 #[derive(Debug, Args)]
 pub struct Run {
     /// The pipeline (TOML).
@@ -17,26 +17,25 @@ pub struct Run {
     /// Don't print the boards.
     #[arg(long, short)]
     pub quiet: bool,
-    /// Touch nothing: say what the mouse would do, and leave it alone.
+    /// Act on nothing: log what the mouse would do, and don't move it.
     #[arg(long)]
     pub dry_run: bool,
-    /// Take up changes of the pipeline file and of plugin files while it runs. SIGHUP does that once, also
+    /// Hot reload: apply changes of the pipeline file and of plugin files while it runs. SIGHUP reloads once, also
     /// without this.
     #[arg(long)]
     pub watch: bool,
-    /// Write the run down (MCAP), to be run again, compared and looked at. {name} and {time} in it are
-    /// filled in.
+    /// Record the run (MCAP), for replay, compare and report. {name} and {time} in it are replaced.
     #[arg(long, value_name = "FILE")]
     pub record: Option<String>,
-    /// Have the run wait when the recorder can't keep up. Without it whole lineages are dropped then: all that
-    /// descends from one frame. Where the recording can't be written any more, the run ends.
+    /// Make the run wait when the recorder can't keep up. Without it, whole lineages are dropped: all that descends
+    /// from one frame. If the recording can't be written, the run stops.
     #[arg(long)]
     pub record_lossless: bool,
-    /// Keep the last of the run in memory, such as 10s, and write it down when a stage fails or hangs, or a
-    /// board can't be solved or played.
+    /// Keep the last seconds of the run in memory, such as 10s, and write them to a file when a stage fails or hangs, or
+    /// a board can't be solved or played.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub flight: Option<Duration>,
-    /// Where --flight writes. {name} and {time} in it are filled in.
+    /// The file of --flight. {name} and {time} in it are replaced.
     #[arg(
         long,
         value_name = "FILE",

@@ -6,8 +6,8 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct See {
-    /// The pictures, PNG or JPEG: screenshots of windows, devices or whole screens. Each is looked at as
-    /// if it was the first.
+    /// The pictures, PNG or JPEG: screenshots of windows, devices or whole screens. Vision starts
+    /// with no state for each.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
     /// The vision plugin.
@@ -16,20 +16,20 @@ pub struct See {
     /// Its config as a TOML inline table, such as '{ min_cells = 5 }' for vision-opencv.
     #[arg(long, value_name = "TOML")]
     pub config: Option<String>,
-    /// Print one JSON object for each picture, one a line.
+    /// Print JSON Lines: one object for each picture.
     #[arg(long)]
     pub json: bool,
-    /// Draw what was made out over each picture into this PNG file; of several into FILE-1.png,
-    /// FILE-2.png …, by their order. Into a folder (one that exists, or a name that ends in `/`) as
+    /// Draw what vision reads over each picture into this PNG file; several into FILE-1.png, FILE-2.png … in their
+    /// order. Into a folder (one that exists, or a name that ends in `/`) as
     /// 1.png, 2.png ….
     #[arg(long, value_name = "FILE|DIR")]
     pub overlay: Option<PathBuf>,
-    /// Save a picture of what each step saw in this folder; of several pictures in folders 1, 2 … in it.
-    /// The plugin does it: vision-opencv can. Times are not to be trusted then.
+    /// Save a picture of each step in this folder; for several pictures in folders 1, 2 … in it. The plugin must support
+    /// it, as vision-opencv does. The times are not meaningful then.
     #[arg(long, value_name = "DIR")]
     pub steps: Option<PathBuf>,
-    /// Look at each picture so many times, forgetting it in between, and give the medians of the times
-    /// with what 95 in 100 looks do not exceed.
+    /// Read each picture this many times, with no state in between, and print the median and the 95th percentile of the
+    /// times.
     #[arg(
         long,
         default_value_t = 1,

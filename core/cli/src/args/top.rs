@@ -2,15 +2,15 @@
 
 use clap::Args;
 
-/// What `flowpipe top` takes.
+/// The arguments of `flowpipe top`.
 #[derive(Debug, Args)]
 pub struct Top {
-    /// The run's process. Without it, the newest run.
+    /// The process of the run. Without it, the newest run.
     pub pid: Option<u32>,
-    /// List the runs that can be looked at, and leave.
+    /// List the runs, and exit.
     #[arg(long, conflicts_with_all = ["pid", "wait"])]
     pub list: bool,
-    /// Wait for a run where there is none, and for the next one when it is over.
+    /// Wait for a run if there is none, and for the next one after it ends.
     #[arg(long)]
     pub wait: bool,
 }

@@ -1,14 +1,14 @@
-//! Rows as a picture: the median time of each solver by size of board.
+//! Rows as a chart: the median time of each solver by size of board.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::bench::row::Row;
+use crate::bench::row::BenchRow;
 
-type Error<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
+type ChartError<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
 const SIZE: (u32, u32) = (900, 520);
-/// Told apart on white by most eyes (P. Tol's bright and muted colours).
+/// Distinguishable on white, also with most colour blindness (P. Tol's bright and muted colours).
 const COLOURS: [RGBColor; 10] = [
     RGBColor(0x44, 0x77, 0xAA),
     RGBColor(0xEE, 0x66, 0x77),
@@ -23,9 +23,9 @@ const COLOURS: [RGBColor; 10] = [
 ];
 
 /// Draws the medians of all sizes of plain rectangles that a solver solved more than half of, on a
-/// logarithmic axis, as SVG. Gives nothing where there is no such row.
-pub fn svg(rows: &[Row]) -> Option<String> {
-    let shown: Vec<&Row> = rows
+/// logarithmic axis, as SVG. `None`: there is no such row.
+pub fn svg(rows: &[BenchRow]) -> Option<String> {
+    let shown: Vec<&BenchRow> = rows
         .iter()
         .filter(|row| row.is_size && 2 * row.solved > row.boards && row.median_us.is_some())
         .collect();
@@ -50,16 +50,16 @@ pub fn svg(rows: &[Row]) -> Option<String> {
         &sizes,
         &solvers,
     );
-    // A picture in memory has nothing that could fail.
+    // Drawing into memory does not fail.
     drawn.ok().map(|()| text)
 }
 
 fn draw<'a>(
     area: &DrawingArea<SVGBackend<'a>, Shift>,
-    rows: &[&Row],
+    rows: &[&BenchRow],
     sizes: &[&'static str],
     solvers: &[&str],
-) -> Result<(), Error<'a>> {
+) -> Result<(), ChartError<'a>> {
     area.fill(&WHITE)?;
     let times = rows.iter().filter_map(|row| row.median_us);
     let least = times.clone().fold(f64::INFINITY, f64::min);
@@ -131,10 +131,10 @@ mod tests {
 
     use super::*;
     use crate::bench::class::Class;
-    use crate::bench::sample::{Outcome, Sample};
+    use crate::bench::sample::{Sample, SampleOutcome};
 
     #[test]
-    fn a_line_a_solver_over_the_sizes_that_it_solved() {
+    fn each_solver_has_a_line_over_the_sizes_that_it_solved() {
         let class = |cells: usize| {
             let text = format!("A{}A", ".".repeat(cells - 2));
             Class::of(&text::read(&text).remove(0).puzzle.unwrap().0)
@@ -146,13 +146,13 @@ mod tests {
                 call_us: None,
                 nodes: None,
             };
-            Row::new(solver, &class(cells), 1, &[sample], None)
+            BenchRow::new(solver, &class(cells), 1, &[sample], None)
         };
         let rows = [
-            row("solver-quick", 25, 1.5, Outcome::Solved),
-            row("solver-slow", 25, 150.0, Outcome::Solved),
-            row("solver-quick", 81, 4.0, Outcome::Solved),
-            row("solver-slow", 81, 1e6, Outcome::GaveUp),
+            row("solver-quick", 25, 1.5, SampleOutcome::Solved),
+            row("solver-slow", 25, 150.0, SampleOutcome::Solved),
+            row("solver-quick", 81, 4.0, SampleOutcome::Solved),
+            row("solver-slow", 81, 1e6, SampleOutcome::GaveUp),
         ];
         let svg = svg(&rows).expect("something was solved");
         for text in ["solver-quick", "solver-slow", "5x5", "9x9", "</svg>"] {

@@ -1,17 +1,17 @@
-//! Which boards are counted together.
+//! The classes of boards: by size, or by kind.
 
 use flowpipe_puzzle::{Lattice, Puzzle, Rules};
 
 /// Boards of about one size, or of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Class {
-    /// Plain rectangles by size come first, then the other kinds.
+    /// The order: plain rectangles by size, then the other kinds.
     rank: usize,
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
 }
 
-/// The most cells of a plain rectangle, and what the class is called.
+/// The maximum number of cells of a plain rectangle, and the name of the class.
 const SIZES: [(usize, &str); 15] = [
     (25, "5x5"),
     (36, "6x6"),
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_boards_go_by_size_and_others_by_kind() {
+    fn plain_boards_are_classed_by_size_and_others_by_kind() {
         assert_eq!(class("AA"), "5x5");
         assert_eq!(class(&format!("A{}A", ".".repeat(24))), "6x6");
         assert_eq!(class(&format!("A{}A", ".".repeat(20_000))), "200x200");

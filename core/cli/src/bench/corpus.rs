@@ -1,4 +1,4 @@
-//! The boards that solvers are measured on.
+//! The boards on which solvers are measured.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ const SIZES: [(usize, usize); 12] = [
 /// The size of generated boards of the other kinds.
 const KINDS_SIZE: (usize, usize) = (8, 8);
 
-/// Puzzles of one's own, at most `most` of each class, evenly spread over the file.
+/// The puzzles of files, at most `most` of each class, evenly spaced.
 pub fn of(puzzles: Vec<Puzzle>, most: usize) -> Corpus {
     let mut corpus = Corpus::new();
     for puzzle in puzzles {

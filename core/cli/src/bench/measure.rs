@@ -1,4 +1,4 @@
-//! Boards of one class put to one solver.
+//! Measures one solver on the boards of one class.
 
 use std::ops::ControlFlow;
 
@@ -6,42 +6,46 @@ use flowpipe_host::catalogue::Catalogue;
 use flowpipe_puzzle::Puzzle;
 use flowpipe_puzzle::message::Verdict;
 
-use crate::ask::{Ask, AskError, Said, SolverSaid, ask};
-use crate::bench::sample::{Outcome, Sample};
+use crate::bench::sample::{Sample, SampleOutcome};
+use crate::one_off::OneOffError;
+use crate::solver_run::{self, Reply, SolverOptions, SolverReply};
 
-/// After so many boards in a row without an answer a solver is given up on a class.
-pub const PATIENCE: usize = 3;
+/// After this many boards in a row without an answer, the rest of a class is skipped.
+const MAX_UNANSWERED: usize = 3;
 
-/// One sample a board in their order, fewer where the solver was given up. The first board is asked twice
-/// and counted once, so that no time is that of a cold start.
+/// One sample for each board, in their order; fewer if the rest was skipped. The first board is solved twice and
+/// counted once, so that no time is that of a cold start.
 ///
 /// # Errors
-/// When the solver can't be asked.
+/// When the solver can't run.
 pub fn measure(
     boards: &[Puzzle],
-    how: &Ask<'_>,
+    options: &SolverOptions<'_>,
     catalogue: &Catalogue,
-) -> Result<Vec<Sample>, AskError> {
-    let asked: Vec<&Puzzle> = boards.first().into_iter().chain(boards).collect();
-    let mut samples: Vec<Option<Sample>> = vec![None; asked.len()];
-    let mut in_vain = 0;
-    ask(&asked, how, catalogue, |at, said| {
-        let Said::Solver(said) = said else {
+) -> Result<Vec<Sample>, OneOffError> {
+    let puzzles: Vec<&Puzzle> = boards.first().into_iter().chain(boards).collect();
+    let mut samples: Vec<Option<Sample>> = vec![None; puzzles.len()];
+    let mut unanswered = 0;
+    solver_run::run(&puzzles, options, catalogue, |at, reply| {
+        let Reply::Solver(reply) = reply else {
             return ControlFlow::Continue(());
         };
-        let sample = sample(said);
-        // A second word on the same board (a late problem) changes nothing.
+        let sample = sample(reply);
+        // A second reply to the same board (a late problem) is ignored.
         if samples[at].is_none() {
             samples[at] = Some(sample);
-            let gave_up = matches!(sample.outcome, Outcome::GaveUp | Outcome::Failed);
-            // The board that is asked twice counts as one here too.
-            in_vain = if gave_up {
-                in_vain + usize::from(at > 0)
+            let gave_up = matches!(
+                sample.outcome,
+                SampleOutcome::GaveUp | SampleOutcome::Failed
+            );
+            // The board that is solved twice counts once.
+            unanswered = if gave_up {
+                unanswered + usize::from(at > 0)
             } else {
                 0
             };
         }
-        if in_vain >= PATIENCE {
+        if unanswered >= MAX_UNANSWERED {
             ControlFlow::Break(Ok(()))
         } else {
             ControlFlow::Continue(())
@@ -50,31 +54,31 @@ pub fn measure(
     Ok(samples.into_iter().skip(1).flatten().collect())
 }
 
-fn sample(said: SolverSaid) -> Sample {
+fn sample(reply: SolverReply) -> Sample {
     let without = |outcome| Sample {
         outcome,
         search_us: None,
         call_us: None,
         nodes: None,
     };
-    match said {
-        SolverSaid::Answer {
+    match reply {
+        SolverReply::Answer {
             verdict,
             effort,
             search_us,
             call_us,
         } => Sample {
             outcome: match verdict {
-                Verdict::Solution { .. } => Outcome::Solved,
-                Verdict::Unsolvable { .. } => Outcome::Unsolvable,
-                Verdict::Unsupported { .. } => Outcome::Unsupported,
-                Verdict::Unknown { .. } => Outcome::GaveUp,
+                Verdict::Solution { .. } => SampleOutcome::Solved,
+                Verdict::Unsolvable { .. } => SampleOutcome::Unsolvable,
+                Verdict::Unsupported { .. } => SampleOutcome::Unsupported,
+                Verdict::Unknown { .. } => SampleOutcome::GaveUp,
             },
             search_us: Some(search_us),
             call_us: Some(call_us),
             nodes: effort.nodes,
         },
-        SolverSaid::TimedOut(_) => without(Outcome::GaveUp),
-        SolverSaid::Failed(_) => without(Outcome::Failed),
+        SolverReply::TimedOut(_) => without(SampleOutcome::GaveUp),
+        SolverReply::Failed(_) => without(SampleOutcome::Failed),
     }
 }

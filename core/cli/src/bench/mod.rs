@@ -1,8 +1,8 @@
-//! Solvers beside each other, for `flowpipe bench`.
+//! What `flowpipe bench` consists of: it measures solvers on the same boards.
 //!
 //! # Layout
-//! - [`corpus`]: the boards; [`class`]: which of them are counted together.
-//! - [`measure`]: puts the boards to a solver. [`sample`]: what it made of one; [`row`]: of a class.
+//! - [`corpus`]: the boards; [`class`]: their classes.
+//! - [`measure`]: runs the boards through a solver. [`sample`]: the measurement of one board; [`row`]: of a class.
 //! - [`table`]: rows as text and as Markdown; [`chart`]: as SVG.
 
 pub mod chart;

@@ -1,47 +1,47 @@
-//! What one solver made of the boards of one class.
+//! The measurements of one solver on one class of boards.
 
 use serde::Serialize;
 
 use crate::bench::class::Class;
-use crate::bench::sample::{Outcome, Sample};
+use crate::bench::sample::{Sample, SampleOutcome};
 use crate::quantile::quantile;
 
 /// One solver on one class of boards. Times are of solved boards only, in microseconds.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct BenchRow {
     /// The solver's name.
     pub solver: String,
-    /// What the class is called.
+    /// The name of the class.
     pub class: &'static str,
     /// Whether the class is a size of plain rectangles.
     #[serde(skip)]
     pub is_size: bool,
-    /// How many boards there are.
+    /// The number of boards.
     pub boards: usize,
-    /// How many were tried before the solver was given up on this class.
+    /// How many boards were tried; the rest was skipped.
     pub tried: usize,
     /// Solved, or proved to have no solution.
     pub solved: usize,
-    /// Refused as a kind that it does not take.
+    /// Not supported.
     pub unsupported: usize,
-    /// Where it failed or answered wrongly.
+    /// Failed, or answered wrongly.
     pub failed: usize,
-    /// Half of the boards took no longer.
+    /// The median.
     pub median_us: Option<f64>,
-    /// 99 in a hundred took no longer.
+    /// The 99th percentile.
     pub p99_us: Option<f64>,
-    /// None took longer.
+    /// The maximum.
     pub worst_us: Option<f64>,
-    /// The whole call through the plugin, half of the boards.
+    /// The median of the whole call through the plugin.
     pub call_median_us: Option<f64>,
     /// The median number of steps of the search.
     pub median_nodes: Option<f64>,
-    /// The median as a multiple of the first solver's on the same boards in this run.
+    /// The median, as a multiple of the first solver's on the same boards.
     pub times_first: Option<f64>,
 }
 
-impl Row {
-    /// Sums up. `first`: the first solver's row of this class.
+impl BenchRow {
+    /// Aggregates samples. `first`: the first solver's row of this class.
     pub fn new(
         solver: &str,
         class: &Class,
@@ -49,10 +49,14 @@ impl Row {
         samples: &[Sample],
         first: Option<&Self>,
     ) -> Self {
-        let count = |of: &[Outcome]| samples.iter().filter(|it| of.contains(&it.outcome)).count();
-        let solved = samples
-            .iter()
-            .filter(|it| matches!(it.outcome, Outcome::Solved | Outcome::Unsolvable));
+        let count =
+            |of: &[SampleOutcome]| samples.iter().filter(|it| of.contains(&it.outcome)).count();
+        let solved = samples.iter().filter(|it| {
+            matches!(
+                it.outcome,
+                SampleOutcome::Solved | SampleOutcome::Unsolvable
+            )
+        });
         let search = sorted(solved.clone().filter_map(|it| it.search_us));
         let calls = sorted(solved.clone().filter_map(|it| it.call_us));
         let nodes = sorted(solved.filter_map(|it| it.nodes).map(|nodes| nodes as f64));
@@ -67,9 +71,9 @@ impl Row {
             is_size: class.is_size(),
             boards,
             tried: samples.len(),
-            solved: count(&[Outcome::Solved, Outcome::Unsolvable]),
-            unsupported: count(&[Outcome::Unsupported]),
-            failed: count(&[Outcome::Failed]),
+            solved: count(&[SampleOutcome::Solved, SampleOutcome::Unsolvable]),
+            unsupported: count(&[SampleOutcome::Unsupported]),
+            failed: count(&[SampleOutcome::Failed]),
             median_us,
             p99_us: quantile(&search, 0.99),
             worst_us: search.last().copied(),
@@ -91,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_solved_counts_in_the_times() {
+    fn times_are_of_solved_boards() {
         let sample = |outcome, search_us| Sample {
             outcome,
             search_us: Some(search_us),
@@ -105,14 +109,20 @@ mod tests {
             .0;
         let class = Class::of(&puzzle);
         let samples = [
-            sample(Outcome::Solved, 3.0),
-            sample(Outcome::Solved, 1.0),
-            sample(Outcome::Unsolvable, 2.0),
-            sample(Outcome::GaveUp, 1000.0),
-            sample(Outcome::Failed, 500.0),
+            sample(SampleOutcome::Solved, 3.0),
+            sample(SampleOutcome::Solved, 1.0),
+            sample(SampleOutcome::Unsolvable, 2.0),
+            sample(SampleOutcome::GaveUp, 1000.0),
+            sample(SampleOutcome::Failed, 500.0),
         ];
-        let first = Row::new("first", &class, 1, &[sample(Outcome::Solved, 0.5)], None);
-        let row = Row::new("second", &class, 9, &samples, Some(&first));
+        let first = BenchRow::new(
+            "first",
+            &class,
+            1,
+            &[sample(SampleOutcome::Solved, 0.5)],
+            None,
+        );
+        let row = BenchRow::new("second", &class, 9, &samples, Some(&first));
         assert_eq!(
             (row.boards, row.tried, row.solved, row.failed),
             (9, 5, 3, 1)

@@ -1,15 +1,15 @@
-//! What one solver made of one board.
+//! The measurement of one solver on one board.
 
-/// How it ended.
+/// How a measurement ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// With a solution that keeps the rules.
+pub enum SampleOutcome {
+    /// A solution that keeps the rules.
     Solved,
-    /// With the word that there is none.
+    /// A proof that there is none.
     Unsolvable,
-    /// Not within the time, or the solver's own limits.
+    /// The timeout, or a limit of the solver, was exceeded.
     GaveUp,
-    /// Not a kind of puzzle that the solver takes.
+    /// The solver does not support puzzles of this kind.
     Unsupported,
     /// It failed, or its answer broke the rules.
     Failed,
@@ -19,10 +19,10 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// How it ended.
-    pub outcome: Outcome,
-    /// The solver's own work, microseconds.
+    pub outcome: SampleOutcome,
+    /// The solver's own time, microseconds.
     pub search_us: Option<f64>,
-    /// The whole call through the plugin, from taking the message to having given the answer, microseconds.
+    /// The time of the whole call through the plugin, microseconds.
     pub call_us: Option<f64>,
     /// Steps of the search by the solver's own measure.
     pub nodes: Option<u64>,

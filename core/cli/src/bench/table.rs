@@ -4,20 +4,20 @@ use comfy_table::presets::{ASCII_MARKDOWN, UTF8_BORDERS_ONLY};
 use comfy_table::{CellAlignment, Table};
 use flowpipe_terminal::escape;
 
-use crate::bench::row::Row;
+use crate::bench::row::BenchRow;
 use crate::show::report::duration;
 
 /// For a terminal.
-pub fn text(rows: &[Row]) -> String {
+pub fn text(rows: &[BenchRow]) -> String {
     table(rows, UTF8_BORDERS_ONLY)
 }
 
-/// For a README.
-pub fn markdown(rows: &[Row]) -> String {
+/// As Markdown.
+pub fn markdown(rows: &[BenchRow]) -> String {
     table(rows, ASCII_MARKDOWN)
 }
 
-fn table(rows: &[Row], preset: &str) -> String {
+fn table(rows: &[BenchRow], preset: &str) -> String {
     let mut table = Table::new();
     table.load_preset(preset);
     table.set_header([
@@ -43,10 +43,10 @@ fn table(rows: &[Row], preset: &str) -> String {
     format!("{table}\n")
 }
 
-/// `12 of 12`; a solver that was given up on a class has been tried on fewer boards than there are.
-fn solved(row: &Row) -> String {
+/// `12 of 12`, with the number of tried boards if the rest was skipped.
+fn solved(row: &BenchRow) -> String {
     if row.unsupported == row.tried && row.tried > 0 {
-        return "not taken".to_owned();
+        return "not supported".to_owned();
     }
     let mut text = format!("{} of {}", row.solved, row.boards);
     if row.tried < row.boards {

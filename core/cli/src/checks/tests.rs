@@ -1,4 +1,4 @@
-//! Answers of plugins, spoiled: judged, without panic or hang, in bounded memory.
+//! Malformed messages of plugins are judged without panic or hang, in bounded memory.
 
 #[allow(clippy::disallowed_methods, reason = "it speaks past the test harness")]
 #[path = "../../../../tests/fuzz/bounds.rs"]
@@ -47,7 +47,7 @@ const WORDS: &[&str] = &[
     "\"others\":[],",
 ];
 
-/// Good answers, with their schemas.
+/// Valid messages, with their schemas.
 fn good() -> &'static [(&'static str, Value)] {
     static GOOD: OnceLock<Vec<(&str, Value)>> = OnceLock::new();
     GOOD.get_or_init(|| {
@@ -61,7 +61,7 @@ fn good() -> &'static [(&'static str, Value)] {
     })
 }
 
-/// Judges a body as an answer of each schema, to nothing and to what is asked.
+/// Judges a body as a message of each schema, with and without a parent.
 fn judge(body: &[u8], most: usize) -> Vec<Judgement> {
     let asked: Vec<_> = [SIGHTING, SOLVED]
         .iter()
@@ -92,12 +92,12 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn spoiled_answers(body in spoil::spoiled(bodies(), WORDS)) {
+    fn modified_messages(body in spoil::spoiled(bodies(), WORDS)) {
         judge(&body, 150 * MIB + 500 * body.len());
     }
 
     #[test]
-    fn answers_with_one_value_changed(
+    fn messages_with_one_modified_value(
         which: prop::sample::Index, place: prop::sample::Index, value in prop::sample::select(values()),
     ) {
         let mut body = which.get(good()).1.clone();
@@ -151,7 +151,7 @@ fn pointers(value: &Value, place: String, all: &mut Vec<String>) {
     all.push(place);
 }
 
-/// The good sighting with another board.
+/// The valid sighting with another board.
 fn with_board(board: &str) -> String {
     let (_, sighting) = &good()
         .iter()
@@ -165,9 +165,9 @@ fn with_board(board: &str) -> String {
 }
 
 #[test]
-fn the_good_ones_are_good() {
+fn valid_messages_are_accepted() {
     for (schema, body) in good() {
-        // A frame without its pixels is none.
+        // A frame without pixels is refused.
         if *schema != FRAME {
             let judged = judge(body.to_string().as_bytes(), 150 * MIB);
             assert!(judged.contains(&Judgement::Accept), "{schema}: {judged:?}");
@@ -176,7 +176,7 @@ fn the_good_ones_are_good() {
 }
 
 #[test]
-fn boards_that_nothing_can_hold() {
+fn boards_too_large_for_memory() {
     for (rows, cols) in [
         (4_000_000_000_u64, 4_000_000_000),
         (65_535, 65_535),
@@ -195,7 +195,7 @@ fn boards_that_nothing_can_hold() {
 }
 
 #[test]
-fn lists_by_the_million() {
+fn lists_of_millions() {
     let walls = "[0,1],".repeat(1_000_000);
     let holes = "7,".repeat(1_000_000);
     for list in [

@@ -1,4 +1,4 @@
-//! `flowpipe bench [FILE...]`: solvers beside each other on the same boards, by size class.
+//! `flowpipe bench [FILE...]`: measures solvers on the same boards, by size class.
 
 use std::io::Write as _;
 
@@ -6,16 +6,17 @@ use flowpipe_host::catalogue::Catalogue;
 use flowpipe_puzzle::{Puzzle, text};
 
 use crate::args::{Bench, Global};
-use crate::ask::{Ask, AskError};
 use crate::bench::corpus::{self, Corpus};
 use crate::bench::measure::measure;
-use crate::bench::row::Row;
+use crate::bench::row::BenchRow;
 use crate::bench::{chart, table};
 use crate::exit::{Ended, Failure};
+use crate::one_off::OneOffError;
 use crate::show::progress::ProgressLine;
+use crate::solver_run::SolverOptions;
 use crate::{outputs, pipeline_file, plugins, puzzle_file};
 
-/// The solver that the others are compared with, where it is among them.
+/// The solver that the others are compared with, if it is measured.
 const FIRST: &str = "solver-search";
 
 pub fn run(global: &Global, args: &Bench) -> Result<Ended, Failure> {
@@ -25,17 +26,17 @@ pub fn run(global: &Global, args: &Bench) -> Result<Ended, Failure> {
         corpus::of(read(&args.files)?, args.most)
     };
     let catalogue = plugins::load(global);
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<BenchRow> = Vec::new();
     let line = ProgressLine::new();
     for solver in solvers(args, &catalogue) {
-        match row_by_row(&solver, &corpus, args, &catalogue, &line, &mut rows) {
+        match measure_solver(&solver, &corpus, args, &catalogue, &line, &mut rows) {
             Ok(()) => {}
-            Err(AskError::Config(errors)) => {
+            Err(OneOffError::Config(errors)) => {
                 line.end();
                 pipeline_file::show(errors, global);
                 return Ok(Ended::BadConfig);
             }
-            Err(AskError::Failure(failure)) => return Err(failure),
+            Err(OneOffError::Failure(failure)) => return Err(failure),
         }
     }
     line.end();
@@ -65,16 +66,16 @@ pub fn run(global: &Global, args: &Bench) -> Result<Ended, Failure> {
     })
 }
 
-/// One solver on all classes. The larger sizes are left out once it has solved nothing of one.
-fn row_by_row(
+/// Measures one solver on all classes. Skips the larger sizes after a size without a solved board.
+fn measure_solver(
     solver: &str,
     corpus: &Corpus,
     args: &Bench,
     catalogue: &Catalogue,
     line: &ProgressLine,
-    rows: &mut Vec<Row>,
-) -> Result<(), AskError> {
-    let how = Ask {
+    rows: &mut Vec<BenchRow>,
+) -> Result<(), OneOffError> {
+    let options = SolverOptions {
         solver,
         config: config(args, solver),
         planner: None,
@@ -86,24 +87,23 @@ fn row_by_row(
         if class.is_size() && too_large {
             continue;
         }
-        line.say(&format!(
+        line.set(&format!(
             "{solver} on {} boards of {}",
             boards.len(),
             class.name
         ));
-        let samples = measure(boards, &how, catalogue)?;
+        let samples = measure(boards, &options, catalogue)?;
         let first = rows
             .iter()
             .find(|row| row.solver == FIRST && row.class == class.name);
-        let row = Row::new(solver, class, boards.len(), &samples, first);
+        let row = BenchRow::new(solver, class, boards.len(), &samples, first);
         too_large = too_large || class.is_size() && row.solved == 0;
         rows.push(row);
     }
     Ok(())
 }
 
-/// Those asked for, or all that are there, but for those that need a config and have none; the one that others are
-/// compared with comes first.
+/// The requested solvers, or all solvers, except those that need a config and have none. [`FIRST`] comes first.
 fn solvers(args: &Bench, catalogue: &Catalogue) -> Vec<String> {
     let mut solvers: Vec<String> = if args.solver.is_empty() {
         let stages = catalogue.stages().iter().map(|found| &found.manifest);
@@ -120,7 +120,7 @@ fn solvers(args: &Bench, catalogue: &Catalogue) -> Vec<String> {
     solvers
 }
 
-/// What was given as a solver's config.
+/// The config of a solver on the command line.
 fn config<'a>(args: &'a Bench, solver: &str) -> Option<&'a str> {
     let mut given = args.config.iter().rev();
     let (_, config) = given.find(|(name, _)| name == solver)?;

@@ -1,4 +1,4 @@
-//! `flowpipe check FILE...`: every error in pipeline files, and what those without errors do to the world. Nothing is started.
+//! `flowpipe check FILE...`: every error in pipeline files, and the effects of those without errors. Nothing is started.
 
 use std::io::Write as _;
 
@@ -17,22 +17,24 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
     let mut wrong = 0;
     for file in &check.files {
         match pipeline_file::read(file, &catalogue)? {
-            Ok(written) if !check.json => {
-                let pipeline = written.pipeline;
+            Ok(file_read) if !check.json => {
+                let pipeline = file_read.pipeline;
                 let (stages, queues) = (pipeline.stages.len(), pipeline.edges.len());
                 writeln!(
                     stdout,
-                    "{}: good, {stages} stages, {queues} queues",
-                    escaped(file.display())
+                    "{}: OK: {stages} stage{}, {queues} queue{}",
+                    escaped(file.display()),
+                    plural(stages),
+                    plural(queues)
                 )?;
                 write!(
                     stdout,
                     "{}",
-                    told(&pipeline, &listing(&pipeline, &catalogue))
+                    effect_lines(&pipeline, &listing(&pipeline, &catalogue))
                 )?;
             }
-            Ok(written) => {
-                let pipeline = written.pipeline;
+            Ok(file_read) => {
+                let pipeline = file_read.pipeline;
                 let stages = listing(&pipeline, &catalogue);
                 let record = pipeline.record.as_ref().map(|record| &record.file);
                 let all = json!({ "file": file, "record": record, "stages": stages });
@@ -56,15 +58,16 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
     if wrong == 0 {
         return Ok(Ended::Done);
     }
-    eprintln!(
-        "flowpipe: {wrong} error{}",
-        if wrong == 1 { "" } else { "s" }
-    );
+    eprintln!("flowpipe: {wrong} error{}", plural(wrong));
     Ok(Ended::BadConfig)
 }
 
-/// What the stages of a pipeline do to the world, a line each.
-fn told(pipeline: &Pipeline, stages: &[StageEffects]) -> String {
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// The effects of a pipeline's stages, one a line.
+fn effect_lines(pipeline: &Pipeline, stages: &[StageEffects]) -> String {
     let mut text = String::new();
     let names = stages.iter().map(|it| escape(&it.stage).chars().count());
     let width = names.max().unwrap_or_default();

@@ -12,31 +12,31 @@ use flowpipe_host::catalogue::Catalogue;
 use flowpipe_recording::Recording;
 
 use crate::args::{self, Global};
-use crate::cast::Cast;
-use crate::commands::run::{Watched, watch};
-use crate::compare::frame::{Failed, Frames, Speakers, frames};
-use crate::compare::gather::Gather;
-use crate::compare::onto::{Onto, manifest, onto};
-use crate::compare::outcome::{Entrant, Outcome};
+use crate::compare::collect::Collector;
+use crate::compare::comparison::{Comparison, PipelineSummary};
+use crate::compare::frame::{Frames, MessageSources, StageFailure, frames};
+use crate::compare::offline::{Offline, manifest, offline};
 use crate::compare::pair::{count, pairs};
 use crate::compare::text::text;
 use crate::compare::times::times;
+use crate::console::Console;
 use crate::exit::{Ended, Failure};
+use crate::foreground::{self, CompletedRun};
 use crate::show::colour;
-use crate::show::screen::Screen;
-use crate::{apart, checks, pipeline_file, plugins, recording_file, signals};
+use crate::visibility::Visibility;
+use crate::{checks, pipeline_file, plugins, processes, recording_file, signals};
 
 pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
     signals::at_once();
     let recording = recording_file::open(&args.file)?;
     let catalogue = plugins::load(global);
-    let mut runners = Vec::new();
+    let mut pipelines = Vec::new();
     for file in [&args.a, &args.b] {
-        // The errors of both are told.
-        let written = pipeline_file::read_or_show(file, &catalogue, global)?;
-        runners.push(written.map(|written| (file, written.pipeline)));
+        // The errors of both files are shown.
+        let read = pipeline_file::read_or_show(file, &catalogue, global)?;
+        pipelines.push(read.map(|read| (file, read.pipeline)));
     }
-    let Some(pipelines) = runners.into_iter().collect::<Option<Vec<_>>>() else {
+    let Some(pipelines) = pipelines.into_iter().collect::<Option<Vec<_>>>() else {
         return Ok(Ended::BadConfig);
     };
     let mut runners = Vec::new();
@@ -44,10 +44,10 @@ pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
         let runner = Runner::new(file, pipeline, &recording, &args.file, &catalogue)?;
         runners.push(runner);
     }
-    // Its pixels are read by whoever plays it.
+    // The stages that play it read its pixels.
     drop(recording);
     for round in 0..args.repeat {
-        // Whoever is first finds the processor colder.
+        // Interleaved: the first run of a round has a colder cache.
         let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
         for index in order {
             if runners[index].round(global, &catalogue)? {
@@ -58,50 +58,50 @@ pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
     let [a, b] = runners.as_slice() else {
         return Err(Failure::Run("there are two pipelines".to_owned()));
     };
-    let outcome = outcome(a, b, args.repeat);
+    let comparison = comparison(a, b, args.repeat);
     let mut stdout = flowpipe_terminal::stdout();
     if args.json {
-        serde_json::to_writer(&mut stdout, &outcome.json()).map_err(std::io::Error::from)?;
+        serde_json::to_writer(&mut stdout, &comparison.json()).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {
-        write!(stdout, "{}", text(&outcome, colour::on_stdout(global)))?;
+        write!(stdout, "{}", text(&comparison, colour::on_stdout(global)))?;
     }
     catalogue.close();
-    Ok(if outcome.differs() {
+    Ok(if comparison.differs() {
         Ended::Differs
-    } else if outcome.boards.is_empty() {
+    } else if comparison.boards.is_empty() {
         Ended::Unanswered
     } else {
         Ended::Done
     })
 }
 
-fn outcome(a: &Runner, b: &Runner, rounds: u32) -> Outcome {
+fn comparison(a: &Runner, b: &Runner, rounds: u32) -> Comparison {
     let is_source = |name: &str| a.is_source(name) || b.is_source(name);
-    Outcome {
+    Comparison {
         frames: count(&a.frames, &b.frames),
         boards: pairs(&a.frames, &b.frames),
         stages: times(
-            (&a.onto.pipeline, &a.times),
-            (&b.onto.pipeline, &b.times),
+            (&a.offline.pipeline, &a.times),
+            (&b.offline.pipeline, &b.times),
             is_source,
         ),
-        a: a.entrant(),
-        b: b.entrant(),
+        a: a.summary(),
+        b: b.summary(),
         rounds,
     }
 }
 
-/// One of the two pipelines, and what it has said.
+/// One of the two pipelines, and the results of its rounds.
 struct Runner {
     file: String,
-    onto: Onto,
-    speakers: Speakers,
-    /// What it said in the first round.
+    offline: Offline,
+    sources: MessageSources,
+    /// The frames of the first round.
     frames: Frames,
-    /// What failed, on no frame with a board.
-    failures: Vec<Failed>,
-    /// By stage, over all rounds.
+    /// The failures outside of frames with a board.
+    failures: Vec<StageFailure>,
+    /// The times by stage, over all rounds.
     times: Vec<Vec<u64>>,
     unsteady: usize,
     seconds: Vec<f64>,
@@ -116,19 +116,19 @@ impl Runner {
         catalogue: &Catalogue,
     ) -> Result<Self, Failure> {
         let shown = file.display().to_string();
-        let onto = onto(pipeline, recording, recorded, catalogue)
+        let offline = offline(pipeline, recording, recorded, catalogue)
             .map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
-        let manifests = onto.pipeline.stages.iter();
+        let manifests = offline.pipeline.stages.iter();
         let manifests = manifests.map(|stage| manifest(stage, catalogue));
         Ok(Self {
             file: shown,
-            speakers: Speakers {
-                pipeline: onto.pipeline.clone(),
+            sources: MessageSources {
+                pipeline: offline.pipeline.clone(),
                 manifests: manifests.collect(),
-                played: onto.played.clone(),
+                played: offline.played.clone(),
             },
-            times: vec![Vec::new(); onto.pipeline.stages.len()],
-            onto,
+            times: vec![Vec::new(); offline.pipeline.stages.len()],
+            offline,
             frames: Frames::new(),
             failures: Vec::new(),
             unsteady: 0,
@@ -137,7 +137,12 @@ impl Runner {
     }
 
     fn is_source(&self, name: &str) -> bool {
-        let stages = self.onto.pipeline.stages.iter().zip(&self.onto.played);
+        let stages = self
+            .offline
+            .pipeline
+            .stages
+            .iter()
+            .zip(&self.offline.played);
         stages
             .into_iter()
             .any(|(stage, played)| stage.name == name && played.is_some())
@@ -145,59 +150,59 @@ impl Runner {
 
     /// Runs it once. Returns whether a signal ended it.
     fn round(&mut self, global: &Global, catalogue: &Catalogue) -> Result<bool, Failure> {
-        let pipeline = self.onto.pipeline.clone();
-        let cast = Cast::of(&pipeline, catalogue);
-        let gather = Arc::new(Gather::new(cast.speaks.clone()));
+        let pipeline = self.offline.pipeline.clone();
+        let visibility = Visibility::of(&pipeline, catalogue);
+        let collector = Arc::new(Collector::new(visibility.is_shown.clone()));
         let options = Options {
             validators: checks::validators(),
-            observers: vec![gather.clone()],
-            // What says that it acts on nothing is told so all the same.
+            observers: vec![collector.clone()],
+            // Also for stages that declare no effects.
             dry: true,
-            program: apart::program(),
+            program: processes::program(),
             ..Options::default()
         };
-        // Nothing is shown but that it goes on. The sender is kept: without one there is nothing to wait for.
-        let (_sender, happenings) = crossbeam_channel::unbounded();
-        let screen = Screen::new(global, true, cast);
-        let Watched {
+        // Only the progress line is shown. The sender is kept: without one the channel disconnects.
+        let (_sender, events) = crossbeam_channel::unbounded();
+        let console = Console::new(global, true, visibility);
+        let CompletedRun {
             report,
             interrupted,
-            followed,
+            printed,
             ..
-        } = watch(pipeline, catalogue, options, &happenings, screen, None)?;
-        followed?;
+        } = foreground::run(pipeline, catalogue, options, &events, console, None)?;
+        printed?;
         if interrupted {
             return Ok(true);
         }
         signals::at_once();
-        let mut gathered = gather.take();
-        for (all, new) in self.times.iter_mut().zip(&mut gathered.times) {
+        let mut collected = collector.take();
+        for (all, new) in self.times.iter_mut().zip(&mut collected.times) {
             all.append(new);
         }
-        let (frames, mut failures) = frames(&gathered, &self.speakers);
-        failures.extend(of_the_run(&report));
+        let (frames, mut failures) = frames(&collected, &self.sources);
+        failures.extend(run_failures(&report));
         for frame in frames.values().filter(|frame| frame.board().is_none()) {
             failures.extend(frame.failures.iter().cloned());
         }
-        let known: HashSet<&Failed> = self.failures.iter().collect();
+        let known: HashSet<&StageFailure> = self.failures.iter().collect();
         failures.retain(|failed| !known.contains(failed));
         self.failures.append(&mut failures);
         if self.seconds.is_empty() {
             self.frames = frames;
         } else {
-            let otherwise = pairs(&self.frames, &frames);
-            let otherwise = otherwise.iter().filter(|it| !it.differences.is_empty());
-            self.unsteady = self.unsteady.max(otherwise.count());
+            let pairs = pairs(&self.frames, &frames);
+            let different = pairs.iter().filter(|it| !it.differences.is_empty());
+            self.unsteady = self.unsteady.max(different.count());
         }
         self.seconds.push(report.seconds);
         Ok(false)
     }
 
-    fn entrant(&self) -> Entrant {
-        Entrant {
+    fn summary(&self) -> PipelineSummary {
+        PipelineSummary {
             file: self.file.clone(),
-            name: self.onto.pipeline.name.clone(),
-            changes: self.onto.changes.clone(),
+            name: self.offline.pipeline.name.clone(),
+            changes: self.offline.changes.clone(),
             failures: self.failures.clone(),
             unsteady: self.unsteady,
             seconds: self.seconds.clone(),
@@ -205,16 +210,19 @@ impl Runner {
     }
 }
 
-/// What a run failed with as a whole: queues are to drop nothing.
-fn of_the_run(report: &Report) -> Vec<Failed> {
+/// The failures of a whole run. A dropped message is one too.
+fn run_failures(report: &Report) -> Vec<StageFailure> {
     let dropped = report.edges.iter().filter(|edge| edge.dropped > 0);
-    let mut failures: Vec<Failed> = dropped
-        .map(|edge| Failed {
+    let mut failures: Vec<StageFailure> = dropped
+        .map(|edge| StageFailure {
             stage: edge.from.clone(),
-            text: format!("{} messages to {} were dropped", edge.dropped, edge.to),
+            text: match edge.dropped {
+                1 => format!("1 message to {} was dropped", edge.to),
+                dropped => format!("{dropped} messages to {} were dropped", edge.to),
+            },
         })
         .collect();
-    failures.extend(report.failure.as_ref().map(|failure| Failed {
+    failures.extend(report.failure.as_ref().map(|failure| StageFailure {
         stage: failure.stage.clone(),
         text: failure.text.clone(),
     }));

@@ -11,7 +11,7 @@ use crate::args::{Convert, PuzzleFormat};
 use crate::exit::{Ended, Failure};
 use crate::{outputs, puzzle_file};
 
-/// One puzzle that can't be read or not be written spoils no other.
+/// A puzzle that can't be read or written affects no other.
 pub fn run(args: &Convert) -> Result<Ended, Failure> {
     let format = match args.to {
         PuzzleFormat::Grid => Format::Grid,
@@ -25,8 +25,8 @@ pub fn run(args: &Convert) -> Result<Ended, Failure> {
     if entries.peek().is_none() {
         return Err(puzzle_file::no_puzzles(&args.file));
     }
-    // Begun with the first puzzle: nothing takes the place of what a file held before.
-    let mut writing: Option<Writing<'_>> = None;
+    // Opened with the first puzzle: without one, an existing file is kept.
+    let mut writing: Option<PuzzleWriter<'_>> = None;
     for entry in entries {
         match convert(&entry, format) {
             Ok(text) => {
@@ -38,7 +38,7 @@ pub fn run(args: &Convert) -> Result<Ended, Failure> {
                         }
                         writing
                     }
-                    none => none.insert(Writing::begin(args.output.as_deref())?),
+                    none => none.insert(PuzzleWriter::open(args.output.as_deref())?),
                 };
                 writing.write(&text)?;
             }
@@ -48,18 +48,18 @@ pub fn run(args: &Convert) -> Result<Ended, Failure> {
             }
         }
     }
-    writing.map_or(Ok(()), Writing::end)?;
+    writing.map_or(Ok(()), PuzzleWriter::end)?;
     Ok(ended)
 }
 
-/// Where puzzles go, as they are read.
-enum Writing<'a> {
+/// The output, written as puzzles are read.
+enum PuzzleWriter<'a> {
     Stdout(BufWriter<Output<StdoutLock<'static>>>),
     File(&'a Path, BufWriter<OutputFile>),
 }
 
-impl<'a> Writing<'a> {
-    fn begin(to: Option<&'a Path>) -> Result<Self, Failure> {
+impl<'a> PuzzleWriter<'a> {
+    fn open(to: Option<&'a Path>) -> Result<Self, Failure> {
         Ok(match to {
             None => Self::Stdout(BufWriter::new(plain_stdout())),
             Some(path) => Self::File(path, BufWriter::new(outputs::create(path)?)),

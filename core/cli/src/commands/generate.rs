@@ -1,4 +1,4 @@
-//! `flowpipe generate --size SIZE`: makes puzzles with exactly one solution.
+//! `flowpipe generate --size SIZE`: generates puzzles with exactly one solution.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{BufWriter, Write};
@@ -13,12 +13,12 @@ use flowpipe_generate::{
 use flowpipe_puzzle::level::Tag;
 use flowpipe_puzzle::text::{self, Format, Sheet};
 
-use crate::args::{Generate, Grade, PuzzleFormat, PuzzleKind};
+use crate::args::{DifficultyArg, Generate, PuzzleFormat, PuzzleKind};
 use crate::exit::{Ended, Failure};
 
-/// Puzzles that are made and not yet taken: past these, jobs wait.
+/// The capacity of the queue of generated puzzles. Jobs wait while it is full.
 const AHEAD: usize = 64;
-/// After so many puzzles in a row that came before, there are taken to be no others.
+/// After this many duplicates in a row, the search for further puzzles ends.
 const REPEATS: usize = 500;
 
 pub fn run(args: &Generate) -> Result<Ended, Failure> {
@@ -30,7 +30,7 @@ pub fn run(args: &Generate) -> Result<Ended, Failure> {
     for _ in 0..jobs {
         let (sender, next, recipe) = (sender.clone(), Arc::clone(&next), recipe.clone());
         let seed = args.seed;
-        // Nobody waits for a job that is at a puzzle too many: it ends with the program.
+        // Jobs are not joined: one that generates a surplus puzzle ends with the program.
         thread::spawn(move || work(&recipe, seed, &next, &sender));
     }
     drop(sender);
@@ -41,7 +41,7 @@ pub fn run(args: &Generate) -> Result<Ended, Failure> {
 /// A puzzle and its place in the order.
 type Made = (u64, Result<Generated, GenerateError>);
 
-/// Makes one puzzle after the other, until nobody takes them.
+/// Generates puzzles until the receiver is gone.
 fn work(recipe: &Recipe, seed: u64, next: &AtomicU64, sender: &Sender<Made>) {
     let mut generator = Generator::new();
     loop {
@@ -53,7 +53,7 @@ fn work(recipe: &Recipe, seed: u64, next: &AtomicU64, sender: &Sender<Made>) {
     }
 }
 
-/// Prints as many different puzzles as asked for, in the order of their places, whichever is made first.
+/// Prints the requested number of different puzzles, in the order of their places.
 fn print(args: &Generate, recipe: &Recipe, made: &Receiver<Made>) -> Result<(), Failure> {
     let mut out = BufWriter::new(flowpipe_terminal::plain_stdout());
     let mut waiting = BTreeMap::new();
@@ -63,7 +63,7 @@ fn print(args: &Generate, recipe: &Recipe, made: &Receiver<Made>) -> Result<(), 
         let Some(generated) = waiting.remove(&place) else {
             let (at, generated) = made
                 .recv()
-                .map_err(|_| Failure::Run("a job broke down".to_owned()))?;
+                .map_err(|_| Failure::Run("a job failed".to_owned()))?;
             waiting.insert(at, generated);
             continue;
         };
@@ -155,9 +155,9 @@ fn recipe(args: &Generate) -> Result<Recipe, Failure> {
         })
         .collect();
     let difficulty = args.difficulty.map(|grade| match grade {
-        Grade::Easy => Difficulty::Easy,
-        Grade::Medium => Difficulty::Medium,
-        Grade::Hard => Difficulty::Hard,
+        DifficultyArg::Easy => Difficulty::Easy,
+        DifficultyArg::Medium => Difficulty::Medium,
+        DifficultyArg::Hard => Difficulty::Hard,
     });
     Recipe::new(args.size, &kinds, difficulty).map_err(|error| Failure::Usage(error.to_string()))
 }

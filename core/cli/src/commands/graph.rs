@@ -10,10 +10,10 @@ use crate::{pipeline_file, plugins};
 
 pub fn run(global: &Global, args: &Graph) -> Result<Ended, Failure> {
     let catalogue = plugins::load(global);
-    let Some(written) = pipeline_file::read_or_show(&args.file, &catalogue, global)? else {
+    let Some(file) = pipeline_file::read_or_show(&args.file, &catalogue, global)? else {
         return Ok(Ended::BadConfig);
     };
-    let pipeline = written.pipeline;
+    let pipeline = file.pipeline;
     let drawing = match args.format {
         GraphFormat::Mermaid => graph::mermaid(&pipeline, &catalogue),
         GraphFormat::Dot => graph::dot(&pipeline, &catalogue),

@@ -1,4 +1,4 @@
-//! `flowpipe new ROLE NAME`: begins a plugin.
+//! `flowpipe new ROLE NAME`: creates a plugin.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -16,7 +16,7 @@ pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
     if let Some(refusal) = name::refusal(&args.name, args.lang) {
         return Err(Failure::Usage(refusal));
     }
-    // A script has the name of no plugin.
+    // A script is not a plugin, so its name can't conflict.
     if args.lang != Language::Python
         && let Some(found) = plugins::load(global).find(&args.name)
     {
@@ -30,14 +30,14 @@ pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
         None => Sdk::near(&args.folder.canonicalize().unwrap_or_default()),
         Some(path) => Sdk::at(path).ok_or_else(|| {
             Failure::Usage(format!(
-                "{} is no checkout of flowpipe: there is no core/plugin in it",
+                "{} is not a checkout of flowpipe: it has no core/plugin",
                 path.display()
             ))
         })?,
     };
     if args.lang == Language::Rust && sdk.has_members_in(&args.folder) {
         return Err(Failure::Usage(format!(
-            "in {} all folders are crates of flowpipe itself, and this one would not be: choose another with --in",
+            "all folders in {} are crates of flowpipe itself: choose another folder with --in",
             args.folder.display()
         )));
     }
@@ -45,12 +45,12 @@ pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
     let folder = args.folder.join(&args.name);
     if folder.symlink_metadata().is_ok() {
         return Err(Failure::Usage(format!(
-            "{} is there already, and nothing is overwritten: choose another name, or another folder with --in",
+            "{} exists already, and is not overwritten: choose another name, or another folder with --in",
             folder.display()
         )));
     }
     write(&folder, &plan.files).map_err(|error| {
-        // Nothing half made is left. It was not there before.
+        // Removes the incomplete folder, which did not exist before.
         let _ = fs::remove_dir_all(&folder);
         Failure::File {
             path: folder.display().to_string(),
@@ -71,7 +71,7 @@ pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
     Ok(Ended::Done)
 }
 
-/// A path as a shell's word, that can't be taken for an option either.
+/// A path as a word of a shell, which is not read as an option either.
 fn pasteable(path: &str) -> String {
     let front = if path.starts_with('-') { "./" } else { "" };
     shell_words::quote(&format!("{front}{path}")).into_owned()

@@ -21,7 +21,7 @@ use crate::{outputs, signals};
 pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
     let trial = args.time_trial.as_deref().map(trial).transpose()?;
     if args.nudge > 0.0 && args.input == PlayInput::Clicks {
-        let why = "--nudge is for games with drags, and --input clicks has none";
+        let why = "--nudge applies to drags, and --input clicks has none";
         return Err(Failure::Usage(why.to_owned()));
     }
     let levels = levels(args)?;
@@ -41,7 +41,7 @@ pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
         };
         Session::new(levels, options, log(args)?).map_err(run_failure)
     };
-    // The session starts last, so that no log is written over when something else is wrong.
+    // The session starts last, so that an earlier failure does not truncate the log.
     let solved = if args.terminal {
         let terminal = Terminal::connect().map_err(run_failure)?;
         let session = start()?;
@@ -71,7 +71,7 @@ pub fn run(global: &Global, args: &Play) -> Result<Ended, Failure> {
     })
 }
 
-/// On Ctrl-C, and when the system asks the program to end, sets the flag and does what is given.
+/// On Ctrl-C and SIGTERM, sets the flag and calls `then`.
 fn on_interrupt(interrupted: &Arc<AtomicBool>, then: impl Fn() + Send + 'static) {
     let flag = Arc::clone(interrupted);
     signals::on_interrupt(move || {

@@ -8,14 +8,14 @@ use flowpipe_terminal::{escape, escape_indented, escaped, stdout};
 use crate::args::{Global, PluginCheck};
 use crate::exit::{Ended, Failure};
 use crate::input;
-use crate::plugin_check::{self, Grade, Tried};
+use crate::plugin_check::{self, Grade, StageResult};
 use crate::show::colour::{self, BAD, HEADING, QUIET, paint};
 
 pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
     if let Some(check) = &args.within {
-        return plugin_check::run_within(args, check);
+        return plugin_check::run_worker(args, check);
     }
-    args.patience()?;
+    plugin_check::answer_timeout(args)?;
     if let Err(error) = input::is_regular(&args.file) {
         let path = args.file.display().to_string();
         return Err(Failure::File { path, error });
@@ -31,13 +31,13 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
             (manifest, lacks)
         })
         .collect();
-    let not_tried = stages.iter().filter(|(_, lacks)| lacks.is_some()).count();
-    if not_tried == stages.len() {
-        return Err(nothing_to_try(&stages));
+    let not_checked = stages.iter().filter(|(_, lacks)| lacks.is_some()).count();
+    if not_checked == stages.len() {
+        return Err(nothing_to_check(&stages));
     }
     let mut stdout = stdout();
     let colours = colour::on_stdout(global);
-    let mut all: Vec<Tried> = Vec::new();
+    let mut all: Vec<StageResult> = Vec::new();
     let (mut checks, mut failed) = (0, 0);
     for (manifest, lacks) in stages {
         if !args.json {
@@ -45,38 +45,38 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
             let (version, role) = (escape(&manifest.version), escape(&manifest.role));
             writeln!(stdout, "{name} {version}, {role}")?;
         }
-        let mut verdicts = Vec::new();
+        let mut results = Vec::new();
         if let Some(lacks) = lacks {
             if !args.json {
                 let word = paint("skip", QUIET, colours);
-                writeln!(stdout, "  {word}  not tried: {}", escape_indented(&lacks))?;
+                writeln!(stdout, "  {word}  not checked: {}", escape_indented(&lacks))?;
             }
-            all.push(Tried {
+            all.push(StageResult {
                 manifest,
-                verdicts,
-                lacks: Some(lacks),
+                results,
+                skipped: Some(lacks),
             });
             continue;
         }
-        plugin_check::judge(args, &manifest.name, |verdict| {
+        plugin_check::judge(args, &manifest.name, |result| {
             checks += 1;
-            failed += usize::from(verdict.grade == Grade::Failed);
+            failed += usize::from(result.grade == Grade::Failed);
             if !args.json {
-                plugin_check::print(&mut stdout, &verdict, colours)?;
+                plugin_check::print(&mut stdout, &result, colours)?;
             }
-            verdicts.push(verdict);
+            results.push(result);
             Ok(())
         })?;
-        all.push(Tried {
+        all.push(StageResult {
             manifest,
-            verdicts,
-            lacks: None,
+            results,
+            skipped: None,
         });
     }
-    let also = match not_tried {
+    let also = match not_checked {
         0 => "",
-        1 => "; 1 stage was not tried",
-        several => &format!("; {several} stages were not tried"),
+        1 => "; 1 stage was not checked",
+        several => &format!("; {several} stages were not checked"),
     };
     if args.json {
         plugin_check::print_json(&mut stdout, &args.file, &all)?;
@@ -93,7 +93,7 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
     })
 }
 
-/// So many checks, in words.
+/// The number of checks, as text.
 fn some(checks: usize) -> String {
     match checks {
         1 => "1 check".to_owned(),
@@ -101,8 +101,8 @@ fn some(checks: usize) -> String {
     }
 }
 
-/// Not one stage can be tried: all say what they lack.
-fn nothing_to_try(stages: &[(Manifest, Option<String>)]) -> Failure {
+/// No stage can be checked: each with the reason.
+fn nothing_to_check(stages: &[(Manifest, Option<String>)]) -> Failure {
     let each = stages.iter().filter_map(|(manifest, lacks)| {
         let lacks = lacks.as_ref()?;
         Some(format!("{}: {lacks}", manifest.name))
@@ -110,13 +110,13 @@ fn nothing_to_try(stages: &[(Manifest, Option<String>)]) -> Failure {
     Failure::Config(each.collect::<Vec<_>>().join("\n"))
 }
 
-/// The file as such can't be used.
+/// Reports that the file can't be used.
 fn refused(global: &Global, args: &PluginCheck, reason: &str) -> Result<Ended, Failure> {
     let mut stdout = stdout();
     let file = escaped(args.file.display());
     if args.json {
-        let told = serde_json::json!({ "file": args.file, "refused": reason });
-        writeln!(stdout, "{told:#}")?;
+        let value = serde_json::json!({ "file": args.file, "refused": reason });
+        writeln!(stdout, "{value:#}")?;
     } else {
         let word = paint("FAIL", BAD, colour::on_stdout(global));
         let reason = escape_indented(reason);

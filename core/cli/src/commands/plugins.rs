@@ -1,4 +1,4 @@
-//! `flowpipe plugins` and `flowpipe plugins show NAME`; `plugin check` is beside.
+//! `flowpipe plugins` and `flowpipe plugins show NAME`.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ use crate::exit::{Ended, Failure};
 use crate::plugins;
 use crate::show::colour::{self, HEADING, QUIET, paint};
 
-/// Why nobody knows what a plugin does to the world.
+/// Why the effects of a plugin are unknown.
 const UNDECLARED: &str = "its manifest does not declare any that this version knows";
 
 pub fn run(global: &Global, args: &Plugins) -> Result<Ended, Failure> {
@@ -56,7 +56,7 @@ fn list(catalogue: &Catalogue, global: &Global) -> Result<Ended, Failure> {
         }
     }
     if !catalogue.not_plugins().is_empty() {
-        let heading = paint("No plugins, not loaded:", HEADING, colours);
+        let heading = paint("Not plugins, not loaded:", HEADING, colours);
         writeln!(stdout, "\n{heading}")?;
         for other in catalogue.not_plugins() {
             let text = format!("  {}: {}", other.path.display(), other.reason);
@@ -82,7 +82,7 @@ fn list_as_json(catalogue: &Catalogue) -> Result<Ended, Failure> {
         .iter()
         .map(|found| json!({ "manifest": found.manifest, "file": found.path }))
         .collect();
-    let told = |it: &Refused, is_plugin: bool| {
+    let entry = |it: &Refused, is_plugin: bool| {
         json!({
             "file": it.path,
             "reason": it.reason,
@@ -90,8 +90,8 @@ fn list_as_json(catalogue: &Catalogue) -> Result<Ended, Failure> {
             "plugin": is_plugin,
         })
     };
-    let refused = catalogue.refused().iter().map(|it| told(it, true));
-    let others = catalogue.not_plugins().iter().map(|it| told(it, false));
+    let refused = catalogue.refused().iter().map(|it| entry(it, true));
+    let others = catalogue.not_plugins().iter().map(|it| entry(it, false));
     let refused: Vec<Value> = refused.chain(others).collect();
     let all = json!({ "found": found, "refused": refused });
     writeln!(stdout(), "{all:#}")?;
@@ -280,7 +280,7 @@ fn description(schema: &Value, property: &Value) -> Option<String> {
     own(property).or_else(|| own(resolve(schema, property)))
 }
 
-/// The type in words, as far as a schema says it simply.
+/// The type as text, if the schema is simple.
 fn kind(schema: &Value, property: &Value) -> String {
     let property = resolve(schema, property);
     match property.get("type") {

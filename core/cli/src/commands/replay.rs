@@ -1,4 +1,4 @@
-//! `flowpipe replay FILE`: runs a recorded run again, and says whether it gives the same.
+//! `flowpipe replay FILE`: replays a recorded run, and verifies its messages.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use flowpipe_terminal::{eprintln, escape, escaped, stdout};
 use serde_json::json;
 
 use crate::args::{self, Global, Speed};
-use crate::cast::Cast;
-use crate::commands::run::watch;
+use crate::console::Console;
+use crate::events::EventForwarder;
 use crate::exit::{Ended, Failure};
-use crate::record::{Recordist, Take};
+use crate::record::{RecordedRun, RunRecording};
 use crate::show::colour::{self, BAD, GOOD, paint};
 use crate::show::report;
-use crate::show::screen::{Forward, Screen};
 use crate::trace::Tracing;
-use crate::{apart, checks, plugins, signals};
+use crate::visibility::Visibility;
+use crate::{checks, foreground, plugins, processes, recording_file, signals};
 
 pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     signals::at_once();
-    let recording = crate::recording_file::open(&args.file)?;
+    let recording = recording_file::open(&args.file)?;
     let catalogue = plugins::load(global);
     let recording = Arc::new(recording);
     let (pipeline, replay) =
@@ -32,24 +32,27 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     for (stage, effect) in replay.effects() {
         eprintln!("flowpipe: stage \"{}\" {}", escaped(stage), escaped(effect));
     }
-    let cast = Cast::of(&pipeline, &catalogue);
-    let (sender, happenings) = crossbeam_channel::unbounded();
+    let visibility = Visibility::of(&pipeline, &catalogue);
+    let (sender, events) = crossbeam_channel::unbounded();
     let verifier = args.verify.then(|| Verifier::new(replay.clone()));
     let mut options = Options {
         validators: checks::validators(),
-        observers: vec![Arc::new(Forward::new(sender.clone(), cast.speaks.clone()))],
-        // Whatever the recording says.
+        observers: vec![Arc::new(EventForwarder::new(
+            sender.clone(),
+            visibility.is_shown.clone(),
+        ))],
+        // Always, whatever the recording contains.
         dry: true,
         replay: Some(replay.clone()),
-        program: apart::program(),
+        program: processes::program(),
         ..Options::default()
     };
     if let Some(verifier) = &verifier {
         options.observers.push(verifier.clone());
     }
-    let mut recordist = match &args.record {
+    let mut output = match &args.record {
         Some(to) => {
-            let take = Take {
+            let run = RecordedRun {
                 pipeline: &pipeline,
                 catalogue: &catalogue,
                 file: &args.file,
@@ -57,36 +60,36 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
                 clock: options.clock,
                 dry: options.dry,
             };
-            Some(Recordist::of_replay(to, &take, &recording, sender)?)
+            Some(RunRecording::of_replay(to, &run, &recording, sender)?)
         }
         None => None,
     };
-    if let Some(recordist) = &recordist {
-        let recorder: Arc<dyn Observer> = recordist.recorder();
+    if let Some(output) = &output {
+        let recorder: Arc<dyn Observer> = output.recorder();
         options.observers.push(recorder);
     }
-    let mut tracing = Tracing::begin(args.trace.as_deref(), &pipeline, &mut options)?;
-    recordist.iter_mut().for_each(Recordist::begins);
-    tracing.iter_mut().for_each(Tracing::begins);
-    let screen = Screen::new(global, args.quiet || args.json, cast);
-    let watched = watch(pipeline, &catalogue, options, &happenings, screen, None);
-    let watched = match watched {
-        Ok(watched) => watched,
+    let mut tracing = Tracing::create(args.trace.as_deref(), &pipeline, &mut options)?;
+    output.iter_mut().for_each(RunRecording::keep);
+    tracing.iter_mut().for_each(Tracing::keep);
+    let console = Console::new(global, args.quiet || args.json, visibility);
+    let completed = foreground::run(pipeline, &catalogue, options, &events, console, None);
+    let completed = match completed {
+        Ok(completed) => completed,
         Err(failure) => {
-            recordist.into_iter().for_each(Recordist::discard);
+            output.into_iter().for_each(RunRecording::discard);
             tracing.into_iter().for_each(Tracing::discard);
             return Err(failure);
         }
     };
-    let recorded = recordist.map_or(Ok(()), Recordist::finish);
+    let recorded = output.map_or(Ok(()), RunRecording::finish);
     let traced = tracing.map_or(Ok(()), Tracing::finish);
     recorded.and(traced)?;
-    watched.followed?;
+    completed.printed?;
     signals::at_once();
     let verdict = verifier.map(|verifier| verifier.verdict());
-    tell(global, args, &watched.report, &replay, verdict.as_ref())?;
+    print(global, args, &completed.report, &replay, verdict.as_ref())?;
     catalogue.close();
-    Ok(if watched.interrupted {
+    Ok(if completed.interrupted {
         Ended::Interrupted
     } else if verdict.is_some_and(|verdict| !verdict.is_verified()) {
         Ended::Differs
@@ -111,7 +114,7 @@ fn wish(args: &args::Replay) -> Wish {
     }
 }
 
-/// The stages that changed while they were recorded.
+/// The stages that changed during the recording.
 fn changed(replay: &Replay) -> Vec<&str> {
     let withheld = replay.withheld();
     let changed = withheld.filter(|(_, why)| **why == Withheld::Changed);
@@ -127,10 +130,10 @@ fn refusal(error: PlanError) -> Failure {
     }
 }
 
-/// So many differences are shown; `--json` has all.
+/// How many differences are printed; `--json` has all.
 const SHOWN: usize = 10;
 
-fn tell(
+fn print(
     global: &Global,
     args: &args::Replay,
     report: &Report,
@@ -165,14 +168,14 @@ fn tell(
     if recording.is_cut_off() {
         writeln!(
             stdout,
-            "the recording ends early: only what is whole was run again"
+            "the recording ends early: only complete calls were replayed"
         )?;
     }
     let changed = changed(replay);
     if !changed.is_empty() {
         writeln!(
             stdout,
-            "changed while it ran, and told from the recording instead of run again: {}",
+            "changed during the recording, and played back instead of replayed: {}",
             escape(&changed.join(", "))
         )?;
     }
@@ -180,7 +183,7 @@ fn tell(
         if *why != Withheld::Changed {
             writeln!(
                 stdout,
-                "told from the recording instead of run again: {} ({})",
+                "played back instead of replayed: {} ({})",
                 escaped(stage),
                 escaped(why)
             )?;
@@ -189,8 +192,7 @@ fn tell(
     for (stage, excess, calls) in replay.exceeded() {
         writeln!(
             stdout,
-            "told from the recording instead of run again: {calls} calls of {}, which took {} (--no-limits gives them all \
-             that they want)",
+            "played back instead of replayed: {calls} calls of {}, which took {} (--no-limits removes the limits)",
             escaped(stage),
             excess.words()
         )?;
@@ -198,7 +200,7 @@ fn tell(
     if replay.skipped() > 0 {
         writeln!(
             stdout,
-            "{} calls were not run again: the recording lacks what they took, or what their stage remembered",
+            "{} calls were not replayed: the recording lacks their messages, or the state of their stage",
             replay.skipped()
         )?;
     }
@@ -208,15 +210,15 @@ fn tell(
     if verdict.from_recording > 0 {
         writeln!(
             stdout,
-            "{} messages were not compared: their stages did not run again",
+            "{} messages were not compared: their stages were not replayed",
             verdict.from_recording
         )?;
     }
     if verdict.without_call > 0 {
         writeln!(
             stdout,
-            "{} messages of stages that ran again were not compared: the recording lacks the calls that emitted them, or \
-             these were not run again",
+            "{} messages of replayed stages were not compared: the recording lacks the calls that emitted them, or \
+             these calls were not replayed",
             verdict.without_call
         )?;
     }

@@ -1,19 +1,18 @@
-//! `flowpipe report FILE`: makes a page of a recording.
+//! `flowpipe report FILE`: writes a page of a recording.
 
 use flowpipe_output::without_suffix;
 use flowpipe_report::{LIMIT, Written};
 use flowpipe_terminal::{eprintln, escaped, plain_stdout};
 
-use crate::args;
 use crate::exit::{Ended, Failure};
-use crate::outputs;
+use crate::{args, outputs, recording_file, signals};
 
-/// Where `-` says that the page goes.
+/// The name of standard output.
 const STDOUT: &str = "-";
 
 pub fn run(args: &args::Report) -> Result<Ended, Failure> {
-    crate::signals::at_once();
-    let recording = crate::recording_file::open(&args.file)?;
+    signals::at_once();
+    let recording = recording_file::open(&args.file)?;
     let to = match &args.output {
         Some(path) => path.clone(),
         None => without_suffix(&args.file).with_extension("html"),
@@ -23,27 +22,30 @@ pub fn run(args: &args::Report) -> Result<Ended, Failure> {
         return Ok(Ended::Done);
     }
     let failure = outputs::failure(&to);
-    // A file that can't be made is told before the work is done.
+    // Created first, so that a failure is reported before the work.
     let mut page = match &args.output {
         Some(_) => outputs::create(&to)?,
         None => outputs::create_derived(&to)?,
     };
     let written = flowpipe_report::write(&recording, LIMIT, &mut page).map_err(&failure)?;
     page.commit().map_err(&failure)?;
-    eprintln!("{}: {}", escaped(to.display()), told(written));
+    eprintln!("{}: {}", escaped(to.display()), summary(written));
     Ok(Ended::Done)
 }
 
-fn told(written: Written) -> String {
+fn summary(written: Written) -> String {
     let pictures = if written.pictures_kept < written.pictures {
         format!("{} of {}", written.pictures_kept, written.pictures)
     } else {
         written.pictures.to_string()
     };
+    let plural = |count| if count == 1 { "" } else { "s" };
     format!(
-        "{} boards, {} frames, {pictures} different pictures, {:.1} MB",
+        "{} board{}, {} frame{}, {pictures} different pictures, {:.1} MB",
         written.boards,
+        plural(written.boards),
         written.frames,
+        plural(written.frames),
         written.bytes as f64 / 1e6
     )
 }

@@ -1,4 +1,4 @@
-//! `flowpipe top [PID]`: shows a run while it goes on.
+//! `flowpipe top [PID]`: watches a run.
 
 use crate::args::{Global, Top};
 use crate::exit::{Ended, Failure};
@@ -6,7 +6,7 @@ use crate::exit::{Ended, Failure};
 /// Where there are no Unix sockets.
 #[cfg(not(unix))]
 pub fn run(_: &Global, _: &Top) -> Result<Ended, Failure> {
-    let why = "`flowpipe top` finds runs by Unix sockets, which this system has not";
+    let why = "`flowpipe top` finds runs by Unix sockets, which this system does not have";
     Err(Failure::Run(why.to_owned()))
 }
 
@@ -33,11 +33,11 @@ mod unix {
     use crate::exit::{Ended, Failure};
     use crate::show::colour;
     use crate::signals;
-    use crate::top::guest;
-    use crate::top::watcher::{Left, Wish, watch};
+    use crate::top::client;
+    use crate::top::viewer::{Exit, Selection, watch};
 
     pub fn list() -> Result<Ended, Failure> {
-        let runs = guest::all().map_err(|error| Failure::Run(error.to_string()))?;
+        let runs = client::all().map_err(|error| Failure::Run(error.to_string()))?;
         if runs.is_empty() {
             eprintln!("no pipeline runs");
             return Ok(Ended::Done);
@@ -47,7 +47,7 @@ mod unix {
         table.set_header(["process", "pipeline", "since", "stages"]);
         for run in &runs {
             let started = UNIX_EPOCH + Duration::from_nanos(run.started_unix_ns);
-            // A computer's clock that was set back meanwhile tells of a start that is yet to come.
+            // If the clock was set back meanwhile, the start is in the future.
             let since = SystemTime::now().duration_since(started);
             let stages: Vec<_> = run.stages.iter().map(|stage| &*stage.name).collect();
             table.add_row([
@@ -72,25 +72,25 @@ mod unix {
             (stdout_is_terminal(), "output"),
         ] {
             if !is_terminal {
-                let why = format!("can't show a run here: standard {name} is not a terminal");
+                let why = format!("can't show a run: standard {name} is not a terminal");
                 return Err(Failure::Run(why));
             }
         }
-        // At once: a terminal that is gone gives keys without end, and nobody gets back from reading them.
+        // At once: reading keys from a closed terminal never returns.
         signals::on_interrupt(|| {
             Screen::give_back();
             signals::leave();
         });
-        let wish = Wish {
+        let selection = Selection {
             pid: args.pid,
             waits: args.wait,
         };
         let colours = Colours::of_terminal(colour::on_stdout(global));
-        let left = watch(&wish, colours).map_err(|error| Failure::Run(error.to_string()))?;
+        let left = watch(&selection, colours).map_err(|error| Failure::Run(error.to_string()))?;
         Ok(match left {
-            Left::Quit => Ended::Done,
-            Left::Interrupted => Ended::Interrupted,
-            Left::Over(how) => {
+            Exit::Quit => Ended::Done,
+            Exit::Interrupted => Ended::Interrupted,
+            Exit::Over(how) => {
                 writeln!(stdout(), "{}", escape(&how))?;
                 Ended::Done
             }

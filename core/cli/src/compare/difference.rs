@@ -1,22 +1,22 @@
-//! In what two pipelines differ on a board.
+//! The differences of two pipelines on a board.
 
 use serde::Serialize;
 
-use crate::compare::puzzles::{self, Spot};
-use crate::compare::side::{Said, Side};
+use crate::compare::puzzles::{self, CellDifference};
+use crate::compare::side::{Side, VerdictKind};
 
 /// One of the two pipelines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Who {
+pub enum PipelineId {
     /// The first.
     A,
     /// The second.
     B,
 }
 
-impl Who {
-    /// For people.
+impl PipelineId {
+    /// As text.
     pub fn word(self) -> &'static str {
         match self {
             Self::A => "A",
@@ -25,15 +25,15 @@ impl Who {
     }
 }
 
-/// In what they differ.
+/// A difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Difference {
     /// One never reads the board.
     Unread {
-        /// Which.
-        by: Who,
-        /// Why, where it says so.
+        /// Which pipeline.
+        by: PipelineId,
+        /// Why, if it gives a reason.
         reason: Option<String>,
     },
     /// They read the same frame differently.
@@ -42,41 +42,41 @@ pub enum Difference {
         frame: u64,
         /// The first difference.
         #[serde(flatten)]
-        spot: Spot,
+        cell: CellDifference,
     },
-    /// Their solvers say something else: one solves the board, the other does not, or proves that there is
-    /// nothing to solve.
+    /// The verdicts of their solvers differ: one solves the board, the other does not, or proves that it has no
+    /// solution.
     Verdict {
-        /// What the one says.
-        a: Said,
-        /// What the other says.
-        b: Said,
+        /// The first verdict.
+        a: VerdictKind,
+        /// The second verdict.
+        b: VerdictKind,
     },
-    /// Something failed on it.
+    /// A stage failed on it.
     Failure {
-        /// Whose.
-        by: Who,
+        /// Of which pipeline.
+        by: PipelineId,
         /// The stage.
         stage: String,
-        /// What happened.
+        /// The error.
         text: String,
     },
-    /// The game that the strokes are played on counts the board as solved for one alone.
+    /// The game counts the board as solved for one pipeline only.
     Played {
-        /// For whom it does not.
-        refused: Who,
+        /// The pipeline for which it does not.
+        refused: PipelineId,
     },
-    /// Both solve it, each in another way. Both ways are right.
+    /// Both solve it, with different correct solutions.
     AnotherSolution,
 }
 
 impl Difference {
-    /// Whether the one does what the other does not.
+    /// Whether one pipeline succeeds where the other does not.
     pub fn matters(&self) -> bool {
         !matches!(self, Self::AnotherSolution)
     }
 
-    /// For people.
+    /// As text.
     pub fn words(&self) -> String {
         match self {
             Self::Unread { by, reason } => {
@@ -85,12 +85,12 @@ impl Difference {
                     .map_or_else(String::new, |it| format!(": {it}"));
                 format!("{} does not read it{why}", by.word())
             }
-            Self::Reading { frame, spot } => {
-                let place = match (spot.row, spot.col) {
+            Self::Reading { frame, cell } => {
+                let place = match (cell.row, cell.col) {
                     (Some(row), Some(col)) => format!("row {row}, column {col}: "),
                     _ => String::new(),
                 };
-                let Spot { a, b, .. } = spot;
+                let CellDifference { a, b, .. } = cell;
                 format!("read differently in frame {frame}, {place}A {a}, B {b}")
             }
             Self::Verdict { a, b } => format!("A: {}, B: {}", a.word(), b.word()),
@@ -106,7 +106,7 @@ impl Difference {
     }
 }
 
-/// In what both differ on a board that both read.
+/// The differences on a board that both read.
 pub fn differences(a: &Side, b: &Side) -> Vec<Difference> {
     let mut found = Vec::new();
     if a.verdict != b.verdict {
@@ -114,8 +114,12 @@ pub fn differences(a: &Side, b: &Side) -> Vec<Difference> {
         found.push(Difference::Verdict { a, b });
     }
     match (a.accepted, b.accepted) {
-        (Some(true), Some(false)) => found.push(Difference::Played { refused: Who::B }),
-        (Some(false), Some(true)) => found.push(Difference::Played { refused: Who::A }),
+        (Some(true), Some(false)) => found.push(Difference::Played {
+            refused: PipelineId::B,
+        }),
+        (Some(false), Some(true)) => found.push(Difference::Played {
+            refused: PipelineId::A,
+        }),
         _ => {}
     }
     if let (Some(one), Some(other)) = (&a.solution, &b.solution)
@@ -126,8 +130,8 @@ pub fn differences(a: &Side, b: &Side) -> Vec<Difference> {
     found
 }
 
-/// What failed on a board.
-pub fn failures(by: Who, side: &Side) -> impl Iterator<Item = Difference> {
+/// The failures on a board.
+pub fn failures(by: PipelineId, side: &Side) -> impl Iterator<Item = Difference> {
     side.failures.iter().map(move |failed| Difference::Failure {
         by,
         stage: failed.stage.clone(),

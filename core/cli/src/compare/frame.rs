@@ -1,4 +1,4 @@
-//! What a pipeline made of each frame.
+//! The results of a pipeline, by frame.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use flowpipe_puzzle::message::{
 use flowpipe_recording::Topic;
 use serde::Serialize;
 
-use crate::compare::gather::Gathered;
+use crate::compare::collect::Collected;
 
 /// A frame of the recording, the same for all pipelines that it feeds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,66 +24,66 @@ pub struct FrameId {
     pub number: u64,
 }
 
-/// All frames of a run.
-pub type Frames = BTreeMap<FrameId, Frame>;
+/// The results of all frames of a run.
+pub type Frames = BTreeMap<FrameId, FrameResult>;
 
-/// What was made of one.
+/// The results of one frame.
 #[derive(Clone, Debug, Default)]
-pub struct Frame {
-    /// Where it comes from: a file, a window's title, a line of a file.
+pub struct FrameResult {
+    /// Its source: a file, a window's title, a line of a file.
     pub source: String,
-    /// What vision read; nothing: nobody looked, or it failed.
+    /// What vision read. `None`: no vision ran, or it failed.
     pub reading: Option<Reading>,
-    /// What the solver said, in its own words or by not coming to an end.
-    pub answer: Option<Answer>,
-    /// How it is drawn.
-    pub plan: Option<Plan>,
-    /// What became of that.
+    /// The solver's answer, or its timeout.
+    pub answer: Option<SolverAnswer>,
+    /// The strokes.
+    pub plan: Option<PlanFigures>,
+    /// The outcome of the strokes.
     pub outcome: Option<Outcome>,
-    /// What went wrong, where it left something unsaid.
-    pub failures: Vec<Failed>,
-    /// The stages that said something of it.
-    pub speakers: BTreeSet<usize>,
+    /// The failures that left a message missing.
+    pub failures: Vec<StageFailure>,
+    /// The stages that emitted a message about it.
+    pub sources: BTreeSet<usize>,
 }
 
-/// A solver's word on a board.
+/// A solver's answer to a board.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct SolverAnswer {
     /// The plugin.
     pub solver: String,
-    /// What it says; `Err`: why it did not come to an end.
+    /// The verdict; `Err`: the timeout.
     pub verdict: Result<Verdict, String>,
-    /// From taking the board to answering, nanoseconds.
+    /// The time of the answer, nanoseconds.
     pub took_ns: Option<u64>,
 }
 
-/// Strokes, in figures.
+/// The statistics of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Plan {
+pub struct PlanFigures {
     /// The plugin.
     pub planner: String,
-    /// Drags.
+    /// The number of strokes.
     pub strokes: usize,
-    /// Straight lines in them.
+    /// The number of straight lines in them.
     pub segments: usize,
     /// How far the pointer is dragged, in cells.
     pub length: f64,
-    /// How long the pointer stays on the way, as the game's profile asks, milliseconds.
+    /// How long the drags take with the pauses of the game's profile, milliseconds.
     pub drag_ms: f64,
-    /// From taking the answer to the plan, nanoseconds.
+    /// The time of the plan, nanoseconds.
     pub took_ns: u64,
 }
 
-/// Something that went wrong with a frame.
+/// A failure of a stage.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-pub struct Failed {
+pub struct StageFailure {
     /// The stage.
     pub stage: String,
-    /// What happened.
+    /// The error.
     pub text: String,
 }
 
-impl Frame {
+impl FrameResult {
     /// The board, where one was read at rest.
     pub fn board(&self) -> Option<&SeenBoard> {
         match &self.reading {
@@ -92,7 +92,7 @@ impl Frame {
         }
     }
 
-    /// Why there is no board, in words.
+    /// Why there is no board.
     pub fn refusal(&self) -> Option<&str> {
         match &self.reading {
             Some(Reading::Refused { reason, .. }) => Some(reason),
@@ -102,17 +102,17 @@ impl Frame {
     }
 }
 
-/// Who speaks in a pipeline on a recording.
-pub struct Speakers {
+/// Assigns the messages of a pipeline to the frames of the recording.
+pub struct MessageSources {
     /// The pipeline.
     pub pipeline: Pipeline,
-    /// By stage: what its plugin says of itself.
+    /// The manifests, by stage.
     pub manifests: Vec<Manifest>,
-    /// By stage: the recorded output that it plays.
+    /// The recorded outputs that they play, by stage.
     pub played: Vec<Option<Topic>>,
 }
 
-impl Speakers {
+impl MessageSources {
     fn index(&self, stage: &str) -> Option<usize> {
         self.pipeline.stages.iter().position(|it| it.name == stage)
     }
@@ -129,25 +129,28 @@ impl Speakers {
         Some(FrameId { topic, number })
     }
 
-    /// The frame that a message descends from, or the recorded message that stands for one.
-    fn root(&self, mut message: (Topic, u64), gathered: &Gathered) -> Option<FrameId> {
-        while let Some(parent) = gathered.parents.get(&message) {
+    /// The frame that a message descends from, or the recorded message in its place.
+    fn root(&self, mut message: (Topic, u64), collected: &Collected) -> Option<FrameId> {
+        while let Some(parent) = collected.parents.get(&message) {
             message = parent.clone();
         }
         self.frame(self.index(&message.0.stage)?, message.1)
     }
 
-    fn of_message(&self, message: &Message, gathered: &Gathered) -> Option<FrameId> {
+    fn of_message(&self, message: &Message, collected: &Collected) -> Option<FrameId> {
         let lineage = message.lineage();
         match lineage.origin {
             Some(origin) => self.frame(origin.stage, origin.sequence),
-            // Where no pixels were captured, nobody notes whence it comes.
-            None => self.root((self.output(message.source())?, lineage.sequence), gathered),
+            // Without captured pixels, the lineage has no origin.
+            None => self.root(
+                (self.output(message.source())?, lineage.sequence),
+                collected,
+            ),
         }
     }
 
-    /// A problem names the message by the input that it came by, which must have one feeder to be told.
-    fn of_problem(&self, problem: &Problem, gathered: &Gathered) -> Option<FrameId> {
+    /// A problem names its message by the input. The message is known if the input has one feeder.
+    fn of_problem(&self, problem: &Problem, collected: &Collected) -> Option<FrameId> {
         let message = problem.message.as_ref()?;
         let stage = self.index(&problem.stage)?;
         let inputs = &self.manifests.get(stage)?.inputs;
@@ -157,7 +160,7 @@ impl Speakers {
         let (feeder, None) = (feeders.next()?, feeders.next()) else {
             return None;
         };
-        self.root((self.output(feeder.from)?, message.sequence), gathered)
+        self.root((self.output(feeder.from)?, message.sequence), collected)
     }
 
     fn gives(&self, stage: usize, schema: &str) -> bool {
@@ -166,26 +169,26 @@ impl Speakers {
     }
 }
 
-/// Sorts what a run said by frames. What belongs to none is given beside.
-pub fn frames(gathered: &Gathered, speakers: &Speakers) -> (Frames, Vec<Failed>) {
+/// Assigns messages and problems to frames. Also returns the problems that belong to none.
+pub fn frames(collected: &Collected, sources: &MessageSources) -> (Frames, Vec<StageFailure>) {
     let mut frames = Frames::new();
-    for message in &gathered.messages {
-        let Some(id) = speakers.of_message(message, gathered) else {
+    for message in &collected.messages {
+        let Some(id) = sources.of_message(message, collected) else {
             continue;
         };
         let frame = frames.entry(id).or_default();
-        frame.speakers.insert(message.source().stage);
-        // Every message here has passed the checks: what does not parse is of another schema.
+        frame.sources.insert(message.source().stage);
+        // Every message has passed the checks: one that does not parse has another schema.
         match message.schema() {
             SIGHTING => {
                 if let Some(sighting) = parse::<Sighting>(message) {
-                    frame.look(&sighting);
+                    frame.read(&sighting);
                 }
             }
             SOLVED => {
                 if let Some(solved) = parse::<Solved>(message) {
-                    frame.look(&solved.sighting);
-                    frame.answer.get_or_insert(Answer {
+                    frame.read(&solved.sighting);
+                    frame.answer.get_or_insert(SolverAnswer {
                         solver: solved.solver,
                         verdict: Ok(solved.answer),
                         took_ns: took_ns(message),
@@ -194,7 +197,7 @@ pub fn frames(gathered: &Gathered, speakers: &Speakers) -> (Frames, Vec<Failed>)
             }
             STROKES => {
                 if let Some(strokes) = parse::<Strokes>(message) {
-                    frame.look(&strokes.sighting);
+                    frame.read(&strokes.sighting);
                     let took_ns = took_ns(message).unwrap_or(0);
                     frame.plan.get_or_insert_with(|| plan(strokes, took_ns));
                 }
@@ -203,46 +206,46 @@ pub fn frames(gathered: &Gathered, speakers: &Speakers) -> (Frames, Vec<Failed>)
             _ => {}
         }
     }
-    let mut homeless = Vec::new();
-    for problem in &gathered.problems {
-        match speakers.of_problem(problem, gathered) {
-            Some(id) => frames.entry(id).or_default().fail(problem, speakers),
-            None => homeless.push(failed(problem)),
+    let mut unassigned = Vec::new();
+    for problem in &collected.problems {
+        match sources.of_problem(problem, collected) {
+            Some(id) => frames.entry(id).or_default().fail(problem, sources),
+            None => unassigned.push(failed(problem)),
         }
     }
-    (frames, homeless)
+    (frames, unassigned)
 }
 
-impl Frame {
-    fn look(&mut self, sighting: &Sighting) {
+impl FrameResult {
+    fn read(&mut self, sighting: &Sighting) {
         if self.reading.is_none() {
             self.source.clone_from(&sighting.frame.source);
             self.reading = Some(sighting.reading.clone());
         }
     }
 
-    fn fail(&mut self, problem: &Problem, speakers: &Speakers) {
-        let stage = speakers.index(&problem.stage);
-        let gives = |schema: &str| stage.is_some_and(|stage| speakers.gives(stage, schema));
+    fn fail(&mut self, problem: &Problem, sources: &MessageSources) {
+        let stage = sources.index(&problem.stage);
+        let gives = |schema: &str| stage.is_some_and(|stage| sources.gives(stage, schema));
         let late = matches!(problem.kind, ProblemKind::TimedOut | ProblemKind::Hang);
         if gives(SOLVED) && late {
-            self.answer.get_or_insert(Answer {
+            self.answer.get_or_insert(SolverAnswer {
                 solver: problem.plugin.clone(),
                 verdict: Err(problem.text.clone()),
                 took_ns: None,
             });
             return;
         }
-        // One plugin of a race may fail where another speaks.
-        let is_said = stage.is_some_and(|stage| self.speakers.contains(&stage));
-        if !is_said {
+        // One plugin of a race may fail while another answers.
+        let has_emitted = stage.is_some_and(|stage| self.sources.contains(&stage));
+        if !has_emitted {
             self.failures.push(failed(problem));
         }
     }
 }
 
-fn failed(problem: &Problem) -> Failed {
-    Failed {
+fn failed(problem: &Problem) -> StageFailure {
+    StageFailure {
         stage: problem.stage.clone(),
         text: problem.text.clone(),
     }
@@ -252,7 +255,7 @@ fn parse<T: serde::de::DeserializeOwned>(message: &Message) -> Option<T> {
     serde_json::from_str(message.json()).ok()
 }
 
-/// From taking the last message to having emitted this one. A source takes none: what it plays took nobody any time.
+/// The time of the call that emitted this message. `None` for a source.
 fn took_ns(message: &Message) -> Option<u64> {
     let [_, .., hop] = message.lineage().hops.as_slice() else {
         return None;
@@ -260,10 +263,10 @@ fn took_ns(message: &Message) -> Option<u64> {
     u64::try_from(hop.emitted_ns - hop.taken_ns).ok()
 }
 
-fn plan(strokes: Strokes, took_ns: u64) -> Plan {
+fn plan(strokes: Strokes, took_ns: u64) -> PlanFigures {
     let manner = strokes.manner.unwrap_or_default();
     let each = strokes.strokes.iter();
-    Plan {
+    PlanFigures {
         planner: strokes.planner,
         strokes: strokes.strokes.len(),
         segments: each.clone().map(|stroke| stroke.segments()).sum(),

@@ -1,19 +1,19 @@
-//! Two pipelines on the same recording, for `flowpipe compare`.
+//! What `flowpipe compare` consists of: it runs two pipelines on the same recording.
 //!
 //! # Layout
-//! - [`onto`]: a pipeline that is fed by a recording and touches nothing; [`output`]: by which of the recorded
-//!   messages.
-//! - [`gather`]: listens to a run of it. [`frame`]: what was made of one frame; [`side`]: of one board.
-//! - [`puzzles`]: whether two puzzles are the same, and where they differ first.
-//! - [`pair`]: the boards of both, joined; [`difference`]: in what they differ.
-//! - [`times`]: how long the stages took.
-//! - [`outcome`]: all of it; [`text`] and [`table`]: for a terminal.
+//! - [`offline`]: turns a pipeline into one that plays a recording and acts on nothing; [`output`]: which of the
+//!   recorded messages it plays.
+//! - [`collect`]: collects the messages of a run. [`frame`]: the results by frame; [`side`]: by board.
+//! - [`puzzles`]: whether two puzzles are equal, and where they differ first.
+//! - [`pair`]: the boards of both pipelines, joined; [`difference`]: their differences.
+//! - [`times`]: the times of the stages.
+//! - [`comparison`]: the whole result; [`text`] and [`table`]: as text.
 
+pub mod collect;
+pub mod comparison;
 pub mod difference;
 pub mod frame;
-pub mod gather;
-pub mod onto;
-pub mod outcome;
+pub mod offline;
 mod output;
 pub mod pair;
 mod puzzles;

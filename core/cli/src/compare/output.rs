@@ -7,17 +7,17 @@ use thiserror::Error;
 /// The plugin that plays recorded messages.
 pub const PLAYER: &str = "capture-recording";
 
-/// Why nothing recorded can feed a source.
+/// Why no recorded output can feed a source.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum OutputError {
-    /// Nothing of that name, and nothing else that is meant without doubt.
+    /// No stage of that name, and not exactly one source.
     #[error(
         "the recording has no stage of that name, and {}; its stages are {}",
         captured(sources),
         there.join(", ")
     )]
     Unknown {
-        /// The stages that captured.
+        /// The recorded sources.
         sources: Vec<String>,
         /// All stages.
         there: Vec<String>,
@@ -47,11 +47,11 @@ fn captured(sources: &[String]) -> String {
     }
 }
 
-/// The output whose messages feed a source: what its config names where it plays recordings itself, else the
-/// recorded stage of its name, else the only one that captured.
+/// The output that feeds a source: the one in its config, if its plugin plays recordings; else of the recorded stage
+/// of its name; else of the only recorded source.
 ///
 /// # Errors
-/// When none is meant without doubt, or it has no messages.
+/// When it is ambiguous, or has no messages.
 pub fn find(
     recording: &Recording,
     stage: &str,
@@ -112,7 +112,7 @@ fn whole_name(recording: &Recording, name: &str) -> Option<Topic> {
     topics.find(|topic| format!("{}.{}", topic.stage, topic.port) == name)
 }
 
-/// Of several outputs the one of the same name as the source's own.
+/// The only output, or of several the one with the name of the source's own.
 fn the_one(mut outputs: Vec<Topic>, port: &str) -> Result<Topic, OutputError> {
     let index = match outputs.len() {
         1 => Some(0),

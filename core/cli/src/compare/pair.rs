@@ -4,48 +4,48 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 
-use crate::compare::difference::{Difference, Who, differences, failures};
+use crate::compare::difference::{Difference, PipelineId, differences, failures};
 use crate::compare::frame::{FrameId, Frames};
-use crate::compare::puzzles::{Key, first_difference};
+use crate::compare::puzzles::{PuzzleKey, first_difference};
 use crate::compare::side::Side;
 
-/// A board, and what both pipelines made of it.
+/// A board, and the results of both pipelines.
 #[derive(Clone, Debug)]
 pub struct Pair {
-    /// The first frame that shows it at rest, for either.
+    /// The first frame that shows it at rest, in either pipeline.
     pub frame: FrameId,
-    /// Where that frame comes from.
+    /// The source of that frame.
     pub source: String,
-    /// By the first pipeline; nothing: it never read the board.
+    /// The first pipeline's results. `None`: it never read the board.
     pub a: Option<Side>,
-    /// By the second.
+    /// The second pipeline's results.
     pub b: Option<Side>,
-    /// In what they differ.
+    /// The differences.
     pub differences: Vec<Difference>,
 }
 
-/// How many frames were read by whom.
+/// How many frames were read by which pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FrameCounts {
-    /// The same board by both.
+    /// Both read the same board.
     pub both: usize,
-    /// A board by the first alone.
+    /// Only the first read a board.
     pub a_alone: usize,
-    /// A board by the second alone.
+    /// Only the second read a board.
     pub b_alone: usize,
-    /// Another board by each.
+    /// Both read different boards.
     pub differently: usize,
-    /// No board at rest.
+    /// Neither read a board at rest.
     pub neither: usize,
 }
 
 impl Pair {
-    /// What is known of the board, by whoever read it.
+    /// The results of a pipeline that read the board.
     pub fn any(&self) -> Option<&Side> {
         self.a.as_ref().or(self.b.as_ref())
     }
 
-    /// Whether they differ in what they do.
+    /// Whether there is a difference that matters.
     pub fn matters(&self) -> bool {
         self.differences.iter().any(Difference::matters)
     }
@@ -53,15 +53,15 @@ impl Pair {
 
 /// The boards of both, in the order in which they are first seen.
 pub fn pairs(a: &Frames, b: &Frames) -> Vec<Pair> {
-    let (of_a, of_b) = (Boards::of(a), Boards::of(b));
+    let (of_a, of_b) = (BoardIndex::of(a), BoardIndex::of(b));
     let mut pairs = Vec::new();
     let mut taken = HashSet::new();
     for (key, shown) in of_a.iter() {
         let other = match of_b.by_key.get(key) {
             Some(&index) => Some(index),
-            // What the other read instead, unless that is a board of both.
+            // The board that the other pipeline read instead, unless both read that one too.
             None => shown.iter().find_map(|id| {
-                let instead = Key::of(&b.get(id)?.board()?.puzzle);
+                let instead = PuzzleKey::of(&b.get(id)?.board()?.puzzle);
                 let is_free = !of_a.by_key.contains_key(&instead);
                 of_b.by_key.get(&instead).copied().filter(|_| is_free)
             }),
@@ -79,12 +79,12 @@ pub fn pairs(a: &Frames, b: &Frames) -> Vec<Pair> {
     pairs
 }
 
-/// Counts frames by who reads them.
+/// Counts frames by the pipelines that read them.
 pub fn count(a: &Frames, b: &Frames) -> FrameCounts {
     let ids: BTreeSet<&FrameId> = a.keys().chain(b.keys()).collect();
     let mut counts = FrameCounts::default();
     for id in ids {
-        let of = |frames: &Frames| Some(Key::of(&frames.get(id)?.board()?.puzzle));
+        let of = |frames: &Frames| Some(PuzzleKey::of(&frames.get(id)?.board()?.puzzle));
         let count = match (of(a), of(b)) {
             (Some(a), Some(b)) if a == b => &mut counts.both,
             (Some(_), Some(_)) => &mut counts.differently,
@@ -98,12 +98,12 @@ pub fn count(a: &Frames, b: &Frames) -> FrameCounts {
 }
 
 /// The boards of one pipeline, each with the frames that show it at rest.
-struct Boards {
-    all: Vec<(Key, Vec<FrameId>)>,
-    by_key: HashMap<Key, usize>,
+struct BoardIndex {
+    all: Vec<(PuzzleKey, Vec<FrameId>)>,
+    by_key: HashMap<PuzzleKey, usize>,
 }
 
-impl Boards {
+impl BoardIndex {
     fn of(frames: &Frames) -> Self {
         let mut boards = Self {
             all: Vec::new(),
@@ -111,7 +111,7 @@ impl Boards {
         };
         for (id, frame) in frames {
             let Some(seen) = frame.board() else { continue };
-            let key = Key::of(&seen.puzzle);
+            let key = PuzzleKey::of(&seen.puzzle);
             let index = *boards.by_key.entry(key.clone()).or_insert_with(|| {
                 boards.all.push((key, Vec::new()));
                 boards.all.len() - 1
@@ -121,7 +121,7 @@ impl Boards {
         boards
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&Key, &[FrameId])> {
+    fn iter(&self) -> impl Iterator<Item = (&PuzzleKey, &[FrameId])> {
         self.all.iter().map(|(key, shown)| (key, shown.as_slice()))
     }
 }
@@ -136,7 +136,7 @@ fn pair((a, of_a): Of<'_>, (b, of_b): Of<'_>) -> Option<Pair> {
         let frame = frames.get(&frame)?;
         (!frame.source.is_empty()).then(|| frame.source.clone())
     });
-    // The same frame for both, where there is one: on another more may be drawn already.
+    // A common frame, if there is one: other frames may show more drawn flows.
     let among_b: HashSet<&FrameId> = of_b.iter().collect();
     let mut common = of_a.iter().filter(|id| among_b.contains(id));
     let answered = common.clone().find(|id| {
@@ -151,15 +151,15 @@ fn pair((a, of_a): Of<'_>, (b, of_b): Of<'_>) -> Option<Pair> {
     let side_b = Side::new(b, of_b, answered, planned);
     let mut found: Vec<Difference> = reading(a, of_a, b).into_iter().collect();
     match (&side_a, &side_b) {
-        (Some(a), Some(b)) if Key::of(&a.seen.puzzle) == Key::of(&b.seen.puzzle) => {
+        (Some(a), Some(b)) if PuzzleKey::of(&a.seen.puzzle) == PuzzleKey::of(&b.seen.puzzle) => {
             found.extend(differences(a, b));
         }
-        (Some(_), None) if found.is_empty() => found.push(unread(Who::B, b, of_a)),
-        (None, Some(_)) => found.push(unread(Who::A, a, of_b)),
+        (Some(_), None) if found.is_empty() => found.push(unread(PipelineId::B, b, of_a)),
+        (None, Some(_)) => found.push(unread(PipelineId::A, a, of_b)),
         _ => {}
     }
-    found.extend(side_a.iter().flat_map(|side| failures(Who::A, side)));
-    found.extend(side_b.iter().flat_map(|side| failures(Who::B, side)));
+    found.extend(side_a.iter().flat_map(|side| failures(PipelineId::A, side)));
+    found.extend(side_b.iter().flat_map(|side| failures(PipelineId::B, side)));
     Some(Pair {
         frame,
         source: source.unwrap_or_default(),
@@ -173,16 +173,16 @@ fn pair((a, of_a): Of<'_>, (b, of_b): Of<'_>) -> Option<Pair> {
 fn reading(a: &Frames, of_a: &[FrameId], b: &Frames) -> Option<Difference> {
     of_a.iter().find_map(|id| {
         let (one, other) = (a.get(id)?.board()?, b.get(id)?.board()?);
-        let spot = first_difference(&one.puzzle, &other.puzzle)?;
+        let cell = first_difference(&one.puzzle, &other.puzzle)?;
         Some(Difference::Reading {
             frame: id.number,
-            spot,
+            cell,
         })
     })
 }
 
-/// Somebody never reads a board that these frames show.
-fn unread(by: Who, frames: &Frames, shown: &[FrameId]) -> Difference {
+/// A pipeline never reads a board that these frames show.
+fn unread(by: PipelineId, frames: &Frames, shown: &[FrameId]) -> Difference {
     let refusal = shown.iter().find_map(|id| frames.get(id)?.refusal());
     let reason = refusal.map(str::to_owned);
     Difference::Unread { by, reason }

@@ -1,19 +1,19 @@
-//! Whether two puzzles, and two solutions, are the same, whatever their colours are called.
+//! Whether two puzzles, or two solutions, are equal except for the names of colours.
 
 use flowpipe_puzzle::board::Description;
 use flowpipe_puzzle::{Cell, Colour, Lattice, Puzzle, Rules, Solution, colour};
 use serde::Serialize;
 
-/// A puzzle with its colours numbered in the order in which they come, cell by cell.
+/// A puzzle with its colours numbered in the order of their first cells.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct PuzzleKey {
     board: Description,
     terminals: Vec<(Cell, usize)>,
     rules: Rules,
 }
 
-impl Key {
-    /// Of a puzzle.
+impl PuzzleKey {
+    /// The key of a puzzle.
     pub fn of(puzzle: &Puzzle) -> Self {
         let order = order(puzzle);
         let number = |colour| {
@@ -31,7 +31,7 @@ impl Key {
     }
 }
 
-/// The colours, in the order in which they come.
+/// The colours, in the order of their first cells.
 fn order(puzzle: &Puzzle) -> Vec<Colour> {
     let mut order = Vec::new();
     for terminal in puzzle.terminals() {
@@ -44,23 +44,23 @@ fn order(puzzle: &Puzzle) -> Vec<Colour> {
 
 /// Where two readings differ first, row by row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Spot {
-    /// From 1; nothing: it is no single cell.
+pub struct CellDifference {
+    /// From 1. `None`: the difference is not in a single cell.
     pub row: Option<usize>,
     /// From 1.
     pub col: Option<usize>,
-    /// What the one has there.
+    /// What the first puzzle has there.
     pub a: String,
-    /// What the other has.
+    /// What the second puzzle has there.
     pub b: String,
 }
 
-/// Where two puzzles differ first. `None`: they are the same.
-pub fn first_difference(a: &Puzzle, b: &Puzzle) -> Option<Spot> {
-    if Key::of(a) == Key::of(b) {
+/// Where two puzzles differ first. `None`: they are equal.
+pub fn first_difference(a: &Puzzle, b: &Puzzle) -> Option<CellDifference> {
+    if PuzzleKey::of(a) == PuzzleKey::of(b) {
         return None;
     }
-    let as_a_whole = |a: String, b: String| Spot {
+    let as_a_whole = |a: String, b: String| CellDifference {
         row: None,
         col: None,
         a,
@@ -77,7 +77,7 @@ pub fn first_difference(a: &Puzzle, b: &Puzzle) -> Option<Spot> {
     Some(match cell {
         Some(cell) => {
             let (row, col) = a.board().row_col(cell);
-            Spot {
+            CellDifference {
                 row: Some(row + 1),
                 col: Some(col + 1),
                 a: cells_a.at(cell),
@@ -103,7 +103,7 @@ fn rules(puzzle: &Puzzle) -> String {
     format!("rules cover {cover}, touch {touch}")
 }
 
-/// The cells of a puzzle in words.
+/// The cells of a puzzle, as text.
 struct Cells<'a> {
     puzzle: &'a Puzzle,
     order: Vec<Colour>,
@@ -125,7 +125,7 @@ impl<'a> Cells<'a> {
         let terminal = self.puzzle.terminal_at(cell);
         let mut text = match terminal {
             Some(colour) => {
-                // As both would call it if they gave the names in the same order.
+                // The name that both puzzles would use if they named colours in the same order.
                 let number = self.order.iter().position(|&it| it == colour);
                 let number = number.and_then(|number| Colour::try_from(number).ok());
                 format!("terminal {}", colour::name(number.unwrap_or(colour)))
@@ -168,41 +168,41 @@ mod tests {
         text::read(text).remove(0).puzzle.unwrap().0
     }
 
-    fn spot(a: &str, b: &str) -> Option<(usize, usize, String, String)> {
-        let spot = first_difference(&puzzle(a), &puzzle(b))?;
-        Some((spot.row.unwrap_or(0), spot.col.unwrap_or(0), spot.a, spot.b))
+    fn cell(a: &str, b: &str) -> Option<(usize, usize, String, String)> {
+        let cell = first_difference(&puzzle(a), &puzzle(b))?;
+        Some((cell.row.unwrap_or(0), cell.col.unwrap_or(0), cell.a, cell.b))
     }
 
     #[test]
-    fn the_names_of_colours_say_nothing() {
-        assert_eq!(spot("A.B\nA.B", "B.A\nB.A"), None);
+    fn the_names_of_colours_do_not_matter() {
+        assert_eq!(cell("A.B\nA.B", "B.A\nB.A"), None);
         let (one, other) = (puzzle("A.B\nA.B"), puzzle("B.A\nB.A"));
-        assert_eq!(Key::of(&one), Key::of(&other));
+        assert_eq!(PuzzleKey::of(&one), PuzzleKey::of(&other));
     }
 
     #[test]
-    fn the_first_cell_that_differs_is_named() {
-        let told = |row, col, a: &str, b: &str| Some((row, col, a.to_owned(), b.to_owned()));
+    fn the_first_different_cell_is_reported() {
+        let expected = |row, col, a: &str, b: &str| Some((row, col, a.to_owned(), b.to_owned()));
         assert_eq!(
-            spot("A.B\nA.B", "A.B\nB.A"),
-            told(2, 1, "terminal A", "terminal B")
+            cell("A.B\nA.B", "A.B\nB.A"),
+            expected(2, 1, "terminal A", "terminal B")
         );
         assert_eq!(
-            spot("A.B\nA.B", "A.B\n.AB"),
-            told(2, 1, "terminal A", "an empty cell")
+            cell("A.B\nA.B", "A.B\n.AB"),
+            expected(2, 1, "terminal A", "an empty cell")
         );
         assert_eq!(
-            spot("AA\n..", "AA\n.#"),
-            told(2, 2, "an empty cell", "no cell")
+            cell("AA\n..", "AA\n.#"),
+            expected(2, 2, "an empty cell", "no cell")
         );
         assert_eq!(
-            spot("AA", "AA\n.."),
-            told(0, 0, "2 x 1 squares", "2 x 2 squares")
+            cell("AA", "AA\n.."),
+            expected(0, 0, "2 x 1 squares", "2 x 2 squares")
         );
     }
 
     #[test]
-    fn flows_may_begin_at_either_end() {
+    fn flows_may_start_at_either_end() {
         let flow = |colour, cells: &[Cell]| Flow {
             colour,
             cells: cells.to_vec(),

@@ -1,4 +1,4 @@
-//! What one pipeline made of one board.
+//! The results of one pipeline on one board.
 
 use std::collections::HashSet;
 
@@ -6,9 +6,9 @@ use flowpipe_puzzle::message::{SeenBoard, Verdict};
 use flowpipe_puzzle::{Flow, Solution};
 use serde::Serialize;
 
-use crate::compare::frame::{Failed, FrameId, Frames, Plan};
+use crate::compare::frame::{FrameId, Frames, PlanFigures, StageFailure};
 
-/// What one pipeline made of one board.
+/// The results of one pipeline on one board.
 #[derive(Clone, Debug, Serialize)]
 pub struct Side {
     /// In how many frames it was read at rest.
@@ -16,42 +16,42 @@ pub struct Side {
     /// The board, in the frame that was answered.
     #[serde(skip)]
     pub seen: SeenBoard,
-    /// The solver's word.
-    pub verdict: Said,
-    /// Why, where it is no solution.
+    /// The solver's verdict.
+    pub verdict: VerdictKind,
+    /// The reason, if there is no solution.
     pub reason: Option<String>,
     /// The plugin that answered.
     pub solver: Option<String>,
-    /// From taking the board to answering, nanoseconds.
+    /// The time of the answer, nanoseconds.
     pub solve_ns: Option<u64>,
     /// The solution, which has been checked.
     pub solution: Option<Solution>,
-    /// How it is drawn.
-    pub plan: Option<Plan>,
+    /// The plan of its strokes.
+    pub plan: Option<PlanFigures>,
     /// Whether the game that the strokes were played on counts the board as solved.
     pub accepted: Option<bool>,
-    /// What failed on it.
-    pub failures: Vec<Failed>,
+    /// The failures on it.
+    pub failures: Vec<StageFailure>,
 }
 
-/// A solver's word, without its reasons.
+/// A solver's verdict, without its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Said {
-    /// Here is a solution.
+pub enum VerdictKind {
+    /// It found a solution.
     Solved,
-    /// There is none.
+    /// It proved that there is none.
     Unsolvable,
-    /// It does not take such boards.
+    /// It does not support such boards.
     Unsupported,
-    /// It gave up, or ran out of time.
+    /// It gave up, or timed out.
     GaveUp,
-    /// Nobody was asked, or the one who was failed.
+    /// No solver ran, or it failed.
     Nothing,
 }
 
-impl Said {
-    /// For people.
+impl VerdictKind {
+    /// As text.
     pub fn word(self) -> &'static str {
         match self {
             Self::Solved => "solved",
@@ -64,8 +64,8 @@ impl Said {
 }
 
 impl Side {
-    /// What is said of a board that these frames show. `answered` and `planned`: the frames whose answer and
-    /// strokes count; nothing: the first that have one. `None`: no frame shows it.
+    /// The results on a board that these frames show. `answered` and `planned`: the frames whose answer and strokes
+    /// count; `None`: the first that have one. Returns `None` if no frame shows the board.
     pub fn new(
         frames: &Frames,
         shown: &[FrameId],
@@ -77,12 +77,12 @@ impl Side {
         let has_plan = |id: &&FrameId| of(id).is_some_and(|it| it.plan.is_some());
         let answered = answered.or_else(|| shown.iter().find(has_answer));
         let planned = planned.or_else(|| shown.iter().find(has_plan));
-        let looked = of(answered.or(shown.first())?)?;
+        let frame = of(answered.or(shown.first())?)?;
         let answer = answered
             .and_then(of)
             .and_then(|frame| frame.answer.as_ref());
         let drawn = planned.and_then(of);
-        let mut failures: Vec<Failed> = Vec::new();
+        let mut failures: Vec<StageFailure> = Vec::new();
         let mut known = HashSet::new();
         for failed in shown.iter().filter_map(of).flat_map(|it| &it.failures) {
             if known.insert(failed) {
@@ -90,13 +90,13 @@ impl Side {
             }
         }
         let (verdict, reason, solution) = match answer.map(|answer| &answer.verdict) {
-            None => (Said::Nothing, None, None),
-            Some(Err(why)) => (Said::GaveUp, Some(why.clone()), None),
-            Some(Ok(verdict)) => said(verdict),
+            None => (VerdictKind::Nothing, None, None),
+            Some(Err(why)) => (VerdictKind::GaveUp, Some(why.clone()), None),
+            Some(Ok(verdict)) => classify(verdict),
         };
         Some(Self {
             frames: shown.len(),
-            seen: looked.board()?.clone(),
+            seen: frame.board()?.clone(),
             verdict,
             reason,
             solver: answer.map(|answer| answer.solver.clone()),
@@ -108,7 +108,7 @@ impl Side {
         })
     }
 
-    /// The flows of its solution; none where there is none.
+    /// The flows of its solution; empty without one.
     pub fn flows(&self) -> &[Flow] {
         match &self.solution {
             Some(solution) => &solution.flows,
@@ -117,11 +117,11 @@ impl Side {
     }
 }
 
-fn said(verdict: &Verdict) -> (Said, Option<String>, Option<Solution>) {
+fn classify(verdict: &Verdict) -> (VerdictKind, Option<String>, Option<Solution>) {
     match verdict {
-        Verdict::Solution { solution, .. } => (Said::Solved, None, Some(solution.clone())),
-        Verdict::Unsolvable { reason } => (Said::Unsolvable, reason.clone(), None),
-        Verdict::Unsupported { reason } => (Said::Unsupported, Some(reason.clone()), None),
-        Verdict::Unknown { reason } => (Said::GaveUp, Some(reason.clone()), None),
+        Verdict::Solution { solution, .. } => (VerdictKind::Solved, None, Some(solution.clone())),
+        Verdict::Unsolvable { reason } => (VerdictKind::Unsolvable, reason.clone(), None),
+        Verdict::Unsupported { reason } => (VerdictKind::Unsupported, Some(reason.clone()), None),
+        Verdict::Unknown { reason } => (VerdictKind::GaveUp, Some(reason.clone()), None),
     }
 }

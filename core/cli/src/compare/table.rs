@@ -1,18 +1,18 @@
-//! Figures beside each other, with their ratio.
+//! Tables of the statistics of both pipelines, with their ratio.
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use flowpipe_terminal::escape;
 
-use crate::compare::frame::Plan;
-use crate::compare::outcome::{Outcome, Sums, Totals};
+use crate::compare::comparison::{Comparison, PipelineTotals, Totals};
+use crate::compare::frame::PlanFigures;
 use crate::compare::pair::Pair;
 use crate::compare::side::Side;
-use crate::compare::times::{StageTimes, Times};
+use crate::compare::times::{StageTimes, WorkTimes};
 use crate::show::report::duration;
 
-/// What each board's solver said, and how long it took.
-pub fn answers(outcome: &Outcome, order: &[usize]) -> String {
+/// The verdict on each board, and the time of the answer.
+pub fn answers(comparison: &Comparison, order: &[usize]) -> String {
     let header = [
         "board",
         "size",
@@ -26,9 +26,9 @@ pub fn answers(outcome: &Outcome, order: &[usize]) -> String {
     ];
     let mut table = table(&header);
     for &index in order {
-        let pair = &outcome.boards[index];
+        let pair = &comparison.boards[index];
         let sides = [&pair.a, &pair.b];
-        let said = |side: &Option<Side>| match side {
+        let verdict = |side: &Option<Side>| match side {
             Some(side) => side.verdict.word(),
             None => "not read",
         };
@@ -38,13 +38,13 @@ pub fn answers(outcome: &Outcome, order: &[usize]) -> String {
             size(pair),
             pair.frame.number.to_string(),
             place(pair),
-            said(&pair.a).to_owned(),
-            said(&pair.b).to_owned(),
+            verdict(&pair.a).to_owned(),
+            verdict(&pair.b).to_owned(),
         ];
         row.extend(two_times(times));
         table.add_row(row);
     }
-    let totals = outcome.totals();
+    let totals = comparison.totals();
     let mut row = vec![
         "all".to_owned(),
         String::new(),
@@ -59,9 +59,9 @@ pub fn answers(outcome: &Outcome, order: &[usize]) -> String {
     finish(table, 6)
 }
 
-/// How each board is drawn. Nothing where neither is.
-pub fn drags(outcome: &Outcome, order: &[usize]) -> String {
-    let drawn = |index: &&usize| plans(&outcome.boards[**index]) != [None, None];
+/// The strokes of each board. Empty if there are none.
+pub fn drags(comparison: &Comparison, order: &[usize]) -> String {
+    let drawn = |index: &&usize| plans(&comparison.boards[**index]) != [None, None];
     let order: Vec<&usize> = order.iter().filter(drawn).collect();
     if order.is_empty() {
         return String::new();
@@ -82,14 +82,14 @@ pub fn drags(outcome: &Outcome, order: &[usize]) -> String {
     ];
     let mut table = table(&header);
     for &index in order {
-        let figures = plans(&outcome.boards[index]).map(|plan| plan.map(Figures::of));
+        let figures = plans(&comparison.boards[index]).map(|plan| plan.map(Figures::of));
         table.add_row(drag_row((index + 1).to_string(), figures));
     }
     let Totals {
         a, b, both_planned, ..
-    } = outcome.totals();
+    } = comparison.totals();
     if both_planned > 0 {
-        let name = match both_planned == outcome.boards.len() {
+        let name = match both_planned == comparison.boards.len() {
             true => "all".to_owned(),
             false => format!("{both_planned} of both"),
         };
@@ -99,7 +99,7 @@ pub fn drags(outcome: &Outcome, order: &[usize]) -> String {
     finish(table, 1)
 }
 
-/// How long each stage worked on a message.
+/// The times of the stages.
 pub fn stages(stages: &[StageTimes]) -> String {
     let header = [
         "stage", "plugin", "p50 A", "B", "B/A", "p95 A", "B", "B/A", "worst A", "B", "B/A",
@@ -114,7 +114,7 @@ pub fn stages(stages: &[StageTimes]) -> String {
             [a, b] => format!("{a}\n{b}"),
         };
         let mut cells = vec![escape(&row.stage).into_owned(), plugins];
-        let figures: [fn(&Times) -> u64; 3] = [|it| it.p50_ns, |it| it.p95_ns, |it| it.max_ns];
+        let figures: [fn(&WorkTimes) -> u64; 3] = [|it| it.p50_ns, |it| it.p95_ns, |it| it.max_ns];
         for figure in figures {
             cells.extend(two_times(sides.map(|side| side.map(figure))));
         }
@@ -123,7 +123,7 @@ pub fn stages(stages: &[StageTimes]) -> String {
     finish(table, 2)
 }
 
-/// The figures of a plan, or of all.
+/// The statistics of a plan, or of all plans.
 #[derive(Clone, Copy)]
 struct Figures {
     strokes: usize,
@@ -133,7 +133,7 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(plan: &Plan) -> Self {
+    fn of(plan: &PlanFigures) -> Self {
         Self {
             strokes: plan.strokes,
             segments: plan.segments,
@@ -142,7 +142,7 @@ impl Figures {
         }
     }
 
-    fn sum(sums: &Sums) -> Self {
+    fn sum(sums: &PipelineTotals) -> Self {
         Self {
             strokes: sums.strokes,
             segments: sums.segments,
@@ -180,7 +180,7 @@ fn drag_row(name: String, sides: [Option<Figures>; 2]) -> Vec<String> {
     ]
 }
 
-fn plans(pair: &Pair) -> [Option<&Plan>; 2] {
+fn plans(pair: &Pair) -> [Option<&PlanFigures>; 2] {
     [&pair.a, &pair.b].map(|side| side.as_ref()?.plan.as_ref())
 }
 
@@ -191,7 +191,7 @@ fn table(header: &[&str]) -> Table {
     table
 }
 
-/// With the columns from `first` on as figures.
+/// Renders the table, with the columns from `first` on aligned to the right.
 fn finish(mut table: Table, first: usize) -> String {
     for column in table.column_iter_mut().skip(first) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -227,7 +227,7 @@ pub fn size(pair: &Pair) -> String {
     board.map_or_else(dash, |it| format!("{} x {}", it.cols(), it.rows()))
 }
 
-/// The end of where it comes from.
+/// The end of its source.
 fn place(pair: &Pair) -> String {
     const LONGEST: usize = 20;
     let source = escape(&pair.source);

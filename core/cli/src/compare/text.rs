@@ -1,67 +1,76 @@
-//! A comparison for people.
+//! A comparison, as text.
 
 use std::fmt::Write as _;
 
 use flowpipe_terminal::escape;
 
-use crate::compare::onto::{Change, What};
-use crate::compare::outcome::{Entrant, Outcome};
+use crate::compare::comparison::{Comparison, PipelineSummary};
+use crate::compare::offline::{ChangeKind, StageChange};
 use crate::compare::pair::Pair;
 use crate::compare::side::Side;
 use crate::compare::table;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, HEADING, QUIET, paint};
 
-/// So many boards that differ are drawn; `--json` has all.
+/// How many boards with differences are drawn; `--json` has all.
 const DRAWN: usize = 10;
-/// Boards of more columns are not drawn beside each other.
+/// Boards with more columns are not drawn.
 const WIDEST: usize = 20;
-/// Blanks between two boards.
+/// Spaces between two boards.
 const GAP: usize = 6;
 
-/// All of it: what differs first.
-pub fn text(outcome: &Outcome, colours: bool) -> String {
+/// The whole comparison, with the differences first.
+pub fn text(comparison: &Comparison, colours: bool) -> String {
     let mut text = String::new();
-    entrant(&mut text, "A", &outcome.a, colours);
-    entrant(&mut text, "B", &outcome.b, colours);
-    let told = |index: &usize| !outcome.boards[*index].differences.is_empty();
-    let (mut order, same): (Vec<usize>, Vec<usize>) = (0..outcome.boards.len()).partition(told);
+    write_pipeline(&mut text, "A", &comparison.a, colours);
+    write_pipeline(&mut text, "B", &comparison.b, colours);
+    let differs = |index: &usize| !comparison.boards[*index].differences.is_empty();
+    let (mut order, same): (Vec<usize>, Vec<usize>) =
+        (0..comparison.boards.len()).partition(differs);
     // What matters comes first.
-    order.sort_by_key(|&index| !outcome.boards[index].matters());
+    order.sort_by_key(|&index| !comparison.boards[index].matters());
     for (place, &index) in order.iter().enumerate() {
         let drawn = place < DRAWN;
-        difference(&mut text, index + 1, &outcome.boards[index], drawn, colours);
+        difference(
+            &mut text,
+            index + 1,
+            &comparison.boards[index],
+            drawn,
+            colours,
+        );
     }
     order.extend(same);
     // Writing to a String can't fail.
-    if !outcome.boards.is_empty() {
-        let _ = writeln!(text, "\n{}", table::answers(outcome, &order).trim_end());
-        text += &table::drags(outcome, &order);
+    if !comparison.boards.is_empty() {
+        let _ = writeln!(text, "\n{}", table::answers(comparison, &order).trim_end());
+        text += &table::drags(comparison, &order);
     }
-    text += &table::stages(&outcome.stages);
-    let _ = writeln!(text, "{}", summary(outcome, colours));
+    text += &table::stages(&comparison.stages);
+    let _ = writeln!(text, "{}", summary(comparison, colours));
     text
 }
 
-fn entrant(text: &mut String, who: &str, entrant: &Entrant, colours: bool) {
+fn write_pipeline(text: &mut String, who: &str, pipeline: &PipelineSummary, colours: bool) {
     let who = paint(who, HEADING, colours);
-    let _ = writeln!(text, "{who} {}", escape(&entrant.file));
-    for Change {
+    let _ = writeln!(text, "{who} {}", escape(&pipeline.file));
+    for StageChange {
         stage,
         plugin,
         what,
-    } in &entrant.changes
+    } in &pipeline.changes
     {
         let what = match what {
-            What::Recorded { from } => format!("{from} of the recording, instead of {plugin}"),
-            What::ActsOnTheWorld => format!("left out, {plugin} acts on the world"),
-            What::Unfed => format!("left out with what feeds it ({plugin})"),
-            What::Replaced { by } => format!("{by}, instead of {plugin}"),
+            ChangeKind::Recorded { from } => {
+                format!("{from} of the recording, instead of {plugin}")
+            }
+            ChangeKind::ActsOnTheWorld => format!("left out, {plugin} acts on the world"),
+            ChangeKind::Unfed => format!("left out with the stages that feed it ({plugin})"),
+            ChangeKind::Replaced { by } => format!("{by}, instead of {plugin}"),
         };
         let line = paint(&format!("  {stage}: {what}"), QUIET, colours);
         let _ = writeln!(text, "{line}");
     }
-    for failed in &entrant.failures {
+    for failed in &pipeline.failures {
         let failure = paint("failed:", BAD, colours);
         let _ = writeln!(
             text,
@@ -70,11 +79,11 @@ fn entrant(text: &mut String, who: &str, entrant: &Entrant, colours: bool) {
             escape(&failed.text)
         );
     }
-    if entrant.unsteady > 0 {
+    if pipeline.unsteady > 0 {
         let _ = writeln!(
             text,
-            "  answers otherwise in a later round on {}",
-            boards(entrant.unsteady)
+            "  answers differently in a later round on {}",
+            boards(pipeline.unsteady)
         );
     }
 }
@@ -111,7 +120,7 @@ fn difference(text: &mut String, number: usize, pair: &Pair, drawn: bool, colour
     }
 }
 
-/// A board with its solution, and who solved it above.
+/// A board with its solution, below the solver's name.
 fn drawing(who: &str, side: &Side, colours: bool) -> Vec<String> {
     let solver = side.solver.as_deref().unwrap_or_default();
     let drawn = board::seen(&side.seen, side.flows(), colours);
@@ -134,7 +143,7 @@ fn beside(left: &[String], right: &[String]) -> String {
     text
 }
 
-/// Columns that a line takes on a terminal, escape codes left out.
+/// The width of a line on a terminal, without escape codes.
 fn width(line: &str) -> usize {
     let mut width = 0;
     let mut in_code = false;
@@ -148,13 +157,13 @@ fn width(line: &str) -> usize {
     width
 }
 
-fn summary(outcome: &Outcome, colours: bool) -> String {
-    let totals = outcome.totals();
-    let frames = &outcome.frames;
+fn summary(comparison: &Comparison, colours: bool) -> String {
+    let totals = comparison.totals();
+    let frames = &comparison.frames;
     let mut parts = Vec::new();
     if totals.boards == 0 {
         parts.push(paint("neither reads a board", BAD, colours));
-    } else if outcome.differs() {
+    } else if comparison.differs() {
         let different = format!(
             "{} of {} {}",
             totals.different,
@@ -170,7 +179,7 @@ fn summary(outcome: &Outcome, colours: bool) -> String {
         let same = format!("{}: the same answers", boards(totals.boards));
         parts.push(paint(&same, GOOD, colours));
     }
-    let another = outcome.boards.iter();
+    let another = comparison.boards.iter();
     let another = another.filter(|it| !it.matters() && !it.differences.is_empty());
     match another.count() {
         0 => {}
@@ -198,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boards_stand_beside_each_other_whatever_their_colours() {
+    fn boards_are_aligned_side_by_side_despite_colour_codes() {
         let lines = |lines: &[&str]| -> Vec<String> { lines.iter().map(|&it| it.into()).collect() };
         let left = lines(&["A", "\x1b[1mab\x1b[0mc", "d"]);
         let right = lines(&["B", "x"]);

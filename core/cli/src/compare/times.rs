@@ -1,9 +1,9 @@
-//! How long the stages took.
+//! The times of the stages.
 
 use flowpipe_config::pipeline::Pipeline;
 use serde::Serialize;
 
-use crate::compare::onto::plugins;
+use crate::compare::offline::plugins;
 use crate::quantile::quantile;
 
 /// A stage of both pipelines, or of one.
@@ -11,38 +11,42 @@ use crate::quantile::quantile;
 pub struct StageTimes {
     /// Its name.
     pub stage: String,
-    /// In the first pipeline.
-    pub a: Option<Times>,
-    /// In the second.
-    pub b: Option<Times>,
+    /// Its times in the first pipeline.
+    pub a: Option<WorkTimes>,
+    /// Its times in the second.
+    pub b: Option<WorkTimes>,
 }
 
-/// How long a stage worked on a message, waiting left out: nanoseconds, over all rounds.
+/// The times that a stage worked on a message, without waiting: nanoseconds, over all rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Times {
+pub struct WorkTimes {
     /// Its plugin.
     pub plugin: String,
-    /// How often.
+    /// The number of calls.
     pub count: usize,
     /// The median.
     pub p50_ns: u64,
-    /// 95 in 100 took no longer.
+    /// The 95th percentile.
     pub p95_ns: u64,
-    /// None took longer.
+    /// The maximum.
     pub max_ns: u64,
-    /// All together.
+    /// The sum.
     pub total_ns: u64,
 }
 
-/// A pipeline, and how long each of its stages worked each time.
-pub type Worked<'a> = (&'a Pipeline, &'a [Vec<u64>]);
+/// A pipeline, and the times of each stage.
+pub type WorkSamples<'a> = (&'a Pipeline, &'a [Vec<u64>]);
 
-/// The stages of both by their names, in the order of the first pipeline. `is_source`: of stages that only
-/// play what is recorded, which are left out.
-pub fn times(a: Worked<'_>, b: Worked<'_>, is_source: impl Fn(&str) -> bool) -> Vec<StageTimes> {
-    let of = |(pipeline, worked): Worked<'_>, name: &str| {
+/// The stages of both by their names, in the order of the first pipeline. `is_source`: of stages that play the
+/// recording, which are left out.
+pub fn times(
+    a: WorkSamples<'_>,
+    b: WorkSamples<'_>,
+    is_source: impl Fn(&str) -> bool,
+) -> Vec<StageTimes> {
+    let of = |(pipeline, worked): WorkSamples<'_>, name: &str| {
         let index = pipeline.stages.iter().position(|it| it.name == name)?;
-        Some(Times::new(
+        Some(WorkTimes::new(
             plugins(&pipeline.stages[index]),
             worked.get(index)?.clone(),
         ))
@@ -61,7 +65,7 @@ pub fn times(a: Worked<'_>, b: Worked<'_>, is_source: impl Fn(&str) -> bool) -> 
     names.into_iter().map(row).collect()
 }
 
-impl Times {
+impl WorkTimes {
     fn new(plugin: String, mut worked: Vec<u64>) -> Self {
         worked.sort_unstable();
         let at = |share| quantile(&worked, share).unwrap_or(0);

@@ -1,12 +1,12 @@
 //! A plugin in C: one file on `flowpipe.h` alone.
 
-use super::{File, Plan, commands, named, pipeline};
+use super::{File, Scaffold, commands, named, pipeline};
 use crate::args::NewRole;
 
-/// The border, as the host that makes the plugin has it.
+/// The ABI of this host.
 const HEADER: &str = include_str!("../../../abi/include/flowpipe.h");
 
-pub fn plan(role: NewRole, name: &str) -> Plan {
+pub fn plan(role: NewRole, name: &str) -> Scaffold {
     let own = match role {
         NewRole::Capture => include_str!("templates/c/capture.c"),
         NewRole::Vision => include_str!("templates/c/vision.c"),
@@ -15,7 +15,7 @@ pub fn plan(role: NewRole, name: &str) -> Plan {
         NewRole::Actuator => include_str!("templates/c/actuator.c"),
         NewRole::Stage => include_str!("templates/c/stage.c"),
     };
-    // What several roles have in common stands in templates of its own.
+    // Several roles share these templates.
     let source = own
         .replace("TEXT\n", include_str!("templates/c/text.c"))
         .replace("MEMBER\n", include_str!("templates/c/member.c"))
@@ -32,28 +32,25 @@ pub fn plan(role: NewRole, name: &str) -> Plan {
     files.extend(pipeline(role, name, &format!("plugin = \"{name}\"")));
     let mut next = vec![
         ("make".to_owned(), "builds the plugin into plugins"),
-        (
-            "make test".to_owned(),
-            "tries it, and looks how a run with it ends",
-        ),
+        ("make test".to_owned(), "checks it, and runs its pipeline"),
         (
             format!("flowpipe plugins show {name} --plugin-dir plugins"),
-            "what it says of itself",
+            "shows its manifest",
         ),
     ];
     let library = format!("lib{}.so", name.replace('-', "_"));
     next.extend(commands(role, "plugins", &library));
-    Plan { files, next }
+    Scaffold { files, next }
 }
 
-/// What a run of its pipeline ends with, as it is made.
+/// The last line of a run of its pipeline, before any change.
 fn outcome(role: NewRole) -> &'static str {
     match role {
         NewRole::Capture => "3 boards read, 3 solved, 3 played, 3 accepted",
         NewRole::Vision => "0 boards read, 1 frame without a board",
         NewRole::Solver | NewRole::Planner => "4 boards read, 4 solved, 4 played, 4 accepted",
         NewRole::Actuator => "4 boards read, 4 solved, 4 played, 0 accepted",
-        // Each is told twice: as it was read, and as it was passed on.
+        // Each board counts twice: as it was read, and as it was forwarded.
         NewRole::Stage => "8 boards read, 4 solved",
     }
 }

@@ -1,8 +1,8 @@
-//! What `flowpipe new` makes: a plugin that builds and runs as it is, for somebody to change.
+//! What `flowpipe new` consists of: it creates a plugin that builds and runs as it is.
 //!
 //! # Layout
 //! - [`name`]: what a plugin may be called. [`sdk`]: where a Rust plugin finds the SDK.
-//! - [`rust`], [`c`], [`python`]: the files of each language, out of `templates/`.
+//! - [`rust`], [`c`], [`python`]: the files of each language, from `templates/`.
 
 mod c;
 pub mod name;
@@ -22,11 +22,11 @@ pub struct File {
     pub content: Vec<u8>,
 }
 
-/// A plugin to begin.
-pub struct Plan {
-    /// Its files, the one to change first in front.
+/// A plugin to create.
+pub struct Scaffold {
+    /// Its files; the first is the one to edit.
     pub files: Vec<File>,
-    /// What to do next, in its folder: a command and what it is for.
+    /// The next steps in its folder: commands and their purpose.
     pub next: Vec<(String, &'static str)>,
 }
 
@@ -39,8 +39,8 @@ impl File {
     }
 }
 
-/// Plans a plugin of a name that was checked.
-pub fn plan(role: NewRole, language: Language, name: &str, sdk: &Sdk) -> Plan {
+/// The files of a plugin. The name must have been checked.
+pub fn plan(role: NewRole, language: Language, name: &str, sdk: &Sdk) -> Scaffold {
     match language {
         Language::Rust => rust::plan(role, name, sdk),
         Language::C => c::plan(role, name),
@@ -55,7 +55,7 @@ fn named(template: &str, name: &str) -> String {
         .replace("plugin_name", &name.replace('-', "_"))
 }
 
-/// The pipeline that the plugin is run in, and what it reads. `stage`: the lines that name the plugin.
+/// The pipeline of the plugin, and its input. `stage`: the lines that name the plugin.
 fn pipeline(role: NewRole, name: &str, stage: &str) -> Vec<File> {
     let template = match role {
         NewRole::Capture => include_str!("templates/pipeline/capture.toml"),
@@ -81,26 +81,26 @@ fn pipeline(role: NewRole, name: &str, stage: &str) -> Vec<File> {
     files
 }
 
-/// How a library in a folder is tried, and run in its pipeline.
+/// The commands that check a library in a folder, and run its pipeline.
 fn commands(role: NewRole, folder: &str, library: &str) -> Vec<(String, &'static str)> {
     vec![
         (
             format!("flowpipe plugin check {folder}/{library}"),
-            "tries all that others will rely on",
+            "checks all that others will rely on",
         ),
         run(role, &format!(" --plugin-dir {folder}")),
     ]
 }
 
-/// How the plugin is run in its pipeline. `plugins`: where it is found.
+/// The command that runs the pipeline. `plugins`: the flags that find the plugin.
 fn run(role: NewRole, plugins: &str) -> (String, &'static str) {
     let more = match role {
-        // What they say of each message goes to the log.
+        // They log each message.
         NewRole::Actuator | NewRole::Stage => " -v",
         _ => "",
     };
     (
         format!("flowpipe run pipeline.toml{plugins}{more}"),
-        "a pipeline with it",
+        "runs its pipeline",
     )
 }

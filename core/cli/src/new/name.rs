@@ -2,16 +2,16 @@
 
 use crate::args::Language;
 
-/// What Rust has taken: its keywords, and crates that are always there.
+/// Names reserved by Rust: keywords, and crates of the standard library.
 const TAKEN: &str = "abstract alloc as async await become box break const continue core crate do dyn else enum extern \
     false final fn for gen if impl in let loop macro match mod move mut override priv proc-macro pub ref return self \
     static std struct super test trait true try type typeof union unsafe unsized use virtual where while yield";
 
-/// Crates that a plugin in Rust is built on. With the name of one of flowpipe's own no lock file can be written; with another's
-/// it builds, and `cargo -p` and whoever reads its manifest take one for the other.
+/// The dependencies of a plugin in Rust. With the name of one of flowpipe's own, Cargo can't write a lock file; with the
+/// name of another, `cargo -p` is ambiguous.
 const BUILT_ON: &str = "flowpipe-abi flowpipe-plugin flowpipe-puzzle schemars serde serde-json";
 
-/// The longest name.
+/// The maximum length of a name.
 const LONGEST: usize = 60;
 
 /// Why a name can't be used; `None`: it can.
@@ -24,8 +24,8 @@ pub fn refusal(name: &str, language: Language) -> Option<String> {
         && !name.contains("--");
     if !well_formed {
         return Some(format!(
-            "a plugin can't be called {name:?}: its name is made of lower case letters, digits and single hyphens, a letter \
-             first, such as `solver-mine`"
+            "a plugin can't be called {name:?}: its name consists of lower case letters, digits and single hyphens, and starts \
+             with a letter, such as `solver-mine`"
         ));
     }
     if name.len() > LONGEST {
@@ -34,19 +34,19 @@ pub fn refusal(name: &str, language: Language) -> Option<String> {
             name.len()
         ));
     }
-    // In C and in Python nothing is called by its name but files.
+    // In C and in Python only files have its name.
     if language != Language::Rust {
         return None;
     }
     let is_one_of = |words: &str| words.split_ascii_whitespace().any(|word| word == name);
     if is_one_of(TAKEN) {
         return Some(format!(
-            "a plugin can't be called {name}: that word means something in Rust"
+            "a plugin can't be called {name}: the name is reserved in Rust"
         ));
     }
     is_one_of(BUILT_ON).then(|| {
         format!(
-            "a plugin in Rust can't be called {name}: it is built on a crate of that name; `solver-{name}`, say, will do"
+            "a plugin in Rust can't be called {name}: it depends on a crate of that name; use `solver-{name}`, for example"
         )
     })
 }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_do_and_that_do_not() {
+    fn valid_and_invalid_names() {
         for name in ["a", "solver-mine", "solver-7", "matching"] {
             assert_eq!(refusal(name, Language::Rust), None);
         }
@@ -74,14 +74,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_plugin_is_built_on_is_no_name_for_it() {
+    fn the_names_of_dependencies_are_refused() {
         let manifest = include_str!("templates/rust/Cargo.toml").replace("FLOWPIPE_PLUGIN", "'1'");
         let manifest: toml::Table = toml::from_str(&manifest).unwrap();
         for section in ["dependencies", "dev-dependencies"] {
             for name in manifest[section].as_table().unwrap().keys() {
                 let refused = refusal(&name.replace('_', "-"), Language::Rust).unwrap();
                 assert!(
-                    refused.contains("built on a crate of that name"),
+                    refused.contains("depends on a crate of that name"),
                     "{refused}"
                 );
             }

@@ -1,14 +1,14 @@
 //! A stage in Python: a script that plugin `exec` runs.
 
-use super::{File, Plan, named, pipeline, run};
+use super::{File, Scaffold, named, pipeline, run};
 use crate::args::NewRole;
 
-/// What a role's script, plugin and test are.
+/// The script, plugin and test of a role.
 struct Role {
     name: &'static str,
     plugin: &'static str,
     script: &'static str,
-    /// A message to it, and what its answer is held against.
+    /// A message to it, and the check of its answer.
     message: &'static str,
     check: &'static str,
 }
@@ -26,7 +26,7 @@ fn role(role: NewRole) -> Role {
             name: "vision",
             plugin: "vision-exec",
             script: include_str!("templates/python/vision.py"),
-            // A file of letters is as good as one of pixels.
+            // Any file can be read as pixels.
             message: "{\"frame\": {\"file\": __file__, \"format\": \"grey8\", \"width\": 60, \"height\": 1, \"stride\": 60}, \"note\": {}}",
             check: "self.assertIn(\"bright\", answer[\"reading\"][\"reason\"])",
         },
@@ -63,8 +63,7 @@ fn role(role: NewRole) -> Role {
     }
 }
 
-/// What the script is called. Python takes a file beside another for a module, in front of its own `json.py`, unless there is
-/// a hyphen in its name.
+/// The name of the script. Without a hyphen, Python could import it as a module instead of its own, such as `json.py`.
 fn script(role: &str, name: &str) -> String {
     if name.contains('-') {
         format!("{name}.py")
@@ -73,7 +72,7 @@ fn script(role: &str, name: &str) -> String {
     }
 }
 
-pub fn plan(which: NewRole, name: &str) -> Plan {
+pub fn plan(which: NewRole, name: &str) -> Scaffold {
     let role = role(which);
     let file = script(role.name, name);
     let test = include_str!("templates/python/test.py").replace("script.py", &file);
@@ -93,8 +92,8 @@ pub fn plan(which: NewRole, name: &str) -> Plan {
     if matches!(which, NewRole::Solver) {
         next.push((
             format!("flowpipe solve puzzles.txt --solver solver-exec --config '{command}'"),
-            "puzzles put to it",
+            "solves the puzzles with it",
         ));
     }
-    Plan { files, next }
+    Scaffold { files, next }
 }

@@ -1,10 +1,10 @@
-//! A plugin in Rust: a crate on the SDK.
+//! A plugin in Rust: a crate that uses the SDK.
 
 use super::sdk::Sdk;
-use super::{File, Plan, commands, named, pipeline};
+use super::{File, Scaffold, commands, named, pipeline};
 use crate::args::NewRole;
 
-pub fn plan(role: NewRole, name: &str, sdk: &Sdk) -> Plan {
+pub fn plan(role: NewRole, name: &str, sdk: &Sdk) -> Scaffold {
     let sources: &[(&str, &str)] = match role {
         NewRole::Capture => &[("src/lib.rs", include_str!("templates/rust/capture.rs"))],
         NewRole::Vision => &[("src/lib.rs", include_str!("templates/rust/vision.rs"))],
@@ -28,7 +28,7 @@ pub fn plan(role: NewRole, name: &str, sdk: &Sdk) -> Plan {
     let manifest = named(include_str!("templates/rust/Cargo.toml"), name)
         .replace("FLOWPIPE_PLUGIN", &sdk.dependency());
     files.push(File::new("Cargo.toml", manifest));
-    // The versions that the SDK is tested with, which are on this machine already.
+    // The versions that the SDK is tested with, which are downloaded already.
     files.extend(sdk.lock().map(|lock| File::new("Cargo.lock", lock)));
     files.push(File::new(".gitignore", "/target\n"));
     files.extend(pipeline(role, name, &format!("plugin = \"{name}\"")));
@@ -40,11 +40,11 @@ pub fn plan(role: NewRole, name: &str, sdk: &Sdk) -> Plan {
         ),
         (
             format!("flowpipe plugins show {name} --plugin-dir target/debug"),
-            "what it says of itself",
+            "shows its manifest",
         ),
     ];
     let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let library = format!("{prefix}{}{suffix}", name.replace('-', "_"));
     next.extend(commands(role, "target/debug", &library));
-    Plan { files, next }
+    Scaffold { files, next }
 }

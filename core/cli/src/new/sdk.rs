@@ -15,14 +15,14 @@ pub enum Sdk {
 }
 
 impl Sdk {
-    /// The checkout at a path. `None`: there is none.
+    /// The checkout at a path. `None`: it is not a checkout.
     pub fn at(path: &Path) -> Option<Self> {
         let is_one = path.join(PLUGIN).join("Cargo.toml").is_file();
         let path = path.canonicalize().ok()?;
         is_one.then_some(Self::Checkout(path))
     }
 
-    /// The nearest: around a folder, around this program, where this program was built.
+    /// The nearest checkout: of a folder, of this program, or where this program was built.
     pub fn near(folder: &Path) -> Self {
         let program = std::env::current_exe().unwrap_or_default();
         let built = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -46,7 +46,7 @@ impl Sdk {
         })
     }
 
-    /// How Cargo.toml names it.
+    /// Its dependency entry in Cargo.toml.
     pub fn dependency(&self) -> String {
         match self {
             Self::Checkout(path) => {
@@ -57,7 +57,7 @@ impl Sdk {
         }
     }
 
-    /// The lock file that goes with it.
+    /// Its lock file.
     pub fn lock(&self) -> Option<Vec<u8>> {
         match self {
             Self::Checkout(path) => std::fs::read(path.join("Cargo.lock")).ok(),
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checkout_is_found_from_within() {
+    fn a_checkout_is_found_from_its_folders() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let Some(Sdk::Checkout(found)) = Sdk::at(&root) else {
             panic!("the tests run in a checkout");

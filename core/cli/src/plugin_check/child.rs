@@ -1,4 +1,4 @@
-//! A child process: started, listened to, and killed when nothing is heard of it.
+//! A child process: started, read, and killed when it hangs.
 
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -6,40 +6,41 @@ use std::time::{Duration, Instant};
 
 use crate::args::PluginCheck;
 use crate::exit::Failure;
-use crate::plugin_check::hearing::{self, LastWords};
+use crate::plugin_check::pipes::{self, StderrTail};
 use crate::plugin_check::process::Process;
-use crate::plugin_check::telling::{CUT_OFF, Line};
+use crate::plugin_check::protocol::{CheckLine, PIPE_CLOSED};
+use crate::plugin_check::subject::answer_timeout;
 
-/// What a child told, and how it died, if it did.
-pub struct Heard {
-    pub lines: Vec<Line>,
-    pub died: Option<String>,
+/// The lines of a child, and how it failed, if it did.
+pub struct ChildOutput {
+    pub lines: Vec<CheckLine>,
+    pub failure: Option<String>,
 }
 
-/// What became of a child.
-enum Fate {
+/// How a child ended.
+enum ChildEnd {
     /// It ended.
     Ended,
-    /// Nothing was heard of it for too long.
+    /// It sent nothing for too long.
     Hung,
-    /// It goes on, but can't tell anything any more.
-    CutOff,
+    /// It still runs, but its pipe is closed.
+    PipeClosed,
 }
 
-/// What is cancelled gets so much longer before it counts as hung.
+/// How long a cancelled call may take before the child counts as hung.
 const GRACE: Duration = Duration::from_secs(20);
-/// What it takes to get ready, mostly work of our own: boards are made.
-const FIRST_WORD: Duration = Duration::from_secs(90);
-/// A child whose pipe is closed ends within this time, and what an ended one has said is read within it.
-const LAST_BREATH: Duration = Duration::from_secs(10);
-/// While nothing is heard, a child is looked at so often.
-const LOOK: Duration = Duration::from_millis(50);
+/// The timeout of the first line. Before it, boards are generated.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long a child with a closed pipe may run, and how long the pipes of an ended one are read.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often a child is polled while it sends nothing.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs one check within a child.
+/// Runs one check in a child.
 ///
 /// # Errors
 /// When no process can be started.
-pub fn run(args: &PluginCheck, check: &str, stage: Option<&str>) -> Result<Heard, Failure> {
+pub fn run(args: &PluginCheck, check: &str, stage: Option<&str>) -> Result<ChildOutput, Failure> {
     let broken = |error: std::io::Error| Failure::Run(format!("can't start a process: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(broken)?);
     command.args(["plugin", "check", "--within", check, "--time", &args.time]);
@@ -50,77 +51,77 @@ pub fn run(args: &PluginCheck, check: &str, stage: Option<&str>) -> Result<Heard
         command.args(["--config", config]);
     }
     command.arg("--").arg(&args.file);
-    let patience = args.patience()?;
+    let timeout = answer_timeout(args)?;
     let mut process = Process::start(&mut command).map_err(broken)?;
-    let words = process.stderr().map(LastWords::of);
-    let (Some(told), Some(words)) = (process.stdout().map(hearing::told), words) else {
-        // Both are pipes, and nobody has taken them.
+    let stderr = process.stderr().map(StderrTail::of);
+    let (Some(received), Some(stderr)) = (process.stdout().map(pipes::lines), stderr) else {
+        // Both are pipes, and are taken once.
         return Err(broken(std::io::ErrorKind::BrokenPipe.into()));
     };
     let mut lines = Vec::new();
-    let fate = listen(&mut process, &told, &mut lines, patience + GRACE);
-    let status = process.bury();
-    // Who was started by it and got away may still hold the pipes, and not say anything.
-    while let Ok(line) = told.recv_timeout(LAST_BREATH) {
+    let end = receive(&mut process, &received, &mut lines, timeout + GRACE);
+    let status = process.reap();
+    // An escaped child of it may hold the pipes open without writing.
+    while let Ok(line) = received.recv_timeout(DRAIN_TIMEOUT) {
         lines.push(line);
     }
-    let done = lines.iter().any(|line| matches!(line, Line::Done));
-    let died = match (fate, status) {
-        (Fate::Hung, _) | (Fate::Ended, None) => Some("it hung, and was killed".to_owned()),
-        (Fate::CutOff, _) => Some(cut_off()),
-        (Fate::Ended, Some(status)) if status.success() && done => None,
-        (Fate::Ended, Some(status)) => Some(how(status, done)),
+    let done = lines.iter().any(|line| matches!(line, CheckLine::Done));
+    let failure = match (end, status) {
+        (ChildEnd::Hung, _) | (ChildEnd::Ended, None) => Some("it hung, and was killed".to_owned()),
+        (ChildEnd::PipeClosed, _) => Some(pipe_closed()),
+        (ChildEnd::Ended, Some(status)) if status.success() && done => None,
+        (ChildEnd::Ended, Some(status)) => Some(how(status, done)),
     };
     let doing = lines.iter().rev().find_map(|line| match line {
-        Line::Doing(what) => Some(format!(" while {what}")),
+        CheckLine::Doing(what) => Some(format!(" while {what}")),
         _ => None,
     });
-    let died = died.map(|died| {
-        let words = words.within(LAST_BREATH);
-        let text = format!("{died}{}\n{words}", doing.unwrap_or_default());
+    let failure = failure.map(|failure| {
+        let stderr = stderr.within(DRAIN_TIMEOUT);
+        let text = format!("{failure}{}\n{stderr}", doing.unwrap_or_default());
         text.trim_end().to_owned()
     });
-    Ok(Heard { lines, died })
+    Ok(ChildOutput { lines, failure })
 }
 
-/// Listens until the child ends or has to be ended.
-fn listen(
+/// Receives lines until the child ends or hangs.
+fn receive(
     process: &mut Process,
-    told: &Receiver<Line>,
-    lines: &mut Vec<Line>,
+    received: &Receiver<CheckLine>,
+    lines: &mut Vec<CheckLine>,
     limit: Duration,
-) -> Fate {
-    let mut heard = Instant::now();
+) -> ChildEnd {
+    let mut last = Instant::now();
     loop {
-        match told.recv_timeout(LOOK) {
+        match received.recv_timeout(POLL_INTERVAL) {
             Ok(line) => {
                 lines.push(line);
-                heard = Instant::now();
+                last = Instant::now();
             }
-            Err(RecvTimeoutError::Disconnected) if process.ends_within(LAST_BREATH) => {
-                return Fate::Ended;
+            Err(RecvTimeoutError::Disconnected) if process.ends_within(DRAIN_TIMEOUT) => {
+                return ChildEnd::Ended;
             }
-            Err(RecvTimeoutError::Disconnected) => return Fate::CutOff,
-            Err(RecvTimeoutError::Timeout) if process.has_ended() => return Fate::Ended,
+            Err(RecvTimeoutError::Disconnected) => return ChildEnd::PipeClosed,
+            Err(RecvTimeoutError::Timeout) if process.has_ended() => return ChildEnd::Ended,
             Err(RecvTimeoutError::Timeout) => {
                 let limit = if lines.is_empty() {
-                    limit.max(FIRST_WORD)
+                    limit.max(STARTUP_TIMEOUT)
                 } else {
                     limit
                 };
-                if heard.elapsed() > limit {
-                    return Fate::Hung;
+                if last.elapsed() > limit {
+                    return ChildEnd::Hung;
                 }
             }
         }
     }
 }
 
-fn cut_off() -> String {
+fn pipe_closed() -> String {
     "the plugin closed a file that is not its own".to_owned()
 }
 
-/// How a process ended, in words.
+/// How a process ended, as text.
 fn how(status: ExitStatus, done: bool) -> String {
     #[cfg(unix)]
     {
@@ -138,10 +139,10 @@ fn how(status: ExitStatus, done: bool) -> String {
             return format!("it crashed: {name}");
         }
     }
-    /// That of Rust programs that panic.
+    /// The exit code of a Rust program that panics.
     const PANICKED: i32 = 101;
     match status.code() {
-        Some(CUT_OFF) => cut_off(),
+        Some(PIPE_CLOSED) => pipe_closed(),
         Some(PANICKED) => "its process panicked".to_owned(),
         Some(code) if done => format!("its process ended with exit code {code}"),
         Some(code) => format!("the plugin ended the process (exit code {code})"),

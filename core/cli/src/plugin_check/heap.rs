@@ -1,12 +1,12 @@
-//! What this process holds, to the byte.
+//! The memory, files and threads of this process.
 
-/// Bytes that the C library has handed out and not got back; `None` where it does not tell. Rust plugins and
-/// this program take their memory from there too.
+/// The bytes allocated by the C library; `None` if it does not report them. Rust plugins and this program use its
+/// allocator too.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn bytes() -> Option<u64> {
-    // SAFETY: it takes nothing and returns numbers.
-    let told = unsafe { libc::mallinfo2() };
-    Some((told.uordblks + told.hblkhd) as u64)
+    // SAFETY: it has no arguments and returns numbers.
+    let info = unsafe { libc::mallinfo2() };
+    Some((info.uordblks + info.hblkhd) as u64)
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]

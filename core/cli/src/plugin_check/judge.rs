@@ -1,69 +1,70 @@
-//! The parent's side: what became of each check.
+//! The side of the parent: the result of each check.
 
 use serde::Serialize;
 
 use crate::args::PluginCheck;
 use crate::exit::Failure;
-use crate::plugin_check::telling::{Grade, Line};
+use crate::plugin_check::protocol::{CheckLine, Grade};
 use crate::plugin_check::{checks, child};
 
-/// What one check found.
+/// The result of one check.
 #[derive(Debug, Serialize)]
-pub struct Verdict {
+pub struct CheckResult {
     /// The check's name.
     pub check: &'static str,
-    /// The worst that it found.
+    /// The worst grade of its findings.
     pub grade: Grade,
-    /// What it found, the worst first.
+    /// Its findings, the worst first.
     pub found: Vec<Finding>,
 }
 
-/// One thing that was found.
+/// A finding.
 #[derive(Debug, Serialize)]
 pub struct Finding {
     pub grade: Grade,
     pub text: String,
 }
 
-/// Runs the checks on a stage that are asked for, one after the other, and hands each verdict to `each`. One that
-/// can't be made is checked no further.
+/// Runs the requested checks on a stage, one after the other, and passes each result to `each`. Ends early if the
+/// stage can't be created.
 ///
 /// # Errors
-/// When no child can be started, or what `each` says.
+/// When no child can be started, or the error of `each`.
 pub fn judge(
     args: &PluginCheck,
     stage: &str,
-    mut each: impl FnMut(Verdict) -> Result<(), Failure>,
+    mut each: impl FnMut(CheckResult) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let asked = |name: &str| args.only.is_empty() || args.only.iter().any(|only| only == name);
-    for check in checks::ALL.iter().filter(|check| asked(check.name)) {
-        let heard = child::run(args, check.name, Some(stage))?;
-        let mut found: Vec<Finding> = heard
+    let is_requested =
+        |name: &str| args.only.is_empty() || args.only.iter().any(|only| only == name);
+    for check in checks::ALL.iter().filter(|check| is_requested(check.name)) {
+        let output = child::run(args, check.name, Some(stage))?;
+        let mut found: Vec<Finding> = output
             .lines
             .into_iter()
             .filter_map(|line| match line {
-                Line::Found(grade, text) => Some(Finding { grade, text }),
+                CheckLine::Found(grade, text) => Some(Finding { grade, text }),
                 _ => None,
             })
             .collect();
-        found.extend(heard.died.map(|text| Finding {
+        found.extend(output.failure.map(|text| Finding {
             grade: Grade::Failed,
             text,
         }));
         if found.is_empty() {
             found.push(Finding {
                 grade: Grade::Skipped,
-                text: "there was nothing to try".to_owned(),
+                text: "there was nothing to check".to_owned(),
             });
         }
         found.sort_by_key(|finding| std::cmp::Reverse(finding.grade));
         let grade = found.first().map_or(Grade::Skipped, |first| first.grade);
-        each(Verdict {
+        each(CheckResult {
             check: check.name,
             grade,
             found,
         })?;
-        if check.name == checks::MAKE && grade == Grade::Failed {
+        if check.name == checks::CREATE && grade == Grade::Failed {
             break;
         }
     }

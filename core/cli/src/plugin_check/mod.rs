@@ -1,30 +1,29 @@
-//! `flowpipe plugin check`: a plugin file is tried, in processes of its own.
+//! What `flowpipe plugin check` consists of: it tests a plugin file in child processes.
 //!
-//! - [`checks`]: what is tried, one check a file. Each runs in a child process ([`within`]), so that a crash or a
-//!   hang of one is told and does not hide the others.
-//! - [`stages`]: the file is loaded, in a child too.
-//! - [`child`]: starts such a process ([`process`]) and reads ([`hearing`]) what it tells ([`telling`]).
-//!   [`judge`]: what comes of it.
-//! - [`samples`], [`subject`]: what a stage is given, and how it is made.
-//! - [`report`]: what the user sees.
+//! - [`checks`]: one check a file. Each runs in a child process ([`worker`]), so that a crash or a hang is reported and
+//!   does not prevent the others.
+//! - [`stages`]: loads the file, in a child too.
+//! - [`child`]: starts such a process ([`process`]) and reads its pipes ([`pipes`], [`protocol`]).
+//!   [`judge`]: the result of each check.
+//! - [`samples`], [`subject`]: the input of a stage, and how it is created.
+//! - [`report`]: prints the results.
 
 mod checks;
 mod child;
 mod heap;
-mod hearing;
 mod judge;
+mod pipes;
 mod process;
+mod protocol;
 mod report;
 pub(crate) mod samples;
 mod stages;
 mod subject;
-mod telling;
-mod within;
+mod worker;
 
-pub use checks::names;
 pub use judge::judge;
-pub use report::{Tried, print, print_json};
+pub use protocol::Grade;
+pub use report::{StageResult, print, print_json};
 pub use stages::stages;
-pub use subject::check_config;
-pub use telling::Grade;
-pub use within::run as run_within;
+pub use subject::{answer_timeout, check_config};
+pub use worker::run as run_worker;

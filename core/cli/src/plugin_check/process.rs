@@ -1,25 +1,25 @@
-//! The process of a check with all that it starts itself: watched, killed and buried together.
+//! The process group of a check: watched, killed and reaped.
 
 use std::io;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A process. What is left of it is killed when this is dropped.
+/// A child process with its process group.
 pub struct Process {
     child: Child,
-    /// Its end tells the process that this program is gone.
-    _life: Option<ChildStdin>,
+    /// The process ends itself when this pipe is closed.
+    _stdin: Option<ChildStdin>,
 }
 
-/// A process that was killed may take so long to go.
-const BURIAL: Duration = Duration::from_secs(10);
+/// How long a killed process may take to end.
+const REAP_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Process {
-    /// Starts a process that is listened to, and that no Ctrl-C but this program ends.
+    /// Starts a process with piped streams, in a process group of its own: Ctrl-C does not end it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         command
             .stdin(Stdio::piped())
@@ -28,8 +28,11 @@ impl Process {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(command, 0);
         let mut child = command.spawn()?;
-        let life = child.stdin.take();
-        Ok(Self { child, _life: life })
+        let stdin = child.stdin.take();
+        Ok(Self {
+            child,
+            _stdin: stdin,
+        })
     }
 
     /// Its standard output, the first time.
@@ -54,7 +57,7 @@ impl Process {
         true
     }
 
-    /// Whether it has ended. It is not buried yet: its number stays its own.
+    /// Whether it has ended. It is not reaped yet, so its number is not reused.
     #[cfg(unix)]
     pub fn has_ended(&mut self) -> bool {
         use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -70,9 +73,9 @@ impl Process {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Kills it, and what it started and did not take away from it. It must not be buried.
+    /// Kills its process group. It must not be reaped yet.
     pub fn kill(&mut self) {
-        // Both fail when nobody is left.
+        // Both fail if no process is left.
         #[cfg(unix)]
         let _ = rustix::process::kill_process_group(
             rustix::process::Pid::from_child(&self.child),
@@ -81,10 +84,10 @@ impl Process {
         let _ = self.child.kill();
     }
 
-    /// Buries it, and says how it ended. `None`: it is in the hands of the system, and does not go.
-    pub fn bury(mut self) -> Option<ExitStatus> {
+    /// Kills and reaps it, and returns its status. `None`: it does not end.
+    pub fn reap(mut self) -> Option<ExitStatus> {
         self.kill();
-        if self.ends_within(BURIAL) {
+        if self.ends_within(REAP_TIMEOUT) {
             self.child.wait().ok()
         } else {
             None
@@ -92,24 +95,24 @@ impl Process {
     }
 }
 
-/// Within such a process: ends it, and what it started, when the program that started it is gone, whatever the
-/// plugin is doing. Takes standard input away, so that no plugin reads from it.
+/// In the child: kills its process group when the parent is gone, whatever the plugin does. Replaces standard input, so
+/// that no plugin reads it.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 #[cfg(unix)]
 pub fn end_with_parent() -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, poll};
-    let life = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
+    let stdin = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
     let nothing = std::fs::File::open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;
     let watch = move || {
         loop {
-            let mut lives = [PollFd::new(&life, PollFlags::empty())];
-            match poll(&mut lives, None) {
-                Ok(_) if lives[0].revents().contains(PollFlags::HUP) => break,
+            let mut polled = [PollFd::new(&stdin, PollFlags::empty())];
+            match poll(&mut polled, None) {
+                Ok(_) if polled[0].revents().contains(PollFlags::HUP) => break,
                 Err(rustix::io::Errno::INTR) => {}
-                // The plugin has closed it: nothing can be watched any more.
+                // The plugin has closed it: the parent can't be watched any more.
                 Ok(_) | Err(_) => return,
             }
         }

@@ -1,4 +1,4 @@
-//! What the user sees of the checks.
+//! Prints the results of the checks.
 
 use std::io::Write;
 
@@ -7,16 +7,16 @@ use flowpipe_terminal::escape;
 use serde_json::json;
 
 use crate::exit::Failure;
-use crate::plugin_check::judge::Verdict;
-use crate::plugin_check::telling::Grade;
+use crate::plugin_check::judge::CheckResult;
+use crate::plugin_check::protocol::Grade;
 use crate::show::colour::{BAD, GOOD, HEADING, QUIET, paint};
 
-/// Prints one check's verdict.
+/// Prints the result of one check.
 ///
 /// # Errors
 /// When it can't be written.
-pub fn print(out: &mut impl Write, verdict: &Verdict, colours: bool) -> Result<(), Failure> {
-    let (word, style) = match verdict.grade {
+pub fn print(out: &mut impl Write, result: &CheckResult, colours: bool) -> Result<(), Failure> {
+    let (word, style) = match result.grade {
         Grade::Skipped => ("skip", QUIET),
         Grade::Passed => ("ok", GOOD),
         Grade::Warned => ("warn", HEADING),
@@ -25,11 +25,11 @@ pub fn print(out: &mut impl Write, verdict: &Verdict, colours: bool) -> Result<(
     let mut name = format!(
         "  {}  {:<10}",
         paint(&format!("{word:<4}"), style, colours),
-        verdict.check
+        result.check
     );
-    for found in &verdict.found {
-        // What is fine needs no words beside what is not.
-        if found.grade == Grade::Passed && verdict.grade > Grade::Passed {
+    for found in &result.found {
+        // Passed findings are not printed beside worse ones.
+        if found.grade == Grade::Passed && result.grade > Grade::Passed {
             continue;
         }
         let mut lines = found.text.lines();
@@ -42,31 +42,31 @@ pub fn print(out: &mut impl Write, verdict: &Verdict, colours: bool) -> Result<(
     Ok(())
 }
 
-/// What became of one stage.
-pub struct Tried {
+/// The results of one stage.
+pub struct StageResult {
     pub manifest: Manifest,
-    pub verdicts: Vec<Verdict>,
-    /// What it would need to be tried.
-    pub lacks: Option<String>,
+    pub results: Vec<CheckResult>,
+    /// Why it was not checked.
+    pub skipped: Option<String>,
 }
 
-/// Prints all verdicts of a file's stages as JSON.
+/// Prints all results of a file's stages as JSON.
 ///
 /// # Errors
 /// When it can't be written.
 pub fn print_json(
     out: &mut impl Write,
     file: &std::path::Path,
-    stages: &[Tried],
+    stages: &[StageResult],
 ) -> Result<(), Failure> {
     let stages: Vec<_> = stages
         .iter()
-        .map(|tried| {
-            let mut told = json!({ "manifest": tried.manifest, "checks": tried.verdicts });
-            if let Some(lacks) = &tried.lacks {
-                told["not_tried"] = json!(lacks);
+        .map(|stage| {
+            let mut value = json!({ "manifest": stage.manifest, "checks": stage.results });
+            if let Some(reason) = &stage.skipped {
+                value["not_tried"] = json!(reason);
             }
-            told
+            value
         })
         .collect();
     writeln!(out, "{:#}", json!({ "file": file, "stages": stages }))?;

@@ -1,4 +1,4 @@
-//! What a stage is given: boards of every kind whose answers are known, and the messages made of them.
+//! The input of a stage: boards of every kind with known answers, and messages of them.
 
 use flowpipe_engine::trial::Trial;
 use flowpipe_game::render::{self, Header, Scene, Style, Theme};
@@ -13,9 +13,9 @@ use flowpipe_puzzle::{Board, Puzzle, Rules, Solution, Terminal};
 use flowpipe_search::{Ended, Limits, Search};
 use serde_json::{Value, json};
 
-/// A board, and what is true of it.
-pub struct Sample {
-    /// What it is, for people.
+/// A board with its known answer.
+pub struct SampleBoard {
+    /// Its description.
     pub name: String,
     pub puzzle: Puzzle,
     /// One solution, where there is one.
@@ -25,14 +25,14 @@ pub struct Sample {
 }
 
 /// A message, ready to be sent.
-pub struct Sendable {
+pub struct SampleMessage {
     pub schema: String,
     pub body: Value,
-    /// The picture that comes with it: width, height and the pixels (BGRA, rows without gaps).
+    /// Its picture: width, height and the pixels (BGRA, rows without gaps).
     pub picture: Option<(u32, u32, Vec<u8>)>,
 }
 
-/// The kinds of boards, with the words for people.
+/// The kinds of boards, with their descriptions.
 const KINDS: [(&str, &[Kind]); 7] = [
     ("plain", &[]),
     ("with walls", &[Kind::Walls]),
@@ -44,7 +44,7 @@ const KINDS: [(&str, &[Kind]); 7] = [
 ];
 
 /// Boards of each kind with one solution, then plain ones with several and with none.
-pub fn boards() -> Vec<Sample> {
+pub fn boards() -> Vec<SampleBoard> {
     let mut boards = Vec::new();
     for side in [5, 6, 7] {
         for (words, kinds) in KINDS {
@@ -56,14 +56,14 @@ pub fn boards() -> Vec<Sample> {
 }
 
 /// A larger plain board with one solution.
-pub fn large(side: usize) -> Option<Sample> {
+pub fn large(side: usize) -> Option<SampleBoard> {
     generated(side, "plain", &[])
 }
 
-fn generated(side: usize, words: &str, kinds: &[Kind]) -> Option<Sample> {
+fn generated(side: usize, words: &str, kinds: &[Kind]) -> Option<SampleBoard> {
     let recipe = Recipe::new(Size::new(side, side).ok()?, kinds, None).ok()?;
     let made = Generator::default().generate(&recipe, side as u64).ok()?;
-    Some(Sample {
+    Some(SampleBoard {
         name: format!("a board of {side} x {side} {words}"),
         puzzle: made.puzzle,
         solution: Some(made.solution),
@@ -71,9 +71,8 @@ fn generated(side: usize, words: &str, kinds: &[Kind]) -> Option<Sample> {
     })
 }
 
-/// Terminals at random places: so many boards with several solutions, and so many without any. The search
-/// proves which is which.
-fn scattered(of_each: usize) -> Vec<Sample> {
+/// Boards with random terminals: `of_each` with several solutions, and `of_each` without any, as the search proves.
+fn scattered(of_each: usize) -> Vec<SampleBoard> {
     let (mut several, mut none) = (Vec::new(), Vec::new());
     let mut random = Random::new(7);
     let mut search = Search::new();
@@ -90,7 +89,7 @@ fn scattered(of_each: usize) -> Vec<Sample> {
             }
             _ => continue,
         };
-        list.push(Sample {
+        list.push(SampleBoard {
             name: format!("a board of {side} x {side} with {words}"),
             puzzle,
             several: found.count > 1,
@@ -121,8 +120,8 @@ fn scatter(side: usize, random: &mut Random) -> Option<Puzzle> {
     Puzzle::new(board, terminals, Rules::default()).ok()
 }
 
-impl Sample {
-    /// The board as vision would tell it.
+impl SampleBoard {
+    /// The sighting of the board.
     pub fn sighting(&self) -> Sighting {
         let seen = SeenBoard::untouched(self.puzzle.clone(), 40.0);
         Sighting::new(FrameNote::of("a sample"), Reading::Board(Box::new(seen)))
@@ -139,7 +138,7 @@ impl Sample {
         })
     }
 
-    /// Strokes through the centres of all cells, on boards where these lie simply.
+    /// Strokes through the centres of all cells, on plain rectangles.
     fn strokes(&self) -> Option<Strokes> {
         if !self.puzzle.board().is_plain_rectangle() {
             return None;
@@ -204,7 +203,7 @@ impl Sample {
 
     /// The board as a message of that schema; `*` is a sighting. `None`: the schema is unknown, or there is
     /// no such message of this board.
-    pub fn message(&self, schema: &str) -> Option<Sendable> {
+    pub fn message(&self, schema: &str) -> Option<SampleMessage> {
         let mut picture = None;
         let (schema, body) = match schema {
             FRAME => {
@@ -217,7 +216,7 @@ impl Sample {
             OUTCOME => (OUTCOME, json!(self.outcome()?)),
             _ => return None,
         };
-        Some(Sendable {
+        Some(SampleMessage {
             schema: schema.to_owned(),
             body,
             picture,
@@ -225,8 +224,8 @@ impl Sample {
     }
 }
 
-impl Sendable {
-    /// The picture in the trial's memory.
+impl SampleMessage {
+    /// The picture, in the memory of the trial.
     pub fn frame(&self, trial: &Trial) -> Option<Frame> {
         let (width, height, pixels) = self.picture.as_ref()?;
         let shape = Shape::new(&flowpipe_abi::FrameInfo {

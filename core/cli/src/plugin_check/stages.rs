@@ -1,4 +1,4 @@
-//! The file is loaded, and its stages are told.
+//! Loads the file, and lists its stages.
 
 use flowpipe_config::manifest::Manifest;
 use flowpipe_host::catalogue::Catalogue;
@@ -7,27 +7,27 @@ use flowpipe_isolation::scanner::Scanner;
 use crate::args::PluginCheck;
 use crate::exit::Failure;
 use crate::plugin_check::child;
-use crate::plugin_check::telling::{Line, Teller};
+use crate::plugin_check::protocol::{CheckLine, Reporter};
 
-/// The name under which a child loads the file and no more.
+/// The name of the child that only loads the file.
 pub const LOAD: &str = "load";
 
-/// The stages to check; the inner error says why the file can't be used.
+/// The stages to check. The inner error is why the file can't be used.
 ///
 /// # Errors
 /// When no child can be started, or the file has no stage of the name asked for.
 pub fn stages(args: &PluginCheck) -> Result<Result<Vec<Manifest>, String>, Failure> {
-    let heard = child::run(args, LOAD, None)?;
+    let output = child::run(args, LOAD, None)?;
     let mut all = Vec::new();
-    for line in heard.lines {
+    for line in output.lines {
         match line {
-            Line::Stage(manifest) => all.push(*manifest),
-            Line::Refused(reason) => return Ok(Err(reason)),
-            Line::Doing(_) | Line::Found(..) | Line::Done => {}
+            CheckLine::Stage(manifest) => all.push(*manifest),
+            CheckLine::Refused(reason) => return Ok(Err(reason)),
+            CheckLine::Doing(_) | CheckLine::Found(..) | CheckLine::Done => {}
         }
     }
-    if let Some(died) = heard.died {
-        return Ok(Err(died));
+    if let Some(failure) = output.failure {
+        return Ok(Err(failure));
     }
     if all.is_empty() {
         return Ok(Err("it has no stages".to_owned()));
@@ -42,15 +42,15 @@ pub fn stages(args: &PluginCheck) -> Result<Result<Vec<Manifest>, String>, Failu
     Ok(Ok(all))
 }
 
-/// The child's side.
-pub fn load(args: &PluginCheck, tell: &Teller) {
-    tell.doing("loading it");
-    // This process is one of its own already.
+/// The side of the child.
+pub fn load(args: &PluginCheck, report: &Reporter) {
+    report.doing("loading it");
+    // This process is a child already.
     let catalogue = Catalogue::of_file(&args.file, &Scanner::InProcess);
     for refused in catalogue.refused() {
-        tell.refuse(refused.reason.clone());
+        report.refuse(refused.reason.clone());
     }
     for found in catalogue.stages() {
-        tell.line(&Line::Stage(Box::new(found.manifest.clone())));
+        report.line(&CheckLine::Stage(Box::new(found.manifest.clone())));
     }
 }

@@ -1,9 +1,10 @@
-//! The stage that is tried, and how it is made.
+//! The stage that is checked, and how it is created.
 
 use std::path::Path;
 use std::time::Duration;
 
 use flowpipe_config::manifest::{Manifest, config_schema};
+use flowpipe_config::reader::duration;
 use flowpipe_engine::run::{Options, StartError};
 use flowpipe_engine::trial::Trial;
 use flowpipe_host::catalogue::{Catalogue, Found};
@@ -17,10 +18,10 @@ use crate::exit::Failure;
 /// One stage of a file.
 pub struct Subject {
     pub found: Found,
-    /// As given on the command line; else empty.
+    /// The config of the command line, or an empty one.
     pub config: Value,
-    /// How long one answer may take.
-    pub patience: Duration,
+    /// The timeout of one answer.
+    pub timeout: Duration,
 }
 
 impl Subject {
@@ -32,7 +33,7 @@ impl Subject {
         file: &Path,
         stage: &str,
         toml: Option<&str>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self, Failure> {
         let catalogue = Catalogue::of_file(file, &Scanner::InProcess);
         let Some(found) = catalogue.find(stage) else {
@@ -46,28 +47,28 @@ impl Subject {
         Ok(Self {
             found: found.clone(),
             config,
-            patience,
+            timeout,
         })
     }
 
-    /// What it says of itself.
+    /// Its manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.found.manifest
     }
 
-    /// Makes and activates it. What it emits is checked as in a run, and it is told to touch nothing.
+    /// Creates and activates it, in a dry run. Its messages are checked as in any run.
     ///
     /// # Errors
-    /// What the plugin says.
-    pub fn make(&self) -> Result<Trial, StartError> {
-        self.make_with(self.config.clone())
+    /// The error of the plugin.
+    pub fn create(&self) -> Result<Trial, StartError> {
+        self.create_with(self.config.clone())
     }
 
     /// The same with another config.
     ///
     /// # Errors
-    /// What the plugin says.
-    pub fn make_with(&self, config: Value) -> Result<Trial, StartError> {
+    /// The error of the plugin.
+    pub fn create_with(&self, config: Value) -> Result<Trial, StartError> {
         let options = Options {
             validators: checks::validators(),
             dry: true,
@@ -76,17 +77,25 @@ impl Subject {
         Trial::new(&self.found, config, options)
     }
 
-    /// The schema of its first input; a source has none.
+    /// The schema of its first input. `None`: it is a source.
     pub fn takes(&self) -> Option<&str> {
         let first = self.manifest().inputs.first();
         first.map(|port| port.schema.as_str())
     }
 }
 
-/// Whether the config that is given fits a stage, or the stage can do without.
+/// The timeout of one answer.
 ///
 /// # Errors
-/// When it does not: says what is wrong or missing, and how to give it.
+/// When it is not a duration.
+pub fn answer_timeout(args: &PluginCheck) -> Result<Duration, Failure> {
+    duration::parse(&args.time).map_err(|error| Failure::Usage(format!("--time: {error}")))
+}
+
+/// Checks that the given config fits a stage, or that the stage requires none.
+///
+/// # Errors
+/// What is wrong or missing, and how to set it.
 pub fn check_config(args: &PluginCheck, manifest: &Manifest) -> Result<(), String> {
     if let Some(toml) = &args.config {
         let config = read(toml, &manifest.config);
@@ -97,13 +106,13 @@ pub fn check_config(args: &PluginCheck, manifest: &Manifest) -> Result<(), Strin
             .validate(&json!({}))
             .err()
             .map(|it| it.to_string()),
-        // What is no schema the host has refused.
+        // The host has refused invalid schemas.
         Err(_) => None,
     };
     match missing {
         None => Ok(()),
         Some(missing) => Err(format!(
-            "it can't do without a config ({missing}): give one with --stage {} --config '{{ … }}'",
+            "it requires a config ({missing}): set one with --stage {} --config '{{ … }}'",
             manifest.name
         )),
     }

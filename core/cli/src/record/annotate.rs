@@ -1,4 +1,4 @@
-//! What viewers draw over a recorded picture: Foxglove's image annotations.
+//! Annotations that viewers draw over a recorded picture, in Foxglove's format.
 //!
 //! Source of the layout: <https://docs.foxglove.dev/docs/visualization/message-schemas/image-annotations>.
 
@@ -10,13 +10,13 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-/// Draws what vision read and what the planner plans.
+/// Draws what vision read and what the planner planned.
 pub struct Foxglove;
 
 /// The name of the schema.
 pub const SCHEMA: &str = "foxglove.ImageAnnotations";
 
-/// The schema, as one piece: viewers follow no references.
+/// The schema, without references: viewers don't follow them.
 pub fn schema() -> Schema {
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
     settings
@@ -95,7 +95,7 @@ const NONE: Color = Color {
     b: 0.0,
     a: 0.0,
 };
-/// A colour that no puzzle has.
+/// A colour that no puzzle uses.
 const GRID: Color = Color {
     r: 1.0,
     g: 0.0,
@@ -126,7 +126,7 @@ impl Annotator for Foxglove {
             STROKES => read::<Strokes>(message).map(|strokes| planned(&strokes, time)),
             _ => None,
         };
-        // A struct of numbers and lists always has a JSON.
+        // Numbers and lists always serialize.
         let body = drawn.and_then(|drawn| serde_json::to_vec(&drawn).ok());
         let extra = |body| Extra {
             name: "annotations",
@@ -138,11 +138,11 @@ impl Annotator for Foxglove {
 }
 
 fn read<T: serde::de::DeserializeOwned>(message: &Message) -> Option<T> {
-    // It has passed its check; what is no such message has nothing to show.
+    // The message has passed its check; one of another type has no annotations.
     serde_json::from_str(message.json()).ok()
 }
 
-/// The grid, and a ring around each terminal. Nothing wipes away what was drawn for the picture before.
+/// The grid, and a ring around each terminal. Without a board, nothing: this clears the previous picture's.
 fn seen(sighting: &Sighting, timestamp: Time) -> ImageAnnotations {
     let Some(board) = sighting.board() else {
         return ImageAnnotations::default();
@@ -182,7 +182,7 @@ fn seen(sighting: &Sighting, timestamp: Time) -> ImageAnnotations {
     shown
 }
 
-/// Each stroke as the pointer goes.
+/// The path of the pointer in each stroke.
 fn planned(strokes: &Strokes, timestamp: Time) -> ImageAnnotations {
     let Some(board) = strokes.sighting.board() else {
         return ImageAnnotations::default();
@@ -220,7 +220,7 @@ fn to_frame(board: &SeenBoard, point: Point) -> Point2 {
     }
 }
 
-/// A tenth of a pixel is as good as all.
+/// Rounds to a tenth of a pixel.
 fn rounded(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

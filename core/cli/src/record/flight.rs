@@ -12,61 +12,62 @@ use flowpipe_recording::Writer;
 use flowpipe_terminal::{escape, escape_indented};
 use serde::de::DeserializeOwned;
 
+use crate::checks::with_reason;
+use crate::events::RunEvent;
 use crate::exit::Failure;
-use crate::record::{Take, annotate, failure, grow, place, schemas};
-use crate::show::screen::Happening;
+use crate::record::{RecordedRun, annotate, failure, grow, place, schemas};
 
 /// Keeps the last seconds of a run.
 pub struct FlightRecorder {
-    /// What watches the run.
+    /// The observer of the run.
     pub recorder: Arc<Recorder>,
     recording: Recording,
 }
 
-/// What is to be kept, and where it is written when something goes wrong.
-pub struct FlightPlan<'a> {
-    /// So much of the run.
+/// How much is kept, and where it is written after a failure.
+pub struct FlightOptions<'a> {
+    /// How much of the run is kept.
     pub length: Duration,
-    /// The files: `{name}` and `{time}` are filled in, and one that is there already is not touched.
+    /// The files. `{name}` and `{time}` are replaced; an existing file is not overwritten.
     pub to: &'a str,
-    /// Whether a stage says what became of each board.
+    /// Whether a stage emits the result of each board.
     pub has_referee: bool,
 }
 
 impl FlightRecorder {
-    /// Begins to keep the last of a run. `told` gets to know of the files.
+    /// Starts to keep the last seconds of a run. `events` receives the files.
     ///
     /// # Errors
-    /// When there is no thread to be had.
-    pub fn begin(
-        plan: &FlightPlan<'_>,
-        take: &Take<'_>,
-        told: Sender<Happening>,
+    /// When the thread can't be started.
+    pub fn start(
+        options: &FlightOptions<'_>,
+        run: &RecordedRun<'_>,
+        events: Sender<RunEvent>,
     ) -> Result<Self, Failure> {
-        let (about, text) = take.told();
-        let (to, clock) = (plan.to.to_owned(), take.clock);
+        let (about, text) = run.about();
+        let (to, clock) = (options.to.to_owned(), run.clock);
         let flight = Flight {
-            length: plan.length,
-            alarm: Some(Box::new(Mishaps {
-                has_referee: plan.has_referee,
-                dry: take.dry,
+            length: options.length,
+            alarm: Some(Box::new(BoardFailures {
+                has_referee: options.has_referee,
+                dry: run.dry,
             })),
             open: Arc::new(move |about| {
                 let now_ns = clock.start_unix_ns().saturating_add_signed(clock.now());
                 let path = unused(place(&to, &about.name, now_ns)?);
                 let mut file = grow(&path)?;
                 let writer = Writer::grow(&mut file, about, &text, schemas())?;
-                // What was seen is of use also when the rest can't be written.
+                // A part is of use too, if the rest can't be written.
                 file.keep();
                 Ok(Opened { path, file, writer })
             }),
             annotator: || Some(Box::new(annotate::Foxglove)),
             told: Arc::new(move |landed| {
-                // Nobody listens any more when printing failed.
-                let _ = told.send(Happening::Landed(landed));
+                // The receiver is gone once printing has failed.
+                let _ = events.send(RunEvent::Landed(landed));
             }),
         };
-        let (recorder, recording) = Recorder::in_flight(flight, about, take.clock)
+        let (recorder, recording) = Recorder::in_flight(flight, about, run.clock)
             .map_err(|error| Failure::Run(format!("can't start a thread: {error}")))?;
         Ok(Self {
             recorder,
@@ -74,7 +75,7 @@ impl FlightRecorder {
         })
     }
 
-    /// Waits until what is to be written is written. Call it when the run is over.
+    /// Waits until the files are written. Call it when the run is over.
     ///
     /// # Errors
     /// When the recorder failed.
@@ -84,8 +85,8 @@ impl FlightRecorder {
     }
 }
 
-/// Says what was written, and how it is run again.
-pub fn tell(landed: &Landed) -> String {
+/// The notice of a file: why it was written, and how to replay it.
+pub fn notice(landed: &Landed) -> String {
     let Landed {
         reason,
         file,
@@ -94,12 +95,12 @@ pub fn tell(landed: &Landed) -> String {
     } = landed;
     let (seconds, reason) = (length.as_secs_f64(), escape(reason));
     let last = match is_last {
-        true => "\n  that was the last such file of this run: there are too many",
+        true => "\n  this run writes no more such files: the limit is reached",
         false => "",
     };
     match file {
         Ok(path) => format!(
-            "the last {seconds:.1} s are kept: {reason}\n  run them again: flowpipe replay {} --verify{last}",
+            "the last {seconds:.1} s are kept: {reason}\n  to replay them: flowpipe replay {} --verify{last}",
             escape(&quoted(path))
         ),
         Err(error) => {
@@ -110,17 +111,17 @@ pub fn tell(landed: &Landed) -> String {
 }
 
 /// Boards that are not solved, or not played.
-struct Mishaps {
+struct BoardFailures {
     has_referee: bool,
     dry: bool,
 }
 
-impl Alarm for Mishaps {
+impl Alarm for BoardFailures {
     fn alarm(&mut self, message: &Message) -> Option<String> {
         match message.schema() {
             SOLVED => unsolved(&read(message)?),
             RESULT if !self.dry => unplayed(&read(message)?),
-            // Where there is a referee, it looks again.
+            // A referee checks the board again.
             OUTCOME if !self.dry && !self.has_referee => refused(&read(message)?),
             _ => None,
         }
@@ -131,7 +132,7 @@ fn unsolved(solved: &Solved) -> Option<String> {
     let source = &solved.sighting.frame.source;
     let why = match &solved.answer {
         Verdict::Solution { .. } => return None,
-        Verdict::Unsolvable { reason } => crate::checks::with_reason("it has no solution", reason),
+        Verdict::Unsolvable { reason } => with_reason("it has no solution", reason),
         Verdict::Unsupported { reason } => format!("not supported: {reason}"),
         Verdict::Unknown { reason } => format!("the solver gave up: {reason}"),
     };
@@ -156,7 +157,7 @@ fn read<T: DeserializeOwned>(message: &Message) -> Option<T> {
     serde_json::from_str(message.json()).ok()
 }
 
-/// A path that nothing is at: the next free one of its kind.
+/// The first path with no file: the given one, or one with a number.
 fn unused(path: PathBuf) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_owned();
     let end = path.extension().map(std::ffi::OsStr::to_owned);
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_not_touched() {
+    fn an_existing_file_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.mcap");
         assert_eq!(unused(path.clone()), path);

@@ -1,4 +1,4 @@
-//! Writing a run down: what the program adds to the runtime's recorder.
+//! Records a run: what the program adds to the runtime's recorder.
 
 mod annotate;
 pub mod flight;
@@ -19,49 +19,49 @@ use flowpipe_recording::{Recording as Recorded, Schemas, WriteError, Writer};
 use flowpipe_terminal::{eprintln, escaped};
 use time::OffsetDateTime;
 
+use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::outputs;
-use crate::show::screen::Happening;
 
 /// A recording that is being written.
-pub struct Recordist {
-    /// Where to.
+pub struct RunRecording {
+    /// The path of the recording.
     path: PathBuf,
     file: OutputFile,
     recorder: Arc<Recorder>,
     recording: Recording,
 }
 
-/// What is to be written down.
-pub struct Take<'a> {
+/// The run to record.
+pub struct RecordedRun<'a> {
     /// The pipeline.
     pub pipeline: &'a Pipeline,
-    /// Where its plugins are.
+    /// Its plugins.
     pub catalogue: &'a Catalogue,
     /// The pipeline's file.
     pub file: &'a Path,
-    /// What is in it.
+    /// The text of that file.
     pub text: &'a str,
     /// The run's clock.
     pub clock: Clock,
-    /// Whether nothing outside of the program is touched.
+    /// Whether it is a dry run.
     pub dry: bool,
 }
 
-/// What is kept of a run when the recorder can't keep up with it.
-pub struct Keeping {
-    /// Everything: the run waits.
+/// What happens when the recorder can't keep up with the run.
+pub struct LossMode {
+    /// The run waits, and nothing is lost.
     pub lossless: bool,
-    /// Gets to know when nothing can be recorded any more.
-    pub told: Sender<Happening>,
+    /// Receives the error when the recording fails.
+    pub events: Sender<RunEvent>,
 }
 
-/// So long the end of a recording is waited for without a word.
-const SILENCE: Duration = Duration::from_secs(2);
+/// How long to wait for the end of a recording before a notice.
+const NOTICE_DELAY: Duration = Duration::from_secs(2);
 
-impl Keeping {
+impl LossMode {
     fn settings(self) -> Settings {
-        let Self { lossless, told } = self;
+        let Self { lossless, events } = self;
         Settings {
             lossless,
             failed: Box::new(move |error| {
@@ -70,10 +70,10 @@ impl Keeping {
                     false => "the run goes on without it",
                 };
                 let text = format!("flowpipe: the recording failed: {error}; {then}");
-                // Nobody listens any more when printing failed.
-                let _ = told.send(match lossless {
-                    true => Happening::Lost(text),
-                    false => Happening::Told(text),
+                // The receiver is gone once printing has failed.
+                let _ = events.send(match lossless {
+                    true => RunEvent::Lost(text),
+                    false => RunEvent::Notice(text),
                 });
             }),
             ..Settings::default()
@@ -81,16 +81,15 @@ impl Keeping {
     }
 }
 
-/// Waits until everything is written, and says what is waited for when that takes long: whoever reads the other end of a pipe may
-/// not read on.
+/// Waits until everything is written, with a notice when that takes long: the reader of a pipe may have stopped.
 fn wait(recording: &Recording, path: &Path) {
-    let began = Instant::now();
+    let started = Instant::now();
     let mut is_silent = true;
     while !recording.is_written() {
-        if is_silent && began.elapsed() > SILENCE {
+        if is_silent && started.elapsed() > NOTICE_DELAY {
             is_silent = false;
             eprintln!(
-                "flowpipe: waits until {} is written; a second Ctrl-C gives up",
+                "flowpipe: waiting until {} is written; a second Ctrl-C aborts",
                 escaped(path.display())
             );
         }
@@ -98,48 +97,48 @@ fn wait(recording: &Recording, path: &Path) {
     }
 }
 
-impl Recordist {
-    /// Begins a recording. `{name}` and `{time}` in `to` are filled in, folders are made.
+impl RunRecording {
+    /// Starts a recording. Replaces `{name}` and `{time}` in `to`, and creates folders.
     ///
     /// # Errors
-    /// When the file can't be made.
-    pub fn begin(to: &str, take: &Take<'_>, keeping: Keeping) -> Result<Self, Failure> {
-        let (about, text) = take.told();
-        Self::write(to, about, &text, keeping)
+    /// When the file can't be created.
+    pub fn create(to: &str, run: &RecordedRun<'_>, mode: LossMode) -> Result<Self, Failure> {
+        let (about, text) = run.about();
+        Self::start(to, about, &text, mode)
     }
 
-    /// Begins a recording of a replay: it is told as the run that it repeats, with the plugins of now. A replay has the
-    /// time to wait for the recorder.
+    /// Starts a recording of a replay. It describes the replayed run, with the current plugins. It is lossless: a replay
+    /// can wait for the recorder.
     ///
     /// # Errors
-    /// When the file can't be made.
+    /// When the file can't be created.
     pub fn of_replay(
         to: &str,
-        take: &Take<'_>,
+        run: &RecordedRun<'_>,
         of: &Recorded,
-        told: Sender<Happening>,
+        events: Sender<RunEvent>,
     ) -> Result<Self, Failure> {
-        let now = record::about(take.pipeline, take.catalogue, "", &take.clock, take.dry);
+        let now = record::about(run.pipeline, run.catalogue, "", &run.clock, run.dry);
         let mut about = of.about().clone();
         for (stage, now) in about.stages.iter_mut().zip(now.stages) {
-            // A plugin that is not here now is not run again either.
+            // A missing plugin is not replayed either.
             if now.plugins.len() == stage.plugins.len() {
                 stage.plugins = now.plugins;
             }
         }
-        let keeping = Keeping {
+        let mode = LossMode {
             lossless: true,
-            told,
+            events,
         };
-        Self::write(to, about, of.pipeline(), keeping)
+        Self::start(to, about, of.pipeline(), mode)
     }
 
-    fn write(to: &str, about: About, text: &str, keeping: Keeping) -> Result<Self, Failure> {
+    fn start(to: &str, about: About, text: &str, mode: LossMode) -> Result<Self, Failure> {
         let path = place(to, &about.name, about.started_unix_ns).map_err(failure)?;
         let mut file = grow(&path).map_err(failure)?;
         let writer = Writer::grow(&mut file, &about, text, schemas()).map_err(failure)?;
         let annotator = Box::new(annotate::Foxglove);
-        let settings = keeping.settings();
+        let settings = mode.settings();
         let (recorder, recording) = Recorder::to_file(writer, about, Some(annotator), settings)
             .map_err(|error| Failure::Run(format!("can't start a thread: {error}")))?;
         Ok(Self {
@@ -150,25 +149,25 @@ impl Recordist {
         })
     }
 
-    /// What watches the run.
+    /// The observer of the run.
     pub fn recorder(&self) -> Arc<Recorder> {
         self.recorder.clone()
     }
 
-    /// The run begins: from now on what is recorded is kept, however it ends.
-    pub fn begins(&mut self) {
+    /// The run starts: the recording is kept from now on, however the run ends.
+    pub fn keep(&mut self) {
         self.file.keep();
     }
 
-    /// The run did not begin: nothing is left of the recording.
+    /// The run did not start: removes the recording.
     pub fn discard(self) {
         self.file.discard();
     }
 
-    /// Waits until everything is written, and says what was, on standard error.
+    /// Waits until everything is written, and reports the counts on standard error.
     ///
     /// # Errors
-    /// When something could not be written.
+    /// When a write failed.
     pub fn finish(self) -> Result<(), Failure> {
         let Self {
             path,
@@ -191,7 +190,7 @@ impl Recordist {
             (0, 0) => String::new(),
             (lineages, messages) => format!(
                 ", {lineages} lineages dropped with {messages} messages (the recorder could not keep up; \
-                 --record-lossless has the run wait)"
+                 with --record-lossless the run waits)"
             ),
         };
         eprintln!(
@@ -205,16 +204,16 @@ impl Recordist {
     }
 }
 
-impl Take<'_> {
-    /// The run as a recording tells it, and the text of its file.
-    fn told(&self) -> (About, String) {
+impl RecordedRun<'_> {
+    /// The description of the run in a recording, and the text of its file.
+    fn about(&self) -> (About, String) {
         let shown = self.file.display().to_string();
         let about = record::about(self.pipeline, self.catalogue, &shown, &self.clock, self.dry);
         (about, self.text.to_owned())
     }
 }
 
-/// The JSON Schemas of our messages.
+/// The JSON Schemas of all messages.
 pub fn schemas() -> Schemas {
     let ours = message::schemas()
         .into_iter()
@@ -223,7 +222,7 @@ pub fn schemas() -> Schemas {
     ours.chain([(annotate::SCHEMA.to_owned(), shown)]).collect()
 }
 
-/// The path of a recording, with its folder made.
+/// The path of a recording. Creates its folder.
 fn place(to: &str, name: &str, unix_ns: u64) -> Result<PathBuf, WriteError> {
     let path = path(to, name, unix_ns);
     if let Some(folder) = path.parent() {
@@ -254,7 +253,7 @@ fn failure(error: WriteError) -> Failure {
 }
 
 fn path(to: &str, name: &str, unix_ns: u64) -> PathBuf {
-    // Up to the year 2554, beyond every calendar.
+    // 64 bits of nanoseconds reach the year 2554.
     let time = OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_ns))
         .unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let time = format!(
@@ -266,7 +265,7 @@ fn path(to: &str, name: &str, unix_ns: u64) -> PathBuf {
         time.minute(),
         time.second()
     );
-    // The name of a pipeline may hold anything but control characters; a file's may not.
+    // The name of a pipeline may contain separators of paths.
     let name = name.replace(['/', '\\', ':'], "-");
     to.replace("{name}", &name).replace("{time}", &time).into()
 }
@@ -276,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_times_are_filled_in() {
+    fn names_and_times_are_replaced() {
         assert_eq!(
             path("runs/{name}-{time}.mcap", "a/b", 1_700_000_000_000_000_000),
             PathBuf::from("runs/a-b-2023-11-14T22-13-20Z.mcap")

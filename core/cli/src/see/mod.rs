@@ -1,9 +1,9 @@
-//! What `flowpipe see` shows to vision, and what it tells.
+//! What `flowpipe see` consists of: it runs pictures through vision, and prints what vision read.
 
-pub mod look;
 pub mod overlay;
+pub mod picture;
 pub mod printer;
 pub mod record;
-pub mod seen;
 pub mod text;
 pub mod times;
+pub mod vision_run;

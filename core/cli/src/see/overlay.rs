@@ -1,14 +1,14 @@
-//! What vision made of a picture, drawn over it.
+//! What vision read, drawn over the picture.
 
 use flowpipe_abi as abi;
 use flowpipe_game::render::{Pixels, overlay};
 use flowpipe_host::frame::Frame;
 use flowpipe_puzzle::message::Reading;
 
-/// The picture with what was made out, or the reason for which nothing was, as PNG.
+/// The picture with the board, or with the reason why there is none, as PNG.
 ///
 /// # Errors
-/// In words: it is too large to be drawn on.
+/// When the picture is too large to draw on.
 pub fn png(picture: &Frame, reading: &Reading) -> Result<Vec<u8>, String> {
     let pixels = pixels(picture)?;
     let drawn = match reading {
@@ -20,7 +20,7 @@ pub fn png(picture: &Frame, reading: &Reading) -> Result<Vec<u8>, String> {
     encode(&drawn.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
 }
 
-/// A copy, with what shines through made opaque.
+/// A copy, with opaque pixels.
 fn pixels(picture: &Frame) -> Result<Pixels, String> {
     let shape = picture.shape();
     let (step, [red, green, blue]) = match shape.format {

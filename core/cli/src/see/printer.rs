@@ -1,4 +1,4 @@
-//! What was made of the pictures, printed in their order.
+//! Prints what vision read from the pictures, in their order.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -7,89 +7,90 @@ use flowpipe_terminal::{eprintln, escape_indented, escaped, stdout};
 
 use crate::args::{Global, See};
 use crate::exit::{Ended, Failure};
-use crate::see::look::Said;
-use crate::see::seen::Seen;
+use crate::see::picture::PictureResult;
+use crate::see::vision_run::VisionReply;
 use crate::see::{overlay, record, text};
-use crate::show::{colour, pictures};
-use crate::{input, outputs};
+use crate::show::colour;
+use crate::{input, outputs, pictures};
 
-/// Prints what was made of each picture at its place, as soon as all before it are printed.
-pub struct Printer<'a> {
+/// Prints the result of each picture as soon as all before it are printed.
+pub struct PicturePrinter<'a> {
     global: &'a Global,
     args: &'a See,
-    /// By file, from the first one that is not printed.
-    seen: Vec<Seen>,
+    /// The results, by file.
+    results: Vec<PictureResult>,
     next: usize,
     worst: Ended,
 }
 
-impl<'a> Printer<'a> {
+impl<'a> PicturePrinter<'a> {
     pub fn new(global: &'a Global, args: &'a See) -> Self {
         Self {
             global,
             args,
-            seen: args.files.iter().map(|file| opened(file)).collect(),
+            results: args.files.iter().map(|file| opened(file)).collect(),
             next: 0,
             worst: Ended::Done,
         }
     }
 
-    /// The files that can be looked at, by index.
-    pub fn to_look_at(&self) -> Vec<usize> {
-        let seen = self.seen.iter().enumerate();
-        seen.filter(|(_, seen)| seen.trouble.is_none())
+    /// The indices of the files that can be opened.
+    pub fn readable(&self) -> Vec<usize> {
+        let results = self.results.iter().enumerate();
+        results
+            .filter(|(_, result)| result.error.is_none())
             .map(|(index, _)| index)
             .collect()
     }
 
-    /// Takes what is said next of the file at an index.
-    pub fn take(&mut self, index: usize, said: Said) -> Result<(), Failure> {
-        if let Some(seen) = self.seen.get_mut(index) {
-            seen.take(said, self.args.overlay.is_some());
+    /// Adds a reply about the file at an index.
+    pub fn add(&mut self, index: usize, reply: VisionReply) -> Result<(), Failure> {
+        if let Some(result) = self.results.get_mut(index) {
+            result.add(reply, self.args.overlay.is_some());
         }
-        while self.next < self.seen.len() && self.is_over(self.next) {
+        while self.next < self.results.len() && self.is_over(self.next) {
             self.print_next()?;
         }
         Ok(())
     }
 
-    /// Prints what is left, whatever is known of it.
+    /// Prints the rest.
     pub fn end(mut self) -> Result<Ended, Failure> {
-        while self.next < self.seen.len() {
+        while self.next < self.results.len() {
             self.print_next()?;
         }
         Ok(self.worst)
     }
 
     fn is_over(&self, index: usize) -> bool {
-        let seen = &self.seen[index];
-        seen.looks >= self.args.repeat || seen.looks == 0 && seen.trouble.is_some()
+        let result = &self.results[index];
+        result.calls >= self.args.repeat || result.calls == 0 && result.error.is_some()
     }
 
     fn print_next(&mut self) -> Result<(), Failure> {
-        let (index, count) = (self.next, self.seen.len());
+        let (index, count) = (self.next, self.results.len());
         self.next += 1;
-        let (file, seen) = (
+        let (file, result) = (
             &self.args.files[index],
-            std::mem::take(&mut self.seen[index]),
+            std::mem::take(&mut self.results[index]),
         );
-        self.worst = self.worst.or_worse(seen.ended());
-        if let Err(reason) = seen.result() {
+        self.worst = self.worst.or_worse(result.ended());
+        if let Err(reason) = result.reading() {
             eprintln!("flowpipe: {}: {}", escaped(file), escape_indented(reason));
         }
         let mut out = stdout();
         if self.args.json {
             let record =
-                record::record(file, &seen).map_err(|error| Failure::Run(error.to_string()))?;
+                record::record(file, &result).map_err(|error| Failure::Run(error.to_string()))?;
             writeln!(out, "{record}")?;
-        } else if let Some(text) = text::text(file, &seen, colour::on_stdout(self.global)) {
+        } else if let Some(text) = text::text(file, &result, colour::on_stdout(self.global)) {
             if index > 0 {
                 writeln!(out)?;
             }
             write!(out, "{text}")?;
         }
         if let Some(path) = &self.args.overlay
-            && let (Some(picture), Ok(reading)) = (&seen.picture, seen.result())
+            && let (Some(picture), Ok(reading)) = (&result.picture, result.reading())
         {
             match overlay::png(picture, reading) {
                 Ok(drawn) => pictures::write(path, index, count, "png", drawn)?,
@@ -103,11 +104,11 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A file of which nothing is said yet, or that can't be opened.
-fn opened(file: &str) -> Seen {
+/// The initial result of a file: with an error if it can't be opened.
+fn opened(file: &str) -> PictureResult {
     outputs::note_input(file);
     match input::is_regular(Path::new(file)) {
-        Ok(()) => Seen::default(),
-        Err(error) => Seen::unopened(error.to_string()),
+        Ok(()) => PictureResult::default(),
+        Err(error) => PictureResult::unopened(error.to_string()),
     }
 }

@@ -1,4 +1,4 @@
-//! What vision made of a picture, as JSON.
+//! The result of a picture, as JSON.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use flowpipe_puzzle::message::{BoardState, Reading, SeenBoard};
 use flowpipe_puzzle::{Cell, Colour, Lattice, Puzzle};
 use serde::Serialize;
 
-use crate::see::seen::{Seen, Trouble};
+use crate::see::picture::{PictureError, PictureResult};
 use crate::see::times::{ByName, milliseconds};
 
-/// What stands for the step where there was no picture to look at, and where the plugin failed.
+/// The `step` of a file that is not a picture, and of a plugin that failed.
 const FILE: &str = "file";
 const PLUGIN: &str = "plugin";
 
 /// Row and column, from 0.
-type Place = (usize, usize);
+type RowCol = (usize, usize);
 
 /// One object of JSON lines.
 #[derive(Default, Serialize)]
-struct Record<'a> {
+struct PictureRecord<'a> {
     file: &'a str,
-    /// `board` or `refused`: no board was read, or nothing was made of it at all.
+    /// `board`, or `refused` if no board was read.
     status: &'static str,
     reason: Option<&'a str>,
     /// The step that refused it, or [`FILE`], or [`PLUGIN`].
@@ -29,15 +29,15 @@ struct Record<'a> {
     step: Option<&'a str>,
     rows: Option<usize>,
     cols: Option<usize>,
-    /// By row: `.` is empty, `#` no cell, equal letters belong together.
+    /// By row: `.` is an empty cell, `#` no cell, equal letters are a pair.
     grid: Option<Vec<String>>,
     state: Option<BoardState>,
     /// Pixels of the corners of the board's grid: top left, top right, bottom right, bottom left.
     board_quad: Option<[Point; 4]>,
     confidence: Option<f64>,
-    /// From picture to sighting; of several looks, the median.
+    /// Milliseconds from picture to sighting; of several calls, the median.
     ms: Option<f64>,
-    /// How cells touch, where they are no squares.
+    /// The lattice, if the cells are not squares.
     #[serde(skip_serializing_if = "Option::is_none")]
     lattice: Option<Lattice>,
     /// Edges wrap around.
@@ -45,19 +45,19 @@ struct Record<'a> {
     warps: bool,
     /// Pairs of cells with no passage between them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    walls: Vec<[Place; 2]>,
+    walls: Vec<[RowCol; 2]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    bridges: Vec<Place>,
-    /// What is drawn already, by the grid's letters: the cells of each pipe.
+    bridges: Vec<RowCol>,
+    /// What is drawn already: the letter and the cells of each pipe.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     drawn: Vec<Pipe>,
-    /// What the grid's letters look like: red, green, blue.
+    /// The colours of the letters: red, green, blue.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     colours: BTreeMap<char, [u8; 3]>,
     /// Milliseconds by step.
     #[serde(skip_serializing_if = "Option::is_none")]
     steps: Option<ByName<'a>>,
-    /// What 95 in 100 looks did not exceed, where there were several.
+    /// The 95th percentile of several calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     ms_p95: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,55 +67,55 @@ struct Record<'a> {
 #[derive(Serialize)]
 struct Pipe {
     letter: char,
-    cells: Vec<Place>,
+    cells: Vec<RowCol>,
 }
 
 /// One line of JSON, without its end.
 ///
 /// # Errors
-/// Never: all of it can be written.
-pub fn record(file: &str, seen: &Seen) -> serde_json::Result<String> {
-    let mut record = match seen.result() {
+/// Never: every value serializes.
+pub fn record(file: &str, result: &PictureResult) -> serde_json::Result<String> {
+    let mut record = match result.reading() {
         Ok(Reading::Board(board)) => of_board(board),
         Ok(Reading::Refused {
             step,
             reason,
             confidence,
             state,
-        }) => Record {
+        }) => PictureRecord {
             status: "refused",
             reason: Some(reason),
             step: Some(step),
             confidence: Some(*confidence),
             state: *state,
-            ..Record::default()
+            ..PictureRecord::default()
         },
-        Err(reason) => Record {
-            // No step of seeing: there was no picture to look at.
+        Err(reason) => PictureRecord {
+            // Not a step of vision: there was no picture, or the plugin failed.
             status: "refused",
             reason: Some(reason),
-            step: Some(match seen.trouble {
-                Some(Trouble::Unopened(_) | Trouble::Unreadable(_)) => FILE,
-                Some(Trouble::Failed(_)) | None => PLUGIN,
+            step: Some(match result.error {
+                Some(PictureError::Unopened(_) | PictureError::Unreadable(_)) => FILE,
+                Some(PictureError::Failed(_)) | None => PLUGIN,
             }),
             confidence: Some(0.0),
-            ..Record::default()
+            ..PictureRecord::default()
         },
     };
     record.file = file;
-    let looks = seen.times.looks();
-    if looks > 0 {
-        record.ms = Some(milliseconds(seen.times.whole().p50_ns));
-        record.steps = ByName::new(seen.times.steps(), |cost| cost.p50_ns);
+    let calls = result.times.calls();
+    if calls > 0 {
+        record.ms = Some(milliseconds(result.times.whole().p50_ns));
+        record.steps = ByName::new(result.times.steps(), |cost| cost.p50_ns);
     }
-    if looks > 1 {
-        record.ms_p95 = Some(milliseconds(seen.times.whole().p95_ns));
-        record.steps_p95 = ByName::new(seen.times.steps(), |cost| cost.p95_ns);
+    if calls > 1 {
+        record.ms_p95 = Some(milliseconds(result.times.whole().p95_ns));
+        record.steps_p95 = ByName::new(result.times.steps(), |cost| cost.p95_ns);
     }
     serde_json::to_string(&record)
 }
 
-fn of_board(seen: &SeenBoard) -> Record<'static> {
+fn of_board(seen: &SeenBoard) -> PictureRecord<'static> {
     let board = seen.puzzle.board();
     let shape = board.description();
     let letters = letters(&seen.puzzle);
@@ -125,11 +125,11 @@ fn of_board(seen: &SeenBoard) -> Record<'static> {
         letter: letter(flow.colour),
         cells: flow.cells.iter().map(place).collect(),
     });
-    let looks = letters.iter().filter_map(|(&colour, &letter)| {
+    let colours = letters.iter().filter_map(|(&colour, &letter)| {
         let rgb = seen.palette.get(usize::from(colour))?;
         Some((letter, *rgb))
     });
-    Record {
+    PictureRecord {
         status: "board",
         rows: Some(board.rows()),
         cols: Some(board.cols()),
@@ -146,8 +146,8 @@ fn of_board(seen: &SeenBoard) -> Record<'static> {
             .collect(),
         bridges: shape.bridges.iter().map(place).collect(),
         drawn: drawn.collect(),
-        colours: looks.collect(),
-        ..Record::default()
+        colours: colours.collect(),
+        ..PictureRecord::default()
     }
 }
 

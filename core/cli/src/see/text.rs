@@ -1,4 +1,4 @@
-//! What vision made of a picture, for people.
+//! The result of a picture, as text.
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
@@ -6,17 +6,17 @@ use flowpipe_puzzle::message::{BoardState, Reading, SeenBoard};
 use flowpipe_puzzle::{Board, Lattice};
 use flowpipe_terminal::escape;
 
-use crate::see::seen::Seen;
-use crate::see::times::{Cost, Times};
+use crate::see::picture::PictureResult;
+use crate::see::times::{CallTimes, Cost};
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, HEADING, paint};
 use crate::show::report::duration;
 
-/// Some lines, the last one ended. `None`: nothing was made of it.
-pub fn text(file: &str, seen: &Seen, colours: bool) -> Option<String> {
+/// Some lines, the last one with its line break. `None`: there is no reading.
+pub fn text(file: &str, result: &PictureResult, colours: bool) -> Option<String> {
     let file = paint(file, HEADING, colours);
-    let time = duration(seen.times.whole().p50_ns);
-    let mut text = match seen.result().ok()? {
+    let time = duration(result.times.whole().p50_ns);
+    let mut text = match result.reading().ok()? {
         Reading::Board(seen) => {
             let state = paint(state(seen.state), GOOD, colours);
             let what = kind(seen);
@@ -35,7 +35,7 @@ pub fn text(file: &str, seen: &Seen, colours: bool) -> Option<String> {
             format!("{file} {refused} after {time}: {reason}\nconfidence {confidence:.2}{state}\n")
         }
     };
-    text += &table(&seen.times);
+    text += &table(&result.times);
     Some(text)
 }
 
@@ -48,7 +48,7 @@ fn state(state: BoardState) -> &'static str {
     }
 }
 
-/// Size, flows, and what else there is.
+/// The size, the flows, and the special cells.
 fn kind(seen: &SeenBoard) -> String {
     let board: &Board = seen.puzzle.board();
     let shape = board.description();
@@ -83,13 +83,13 @@ fn board(seen: &SeenBoard, colours: bool) -> String {
     text
 }
 
-/// The time of each step, where the plugin tells, and of the whole call.
-fn table(times: &Times) -> String {
+/// The time of each step, if the plugin measures them, and of the whole call.
+fn table(times: &CallTimes) -> String {
     let steps = times.steps();
-    if steps.is_empty() && times.looks() < 2 {
+    if steps.is_empty() && times.calls() < 2 {
         return String::new();
     }
-    let several = times.looks() > 1;
+    let several = times.calls() > 1;
     let mut table = Table::new();
     table.load_preset(UTF8_BORDERS_ONLY);
     if several {
@@ -97,7 +97,7 @@ fn table(times: &Times) -> String {
             "step".to_owned(),
             "p50".to_owned(),
             "p95".to_owned(),
-            format!("of {} looks", times.looks()),
+            format!("of {} calls", times.calls()),
         ]);
     } else {
         table.set_header(["step", "time", "share"]);

@@ -1,47 +1,47 @@
-//! What looking at a picture cost.
+//! The times of the calls on a picture.
 
 use flowpipe_puzzle::message::StepTime;
 use serde::{Serialize, Serializer};
 
 use crate::quantile::quantile;
 
-/// The times of all looks at one picture.
+/// The times of all calls on one picture.
 #[derive(Clone, Debug, Default)]
-pub struct Times {
-    /// Nanoseconds of the whole call, by look.
+pub struct CallTimes {
+    /// Nanoseconds of each call.
     whole: Vec<u64>,
-    /// In the order in which they were first told.
-    steps: Vec<Step>,
+    /// In the order in which they first occurred.
+    steps: Vec<StepSamples>,
 }
 
 #[derive(Clone, Debug)]
-struct Step {
+struct StepSamples {
     name: String,
-    /// Nanoseconds, of the looks that had it.
+    /// Nanoseconds, of the calls that measured it.
     times: Vec<u64>,
 }
 
-/// A step or the whole call, over all looks.
+/// A step or the whole call, over all calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost<'a> {
-    /// What the plugin calls it.
+    /// The plugin's name for it.
     pub step: &'a str,
     /// The median, nanoseconds.
     pub p50_ns: u64,
-    /// 95 in 100 looks did not take longer, nanoseconds.
+    /// The 95th percentile, nanoseconds.
     pub p95_ns: u64,
 }
 
-impl Times {
-    /// Adds a look: nanoseconds of the whole call, and what the plugin told of its steps.
+impl CallTimes {
+    /// Adds a call: its nanoseconds, and the times of its steps.
     pub fn add(&mut self, whole: u64, steps: &[StepTime]) {
         self.whole.push(whole);
         for StepTime { step, ms } in steps {
-            // The cast stops at 0 and takes what is no number as that.
+            // The cast saturates at 0, and converts NaN to 0.
             let time = (ms * 1e6).round() as u64;
             match self.steps.iter_mut().find(|known| known.name == *step) {
                 Some(known) => known.times.push(time),
-                None => self.steps.push(Step {
+                None => self.steps.push(StepSamples {
                     name: step.clone(),
                     times: vec![time],
                 }),
@@ -49,8 +49,8 @@ impl Times {
         }
     }
 
-    /// How many looks there were.
-    pub fn looks(&self) -> usize {
+    /// The number of calls.
+    pub fn calls(&self) -> usize {
         self.whole.len()
     }
 
@@ -59,7 +59,7 @@ impl Times {
         cost("in all", &self.whole)
     }
 
-    /// The steps that the plugin told of.
+    /// The steps that the plugin measured.
     pub fn steps(&self) -> Vec<Cost<'_>> {
         let costs = self.steps.iter();
         costs.map(|step| cost(&step.name, &step.times)).collect()
@@ -84,7 +84,7 @@ pub struct ByName<'a> {
 }
 
 impl<'a> ByName<'a> {
-    /// One of the figures of each step. `None`: there are no steps.
+    /// One statistic of each step. `None`: there are no steps.
     pub fn new(costs: Vec<Cost<'a>>, of: fn(&Cost<'_>) -> u64) -> Option<Self> {
         (!costs.is_empty()).then_some(Self { costs, of })
     }
@@ -114,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn medians_of_all_looks() {
-        let mut times = Times::default();
-        for look in 1..=20_u64 {
-            let ms = look as f64;
-            times.add(look * 1_000, &[time("thin", ms), time("cells", 2.0 * ms)]);
+    fn medians_of_all_calls() {
+        let mut times = CallTimes::default();
+        for call in 1..=20_u64 {
+            let ms = call as f64;
+            times.add(call * 1_000, &[time("thin", ms), time("cells", 2.0 * ms)]);
         }
         let (p50, p95) = (times.whole().p50_ns, times.whole().p95_ns);
-        assert_eq!((times.looks(), p50, p95), (20, 10_000, 19_000));
+        assert_eq!((times.calls(), p50, p95), (20, 10_000, 19_000));
         let steps = times.steps();
         assert_eq!(
             steps.iter().map(|it| it.step).collect::<Vec<_>>(),
@@ -133,10 +133,10 @@ mod tests {
     }
 
     #[test]
-    fn times_that_make_no_sense_count_as_none() {
-        let mut times = Times::default();
+    fn invalid_times_count_as_zero() {
+        let mut times = CallTimes::default();
         times.add(7, &[time("a", -1.0), time("b", f64::NAN)]);
         assert!(times.steps().iter().all(|step| step.p50_ns == 0));
-        assert!(ByName::new(Times::default().steps(), |it| it.p50_ns).is_none());
+        assert!(ByName::new(CallTimes::default().steps(), |it| it.p50_ns).is_none());
     }
 }

@@ -5,7 +5,7 @@ use flowpipe_puzzle::message::SeenBoard;
 use flowpipe_puzzle::{Flow, Puzzle, colour};
 use flowpipe_terminal::escape;
 
-/// A board as vision saw it, in the colours that it has on the screen.
+/// A board as vision read it, in the colours of the screen.
 pub fn seen(board: &SeenBoard, flows: &[Flow], colours: bool) -> String {
     draw(
         &board.puzzle,
@@ -19,7 +19,7 @@ pub fn seen(board: &SeenBoard, flows: &[Flow], colours: bool) -> String {
     )
 }
 
-/// Which letter is which colour, where colours can't be shown.
+/// The colour of each letter, for output without colours.
 pub fn legend(seen: &SeenBoard) -> String {
     let names: Vec<String> = seen
         .puzzle
@@ -37,7 +37,7 @@ pub fn legend(seen: &SeenBoard) -> String {
     names.join(", ")
 }
 
-/// A puzzle that came as text, with the letters of the text.
+/// A puzzle that was given as text, with the letters of the text.
 pub fn puzzle(puzzle: &Puzzle, flows: &[Flow], names: &[String], colours: bool) -> String {
     let count = puzzle
         .colours()

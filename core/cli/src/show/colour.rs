@@ -1,4 +1,4 @@
-//! Whether to use colours, and the few that are used.
+//! The styles of the output, and whether to use them.
 
 use anstyle::{AnsiColor, Style};
 use flowpipe_terminal::escape;
@@ -15,7 +15,7 @@ pub fn on_stderr(global: &Global) -> bool {
     wanted(global.color, flowpipe_terminal::stderr_is_terminal())
 }
 
-/// Whether standard output and standard error take colours, before it is known what the user wants.
+/// Whether standard output and standard error take colours, if the command line can't be parsed.
 pub fn by_terminal() -> (bool, bool) {
     let auto = |is_terminal| wanted(Colour::Auto, is_terminal);
     (
@@ -33,16 +33,16 @@ fn wanted(colour: Colour, is_terminal: bool) -> bool {
     }
 }
 
-/// Good news.
+/// Success.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// Bad news.
+/// Failure.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
-/// Less important.
+/// Secondary text.
 pub const QUIET: Style = Style::new().dimmed();
 /// A heading.
 pub const HEADING: Style = Style::new().bold();
 
-/// A text, perhaps a foreign one, in a style, where colours are wanted.
+/// Escapes a text, and styles it if `colours`.
 pub fn paint(text: &str, style: Style, colours: bool) -> String {
     let text = escape(text);
     if colours {

@@ -12,12 +12,12 @@ use crate::args::Global;
 use crate::show::colour;
 
 /// Sends `tracing` to standard error: warnings, with `-v` information, with `-vv` everything.
-/// `FLOWPIPE_LOG` sets it by target, in the syntax of `RUST_LOG`. A command that tells every problem of
-/// its runs itself `tells_problems`: they are not logged a second time.
-pub fn start(global: &Global, tells_problems: bool) {
+/// `FLOWPIPE_LOG` sets it by target, in the syntax of `RUST_LOG`. A command with `reports_problems` prints the
+/// problems of its runs itself: they are not logged.
+pub fn start(global: &Global, reports_problems: bool) {
     let default = match global.verbose {
-        // What the window library warns of is the desktop's, not ours.
-        0 if tells_problems => "warn,winit=error,flowpipe_engine::run=off",
+        // The warnings of the window library are about the desktop.
+        0 if reports_problems => "warn,winit=error,flowpipe_engine::run=off",
         0 => "warn,winit=error",
         1 => "info",
         _ => "debug",
@@ -33,7 +33,7 @@ pub fn start(global: &Global, tells_problems: bool) {
         .init();
 }
 
-/// One field, on the one line of its event: what plugins and files wrote is in it.
+/// A field, escaped: it may contain text of plugins and files.
 fn field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> fmt::Result {
     let text = format!("{value:?}");
     let text = escape(&text);

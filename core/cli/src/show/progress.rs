@@ -1,4 +1,4 @@
-//! The line or bar that tells on a terminal how far things are.
+//! The progress line and the progress bar.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use flowpipe_engine::report::Progress;
 use flowpipe_terminal::escape;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Fewer puzzles than this are not worth a bar.
+/// Fewer puzzles than this get no bar.
 const MANY: usize = 20;
 
-/// How far a long list of puzzles is, as a bar on standard error; nothing where that is no terminal.
+/// The progress of a long list of puzzles, as a bar on standard error; hidden if that is not a terminal.
 pub struct PuzzleBar(ProgressBar);
 
 impl PuzzleBar {
-    /// None of so many puzzles is done.
+    /// A bar for this many puzzles.
     pub fn new(puzzles: usize) -> Self {
         let target = if puzzles >= MANY {
             target()
@@ -28,7 +28,7 @@ impl PuzzleBar {
         Self(bar)
     }
 
-    /// So many are done.
+    /// Sets how many are done.
     pub fn update(&self, done: usize) {
         self.0.set_position(done as u64);
     }
@@ -41,7 +41,7 @@ impl PuzzleBar {
         self.0.suspend(print)
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn end(&self) {
         self.0.finish_and_clear();
     }
@@ -55,11 +55,11 @@ fn target() -> ProgressDrawTarget {
     }
 }
 
-/// A line on standard error, drawn in place; nothing where that is no terminal.
+/// A line on standard error, drawn in place; hidden if that is not a terminal.
 pub struct ProgressLine(ProgressBar);
 
 impl ProgressLine {
-    /// Begins.
+    /// Shows an empty line.
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, target());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
@@ -88,7 +88,7 @@ impl ProgressLine {
     }
 
     /// Shows a text.
-    pub fn say(&self, text: &str) {
+    pub fn set(&self, text: &str) {
         self.0.set_message(escape(text).into_owned());
     }
 
@@ -97,7 +97,7 @@ impl ProgressLine {
         self.0.suspend(print)
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn end(self) {
         self.0.finish_and_clear();
     }

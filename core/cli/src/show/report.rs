@@ -1,4 +1,4 @@
-//! What a run did, as tables.
+//! The report of a run, as tables.
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
@@ -84,16 +84,16 @@ fn stages(report: &Report) -> String {
     format!("{table}\n")
 }
 
-/// The figure that matters most.
+/// The time from capture to the first mouse action.
 fn action(report: &Report, colours: bool) -> String {
     let name = paint("frame captured -> first mouse action", HEADING, colours);
     match report.marks.get(ACTION) {
-        Some(mark) => format!("{name}: {}", spread(&mark.time)),
+        Some(mark) => format!("{name}: {}", percentiles(&mark.time)),
         None => format!("{name}: {}", paint("no action", QUIET, colours)),
     }
 }
 
-fn spread(time: &Spread) -> String {
+fn percentiles(time: &Spread) -> String {
     let [p50, p95, max] = [time.p50_ns, time.p95_ns, time.max_ns].map(duration);
     format!("p50 {p50}, p95 {p95}, max {max} ({} frames)", time.count)
 }

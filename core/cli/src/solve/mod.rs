@@ -1,4 +1,7 @@
-//! What `flowpipe solve` asks, and how it tells the answers.
+//! What `flowpipe solve` consists of: what it asks of a solver, and how it prints the answers.
 
+pub mod answer;
+pub mod mode;
+pub mod picture;
+pub mod plot;
 pub mod printer;
-pub mod want;

@@ -1,4 +1,4 @@
-//! Answers, printed in the order of the puzzles.
+//! Prints the answers in the order of the puzzles.
 
 use std::io::Write as _;
 
@@ -6,27 +6,29 @@ use flowpipe_puzzle::text::{self, Entry, Format};
 use flowpipe_terminal::{eprintln, escape, escape_indented, escaped, plain_stdout, stdout};
 
 use crate::args::{Global, Solve, SolvedFormat};
-use crate::ask::Plan;
 use crate::exit::{Ended, Failure};
-use crate::show::answer::{Answer, Status};
+use crate::pictures;
+use crate::show::colour;
 use crate::show::progress::PuzzleBar;
-use crate::show::{colour, pictures, plot};
+use crate::solve::answer::{Answer, Status};
+use crate::solve::{picture, plot};
+use crate::solver_run::StrokePlan;
 
-/// Prints each answer at its place, as soon as all before it are printed.
-pub struct Printer<'a> {
+/// Prints each answer as soon as all before it are printed.
+pub struct AnswerPrinter<'a> {
     global: &'a Global,
     args: &'a Solve,
     entries: &'a [Entry],
-    /// Answers that wait for those before them.
+    /// The answers that are not printed yet.
     waiting: Vec<Option<Answer>>,
     next: usize,
     worst: Ended,
     bar: PuzzleBar,
-    /// Why something could not be drawn, once.
+    /// The first reason why a plot could not be drawn.
     undrawn: Option<String>,
 }
 
-impl<'a> Printer<'a> {
+impl<'a> AnswerPrinter<'a> {
     pub fn new(global: &'a Global, args: &'a Solve, entries: &'a [Entry]) -> Self {
         let unreadable = |entry: &Entry| {
             let error = entry.puzzle.as_ref().err()?;
@@ -44,8 +46,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Takes the answer to the puzzle at an index. A second answer to the same puzzle changes nothing.
-    pub fn take(&mut self, index: usize, answer: Answer) -> Result<(), Failure> {
+    /// Adds the answer to the puzzle at an index. A second answer to the same puzzle is ignored.
+    pub fn add(&mut self, index: usize, answer: Answer) -> Result<(), Failure> {
         if index >= self.next
             && let Some(place @ None) = self.waiting.get_mut(index)
         {
@@ -54,8 +56,12 @@ impl<'a> Printer<'a> {
         self.print_ready()
     }
 
-    /// Takes the plan for the puzzle at an index, which has been answered. Only the first counts.
-    pub fn take_plan(&mut self, index: usize, plan: Result<Plan, String>) -> Result<(), Failure> {
+    /// Adds the plan for the puzzle at an index, which has an answer. A second plan is ignored.
+    pub fn add_plan(
+        &mut self,
+        index: usize,
+        plan: Result<StrokePlan, String>,
+    ) -> Result<(), Failure> {
         let answer = self.waiting.get_mut(index).and_then(Option::as_mut);
         if let Some(answer) = answer.filter(|answer| answer.waits_for_plan()) {
             answer.plan = Some(plan);
@@ -63,7 +69,7 @@ impl<'a> Printer<'a> {
         self.print_ready()
     }
 
-    /// Prints what is left; puzzles that nothing was said of get that answer.
+    /// Prints the rest. Puzzles without an answer count as failed.
     pub fn end(mut self) -> Result<Ended, Failure> {
         for place in self.waiting.iter_mut().skip(self.next) {
             let answer = place.get_or_insert_with(|| {
@@ -150,7 +156,7 @@ impl<'a> Printer<'a> {
     fn draw(&mut self, answer: &Answer) -> Result<(), Failure> {
         let (entry, count) = (&self.entries[self.next], self.entries.len());
         if let Some(file) = &self.args.svg
-            && let Some(picture) = pictures::puzzle(entry, answer)
+            && let Some(picture) = picture::svg(entry, answer)
         {
             pictures::write(file, self.next, count, "svg", &picture)?;
         }
@@ -165,7 +171,7 @@ impl<'a> Printer<'a> {
             None => {
                 let reason = match answer.status {
                     Status::Solved | Status::Unsolvable => format!(
-                        "--plot: nothing to draw of {place}, {solver} told no best, average and worst by generation (solver-genetic does, where it needs generations)"
+                        "--plot: nothing to draw of {place}, {solver} reported no best, average and worst by generation (solver-genetic does, if it needs generations)"
                     ),
                     _ => format!("--plot: there is no answer to {place} to draw"),
                 };
@@ -176,7 +182,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// The puzzle with its solution in a format. `None`: it is not solved.
+/// The puzzle with its solution in a format. `None`: there is no solution.
 fn solved(entry: &Entry, answer: &Answer, format: SolvedFormat) -> Option<Result<String, String>> {
     let format = match format {
         SolvedFormat::Level => Format::Level,

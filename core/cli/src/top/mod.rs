@@ -1,50 +1,51 @@
-//! Looking at a run while it goes on: what a run offers to whoever asks, and what `flowpipe top` shows of it.
+//! Watching a run from another process: what a run publishes, and what `flowpipe top` shows.
 //!
 //! # Layout
-//! - [`wire`]: what goes from a run to whoever looks.
-//! - [`folder`]: where runs are found. [`offer`] (with `slot` and `host`): the run's side. [`guest`]: the side of who looks.
-//! - [`memory`]: what is known of a run from what it has told. [`view`]: that, as characters.
-//! - [`watcher`]: the terminal.
+//! - [`protocol`]: the messages from a run to its viewers.
+//! - [`sockets`]: where runs are found. [`publisher`] (with `last_messages` and `server`): the side of the run.
+//!   [`client`]: the side of the viewer.
+//! - [`history`]: the state of a run, from its messages. [`view`]: draws it.
+//! - [`viewer`]: the terminal.
 
 #[cfg(unix)]
-pub mod folder;
+pub mod client;
 #[cfg(unix)]
-pub mod guest;
+pub mod history;
 #[cfg(unix)]
-mod host;
+mod last_messages;
 #[cfg(unix)]
-pub mod memory;
+pub mod protocol;
 #[cfg(unix)]
-pub mod offer;
+pub mod publisher;
 #[cfg(unix)]
-mod slot;
+mod server;
+#[cfg(unix)]
+pub mod sockets;
 #[cfg(unix)]
 pub mod view;
 #[cfg(unix)]
-pub mod watcher;
-#[cfg(unix)]
-pub mod wire;
+pub mod viewer;
 
-/// Where there are no Unix sockets, a run offers nothing.
+/// Without Unix sockets, a run publishes nothing.
 #[cfg(not(unix))]
-pub mod offer {
+pub mod publisher {
     use flowpipe_config::pipeline::Pipeline;
     use flowpipe_engine::report::Report;
     use flowpipe_engine::run::{Options, RunHandle};
 
-    use crate::show::happenings::Tally;
+    use crate::tally::Tally;
 
-    /// Nothing.
-    pub struct Offer;
+    /// Does nothing.
+    pub struct Publisher;
 
-    impl Offer {
+    impl Publisher {
         pub fn prepare(_: &Pipeline, _: &mut Options) -> Self {
             Self
         }
 
         pub fn open(&mut self, _: &RunHandle) {}
 
-        pub fn tell(&self, _: &Tally) {}
+        pub fn update(&self, _: &Tally) {}
 
         pub fn close(self, _: &Report) {}
     }

@@ -3,26 +3,26 @@ use flowpipe_puzzle::{Flow, Solution, text};
 use flowpipe_recording::Topic;
 
 use super::*;
-use crate::compare::frame::{Answer, Failed, Frame};
-use crate::compare::puzzles::Spot;
-use crate::compare::side::Said;
+use crate::compare::frame::{FrameResult, SolverAnswer, StageFailure};
+use crate::compare::puzzles::CellDifference;
+use crate::compare::side::VerdictKind;
 
 const ONE: &str = "A.B\nA.B";
 const OTHER: &str = "A.B\n.AB";
 /// The first one with other names.
 const RENAMED: &str = "B.A\nB.A";
 
-fn frame(board: &str) -> Frame {
+fn frame(board: &str) -> FrameResult {
     let puzzle = text::read(board).remove(0).puzzle.unwrap().0;
     let seen = SeenBoard::untouched(puzzle, 10.0);
-    Frame {
+    FrameResult {
         source: "window".into(),
         reading: Some(Reading::Board(Box::new(seen))),
-        ..Frame::default()
+        ..FrameResult::default()
     }
 }
 
-fn moving(board: &str) -> Frame {
+fn moving(board: &str) -> FrameResult {
     let mut frame = frame(board);
     if let Some(Reading::Board(seen)) = &mut frame.reading {
         seen.state = BoardState::Moving;
@@ -30,22 +30,22 @@ fn moving(board: &str) -> Frame {
     frame
 }
 
-fn refused(reason: &str) -> Frame {
+fn refused(reason: &str) -> FrameResult {
     let reading = Reading::Refused {
         step: "lines".into(),
         reason: reason.into(),
         confidence: 0.0,
         state: None,
     };
-    Frame {
+    FrameResult {
         reading: Some(reading),
-        ..Frame::default()
+        ..FrameResult::default()
     }
 }
 
-fn answered(board: &str, verdict: Verdict) -> Frame {
-    Frame {
-        answer: Some(Answer {
+fn answered(board: &str, verdict: Verdict) -> FrameResult {
+    FrameResult {
+        answer: Some(SolverAnswer {
             solver: "solver".into(),
             verdict: Ok(verdict),
             took_ns: Some(7),
@@ -73,7 +73,7 @@ fn gave_up() -> Verdict {
     }
 }
 
-fn frames(all: Vec<Frame>) -> Frames {
+fn frames(all: Vec<FrameResult>) -> Frames {
     let id = |number| FrameId {
         topic: Topic::new("screen", "out"),
         number,
@@ -84,7 +84,7 @@ fn frames(all: Vec<Frame>) -> Frames {
         .collect()
 }
 
-fn found(a: Vec<Frame>, b: Vec<Frame>) -> Vec<(u64, Vec<Difference>)> {
+fn found(a: Vec<FrameResult>, b: Vec<FrameResult>) -> Vec<(u64, Vec<Difference>)> {
     let pairs = pairs(&frames(a), &frames(b));
     pairs
         .into_iter()
@@ -93,7 +93,7 @@ fn found(a: Vec<Frame>, b: Vec<Frame>) -> Vec<(u64, Vec<Difference>)> {
 }
 
 #[test]
-fn boards_are_joined_whatever_the_frame_and_the_names() {
+fn boards_are_joined_across_frames_and_colour_names() {
     let a = vec![refused("dark"), frame(ONE), frame(ONE), frame(OTHER)];
     let b = vec![frame(RENAMED), frame(RENAMED), moving(ONE), frame(OTHER)];
     assert_eq!(found(a.clone(), b.clone()), [(1, vec![]), (4, vec![])]);
@@ -111,7 +111,7 @@ fn boards_are_joined_whatever_the_frame_and_the_names() {
 fn a_frame_that_is_read_differently_is_one_board() {
     let reading = Difference::Reading {
         frame: 1,
-        spot: Spot {
+        cell: CellDifference {
             row: Some(2),
             col: Some(1),
             a: "terminal A".into(),
@@ -120,7 +120,7 @@ fn a_frame_that_is_read_differently_is_one_board() {
     };
     let both = found(vec![frame(ONE)], vec![frame(OTHER)]);
     assert_eq!(both, [(1, vec![reading.clone()])]);
-    // Also where each is known to both.
+    // Also if both boards are known to both.
     let both = found(
         vec![frame(ONE), frame(OTHER), frame(ONE)],
         vec![frame(OTHER), frame(OTHER), frame(ONE)],
@@ -129,7 +129,7 @@ fn a_frame_that_is_read_differently_is_one_board() {
 }
 
 #[test]
-fn what_one_does_not_read_is_told_with_the_reason() {
+fn an_unread_board_is_reported_with_the_reason() {
     let unread = |by, reason: &str| Difference::Unread {
         by,
         reason: Some(reason.into()),
@@ -139,8 +139,8 @@ fn what_one_does_not_read_is_told_with_the_reason() {
     assert_eq!(
         found(a, b),
         [
-            (1, vec![unread(Who::B, "small")]),
-            (2, vec![unread(Who::A, "dark")])
+            (1, vec![unread(PipelineId::B, "small")]),
+            (2, vec![unread(PipelineId::A, "dark")])
         ]
     );
 }
@@ -151,14 +151,14 @@ fn answers_are_those_to_the_same_frame() {
         solution(&[&[0, 3], &[2, 5]]),
         solution(&[&[0, 1, 4, 3], &[2, 5]]),
     );
-    let of = |verdicts: &[Option<&Verdict>]| -> Vec<Frame> {
+    let of = |verdicts: &[Option<&Verdict>]| -> Vec<FrameResult> {
         let frame = |verdict: &Option<&Verdict>| match verdict {
             Some(verdict) => answered(ONE, (*verdict).clone()),
             None => frame(ONE),
         };
         verdicts.iter().map(frame).collect()
     };
-    // On the first frame that both answer, whatever one said before.
+    // On the first frame that both answer, not on an earlier one.
     let both = found(
         of(&[Some(&gave_up()), Some(&down)]),
         of(&[None, Some(&down)]),
@@ -168,15 +168,15 @@ fn answers_are_those_to_the_same_frame() {
     assert_eq!(both, [(1, vec![Difference::AnotherSolution])]);
     assert!(!both[0].1[0].matters());
     let both = found(of(&[Some(&down)]), of(&[None, Some(&gave_up())]));
-    let (a, b) = (Said::Solved, Said::GaveUp);
+    let (a, b) = (VerdictKind::Solved, VerdictKind::GaveUp);
     assert_eq!(both, [(1, vec![Difference::Verdict { a, b }])]);
     assert!(both[0].1[0].matters());
 }
 
 #[test]
-fn failures_are_told_of_both() {
-    let failed = Frame {
-        failures: vec![Failed {
+fn failures_of_both_are_reported() {
+    let failed = FrameResult {
+        failures: vec![StageFailure {
             stage: "planner".into(),
             text: "no way".into(),
         }],
@@ -191,5 +191,8 @@ fn failures_are_told_of_both() {
         vec![failed.clone(), failed.clone()],
         vec![failed, frame(ONE)],
     );
-    assert_eq!(both, [(1, vec![failure(Who::A), failure(Who::B)])]);
+    assert_eq!(
+        both,
+        [(1, vec![failure(PipelineId::A), failure(PipelineId::B)])]
+    );
 }

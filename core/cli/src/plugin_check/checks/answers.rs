@@ -1,29 +1,29 @@
-//! Boards of every kind: each answer is held against the rules, and against what is known of the board.
+//! Boards of every kind: each answer is checked against the rules and the known answer.
 
 use flowpipe_engine::trial::{End, Tried};
 use flowpipe_host::problem::ProblemKind;
 use flowpipe_puzzle::message::{Reading, SIGHTING, SOLVED, Sighting, Solved, Verdict};
 
 use crate::plugin_check::checks::cancel;
-use crate::plugin_check::samples::{self, Sample};
+use crate::plugin_check::protocol::Reporter;
+use crate::plugin_check::samples::{self, SampleBoard};
 use crate::plugin_check::subject::Subject;
-use crate::plugin_check::telling::Teller;
 
-/// So many wrong answers are shown with their boards.
+/// How many wrong answers are reported with their boards.
 const SHOWN: usize = 3;
 
-/// How many boards there were, by what came of them.
+/// The numbers of boards, by result.
 #[derive(Default)]
-struct Counts {
+struct AnswerCounts {
     answered: usize,
-    passed_over: usize,
+    skipped: usize,
     late: usize,
     wrong: usize,
 }
 
-pub fn check(subject: &Subject, tell: &Teller) {
+pub fn check(subject: &Subject, report: &Reporter) {
     let Some(takes) = subject.takes() else {
-        return ticks(subject, tell);
+        return ticks(subject, report);
     };
     let boards = samples::boards();
     let messages = boards.iter().map(|board| (board, board.message(takes)));
@@ -31,82 +31,82 @@ pub fn check(subject: &Subject, tell: &Teller) {
         .filter_map(|(board, message)| Some((board, message?)))
         .collect();
     if messages.is_empty() {
-        return tell.skip(format!("there are no samples of {takes}"));
+        return report.skip(format!("there are no samples of {takes}"));
     }
-    tell.doing("making it");
-    let mut trial = match subject.make() {
+    report.doing("creating it");
+    let mut trial = match subject.create() {
         Ok(trial) => trial,
-        Err(error) => return tell.fail(error.to_string()),
+        Err(error) => return report.fail(error.to_string()),
     };
-    let mut counts = Counts::default();
+    let mut counts = AnswerCounts::default();
     for (board, message) in &messages {
-        tell.doing(format!("answering {}", board.name));
+        report.doing(format!("answering {}", board.name));
         let frame = message.frame(&trial);
         let json = message.body.to_string();
-        let (tried, late) = cancel::within(subject.patience, &mut trial, |trial| {
+        let (tried, late) = cancel::within(subject.timeout, &mut trial, |trial| {
             trial.message(0, &message.schema, json.as_bytes(), frame)
         });
-        // The body is JSON: it was made here.
+        // The body is valid JSON.
         let Ok(tried) = tried else { continue };
         match judge(board, &tried, late) {
             Ok(_) if late => counts.late += 1,
             Ok(true) => counts.answered += 1,
-            Ok(false) => counts.passed_over += 1,
+            Ok(false) => counts.skipped += 1,
             Err(why) => {
                 counts.wrong += 1;
                 if counts.wrong > SHOWN {
                     continue;
                 }
                 let puzzle = serde_json::to_string(&board.puzzle).unwrap_or_default();
-                tell.fail(format!("{}: {why}\n{puzzle}", board.name));
+                report.fail(format!("{}: {why}\n{puzzle}", board.name));
             }
         }
     }
-    tell.doing("ending the stream");
+    report.doing("ending the stream");
     if let End::Panicked(text) | End::Failed(_, text) = trial.finish().end {
-        tell.fail(format!("at the end of the stream: {text}"));
+        report.fail(format!("at the end of the stream: {text}"));
     }
     trial.end();
-    let Counts {
+    let AnswerCounts {
         answered,
-        passed_over,
+        skipped,
         late,
         wrong,
     } = counts;
     if late > 0 {
-        let patience = subject.patience;
-        tell.warn(format!(
-            "{late} boards were not answered within {patience:?}"
+        let timeout = subject.timeout;
+        report.warn(format!(
+            "{late} boards were not answered within {timeout:?}"
         ));
     }
     if answered == 0 && wrong == 0 {
-        tell.warn("not one board was answered");
+        report.warn("no board was answered");
     }
     if wrong > SHOWN {
-        tell.fail(format!("{wrong} boards in all are answered wrongly"));
+        report.fail(format!("{wrong} boards in total are answered wrongly"));
     }
     let all = messages.len();
-    tell.pass(format!(
-        "{all} boards: {answered} answered, {passed_over} passed over, {wrong} wrong"
+    report.pass(format!(
+        "{all} boards: {answered} answered, {skipped} skipped, {wrong} wrong"
     ));
 }
 
-/// Whether a board was answered rightly (true) or passed over; the error says what is wrong. One that took too long
-/// was cancelled: it may give up, but not panic nor answer wrongly.
-fn judge(board: &Sample, tried: &Tried, cancelled: bool) -> Result<bool, String> {
+/// Whether a board was answered correctly (`true`) or skipped; the error is what is wrong. A cancelled call may give up,
+/// but not panic or answer wrongly.
+fn judge(board: &SampleBoard, tried: &Tried, cancelled: bool) -> Result<bool, String> {
     match &tried.end {
         End::Panicked(text) | End::Failed(ProblemKind::BadMessage, text) => {
             return Err(text.clone());
         }
         End::Failed(_, text) if !cancelled => return Err(text.clone()),
         End::Stopped if !cancelled => {
-            return Err("it gave up though nothing was cancelled".to_owned());
+            return Err("it gave up without being cancelled".to_owned());
         }
         End::Fine | End::Ended | End::Failed(..) | End::Stopped => {}
     }
     let mut answered = false;
     for (_, message) in &tried.emitted {
-        // The host's checks have read it already.
+        // The host's checks have parsed it already.
         answered |= match message.schema() {
             SOLVED => match serde_json::from_str::<Solved>(message.json()) {
                 Ok(solved) => answers(board, &solved.answer)?,
@@ -122,18 +122,18 @@ fn judge(board: &Sample, tried: &Tried, cancelled: bool) -> Result<bool, String>
     Ok(answered)
 }
 
-/// A solution has been checked against the rules; what is claimed beyond has not.
-fn answers(board: &Sample, answer: &Verdict) -> Result<bool, String> {
+/// Checks the claims of an answer. The solution itself has been checked by the host.
+fn answers(board: &SampleBoard, answer: &Verdict) -> Result<bool, String> {
     match (answer, &board.solution) {
         (Verdict::Unsolvable { .. }, Some(_)) => {
-            Err("it says that there is no solution, and there is one".to_owned())
+            Err("it reports no solution, but there is one".to_owned())
         }
         (Verdict::Solution { unique, .. }, _) => match (unique, board.several) {
             (Some(true), true) => {
-                Err("it says that its solution is the only one, and there are others".to_owned())
+                Err("it reports a unique solution, but there are several".to_owned())
             }
             (Some(false), false) => {
-                Err("it says that there are several solutions, and there is one".to_owned())
+                Err("it reports several solutions, but there is one".to_owned())
             }
             _ => Ok(true),
         },
@@ -142,13 +142,13 @@ fn answers(board: &Sample, answer: &Verdict) -> Result<bool, String> {
     }
 }
 
-/// What vision reads is the board that was drawn, or nothing.
-fn reads(board: &Sample, reading: &Reading) -> Result<bool, String> {
+/// Vision must read the board of the picture, or none.
+fn reads(board: &SampleBoard, reading: &Reading) -> Result<bool, String> {
     let Reading::Board(seen) = reading else {
         return Ok(false);
     };
     let same_board = seen.puzzle.board() == board.puzzle.board();
-    // Colours may be called otherwise.
+    // Colours may have other names.
     let places = |puzzle: &flowpipe_puzzle::Puzzle| {
         let mut pairs: Vec<Vec<usize>> = puzzle
             .colours()
@@ -169,32 +169,32 @@ fn reads(board: &Sample, reading: &Reading) -> Result<bool, String> {
     }
 }
 
-/// A source: it is asked a few times.
-fn ticks(subject: &Subject, tell: &Teller) {
+/// Calls a source a few times.
+fn ticks(subject: &Subject, report: &Reporter) {
     const TICKS: usize = 10;
-    tell.doing("making it");
-    let mut trial = match subject.make() {
+    report.doing("creating it");
+    let mut trial = match subject.create() {
         Ok(trial) => trial,
-        Err(error) => return tell.fail(error.to_string()),
+        Err(error) => return report.fail(error.to_string()),
     };
     let mut emitted = 0;
     for tick in 1..=TICKS {
-        tell.doing(format!("asking for the {tick}th time"));
+        report.doing(format!("running tick {tick}"));
         let (tried, _) = cancel::within(
-            subject.patience,
+            subject.timeout,
             &mut trial,
             flowpipe_engine::trial::Trial::tick,
         );
         emitted += tried.emitted.len();
         match tried.end {
-            End::Panicked(text) | End::Failed(_, text) => tell.fail(text),
+            End::Panicked(text) | End::Failed(_, text) => report.fail(text),
             End::Ended => break,
             End::Fine | End::Stopped => {}
         }
     }
     trial.end();
     if emitted == 0 {
-        tell.warn("it gave nothing");
+        report.warn("it emitted nothing");
     }
-    tell.pass(format!("{emitted} messages"));
+    report.pass(format!("{emitted} messages"));
 }

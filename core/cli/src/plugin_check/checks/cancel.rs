@@ -1,4 +1,4 @@
-//! Work that is not wanted any more: it is given up soon.
+//! A cancelled call must return soon.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -7,22 +7,22 @@ use std::time::{Duration, Instant};
 use flowpipe_engine::trial::{End, Trial, Tried};
 use flowpipe_host::problem::ProblemKind;
 
+use crate::plugin_check::protocol::Reporter;
 use crate::plugin_check::samples;
 use crate::plugin_check::subject::Subject;
-use crate::plugin_check::telling::Teller;
 
-/// Plugins are to look at least every 10 ms; machines are busy now and then.
+/// Later than this is a warning. Plugins should poll at least every 10 ms; the machine may be busy.
 const SOON: Duration = Duration::from_millis(100);
-/// What is longer makes people wait.
+/// Later than this is a failure.
 const FAR_TOO_LATE: Duration = Duration::from_secs(2);
-/// A call gets so long before it is cancelled.
+/// A call is cancelled after this time.
 const HEAD_START: Duration = Duration::from_millis(20);
-/// The sides of the boards that it is put to.
+/// The sides of the boards.
 const SIDES: [usize; 4] = [7, 10, 14, 20];
 
-/// Lets a stage do something and cancels it after a time. The second: whether it had to be cancelled.
+/// Makes a call and cancels it at the timeout. Returns the result, and whether it was cancelled.
 pub fn within<T>(
-    patience: Duration,
+    timeout: Duration,
     trial: &mut Trial,
     call: impl FnOnce(&mut Trial) -> T,
 ) -> (T, bool) {
@@ -31,7 +31,7 @@ pub fn within<T>(
     thread::scope(|scope| {
         let watcher = scope.spawn(move || {
             let mut late = false;
-            let mut wait = patience;
+            let mut wait = timeout;
             while is_done.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 late = true;
                 canceller.cancel();
@@ -45,22 +45,22 @@ pub fn within<T>(
     })
 }
 
-pub fn check(subject: &Subject, tell: &Teller) {
-    tell.doing("making it");
-    let mut trial = match subject.make() {
+pub fn check(subject: &Subject, report: &Reporter) {
+    report.doing("creating it");
+    let mut trial = match subject.create() {
         Ok(trial) => trial,
-        Err(error) => return tell.fail(error.to_string()),
+        Err(error) => return report.fail(error.to_string()),
     };
-    let mut seen = Seen::default();
+    let mut stats = CancelStats::default();
     if let Some(takes) = subject.takes() {
         for side in SIDES {
-            tell.doing(format!("making a board of {side} x {side}"));
+            report.doing(format!("generating a board of {side} x {side}"));
             let message = samples::large(side).and_then(|board| board.message(takes));
             let Some(message) = message else { continue };
-            tell.doing(format!("giving up a board of {side} x {side}"));
+            report.doing(format!("cancelling a board of {side} x {side}"));
             let frame = message.frame(&trial);
             let json = message.body.to_string();
-            seen.look(&mut trial, |trial| {
+            stats.add(&mut trial, |trial| {
                 trial
                     .message(0, &message.schema, json.as_bytes(), frame)
                     .ok()
@@ -68,18 +68,18 @@ pub fn check(subject: &Subject, tell: &Teller) {
         }
     } else {
         for _ in 0..3 {
-            tell.doing("giving up a tick");
-            seen.look(&mut trial, |trial| Some(trial.tick()));
+            report.doing("cancelling a tick");
+            stats.add(&mut trial, |trial| Some(trial.tick()));
         }
     }
-    tell.doing("destroying it");
+    report.doing("destroying it");
     trial.end();
-    seen.tell(tell);
+    stats.report(report);
 }
 
-/// What was seen of stages that were cancelled.
+/// The results of cancelled calls.
 #[derive(Default)]
-struct Seen {
+struct CancelStats {
     cancelled: usize,
     slowest: Duration,
     /// Panics, and answers that the host's checks refused.
@@ -87,8 +87,8 @@ struct Seen {
     failed: Option<String>,
 }
 
-impl Seen {
-    fn look(&mut self, trial: &mut Trial, call: impl FnOnce(&mut Trial) -> Option<Tried>) {
+impl CancelStats {
+    fn add(&mut self, trial: &mut Trial, call: impl FnOnce(&mut Trial) -> Option<Tried>) {
         let began = Instant::now();
         let (tried, late) = within(HEAD_START, trial, call);
         if late {
@@ -110,32 +110,32 @@ impl Seen {
             Some(End::Failed(_, text)) if late => {
                 self.failed.get_or_insert(text);
             }
-            // Other failures are no matter of cancelling.
+            // Other failures have nothing to do with cancelling.
             Some(End::Fine | End::Ended | End::Stopped | End::Failed(..)) | None => {}
         }
     }
 
-    fn tell(self, tell: &Teller) {
+    fn report(self, report: &Reporter) {
         if let Some(broken) = self.broken {
-            tell.fail(broken);
+            report.fail(broken);
         }
         if let Some(failed) = self.failed {
-            tell.warn(format!(
-                "it failed when it was cancelled, instead of giving up with FLOWPIPE_CANCELLED: {failed}"
+            report.warn(format!(
+                "it failed when it was cancelled, instead of returning FLOWPIPE_CANCELLED: {failed}"
             ));
         }
         let after = format!(
-            "it gave up {} ms after it was told to",
+            "it returned {} ms after it was cancelled",
             self.slowest.as_millis()
         );
         if self.cancelled == 0 {
-            tell.skip(format!("all was done within {} ms", HEAD_START.as_millis()));
+            report.skip(format!("all was done within {} ms", HEAD_START.as_millis()));
         } else if self.slowest > FAR_TOO_LATE {
-            tell.fail(format!("{after}: ask `cancelled` at least every 10 ms"));
+            report.fail(format!("{after}: poll `cancelled` at least every 10 ms"));
         } else if self.slowest > SOON {
-            tell.warn(format!("{after}: ask `cancelled` at least every 10 ms"));
+            report.warn(format!("{after}: poll `cancelled` at least every 10 ms"));
         } else {
-            tell.pass(after);
+            report.pass(after);
         }
     }
 }

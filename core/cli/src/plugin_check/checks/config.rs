@@ -1,14 +1,14 @@
-//! The config: its defaults fit its schema and make a stage, and what does not fit is refused and no more.
+//! The config: its defaults fit its schema and create a stage, and a config that does not fit breaks nothing.
 
 use flowpipe_config::manifest::config_schema;
 use serde_json::{Map, Value, json};
 
+use crate::plugin_check::protocol::Reporter;
 use crate::plugin_check::subject::Subject;
-use crate::plugin_check::telling::Teller;
 
-pub fn check(subject: &Subject, tell: &Teller) {
+pub fn check(subject: &Subject, report: &Reporter) {
     let schema = &subject.manifest().config;
-    // The host has refused schemas that are none.
+    // The host has refused invalid schemas.
     let Ok(validator) = config_schema(schema) else {
         return;
     };
@@ -24,25 +24,25 @@ pub fn check(subject: &Subject, tell: &Teller) {
     }
     let defaults = Value::Object(given);
     match validator.validate(&defaults) {
-        Err(error) => tell.fail(format!("its own defaults don't fit its schema: {error}")),
+        Err(error) => report.fail(format!("its own defaults don't fit its schema: {error}")),
         Ok(()) => {
-            tell.doing("making it with its defaults written out");
-            match subject.make_with(defaults) {
+            report.doing("creating it with its defaults written out");
+            match subject.create_with(defaults) {
                 Ok(trial) => drop(trial.end()),
-                Err(error) => tell.fail(format!("with its defaults written out: {error}")),
+                Err(error) => report.fail(format!("with its defaults written out: {error}")),
             }
         }
     }
     if !validator.is_valid(&with(&subject.config, "no-such-key", json!(1))) {
-        tell.doing("making it with a key that its schema forbids");
+        report.doing("creating it with a key that its schema forbids");
         let unknown = with(&subject.config, "no-such-key", json!(1));
-        // The host does not let such a config through: here it does, and nothing may break.
-        if let Ok(trial) = subject.make_with(unknown) {
+        // The host refuses such a config. Here it is passed to the plugin, which must not break.
+        if let Ok(trial) = subject.create_with(unknown) {
             trial.end();
         }
     } else {
-        tell.warn(
-            "its schema takes any key: a typing error in a pipeline goes unseen \
+        report.warn(
+            "its schema allows any key: a typo in a pipeline is not detected \
              (\"additionalProperties\": false)",
         );
     }
@@ -54,14 +54,14 @@ pub fn check(subject: &Subject, tell: &Teller) {
             json!(-1e300),
             json!("\u{0}"),
         ] {
-            tell.doing(format!("making it with `{name}` = {wrong}"));
-            // Refused or not: it may not crash, and what it makes can be destroyed.
-            if let Ok(trial) = subject.make_with(with(&subject.config, name, wrong)) {
+            report.doing(format!("creating it with `{name}` = {wrong}"));
+            // Refused or not: it must not crash, and the stage can be destroyed.
+            if let Ok(trial) = subject.create_with(with(&subject.config, name, wrong)) {
                 trial.end();
             }
         }
     }
-    tell.pass(format!("{} keys", properties.len()));
+    report.pass(format!("{} keys", properties.len()));
 }
 
 fn with(config: &Value, key: &str, value: Value) -> Value {

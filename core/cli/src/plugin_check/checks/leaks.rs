@@ -1,4 +1,4 @@
-//! Made, used and destroyed a thousand times: nothing may be left.
+//! Created, used and destroyed a thousand times, it must leak nothing.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,53 +7,52 @@ use flowpipe_engine::trial;
 
 use crate::plugin_check::checks::threads::{messages, work};
 use crate::plugin_check::heap;
-use crate::plugin_check::samples::{self, Sample, Sendable};
+use crate::plugin_check::protocol::Reporter;
+use crate::plugin_check::samples::{self, SampleBoard, SampleMessage};
 use crate::plugin_check::subject::Subject;
-use crate::plugin_check::telling::Teller;
 
-/// How often it is made, in three parts. What the first leave may be caches that are filled once; only what both
-/// others leave is a leak.
+/// How often it is created, in three parts. The first part may fill caches; only what grows in both others is a leak.
 const PARTS: [u32; 3] = [200, 400, 400];
-/// No part of a slow one has less.
+/// The minimum of a part, for a slow stage.
 const FEWEST: u32 = 10;
-/// Working takes its time: one of so many has to.
+/// One of this many stages gets messages.
 const WORKS: u32 = 10;
-/// It takes about so long at most, for all but the slowest.
+/// The approximate time limit, for all but the slowest.
 const ENOUGH: Duration = Duration::from_secs(30);
-/// Bytes for each stage that count as nothing.
+/// The bytes of each stage that are ignored.
 const NOTHING: u64 = 8;
-/// Bytes that count as nothing in a part, however few stages there are.
+/// The bytes of a part that are ignored.
 const NOTHING_IN_ALL: u64 = 1024;
 
-/// What is held after a part.
-struct Held {
+/// The resources in use after a part.
+struct Resources {
     heap: Option<u64>,
     files: Option<usize>,
 }
 
-pub fn check(subject: &Subject, tell: &Teller) {
+pub fn check(subject: &Subject, report: &Reporter) {
     let boards = samples::boards();
     let messages = messages(subject, &boards, 1);
-    let parts = match pace(subject, tell, &messages) {
+    let parts = match pace(subject, report, &messages) {
         Ok((making, working)) => parts(making, working),
-        Err(why) => return tell.fail(why),
+        Err(why) => return report.fail(why),
     };
     let mut held = Vec::new();
     let mut made = 0;
     for part in parts {
-        // On a thread of its own: what the allocator keeps at hand for a thread comes back when it ends.
+        // On a thread of its own: the allocator frees the caches of a thread at its end.
         let result = thread::scope(|scope| {
-            let rounds = scope.spawn(|| rounds(subject, tell, &messages, made, part));
+            let rounds = scope.spawn(|| rounds(subject, report, &messages, made, part));
             match rounds.join() {
                 Ok(result) => result,
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         });
         if let Err(why) = result {
-            return tell.fail(why);
+            return report.fail(why);
         }
         made += part;
-        held.push(Held {
+        held.push(Resources {
             heap: heap::bytes(),
             files: heap::count("fd"),
         });
@@ -66,37 +65,37 @@ pub fn check(subject: &Subject, tell: &Teller) {
         let after = third.saturating_sub(second) / u64::from(parts[2]);
         let bytes = before.min(after).saturating_sub(trial::LEFT_BY_EACH);
         if bytes > NOTHING && bytes * u64::from(parts[2]) > NOTHING_IN_ALL {
-            tell.fail(format!("each stage leaves {bytes} bytes of memory"));
+            report.fail(format!("each stage leaves {bytes} bytes of memory"));
         }
     } else {
-        tell.warn("memory can't be measured on this system");
+        report.warn("memory can't be measured on this system");
     }
     if let (Some(second), Some(third)) = (second.files, third.files)
         && third > second
     {
         let (left, stages) = (third - second, parts[2]);
-        tell.fail(format!("{left} open files are left by {stages} stages"));
+        let files = if left == 1 { "file is" } else { "files are" };
+        report.fail(format!("{left} open {files} left by {stages} stages"));
     }
-    tell.pass(format!("made and destroyed {made} times"));
+    report.pass(format!("created and destroyed {made} times"));
 }
 
-/// How long it takes to make and destroy one, and to let it work; the shortest of a few, whatever else the machine
-/// does.
+/// The time to create and destroy a stage, and to pass messages to it: the minimum of a few.
 fn pace(
     subject: &Subject,
-    tell: &Teller,
-    messages: &[(&Sample, Sendable)],
+    report: &Reporter,
+    messages: &[(&SampleBoard, SampleMessage)],
 ) -> Result<(Duration, Duration), String> {
     let mut shortest = (Duration::MAX, Duration::MAX);
     for _ in 0..3 {
-        tell.doing("making it");
+        report.doing("creating it");
         let began = Instant::now();
-        let mut trial = subject.make().map_err(|error| error.to_string())?;
+        let mut trial = subject.create().map_err(|error| error.to_string())?;
         let making = began.elapsed();
         let began = Instant::now();
-        work(subject, tell, &mut trial, messages, "");
+        work(subject, report, &mut trial, messages, "");
         let working = began.elapsed();
-        tell.doing("destroying it");
+        report.doing("destroying it");
         let began = Instant::now();
         trial.end();
         let making = making + began.elapsed();
@@ -105,7 +104,7 @@ fn pace(
     Ok(shortest)
 }
 
-/// How many there are in each part when it takes so long to make one, and to let one work.
+/// The number of stages in each part, by the times to create one and to pass messages to it.
 fn parts(making: Duration, working: Duration) -> [u32; 3] {
     let each = making.as_secs_f64() + working.as_secs_f64() / f64::from(WORKS);
     let all = each * f64::from(PARTS.iter().sum::<u32>());
@@ -115,25 +114,26 @@ fn parts(making: Duration, working: Duration) -> [u32; 3] {
 
 fn rounds(
     subject: &Subject,
-    tell: &Teller,
-    messages: &[(&Sample, Sendable)],
+    report: &Reporter,
+    messages: &[(&SampleBoard, SampleMessage)],
     made: u32,
     rounds: u32,
 ) -> Result<(), String> {
     for round in 0..rounds {
         let number = made + round + 1;
-        tell.doing(format!("making stage number {number}"));
+        report.doing(format!("creating stage number {number}"));
         let mut trial = subject
-            .make()
+            .create()
             .map_err(|error| format!("stage number {number}: {error}"))?;
         if round % WORKS == 0 {
             let how = format!(", stage number {number}");
-            work(subject, tell, &mut trial, messages, &how);
+            work(subject, report, &mut trial, messages, &how);
         }
-        tell.doing(format!("destroying stage number {number}"));
+        report.doing(format!("destroying stage number {number}"));
         let left = trial.end();
         if left > 0 {
-            return Err(format!("{left} frames are left when it is destroyed"));
+            let frames = if left == 1 { "frame is" } else { "frames are" };
+            return Err(format!("{left} {frames} left when it is destroyed"));
         }
     }
     Ok(())
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slow_ones_are_made_less_often() {
+    fn slow_stages_are_created_less_often() {
         let ms = Duration::from_millis;
         assert_eq!(parts(Duration::ZERO, Duration::ZERO), PARTS);
         assert_eq!(parts(ms(20), ms(10)), PARTS);

@@ -1,12 +1,12 @@
-//! What the plugin says of itself: complete, and fit for its role.
+//! The manifest is complete, and its ports fit the role.
 
 use flowpipe_puzzle::message::{FRAME, OUTCOME, SIGHTING, SOLVED, STROKES};
 use serde_json::Value;
 
+use crate::plugin_check::protocol::Reporter;
 use crate::plugin_check::subject::Subject;
-use crate::plugin_check::telling::Teller;
 
-pub fn check(subject: &Subject, tell: &Teller) {
+pub fn check(subject: &Subject, report: &Reporter) {
     let manifest = subject.manifest();
     if let Some((takes, gives)) = usual(&manifest.role) {
         let schemas = |ports: &[flowpipe_config::manifest::Port]| {
@@ -20,29 +20,29 @@ pub fn check(subject: &Subject, tell: &Teller) {
         let (inputs, outputs) = (schemas(&manifest.inputs), schemas(&manifest.outputs));
         if (inputs.as_str(), outputs.as_str()) != (takes, gives) {
             let role = &manifest.role;
-            tell.warn(format!(
-                "a {role} usually takes {takes} and gives {gives}; this one takes {inputs} and gives {outputs}, \
-                 so that it can't race with others"
+            report.warn(format!(
+                "a {role} usually receives {takes} and emits {gives}; this one receives {inputs} and emits {outputs}, \
+                 so it can't race with others"
             ));
         }
     }
     if manifest.version.is_empty() {
-        tell.warn("it tells no version");
+        report.warn("it declares no version");
     }
     if manifest.doc.trim().is_empty() {
-        tell.warn("it has no `doc`: `flowpipe plugins show` has nothing to say of it");
+        report.warn("it has no `doc` for `flowpipe plugins show`");
     }
     let without: Vec<&str> = without_description(&manifest.config);
     if !without.is_empty() {
-        tell.warn(format!(
+        report.warn(format!(
             "no description in the config schema: {}",
             without.join(", ")
         ));
     }
-    tell.pass(format!("{}, {}", manifest.role, manifest.name));
+    report.pass(format!("{}, {}", manifest.role, manifest.name));
 }
 
-/// The schemas that stages of a role take and give.
+/// The schemas that stages of a role receive and emit.
 fn usual(role: &str) -> Option<(&'static str, &'static str)> {
     Some(match role {
         "capture" => ("nothing", FRAME),

@@ -1,76 +1,82 @@
-//! What is tried, one check a file.
+//! The checks, one a file.
 
 mod answers;
-mod ask;
+mod call;
 mod cancel;
 mod config;
+mod create;
 mod leaks;
-mod make;
+mod malformed;
 mod manifest;
 mod repeatable;
-mod rubbish;
 mod state;
 mod threads;
 
+use super::protocol::Reporter;
 use super::subject::Subject;
-use super::telling::Teller;
 
 /// One check.
-pub struct Check {
-    /// As it is called in the report.
+pub struct PluginTest {
+    /// Its name in the report.
     pub name: &'static str,
-    /// Tries it and tells what it found.
-    pub run: fn(&Subject, &Teller),
+    /// Runs it, and reports its findings.
+    pub run: fn(&Subject, &Reporter),
 }
 
-/// The check without which the later ones make no sense.
-pub const MAKE: &str = "make";
+/// The check that the later ones require.
+pub const CREATE: &str = "create";
 
 /// All checks, in the order of the report.
-pub const ALL: [Check; 10] = [
-    Check {
+pub const ALL: [PluginTest; 10] = [
+    PluginTest {
         name: "manifest",
         run: manifest::check,
     },
-    Check {
-        name: MAKE,
-        run: make::check,
+    PluginTest {
+        name: CREATE,
+        run: create::check,
     },
-    Check {
+    PluginTest {
         name: "config",
         run: config::check,
     },
-    Check {
+    PluginTest {
         name: "answers",
         run: answers::check,
     },
-    Check {
+    PluginTest {
         name: "repeatable",
         run: repeatable::check,
     },
-    Check {
-        name: "rubbish",
-        run: rubbish::check,
+    PluginTest {
+        name: "malformed",
+        run: malformed::check,
     },
-    Check {
+    PluginTest {
         name: "state",
         run: state::check,
     },
-    Check {
+    PluginTest {
         name: "cancel",
         run: cancel::check,
     },
-    Check {
+    PluginTest {
         name: "threads",
         run: threads::check,
     },
-    Check {
+    PluginTest {
         name: "leaks",
         run: leaks::check,
     },
 ];
 
-/// What the checks are called.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    ALL.iter().map(|check| check.name)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::CHECK_NAMES;
+
+    #[test]
+    fn the_command_line_names_every_check() {
+        assert_eq!(ALL.map(|check| check.name), CHECK_NAMES);
+    }
 }

@@ -1,78 +1,88 @@
-//! The same messages in: the same messages out, where the plugin says so.
+//! The same messages in give the same messages out, if the plugin declares itself deterministic.
 
-use crate::plugin_check::checks::ask::{self, Answer};
-use crate::plugin_check::samples::{self, Sample, Sendable};
+use crate::plugin_check::checks::call::{self, CallResult};
+use crate::plugin_check::protocol::Reporter;
+use crate::plugin_check::samples::{self, SampleBoard, SampleMessage};
 use crate::plugin_check::subject::Subject;
-use crate::plugin_check::telling::Teller;
 
-pub fn check(subject: &Subject, tell: &Teller) {
-    let says_so = subject.manifest().deterministic;
+pub fn check(subject: &Subject, report: &Reporter) {
+    let is_declared = subject.manifest().deterministic;
     let Some(takes) = subject.takes() else {
-        return tell.skip("it is a source");
+        return report.skip("it is a source");
     };
     let boards = samples::boards();
-    let messages: Vec<(&Sample, Sendable)> = boards
+    let messages: Vec<(&SampleBoard, SampleMessage)> = boards
         .iter()
         .filter_map(|board| Some((board, board.message(takes)?)))
         .collect();
     if messages.is_empty() {
-        return tell.skip(format!("there are no samples of {takes}"));
+        return report.skip(format!("there are no samples of {takes}"));
     }
-    tell.doing("making it twice");
-    let made = [(); 2].map(|()| subject.make());
+    report.doing("creating it twice");
+    let made = [(); 2].map(|()| subject.create());
     let [Ok(mut first), Ok(mut second)] = made else {
-        return tell.fail("it can't be made twice at a time");
+        return report.fail("two stages of it can't exist at a time");
     };
-    let once = ask::all(subject, tell, &mut first, &messages, "", true);
+    let once = call::all(subject, report, &mut first, &messages, "", true);
     let messages = messages.get(..once.len()).unwrap_or_default();
     let how = " with another stage";
-    let again = ask::all(subject, tell, &mut second, messages, how, false);
-    tell.doing("forgetting everything (reset)");
-    let reset = first
-        .reset()
-        .map(|()| ask::all(subject, tell, &mut first, messages, " after a reset", false));
-    tell.doing("destroying it");
+    let again = call::all(subject, report, &mut second, messages, how, false);
+    report.doing("resetting it");
+    let reset = first.reset().map(|()| {
+        call::all(
+            subject,
+            report,
+            &mut first,
+            messages,
+            " after a reset",
+            false,
+        )
+    });
+    report.doing("destroying it");
     first.end();
     second.end();
     if let Err(why) = &reset {
-        tell.fail(format!("it can't be reset: {why}"));
+        report.fail(format!("it can't be reset: {why}"));
     }
-    // What had to be cancelled says nothing.
+    // Cancelled calls are not compared.
     let compared = once
         .iter()
         .zip(&again)
         .filter(|(one, other)| !one.late && !other.late);
     let count = compared.count();
     if count == 0 {
-        return tell.warn(format!(
-            "{} was not answered within {:?}: give it more with --time",
+        return report.warn(format!(
+            "{} was not answered within {:?}: raise the timeout with --time",
             messages.first().map_or("a board", |(board, _)| &board.name),
-            subject.patience
+            subject.timeout
         ));
     }
-    let differs =
-        |other: &[Answer]| first_difference(&once, other).map(|at| messages[at].0.name.as_str());
+    let differs = |other: &[CallResult]| {
+        first_difference(&once, other).map(|at| messages[at].0.name.as_str())
+    };
     let found = differs(&again)
         .map(|name| format!("two stages answer differently to {name}"))
         .or_else(|| {
             let name = differs(reset.as_deref().ok()?)?;
             Some(format!("after a reset it answers differently to {name}"))
         });
-    match (says_so, found) {
-        (true, Some(found)) => tell.fail(format!("it says that it is deterministic, but {found}")),
-        (true, None) => tell.pass(format!("{count} messages, three times the same")),
-        (false, Some(found)) => tell.pass(format!(
-            "it does not say that it is deterministic, and {found}"
+    match (is_declared, found) {
+        (true, Some(found)) => {
+            report.fail(format!("it declares itself deterministic, but {found}"))
+        }
+        (true, None) => report.pass(format!("{count} messages, the same answers three times")),
+        (false, Some(found)) => report.pass(format!(
+            "it does not declare itself deterministic, and {found}"
         )),
-        (false, None) => tell.pass(
-            "it does not say that it is deterministic, though it answered the same three times",
+        (false, None) => report.pass(
+            "it does not declare itself deterministic, but gave the same answers three times",
         ),
     }
 }
 
-/// The number of the first message that was answered otherwise. What had to be cancelled says nothing.
-pub fn first_difference(some: &[Answer], others: &[Answer]) -> Option<usize> {
+/// The index of the first message with different answers. Cancelled calls are not compared.
+pub fn first_difference(some: &[CallResult], others: &[CallResult]) -> Option<usize> {
     some.iter().zip(others).position(|(one, other)| {
-        !one.late && !other.late && (&one.told, &one.end) != (&other.told, &other.end)
+        !one.late && !other.late && (&one.emitted, &one.end) != (&other.emitted, &other.end)
     })
 }

@@ -1,88 +1,88 @@
-//! What a stage remembers, where it offers `flowpipe.state/1`: saved, and taken over by another one, which goes on as
-//! the old one would have. What it can't know is refused or taken, but no panic, no crash, no hang.
+//! The state of a stage with `flowpipe.state/1`: saved by one, loaded by another, which continues as the first would
+//! have. An unknown state is loaded or refused, but without a panic, crash or hang.
 
 use flowpipe_engine::trial::{End, State, Taken, Trial, Tried};
 use flowpipe_generate::Random;
 use serde_json::Value;
 
-use crate::plugin_check::checks::ask::told;
+use crate::plugin_check::checks::call::emitted;
 use crate::plugin_check::checks::cancel;
-use crate::plugin_check::checks::rubbish::{shown, spoiled, wild};
-use crate::plugin_check::samples::{self, Sendable};
+use crate::plugin_check::checks::malformed::{shown, spoiled, wild};
+use crate::plugin_check::protocol::Reporter;
+use crate::plugin_check::samples::{self, SampleMessage};
 use crate::plugin_check::subject::Subject;
-use crate::plugin_check::telling::Teller;
 
-/// So many boards come before the state is handed over: one of each kind. Then the same come again, for to a board
-/// that it remembers a stage may answer as to no other, and as many new ones.
+/// How many boards precede the state transfer: one of each kind. After it come the same boards, which the state may
+/// contain, and as many new ones.
 const BOARDS: usize = 7;
-/// A source is called so often in all.
+/// How many ticks a source gets.
 const TICKS: usize = 10;
-/// How many states are spoiled in one place.
+/// How many states are modified in one place.
 const SPOILED: usize = 100;
-/// A state that was spoiled, and taken all the same, is worked with for so many steps.
+/// How many steps run after a malformed state was loaded.
 const WORK: usize = 3;
 
-/// What a stage is given, in order.
+/// The input of a stage, in order.
 struct Script {
-    before: Vec<Step>,
-    after: Vec<Step>,
+    before: Vec<ScriptStep>,
+    after: Vec<ScriptStep>,
 }
 
-/// One thing that it is given.
-struct Step {
-    /// For people.
+/// One step.
+struct ScriptStep {
+    /// Its description.
     name: String,
     port: usize,
-    /// `None`: a source is called.
-    message: Option<Sendable>,
+    /// `None`: a tick of a source.
+    message: Option<SampleMessage>,
 }
 
-pub fn check(subject: &Subject, tell: &Teller) {
-    tell.doing("making it");
-    let mut trial = match subject.make() {
+pub fn check(subject: &Subject, report: &Reporter) {
+    report.doing("creating it");
+    let mut trial = match subject.create() {
         Ok(trial) => trial,
-        Err(error) => return tell.fail(error.to_string()),
+        Err(error) => return report.fail(error.to_string()),
     };
-    tell.doing("saving before it was given anything");
+    report.doing("saving its initial state");
     let offers = trial.save().is_some();
     trial.end();
     if !offers {
-        return tell.skip("it offers no flowpipe.state/1");
+        return report.skip("it does not support flowpipe.state/1");
     }
-    let tried = script(subject, tell).and_then(|script| {
-        // A pipeline may change before anything has happened.
+    let tried = script(subject, report).and_then(|script| {
+        // A pipeline may change before the first message.
         let nothing = Script {
             before: Vec::new(),
             after: Vec::new(),
         };
-        hand_over(subject, tell, &nothing)?;
-        let state = hand_over(subject, tell, &script)?;
-        let (refused, all) = refuse(subject, tell, &script, &state)?;
+        transfer(subject, report, &nothing)?;
+        let state = transfer(subject, report, &script)?;
+        let (refused, all) = refuse(subject, report, &script, &state)?;
         let (before, after) = (script.before.len(), script.after.len());
         let compared = if subject.manifest().deterministic {
             format!("{after} more answered the same")
         } else {
             format!(
-                "{after} more answered, nothing compared: it does not say that it is deterministic"
+                "{after} more answered, nothing compared: it does not declare itself deterministic"
             )
         };
         let what = subject.takes().map_or("ticks", |_| "messages");
         Ok(format!(
-            "taken over after {before} {what}, {compared}; {refused} of {all} wrong states refused"
+            "loaded after {before} {what}, {compared}; {refused} of {all} malformed states refused"
         ))
     });
     match tried {
-        Ok(text) => tell.pass(text),
-        Err(why) => tell.fail(why),
+        Ok(text) => report.pass(text),
+        Err(why) => report.fail(why),
     }
 }
 
 fn make(subject: &Subject) -> Result<Trial, String> {
-    subject.make().map_err(|error| error.to_string())
+    subject.create().map_err(|error| error.to_string())
 }
 
-/// Messages for all inputs, board after board; a source is called as often as it gives something.
-fn script(subject: &Subject, tell: &Teller) -> Result<Script, String> {
+/// Messages for all inputs, board after board; for a source as many ticks as emit something.
+fn script(subject: &Subject, report: &Reporter) -> Result<Script, String> {
     if subject.takes().is_some() {
         let boards = samples::boards();
         let of = |count: usize| {
@@ -90,7 +90,7 @@ fn script(subject: &Subject, tell: &Teller) -> Result<Script, String> {
             let inputs: Vec<_> = inputs.map(|(port, it)| (port, &it.schema)).collect();
             let steps = boards.iter().take(count).flat_map(|board| {
                 inputs.iter().filter_map(|(port, schema)| {
-                    Some(Step {
+                    Some(ScriptStep {
                         name: format!("{schema} of {}", board.name),
                         port: *port,
                         message: Some(board.message(schema)?),
@@ -104,14 +104,14 @@ fn script(subject: &Subject, tell: &Teller) -> Result<Script, String> {
             after: of(2 * BOARDS),
         });
     }
-    let tick = |number: usize| Step {
-        name: format!("the {number}th tick"),
+    let tick = |number: usize| ScriptStep {
+        name: format!("tick {number}"),
         port: 0,
         message: None,
     };
     let mut trial = make(subject)?;
     let gives = (1..TICKS).find(|&number| {
-        tell.doing(format!("asking for the {number}th time"));
+        report.doing(format!("running tick {number}"));
         trial.tick().end == End::Ended
     });
     trial.end();
@@ -122,27 +122,27 @@ fn script(subject: &Subject, tell: &Teller) -> Result<Script, String> {
     })
 }
 
-fn give(trial: &mut Trial, step: &Step) -> Option<Tried> {
+fn give(trial: &mut Trial, step: &ScriptStep) -> Option<Tried> {
     let Some(message) = &step.message else {
         return Some(trial.tick());
     };
     let frame = message.frame(trial);
     let body = message.body.to_string();
     let tried = trial.message(step.port, &message.schema, body.as_bytes(), frame);
-    // The body is JSON: it was made here.
+    // The body is valid JSON.
     tried.ok()
 }
 
-/// Has one stage save in the midst of the script, another take that over and save it again, and a third take over
-/// that. Beside them goes one that is left alone. What was saved first.
-fn hand_over(subject: &Subject, tell: &Teller, script: &Script) -> Result<State, String> {
+/// In the middle of the script, one stage saves its state, a second loads and saves it, and a third loads that. A fourth
+/// runs the script alone. Returns the first state.
+fn transfer(subject: &Subject, report: &Reporter, script: &Script) -> Result<State, String> {
     let given = script.before.len();
     let mut all = Vec::new();
     for _ in 0..4 {
         all.push(make(subject)?);
     }
     for step in &script.before {
-        tell.doing(format!("taking {}", step.name));
+        report.doing(format!("processing {}", step.name));
         for trial in &mut all[..2] {
             give(trial, step);
         }
@@ -150,21 +150,21 @@ fn hand_over(subject: &Subject, tell: &Teller, script: &Script) -> Result<State,
     let mut states: Vec<State> = Vec::new();
     for old in 1..3 {
         Trial::side_by_side(&mut all);
-        tell.doing(format!("saving after {given} steps"));
+        report.doing(format!("saving after {given} steps"));
         let state = match all[old].save() {
             Some(Ok(state)) => state,
             Some(Err(why)) => return Err(format!("after {given} steps it can't save: {why}")),
-            None => return Err("a second stage of it offers no flowpipe.state/1".to_owned()),
+            None => return Err("a second stage of it does not support flowpipe.state/1".to_owned()),
         };
         if let Some(before) = states.first()
             && before.format != state.format
         {
             let (before, after) = (&before.format, &state.format);
             return Err(format!(
-                "it saves `{before}`, and having taken that over `{after}`"
+                "it saves `{before}`, and after loading that `{after}`"
             ));
         }
-        tell.doing(format!("taking over what was saved after {given} steps"));
+        report.doing(format!("loading what was saved after {given} steps"));
         let why = match all[old + 1].load(&state) {
             Taken::Taken => None,
             Taken::Unknown => Some(format!("it does not know the format `{}`", state.format)),
@@ -172,61 +172,55 @@ fn hand_over(subject: &Subject, tell: &Teller, script: &Script) -> Result<State,
         };
         if let Some(why) = why {
             let json = shown(&state.json);
-            return Err(format!(
-                "it does not take over what it saved: {why}\n{json}"
-            ));
+            return Err(format!("it does not load what it saved: {why}\n{json}"));
         }
         states.push(state);
     }
     Trial::side_by_side(&mut all);
     for step in &script.after {
-        tell.doing(format!(
-            "taking {} after the state was handed over",
-            step.name
-        ));
+        report.doing(format!("processing {} after the state transfer", step.name));
         let tried: Vec<_> = all.iter_mut().filter_map(|it| give(it, step)).collect();
         if let Some(why) = differs(subject, &tried) {
             return Err(format!("{}: {why}\n{}", step.name, shown(&states[0].json)));
         }
     }
-    tell.doing("destroying those that handed over");
+    report.doing("destroying the stages");
     for trial in all {
         trial.end();
     }
     Ok(states.swap_remove(0))
 }
 
-/// What is wrong with the answers to one step of those who had to do with a state, the first being that of the one
-/// that had not.
+/// How the answers to one step differ from the first, which is of the stage without a state transfer.
 fn differs(subject: &Subject, tried: &[Tried]) -> Option<String> {
     let (alone, others) = tried.split_first()?;
     let who = [
-        "having saved it",
-        "having taken over the state it",
-        "having taken over what was saved again it",
+        "after saving it",
+        "after loading the state it",
+        "after loading the state saved again it",
     ];
     who.iter().zip(others).find_map(|(who, other)| {
         if let (End::Panicked(text), false) = (&other.end, alone.end == other.end) {
             return Some(format!("{who} fails: {text}"));
         }
-        let same =
-            told(alone) == told(other) && (alone.end == End::Ended) == (other.end == End::Ended);
+        let same = emitted(alone) == emitted(other)
+            && (alone.end == End::Ended) == (other.end == End::Ended);
         (subject.manifest().deterministic && !same)
-            .then(|| format!("{who} answers otherwise than without"))
+            .then(|| format!("{who} answers differently than without"))
     })
 }
 
-/// Offers states that it can't know to new stages: how many are refused, of how many.
+/// Passes unknown states to new stages. Returns how many are refused, of how many.
 fn refuse(
     subject: &Subject,
-    tell: &Teller,
+    report: &Reporter,
     script: &Script,
     good: &State,
 ) -> Result<(usize, usize), String> {
     let of = |format: String, json: String| State { format, json };
     let foreign = ["", "no-such-stage/1", "ünïcode", &"x".repeat(1 << 16)];
     let foreign = foreign.map(|format| of(format.to_owned(), good.json.clone()));
-    // The host lets nothing else through.
+    // The host accepts only JSON.
     let value: Value = serde_json::from_str(&good.json).unwrap_or_default();
     let mut random = Random::new(13);
     let mut bodies = wild();
@@ -235,57 +229,52 @@ fn refuse(
         .iter()
         .map(|body| of(good.format.clone(), body.to_string()));
     let (mut refused, mut all) = (0, 0);
-    let mut taken_foreign = None;
+    let mut loaded_unknown = None;
     for state in foreign.into_iter().chain(own) {
         let shown = format!("{} {}", shown(&state.format), shown(&state.json));
         all += 1;
-        tell.doing("making it");
+        report.doing("creating it");
         let mut trial = make(subject)?;
-        tell.doing(format!("taking over {shown}"));
+        report.doing(format!("loading {shown}"));
         match trial.load(&state) {
-            Taken::Panicked(why) => return Err(format!("{why}, taking over {shown}")),
+            Taken::Panicked(why) => return Err(format!("{why}, loading {shown}")),
             Taken::Unknown | Taken::Refused(_) => refused += 1,
             Taken::Taken => {
                 if state.format != good.format {
-                    taken_foreign.get_or_insert(state.format);
+                    loaded_unknown.get_or_insert(state.format);
                 }
-                work(subject, tell, script, &mut trial, &shown)?;
+                work(subject, report, script, &mut trial, &shown)?;
             }
         }
-        tell.doing(format!("destroying it after it was offered {shown}"));
+        report.doing(format!("destroying it after {shown}"));
         trial.end();
     }
-    if let Some(format) = taken_foreign {
+    if let Some(format) = loaded_unknown {
         let format = shown(&format);
-        tell.warn(format!(
-            "it takes over a state in the format `{format}`, which it can't know"
-        ));
+        report.warn(format!("it loads a state in the unknown format `{format}`"));
     }
     Ok((refused, all))
 }
 
-/// Works a little with a state that is none.
+/// Runs a few steps after a malformed state.
 fn work(
     subject: &Subject,
-    tell: &Teller,
+    report: &Reporter,
     script: &Script,
     trial: &mut Trial,
     state: &str,
 ) -> Result<(), String> {
     for step in script.after.iter().take(WORK) {
-        tell.doing(format!("taking {} after it took over {state}", step.name));
-        let (tried, late) = cancel::within(subject.patience, trial, |trial| give(trial, step));
+        report.doing(format!("processing {} after it loaded {state}", step.name));
+        let (tried, late) = cancel::within(subject.timeout, trial, |trial| give(trial, step));
         match tried.map(|tried| tried.end) {
             Some(End::Panicked(why)) => {
-                return Err(format!(
-                    "{why}, at {} after it took over {state}",
-                    step.name
-                ));
+                return Err(format!("{why}, at {} after it loaded {state}", step.name));
             }
             _ if late => {
                 let name = &step.name;
                 return Err(format!(
-                    "it did not come back from {name} after it took over {state}"
+                    "it did not return from {name} after it loaded {state}"
                 ));
             }
             Some(End::Ended) => break,

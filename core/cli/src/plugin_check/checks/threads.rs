@@ -1,96 +1,101 @@
-//! The rules of threads: made on one, working on another that may change, several stages side by side, and no
-//! thread left behind.
+//! The rules of threads: created on one, working on others, several stages in parallel, and no thread left behind.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use flowpipe_engine::trial::{End, Trial};
 
-use crate::plugin_check::checks::ask::{self, Answer};
+use crate::plugin_check::checks::call::{self, CallResult};
 use crate::plugin_check::checks::repeatable::first_difference;
 use crate::plugin_check::heap;
-use crate::plugin_check::samples::{self, Sample, Sendable};
+use crate::plugin_check::protocol::Reporter;
+use crate::plugin_check::samples::{self, SampleBoard, SampleMessage};
 use crate::plugin_check::subject::Subject;
-use crate::plugin_check::telling::Teller;
 
-/// So many messages a stage is put to at a time.
+/// How many messages a stage gets at a time.
 const MESSAGES: usize = 5;
-const MOVED: &str = " on another thread than made it";
+const MOVED: &str = " on another thread than created it";
 const SIDE_BY_SIDE: &str = " while three others like it work";
 
-pub fn check(subject: &Subject, tell: &Teller) {
+pub fn check(subject: &Subject, report: &Reporter) {
     let boards = samples::boards();
     let messages = messages(subject, &boards, MESSAGES);
-    tell.doing("making it");
+    report.doing("creating it");
     // Libraries may start threads of their own when they are first used.
-    let at_home = match subject.make() {
+    let baseline = match subject.create() {
         Ok(mut trial) => {
-            let answers = work(subject, tell, &mut trial, &messages, "");
+            let answers = work(subject, report, &mut trial, &messages, "");
             trial.end();
             answers
         }
-        Err(error) => return tell.fail(error.to_string()),
+        Err(error) => return report.fail(error.to_string()),
     };
-    if let Some(panic) = at_home.iter().find_map(Answer::panic) {
-        tell.fail(panic);
+    if let Some(panic) = baseline.iter().find_map(CallResult::panic) {
+        report.fail(panic);
     }
-    // What took too long at home is not asked again.
-    let messages = messages.get(..at_home.len()).unwrap_or(&messages);
+    // Calls that timed out are not repeated.
+    let messages = messages.get(..baseline.len()).unwrap_or(&messages);
     let threads_before = heap::count("task");
 
-    tell.doing("making it again");
-    match subject.make() {
+    report.doing("creating it again");
+    match subject.create() {
         Ok(trial) => {
-            let answers = moved(subject, tell, trial, messages);
-            let home = Home {
+            let answers = moved(subject, report, trial, messages);
+            let home = Baseline {
                 subject,
                 messages,
-                answers: &at_home,
+                answers: &baseline,
             };
             let wrong = answers.iter().find_map(|answers| {
-                let fault = home.fault(answers, Answer::fault);
+                let fault = home.fault(answers, CallResult::fault);
                 fault.or_else(|| home.other(answers))
             });
             if let Some(wrong) = wrong {
-                tell.fail(format!("{}{wrong}", MOVED.trim_start()));
+                report.fail(format!("{}{wrong}", MOVED.trim_start()));
             }
         }
-        Err(error) => tell.fail(error.to_string()),
+        Err(error) => report.fail(error.to_string()),
     }
     side_by_side(
-        &Home {
+        &Baseline {
             subject,
             messages,
-            answers: &at_home,
+            answers: &baseline,
         },
-        tell,
+        report,
     );
     match (threads_before, threads_in_the_end(threads_before)) {
-        (Some(before), Some(after)) if after > before => tell.fail(format!(
-            "{} threads are left when all stages are destroyed",
-            after - before
-        )),
-        _ => tell.pass("moved between threads, four side by side, no thread is left"),
+        (Some(before), Some(after)) if after > before => {
+            let left = after - before;
+            let threads = if left == 1 {
+                "thread is"
+            } else {
+                "threads are"
+            };
+            report.fail(format!(
+                "{left} {threads} left when all stages are destroyed"
+            ));
+        }
+        _ => report.pass("moved between threads, four in parallel, no thread is left"),
     }
 }
 
-/// What a stage answers on one thread after the other. Where it is to answer the same as before, it is told to
-/// forget.
+/// The answers of a stage on several threads, one after the other. A deterministic stage is reset before each.
 fn moved(
     subject: &Subject,
-    tell: &Teller,
+    report: &Reporter,
     mut trial: Trial,
-    messages: &[(&Sample, Sendable)],
-) -> Vec<Vec<Answer>> {
+    messages: &[(&SampleBoard, SampleMessage)],
+) -> Vec<Vec<CallResult>> {
     let mut all = Vec::new();
     for _ in 0..4 {
         let answers = thread::scope(|scope| {
             let worker = scope.spawn(|| {
-                // That it can't be reset is told elsewhere.
+                // Another check reports that it can't be reset.
                 if subject.manifest().deterministic && trial.reset().is_err() {
                     return Vec::new();
                 }
-                work(subject, tell, &mut trial, messages, MOVED)
+                work(subject, report, &mut trial, messages, MOVED)
             });
             match worker.join() {
                 Ok(answers) => answers,
@@ -103,17 +108,17 @@ fn moved(
     all
 }
 
-fn side_by_side(home: &Home<'_>, tell: &Teller) {
-    let Home {
+fn side_by_side(home: &Baseline<'_>, report: &Reporter) {
+    let Baseline {
         subject, messages, ..
     } = *home;
-    tell.doing("making four at once");
+    report.doing("creating four in parallel");
     let made: Vec<_> = thread::scope(|scope| {
         let workers: Vec<_> = (0..4)
             .map(|_| {
                 scope.spawn(|| {
-                    let mut trial = subject.make().map_err(|error| error.to_string())?;
-                    let answers = work(subject, tell, &mut trial, messages, SIDE_BY_SIDE);
+                    let mut trial = subject.create().map_err(|error| error.to_string())?;
+                    let answers = work(subject, report, &mut trial, messages, SIDE_BY_SIDE);
                     trial.end();
                     Ok::<_, String>(answers)
                 })
@@ -126,31 +131,36 @@ fn side_by_side(home: &Home<'_>, tell: &Teller) {
         ended.collect()
     });
     if let Some(failure) = made.iter().find_map(|made| made.as_ref().err()) {
-        // A device may well be there for one only.
-        tell.warn(format!("several at once: {failure}"));
+        // A device may support one user only.
+        report.warn(format!("several at once: {failure}"));
     }
     let answers = || made.iter().flatten();
     let place = SIDE_BY_SIDE.trim_start();
     if let Some(wrong) = answers().find_map(|answers| {
-        let panic = home.fault(answers, Answer::panic);
+        let panic = home.fault(answers, CallResult::panic);
         panic.or_else(|| home.other(answers))
     }) {
-        tell.fail(format!("{place}{wrong}"));
-    } else if let Some(fault) = answers().find_map(|answers| home.fault(answers, Answer::fault)) {
-        tell.warn(format!("{place}{fault}"));
+        report.fail(format!("{place}{wrong}"));
+    } else if let Some(fault) = answers().find_map(|answers| home.fault(answers, CallResult::fault))
+    {
+        report.warn(format!("{place}{fault}"));
     }
 }
 
-/// What a stage answers on the thread that made it.
-struct Home<'a> {
+/// The answers of a stage on the thread that created it.
+struct Baseline<'a> {
     subject: &'a Subject,
-    messages: &'a [(&'a Sample, Sendable)],
-    answers: &'a [Answer],
+    messages: &'a [(&'a SampleBoard, SampleMessage)],
+    answers: &'a [CallResult],
 }
 
-impl Home<'_> {
-    /// What failed elsewhere, and not here.
-    fn fault(&self, answers: &[Answer], what: fn(&Answer) -> Option<&str>) -> Option<String> {
+impl Baseline<'_> {
+    /// A failure that the baseline does not have.
+    fn fault(
+        &self,
+        answers: &[CallResult],
+        what: fn(&CallResult) -> Option<&str>,
+    ) -> Option<String> {
         let mut both = self.answers.iter().zip(answers).enumerate();
         both.find_map(|(at, (home, answer))| {
             let fault = what(answer).filter(|_| home.fault().is_none())?;
@@ -158,13 +168,13 @@ impl Home<'_> {
         })
     }
 
-    /// What is answered otherwise, where a stage says that it is deterministic.
-    fn other(&self, answers: &[Answer]) -> Option<String> {
+    /// A different answer, if the stage declares itself deterministic.
+    fn other(&self, answers: &[CallResult]) -> Option<String> {
         let same = self.subject.manifest().deterministic && !self.messages.is_empty();
         let at = same
             .then(|| first_difference(self.answers, answers))
             .flatten()?;
-        Some(format!(": it answers otherwise to {}", self.name(at)))
+        Some(format!(": it answers differently to {}", self.name(at)))
     }
 
     fn name(&self, at: usize) -> &str {
@@ -173,7 +183,7 @@ impl Home<'_> {
     }
 }
 
-/// How many threads there are when those that are ending have had their time.
+/// The number of threads, after a grace period for ending ones.
 fn threads_in_the_end(wanted: Option<usize>) -> Option<usize> {
     let began = Instant::now();
     loop {
@@ -185,12 +195,12 @@ fn threads_in_the_end(wanted: Option<usize>) -> Option<usize> {
     }
 }
 
-/// Messages for a stage to work on; none for a source.
+/// Messages for a stage; none for a source.
 pub fn messages<'a>(
     subject: &Subject,
-    boards: &'a [Sample],
+    boards: &'a [SampleBoard],
     count: usize,
-) -> Vec<(&'a Sample, Sendable)> {
+) -> Vec<(&'a SampleBoard, SampleMessage)> {
     let takes = subject.takes();
     let messages = boards
         .iter()
@@ -198,21 +208,21 @@ pub fn messages<'a>(
     messages.take(count).collect()
 }
 
-/// Lets a stage work a little: what came of it, for whom it may concern. A source is asked instead.
+/// Passes messages to a stage, or runs ticks of a source. Returns the results.
 pub fn work(
     subject: &Subject,
-    tell: &Teller,
+    report: &Reporter,
     trial: &mut Trial,
-    messages: &[(&Sample, Sendable)],
+    messages: &[(&SampleBoard, SampleMessage)],
     how: &str,
-) -> Vec<Answer> {
+) -> Vec<CallResult> {
     if subject.takes().is_some() {
-        return ask::all(subject, tell, trial, messages, how, true);
+        return call::all(subject, report, trial, messages, how, true);
     }
     let mut answers = Vec::new();
     for _ in 0..MESSAGES {
-        tell.doing(format!("asking it{how}"));
-        let answer = ask::tick(subject, trial);
+        report.doing(format!("running a tick{how}"));
+        let answer = call::tick(subject, trial);
         let goes_on = answer.end == End::Fine;
         answers.push(answer);
         if !goes_on {

@@ -8,27 +8,27 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::text::{self, Ink, put};
-use crate::top::wire::Board;
+use crate::top::protocol::BoardView;
 
-/// Longer writing gets no more room beside something else.
+/// The maximum width of text beside the table.
 const WRITING: usize = 30;
 
-/// A board and what is said above it.
+/// A board and the text above it.
 pub(super) struct Drawing<'a> {
     above: Vec<(String, Style)>,
     rows: Vec<Vec<Glyph>>,
-    /// The same with nothing but what stands on the board; nothing where it is laid out otherwise.
-    stands: Vec<Vec<Glyph>>,
+    /// The same with only the flows drawn so far; empty if the layout differs.
+    drawn: Vec<Vec<Glyph>>,
     seen: Option<&'a SeenBoard>,
     ink: Ink,
 }
 
 impl<'a> Drawing<'a> {
-    pub(super) fn new(board: &'a Board, ink: Ink) -> Self {
+    pub(super) fn new(board: &'a BoardView, ink: Ink) -> Self {
         let mut drawing = Self {
             above: Vec::new(),
             rows: Vec::new(),
-            stands: Vec::new(),
+            drawn: Vec::new(),
             seen: board.seen.as_ref(),
             ink,
         };
@@ -48,16 +48,16 @@ impl<'a> Drawing<'a> {
                 (None, None) => ("not solved so far".to_owned(), ink.quiet()),
             },
         ];
-        // Solutions have all that stands and more; without one there is what stands alone.
+        // A solution contains what is drawn; without one, only what is drawn is shown.
         let planned = if board.flows.is_empty() {
             &seen.drawn
         } else {
             &board.flows
         };
         drawing.rows = glyphs(seen, planned, ink);
-        drawing.stands = glyphs(seen, stands(board, seen), ink);
-        if drawing.stands.len() != drawing.rows.len() {
-            drawing.stands.clear();
+        drawing.drawn = glyphs(seen, drawn_flows(board, seen), ink);
+        if drawing.drawn.len() != drawing.rows.len() {
+            drawing.drawn.clear();
         }
         drawing
     }
@@ -75,10 +75,10 @@ impl<'a> Drawing<'a> {
         (wide as u16, high as u16)
     }
 
-    /// Draws it; where there is little room, as much of the writing as leaves the board whole.
+    /// Draws it. With little room, the text is cut, not the board.
     pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer) {
         let room = usize::from(area.height).saturating_sub(self.rows.len());
-        // The last lines say more than the first.
+        // The last lines matter more than the first.
         let skipped = self.above.len().saturating_sub(room);
         let mut row = 0;
         for (text, style) in &self.above[skipped..] {
@@ -87,11 +87,11 @@ impl<'a> Drawing<'a> {
         }
         for (index, glyphs) in self.rows.iter().enumerate() {
             for (column, glyph) in (0..).zip(glyphs) {
-                let stands = self
-                    .stands
+                let drawn = self
+                    .drawn
                     .get(index)
                     .and_then(|row| row.get(usize::from(column)));
-                let is_there = stands.is_some_and(|it| it == glyph);
+                let is_there = drawn.is_some_and(|it| it == glyph);
                 let character = match is_there {
                     true => thick(glyph.character),
                     false => glyph.character,
@@ -119,15 +119,15 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// What stands on the board: what was seen there, or what the actuator says.
-fn stands<'a>(board: &'a Board, seen: &'a SeenBoard) -> &'a [Flow] {
+/// The flows drawn on the board: those that vision read, or those that the actuator reports.
+fn drawn_flows<'a>(board: &'a BoardView, seen: &'a SeenBoard) -> &'a [Flow] {
     let played = board.strokes.as_ref().and_then(|it| it.sighting.board());
     let is_this = played.is_some_and(|played| played.puzzle == seen.puzzle);
-    let told = board.outcome.as_ref().and_then(|it| it.drawn.as_ref());
-    told.filter(|_| is_this).unwrap_or(&seen.drawn)
+    let reported = board.outcome.as_ref().and_then(|it| it.drawn.as_ref());
+    reported.filter(|_| is_this).unwrap_or(&seen.drawn)
 }
 
-/// The thick character for what stands; what is only planned has thin ones.
+/// The thick character for a drawn flow. A planned one has thin characters.
 fn thick(character: char) -> char {
     match character {
         '─' => '━',

@@ -1,4 +1,4 @@
-//! What is known of a run, as characters: as much of it as there is room for.
+//! Draws a run in characters: as much of it as there is room for.
 
 mod board;
 mod stages;
@@ -15,59 +15,59 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use text::Ink;
 
-use super::memory::Memory;
-use super::wire::Board;
+use super::history::RunHistory;
+use super::protocol::BoardView;
 
-/// Between the table and a board beside it.
+/// The gap between the table and a board beside it.
 const GAP: u16 = 2;
-/// What strokes need beside a board.
+/// The width of strokes beside a board.
 const STROKES: u16 = 30;
 
 /// Draws a run on an empty buffer. `others`: how many more runs there are.
-pub fn draw(memory: &Memory, others: usize, colours: Colours, buffer: &mut Buffer) {
+pub fn draw(history: &RunHistory, others: usize, colours: Colours, buffer: &mut Buffer) {
     let area = buffer.area;
     let ink = Ink(colours);
     if area.height < 3 || area.width < 12 {
         text::put(buffer, area, 0, 0, "too small", Style::new());
         return;
     }
-    header(memory, ink, buffer);
+    header(history, ink, buffer);
     footer(others, ink, buffer);
     let body = Rect {
         y: area.y + 3,
         height: area.height.saturating_sub(4),
         ..area
     };
-    let nothing = Board::default();
-    let board = memory.board.as_ref().unwrap_or(&nothing);
+    let nothing = BoardView::default();
+    let board = history.board.as_ref().unwrap_or(&nothing);
     let drawing = Drawing::new(board, ink);
-    let plan = Plan::new(memory, drawing.size(), body);
-    stages::draw(&memory.stages(), ink, plan.stages, buffer);
+    let plan = Layout::new(history, drawing.size(), body);
+    stages::draw(&history.stages(), ink, plan.stages, buffer);
     drawing.draw(plan.board, buffer);
     strokes::draw(board, ink, plan.strokes, buffer);
 }
 
-/// Says in an empty terminal that nothing runs.
+/// Draws that no pipeline runs.
 pub fn draw_waiting(buffer: &mut Buffer) {
     let area = buffer.area;
     let text = "waiting for a run: flowpipe run PIPELINE";
     text::put(buffer, area, 0, 0, text, Style::new());
-    let leave = "q leaves";
+    let quit = "q quits";
     let last = area.height.saturating_sub(1);
-    text::put(buffer, area, 0, last, leave, dim());
+    text::put(buffer, area, 0, last, quit, dim());
 }
 
 fn dim() -> Style {
     Style::new().add_modifier(Modifier::DIM)
 }
 
-fn header(memory: &Memory, ink: Ink, buffer: &mut Buffer) {
+fn header(history: &RunHistory, ink: Ink, buffer: &mut Buffer) {
     let area = buffer.area;
-    let hello = &memory.hello;
+    let hello = &history.hello;
     let x = text::put(buffer, area, 0, 0, &hello.pipeline, ink.heading());
     let mut parts = vec![
-        text::elapsed(memory.seconds()),
-        format!("{} frames/s", text::rate(memory.frame_rate())),
+        text::elapsed(history.seconds()),
+        format!("{} frames/s", text::rate(history.frame_rate())),
     ];
     if hello.replay {
         parts.push("a replay".to_owned());
@@ -78,14 +78,14 @@ fn header(memory: &Memory, ink: Ink, buffer: &mut Buffer) {
     parts.push(format!("process {}", hello.pid));
     let parts = format!("  {}", parts.join("  "));
     text::put(buffer, area, x, 0, &parts, Style::new());
-    let (summary, style) = match (&memory.over, memory.counts()) {
+    let (summary, style) = match (&history.over, history.counts()) {
         (Some(over), _) => (format!("the run is over: {}", over.how), ink.bad()),
         (None, Some(counts)) => (counts.boards.summary(), Style::new()),
         (None, None) => (String::new(), Style::new()),
     };
     text::put(buffer, area, 0, 1, &summary, style);
-    let refused = memory.board.as_ref().and_then(|it| it.refused.as_ref());
-    let now = match (refused, &memory.changed) {
+    let refused = history.board.as_ref().and_then(|it| it.refused.as_ref());
+    let now = match (refused, &history.changed) {
         (Some((step, reason)), _) => format!("now: {reason} (step: {step})"),
         (None, Some(changed)) => format!("changed: {changed}"),
         (None, None) => return,
@@ -100,22 +100,22 @@ fn footer(others: usize, ink: Ink, buffer: &mut Buffer) {
         1 => "  Tab shows the other run".to_owned(),
         others => format!("  Tab shows the next of {others} others"),
     };
-    let text = format!("q leaves, the run goes on{more}");
+    let text = format!("q quits, the run goes on{more}");
     text::put(buffer, area, 0, area.height - 1, &text, ink.quiet());
 }
 
-/// Where things lie.
-struct Plan {
+/// The areas of the parts.
+struct Layout {
     stages: Rect,
     board: Rect,
     strokes: Rect,
 }
 
-impl Plan {
+impl Layout {
     /// A board beside the table where the table has room enough left, else below it; where neither fits, beside a
     /// narrower table or as much of it as there is room for.
-    fn new(memory: &Memory, (wide, high): (u16, u16), body: Rect) -> Self {
-        let rows = memory.stage_count() as u16 + 1;
+    fn new(history: &RunHistory, (wide, high): (u16, u16), body: Rect) -> Self {
+        let rows = history.stage_count() as u16 + 1;
         let beside = body.width.saturating_sub(wide + GAP);
         let below = body.height.saturating_sub(rows + 1);
         let fits_below = high <= below && wide <= body.width;

@@ -7,16 +7,16 @@ use ratatui::style::Style;
 
 use super::text::{Ink, put, rate};
 use crate::show::report::duration;
-use crate::top::memory::StageNow;
+use crate::top::history::StageState;
 
-/// Every column that always stands has room.
+/// The width of all columns that are always shown.
 pub(super) const FULL: u16 = 74;
-/// The name, the rate, the median and the queue have room.
+/// The width of the name, the rate, the median and the queue.
 pub(super) const LEAST: u16 = 40;
 
-/// The longest name of a stage that is shown whole.
+/// The maximum width of a stage's name.
 const NAME: usize = 16;
-/// So many looks at a queue are drawn.
+/// How many samples of a queue are drawn.
 const BARS: usize = 8;
 /// How full a queue was.
 const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -35,7 +35,7 @@ enum Column {
     Restarts,
 }
 
-/// In the order of importance, with their headings and widths. The last one stands where there is something in it.
+/// In the order of importance, with their headings and widths. The last one is shown if it is not empty.
 const COLUMNS: [(Column, &str, u16); 9] = [
     (Column::Name, "stage", 0),
     (Column::Rate, "/s", 6),
@@ -47,7 +47,7 @@ const COLUMNS: [(Column, &str, u16); 9] = [
     (Column::Failed, "failed", 7),
     (Column::Restarts, "restarts", 9),
 ];
-/// In the order in which they stand.
+/// In the order from left to right.
 const ORDER: [Column; 9] = [
     Column::Name,
     Column::Rate,
@@ -61,8 +61,8 @@ const ORDER: [Column; 9] = [
 ];
 
 /// Draws the table with those columns that have room.
-pub(super) fn draw(stages: &[StageNow], ink: Ink, area: Rect, buffer: &mut Buffer) {
-    let name_length = |stage: &StageNow| escape(&stage.name).chars().count();
+pub(super) fn draw(stages: &[StageState], ink: Ink, area: Rect, buffer: &mut Buffer) {
+    let name_length = |stage: &StageState| escape(&stage.name).chars().count();
     let longest = stages.iter().map(name_length).max();
     let name = longest.unwrap_or(0).clamp("stage".len(), NAME) as u16;
     let mut left = area.width;
@@ -71,7 +71,7 @@ pub(super) fn draw(stages: &[StageNow], ink: Ink, area: Rect, buffer: &mut Buffe
         .iter()
         .filter(|it| it.0 != Column::Restarts || restarts)
         .map(|&(column, heading, width)| (column, heading, width.max(name * is_name(column))))
-        // A column that has no room makes none for those behind it.
+        // If a column does not fit, neither do those after it.
         .map_while(|column| {
             left = left.checked_sub(column.2)?;
             Some(column)
@@ -119,7 +119,7 @@ fn align(
     put(buffer, area, x, row, &text, style);
 }
 
-fn cell(column: Column, stage: &StageNow, ink: Ink) -> (String, Style) {
+fn cell(column: Column, stage: &StageState, ink: Ink) -> (String, Style) {
     let plain = Style::new();
     match column {
         Column::Name => (escape(&stage.name).into_owned(), plain),
@@ -151,7 +151,7 @@ fn count(count: u64, style: Style, ink: Ink) -> (String, Style) {
     }
 }
 
-/// Anything that waits is seen.
+/// A bar for a fill from 0 to 1. Any waiting message is visible.
 fn bar(fill: f64) -> char {
     let steps = LEVELS.len() - 1;
     LEVELS[((fill * steps as f64).ceil() as usize).min(steps)]

@@ -1,4 +1,4 @@
-//! The strokes that are planned, and what has become of them.
+//! The planned strokes, and their outcomes.
 
 use flowpipe_puzzle::message::{Outcome, SeenBoard, Stroke, StrokeOutcome, Strokes};
 use flowpipe_puzzle::{Flow, colour};
@@ -7,21 +7,21 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::text::{Ink, put};
-use crate::top::wire::Board;
+use crate::top::protocol::BoardView;
 
-/// How far one stroke is.
+/// The state of one stroke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing is known of it.
+    /// It has no outcome yet.
     Open,
-    /// Its flow stands.
-    Stands,
-    /// It was played, and its flow does not stand.
+    /// Its flow is_drawn.
+    Drawn,
+    /// It was played, and its flow is not drawn.
     Refused,
 }
 
-/// Draws the list as far as there is room; what is not done yet comes first where there is not enough.
-pub(super) fn draw(board: &Board, ink: Ink, area: Rect, buffer: &mut Buffer) {
+/// Draws the list as far as there is room. If it is too long, open strokes come first.
+pub(super) fn draw(board: &BoardView, ink: Ink, area: Rect, buffer: &mut Buffer) {
     let Some(strokes) = &board.strokes else {
         put(buffer, area, 0, 0, "no strokes so far", ink.quiet());
         return;
@@ -32,7 +32,7 @@ pub(super) fn draw(board: &Board, ink: Ink, area: Rect, buffer: &mut Buffer) {
     let (text, style) = heading(strokes, board.outcome.as_ref(), ink);
     let (text, style) = match seen {
         Some(_) => (text, style),
-        // The next board is there already.
+        // The next board has been read already.
         None => (format!("the board before: {text}"), ink.quiet()),
     };
     put(buffer, area, 0, 0, &text, style);
@@ -41,13 +41,13 @@ pub(super) fn draw(board: &Board, ink: Ink, area: Rect, buffer: &mut Buffer) {
         .iter()
         .enumerate()
         .map(|(index, stroke)| {
-            let told = board.outcome.as_ref().and_then(|it| it.strokes.get(index));
-            (stroke, state(flow_of(stroke, strokes), told, seen))
+            let outcome = board.outcome.as_ref().and_then(|it| it.strokes.get(index));
+            (stroke, state(flow_of(stroke, strokes), outcome, seen))
         })
         .collect();
     let room = usize::from(area.height.saturating_sub(1));
     if list.len() > room {
-        list.sort_by_key(|(_, state)| *state == State::Stands);
+        list.sort_by_key(|(_, state)| *state == State::Drawn);
     }
     let shown = match list.len() {
         all if all > room => room.saturating_sub(1),
@@ -90,8 +90,8 @@ fn flow_of<'a>(stroke: &Stroke, strokes: &'a Strokes) -> Option<&'a Flow> {
     flows.find(has_all)
 }
 
-fn state(flow: Option<&Flow>, told: Option<&StrokeOutcome>, seen: Option<&SeenBoard>) -> State {
-    let stands = |seen: &SeenBoard| {
+fn state(flow: Option<&Flow>, outcome: Option<&StrokeOutcome>, seen: Option<&SeenBoard>) -> State {
+    let is_drawn = |seen: &SeenBoard| {
         seen.drawn.iter().any(|drawn| {
             flow.is_some_and(|flow| {
                 let forwards = drawn.cells.iter().eq(&flow.cells);
@@ -100,10 +100,10 @@ fn state(flow: Option<&Flow>, told: Option<&StrokeOutcome>, seen: Option<&SeenBo
             })
         })
     };
-    match told.and_then(|told| told.accepted) {
-        Some(true) => State::Stands,
+    match outcome.and_then(|outcome| outcome.accepted) {
+        Some(true) => State::Drawn,
         Some(false) => State::Refused,
-        None if seen.is_some_and(stands) => State::Stands,
+        None if seen.is_some_and(is_drawn) => State::Drawn,
         None => State::Open,
     }
 }
@@ -118,7 +118,7 @@ fn line(
 ) {
     let (mark, style) = match state {
         State::Open => ("·", ink.quiet()),
-        State::Stands => ("✓", ink.good()),
+        State::Drawn => ("✓", ink.good()),
         State::Refused => ("✗", ink.bad()),
     };
     let mut x = put(buffer, area, 0, row, mark, style) + 1;

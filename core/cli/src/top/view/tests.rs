@@ -1,4 +1,4 @@
-//! What is seen of a run in terminals of several sizes.
+//! Views of a run in terminals of several sizes.
 
 use flowpipe_generate::Generator;
 use flowpipe_puzzle::message::{
@@ -10,11 +10,11 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 
 use super::*;
-use crate::top::memory::tests::{counts, hello};
-use crate::top::wire::{Board, Line, Over};
+use crate::top::history::tests::{counts, hello};
+use crate::top::protocol::{BoardView, Line, RunEnd};
 
-/// A board with its solution, of which the first flows stand, and strokes that draw it.
-fn board(rows: usize, cols: usize, flows: usize, standing: usize) -> Board {
+/// A board with its solution, of which the first flows are drawn, and strokes that draw it.
+fn board(rows: usize, cols: usize, flows: usize, standing: usize) -> BoardView {
     let cells = Cells::rectangle(rows, cols).unwrap();
     let made = Generator::new().on_board(&cells, flows..=flows, 1).unwrap();
     let Solution { flows } = made.solution;
@@ -28,7 +28,7 @@ fn board(rows: usize, cols: usize, flows: usize, standing: usize) -> Board {
         let cells = flow.cells[..flow.cells.len() - 1].to_vec();
         Stroke::new(flow.colour, cells, points)
     };
-    Board {
+    BoardView {
         source: frame.source,
         seen: Some(seen),
         solver: Some("solver-search".to_owned()),
@@ -43,69 +43,73 @@ fn board(rows: usize, cols: usize, flows: usize, standing: usize) -> Board {
             sighting,
         }),
         flows,
-        ..Board::default()
+        ..BoardView::default()
     }
 }
 
 /// A run that has gone on for some seconds.
-fn memory(board: Option<Board>) -> Memory {
-    let mut memory = Memory::new(hello(&["screen", "vision"]));
+fn history(board: Option<BoardView>) -> RunHistory {
+    let mut history = RunHistory::new(hello(&["screen", "vision"]));
     for tick in 0..=123 {
-        memory.take(Line::Counts(Box::new(counts(f64::from(tick) / 10.0))));
+        history.add(Line::Counts(Box::new(counts(f64::from(tick) / 10.0))));
     }
     if let Some(board) = board {
-        memory.take(Line::Board(Box::new(board)));
+        history.add(Line::Board(Box::new(board)));
     }
-    memory
+    history
 }
 
-fn drawn(memory: &Memory, colours: Colours, (width, height): (u16, u16)) -> Terminal<TestBackend> {
+fn drawn(
+    history: &RunHistory,
+    colours: Colours,
+    (width, height): (u16, u16),
+) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal
-        .draw(|frame| draw(memory, 1, colours, frame.buffer_mut()))
+        .draw(|frame| draw(history, 1, colours, frame.buffer_mut()))
         .unwrap();
     terminal
 }
 
-fn snapshot(name: &str, memory: &Memory, colours: Colours, size: (u16, u16)) {
+fn snapshot(name: &str, history: &RunHistory, colours: Colours, size: (u16, u16)) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots"));
     settings.set_prepend_module_to_snapshot(true);
-    let terminal = drawn(memory, colours, size);
+    let terminal = drawn(history, colours, size);
     settings.bind(|| insta::assert_snapshot!(name, terminal.backend()));
 }
 
 #[test]
 fn terminals_of_all_sizes() {
-    let small = memory(Some(board(5, 5, 5, 2)));
+    let small = history(Some(board(5, 5, 5, 2)));
     snapshot("wide", &small, Colours::All, (120, 24));
     snapshot("usual", &small, Colours::All, (80, 24));
     snapshot("narrow", &small, Colours::All, (44, 24));
     snapshot("low", &small, Colours::All, (80, 12));
-    let large = memory(Some(board(18, 15, 16, 5)));
+    let large = history(Some(board(18, 15, 16, 5)));
     snapshot("large", &large, Colours::All, (80, 24));
-    snapshot("nothing_yet", &memory(None), Colours::All, (80, 12));
+    snapshot("nothing_yet", &history(None), Colours::All, (80, 12));
     for size in [(1, 1), (12, 3), (20, 5), (300, 4), (13, 90)] {
         drawn(&large, Colours::All, size);
     }
 }
 
 #[test]
-fn restarts_stand_where_there_were_any() {
-    let mut memory = memory(None);
+fn restarts_are_shown_if_there_were_any() {
+    let mut history = history(None);
     let mut counts = counts(12.4);
     let stage = &mut counts.progress.stages[1];
     (stage.failed, stage.restarted) = (12, 3);
-    memory.take(Line::Counts(Box::new(counts)));
-    snapshot("restarts", &memory, Colours::All, (80, 12));
+    history.add(Line::Counts(Box::new(counts)));
+    snapshot("restarts", &history, Colours::All, (80, 12));
 }
 
 #[test]
-fn letters_tell_flows_apart_where_colours_do_not() {
-    let memory = memory(Some(board(5, 5, 5, 2)));
-    snapshot("without_colours", &memory, Colours::None, (80, 24));
+fn letters_distinguish_flows_without_colours() {
+    let history = history(Some(board(5, 5, 5, 2)));
+    snapshot("without_colours", &history, Colours::None, (80, 24));
     let coloured = |colours| {
-        let terminal = drawn(&memory, colours, (80, 24));
+        let terminal = drawn(&history, colours, (80, 24));
         let cells = &terminal.backend().buffer().content;
         cells
             .iter()
@@ -114,7 +118,7 @@ fn letters_tell_flows_apart_where_colours_do_not() {
     };
     assert_eq!(coloured(Colours::None), 0);
     assert!(coloured(Colours::All) > 30);
-    let terminal = drawn(&memory, Colours::All, (80, 24));
+    let terminal = drawn(&history, Colours::All, (80, 24));
     let red = Color::Rgb(255, 0, 0);
     let cells = &terminal.backend().buffer().content;
     assert!(
@@ -125,7 +129,7 @@ fn letters_tell_flows_apart_where_colours_do_not() {
 }
 
 #[test]
-fn what_became_of_strokes_and_runs() {
+fn outcomes_of_strokes_and_runs() {
     let mut played = board(5, 5, 5, 0);
     let accepted = |index: usize| StrokeOutcome {
         colour: index as u16,
@@ -144,17 +148,17 @@ fn what_became_of_strokes_and_runs() {
         act_ns: 1,
     });
     played.refused = Some(("find board".to_owned(), "there is no board".to_owned()));
-    let mut memory = memory(Some(played));
-    snapshot("played", &memory, Colours::All, (80, 24));
+    let mut history = history(Some(played));
+    snapshot("played", &history, Colours::All, (80, 24));
     let mut next = board(6, 6, 6, 0);
-    next.strokes = memory.board.take().and_then(|board| board.strokes);
+    next.strokes = history.board.take().and_then(|board| board.strokes);
     next.flows.clear();
     next.solver = None;
-    memory.take(Line::Board(Box::new(next)));
-    memory.take(Line::Over(Over {
+    history.add(Line::Board(Box::new(next)));
+    history.add(Line::Over(RunEnd {
         how: "stopped".to_owned(),
     }));
-    snapshot("next_and_over", &memory, Colours::All, (80, 24));
+    snapshot("next_and_over", &history, Colours::All, (80, 24));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Writing and its styles.
+//! Text and its styles.
 
 use flowpipe_game::terminal::Colours;
 use flowpipe_terminal::escape;
@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-/// What things are written in.
+/// The styles.
 #[derive(Clone, Copy)]
 pub(super) struct Ink(pub Colours);
 
@@ -15,7 +15,7 @@ const RED: [u8; 3] = [255, 70, 70];
 const AMBER: [u8; 3] = [230, 170, 0];
 
 impl Ink {
-    /// Whether colours can be told apart.
+    /// Whether there are colours.
     pub(super) fn has_colours(self) -> bool {
         self.0 != Colours::None
     }
@@ -46,7 +46,7 @@ impl Ink {
     }
 }
 
-/// Writes into an area as far as there is room, at a column and a row of it; the column behind.
+/// Writes into an area as far as there is room, at a column and a row of it. Returns the column after the text.
 pub(super) fn put(
     buffer: &mut Buffer,
     area: Rect,
@@ -63,7 +63,7 @@ pub(super) fn put(
     x - area.x
 }
 
-/// A text, or the end of a long one: of the name of a file that says most.
+/// A text, or the end of a long one: the end of a file's name matters most.
 pub(super) fn last(text: &str, room: usize) -> String {
     let length = text.chars().count();
     if length <= room {
@@ -73,7 +73,7 @@ pub(super) fn last(text: &str, room: usize) -> String {
     format!("…{end}")
 }
 
-/// A number a second with as many digits as mean something.
+/// A rate with significant digits only.
 pub(super) fn rate(rate: f64) -> String {
     match rate {
         ..0.05 => "0".to_owned(),
@@ -82,7 +82,7 @@ pub(super) fn rate(rate: f64) -> String {
     }
 }
 
-/// A time since the beginning.
+/// The time since the start.
 pub(super) fn elapsed(seconds: f64) -> String {
     let whole = seconds as u64;
     match whole {

@@ -1,0 +1,79 @@
+//! The events of a run that are shown, and the observer that sends them.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crossbeam_channel::Sender;
+use flowpipe_engine::run::{LineUp, Observer};
+use flowpipe_host::message::Message;
+use flowpipe_host::problem::Problem;
+use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED};
+use flowpipe_recorder::record::Landed;
+
+use crate::visibility;
+
+/// An event, sent by the threads of the stages to the thread that prints.
+pub enum RunEvent {
+    /// A message to show.
+    Message(Arc<Message>),
+    /// A stage reported a problem.
+    Problem(Problem),
+    /// The flight recorder wrote the last seconds.
+    Landed(Landed),
+    /// The pipeline changed: the stages' names by index.
+    LineUp(Vec<String>),
+    /// Text for standard error, escaped already.
+    Notice(String),
+    /// A lossless recording failed: the run stops. Text for standard error, escaped already.
+    Lost(String),
+}
+
+/// Sends the events of a run to another thread.
+pub struct EventForwarder {
+    events: Sender<RunEvent>,
+    is_shown: RwLock<Vec<bool>>,
+}
+
+impl EventForwarder {
+    /// `is_shown`: whether messages are shown, by stage.
+    pub fn new(events: Sender<RunEvent>, is_shown: Vec<bool>) -> Self {
+        Self {
+            events,
+            is_shown: RwLock::new(is_shown),
+        }
+    }
+
+    fn is_shown(&self, stage: usize) -> bool {
+        let is_shown = self.is_shown.read().unwrap_or_else(PoisonError::into_inner);
+        is_shown.get(stage).copied().unwrap_or(true)
+    }
+}
+
+impl Observer for EventForwarder {
+    fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
+        let is_shown = match message.schema() {
+            SIGHTING | SOLVED | OUTCOME => self.is_shown(stage),
+            RESULT => true,
+            _ => false,
+        };
+        if is_shown {
+            // The receiver is gone once printing has failed; the run continues to its end.
+            let _ = self.events.send(RunEvent::Message(Arc::clone(message)));
+        }
+    }
+
+    fn problem(&self, problem: &Problem, _: i64) {
+        let _ = self.events.send(RunEvent::Problem(problem.clone()));
+    }
+
+    fn changed(&self, line: &LineUp<'_>) {
+        let stages = line.pipeline().stages;
+        let is_shown =
+            (0..stages.len()).map(|stage| visibility::is_shown(line.plugins(stage).first()));
+        *self
+            .is_shown
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = is_shown.collect();
+        let names = stages.into_iter().map(|stage| stage.name).collect();
+        let _ = self.events.send(RunEvent::LineUp(names));
+    }
+}

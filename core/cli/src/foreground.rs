@@ -1,0 +1,72 @@
+//! Runs a pipeline to its end, prints its events, and serves `flowpipe top`.
+
+use crossbeam_channel::Receiver;
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_engine::report::Report;
+use flowpipe_engine::run::{Options, Run};
+use flowpipe_host::catalogue::Catalogue;
+
+use crate::console::Console;
+use crate::console::steps::Steps;
+use crate::events::RunEvent;
+use crate::exit::Failure;
+use crate::follow::follow;
+use crate::reload::ReloadOptions;
+use crate::signals;
+use crate::tally::Tally;
+use crate::top::publisher::Publisher;
+
+/// A run that has ended.
+pub struct CompletedRun {
+    pub report: Report,
+    pub tally: Tally,
+    pub steps: Steps,
+    /// Whether a signal stopped it.
+    pub interrupted: bool,
+    /// Fails when standard output was closed.
+    pub printed: Result<(), Failure>,
+}
+
+/// Starts a run and prints its events until it ends. `reload`: which changes of files are reloaded.
+///
+/// # Errors
+/// When the run can't start.
+pub fn run(
+    pipeline: Pipeline,
+    catalogue: &Catalogue,
+    mut options: Options,
+    events: &Receiver<RunEvent>,
+    mut console: Console<'_>,
+    reload: Option<ReloadOptions<'_>>,
+) -> Result<CompletedRun, Failure> {
+    let mut publisher = Publisher::prepare(&pipeline, &mut options);
+    let handle = Run::start(pipeline, catalogue, options)?;
+    signals::stop(&handle);
+    let reloading = reload.map(|reload| reload.start(&handle)).transpose()?;
+    publisher.open(&handle);
+    let printed = follow(&handle, events, |event| {
+        let is_event = event.is_some();
+        console.update(&handle, event)?;
+        if is_event {
+            publisher.update(console.tally());
+        }
+        Ok(())
+    });
+    if printed.is_err() {
+        // Standard output was closed (`flowpipe run … | head`).
+        handle.stop();
+    }
+    let report = handle.wait();
+    if let Some(reloading) = reloading {
+        reloading.end();
+    }
+    publisher.close(&report);
+    let (tally, steps) = console.end();
+    Ok(CompletedRun {
+        report,
+        tally,
+        steps,
+        interrupted: signals::was_asked(),
+        printed,
+    })
+}

@@ -1,0 +1,35 @@
+//! One check, in the child process.
+
+use crate::args::PluginCheck;
+use crate::exit::{Ended, Failure};
+use crate::plugin_check::protocol::{CheckLine, Reporter};
+use crate::plugin_check::subject::{Subject, answer_timeout};
+use crate::plugin_check::{checks, process, stages};
+
+/// Runs the check of that name on the stage of the arguments, or only loads the file. Reports its end: the plugin may
+/// end the process before.
+///
+/// # Errors
+/// When there is no such check, or the system has no files or threads left.
+pub fn run(args: &PluginCheck, check: &str) -> Result<Ended, Failure> {
+    let broken = |error| Failure::Run(format!("a check's process: {error}"));
+    process::end_with_parent().map_err(broken)?;
+    let report = Reporter::new().map_err(broken)?;
+    if check == stages::LOAD {
+        stages::load(args, &report);
+    } else {
+        let Some(check) = checks::ALL.iter().find(|it| it.name == check) else {
+            return Err(Failure::Usage(format!("there is no check `{check}`")));
+        };
+        let stage = args.stage.as_deref().unwrap_or_default();
+        let config = args.config.as_deref();
+        match Subject::open(&args.file, stage, config, answer_timeout(args)?) {
+            Ok(subject) => (check.run)(&subject, &report),
+            // It existed when the file was loaded before.
+            Err(failure) => report.fail(failure.to_string()),
+        }
+    }
+    report.doing("ending its process");
+    report.line(&CheckLine::Done);
+    Ok(Ended::Done)
+}

@@ -1,0 +1,196 @@
+//! Hot reload: applies changes of the pipeline and plugin files to a run, for `--watch` and on SIGHUP.
+
+mod stamps;
+
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use flowpipe_engine::run::{ChangeError, Changer, RunHandle};
+use flowpipe_terminal::{escape_indented, escaped};
+
+use crate::args::Global;
+use crate::events::RunEvent;
+use crate::exit::Failure;
+pub use crate::reload::stamps::FileStamps;
+use crate::show::colour;
+use crate::{pipeline_file, plugins, signals};
+
+/// What is reloaded.
+pub struct ReloadOptions<'a> {
+    /// The pipeline's file.
+    pub file: &'a Path,
+    /// Whether to poll the files. Otherwise they are reloaded only on SIGHUP.
+    pub polls: bool,
+    /// For the plugins' folders, and colours.
+    pub global: &'a Global,
+    /// The stamps of the files from before they were read.
+    pub before: FileStamps,
+    /// Receives what has changed, or why nothing has.
+    pub events: Sender<RunEvent>,
+}
+
+/// The reload thread of a run.
+pub struct ReloadHandle {
+    wakeups: Sender<Wakeup>,
+    thread: JoinHandle<()>,
+}
+
+/// What wakes the reload thread.
+enum Wakeup {
+    /// Reload the files now.
+    Reload,
+    /// The run is over.
+    Over,
+}
+
+/// Between two polls of the files. A change is applied when two polls in a row see the same files.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// How many polls to wait for a missing library: a linker may be about to write it.
+const MAX_MISSING: u32 = 40;
+
+/// How long the end of a run waits for a reload in progress.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
+
+struct Reloader {
+    file: PathBuf,
+    folders: Vec<PathBuf>,
+    polls: bool,
+    before: FileStamps,
+    colours: bool,
+    changer: Changer,
+    events: Sender<RunEvent>,
+}
+
+impl ReloadOptions<'_> {
+    /// Starts the reload thread of a run.
+    ///
+    /// # Errors
+    /// When the thread can't be started.
+    pub fn start(self, run: &RunHandle) -> Result<ReloadHandle, Failure> {
+        let (wakeups, woken) = crossbeam_channel::unbounded();
+        let reloader = Reloader {
+            file: self.file.to_owned(),
+            folders: plugins::folders(self.global),
+            polls: self.polls,
+            before: self.before,
+            colours: colour::on_stderr(self.global),
+            changer: run.changer(),
+            events: self.events,
+        };
+        let thread = std::thread::Builder::new()
+            .name("flowpipe-watch".into())
+            .spawn(move || reloader.run(&woken))
+            .map_err(|error| Failure::Run(format!("can't start a thread: {error}")))?;
+        let hang_up = wakeups.clone();
+        signals::on_hang_up(Some(Box::new(move || {
+            // The receiver is gone only when the run is over.
+            let _ = hang_up.send(Wakeup::Reload);
+        })));
+        Ok(ReloadHandle { wakeups, thread })
+    }
+}
+
+impl ReloadHandle {
+    /// Stops the thread when the run is over.
+    pub fn end(self) {
+        signals::on_hang_up(None);
+        let _ = self.wakeups.send(Wakeup::Over);
+        let started = Instant::now();
+        while !self.thread.is_finished() {
+            if started.elapsed() > END_TIMEOUT {
+                // A plugin that hangs when it is created or destroyed: its thread ends with the program.
+                tracing::warn!("a change of the pipeline hangs; its thread is abandoned");
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // Its panic, if any, has been printed.
+        let _ = self.thread.join();
+    }
+}
+
+impl Reloader {
+    fn run(&self, woken: &Receiver<Wakeup>) {
+        let mut applied = self.before.clone();
+        let mut last = applied.clone();
+        let mut missing = 0;
+        // A removed stage still drains its queue: a stage of its name can't be added yet.
+        let mut retry = false;
+        loop {
+            let wakeup = match self.polls || retry {
+                true => woken.recv_timeout(POLL_INTERVAL),
+                false => woken.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match wakeup {
+                Ok(Wakeup::Reload) => {
+                    applied = FileStamps::read(&self.file, &self.folders);
+                    last = applied.clone();
+                    retry = self.reload(true);
+                }
+                Ok(Wakeup::Over) | Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {
+                    let now = FileStamps::read(&self.file, &self.folders);
+                    let is_settled = now == last;
+                    missing = match now.lacks_some_of(&applied) {
+                        true => missing + 1,
+                        false => 0,
+                    };
+                    let may_come = missing > 0 && missing < MAX_MISSING;
+                    if is_settled && !may_come && (retry || self.polls && now != applied) {
+                        applied = now.clone();
+                        retry = self.reload(false);
+                    }
+                    last = now;
+                }
+            }
+        }
+    }
+
+    /// Reloads the files. Returns whether to retry soon. `verbose`: also reports that nothing differs.
+    fn reload(&self, verbose: bool) -> bool {
+        let catalogue = plugins::load_from(&self.folders);
+        let pipeline = match pipeline_file::read(&self.file, &catalogue) {
+            Ok(Ok(file)) => file.pipeline,
+            Ok(Err(errors)) => {
+                let count = errors.len();
+                let errors = pipeline_file::rendered(errors, self.colours);
+                let some = if count == 1 { "an error" } else { "errors" };
+                let file = escaped(self.file.display());
+                self.notify(format!(
+                    "{errors}not changed: {file} has {some}; the run goes on as it was"
+                ));
+                return false;
+            }
+            Err(failure) => {
+                let failure = escape_indented(&failure.to_string());
+                self.notify(format!("not changed: {failure}"));
+                return false;
+            }
+        };
+        match self.changer.change(pipeline, &catalogue) {
+            Ok(changes) if changes.is_empty() => {
+                if verbose {
+                    self.notify("not changed: nothing differs".to_owned());
+                }
+            }
+            Ok(changes) => self.notify(format!(
+                "changed: {}",
+                escape_indented(&changes.to_string())
+            )),
+            Err(ChangeError::Leaving { .. }) => return true,
+            Err(ChangeError::Ending) => {}
+            Err(error) => {
+                let error = escape_indented(&error.to_string());
+                self.notify(format!("not changed: {error}; the run goes on as it was"));
+            }
+        }
+        false
+    }
+
+    fn notify(&self, text: String) {
+        // The receiver is gone once printing has failed.
+        let _ = self.events.send(RunEvent::Notice(text));
+    }
+}

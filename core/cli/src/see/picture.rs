@@ -1,0 +1,94 @@
+//! What vision read from one picture.
+
+use flowpipe_host::frame::Frame;
+use flowpipe_puzzle::message::Reading;
+
+use crate::exit::Ended;
+use crate::see::times::CallTimes;
+use crate::see::vision_run::VisionReply;
+
+/// The result of one picture, over all calls.
+#[derive(Default)]
+pub struct PictureResult {
+    /// The picture, if it is kept for an overlay.
+    pub picture: Option<Frame>,
+    /// What vision read in the first call.
+    pub reading: Option<Reading>,
+    /// The times of the calls.
+    pub times: CallTimes,
+    /// Why there is no reading.
+    pub error: Option<PictureError>,
+    /// How many calls have ended.
+    pub calls: u32,
+}
+
+/// Why there is no reading of a picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PictureError {
+    /// The file can't be opened.
+    Unopened(String),
+    /// The file is not a picture.
+    Unreadable(String),
+    /// Vision failed, or its message broke the rules.
+    Failed(String),
+}
+
+impl PictureResult {
+    /// A file that can't be opened.
+    pub fn unopened(reason: String) -> Self {
+        Self {
+            error: Some(PictureError::Unopened(reason)),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a reply.
+    pub fn add(&mut self, reply: VisionReply, keeps_picture: bool) {
+        match reply {
+            VisionReply::Picture(frame) => {
+                if keeps_picture {
+                    self.picture = Some(frame);
+                }
+                return;
+            }
+            VisionReply::Sighting(sighting, took) => {
+                self.times.add(took, &sighting.steps);
+                self.reading.get_or_insert(sighting.reading);
+            }
+            VisionReply::Unreadable(reason) => {
+                self.error.get_or_insert(PictureError::Unreadable(reason));
+            }
+            VisionReply::Failed(reason) => {
+                self.error.get_or_insert(PictureError::Failed(reason));
+            }
+        }
+        self.calls += 1;
+    }
+
+    /// How the command ends for it.
+    pub fn ended(&self) -> Ended {
+        match (&self.error, &self.reading) {
+            (Some(PictureError::Unopened(_)), _) => Ended::Unopened,
+            (Some(PictureError::Unreadable(_)), _) => Ended::BadPuzzle,
+            (Some(PictureError::Failed(_)), _) | (None, None) => Ended::StageFailed,
+            (None, Some(Reading::Refused { .. })) => Ended::Unanswered,
+            (None, Some(Reading::Board(_))) => Ended::Done,
+        }
+    }
+
+    /// What vision read, or why there is no reading.
+    pub fn reading(&self) -> Result<&Reading, &str> {
+        match (&self.error, &self.reading) {
+            (
+                Some(
+                    PictureError::Unopened(why)
+                    | PictureError::Unreadable(why)
+                    | PictureError::Failed(why),
+                ),
+                _,
+            ) => Err(why),
+            (None, Some(reading)) => Ok(reading),
+            (None, None) => Err("vision gave no answer"),
+        }
+    }
+}

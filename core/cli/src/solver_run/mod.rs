@@ -1,0 +1,170 @@
+//! Runs puzzles through a solver plugin, and their solutions through a planner.
+//!
+//! It runs pipelines of two stages, `capture-puzzles` and the solver, or of three with the planner. The plugins are
+//! loaded, timed, cancelled and checked as in any other pipeline.
+
+mod matcher;
+mod observer;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_config::reader::{self, ConfigError};
+use flowpipe_engine::run::{Options, Run, RunHandle};
+use flowpipe_host::catalogue::Catalogue;
+use flowpipe_puzzle::Puzzle;
+use flowpipe_puzzle::message::{Effort, Stroke, Verdict};
+use matcher::ReplyMatcher;
+use observer::{SolverEvent, SolverObserver};
+use serde_json::json;
+
+use crate::checks;
+use crate::exit::Failure;
+use crate::follow::follow_until;
+use crate::one_off::{OneOffError, stage};
+
+/// The planner's stage.
+const PLANNER: &str = "planner";
+
+/// Which plugins run, and how.
+#[derive(Clone, Debug)]
+pub struct SolverOptions<'a> {
+    /// The solver plugin's name.
+    pub solver: &'a str,
+    /// Its config as a TOML inline table.
+    pub config: Option<&'a str>,
+    /// The planner. `None`: solutions are not planned.
+    pub planner: Option<PlannerOptions<'a>>,
+    /// The timeout of one puzzle, and of one plan, as in a pipeline file.
+    pub timeout: Option<&'a str>,
+    /// The number of pipelines that run in parallel, each with its share of the puzzles.
+    pub jobs: usize,
+}
+
+/// Which planner runs, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannerOptions<'a> {
+    /// The planner plugin's name.
+    pub name: &'a str,
+    /// Its config as a TOML inline table.
+    pub config: Option<&'a str>,
+}
+
+/// How a solution is drawn. The strokes have been checked.
+#[derive(Clone, Debug)]
+pub struct StrokePlan {
+    /// In the order of play.
+    pub strokes: Vec<Stroke>,
+    /// The planner's own time, microseconds. The time of the call where the plugin sets no marks.
+    pub plan_us: f64,
+}
+
+impl StrokePlan {
+    /// Straight lines in all strokes, however many points lie on them.
+    pub fn segments(&self) -> usize {
+        self.strokes.iter().map(Stroke::segments).sum()
+    }
+}
+
+/// The reply to one puzzle.
+#[derive(Debug)]
+pub enum Reply {
+    /// Of the solver.
+    Solver(SolverReply),
+    /// Of the planner, to a solution: the plan, or why there is none.
+    Planner(Result<StrokePlan, String>),
+}
+
+/// The solver's reply to one puzzle.
+#[derive(Debug)]
+pub enum SolverReply {
+    /// The solver's answer, which has been checked.
+    Answer {
+        /// The verdict.
+        verdict: Verdict,
+        /// The solver's own measures of its work.
+        effort: Effort,
+        /// The solver's own time, microseconds. The time of the call where the plugin sets no marks.
+        search_us: f64,
+        /// The time of the call, microseconds.
+        call_us: f64,
+    },
+    /// It exceeded the timeout.
+    TimedOut(String),
+    /// The solver failed, or its answer broke the rules.
+    Failed(String),
+}
+
+/// Runs puzzles through a solver and passes each reply, with the index of its puzzle, to `each`, in the order of the
+/// replies, until `each` breaks. A plan follows its answer. A puzzle may get a second reply (a failure after its
+/// answer) or, where a stage failed, none.
+///
+/// # Errors
+/// See [`OneOffError`].
+pub fn run(
+    puzzles: &[&Puzzle],
+    options: &SolverOptions<'_>,
+    catalogue: &Catalogue,
+    mut each: impl FnMut(usize, Reply) -> ControlFlow<Result<(), Failure>>,
+) -> Result<(), OneOffError> {
+    let jobs = options.jobs.clamp(1, puzzles.len().max(1));
+    let pipeline = pipeline(options, catalogue).map_err(OneOffError::Config)?;
+    let (sender, events) = crossbeam_channel::unbounded();
+    let mut handles: Vec<RunHandle> = Vec::new();
+    for lane in 0..jobs {
+        let mut pipeline = pipeline.clone();
+        // Canonical JSON, a puzzle a line: `capture-puzzles` reads whatever was read here.
+        let lines: Vec<String> = puzzles
+            .iter()
+            .skip(lane)
+            .step_by(jobs)
+            .map(|puzzle| serde_json::to_string(puzzle).unwrap_or_default())
+            .collect();
+        let source = pipeline.stages.first_mut();
+        if let Some(source) = source.and_then(|it| it.contestants.first_mut()) {
+            source.config = json!({ "text": lines.join("\n") });
+        }
+        let options = Options {
+            validators: checks::validators(),
+            observers: vec![Arc::new(SolverObserver::new(lane, sender.clone()))],
+            ..Options::default()
+        };
+        handles.push(Run::start(pipeline, catalogue, options)?);
+    }
+    let mut ended = Ok(());
+    let mut matcher = ReplyMatcher::default();
+    let is_over = || handles.iter().all(RunHandle::is_over);
+    let _ = follow_until(is_over, &events, |event: Option<SolverEvent>| {
+        let Some(event) = event else {
+            return ControlFlow::Continue(());
+        };
+        let lane = event.lane;
+        let Some((place, reply)) = matcher.reply(event) else {
+            return ControlFlow::Continue(());
+        };
+        each(place * jobs + lane, reply).map_break(|result| ended = result)
+    });
+    for handle in handles {
+        handle.abort();
+        let report = handle.wait();
+        if let (Some(failure), Ok(())) = (report.failure, &ended) {
+            ended = Err(Failure::Run(failure.to_string()));
+        }
+    }
+    Ok(ended?)
+}
+
+/// The pipeline, read as from a file: the plugins' names and configs get the same checks.
+fn pipeline(
+    options: &SolverOptions<'_>,
+    catalogue: &Catalogue,
+) -> Result<Pipeline, Vec<ConfigError>> {
+    let timeout = options.timeout;
+    let mut text = String::from("[stages.puzzles]\nplugin = \"capture-puzzles\"\n");
+    text += &stage("solver", options.solver, "puzzles", options.config, timeout);
+    if let Some(planner) = &options.planner {
+        text += &stage(PLANNER, planner.name, "solver", planner.config, timeout);
+    }
+    reader::read("command line", &text, catalogue)
+}

@@ -1,0 +1,164 @@
+//! The last messages of a run, kept for viewers.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use flowpipe_engine::run::{LineUp, Observer};
+use flowpipe_host::message::Message;
+use flowpipe_puzzle::message::{
+    OUTCOME, Outcome, Reading, SIGHTING, SOLVED, Sighting, Solved, Strokes, Verdict,
+};
+use flowpipe_puzzle::message::{STROKES, SeenBoard};
+use serde::de::DeserializeOwned;
+
+use super::protocol::{BoardView, StageHello};
+use crate::checks::with_reason;
+use crate::tally::Tally;
+
+/// Keeps the last messages. They are parsed only for viewers.
+#[derive(Default)]
+pub struct LastMessages(Mutex<Latest>);
+
+/// The last of each kind.
+#[derive(Clone, Default)]
+struct Latest {
+    sighting: Option<Arc<Message>>,
+    solved: Option<Arc<Message>>,
+    strokes: Option<Arc<Message>>,
+    /// The outcome of these strokes.
+    outcome: Option<Arc<Message>>,
+    tally: Tally,
+    /// How the pipeline changed last, and its stages since.
+    changed: Option<Changed>,
+    /// Counts the messages.
+    number: u64,
+}
+
+impl Observer for LastMessages {
+    fn message(&self, _: usize, _: usize, message: &Arc<Message>) {
+        let schema = message.schema();
+        if ![SIGHTING, SOLVED, STROKES, OUTCOME].contains(&schema) {
+            return;
+        }
+        // Messages with pixels are not kept: the pixels would be freed late.
+        if message.frame().is_some() {
+            return;
+        }
+        let mut last = self.lock();
+        last.number += 1;
+        if schema == STROKES {
+            last.outcome = None;
+        }
+        let place = match schema {
+            SIGHTING => &mut last.sighting,
+            SOLVED => &mut last.solved,
+            STROKES => &mut last.strokes,
+            _ => &mut last.outcome,
+        };
+        let before = place.replace(message.clone());
+        drop(last);
+        // Freed outside the lock.
+        drop(before);
+    }
+
+    fn changed(&self, line: &LineUp<'_>) {
+        let stages = line.pipeline().stages;
+        self.lock().changed = Some(Changed {
+            text: line.changes.to_string(),
+            stages: stages.iter().map(StageHello::of).collect(),
+        });
+    }
+}
+
+/// A change of the pipeline.
+#[derive(Clone)]
+pub struct Changed {
+    /// The change, in a line.
+    pub text: String,
+    /// The stages since.
+    pub stages: Vec<StageHello>,
+}
+
+impl LastMessages {
+    /// How the pipeline changed last.
+    pub fn changed(&self) -> Option<Changed> {
+        self.lock().changed.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Latest> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the counts of the boards.
+    pub fn update(&self, tally: &Tally) {
+        self.lock().tally = tally.counts();
+    }
+
+    pub fn tally(&self) -> Tally {
+        self.lock().tally.clone()
+    }
+
+    /// Changes with every message.
+    pub fn number(&self) -> u64 {
+        self.lock().number
+    }
+
+    /// Drops the messages.
+    pub fn clear(&self) {
+        let mut last = self.lock();
+        let kept = Latest {
+            tally: last.tally.clone(),
+            changed: last.changed.clone(),
+            ..Latest::default()
+        };
+        let before = std::mem::replace(&mut *last, kept);
+        drop(last);
+        drop(before);
+    }
+
+    /// The board of the last messages. `before`: the last board, if the last frame shows none.
+    pub fn board(&self, before: Option<SeenBoard>) -> BoardView {
+        let last = self.lock().clone();
+        let sighting = read::<Sighting>(last.sighting.as_ref());
+        let solved = read::<Solved>(last.solved.as_ref());
+        let mut board = BoardView {
+            source: sighting
+                .as_ref()
+                .map(|it| it.frame.source.clone())
+                .unwrap_or_default(),
+            outcome: read::<Outcome>(last.outcome.as_ref()),
+            strokes: read::<Strokes>(last.strokes.as_ref()),
+            ..BoardView::default()
+        };
+        let answered = solved.as_ref().and_then(|it| it.sighting.board().cloned());
+        match sighting.map(|it| it.reading) {
+            Some(Reading::Board(seen)) => board.seen = Some(*seen),
+            Some(Reading::Refused { step, reason, .. }) => {
+                board.refused = Some((step, reason));
+                board.seen = before.or_else(|| answered.clone());
+            }
+            None => board.seen = before.or_else(|| answered.clone()),
+        }
+        let is_answered = match (&board.seen, &answered) {
+            (Some(seen), Some(answered)) => seen.puzzle == answered.puzzle,
+            _ => false,
+        };
+        if let Some(solved) = solved.filter(|_| is_answered) {
+            match solved.answer {
+                Verdict::Solution { solution, .. } => board.flows = solution.flows,
+                Verdict::Unsolvable { reason } => {
+                    board.unsolved = Some(with_reason("no solution", &reason));
+                }
+                Verdict::Unsupported { reason } | Verdict::Unknown { reason } => {
+                    board.unsolved = Some(reason);
+                }
+            }
+            board.solver = Some(solved.solver);
+        }
+        board
+    }
+}
+
+/// Every message has passed the checks: one that does not parse has another schema.
+fn read<T: DeserializeOwned>(message: Option<&Arc<Message>>) -> Option<T> {
+    serde_json::from_str(message?.json()).ok()
+}

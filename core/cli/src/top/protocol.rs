@@ -1,0 +1,115 @@
+//! The messages from a run to its viewers: JSON Lines.
+//!
+//! First comes [`Hello`], then the counts several times a second, the board when it has changed, and at the end how the
+//! run ended. A viewer ignores lines of an unknown kind. If the meaning of a kind changes, so does [`VERSION`].
+
+use flowpipe_config::pipeline;
+use flowpipe_engine::report::{Progress, Spread};
+use flowpipe_puzzle::Flow;
+use flowpipe_puzzle::message::{Outcome, SeenBoard, Strokes};
+use serde::{Deserialize, Serialize};
+
+use crate::tally::Tally;
+
+/// The version of the protocol.
+pub const VERSION: u32 = 1;
+
+/// One line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Line {
+    /// The greeting.
+    Hello(Hello),
+    /// The counts.
+    Counts(Box<Counts>),
+    /// The board.
+    Board(Box<BoardView>),
+    /// The run is over.
+    Over(RunEnd),
+    /// A kind of a later version.
+    #[serde(other)]
+    Unknown,
+}
+
+/// The greeting. Every version has `version` and `flowpipe`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The program's version.
+    pub flowpipe: String,
+    /// The process.
+    pub pid: u32,
+    /// The pipeline's name.
+    pub pipeline: String,
+    /// When the run started, Unix time in nanoseconds.
+    pub started_unix_ns: u64,
+    /// Whether it is a replay.
+    pub replay: bool,
+    /// Whether it is a dry run.
+    pub dry: bool,
+    /// In the order of the pipeline.
+    pub stages: Vec<StageHello>,
+}
+
+/// One stage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageHello {
+    /// Its name in the pipeline.
+    pub name: String,
+    /// One plugin, or those that race.
+    pub plugins: Vec<String>,
+}
+
+impl StageHello {
+    /// A stage of a pipeline.
+    pub fn of(stage: &pipeline::Stage) -> Self {
+        let contestants = stage.contestants.iter();
+        Self {
+            name: stage.name.clone(),
+            plugins: contestants.map(|it| it.plugin.clone()).collect(),
+        }
+    }
+}
+
+/// The counts of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Counts {
+    /// The counts of the stages.
+    pub progress: Progress,
+    /// The times of the stages' calls since the run started, in the order of the pipeline.
+    pub times: Vec<Spread>,
+    /// The counts of the boards.
+    pub boards: Tally,
+    /// How the pipeline changed last, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<String>,
+}
+
+/// The last board of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BoardView {
+    /// The source of the last frame.
+    pub source: String,
+    /// The last board that was read.
+    pub seen: Option<SeenBoard>,
+    /// Why no board was read after it: the step and the reason.
+    pub refused: Option<(String, String)>,
+    /// The solver that answered for that board.
+    pub solver: Option<String>,
+    /// The solution of that board.
+    pub flows: Vec<Flow>,
+    /// Why there is no solution.
+    pub unsolved: Option<String>,
+    /// The last strokes that were planned.
+    pub strokes: Option<Strokes>,
+    /// Their outcome. `None`: they are being played.
+    pub outcome: Option<Outcome>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunEnd {
+    /// As text, such as `done`.
+    pub how: String,
+}

@@ -1,0 +1,45 @@
+//! Which stages of a pipeline have their messages shown.
+
+use flowpipe_config::manifest::Manifest;
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_host::catalogue::{Catalogue, Found};
+use flowpipe_puzzle::message::RESULT;
+
+/// The stages of a pipeline, and which of them are shown.
+pub struct Visibility {
+    /// The names, by stage.
+    pub names: Vec<String>,
+    /// Whether the messages are shown, by stage. A referee forwards messages of other stages.
+    pub is_shown: Vec<bool>,
+    /// Whether a stage emits the result of each board.
+    pub has_referee: bool,
+}
+
+impl Visibility {
+    pub fn of(pipeline: &Pipeline, catalogue: &Catalogue) -> Self {
+        let manifests = pipeline.stages.iter().map(|stage| {
+            let first = stage.contestants.first();
+            first.and_then(|first| catalogue.find(&first.plugin))
+        });
+        let is_shown: Vec<bool> = manifests.clone().map(is_shown).collect();
+        Self {
+            names: pipeline
+                .stages
+                .iter()
+                .map(|stage| stage.name.clone())
+                .collect(),
+            has_referee: is_shown.contains(&false),
+            is_shown,
+        }
+    }
+}
+
+/// Whether the messages of a stage with that plugin are shown.
+pub fn is_shown(found: Option<&Found>) -> bool {
+    found.is_none_or(|found| !is_referee(&found.manifest))
+}
+
+/// A referee emits the results of boards.
+fn is_referee(manifest: &Manifest) -> bool {
+    manifest.outputs.iter().any(|port| port.schema == RESULT)
+}
