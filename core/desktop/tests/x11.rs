@@ -244,6 +244,9 @@ fn without_a_server_it_says_so() {
         error.starts_with("can't reach a desktop: display \":"),
         "{error}"
     );
-    let error = Desktop::connect_x11("no display").err().unwrap().to_string();
+    let error = Desktop::connect_x11("no display")
+        .err()
+        .unwrap()
+        .to_string();
     assert!(error.contains("\"no display\""), "{error}");
 }

@@ -6,23 +6,21 @@
 //! - [`solver`], [`planner`], [`actuator`], [`capture`], [`vision`], and [`stage`] for what is none of them.
 //! - [`protocol`]: the messages. [`pixels`]: frames, in files. [`error`]: what goes wrong.
 //! - [`session`]: one answer to each message, from a command that is restarted when it dies.
-//! - [`process`]: its threads and its end. [`pipes`]: its pipes. [`group`]: it and what it starts. [`lines`]: its output.
+//! - [`process`]: its threads and its end. [`lines`]: its output.
 
 mod actuator;
 mod capture;
 mod config;
 mod effects;
 mod error;
-mod group;
 mod lines;
-mod pipes;
 mod pixels;
 mod planner;
 mod process;
 mod protocol;
+mod session;
 mod solver;
 mod stage;
-mod session;
 mod vision;
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 use flowpipe_plugin::{Host, tracing};
+use flowpipe_process::group::{ProcessGroup, kill_with_thread};
+use flowpipe_process::pipes::{self, InputPipe, OutputPipe};
 
 use crate::config::Config;
 use crate::error::CommandError;
-use crate::group::Group;
 use crate::lines::{self, Line};
-use crate::pipes::{self, Input, Output};
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +27,7 @@ const SETTLE: Duration = Duration::from_millis(500);
 
 /// A process that runs or has just ended.
 pub struct Process {
-    group: Arc<Group>,
+    group: Arc<ProcessGroup>,
     /// `None` once its input is closed.
     input: Option<Sender<Vec<u8>>>,
     output: Receiver<Line>,
@@ -74,7 +74,7 @@ impl Process {
             }
             command.current_dir(folder);
         }
-        Group::prepare(&mut command);
+        kill_with_thread(&mut command);
         let words = Arc::new(Words {
             last: Mutex::default(),
             host: Mutex::new(Some(host)),
@@ -84,26 +84,25 @@ impl Process {
         let (at_end, ended) = bounded(1);
         let (started, is_started) = bounded(1);
         let (is_quiet, quiet) = bounded::<()>(0);
-        let (life, watch) = pipes::life().map_err(CommandError::Start)?;
+        let (alive, end) = pipes::alive().map_err(CommandError::Start)?;
         let heard = Arc::clone(&words);
         let name = name.to_owned();
         // This thread runs as long as the process: the system kills the process when the thread ends.
         let keep = move || {
-            let mut child = match command.spawn() {
-                Ok(child) => child,
+            let group = match ProcessGroup::spawn(&mut command) {
+                Ok(group) => Arc::new(group),
                 Err(error) => return drop(started.send(Err(error))),
             };
-            let group = Arc::new(Group::of(&child));
-            let input = child.stdin.take();
-            if let Some(Ok(pipe)) = input.map(|pipe| Input::new(pipe, watch.clone())) {
+            let input = group.take_stdin();
+            if let Some(Ok(pipe)) = input.map(|pipe| InputPipe::new(pipe, end.clone())) {
                 thread::spawn(move || write(pipe, &to_write));
             }
-            if let Some(pipe) = child.stdout.take() {
-                let pipe = Output::new(pipe, watch.clone());
+            let output = group.take_stdout();
+            if let Some(Ok(pipe)) = output.map(|pipe| OutputPipe::new(pipe, end.clone())) {
                 thread::spawn(move || read(pipe, &lines));
             }
-            if let Some(pipe) = child.stderr.take() {
-                let pipe = Output::new(pipe, watch);
+            let output = group.take_stderr();
+            if let Some(Ok(pipe)) = output.map(|pipe| OutputPipe::new(pipe, end)) {
                 thread::spawn(move || {
                     listen(pipe, &name, &heard);
                     drop(is_quiet);
@@ -111,8 +110,9 @@ impl Process {
             }
             // The caller waits for this, and may have gone since.
             let _ = started.send(Ok(Arc::clone(&group)));
-            let status = group.wait(child);
-            drop(life);
+            group.wait();
+            let status = group.reap_group();
+            drop(alive);
             if let Ok(status) = status {
                 let _ = at_end.send(status);
             }
@@ -208,7 +208,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.group.kill();
+        self.group.kill_group();
         // It has ended or is about to: once the stage is gone there is no process.
         let _ = self.ended.recv_timeout(Duration::from_secs(2));
         *self.words.host() = None;

@@ -81,7 +81,9 @@ impl Session {
             deaths: 0,
             not_before: None,
         };
-        let begun = session.run().and_then(|()| session.begin(&mut Cancel::never()));
+        let begun = session
+            .run()
+            .and_then(|()| session.begin(&mut Cancel::never()));
         match begun {
             Ok(()) => Ok(session),
             Err(error) => Err(Error::bad_config(format!("{}: {error}", session.name))),

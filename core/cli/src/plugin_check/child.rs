@@ -1,13 +1,14 @@
 //! A child process: started, read, and killed when it hangs.
 
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+
+use flowpipe_process::group::ProcessGroup;
 
 use crate::args::PluginCheck;
 use crate::exit::Failure;
 use crate::plugin_check::pipes::{self, StderrTail};
-use crate::plugin_check::process::Process;
 use crate::plugin_check::protocol::{CheckLine, PIPE_CLOSED};
 use crate::plugin_check::subject::answer_timeout;
 
@@ -33,6 +34,8 @@ const GRACE: Duration = Duration::from_secs(20);
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(90);
 /// How long a child with a closed pipe may run, and how long the pipes of an ended one are read.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a killed child may take to end.
+const REAP_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a child is polled while it sends nothing.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -52,15 +55,23 @@ pub fn run(args: &PluginCheck, check: &str, stage: Option<&str>) -> Result<Child
     }
     command.arg("--").arg(&args.file);
     let timeout = answer_timeout(args)?;
-    let mut process = Process::start(&mut command).map_err(broken)?;
-    let stderr = process.stderr().map(StderrTail::of);
-    let (Some(received), Some(stderr)) = (process.stdout().map(pipes::lines), stderr) else {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let process = ProcessGroup::spawn(&mut command).map_err(broken)?;
+    // The child ends itself when this pipe is closed.
+    let _stdin = process.take_stdin();
+    let stderr = process.take_stderr().map(StderrTail::of);
+    let (Some(received), Some(stderr)) = (process.take_stdout().map(pipes::lines), stderr) else {
         // Both are pipes, and are taken once.
         return Err(broken(std::io::ErrorKind::BrokenPipe.into()));
     };
     let mut lines = Vec::new();
-    let end = receive(&mut process, &received, &mut lines, timeout + GRACE);
-    let status = process.reap();
+    let end = receive(&process, &received, &mut lines, timeout + GRACE);
+    process.kill_group();
+    let has_ended = process.wait_at_most(REAP_TIMEOUT);
+    let status = has_ended.then(|| process.reap().ok()).flatten();
     // An escaped child of it may hold the pipes open without writing.
     while let Ok(line) = received.recv_timeout(DRAIN_TIMEOUT) {
         lines.push(line);
@@ -86,7 +97,7 @@ pub fn run(args: &PluginCheck, check: &str, stage: Option<&str>) -> Result<Child
 
 /// Receives lines until the child ends or hangs.
 fn receive(
-    process: &mut Process,
+    process: &ProcessGroup,
     received: &Receiver<CheckLine>,
     lines: &mut Vec<CheckLine>,
     limit: Duration,
@@ -98,7 +109,7 @@ fn receive(
                 lines.push(line);
                 last = Instant::now();
             }
-            Err(RecvTimeoutError::Disconnected) if process.ends_within(DRAIN_TIMEOUT) => {
+            Err(RecvTimeoutError::Disconnected) if process.wait_at_most(DRAIN_TIMEOUT) => {
                 return ChildEnd::Ended;
             }
             Err(RecvTimeoutError::Disconnected) => return ChildEnd::PipeClosed,
@@ -126,17 +137,14 @@ fn how(status: ExitStatus, done: bool) -> String {
     #[cfg(unix)]
     {
         use std::os::unix::process::ExitStatusExt as _;
+
+        use flowpipe_process::status::signal_name;
+
         if let Some(signal) = status.signal() {
-            let name = match signal {
-                4 => "SIGILL",
-                6 => "SIGABRT",
-                7 => "SIGBUS",
-                8 => "SIGFPE",
-                9 => "SIGKILL",
-                11 => "SIGSEGV",
-                _ => return format!("it crashed: signal {signal}"),
+            return match signal_name(signal) {
+                Some(name) => format!("it crashed: {name}"),
+                None => format!("it crashed: signal {signal}"),
             };
-            return format!("it crashed: {name}");
         }
     }
     /// The exit code of a Rust program that panics.

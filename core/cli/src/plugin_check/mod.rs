@@ -2,9 +2,9 @@
 //!
 //! - [`checks`]: one check a file. Each runs in a child process ([`worker`]), so that a crash or a hang is reported and
 //!   does not prevent the others.
-//! - [`stages`]: loads the file, in a child too.
+//! - [`mod@stages`]: loads the file, in a child too.
 //! - [`child`]: starts such a process ([`process`]) and reads its pipes ([`pipes`], [`protocol`]).
-//!   [`judge`]: the result of each check.
+//!   [`mod@judge`]: the result of each check.
 //! - [`samples`], [`subject`]: the input of a stage, and how it is created.
 //! - [`report`]: prints the results.
 
@@ -13,7 +13,6 @@ mod child;
 mod heap;
 mod judge;
 mod pipes;
-mod process;
 mod protocol;
 mod report;
 pub(crate) mod samples;

@@ -4,7 +4,7 @@ use crate::args::PluginCheck;
 use crate::exit::{Ended, Failure};
 use crate::plugin_check::protocol::{CheckLine, Reporter};
 use crate::plugin_check::subject::{Subject, answer_timeout};
-use crate::plugin_check::{checks, process, stages};
+use crate::plugin_check::{checks, stages};
 
 /// Runs the check of that name on the stage of the arguments, or only loads the file. Reports its end: the plugin may
 /// end the process before.
@@ -13,7 +13,7 @@ use crate::plugin_check::{checks, process, stages};
 /// When there is no such check, or the system has no files or threads left.
 pub fn run(args: &PluginCheck, check: &str) -> Result<Ended, Failure> {
     let broken = |error| Failure::Run(format!("a check's process: {error}"));
-    process::end_with_parent().map_err(broken)?;
+    end_with_parent().map_err(broken)?;
     let report = Reporter::new().map_err(broken)?;
     if check == stages::LOAD {
         stages::load(args, &report);
@@ -32,4 +32,19 @@ pub fn run(args: &PluginCheck, check: &str) -> Result<Ended, Failure> {
     report.doing("ending its process");
     report.line(&CheckLine::Done);
     Ok(Ended::Done)
+}
+
+/// Kills this process and its group when the program is gone, whatever the plugin does.
+#[cfg(unix)]
+fn end_with_parent() -> std::io::Result<()> {
+    use flowpipe_process::parent;
+    use rustix::process::{Signal, kill_current_process_group};
+    parent::watch(parent::take_stdin()?, || {
+        let _ = kill_current_process_group(Signal::KILL);
+    })
+}
+
+#[cfg(not(unix))]
+fn end_with_parent() -> std::io::Result<()> {
+    Ok(())
 }

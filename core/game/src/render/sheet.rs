@@ -8,7 +8,7 @@ use super::board::{self, Stretch, ends, whole};
 use super::canvas::Canvas;
 use super::header;
 use super::writing::Writing;
-use super::{Area, Header, Layout, Appearance};
+use super::{Appearance, Area, Header, Layout};
 
 /// A board, its flows, the writing above it and the buttons below.
 ///
@@ -38,7 +38,12 @@ struct Piece {
 
 impl Sheet {
     /// An empty board on a backdrop, which may be of any look.
-    pub(super) fn new(backdrop: &Canvas, look: Appearance, puzzle: Arc<Puzzle>, layout: Layout) -> Self {
+    pub(super) fn new(
+        backdrop: &Canvas,
+        look: Appearance,
+        puzzle: Arc<Puzzle>,
+        layout: Layout,
+    ) -> Self {
         let mut empty = backdrop.clone();
         let scene = look.scene(&puzzle, &[], &Header::default());
         board::draw(&mut empty, &scene, &layout);

@@ -28,7 +28,10 @@ fn wait_for_output(session: &Session) {
     let process = session.process.as_ref().unwrap();
     let started = Instant::now();
     while !process.has_spoken() {
-        assert!(started.elapsed() < Duration::from_secs(60), "it wrote nothing");
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "it wrote nothing"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }
