@@ -100,7 +100,7 @@ fn judge(board: &Sample, tried: &Tried, cancelled: bool) -> Result<bool, String>
         }
         End::Failed(_, text) if !cancelled => return Err(text.clone()),
         End::Stopped if !cancelled => {
-            return Err("it gave up though nothing was cancelled".to_owned());
+            return Err("it returned CANCELLED, but nothing was cancelled".to_owned());
         }
         End::Fine | End::Ended | End::Failed(..) | End::Stopped => {}
     }
