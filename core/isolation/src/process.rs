@@ -17,22 +17,23 @@ use crate::Program;
 use crate::output::{CapturedOutput, Log};
 use crate::wire::Wire;
 
-/// A child process, for whoever may have to kill it.
+/// A child process, with functions to kill it from any thread.
 #[derive(Debug)]
 pub(crate) struct ChildProcess {
     child: Mutex<Child>,
-    /// Closed when it is killed: so that nobody waits for it, even where something that it started keeps its ends open.
+    /// Closed when the process is killed, so that no thread blocks on them, even if its children keep the other ends
+    /// open.
     sockets: Vec<UnixStream>,
-    state: Mutex<State>,
+    state: Mutex<ChildState>,
     output: CapturedOutput,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ChildState {
     busy: bool,
-    /// Why it was killed while it worked.
+    /// Why it was killed during a call.
     killed: Option<String>,
-    /// Why it was killed for what it said.
+    /// Why it was killed for an invalid packet.
     rejected: Option<String>,
 }
 
@@ -46,24 +47,24 @@ pub(crate) struct Ends {
 /// How long a process may take to end after its connection is closed.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
-/// How long a process that was killed may take to go.
+/// How long a killed process may take to end.
 const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long it may take to take what it is sent.
-pub(super) const TAKES: Duration = Duration::from_secs(60);
+/// How long a packet may take to send.
+pub(super) const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Starts a process for a stage.
 ///
 /// # Errors
-/// When the system gives no process or no socket.
+/// When the system can't create a process or a socket.
 pub(crate) fn start(program: &Program, stage: &str) -> io::Result<(ChildProcess, Ends)> {
     let (call, their_call) = UnixStream::pair()?;
     let (side, their_side) = UnixStream::pair()?;
     let sockets = vec![call.try_clone()?, side.try_clone()?];
     let child = spawn(program, Some(stage), their_call, sockets)?;
     let ends = Ends {
-        call: Wire::to_child(call, TAKES)?,
-        side: Wire::to_child(side, TAKES)?,
+        call: Wire::to_child(call, SEND_TIMEOUT)?,
+        side: Wire::to_child(side, SEND_TIMEOUT)?,
         their_side: OwnedFd::from(their_side),
     };
     Ok((child, ends))
@@ -72,12 +73,12 @@ pub(crate) fn start(program: &Program, stage: &str) -> io::Result<(ChildProcess,
 /// Starts a process that reads manifests, with a connection to it.
 ///
 /// # Errors
-/// When the system gives no process or no socket.
+/// When the system can't create a process or a socket.
 pub(crate) fn start_scanner(program: &Program) -> io::Result<(ChildProcess, Wire)> {
     let (call, their_call) = UnixStream::pair()?;
     let sockets = vec![call.try_clone()?];
     let child = spawn(program, None, their_call, sockets)?;
-    Ok((child, Wire::to_child(call, TAKES)?))
+    Ok((child, Wire::to_child(call, SEND_TIMEOUT)?))
 }
 
 fn spawn(
@@ -86,14 +87,14 @@ fn spawn(
     their_call: UnixStream,
     sockets: Vec<UnixStream>,
 ) -> io::Result<ChildProcess> {
-    // What plugins print is no output of the program, and must not act on its terminal.
+    // Output of plugins is no output of the program, and must not reach its terminal.
     let name = stage.unwrap_or("scan-plugins");
     let (output, [stdout, stderr]) = CapturedOutput::start(name, log(stage))?;
     let child = Command::new(&program.path)
         .args(&program.arguments)
         .args(stage)
-        // The one place where a process gets a connection without others that are started just now getting it too. It
-        // moves it away at once.
+        // Only standard input passes the connection to this process alone, and not to others that are started at the
+        // same time. The process moves it to another descriptor at once.
         .stdin(Stdio::from(OwnedFd::from(their_call)))
         .stdout(Stdio::from(stdout))
         .stderr(Stdio::from(stderr))
@@ -108,7 +109,7 @@ fn spawn(
     })
 }
 
-/// Logs what is printed. It is a warning: plugins have a log, and what they print past it is mostly a panic.
+/// Logs printed lines as warnings: plugins have a log, and a line that bypasses it is mostly a panic's.
 fn log(stage: Option<&str>) -> Log {
     const TARGET: &str = "flowpipe::output";
     match stage.map(str::to_owned) {
@@ -118,18 +119,18 @@ fn log(stage: Option<&str>) -> Log {
 }
 
 impl ChildProcess {
-    /// The process's number.
+    /// The process id.
     pub(crate) fn id(&self) -> u32 {
         lock(&self.child).id()
     }
 
-    /// A call begins.
-    pub(crate) fn begins(&self) {
+    /// A call starts.
+    pub(crate) fn start_call(&self) {
         lock(&self.state).busy = true;
     }
 
-    /// A call has come back. False: it was killed meanwhile.
-    pub(crate) fn ends(&self) -> bool {
+    /// A call has returned. False: the process was killed meanwhile.
+    pub(crate) fn end_call(&self) -> bool {
         let mut state = lock(&self.state);
         state.busy = false;
         state.killed.is_none()
@@ -140,7 +141,7 @@ impl ChildProcess {
         lock(&self.state).busy
     }
 
-    /// Kills it because its call does not come back, unless it just has.
+    /// Kills it because its call does not return, unless the call has just returned.
     pub(crate) fn kill(&self, why: &str) {
         let mut state = lock(&self.state);
         if state.busy && state.killed.is_none() {
@@ -149,39 +150,39 @@ impl ChildProcess {
         }
     }
 
-    /// Kills it because it says what can't be.
+    /// Kills it because it sent an invalid packet.
     pub(crate) fn reject(&self, why: &str) {
         lock(&self.state).rejected = Some(why.to_owned());
         self.end();
     }
 
-    /// Ends it at once.
+    /// Kills it at once.
     pub(crate) fn end(&self) {
-        // It fails when it has ended.
+        // An error means that it has ended.
         let _ = lock(&self.child).kill();
-        self.hang_up();
+        self.disconnect();
     }
 
-    fn hang_up(&self) {
+    fn disconnect(&self) {
         for socket in &self.sockets {
-            // It fails when the other side is gone.
+            // An error means that the other side is gone.
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
 
-    /// Waits for its end, which is near, and says how it came.
+    /// Waits for its end, which is near. Returns how it ended.
     pub(crate) fn reap(&self) -> Death {
         let status = self.wait(SHUTDOWN_GRACE);
-        self.hang_up();
+        self.disconnect();
         // What it printed before it died is logged before its death is reported.
         self.output.finish();
-        let State {
+        let ChildState {
             killed, rejected, ..
         } = std::mem::take(&mut *lock(&self.state));
         if let Some(why) = rejected {
             return Death {
                 hung: false,
-                text: format!("its process was killed for what it said: {why}"),
+                text: format!("its process was killed for an invalid packet: {why}"),
             };
         }
         match (killed, status) {
@@ -191,7 +192,7 @@ impl ChildProcess {
             },
             (None, Some(status)) => Death {
                 hung: false,
-                text: format!("its process {}", words(status)),
+                text: format!("its process {}", describe_exit(status)),
             },
             (None, None) => Death {
                 hung: false,
@@ -200,12 +201,12 @@ impl ChildProcess {
         }
     }
 
-    /// Logs what it has printed, when it has ended.
+    /// Logs the rest of its output. Call it when the process has ended.
     pub(crate) fn finish_output(&self) {
         self.output.finish();
     }
 
-    /// Whether it has ended. It is not reaped: its number stays its own.
+    /// Whether it has ended. Does not reap it: its id is not reused.
     pub(crate) fn has_ended(&self) -> bool {
         use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -216,8 +217,8 @@ impl ChildProcess {
         }
     }
 
-    /// Kills it unless it ends within this time, and in any case all that it started and that is in its process group still. It
-    /// must not be reaped. Returns how it ended by itself.
+    /// Kills it unless it ends within this time, and in any case all other processes in its group. Must not be called
+    /// after it was reaped. Returns its exit status if it ended by itself.
     pub(crate) fn end_group(&self, limit: Duration) -> Option<ExitStatus> {
         let began = Instant::now();
         let mut nap = Duration::from_micros(100);
@@ -227,7 +228,7 @@ impl ChildProcess {
         }
         let ended = self.has_ended();
         let group = rustix::process::Pid::from_child(&lock(&self.child));
-        // It fails when nobody is left in it.
+        // An error means that the group is empty.
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
         let status = self.wait(REAP_TIMEOUT);
         self.output.finish();
@@ -249,7 +250,7 @@ impl ChildProcess {
             nap = (nap * 2).min(Duration::from_millis(10));
         }
         let mut child = lock(&self.child);
-        // Killed, it ends: this does not wait long.
+        // A killed process ends soon: this does not wait long.
         let _ = child.kill().and_then(|()| child.wait());
         None
     }
@@ -257,17 +258,17 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        self.hang_up();
+        self.disconnect();
         if let Ok(child) = self.child.get_mut() {
-            // Nothing of it is left behind. Both fail when it has ended.
+            // Leaves no zombie. Both fail when it has ended.
             let _ = child.kill().and_then(|()| child.wait());
         }
         self.output.finish();
     }
 }
 
-/// How it ended, as what follows "its process".
-pub(crate) fn words(status: ExitStatus) -> String {
+/// How it ended: a phrase that follows "its process".
+pub(crate) fn describe_exit(status: ExitStatus) -> String {
     let Some(number) = status.signal() else {
         let code = status.code().unwrap_or_default();
         return format!("exited with code {code}");
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn says_how_it_ended() {
+    fn reports_how_it_ended() {
         for (script, text) in [
             ("exit 3", "its process exited with code 3"),
             ("kill -SEGV $$", "its process was killed by SIGSEGV"),
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_started_and_left_behind_is_not_waited_for() {
+    fn its_children_are_not_waited_for() {
         let child = shell("sleep 60 & echo $!; exit 3");
         let began = Instant::now();
         let death = child.reap();
@@ -351,19 +352,19 @@ mod tests {
     }
 
     #[test]
-    fn one_that_hangs_is_killed_while_it_works_and_not_after() {
+    fn kill_acts_only_during_a_call() {
         let child = shell("exec sleep 60");
         child.kill("too early");
-        child.begins();
+        child.start_call();
         child.kill("it hangs");
-        assert!(!child.ends());
+        assert!(!child.end_call());
         let death = child.reap();
         assert!(death.hung);
         assert_eq!(death.text, "it hangs; its process was killed");
     }
 
     #[test]
-    fn one_that_does_not_end_is_killed() {
+    fn a_process_that_does_not_end_is_killed() {
         let death = death("exec sleep 60");
         assert!(death.text.contains("closed its connection"), "{death:?}");
     }
