@@ -1,11 +1,11 @@
-//! What a plugin author uses: a trait for each role, and [`export!`].
+//! The SDK for plugin authors: a trait for each role, and [`export!`].
 //!
 //! ```
 //! use flowpipe_plugin::puzzle::{Puzzle, message::Verdict};
 //! use flowpipe_plugin::{Cancel, Host, JsonSchema, Result, Solver};
 //! use serde::Deserialize;
 //!
-//! /// Says that nothing has a solution.
+//! /// Answers that no puzzle has a solution.
 //! #[derive(Default, Deserialize, JsonSchema)]
 //! #[serde(deny_unknown_fields, default)]
 //! struct Config {
@@ -31,16 +31,15 @@
 //! flowpipe_plugin::export!(Pessimist);
 //! ```
 //!
-//! Nothing of Rust crosses the border to the host (see `flowpipe.h`): the SDK turns messages into
-//! JSON and back, catches every panic and hands it over as an error, and sends what is logged with
-//! `tracing` to the host's log.
+//! No Rust type crosses the ABI to the host (see `flowpipe.h`): the SDK turns messages into JSON and back, returns
+//! every panic as an error, and sends `tracing` events to the host's log.
 //!
 //! # Layout
 //! - [`capture`], [`vision`], [`solver`], [`planner`], [`actuator`]: the five roles, a trait each.
-//! - [`tally`]: answers for solvers that meet solutions one after the other.
-//! - [`stage`]: the general trait that the roles are made of, for what is none of them.
+//! - [`tally`]: answers of solvers that enumerate solutions.
+//! - [`stage`]: the general trait behind the roles, for other stages.
 //! - [`effects`]: what a stage declares to do to the world.
-//! - [`host`], [`frame`], [`context`], [`cancel`], [`watch`], [`error`]: what a stage has in its hands.
+//! - [`host`], [`frame`], [`context`], [`cancel`], [`watch`], [`error`]: what a stage uses.
 //! - [`harness`]: runs a stage without a pipeline, for tests.
 //! - [`export`]: the C side. [`logging`] and [`panic_guard`] serve it.
 
