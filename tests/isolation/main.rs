@@ -84,7 +84,7 @@ fn mistakes_are_told_with_their_place() {
         "`isolation` can't be \"proces\"",
         "process",
         ":10:19",
-        "a stage is made anew 1 to",
+        "a stage is restarted 1 to",
         ":10:22",
         "unknown key `backof`",
     ] {

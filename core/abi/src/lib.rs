@@ -1,8 +1,8 @@
-//! The border between flowpipe and its plugins: `include/flowpipe.h` as `repr(C)` Rust.
+//! The ABI between flowpipe and its plugins: `include/flowpipe.h` as `repr(C)` Rust.
 //!
-//! The header is the specification; its comments say when each function may be called, on which
-//! thread, and who owns what. This file only repeats its layout, and a test compiles the header
-//! with the system's C compiler to hold the two equal. There are no dependencies and no logic here.
+//! The header is the specification; its comments state when each function may be called, on which thread, and the owner
+//! of each value. This file repeats its layout, and a test compiles the header with the system's C compiler to check
+//! that the two are equal. There are no dependencies and no logic here.
 
 #![allow(non_camel_case_types)]
 
@@ -10,24 +10,24 @@ use core::ffi::{c_char, c_void};
 
 /// "FLOWPIPE" read as a little-endian number.
 pub const MAGIC: u64 = 0x4550_4950_574f_4c46;
-/// A plugin loads only when its major is equal to the host's.
+/// The host loads a plugin only if its major is equal to this one.
 pub const ABI_MAJOR: u32 = 0;
-/// A plugin loads only when the minor that it needs is no larger than this.
+/// The host loads a plugin only if the minor that it needs is no larger than this one.
 pub const ABI_MINOR: u32 = 1;
-/// The factory id that [`Entry::get_factory`] is asked for.
+/// The id of the factory, for [`Entry::get_factory`].
 pub const FACTORY_STAGES: &core::ffi::CStr = c"flowpipe.stages/1";
 /// The data symbol that a plugin exports.
 pub const ENTRY_SYMBOL: &core::ffi::CStr = c"flowpipe_entry";
 
-/// What a call came to: 0 and above is success.
+/// The result of a call: 0 and above is success.
 pub type Status = i32;
 /// Done.
 pub const OK: Status = 0;
-/// From `process`: this stage has nothing more to give.
+/// From `process`: this stage has no more output.
 pub const END: Status = 1;
-/// Failed; `set_error` says why.
+/// Failed; `set_error` has the reason.
 pub const ERROR: Status = -1;
-/// Gave up because `cancelled` said so.
+/// Returned early because `cancelled` was true.
 pub const CANCELLED: Status = -2;
 /// The config can't be used.
 pub const BAD_CONFIG: Status = -3;
@@ -35,22 +35,22 @@ pub const BAD_CONFIG: Status = -3;
 pub const BAD_MESSAGE: Status = -4;
 /// The plugin caught a panic of its own.
 pub const PANIC: Status = -5;
-/// From `emit`: nobody takes this any more.
+/// From `emit`: no stage receives this any more.
 pub const STOPPED: Status = -6;
 /// From getters: nothing at that place.
 pub const NOT_FOUND: Status = -7;
 /// From getters: something else is at that place.
 pub const WRONG_TYPE: Status = -8;
 
-/// How grave a log line is.
+/// The severity of a log line.
 pub type Level = u32;
 /// Something failed.
 pub const LEVEL_ERROR: Level = 1;
-/// Something is odd.
+/// Something is unusual.
 pub const LEVEL_WARN: Level = 2;
 /// Worth knowing.
 pub const LEVEL_INFO: Level = 3;
-/// For whoever looks for a fault.
+/// For debugging.
 pub const LEVEL_DEBUG: Level = 4;
 /// Everything.
 pub const LEVEL_TRACE: Level = 5;
@@ -70,9 +70,9 @@ pub const FORMAT_GREY8: Format = 5;
 
 /// Why `process` is called.
 pub type Event = u32;
-/// A stage without inputs: produce, then return.
+/// A stage without inputs: emit, then return.
 pub const EVENT_TICK: Event = 1;
-/// One message came.
+/// A message has arrived.
 pub const EVENT_MESSAGE: Event = 2;
 /// All inputs have ended; the last call.
 pub const EVENT_FINISH: Event = 3;
@@ -95,7 +95,7 @@ pub struct Context {
     _opaque: [u8; 0],
 }
 
-/// How the pixels of a frame lie in memory.
+/// The layout of a frame's pixels in memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameInfo {
@@ -113,7 +113,7 @@ pub struct FrameInfo {
     pub size: u64,
 }
 
-/// When one stage had a message in hand, in nanoseconds of the host's clock.
+/// When one stage processed a message, in nanoseconds of the host's clock.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
@@ -127,7 +127,7 @@ pub struct Hop {
     pub emitted_ns: i64,
 }
 
-/// Where a message comes from.
+/// The origin of a message.
 #[repr(C)]
 pub struct Lineage {
     /// Bytes of this struct.
@@ -159,9 +159,9 @@ pub struct Message {
     pub json_length: usize,
     /// The body for the getters.
     pub document: *const Document,
-    /// Borrowed; null when the message carries no pixels.
+    /// Borrowed; null if the message has no pixels.
     pub frame: *mut Frame,
-    /// Where it comes from.
+    /// Its origin.
     pub lineage: *const Lineage,
 }
 
@@ -184,16 +184,16 @@ pub struct Output {
     pub captured_ns: i64,
 }
 
-/// What `process` is called with.
+/// The argument of `process`.
 #[repr(C)]
 pub struct Process {
     /// Bytes of this struct.
     pub struct_size: u32,
-    /// Why.
+    /// The event.
     pub event: Event,
     /// Null unless the event is a message.
     pub message: *const Message,
-    /// Goes back to `emit`, `cancelled` and `mark`.
+    /// Passed back to `emit`, `cancelled` and `mark`.
     pub context: *mut Context,
 }
 
@@ -216,17 +216,17 @@ pub struct Host {
     pub data: *mut c_void,
     /// Writes a log line. [any-thread]
     pub log: unsafe extern "C" fn(*const Host, Level, *const c_char, usize),
-    /// Says why the call in hand failed. [control-thread, stage-thread]
+    /// Sets the error of the current call. [control-thread, stage-thread]
     pub set_error: unsafe extern "C" fn(*const Host, i32, *const c_char, usize),
-    /// Nanoseconds since the run began. [any-thread]
+    /// Nanoseconds since the start of the run. [any-thread]
     pub clock_now: unsafe extern "C" fn(*const Host) -> i64,
     /// A new frame with one reference, or null. [any-thread]
     pub frame_new: unsafe extern "C" fn(*const Host, *const FrameInfo) -> *mut Frame,
-    /// One more reference. [any-thread]
+    /// Adds a reference. [any-thread]
     pub frame_ref: unsafe extern "C" fn(*const Host, *mut Frame) -> *mut Frame,
-    /// One reference less. [any-thread]
+    /// Releases a reference. [any-thread]
     pub frame_unref: unsafe extern "C" fn(*const Host, *mut Frame),
-    /// How the pixels lie. [any-thread]
+    /// The layout of the pixels. [any-thread]
     pub frame_info: unsafe extern "C" fn(*const Host, *const Frame, *mut FrameInfo),
     /// The pixels to read. [any-thread]
     pub frame_read: unsafe extern "C" fn(*const Host, *const Frame) -> *const u8,
@@ -234,9 +234,9 @@ pub struct Host {
     pub frame_write: unsafe extern "C" fn(*const Host, *mut *mut Frame) -> *mut u8,
     /// Sends a message out of a port. [stage-thread, inside process]
     pub emit: unsafe extern "C" fn(*const Host, *mut Context, *const Output) -> Status,
-    /// Nonzero when the work in hand is not wanted any more. [any-thread, inside process]
+    /// Nonzero when the current work is cancelled. [any-thread, inside process]
     pub cancelled: unsafe extern "C" fn(*const Host, *const Context) -> i32,
-    /// Notes that something happened now. [stage-thread, inside process]
+    /// Marks an event now. [stage-thread, inside process]
     pub mark: unsafe extern "C" fn(*const Host, *mut Context, *const c_char),
     /// A boolean at a JSON Pointer. [any-thread]
     pub get_bool:
@@ -269,31 +269,30 @@ pub const EXTENSION_RUN: &core::ffi::CStr = c"flowpipe.run/1";
 
 /// How a stage ends a run.
 pub type Ending = u32;
-/// What was to be done is done: stages end after the message in hand.
+/// The task is done: stages end after their current message.
 pub const ENDING_DONE: Ending = 1;
-/// A person, or what protects one, says stop: all work is cancelled.
+/// A person or a safeguard stopped it: all work is cancelled.
 pub const ENDING_STOPPED: Ending = 2;
 
-/// What a stage may know of its run, and ask of it.
+/// The run as a stage sees it.
 #[repr(C)]
 pub struct Run {
     /// Bytes of this struct.
     pub struct_size: u32,
     /// Zero.
     pub reserved: u32,
-    /// Nonzero when the run ends for another reason than that its sources have run out.
-    /// [any-thread]
+    /// Nonzero when the run ends for another reason than the end of its sources. [any-thread]
     pub is_ending: unsafe extern "C" fn(*const Host) -> i32,
-    /// Nonzero: nothing outside of the program is to be touched. [any-thread]
+    /// Nonzero: the stage must not touch anything outside of the program. [any-thread]
     pub is_dry: unsafe extern "C" fn(*const Host) -> i32,
-    /// Ends the run and says why. [any-thread]
+    /// Ends the run, with a reason. [any-thread]
     pub end: unsafe extern "C" fn(*const Host, Ending, *const c_char, usize),
 }
 
 /// The id of the host's extension [`Frames`].
 pub const EXTENSION_FRAMES: &core::ffi::CStr = c"flowpipe.frames/1";
 
-/// The frame functions without a host: they and this table last as long as the process. [any-thread]
+/// The frame functions without a host: they and this table are valid as long as the process. [any-thread]
 #[repr(C)]
 pub struct Frames {
     /// Bytes of this struct.
@@ -321,11 +320,11 @@ pub struct Stage {
     pub reserved: u32,
     /// The plugin's own.
     pub data: *mut c_void,
-    /// Gets ready to process. [control-thread]
+    /// Prepares to process. [control-thread]
     pub activate: Option<unsafe extern "C" fn(*mut Stage) -> Status>,
-    /// Does the work. [stage-thread, active]
+    /// Processes. [stage-thread, active]
     pub process: Option<unsafe extern "C" fn(*mut Stage, *const Process) -> Status>,
-    /// Forgets earlier messages. [stage-thread, active]
+    /// Drops the state that earlier messages left. [stage-thread, active]
     pub reset: Option<unsafe extern "C" fn(*mut Stage) -> Status>,
     /// The opposite of activate. [control-thread]
     pub deactivate: Option<unsafe extern "C" fn(*mut Stage)>,
@@ -338,7 +337,7 @@ pub struct Stage {
 /// The id of a stage's extension [`State`].
 pub const EXTENSION_STATE: &core::ffi::CStr = c"flowpipe.state/1";
 
-/// Where a stage puts its state.
+/// The receiver of a stage's state.
 #[repr(C)]
 pub struct StateSink {
     /// Bytes of this struct.
@@ -347,20 +346,20 @@ pub struct StateSink {
     pub reserved: u32,
     /// The host's own.
     pub data: *mut c_void,
-    /// Takes the state: its format, and JSON. The last one counts. [control-thread, inside save]
+    /// Receives the state: its format, and JSON. The last call counts. [control-thread, inside save]
     pub put: unsafe extern "C" fn(*const StateSink, *const c_char, *const c_char, usize),
 }
 
-/// A stage that can hand over what it remembers. A null slot: it can't.
+/// State transfer of a stage. A null slot: it does not support it.
 #[repr(C)]
 pub struct State {
     /// Bytes of this struct.
     pub struct_size: u32,
     /// Zero.
     pub reserved: u32,
-    /// Puts the state into the sink. [control-thread, active]
+    /// Passes the state to the sink. [control-thread, active]
     pub save: Option<unsafe extern "C" fn(*mut Stage, *const StateSink) -> Status>,
-    /// Takes over a state of that format. [control-thread, active, before the first process]
+    /// Loads a state of that format. [control-thread, active, before the first process]
     pub load: Option<
         unsafe extern "C" fn(
             *mut Stage,
@@ -385,7 +384,7 @@ pub const EFFECT_RUNS_COMMANDS: &str = "runs-commands";
 pub const EFFECT_READS_SCREEN: &str = "reads-screen";
 /// The effect of a stage that moves the pointer, and presses buttons or keys.
 pub const EFFECT_DRIVES_MOUSE: &str = "drives-mouse";
-/// The effect of a stage that talks to other machines.
+/// The effect of a stage that communicates with other machines.
 pub const EFFECT_USES_NETWORK: &str = "uses-network";
 
 /// The stages of one library. A null slot refuses the library.
@@ -399,7 +398,7 @@ pub struct StageFactory {
     pub count: Option<unsafe extern "C" fn() -> u32>,
     /// The manifest (JSON) of a stage, or null. [any-thread]
     pub manifest: Option<unsafe extern "C" fn(u32) -> *const c_char>,
-    /// Makes a stage, or null after `set_error`. [control-thread]
+    /// Creates a stage; null after `set_error`. [control-thread]
     pub create: Option<
         unsafe extern "C" fn(*const Host, u32, *const c_char, *const Document) -> *mut Stage,
     >,
@@ -423,7 +422,7 @@ pub struct Entry {
     pub reserved: u32,
     /// Called once after loading. [control-thread]
     pub init: Option<unsafe extern "C" fn(*const Host) -> Status>,
-    /// Called once when no stage lives any more. [control-thread]
+    /// Called once when no stage is left. [control-thread]
     pub deinit: Option<unsafe extern "C" fn()>,
     /// The table for a factory id, or null. [any-thread]
     pub get_factory: Option<unsafe extern "C" fn(*const c_char) -> *const c_void>,

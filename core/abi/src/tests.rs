@@ -1,5 +1,5 @@
-//! The tables as both sides use them, through nothing but the pointers that cross the border: for Miri, which sees what
-//! is read beyond a table's end, through a pointer that does not lead there, or while another thread writes.
+//! The tables as both sides use them, through the pointers that cross the ABI alone: for Miri, which detects reads
+//! beyond a table's end, through a wrong pointer, or during another thread's write.
 
 use core::ffi::CStr;
 use core::ptr::{null, null_mut};
@@ -7,40 +7,42 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 
-/// What a frame pointer of this host points at.
+/// The target of this host's frame pointers.
 struct Picture {
     references: AtomicUsize,
     bytes: [u8; 4],
 }
 
-/// What the host keeps of what was said to it.
+/// The texts that the host received.
 #[derive(Default)]
-struct Heard {
+struct Received {
     texts: Vec<(Level, Vec<u8>)>,
 }
 
-/// The text that a pointer and a length stand for: null and no bytes are none.
+/// The text of a pointer and a length: null and zero bytes are empty.
 ///
 /// # Safety
-/// The pointer is null, or leads to so many bytes.
+/// The pointer is null, or points at this many bytes.
 unsafe fn bytes<'a>(pointer: *const c_char, length: usize) -> &'a [u8] {
     match pointer.is_null() {
         true => &[],
-        // SAFETY: by the caller's word.
+        // SAFETY: by the contract above.
         false => unsafe { core::slice::from_raw_parts(pointer.cast(), length) },
     }
 }
 
 unsafe extern "C" fn log(host: *const Host, level: Level, text: *const c_char, length: usize) {
-    // SAFETY: the tests pass a table whose data is a `Heard` that nobody else uses, and readable text.
+    // SAFETY: the tests pass a table whose data is a `Received` that nothing else uses, and readable text.
     unsafe {
-        let heard: *mut Heard = (*host).data.cast();
-        (*heard).texts.push((level, bytes(text, length).to_vec()));
+        let received: *mut Received = (*host).data.cast();
+        (*received)
+            .texts
+            .push((level, bytes(text, length).to_vec()));
     }
 }
 
 unsafe extern "C" fn set_error(host: *const Host, _: i32, text: *const c_char, length: usize) {
-    // SAFETY: the same is asked for.
+    // SAFETY: as for `log`.
     unsafe { log(host, LEVEL_ERROR, text, length) }
 }
 
@@ -70,7 +72,7 @@ unsafe extern "C" fn add_reference(frame: *mut Frame) -> *mut Frame {
 
 unsafe extern "C" fn release(frame: *mut Frame) {
     let picture = frame.cast::<Picture>();
-    // SAFETY: as above; with the last reference the box is nobody else's.
+    // SAFETY: as above; the last reference owns the box.
     unsafe {
         if !frame.is_null() && (*picture).references.fetch_sub(1, Ordering::AcqRel) == 1 {
             drop(Box::from_raw(picture));
@@ -117,33 +119,33 @@ unsafe extern "C" fn get_extension(_: *const Host, id: *const c_char) -> *const 
 }
 
 unsafe extern "C" fn frame_ref(_: *const Host, frame: *mut Frame) -> *mut Frame {
-    // SAFETY: the same is asked for.
+    // SAFETY: as for `add_reference`.
     unsafe { add_reference(frame) }
 }
 
 unsafe extern "C" fn frame_unref(_: *const Host, frame: *mut Frame) {
-    // SAFETY: the same is asked for.
+    // SAFETY: as for `release`.
     unsafe { release(frame) }
 }
 
 unsafe extern "C" fn frame_info(_: *const Host, frame: *const Frame, place: *mut FrameInfo) {
-    // SAFETY: the same is asked for.
+    // SAFETY: as for `info`.
     unsafe { info(frame, place) }
 }
 
 unsafe extern "C" fn frame_read(_: *const Host, frame: *const Frame) -> *const u8 {
-    // SAFETY: the same is asked for.
+    // SAFETY: as for `read`.
     unsafe { read(frame) }
 }
 
 unsafe extern "C" fn frame_write(_: *const Host, frame: *mut *mut Frame) -> *mut u8 {
-    // SAFETY: the same is asked for.
+    // SAFETY: as for `write`.
     unsafe { write(frame) }
 }
 
-/// Takes a message apart, as a host does: its text goes to the log.
+/// Reads a message, as a host does: its text goes to the log.
 unsafe extern "C" fn emit(host: *const Host, _: *mut Context, output: *const Output) -> Status {
-    // SAFETY: an output that says its size, with null or json_length bytes.
+    // SAFETY: an output that states its size, with null or json_length bytes.
     unsafe {
         if ((&raw const (*output).struct_size).read() as usize) < size_of::<Output>() {
             return BAD_MESSAGE;
@@ -188,9 +190,9 @@ unsafe extern "C" fn get_string(
     OK
 }
 
-/// Calls a function with a host, and gives what the host heard.
+/// Calls a function with a host, and returns what the host received.
 fn with_host(call: impl FnOnce(&Host)) -> Vec<(Level, Vec<u8>)> {
-    let heard = Box::into_raw(Box::<Heard>::default());
+    let received = Box::into_raw(Box::<Received>::default());
     let host = Host {
         struct_size: size_of::<Host>() as u32,
         abi_major: ABI_MAJOR,
@@ -198,7 +200,7 @@ fn with_host(call: impl FnOnce(&Host)) -> Vec<(Level, Vec<u8>)> {
         reserved: 0,
         name: c"test".as_ptr(),
         version: c"".as_ptr(),
-        data: heard.cast(),
+        data: received.cast(),
         log,
         set_error,
         clock_now,
@@ -221,18 +223,18 @@ fn with_host(call: impl FnOnce(&Host)) -> Vec<(Level, Vec<u8>)> {
     };
     call(&host);
     // SAFETY: it was boxed above, and no call of the host is in progress.
-    unsafe { Box::from_raw(heard) }.texts
+    unsafe { Box::from_raw(received) }.texts
 }
 
 #[test]
 fn texts_may_be_null_or_have_no_bytes() {
     let text = "h\u{e9}";
-    let heard = with_host(|host| {
-        // SAFETY: the tables are this file's, and the texts live for the calls.
+    let received = with_host(|host| {
+        // SAFETY: the tables are this file's, and the texts are valid for the calls.
         unsafe {
             (host.log)(host, LEVEL_INFO, null(), 0);
             (host.log)(host, LEVEL_WARN, text.as_ptr().cast(), 0);
-            // Where a slice without bytes leads need not be memory.
+            // A slice of zero bytes may point at no memory.
             (host.log)(host, LEVEL_WARN, core::ptr::dangling(), 0);
             (host.set_error)(host, ERROR, text.as_ptr().cast(), text.len());
             let (mut value, mut length) = (null(), 1);
@@ -245,12 +247,12 @@ fn texts_may_be_null_or_have_no_bytes() {
             assert_eq!((host.get_int)(host, null(), null(), null_mut()), NOT_FOUND);
         }
     });
-    let heard: Vec<_> = heard.iter().map(|(_, text)| text.as_slice()).collect();
-    assert_eq!(heard, [b"", b"", b"", text.as_bytes()]);
+    let received: Vec<_> = received.iter().map(|(_, text)| text.as_slice()).collect();
+    assert_eq!(received, [b"", b"", b"", text.as_bytes()]);
 }
 
 #[test]
-fn outputs_may_lack_everything() {
+fn outputs_may_be_null_everywhere() {
     let output = Output {
         struct_size: size_of::<Output>() as u32,
         port: 0,
@@ -260,7 +262,7 @@ fn outputs_may_lack_everything() {
         frame: null_mut(),
         captured_ns: 0,
     };
-    /// An output of a version that had less.
+    /// An output of an earlier version with fewer fields.
     #[repr(C, align(8))]
     struct Shorter {
         struct_size: u32,
@@ -270,7 +272,7 @@ fn outputs_may_lack_everything() {
         struct_size: size_of::<Shorter>() as u32,
         port: 0,
     };
-    let heard = with_host(|host| {
+    let received = with_host(|host| {
         // SAFETY: the tables are this file's; no field of the shorter one is read but the first.
         unsafe {
             assert_eq!((host.emit)(host, null_mut(), &output), OK);
@@ -279,7 +281,7 @@ fn outputs_may_lack_everything() {
             assert_eq!((host.cancelled)(host, null()), 1);
         }
     });
-    assert_eq!(heard, [(LEVEL_INFO, Vec::new())]);
+    assert_eq!(received, [(LEVEL_INFO, Vec::new())]);
     assert_eq!(shorter.port, 0);
 }
 
@@ -299,7 +301,7 @@ fn extensions_are_found_by_their_ids() {
                 (&raw const (*table).struct_size).read(),
                 size_of::<Frames>() as u32
             );
-            // It needs no host.
+            // It does not use the host.
             let frame = frame_new(null(), &NO_INFO);
             assert_eq!(((*table).add_reference)(frame), frame);
             ((*table).release)(frame);
@@ -325,10 +327,10 @@ const NO_INFO: FrameInfo = FrameInfo {
 };
 
 #[test]
-fn infos_are_filled_in_as_far_as_they_go() {
+fn infos_are_filled_in_up_to_their_size() {
     with_host(|host| {
         let mut whole = NO_INFO;
-        // Of an info that says no size nothing is touched.
+        // An info that is too short is not changed.
         let mut cut = FrameInfo {
             struct_size: 4,
             ..NO_INFO
@@ -346,8 +348,8 @@ fn infos_are_filled_in_as_far_as_they_go() {
 }
 
 #[test]
-fn tables_and_frames_go_from_thread_to_thread() {
-    /// A pointer that the border lets any thread use.
+fn tables_and_frames_move_between_threads() {
+    /// A pointer that any thread may use.
     struct Anywhere(*mut Frame);
     // SAFETY: the frame functions are [any-thread].
     unsafe impl Send for Anywhere {}

@@ -1,5 +1,5 @@
-//! The border is frozen as 0.1: every declaration of `frozen/0.1/flowpipe.h` still stands in `flowpipe.h`. That the
-//! Rust twin is the same as the header, `layout.rs` shows.
+//! The ABI is frozen as 0.1: every declaration of `frozen/0.1/flowpipe.h` is still in `flowpipe.h`. `layout.rs` checks
+//! that the Rust twin is equal to the header.
 //!
 //! What may be added: new declarations (extensions, constants), and slots at the end of a struct that
 //! begins with `struct_size`; such slots need a new minor number.
@@ -81,7 +81,7 @@ fn what_may_be_added_is_no_change() {
     assert_eq!(declarations(&later).len(), declarations(FROZEN).len() + 2);
 }
 
-/// What of a frozen header is not any more as it was.
+/// The declarations of a frozen header that have changed.
 fn changes(frozen: &str, today: &str) -> Vec<String> {
     let (frozen, today) = (declarations(frozen), declarations(today));
     let mut changes = Vec::new();
@@ -122,7 +122,7 @@ fn changes(frozen: &str, today: &str) -> Vec<String> {
 
 /// One declaration of a header, or one line for the preprocessor.
 struct Declaration {
-    /// All of it; of a struct what stands around the braces.
+    /// All of it; of a struct the text around the braces.
     head: String,
     slots: Vec<String>,
 }
@@ -151,7 +151,7 @@ impl Declaration {
     }
 }
 
-/// Everything that a header declares for C, without its comments.
+/// The C declarations of a header, without its comments.
 fn declarations(header: &str) -> Vec<Declaration> {
     let code = without_comments(header);
     let (mut declarations, mut open, mut for_cpp) = (Vec::new(), String::new(), false);

@@ -1,5 +1,5 @@
-//! Holds `flowpipe.h` and its Rust twin equal: the system's C compiler prints every size, offset and
-//! constant of the header, and each is compared with Rust's.
+//! Checks that `flowpipe.h` and its Rust twin are equal: the system's C compiler prints every size, offset and constant
+//! of the header, and each is compared with Rust's.
 
 #![expect(clippy::expect_used, reason = "a test ends by panicking")]
 
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use flowpipe_abi as abi;
 
-/// One figure that both sides must agree on: what it is called, how C writes it, and Rust's value.
+/// One figure that both sides must agree on: its label, its C expression, and Rust's value.
 struct Slot {
     label: String,
     c: String,
@@ -25,8 +25,8 @@ fn constant(slots: &mut Vec<Slot>, c: &str, rust: i64) {
     });
 }
 
-/// The size of a struct and the place of each of its fields. Fields are named once: the header and
-/// the Rust twin use the same names.
+/// The size of a struct and the offset of each of its fields. Fields are named once: the header and the Rust twin use
+/// the same names.
 macro_rules! layout {
     ($slots:expr, $c:literal = $rust:path { $($field:ident),+ $(,)? }) => {{
         $slots.push(Slot {
@@ -39,7 +39,7 @@ macro_rules! layout {
             c: format!("offsetof({}, {})", $c, stringify!($field)),
             rust: offset_of!($rust, $field) as u64,
         });)+
-        // A field that only Rust has would go unseen; naming them all here makes it an error.
+        // A field that only Rust has would be missed; naming all fields here makes it an error.
         #[allow(unused)]
         fn every_field_is_named(value: &$rust) {
             let $rust { $($field: _),+ } = value;
@@ -269,7 +269,7 @@ fn structs(slots: &mut Slots) {
     );
 }
 
-/// Runs the system's C compiler (`CC`, or `cc`), which must say nothing at all.
+/// Runs the system's C compiler (`CC`, or `cc`), which must print nothing.
 fn compile(arguments: &[&str]) {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let include = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
@@ -287,7 +287,7 @@ fn compile(arguments: &[&str]) {
     );
 }
 
-/// The texts that both sides must agree on: how C names each, and Rust's.
+/// The texts that both sides must agree on: the C name of each, and Rust's value.
 fn ids() -> [(&'static str, &'static str); 10] {
     let text = |id: &'static std::ffi::CStr| id.to_str().expect("ASCII");
     [
@@ -304,7 +304,7 @@ fn ids() -> [(&'static str, &'static str); 10] {
     ]
 }
 
-/// What C makes of the slots, by label.
+/// The C values of the slots, by label.
 fn c_values(slots: &[Slot]) -> BTreeMap<String, u64> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let source = folder.path().join("layout.c");
@@ -336,7 +336,7 @@ fn path(path: &Path) -> &str {
     path.to_str().expect("temporary paths are UTF-8")
 }
 
-/// The slots on which the two sides differ, each in words.
+/// The slots on which the two sides differ, each as a sentence.
 fn differences(slots: &[Slot], c: &BTreeMap<String, u64>) -> Vec<String> {
     slots
         .iter()
@@ -379,8 +379,8 @@ fn a_difference_is_named() {
 
 #[test]
 fn header_names_every_field_that_rust_names() {
-    // The other way round: a field that only the header has changes an offset or a size, or hides
-    // in padding; counting the declarations finds the latter.
+    // The reverse: a field that only the header has changes an offset or a size, or is in padding; counting the
+    // declarations finds the latter.
     let header = include_str!("../include/flowpipe.h");
     let code: String = header
         .split("/*")

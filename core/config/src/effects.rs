@@ -1,4 +1,4 @@
-//! What a whole pipeline does to the world.
+//! The effects of a whole pipeline.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,24 +7,24 @@ pub use crate::manifest::effects::{Effect, EffectKind, Effects, UnknownEffect};
 use crate::pipeline::Pipeline;
 use crate::reader::Plugins;
 
-/// A plugin of a stage, and what it does to the world there.
+/// A plugin of a stage, and its effects there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StageEffects {
     /// The stage.
     pub stage: String,
     /// The plugin.
     pub plugin: String,
-    /// Its effects. `None`: nobody knows.
+    /// Its effects. `None`: unknown.
     pub effects: Option<Vec<Described>>,
 }
 
-/// An effect in words.
+/// A described effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Described {
-    /// What it does.
+    /// Its kind.
     #[serde(rename = "effect")]
     pub kind: EffectKind,
-    /// What exactly.
+    /// The description.
     pub words: String,
 }
 
@@ -34,7 +34,7 @@ pub fn listing(pipeline: &Pipeline, plugins: &impl Plugins) -> Vec<StageEffects>
     let mut listed = Vec::new();
     for (number, stage) in pipeline.stages.iter().enumerate() {
         let upstream = upstream(pipeline, number);
-        // The mouse acts in the window that some stage before it captures.
+        // The mouse acts in the window that an upstream stage captures.
         let elsewhere = |key: &str| {
             let stages = upstream
                 .iter()

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use crate::manifest::{Manifest, Port};
 use crate::pipeline::{Edge, Isolation, Pipeline, Stage, WhenFull};
 use crate::reader::Plugins;
-use crate::reader::words::Word;
+use crate::reader::keywords::Keyword;
 
 /// A Mermaid flow chart.
 #[must_use]
@@ -115,7 +115,7 @@ fn edge_lines(edge: &Edge, pipeline: &Pipeline, plugins: &dyn Plugins) -> Vec<St
             to.unwrap_or_default()
         )),
     };
-    // Of a port that gives anything, the other side may know more.
+    // If the output's schema is `*`, the input's may be narrower.
     let schema = [output, input]
         .into_iter()
         .flatten()

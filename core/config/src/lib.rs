@@ -3,7 +3,7 @@
 //! # Layout
 //! - [`reader`]: a pipeline file with its errors, read into a [`pipeline`].
 //! - [`schema`]: the file's JSON Schema, for editors. [`graph`]: a pipeline as a drawing.
-//! - [`manifest`]: what a plugin declares. [`effects`]: what it does to the world.
+//! - [`manifest`]: what a plugin declares. [`effects`]: the effects of a pipeline.
 
 pub mod effects;
 pub mod graph;

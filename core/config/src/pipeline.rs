@@ -1,6 +1,6 @@
-//! A pipeline as it will run: every name resolved, every default filled in.
+//! A resolved pipeline: all names looked up, all defaults filled in.
 //!
-//! Made from a file by [`crate::reader`].
+//! [`crate::reader`] creates it from a file.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ pub struct Pipeline {
     pub stages: Vec<Stage>,
     /// In the order of the file, by receiving stage.
     pub edges: Vec<Edge>,
-    /// What becomes of queued messages when the run is asked to stop.
+    /// What happens to queued messages when the run is stopped.
     pub on_stop: OnStop,
-    /// Where the run is written down, if it is.
+    /// Where the run is recorded. `None`: it is not.
     pub record: Option<Record>,
 }
 
-/// How a run is written down.
+/// How a run is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The file. `{name}` in it stands for the pipeline's name, `{time}` for the time of the start.
+    /// The file. `{name}` in it is replaced by the pipeline's name, `{time}` by the time of the start.
     pub file: String,
     /// Stages wait when the recorder can't keep up, so that nothing is dropped.
     pub lossless: bool,
@@ -35,32 +35,30 @@ pub struct Record {
 pub struct Stage {
     /// Its name in the file.
     pub name: String,
-    /// One: it runs on the stage's thread. Several: each gets every message on a thread of its own,
-    /// and the first answer that passes the checks wins.
+    /// One: it runs on the stage's thread. Several: each gets every message on its own thread, and the first answer
+    /// that passes the checks wins.
     pub contestants: Vec<Contestant>,
-    /// How long the work on one message may take, waiting for full queues left out; after it the
-    /// work is cancelled.
+    /// How long the work on one message may take, without waits for full queues. After it the work is cancelled.
     pub timeout: Option<Duration>,
     /// What happens when the stage fails on a message.
     pub on_error: OnError,
-    /// How long the stage may sit on one message before the watchdog names it. After a `timeout`,
-    /// how long it may take to notice the cancellation before it is given up.
+    /// How long the stage may take for one message before the watchdog reports it. After a `timeout`: how long it may
+    /// take to react to the cancellation before it is abandoned.
     pub watchdog: Duration,
     /// Where it runs.
     pub isolation: Isolation,
-    /// How often and how soon it is made anew after a failure. `None`: the file does not say.
+    /// The restart policy after a failure. `None`: the file has none.
     pub restart: Option<Restart>,
-    /// Each message is worked on as if it was the first: the stage forgets the ones before it. Files
-    /// can't say this.
+    /// The stage is reset before each message. Files can't set this.
     pub fresh: bool,
 }
 
-/// When a stage that failed is made anew.
+/// When a failed stage is restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Restart {
-    /// So often in a row, without a message worked through in between. After that `on_error` decides.
+    /// The most restarts in a row without a processed message in between. After that `on_error` decides.
     pub max: u32,
-    /// How long it waits the first time; twice as long each further time in a row.
+    /// The delay before the first restart; it doubles with each further restart in a row.
     pub backoff: Duration,
 }
 
@@ -80,7 +78,7 @@ pub struct Edge {
     pub from: PortRef,
     /// Where they go.
     pub to: PortRef,
-    /// How many it holds and what happens beyond.
+    /// Its capacity and its rule when full.
     pub queue: Queue,
 }
 
@@ -98,11 +96,11 @@ pub struct PortRef {
 pub struct Queue {
     /// Messages, at least 1.
     pub capacity: usize,
-    /// What a message meets that finds it full.
+    /// What happens to a message when it is full.
     pub when_full: WhenFull,
 }
 
-/// What happens to a message that finds its queue full.
+/// What happens to a message when its queue is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
     /// The sender waits.
@@ -132,17 +130,17 @@ pub enum Isolation {
     /// On a thread of the program.
     #[default]
     Thread,
-    /// In a process of its own, for each of its plugins one: what crashes there takes nobody along.
+    /// In its own process, one for each of its plugins: a crash there affects no other stage.
     Process,
 }
 
-/// What becomes of queued messages when the run is asked to stop.
+/// What happens to queued messages when the run is stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnStop {
-    /// They are worked off: only the sources end.
+    /// They are processed: only the sources end.
     #[default]
     Drain,
-    /// They are dropped and counted: each stage ends after the message in hand.
+    /// They are dropped and counted: each stage ends after its current message.
     Drop,
 }
 

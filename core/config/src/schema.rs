@@ -1,7 +1,7 @@
 //! The JSON Schema of pipeline files, with which editors complete and check them.
 //!
-//! It is written in draft 7, which the TOML language servers know. It can't say everything that
-//! [`crate::reader::read`] checks: which stages there are, whether schemas meet, cycles.
+//! It is written in draft 7, which the TOML language servers support. It can't express everything that
+//! [`crate::reader::read`] checks: the names of stages, matching schemas, cycles.
 
 use schemars::Schema;
 use schemars::transform::{RemoveRefSiblings, ReplacePrefixItems, Transform, transform_subschemas};
@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 
 use crate::manifest::{Manifest, config_schema};
 use crate::pipeline::{Isolation, OnError, OnStop, Queue, Restart, WhenFull};
+use crate::reader::keywords::Keyword;
 use crate::reader::problem::{MAX_CAPACITY, MAX_RESTARTS, MAX_STAGES};
-use crate::reader::words::Word;
 use crate::reader::{Plugins, duration};
 
-/// The schema, with the names of these plugins and the schemas of their configs in it.
+/// The schema, with the names of these plugins and the schemas of their configs.
 #[must_use]
 pub fn pipeline_schema(plugins: &dyn Plugins) -> Value {
     let mut names = plugins.names();
@@ -39,19 +39,19 @@ pub fn pipeline_schema(plugins: &dyn Plugins) -> Value {
         "required": ["stages"],
         "properties": {
             "name": {
-                "description": "What the pipeline is called. Default: the file's name without its extension.",
+                "description": "The pipeline's name. Default: the file's name without its extension.",
                 "type": "string",
                 "minLength": 1,
             },
-            "on_stop": words::<OnStop>("What becomes of queued messages when the run is asked to stop."),
+            "on_stop": words::<OnStop>("What happens to queued messages when the run is stopped."),
             "record": {
-                "description": "Write each run down, to be run again, compared and looked at.",
+                "description": "Record each run, to replay, compare and inspect it.",
                 "type": "object",
                 "additionalProperties": false,
                 "required": ["file"],
                 "properties": {
                     "file": {
-                        "description": "The recording (MCAP). {name} stands for the pipeline's name, {time} for the time of the start.",
+                        "description": "The recording (MCAP). {name} is replaced by the pipeline's name, {time} by the time of the start.",
                         "type": "string",
                         "minLength": 1,
                     },
@@ -63,7 +63,7 @@ pub fn pipeline_schema(plugins: &dyn Plugins) -> Value {
                 },
             },
             "stages": {
-                "description": "The stages by name. Each runs on a thread of its own.",
+                "description": "The stages by name. Each runs on its own thread.",
                 "type": "object",
                 "minProperties": 1,
                 "maxProperties": MAX_STAGES,
@@ -132,7 +132,7 @@ fn stage(manifests: &[&Manifest]) -> Value {
                 "allOf": [{ "$ref": "#/definitions/queue" }],
             },
             "timeout": time("How long the work on one message may take; after it the work is cancelled. Default: any time."),
-            "watchdog": time("How long the stage may sit on one message before the watchdog names it. Default: \"10s\"."),
+            "watchdog": time("How long the stage may take for one message before the watchdog reports it. Default: \"10s\"."),
             "on_error": words::<OnError>("What happens when the stage fails on a message."),
             "restart": restart(),
             "isolation": words::<Isolation>("Where the stage runs."),
@@ -186,9 +186,9 @@ fn source() -> Value {
                 "additionalProperties": false,
                 "required": ["stage"],
                 "properties": {
-                    "stage": { "type": "string", "description": "The stage that gives." },
-                    "port": { "type": "string", "description": "Which of its outputs, where several fit." },
-                    "into": { "type": "string", "description": "Into which input, where several fit." },
+                    "stage": { "type": "string", "description": "The stage that sends." },
+                    "port": { "type": "string", "description": "The output, if several match." },
+                    "into": { "type": "string", "description": "The input, if several match." },
                     "queue": {
                         "description": "The rules of this queue alone.",
                         "allOf": [{ "$ref": "#/definitions/queue" }],
@@ -206,13 +206,13 @@ fn queue() -> Value {
         "additionalProperties": false,
         "properties": {
             "capacity": {
-                "description": "How many messages it holds.",
+                "description": "The most messages that it holds.",
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_CAPACITY,
                 "default": default.capacity,
             },
-            "when_full": words::<WhenFull>("What happens to a message that finds the queue full."),
+            "when_full": words::<WhenFull>("What happens to a message when the queue is full."),
         },
     })
 }
@@ -220,15 +220,15 @@ fn queue() -> Value {
 fn restart() -> Value {
     let default = Restart::default();
     let mut backoff =
-        time("How long it waits the first time; twice as long each further time in a row.");
+        time("The delay before the first restart; it doubles with each further restart in a row.");
     backoff["default"] = json!("100ms");
     json!({
-        "description": "Make the stage anew after a failure: it costs the message in hand.",
+        "description": "Restart the stage after a failure. The current message is lost.",
         "type": "object",
         "additionalProperties": false,
         "properties": {
             "max": {
-                "description": "So often in a row, without a message worked through in between; then on_error decides.",
+                "description": "The most restarts in a row without a processed message in between; then on_error decides.",
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_RESTARTS,
@@ -243,7 +243,7 @@ fn time(doc: &str) -> Value {
     json!({ "type": "string", "minLength": 1, "pattern": duration::PATTERN, "description": doc })
 }
 
-fn words<T: Word>(doc: &str) -> Value {
+fn words<T: Keyword>(doc: &str) -> Value {
     let names: Vec<_> = T::ALL.iter().map(|value| value.word()).collect();
     let docs: Vec<_> = T::ALL.iter().map(|value| value.doc()).collect();
     json!({
@@ -265,7 +265,7 @@ fn reference(definition: &str) -> String {
     )
 }
 
-/// For the fragment of a URI.
+/// Percent-encodes text for the fragment of a URI.
 fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -283,13 +283,13 @@ fn needs_config(manifest: &Manifest) -> bool {
     config_schema(&manifest.config).is_ok_and(|schema| !schema.is_valid(&json!({})))
 }
 
-/// The schema of a plugin's config, as it stands under its definition.
+/// The schema of a plugin's config, as its definition.
 fn config(manifest: &Manifest) -> Value {
     let usable = config_schema(&manifest.config).is_ok();
     let schema = Schema::try_from(manifest.config.clone())
         .ok()
         .filter(|_| usable);
-    // One broken schema must not break the whole.
+    // One broken schema must not break the whole schema.
     let Some(mut schema) = schema else {
         return json!({ "type": "object", "description": manifest.doc });
     };
@@ -309,7 +309,7 @@ fn config(manifest: &Manifest) -> Value {
     schema.to_value()
 }
 
-/// Makes references from the root of a schema start at its new place.
+/// Makes references to the root of a schema refer to its definition.
 struct Rebase {
     root: String,
 }
@@ -332,14 +332,14 @@ mod tests {
     use crate::reader::read;
     use crate::reader::testing::{Outcome, plugins, samples};
 
-    /// A pipeline file as an editor's language server sees it.
+    /// Whether an editor's language server accepts a pipeline file.
     fn accepts(schema: &jsonschema::Validator, text: &str) -> bool {
         let file: toml::Value = toml::from_str(text).unwrap();
         schema.is_valid(&serde_json::to_value(file).unwrap())
     }
 
     #[test]
-    fn judges_as_the_reader_does() {
+    fn agrees_with_the_reader() {
         let plugins = plugins();
         let value = pipeline_schema(&plugins);
         jsonschema::draft7::meta::validate(&value).unwrap();
@@ -350,7 +350,7 @@ mod tests {
                 outcome == Outcome::Good,
                 "{text}"
             );
-            // What the schema can't see it takes for good.
+            // The schema accepts errors that it can't detect.
             assert_eq!(accepts(&schema, text), outcome != Outcome::Bad, "{text}");
         }
     }
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn references_lead_to_their_new_place() {
+    fn references_point_to_the_definitions() {
         let value = pipeline_schema(&plugins());
         let order = &value["definitions"]["config-solver-search"]["properties"]["order"];
         assert_eq!(

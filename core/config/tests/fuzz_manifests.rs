@@ -1,4 +1,4 @@
-//! Manifests, spoiled or hostile, and configs held against them: no panic, no hang, no network, bounded memory.
+//! Manifests, damaged or hostile, and configs checked against them: no panic, no hang, no network, bounded memory.
 #![allow(
     clippy::unwrap_used,
     reason = "what fails in a test's helper fails the test"
@@ -80,18 +80,18 @@ impl Plugins for One {
     }
 }
 
-/// Reads a manifest; where it stands, holds configs against its schema. Returns their errors.
+/// Reads a manifest; if it is valid, checks configs against its schema. Returns their errors.
 fn try_manifest(text: &str, configs: &[&str]) -> Result<Vec<String>, String> {
     within(300 * MIB, text.as_bytes(), || {
         let plugins = One(read_manifest(text)?);
-        let mut said = Vec::new();
+        let mut messages = Vec::new();
         for config in configs {
             let file = format!("[stages.s]\nplugin = \"x\"\n{config}\n");
             if let Err(errors) = reader::read("x.toml", &file, &plugins) {
-                said.extend(errors.iter().map(ToString::to_string));
+                messages.extend(errors.iter().map(ToString::to_string));
             }
         }
-        Ok(said)
+        Ok(messages)
     })
 }
 
@@ -118,7 +118,7 @@ fn try_schema(schema: &Value) -> Result<Vec<String>, String> {
 }
 
 #[test]
-fn the_good_ones_are_good() {
+fn good_manifests_are_accepted() {
     for text in GOOD {
         assert!(try_manifest(text, CONFIGS).unwrap().len() > 1);
     }
@@ -148,8 +148,8 @@ fn schemas_that_refer_to_themselves() {
 }
 
 #[test]
-fn schemas_that_branch_again_and_again() {
-    // Each level doubles the work: that is not bounded, and so not tried further.
+fn schemas_that_branch_repeatedly() {
+    // Each level doubles the work. There is no limit on that, so the test stays small.
     const LEVELS: usize = 8;
     for keyword in ["allOf", "anyOf", "oneOf"] {
         let mut definitions = serde_json::Map::new();
@@ -183,7 +183,7 @@ fn schemas_elsewhere_are_not_fetched() {
             assert!(reason.is_err(), "{key} {place}: {reason:?}");
         }
     }
-    assert!(listener.accept().is_err(), "somebody called");
+    assert!(listener.accept().is_err(), "a connection was made");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn nesting_without_end() {
 }
 
 #[test]
-fn limits_that_nothing_can_hold() {
+fn limits_that_no_value_satisfies() {
     for limit in [
         json!(-1),
         json!(0),

@@ -1,4 +1,4 @@
-//! Pipeline files, spoiled or made up: no panic, no hang, bounded memory; and every error can be shown.
+//! Pipeline files, damaged or generated: no panic, no hang, bounded memory; and every error can be shown.
 #![allow(
     clippy::unwrap_used,
     reason = "what fails in a test's helper fails the test"
@@ -128,7 +128,7 @@ fn try_file(text: &str) -> usize {
         let Err(errors) = read else { return 0 };
         assert!(!errors.is_empty());
         let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
-        // Of very many some are enough.
+        // A sample is enough when there are very many.
         for error in errors.iter().step_by(1 + errors.len() / 300) {
             if text.len() <= reader::problem::MAX_BYTES {
                 assert!(text.get(error.span()).is_some(), "{:?}", error.span());
@@ -145,7 +145,7 @@ fn try_file(text: &str) -> usize {
 }
 
 #[test]
-fn the_good_ones_are_good() {
+fn good_files_are_accepted() {
     for text in GOOD {
         assert_eq!(try_file(text), 0, "{text}");
     }
@@ -249,7 +249,7 @@ fn a_megabyte_of_each_kind_of_error() {
 }
 
 #[test]
-fn an_error_beyond_column_65535_is_told_without_its_line() {
+fn an_error_beyond_column_65535_is_shown_without_its_line() {
     // miette panicked: it has no room for such a column.
     let text = format!("[stages.s]\nplugin = \"{}\" !\n", "é".repeat(70_000));
     assert_eq!(try_file(&text), 1);

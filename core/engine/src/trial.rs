@@ -27,9 +27,9 @@ use crate::run::worker::{Work, Worker};
 use crate::run::{Observer, Options, StartError};
 use crate::watch::{Reason, Watch};
 
-/// Bytes that each trial leaves in memory on purpose: a plugin's pointer to its host stays valid. As the allocator of glibc
-/// counts them.
-pub const LEFT_BY_EACH: u64 = table::LEFT;
+/// Bytes that each trial leaves in memory on purpose: a plugin's pointer to its host stays valid. As the allocator of
+/// glibc counts them.
+pub const LEFT_BY_EACH: u64 = table::LEAKED_BYTES;
 
 /// A stage that is made and active.
 pub struct Trial {

@@ -3,7 +3,7 @@
 use crate::error::GuardianError;
 use crate::input::Input;
 
-/// A guardian, which this system has none of.
+/// A guardian. This system has none.
 #[derive(Debug)]
 pub enum Guardian {}
 
@@ -14,7 +14,7 @@ impl Guardian {
         Err(GuardianError::Unsupported)
     }
 
-    /// Notes that something is about to be pressed.
+    /// Records that something is about to be pressed.
     ///
     /// # Errors
     /// None.
@@ -22,7 +22,7 @@ impl Guardian {
         match *self {}
     }
 
-    /// Notes that something has been released.
+    /// Records that something was released.
     pub fn released(&mut self, _: Input) {
         match *self {}
     }

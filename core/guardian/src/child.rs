@@ -1,6 +1,6 @@
-//! What the guardian's process does: it waits for the end of the process that presses, and releases.
+//! The guardian's process: it waits for the end of the player, which is the process that presses, and releases.
 //!
-//! Nothing here may allocate, lock or panic: another thread may have been in the middle of that when it was forked.
+//! Nothing here may allocate, lock or panic: another thread may have been in the middle of that at the fork.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
@@ -12,32 +12,32 @@ use crate::detach::{self, Belongings};
 use crate::record::Record;
 use crate::release::Release;
 
-/// What it needs of what it inherits.
+/// The inherited values that it uses.
 pub(crate) struct Inherited<'a, R> {
     /// Ends when the process that presses has closed the other end.
     pub lifeline: BorrowedFd<'a>,
     /// The process that presses.
     pub player: Option<OwnedFd>,
-    /// What the kernel says about that.
+    /// The player's status from the kernel.
     pub status: Option<File>,
     pub record: &'a Record,
     pub release: &'a R,
     pub belongings: &'a Belongings,
 }
 
-/// Where it has what it needs: in place of standard input, output and error, so that it keeps no pipe and no terminal
+/// The numbers of its files. They replace standard input, output and error, so that it keeps no pipe and no terminal
 /// open.
 const LIFELINE: i32 = 0;
 const CONNECTION: i32 = 1;
 const PLAYER: i32 = 2;
 const STATUS: i32 = 3;
 
-/// Between two looks whether the process that presses is stopped or dumps its core.
-const LOOK: Timespec = milliseconds(20);
+/// How often it checks whether the player is stopped or dumps its core.
+const POLL_INTERVAL: Timespec = milliseconds(20);
 
-/// After how long what is pressed is released once more: requests of the dead process that the display server has not
-/// read yet may come after the first release. The server notices the end of a connection before it waits for more.
-const AGAIN: [Timespec; 3] = [milliseconds(5), milliseconds(20), milliseconds(60)];
+/// The delays of repeated releases: requests of the dead process that the display server has not read yet may be
+/// executed after the first release. The server notices the end of a connection before it waits for more.
+const RELEASE_AGAIN: [Timespec; 3] = [milliseconds(5), milliseconds(20), milliseconds(60)];
 
 const fn milliseconds(count: i64) -> Timespec {
     Timespec {
@@ -46,7 +46,7 @@ const fn milliseconds(count: i64) -> Timespec {
     }
 }
 
-/// Guards until the process that presses is gone. Gives the exit code.
+/// Guards until the player is gone. Returns the exit code.
 pub(crate) fn run<R: Release>(inherited: &Inherited<'_, R>) -> i32 {
     match guard(inherited) {
         Ok(()) => 0,
@@ -80,13 +80,13 @@ fn guard<R: Release>(inherited: &Inherited<'_, R>) -> Result<(), Errno> {
     };
     guard.release.check(guard.connection)?;
     guard.record.set_ready();
-    while guard.player_lives()? {}
+    while guard.poll_player()? {}
     while !guard.release_all()? {}
-    for wait in AGAIN {
+    for wait in RELEASE_AGAIN {
         if guard.record.pressed().is_empty() {
             break;
         }
-        // Nothing comes any more; only the time passes.
+        // There are no files to wait for, only the time.
         let _ = poll(&mut [], Some(&wait));
         while !guard.release_all()? {}
     }
@@ -103,9 +103,9 @@ struct Guard<'a, R> {
 }
 
 impl<R: Release> Guard<'_, R> {
-    /// Waits a little; whether the process that presses is still there then. What it can't release itself any more is
-    /// released.
-    fn player_lives(&self) -> Result<bool, Errno> {
+    /// Waits for one interval; returns whether the player still exists. Releases for a stopped player, which can't
+    /// release itself.
+    fn poll_player(&self) -> Result<bool, Errno> {
         let nothing = PollFlags::empty();
         let mut files = [
             PollFd::from_borrowed_fd(self.lifeline, nothing),
@@ -118,7 +118,7 @@ impl<R: Release> Guard<'_, R> {
                 },
             ),
         ];
-        match poll(&mut files, Some(&LOOK)) {
+        match poll(&mut files, Some(&POLL_INTERVAL)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error),
         }
@@ -127,7 +127,7 @@ impl<R: Release> Guard<'_, R> {
             return Ok(false);
         }
         if !connection.is_empty() {
-            // The server says something to everybody, or is gone: then nothing is pressed any more.
+            // The server sends an event to all clients, or is gone: then nothing is pressed any more.
             self.release.drain(self.connection)?;
         }
         if !self.record.pressed().is_empty() && self.player_is_stopped() {
@@ -149,17 +149,17 @@ impl<R: Release> Guard<'_, R> {
         }
     }
 
-    /// Whether the process that presses does nothing for now, although nothing of it is closed: a signal has stopped it
-    /// (Ctrl-Z), and nobody knows for how long, or it has crashed and its memory is being written to a file.
+    /// Whether the player is stopped, although its files are open: a signal has stopped it (Ctrl-Z) for an unknown
+    /// time, or it has crashed and its memory is being written to a file.
     fn player_is_stopped(&self) -> bool {
-        const SAYS: [&[u8]; 2] = [b"State:\tT ", b"CoreDumping:\t1"];
+        const STOPPED: [&[u8]; 2] = [b"State:\tT ", b"CoreDumping:\t1"];
         let Some(status) = self.status else {
             return false;
         };
         let mut text = [0_u8; 4096];
         let count = rustix::io::pread(status, &mut text, 0).unwrap_or(0);
         let text = text.get(..count).unwrap_or_default();
-        let says = |what: &[u8]| text.windows(what.len()).any(|part| part == what);
-        SAYS.into_iter().any(says)
+        let contains = |what: &[u8]| text.windows(what.len()).any(|part| part == what);
+        STOPPED.into_iter().any(contains)
     }
 }

@@ -1,20 +1,20 @@
-//! How the guardian's process lets go of everything that it inherits: its session, signals, files, folder, name.
+//! Detaches the guardian's process from everything that it inherits: session, signals, files, folder, name.
 
 use std::ops::Range;
 
 use rustix::io::Errno;
 
-/// What is found out about this program before the fork, since finding out allocates.
+/// Data about this program that is collected before the fork, because collecting it allocates.
 #[derive(Debug)]
 pub(crate) struct Belongings {
-    /// Where the words of the command line are in memory; empty when nobody says.
+    /// The address of the command line in memory; empty if unknown.
     command_line: Range<usize>,
 }
 
-/// What the process is called in lists. Not the program's name: whoever kills that by its name must not kill this.
+/// The process's name in lists. It differs from the program's: a kill by the program's name must not kill it.
 const NAME: &std::ffi::CStr = c"mouse-guardian";
 
-/// Signals of faults. They keep their meaning, all others are ignored.
+/// Signals of faults. They keep their default action, all others are ignored.
 const FAULTS: [i32; 6] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -34,10 +34,10 @@ impl Belongings {
     }
 }
 
-/// Where the command line is, by the 48th and 49th value that the kernel tells about this process.
+/// The address of the command line: the 48th and 49th value of the process's `stat` file.
 fn command_line() -> Option<Range<usize>> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The second value is a name in parentheses, in which anything may stand.
+    // The second value is a name in parentheses, which may contain any character.
     let (_, values) = stat.rsplit_once(") ")?;
     let mut values = values.split_ascii_whitespace().skip(48 - 3);
     let mut address = || values.next()?.parse::<usize>().ok();
@@ -45,44 +45,44 @@ fn command_line() -> Option<Range<usize>> {
     (start != 0 && start < end).then_some(start..end)
 }
 
-/// Lets go of everything but these files, which get these numbers. Neither allocates nor locks nor panics.
+/// Detaches from everything but these files, which get these numbers. Neither allocates nor locks nor panics.
 pub(crate) fn detach<const COUNT: usize>(
     files: [(i32, Option<i32>); COUNT],
     belongings: &Belongings,
 ) -> Result<(), Errno> {
-    // No Ctrl-C, no end of the terminal and no signal to the program's group reaches a session of its own.
+    // Ctrl-C, the end of the terminal and signals to the program's group don't reach another session.
     rustix::process::setsid()?;
     ignore_signals();
     keep_only(files)?;
-    // A folder that is somebody's current one can't be unmounted.
+    // A process's current folder can't be unmounted.
     rustix::process::chdir(c"/")?;
-    // SAFETY: the name is text that ends with a zero. It is for people alone, so that it may fail.
+    // SAFETY: the name is NUL-terminated. It is for people alone, so that a failure is ignored.
     unsafe { libc::prctl(libc::PR_SET_NAME, NAME.as_ptr()) };
     rename(&belongings.command_line);
     Ok(())
 }
 
-/// They are also held back since before the fork, so that even SIGABRT does nothing.
+/// They have been blocked since before the fork, so that even SIGABRT has no effect.
 fn ignore_signals() {
     for signal in 1..=LAST_SIGNAL {
         let handler = match FAULTS.contains(&signal) {
             true => libc::SIG_DFL,
             false => libc::SIG_IGN,
         };
-        // SAFETY: no handler is set. It fails for signals that nobody can ignore.
+        // SAFETY: no handler is set. It fails for signals that can't be ignored.
         unsafe { libc::signal(signal, handler) };
     }
 }
 
 /// Gives files these numbers, which start at 0, and closes all others.
 fn keep_only<const COUNT: usize>(files: [(i32, Option<i32>); COUNT]) -> Result<(), Errno> {
-    /// Above all numbers that are given.
+    /// Above all numbers in use.
     const ABOVE: i32 = 32;
     let mut kept = [None; COUNT];
     for (slot, (_, file)) in kept.iter_mut().zip(files) {
         *slot = match file {
             None => None,
-            // SAFETY: copies a number, whatever it stands for.
+            // SAFETY: duplicates a descriptor, whatever file it refers to.
             Some(file) => Some(checked(unsafe {
                 libc::fcntl(file, libc::F_DUPFD_CLOEXEC, ABOVE)
             })?),
@@ -90,7 +90,7 @@ fn keep_only<const COUNT: usize>(files: [(i32, Option<i32>); COUNT]) -> Result<(
     }
     for ((number, _), file) in files.into_iter().zip(kept) {
         match file {
-            // SAFETY: nothing in this process uses what this number stood for before.
+            // SAFETY: nothing in this process uses the earlier file of this number.
             Some(file) => checked(unsafe { libc::dup3(file, number, libc::O_CLOEXEC) })?,
             // SAFETY: as above.
             None => unsafe { libc::close(number) },
@@ -112,7 +112,7 @@ fn checked(result: i32) -> Result<i32, Errno> {
 
 /// Closes all files from this number on.
 fn close_from(first: i32) {
-    /// Where the kernel can't close many at once; nobody has more files than that without asking for it.
+    /// For kernels that can't close many at once; more files need a raised limit.
     const MOST: u64 = 1 << 16;
     // SAFETY: nothing in this process uses them.
     if unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) } == 0 {
@@ -126,7 +126,7 @@ fn close_from(first: i32) {
     }
 }
 
-/// Writes its name over the command line, for those who look for programs by that.
+/// Overwrites the command line with the process's name, for tools that search by it.
 fn rename(command_line: &Range<usize>) {
     let name = NAME.to_bytes();
     for (index, address) in command_line.clone().enumerate() {
@@ -134,7 +134,8 @@ fn rename(command_line: &Range<usize>) {
             true => name.get(index).copied().unwrap_or(0),
             false => 0,
         };
-        // SAFETY: the kernel says that the words lie here. They are this process's own copy, and nobody reads them in it.
+        // SAFETY: the kernel reports that the command line is here. It is this process's own copy, and nothing in it
+        // reads it.
         unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_volatile(letter) };
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! The guardian's errors.
 
 use std::io;
 

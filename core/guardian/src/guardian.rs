@@ -1,4 +1,4 @@
-//! The guardian, as the process that presses has it.
+//! The guardian, as used by the process that presses.
 
 use crate::error::GuardianError;
 use crate::input::Input;
@@ -6,7 +6,7 @@ use crate::process::Process;
 use crate::record::Pressed;
 use crate::x11;
 
-/// A process that releases what is noted here when this process dies. It ends with this value.
+/// A process that releases everything recorded here when this process dies. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct Guardian {
     process: Process,
@@ -22,8 +22,8 @@ impl Guardian {
         Ok(Self { process })
     }
 
-    /// Notes that something is about to be pressed. To be called before it is, so that there is no moment at which it is
-    /// pressed and not noted. A guardian that was killed is started again first.
+    /// Records that something is about to be pressed. Call it before the press, so that nothing is ever pressed and not
+    /// recorded. Restarts a guardian that was killed first.
     ///
     /// # Errors
     /// When it can't be started again: then nothing may be pressed.
@@ -38,12 +38,12 @@ impl Guardian {
         Ok(())
     }
 
-    /// Notes that something has been released. To be called after the display server has done so.
+    /// Records that something was released. Call it after the display server has released it.
     pub fn released(&mut self, input: Input) {
         self.process.record().remove(input);
     }
 
-    /// The number of its process.
+    /// The id of its process.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.process.id()
@@ -52,7 +52,7 @@ impl Guardian {
 
 /// `pressed`: what is pressed already.
 fn start(pressed: Pressed) -> Result<Process, GuardianError> {
-    // The one platform so far. One whose display server or kernel releases what a dead program pressed, as Wayland's
-    // virtual devices do, needs none of this.
+    // Other platforms may not need it: Wayland's virtual devices are released by the display server when the program
+    // dies.
     Process::start(x11::Connection::open()?, pressed)
 }

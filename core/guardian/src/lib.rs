@@ -1,9 +1,9 @@
 //! A guardian: a small process that releases the mouse buttons and keys that a program has pressed, however that
 //! program dies.
 //!
-//! A display server keeps what a program pressed pressed when the program is gone. So whoever presses notes it with
-//! [`Guardian::pressed`] first, and [`Guardian::released`] once the display server has released it. When the program
-//! ends while something is noted, the guardian releases that, and nothing else.
+//! A display server keeps buttons and keys pressed when the program that pressed them is gone. So the program records
+//! each press with [`Guardian::pressed`] first, and calls [`Guardian::released`] once the display server has released
+//! it. When the program ends, the guardian releases what is recorded, and nothing else.
 //!
 //! ```no_run
 //! use flowpipe_guardian::{Guardian, Input};
@@ -16,10 +16,10 @@
 //! ```
 //!
 //! # Layout
-//! - [`guardian`]: the whole of it, [`Guardian`]. [`input`]: what can be pressed. [`error`]: what can go wrong.
-//! - `record`: what is pressed, in memory that both processes see.
-//! - `release`: what a platform has to do. `x11`: how X11 does it.
-//! - `process`: starting and ending the guardian's process. `child`: what that process does; `detach`: how it lets go of
+//! - [`guardian`]: the whole of it, [`Guardian`]. [`input`]: what can be pressed. [`error`]: its errors.
+//! - `record`: what is pressed, in memory that both processes share.
+//! - `release`: the interface of a platform. `x11`: X11's implementation.
+//! - `process`: starts and ends the guardian's process. `child`: that process's code; `detach`: detaches it from
 //!   everything that it inherits.
 //! - `absent`: systems without a guardian.
 

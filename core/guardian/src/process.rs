@@ -1,7 +1,7 @@
-//! Starting and ending the guardian's process.
+//! Starts and ends the guardian's process.
 //!
-//! It is forked and executes no other file: so there is no second file that may be missing, be another version than this
-//! library, or may not be executed in a sandbox. It uses little of what it inherits, and lets go of the rest (`detach`).
+//! It is forked and executes no other file. A second file could be missing, could be of another version than this
+//! library, or could be forbidden in a sandbox. It detaches from what it inherits and does not use (`detach`).
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -16,25 +16,25 @@ use crate::error::GuardianError;
 use crate::record::{Pressed, Record};
 use crate::release::Release;
 
-/// The guardian's process. Dropped, it ends.
+/// The guardian's process. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Process {
     id: Pid,
     record: Record,
-    /// Closed when this process dies, and when this value is dropped: that is what the guardian waits for.
+    /// Closed when this process dies, and when this value is dropped: the guardian waits for that.
     lifeline: Option<OwnedFd>,
 }
 
-/// So long it may take to become ready, and to end.
+/// How long it may take to become ready, and to end.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Between two looks at it.
+/// How often a waiting thread checks it.
 const NAP: Duration = Duration::from_micros(200);
 
 impl Process {
-    /// Forks a process that releases what is noted in its record when this one dies. `pressed`: what is pressed already.
+    /// Forks a process that releases what is in its record when this one dies. `pressed`: what is pressed already.
     ///
     /// # Errors
-    /// When the system gives none, or it does not become ready.
+    /// When the system can't create one, or it does not become ready.
     pub(crate) fn start(release: impl Release, pressed: Pressed) -> Result<Self, GuardianError> {
         let record = Record::new(pressed)?;
         let (waits, lifeline) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
@@ -42,9 +42,9 @@ impl Process {
         let belongings = Belongings::of_this_process();
         let inherited = Inherited {
             lifeline: waits.as_fd(),
-            // Should something hold the lifeline open that this process has forked. Old kernels have none.
+            // A second indication, in case another fork of this process keeps the lifeline open. Old kernels lack it.
             player: rustix::process::pidfd_open(itself, PidfdFlags::empty()).ok(),
-            // Nobody may be allowed to read it; then the button is released when the core is dumped, not before.
+            // It may be unreadable; then the button is released after the core is dumped, not before.
             status: std::fs::File::open("/proc/self/status").ok(),
             record: &record,
             release: &release,
@@ -72,7 +72,7 @@ impl Process {
         Ok(())
     }
 
-    /// Whether it guards.
+    /// Whether it still guards.
     pub(crate) fn is_alive(&mut self) -> bool {
         self.lifeline.is_some() && !self.has_ended()
     }
@@ -85,9 +85,9 @@ impl Process {
         self.id.as_raw_nonzero().get().unsigned_abs()
     }
 
-    /// Whether it has ended; its number is not used after that.
+    /// Whether it has ended; its id is not used after that.
     fn has_ended(&mut self) -> bool {
-        // It was forked without a signal for its end, so that nobody else waits for it by chance.
+        // It was forked without an exit signal, so that no other wait of this program reaps it.
         let options = WaitOptions::NOHANG | WaitOptions::from_bits_retain(libc::__WALL as u32);
         let ended = match rustix::process::waitpid(Some(self.id), options) {
             Ok(None) | Err(rustix::io::Errno::INTR) => false,
@@ -108,7 +108,7 @@ impl Drop for Process {
         let began = Instant::now();
         while !self.has_ended() {
             if began.elapsed() > PATIENCE {
-                // It fails when it has just ended.
+                // An error means that it has just ended.
                 let _ = rustix::process::kill_process(self.id, Signal::KILL);
             }
             std::thread::sleep(NAP);
@@ -116,13 +116,13 @@ impl Drop for Process {
     }
 }
 
-/// Forks a process, and lets it run `child`.
+/// Forks a process that runs `child`.
 fn fork(child: impl FnOnce() -> i32) -> io::Result<Pid> {
-    // A handler of this program that ran in the other process would write into files of other numbers.
+    // A signal handler of this program would write into wrong files in the other process.
     let before = block_signals()?;
     // SAFETY: without flags and with no other stack, this is fork(2). The handlers of pthread_atfork are left out: they
-    // prepare for going on as this program, and nothing of it goes on. The child calls nothing that may wait for another
-    // thread, and does not return.
+    // prepare the child to continue as this program, which it does not. The child calls nothing that may wait for
+    // another thread, and does not return.
     let forked = unsafe { libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) };
     if forked == 0 {
         let code = child();
@@ -135,7 +135,7 @@ fn fork(child: impl FnOnce() -> i32) -> io::Result<Pid> {
     id.filter(|_| forked > 0).ok_or(error)
 }
 
-/// Holds back all signals to this thread. Gives those that were held back before.
+/// Blocks all signals to this thread. Returns those that were blocked before.
 fn block_signals() -> io::Result<libc::sigset_t> {
     // SAFETY: both are plain data that the functions fill in.
     let (result, before) = unsafe {

@@ -1,4 +1,4 @@
-//! What is pressed, in memory that both processes see: one store to note it, before the press is sent.
+//! What is pressed, in shared memory: a single store records it, before the press is sent.
 
 use std::io;
 use std::ptr::NonNull;
@@ -8,10 +8,10 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::input::Input;
 
-/// How many words have a bit for each of 256 numbers.
+/// Words with a bit for each of 256 numbers.
 const WORDS: usize = 8;
 
-/// What stands in the memory. Zero is a value of each field.
+/// The content of the memory. Zero is a valid value of each field.
 #[repr(C)]
 #[derive(Debug)]
 struct Page {
@@ -54,8 +54,8 @@ impl Record {
     }
 
     fn page(&self) -> &Page {
-        // SAFETY: the mapping is as long as a page, aligned to the system's pages, zero at first, and lives as long as
-        // this; whoever else sees it uses atomics too.
+        // SAFETY: the mapping is as long as a page, aligned to the system's pages, zero at first, and valid as long as
+        // this; the other process uses atomics too.
         unsafe { self.0.as_ref() }
     }
 
@@ -89,7 +89,7 @@ impl Record {
         }
     }
 
-    /// The guardian guards.
+    /// Reports that the guardian is ready.
     pub(crate) fn set_ready(&self) {
         self.page().is_ready.store(1, Ordering::SeqCst);
     }
@@ -101,7 +101,7 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        // SAFETY: nobody refers to the page any more. It can only fail for what is no mapping.
+        // SAFETY: nothing refers to the page any more. It can only fail for what is no mapping.
         let _ = unsafe { munmap(self.0.as_ptr().cast(), size_of::<Page>()) };
     }
 }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knows_what_is_pressed() {
+    fn records_what_is_pressed() {
         let record = Record::new(Pressed::default()).unwrap();
         assert!(record.pressed().is_empty());
         let all = [Input::Button(1), Input::Button(255), Input::Key(32)];

@@ -1,4 +1,4 @@
-//! What a platform has to do for the guardian.
+//! The interface that a platform implements for the guardian.
 
 use std::os::fd::BorrowedFd;
 
@@ -8,16 +8,16 @@ use crate::record::Pressed;
 
 /// A connection to what releases buttons and keys, opened before the guardian's process is forked.
 ///
-/// All but [`Release::connection`] run in that process: they must not allocate, lock or panic, since another thread may
-/// have been in the middle of that when the process was forked. [`Errno::TIMEDOUT`] means that there is no answer yet: the
-/// next call goes on waiting. Any other error means that the connection is of no use any more.
+/// All functions but [`Release::connection`] run in that process: they must not allocate, lock or panic, since another
+/// thread may have been in the middle of that at the fork. [`Errno::TIMEDOUT`] means that there is no answer yet: the
+/// next call continues to wait. Any other error means that the connection can't be used any more.
 pub(crate) trait Release {
     /// The connection. The guardian's process has it under another number.
     fn connection(&self) -> BorrowedFd<'_>;
     /// Makes sure that the connection works.
     fn check(&self, connection: BorrowedFd<'_>) -> Result<(), Errno>;
-    /// Reads what nobody asked for, without waiting.
+    /// Reads unsolicited data, without blocking.
     fn drain(&self, connection: BorrowedFd<'_>) -> Result<(), Errno>;
-    /// Releases what is pressed, and comes back when that is done. What is released already stays so.
+    /// Releases what is pressed, and returns when that is done. Released inputs stay released.
     fn release(&self, connection: BorrowedFd<'_>, pressed: Pressed) -> Result<(), Errno>;
 }

@@ -1,5 +1,5 @@
-//! Releasing by X11's extension XTEST. The connection is set up by x11rb before the fork; after it, bytes are written and
-//! read as they are, since x11rb allocates.
+//! Releases through X11's extension XTEST. x11rb sets the connection up before the fork; after it, this module writes
+//! and reads raw bytes, since x11rb allocates.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -25,12 +25,12 @@ pub(crate) struct Connection {
     answers: Answers,
 }
 
-/// What the server sends. A packet may come in parts.
+/// The server's packets. A packet may arrive in parts.
 #[derive(Default)]
 struct Answers {
-    /// How many replies have not come yet.
+    /// The number of missing replies.
     awaited: Cell<u32>,
-    /// What there is of the packet that comes: how many bytes, and the first of them, which says its kind.
+    /// The current packet: the bytes received, and its first byte, which is its kind.
     count: Cell<usize>,
     kind: Cell<u8>,
 }
@@ -39,12 +39,12 @@ struct Answers {
 const FAKE_INPUT: usize = 36;
 /// XTEST's number of that request.
 const FAKE_INPUT_OPCODE: u8 = 2;
-/// What the server sends is a multiple of this, and this long where nothing longer was asked for.
+/// Packets of the server are a multiple of this, and this long unless a longer one was requested.
 const PACKET: usize = 32;
 const REPLY: u8 = 1;
 /// A request of the core protocol that only has a reply.
 const GET_INPUT_FOCUS: u8 = 43;
-/// So long the server may take for each read and write; then it is late, and may still answer.
+/// How long the server may take for each read and write; after that it is late, and may still answer.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
@@ -60,13 +60,13 @@ impl Connection {
             .extension_information(xtest::X11_EXTENSION_NAME)
             .map_err(|error| failed(&error))?
             .ok_or_else(|| GuardianError::Display("the X server has no XTEST".to_owned()))?;
-        // Another program may have the server to itself when the button has to be released.
+        // Another program may grab the server when the button has to be released.
         connection
             .xtest_grab_control(true)
             .map_err(|error| failed(&error))?
             .check()
             .map_err(|error| failed(&error))?;
-        // Nothing is under way when this returns.
+        // No request is pending when this returns.
         connection.sync().map_err(|error| failed(&error))?;
         Ok(Self {
             connection,
@@ -110,7 +110,7 @@ impl Release for Connection {
     }
 
     fn release(&self, connection: BorrowedFd<'_>, pressed: Pressed) -> Result<(), Errno> {
-        // A server that has not answered yet is asked for no more, so that requests do not pile up.
+        // A server that has not answered yet gets no more requests, so that they do not pile up.
         self.answers.wait(connection)?;
         for input in pressed.inputs() {
             write(connection, &fake_release(self.opcode, input))?;

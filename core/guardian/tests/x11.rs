@@ -52,10 +52,10 @@ const DEADLY: [Signal; 17] = [
     Signal::PROF,
 ];
 
-/// Presses as it is told on standard input.
+/// A process that presses on commands from its standard input.
 struct Player {
     child: Child,
-    says: BufReader<ChildStdout>,
+    stdout: BufReader<ChildStdout>,
     guardian: u32,
 }
 
@@ -76,21 +76,21 @@ impl Player {
         with_default_signals(&mut command);
         change(&mut command);
         let mut child = command.spawn().unwrap();
-        let says = BufReader::new(child.stdout.take().unwrap());
+        let stdout = BufReader::new(child.stdout.take().unwrap());
         let mut player = Self {
             child,
-            says,
+            stdout,
             guardian: 0,
         };
         player.guardian = player.answer().parse().unwrap();
         player
     }
 
-    /// What it says next, without what the test harness says.
+    /// Its next answer. Skips the test harness's output.
     fn answer(&mut self) -> String {
         loop {
             let mut line = String::new();
-            assert!(self.says.read_line(&mut line).unwrap() > 0, "it ended");
+            assert!(self.stdout.read_line(&mut line).unwrap() > 0, "it ended");
             if let Some(answer) = line.split("answer: ").nth(1) {
                 return answer.trim().to_owned();
             }
@@ -122,7 +122,7 @@ impl Player {
         caught & (1 << (signal.as_raw() - 1)) != 0
     }
 
-    /// Takes its end from the system.
+    /// Reaps it.
     fn wait(&mut self) {
         self.child.wait().unwrap();
     }

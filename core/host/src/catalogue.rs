@@ -14,7 +14,7 @@ use crate::library::loader;
 use crate::library::origin::Origin;
 use crate::library::write_access;
 
-/// What a search through plugin folders brought.
+/// The result of a search through plugin folders.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     stages: Vec<Found>,
@@ -25,11 +25,11 @@ pub struct Catalogue {
 /// A stage that can be used.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// What it says of itself.
+    /// What it declares.
     pub manifest: Manifest,
     /// The library that it comes from.
     pub path: PathBuf,
-    /// That library, loaded when its first stage is made.
+    /// That library, loaded when its first stage is created.
     pub file: Arc<LibraryFile>,
     /// Its place among the stages of the library.
     pub index: u32,
@@ -49,21 +49,21 @@ impl Found {
 pub struct Refused {
     /// The file or folder.
     pub path: PathBuf,
-    /// The stage's name, where the file as such is sound.
+    /// The stage's name, if the file itself is valid.
     pub name: Option<String>,
-    /// Why, in a sentence that fits behind the file's name.
+    /// Why, in a sentence that fits after the file's name.
     pub reason: String,
     /// Whether its code was run to find that out.
     pub was_loaded: bool,
 }
 
-/// Reads the manifests of libraries, which have to be loaded for that.
+/// Reads the manifests of libraries. It has to load them for that.
 pub trait Scan {
     /// The manifests of these files, one after the other.
     fn scan(&self, paths: &[&Path]) -> Vec<Scanned>;
 }
 
-/// The manifests' texts by stage index, or why they can't be had.
+/// The manifests' texts by stage index, or why they can't be read.
 pub type Scanned = Result<Vec<String>, String>;
 
 /// A library that may be loaded.
@@ -76,13 +76,13 @@ impl Catalogue {
     /// Finds the stages of all dynamic libraries in these folders (not in folders below them). When two stages
     /// have one name, that of the earlier folder is used; within a folder files go by name.
     ///
-    /// No file is loaded that does not export the entry symbol of a plugin, and none to which, or to whose folders, other users can
-    /// write. The scanner loads what is left, to read its manifests. This process loads a library when one of its stages is made
-    /// here.
+    /// Loads no file that does not export the entry symbol of a plugin, and none that other users can write, or whose
+    /// folders they can write. The scanner loads the rest, to read their manifests. This process loads a library when
+    /// one of its stages is created here.
     ///
-    /// Called again it gives what lies there now. Of files that have changed, those of now are loaded beside the old ones, which are
-    /// never unloaded. Files must be replaced (as linkers, package managers and `mv` do), not written into: what is written into a
-    /// loaded library changes it as it runs.
+    /// Each call reads the folders again. A file that has changed is loaded beside its old version, which is never
+    /// unloaded. Files must be replaced (as linkers, package managers and `mv` do), not written in place: writing to a
+    /// loaded library changes code that is running.
     #[must_use]
     pub fn scan(folders: &[PathBuf], scanner: &dyn Scan) -> Self {
         let mut catalogue = Self::default();
@@ -105,15 +105,15 @@ impl Catalogue {
         catalogue
     }
 
-    /// Finds the stages of a single dynamic library, which the user named: it may lie anywhere.
+    /// Finds the stages of a single dynamic library, which the user named: it may be anywhere.
     #[must_use]
     pub fn of_file(path: &Path, scanner: &dyn Scan) -> Self {
         let mut catalogue = Self::default();
-        // A name without a folder is looked for elsewhere by the system.
+        // The system searches other folders for a name without a folder.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let candidate = catalogue.candidate(path, true);
         catalogue.add(candidate.into_iter().collect(), scanner, true);
-        // Whoever names it wants to know.
+        // The user named it and gets the reason.
         let not_plugins = std::mem::take(&mut catalogue.not_plugins);
         catalogue.refused.extend(not_plugins);
         catalogue
@@ -131,7 +131,7 @@ impl Catalogue {
         &self.refused
     }
 
-    /// The files that end like libraries and are no plugins. They were not loaded.
+    /// The files with a library's extension that are no plugins. They were not loaded.
     #[must_use]
     pub fn not_plugins(&self) -> &[Refused] {
         &self.not_plugins
@@ -143,13 +143,13 @@ impl Catalogue {
         self.stages.iter().find(|found| found.manifest.name == name)
     }
 
-    /// Lets every library without living stages clean up. Call it once, at the end of the program:
-    /// the libraries are of no use afterwards.
+    /// Calls `deinit` of every library without live stages. Call it once, at the end of the program: the libraries
+    /// can't be used afterwards.
     pub fn close(self) {
         loader::deinit_all();
     }
 
-    /// Looks into a file.
+    /// Inspects a file.
     fn candidate(&mut self, path: PathBuf, is_named: bool) -> Option<Candidate> {
         let allowed = match is_named {
             true => Ok(()),
@@ -183,7 +183,7 @@ impl Catalogue {
         }
     }
 
-    /// Takes the stages of files in.
+    /// Adds the stages of files.
     fn add(&mut self, candidates: Vec<Candidate>, scanner: &dyn Scan, is_named: bool) {
         let paths: Vec<_> = candidates.iter().map(|it| it.path.as_path()).collect();
         let all = scanner.scan(&paths);
@@ -262,8 +262,8 @@ impl Plugins for Catalogue {
 }
 
 impl Refused {
-    /// Whether this is what the user means by a plugin's name: by its manifest, or by the file's
-    /// name where there is none to be read.
+    /// Whether the user means this by a plugin's name: compared with the manifest's name, or with the file's name if
+    /// there is no manifest.
     fn is_named(&self, name: &str) -> bool {
         let stem = self
             .path

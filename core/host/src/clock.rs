@@ -1,4 +1,4 @@
-//! The run's clock, the only one that plugins take time from.
+//! The run's clock. Plugins read the time from it alone.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,18 +10,18 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that begins now.
+    /// A clock that starts now.
     #[must_use]
     pub fn start() -> Self {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
             began: Moment::now(),
-            // A computer that takes itself for older than Unix begins there.
+            // A clock set before 1970 counts as 1970.
             start_unix_ns: unix.map_or(0, |unix| unix.as_nanos() as u64),
         }
     }
 
-    /// Unix time of the start in nanoseconds, as the computer's clock told it then.
+    /// Unix time of the start in nanoseconds, as the system's clock showed it.
     #[must_use]
     pub fn start_unix_ns(&self) -> u64 {
         self.start_unix_ns
@@ -36,7 +36,7 @@ impl Clock {
 
 #[cfg(unix)]
 impl Clock {
-    /// When it began, by the system's monotonic clock, which all processes share.
+    /// When it started, by the system's monotonic clock, which all processes share.
     pub fn began_ns(&self) -> i64 {
         self.began.0
     }

@@ -1,4 +1,4 @@
-//! A JSON text that is parsed when first asked.
+//! A JSON text, parsed on first access.
 
 use std::borrow::Cow;
 use std::ffi::c_char;
@@ -8,7 +8,7 @@ use flowpipe_abi as abi;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// The body of a message or the config of a stage: valid JSON, kept as it was written.
+/// The body of a message or the config of a stage: valid JSON, kept as written.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// UTF-8, with a NUL behind it for readers in C.
@@ -28,7 +28,7 @@ pub enum DocumentError {
 }
 
 impl Document {
-    /// Copies and checks a JSON text; no bytes at all stand for `{}`.
+    /// Copies and checks a JSON text; no bytes mean `{}`.
     ///
     /// # Errors
     /// When it is not valid JSON in UTF-8.
@@ -36,7 +36,7 @@ impl Document {
         if json.is_empty() || json == b"{}" {
             return Ok(Self::empty());
         }
-        // Skipping over JSON does not look at the text inside strings: that is checked first.
+        // Skipping over JSON does not validate the text inside strings: that is checked first.
         let text = std::str::from_utf8(json)?;
         serde_json::from_str::<IgnoredAny>(text)?;
         Ok(Self::checked(json))
@@ -55,7 +55,7 @@ impl Document {
     #[must_use]
     pub fn json(&self) -> &str {
         let bytes = self.text.get(..self.len()).unwrap_or_default();
-        // Checked when it was made, so the fallback never shows.
+        // Checked at creation, so the fallback never shows.
         std::str::from_utf8(bytes).unwrap_or("{}")
     }
 
@@ -73,7 +73,7 @@ impl Document {
         self.value().pointer(pointer)
     }
 
-    /// As the border sees it.
+    /// The pointer for the ABI.
     pub fn as_abi(&self) -> *const abi::Document {
         std::ptr::from_ref(self).cast()
     }
@@ -83,7 +83,7 @@ impl Document {
         self.text.as_ptr().cast()
     }
 
-    /// Whether there is no text, which is no JSON.
+    /// Whether there is no text. Always false: no text is no JSON.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -95,7 +95,7 @@ impl Document {
         self.text.len() - 1
     }
 
-    /// A JSON text that was checked before.
+    /// Wraps a JSON text that was checked before.
     #[cfg(unix)]
     pub fn known(mut json: Vec<u8>) -> Self {
         json.push(0);

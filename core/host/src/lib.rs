@@ -1,12 +1,12 @@
-//! The host's side of the plugin boundary: finds libraries, loads them, makes stages of them, and gives them what the ABI
-//! promises. What a run does with the stages is the engine's.
+//! The host's side of the plugin boundary: finds libraries, loads them, creates stages, and implements the host's side
+//! of the ABI. The engine runs the stages.
 //!
 //! # Layout
 //! - [`catalogue`]: the plugins that were found; [`library`]: a file, inspected and loaded.
-//! - [`instance`]: one instance of a stage, in this process or, by the trait, in another one.
-//! - [`table`]: the functions that a plugin may call; [`call`]: those of one `process` call; [`run`]: what it may know of
-//!   its run.
-//! - [`message`], [`document`], [`frame`]: what flows. [`clock`] and [`stage_clock`]: the time.
+//! - [`instance`]: one instance of a stage, in this process or, through the trait, in another one.
+//! - [`table`]: the functions that a plugin may call; [`call`]: those of one `process` call; [`run`]: the run as a
+//!   stage sees it.
+//! - [`message`], [`document`], [`frame`]: what stages exchange. [`clock`] and [`stage_clock`]: the time.
 //! - [`problem`]: what went wrong.
 
 pub mod call;

@@ -1,4 +1,4 @@
-//! What flows between stages.
+//! The messages that stages exchange.
 
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use serde_json::Value;
 use crate::document::{Document, DocumentError};
 use crate::frame::Frame;
 
-/// A message on its way. It never changes; stages that receive it share it.
+/// A message between stages. It never changes; stages that receive it share it.
 #[derive(Debug)]
 pub struct Message {
     /// The id of its schema.
     pub schema: Arc<CStr>,
     /// Its JSON.
     pub body: Document,
-    /// The picture that comes with it.
+    /// Its pixels.
     pub frame: Option<Frame>,
     /// Where it comes from.
     pub lineage: Lineage,
@@ -32,28 +32,28 @@ pub struct Lineage {
     pub sequence: u64,
     /// The frame that it descends from.
     pub origin: Option<Origin>,
-    /// The stages that had it or its ancestors in hand, oldest first; the newest 256 of them.
+    /// The stages that processed it or its ancestors, oldest first; the newest 256 of them.
     pub hops: Vec<abi::Hop>,
-    /// The message that all this began with: its output, and its number there. `None`: it begins with this one.
+    /// The first ancestor: its output, and its number there. `None`: this message has none.
     pub root: Option<(PortRef, u64)>,
 }
 
-/// A message remembers its newest hops, so many at most: on a loop of the pipeline there would be ever more.
+/// The most hops that a message keeps: on a loop of the pipeline their number would grow without limit.
 pub const MOST_HOPS: usize = 256;
 
-/// A captured frame, as messages that descend from it remember it.
+/// A captured frame, in the lineage of messages that descend from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The stage that captured it.
     pub stage: usize,
-    /// The number of the message that brought it, from 1.
+    /// The number of the message that carried it, from 1.
     pub sequence: u64,
     /// When it was captured, by the run's clock in nanoseconds.
     pub captured_ns: i64,
 }
 
 impl Message {
-    /// A message that no stage emitted, without pixels: for trying checks.
+    /// A message that no stage emitted, without pixels: to try checks.
     ///
     /// # Errors
     /// When the body is not JSON in UTF-8.
@@ -78,19 +78,19 @@ impl Message {
         self.schema.to_str().unwrap_or_default()
     }
 
-    /// The body as it was written.
+    /// The body as written.
     #[must_use]
     pub fn json(&self) -> &str {
         self.body.json()
     }
 
-    /// The body, parsed when first asked.
+    /// The body, parsed on first access.
     #[must_use]
     pub fn value(&self) -> &Value {
         self.body.value()
     }
 
-    /// The pixels, where it carries some.
+    /// The pixels, if it has some.
     #[must_use]
     pub fn frame(&self) -> Option<&Frame> {
         self.frame.as_ref()
@@ -126,7 +126,7 @@ impl Message {
         (self.source, self.lineage.sequence)
     }
 
-    /// The message that all this began with, which may be itself.
+    /// The first ancestor, which may be the message itself.
     pub fn root(&self) -> (PortRef, u64) {
         self.lineage.root.unwrap_or_else(|| self.key())
     }
@@ -136,7 +136,7 @@ impl Message {
         self.lineage.hops.last().map_or(0, |hop| hop.emitted_ns)
     }
 
-    /// Gives the message its number, before anybody sees it.
+    /// Sets the message's number, before it is sent.
     pub fn number(&mut self, sequence: u64, source: PortRef) {
         self.source = source;
         self.lineage.sequence = sequence;
@@ -150,7 +150,7 @@ impl Message {
 }
 
 impl Lineage {
-    /// As the border sees it.
+    /// The lineage as the ABI's struct.
     pub fn as_abi(&self) -> abi::Lineage {
         abi::Lineage {
             struct_size: size_of::<abi::Lineage>() as u32,

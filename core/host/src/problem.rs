@@ -1,21 +1,21 @@
-//! What went wrong in a run: always which stage, which plugin and which message.
+//! Problems of a run, each with its stage, plugin and message.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Something that went wrong.
+/// A problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// What kind of thing.
+    /// Its kind.
     pub kind: ProblemKind,
     /// The stage's name in the pipeline.
     pub stage: String,
     /// The plugin's name.
     pub plugin: String,
-    /// The message in hand; none for a source, at the end of the stream and outside `process`.
+    /// The current message; none for a source, at the end of the stream and outside `process`.
     pub message: Option<MessageId>,
-    /// What happened, in words.
+    /// A description.
     pub text: String,
 }
 
@@ -23,24 +23,24 @@ pub struct Problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProblemKind {
-    /// The plugin said that it failed, or answered with something that is no status.
+    /// The plugin reported a failure, or returned something that is no status.
     Failed,
-    /// The plugin emitted something that can't move on: not JSON, wrong schema, refused by a check.
+    /// The plugin emitted something that can't be sent on: not JSON, wrong schema, refused by a check.
     BadMessage,
     /// The work took longer than the stage's timeout.
     TimedOut,
-    /// The plugin sits on a message: a warning, it may still answer.
+    /// The plugin takes long for a message: a warning, it may still finish.
     Slow,
-    /// The plugin did not come back after its work was cancelled, and was given up.
+    /// The plugin did not return after its work was cancelled, and was abandoned.
     Hang,
     /// The plugin's process has ended.
     Crashed,
-    /// The stage could not be made anew.
+    /// The stage could not be restarted.
     Replace,
 }
 
 impl ProblemKind {
-    /// Its name, as reports and recordings have it.
+    /// Its name, in reports and recordings.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -55,10 +55,10 @@ impl ProblemKind {
     }
 }
 
-/// Which message.
+/// The id of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MessageId {
-    /// The input that it came by.
+    /// Its input.
     pub port: String,
     /// Its number.
     pub sequence: u64,
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_who_and_what() {
+    fn names_stage_plugin_and_message() {
         let mut problem = Problem {
             kind: ProblemKind::Failed,
             stage: "solver".into(),

@@ -1,4 +1,4 @@
-//! What a stage may know of the run that it is part of, and ask of it.
+//! The run as its stages see it.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -7,37 +7,37 @@ use serde::Serialize;
 
 /// A run, as its stages see it.
 pub trait RunContext: Send + Sync {
-    /// How far the run is on its way to the end.
+    /// The run's mode: how far it is on its way to the end.
     fn mode(&self) -> Mode;
 
     /// Whether stages must change nothing outside of the program.
     fn is_dry(&self) -> bool;
 
-    /// A stage ends the run. The first one counts.
+    /// A stage ends the run. The first call counts.
     fn end(&self, ended: Ended);
 
-    /// Reports each change of [`Self::mode`] to the process of a stage, from now on.
+    /// Forwards each change of [`Self::mode`] to the process of a stage, from now on.
     fn follow(&self, process: &Arc<dyn StageProcess>);
 }
 
-/// The process of a stage, for whoever has to kill it or to cancel its work. Any thread may do that.
+/// The process of a stage, to kill it or to cancel its work. Any thread may call its functions.
 pub trait StageProcess: Send + Sync + Debug {
-    /// Its number in the system.
+    /// Its process id.
     fn id(&self) -> u32;
 
     /// Whether a call is in progress.
     fn is_busy(&self) -> bool;
 
-    /// Kills it because its call does not come back, unless it just has.
+    /// Kills it because its call does not return, unless the call has just returned. `why` is the reason in reports.
     fn kill(&self, why: &str);
 
-    /// The run is so far on its way to the end.
+    /// Sets the run's mode.
     fn set_mode(&self, mode: Mode);
 
-    /// A call of this number begins.
+    /// A call of this number starts.
     fn set_call(&self, call: u64);
 
-    /// The work of a call is cancelled: its number shifted by two, and the reason's number. 0: of none.
+    /// Cancels the work of a call: its number shifted left by two, and the reason's number. 0: no call is cancelled.
     fn set_cancelled(&self, cancelled: u64);
 }
 
@@ -49,9 +49,9 @@ pub enum Mode {
     Run = 0,
     /// Sources end; the queues are drained.
     Drain = 1,
-    /// Every stage ends after the message in hand.
+    /// Every stage ends after its current message.
     Drop = 2,
-    /// The message in hand is cancelled too.
+    /// The current messages are cancelled too.
     Abort = 3,
 }
 
@@ -62,7 +62,7 @@ pub struct Ended {
     pub stage: String,
     /// How.
     pub how: Ending,
-    /// Why, in words.
+    /// Why.
     pub reason: String,
 }
 
@@ -70,8 +70,8 @@ pub struct Ended {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ending {
-    /// What was to be done is done.
+    /// The task is done.
     Done,
-    /// A person, or what protects one, said stop.
+    /// A person or a safeguard stopped it.
     Stopped,
 }

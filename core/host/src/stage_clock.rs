@@ -15,7 +15,7 @@ pub enum StageClock {
     /// The run's clock.
     #[default]
     Run,
-    /// The run's clock, and each time is recorded.
+    /// The run's clock; each time is recorded.
     Recording(Mutex<Vec<i64>>),
     /// A recording; past its end the last time is repeated.
     Replaying(Mutex<Replayed>),
@@ -23,16 +23,16 @@ pub enum StageClock {
     Stepping(AtomicI64),
 }
 
-/// The recorded times that were not read yet.
+/// The recorded times that are not read yet.
 #[derive(Debug, Default)]
 pub struct Replayed {
     left: VecDeque<i64>,
     last: i64,
-    /// The times are new, and the process of the stage, which reads them there, does not know them yet.
+    /// The times are new, and the stage's process does not have them yet.
     is_new: bool,
 }
 
-/// A stage's clock as the process of the stage starts with it.
+/// The state of a stage's clock at the start of the stage's process.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ClockSource {
     /// As [`StageClock::Run`].
@@ -74,7 +74,7 @@ impl StageClock {
         }
     }
 
-    /// Where it steps, it is that late at least from now on; the time that it would read next.
+    /// Advances a stepping clock to at least `time`. Returns the time of the next reading.
     pub fn skip_to(&self, time: i64) -> i64 {
         match self {
             Self::Stepping(next) => next.fetch_max(time, Ordering::Relaxed).max(time),
@@ -82,7 +82,7 @@ impl StageClock {
         }
     }
 
-    /// Takes what was recorded since the last time.
+    /// Takes the times recorded since the last call.
     pub fn take(&self) -> Vec<i64> {
         match self {
             Self::Recording(times) => std::mem::take(&mut *lock(times)),
@@ -90,7 +90,7 @@ impl StageClock {
         }
     }
 
-    /// From here on the stage reads these times; `from` is when that call began.
+    /// Replaces the times that the stage reads next; `from` is when that call started.
     pub fn load(&self, times: &[i64], from: i64) {
         if let Self::Replaying(replayed) = self {
             *lock(replayed) = Replayed {
@@ -102,7 +102,7 @@ impl StageClock {
     }
 }
 
-/// For a stage in a process of its own, which reads the time there.
+/// For a stage in its own process, which reads the time there.
 impl StageClock {
     /// The clock in that process.
     #[must_use]
@@ -118,7 +118,7 @@ impl StageClock {
         }
     }
 
-    /// What that process starts with.
+    /// The state that the process starts with.
     pub fn source(&self) -> ClockSource {
         match self {
             // Trials are in this process.
@@ -131,7 +131,7 @@ impl StageClock {
         }
     }
 
-    /// What that process is to read from now on, if that was loaded since the last time.
+    /// The times for the process to read from now on, if some were loaded since the last call.
     pub fn take_loaded(&self) -> Option<(Vec<i64>, i64)> {
         let Self::Replaying(replayed) = self else {
             return None;
@@ -141,7 +141,7 @@ impl StageClock {
             .then(|| (replayed.left.iter().copied().collect(), replayed.last))
     }
 
-    /// Records what that process has read.
+    /// Records the times that the process has read.
     pub fn add(&self, times: Vec<i64>) {
         if let Self::Recording(recorded) = self {
             lock(recorded).extend(times);
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_recorded_is_read_again() {
+    fn replay_repeats_the_recorded_times() {
         let clock = Clock::start();
         let recording = StageClock::Recording(Mutex::default());
         let times = [recording.read(&clock), recording.read(&clock)];

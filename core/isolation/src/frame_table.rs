@@ -1,5 +1,5 @@
-//! The frames that a stage's process refers to. The host counts one reference for each handle that it gave out, however
-//! often the other side counts it; when that side dies, all of them are given up here.
+//! The frames that a stage's process refers to. The host counts one reference for each handle that it sent, however
+//! often the other process counts it; when that process ends, all of them are released here.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,12 +10,12 @@ use flowpipe_host::frame::pool::Pool;
 use flowpipe_host::frame::{Frame, Shape};
 use flowpipe_sync::lock;
 
-use crate::protocol;
+use crate::protocol::WireFrame;
 
 /// The references of one process.
 #[derive(Debug)]
 pub(crate) struct FrameTable {
-    /// Frames that the process makes: only it and the host see them.
+    /// The pool of frames that the process can write: only it and the host can read them.
     own: Arc<Pool>,
     table: Mutex<Table>,
 }
@@ -25,23 +25,23 @@ struct Table {
     closed: bool,
     last: u64,
     frames: HashMap<u64, Reference>,
-    /// The blocks that it has mapped.
+    /// The blocks that the process has mapped.
     known: HashMap<u64, Weak<Block>>,
 }
 
 #[derive(Debug)]
 struct Reference {
     frame: Frame,
-    /// Of a frame that the process can write: what the others see of it.
+    /// The copy that other stages get of a frame that the process can write.
     emitted: Option<Frame>,
 }
 
-/// So much may one process hold: enough for a stage that hoards pictures, and not all that the system has.
+/// The limits of one process: enough for a stage that keeps many frames, and less than the system's memory.
 const MOST_FRAMES: usize = 4096;
 const MOST_BYTES: u64 = 4 << 30;
 
-/// A reference as it is sent: with the block whose file has to come along.
-pub(crate) type Lent = (protocol::Frame, Option<Arc<Block>>);
+/// A reference as it is sent, with the block if its file has to be sent too.
+pub(crate) type SharedFrame = (WireFrame, Option<Arc<Block>>);
 
 impl FrameTable {
     pub(crate) fn new() -> Self {
@@ -51,27 +51,28 @@ impl FrameTable {
         }
     }
 
-    /// Gives out a reference, to be read. `None`: the process is gone, or the frame does not lie in memory that others can
-    /// be shown and can't write.
-    pub(crate) fn lend(&self, frame: Frame) -> Option<Lent> {
+    /// Creates a handle for a read-only frame. `None`: the process is gone, or the frame is not in shared read-only
+    /// memory.
+    pub(crate) fn share(&self, frame: Frame) -> Option<SharedFrame> {
         let block = frame.block()?;
-        (block.access() == Access::Read).then(|| lock(&self.table).lend(frame))?
+        (block.access() == Access::Read).then(|| lock(&self.table).share(frame))?
     }
 
-    /// Makes a frame that the process can write, and gives out a reference. `None`: it holds too much, or memory is short.
-    pub(crate) fn create(&self, shape: Shape) -> Option<Lent> {
+    /// Allocates a frame that the process can write, with a handle. `None`: the process is over its limits, or memory
+    /// is short.
+    pub(crate) fn create(&self, shape: Shape) -> Option<SharedFrame> {
         if !lock(&self.table).has_room(shape.size()) {
             return None;
         }
         let frame = Frame::new(&self.own, shape, 0)?;
-        lock(&self.table).lend(frame)
+        lock(&self.table).share(frame)
     }
 
-    /// The frame of a handle as others may see it: one more reference, of the host's own. Of what the process can write that
-    /// is a copy in `pool`, the same one until the process has written again.
+    /// The frame of a handle, as a reference of the host's own. For a frame that the process can write it is a copy in
+    /// `pool`; the same copy until the process has written again.
     ///
     /// # Errors
-    /// When the process does not hold such a frame, or memory is short.
+    /// When the process has no such handle, or memory is short.
     pub(crate) fn emit(
         &self,
         handle: u64,
@@ -81,8 +82,7 @@ impl FrameTable {
     ) -> io::Result<Frame> {
         let own = {
             let table = lock(&self.table);
-            let none =
-                || io::Error::new(io::ErrorKind::InvalidData, "a frame that it does not hold");
+            let none = || io::Error::new(io::ErrorKind::InvalidData, "an unknown frame handle");
             let reference = table.frames.get(&handle).ok_or_else(none)?;
             let frame = &reference.frame;
             if frame
@@ -96,38 +96,38 @@ impl FrameTable {
                 _ => frame.clone(),
             }
         };
-        // Outside of the lock: it takes time. Whatever the process writes meanwhile, what is emitted is what lies here then.
+        // Outside of the lock: it takes time. Concurrent writes of the process may get into the copy.
         let copy = own.copy(pool, owner);
-        let copy = copy.ok_or_else(|| io::Error::other("there is no memory for its picture"))?;
+        let copy = copy.ok_or_else(|| io::Error::other("there is no memory for its frame"))?;
         if let Some(reference) = lock(&self.table).frames.get_mut(&handle) {
             reference.emitted = Some(copy.clone());
         }
         Ok(copy)
     }
 
-    /// Takes a reference back.
-    pub(crate) fn take_back(&self, handle: u64) {
+    /// Releases a handle.
+    pub(crate) fn release(&self, handle: u64) {
         let frame = lock(&self.table).frames.remove(&handle);
-        // Outside the lock: freeing memory takes time.
+        // Outside of the lock: freeing memory takes time.
         drop(frame);
     }
 
-    /// The blocks that the process has mapped and that are no more.
-    pub(crate) fn forget(&self) -> Vec<u64> {
+    /// The blocks that the process has mapped and that were freed since the last call.
+    pub(crate) fn take_freed(&self) -> Vec<u64> {
         let mut table = lock(&self.table);
-        let gone: Vec<_> = table
+        let freed: Vec<_> = table
             .known
             .iter()
             .filter(|(_, block)| block.strong_count() == 0)
             .map(|(id, _)| *id)
             .collect();
-        for id in &gone {
+        for id in &freed {
             table.known.remove(id);
         }
-        gone
+        freed
     }
 
-    /// The process is gone: gives all references up.
+    /// Releases all handles: the process is gone.
     pub(crate) fn close(&self) {
         let frames = {
             let mut table = lock(&self.table);
@@ -142,32 +142,32 @@ impl Table {
     fn has_room(&self, size: usize) -> bool {
         let frames = self.frames.values();
         let frames = frames.flat_map(|it| std::iter::once(&it.frame).chain(&it.emitted));
-        let held: u64 = frames.map(|frame| frame.shape().size() as u64).sum();
-        self.frames.len() < MOST_FRAMES && held + size as u64 <= MOST_BYTES
+        let used: u64 = frames.map(|frame| frame.shape().size() as u64).sum();
+        self.frames.len() < MOST_FRAMES && used + size as u64 <= MOST_BYTES
     }
 
-    fn lend(&mut self, frame: Frame) -> Option<Lent> {
+    fn share(&mut self, frame: Frame) -> Option<SharedFrame> {
         let handle = self.last + 1;
-        let lent = self.tell(&frame, handle)?;
+        let shared = self.describe(&frame, handle)?;
         self.last = handle;
         let emitted = None;
         self.frames.insert(handle, Reference { frame, emitted });
-        Some(lent)
+        Some(shared)
     }
 
-    fn tell(&mut self, frame: &Frame, handle: u64) -> Option<Lent> {
+    fn describe(&mut self, frame: &Frame, handle: u64) -> Option<SharedFrame> {
         if self.closed {
             return None;
         }
         let block = frame.block()?;
         let is_new = self.known.insert(block.id, Arc::downgrade(block)).is_none();
-        let told = protocol::Frame {
+        let wire = WireFrame {
             handle,
             shape: frame.info().into(),
             block: block.id,
             is_new,
         };
-        Some((told, is_new.then(|| block.clone())))
+        Some((wire, is_new.then(|| block.clone())))
     }
 }
 
@@ -196,74 +196,76 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_sent_once_and_forgotten_when_it_is_gone() {
+    fn a_block_is_sent_once_until_it_is_freed() {
         let pool = Pool::shared(1);
-        let held = FrameTable::new();
-        let (first, file) = held.lend(frame(&pool)).unwrap();
+        let frames = FrameTable::new();
+        let (first, file) = frames.share(frame(&pool)).unwrap();
         assert!(file.is_some() && first.is_new);
         drop(file);
-        held.take_back(first.handle);
-        let (again, file) = held.lend(frame(&pool)).unwrap();
+        frames.release(first.handle);
+        let (again, file) = frames.share(frame(&pool)).unwrap();
         assert_eq!((again.block, file.is_some()), (first.block, false));
         assert_ne!(again.handle, first.handle);
-        assert!(held.forget().is_empty());
-        held.take_back(again.handle);
+        assert!(frames.take_freed().is_empty());
+        frames.release(again.handle);
         drop(pool);
-        assert_eq!(held.forget(), [first.block]);
-        assert!(held.forget().is_empty());
+        assert_eq!(frames.take_freed(), [first.block]);
+        assert!(frames.take_freed().is_empty());
     }
 
     #[test]
-    fn others_see_a_copy_of_what_the_process_can_write() {
+    fn a_writable_frame_is_copied_when_emitted() {
         let pool = Pool::shared(2);
-        let held = FrameTable::new();
-        let (made, block) = held.create(shape()).unwrap();
+        let frames = FrameTable::new();
+        let (writable, block) = frames.create(shape()).unwrap();
         let block = block.unwrap();
         assert_eq!(block.access(), Access::Write);
-        // SAFETY: the frame has 512 bytes, and nobody reads them now.
+        // SAFETY: the frame has 512 bytes, and nothing reads them now.
         unsafe { block.pointer().write_bytes(7, 512) };
-        let first = held.emit(made.handle, true, &pool, 1).unwrap();
+        let first = frames.emit(writable.handle, true, &pool, 1).unwrap();
         let sealed = first.block().unwrap().clone();
         assert_eq!((sealed.access(), pool.live(1)), (Access::Read, 1));
         // SAFETY: as above.
         unsafe { block.pointer().write_bytes(8, 512) };
         assert!(first.pixels().iter().all(|&pixel| pixel == 7));
-        let again = held.emit(made.handle, false, &pool, 1).unwrap();
-        assert_eq!(
-            again.as_abi(),
-            first.as_abi(),
-            "it says that nothing has changed"
-        );
-        let second = held.emit(made.handle, true, &pool, 1).unwrap();
+        let again = frames.emit(writable.handle, false, &pool, 1).unwrap();
+        assert_eq!(again.as_abi(), first.as_abi(), "unwritten: the same copy");
+        let second = frames.emit(writable.handle, true, &pool, 1).unwrap();
         assert_eq!((first.pixels()[511], second.pixels()[511]), (7, 8));
         drop((first, again, second));
         assert_eq!(pool.statistics().live, 1);
-        held.take_back(made.handle);
-        assert_eq!((pool.statistics().live, held.own.statistics().live), (0, 0));
-        let error = held.emit(made.handle, true, &pool, 1).unwrap_err();
+        frames.release(writable.handle);
+        assert_eq!(
+            (pool.statistics().live, frames.own.statistics().live),
+            (0, 0)
+        );
+        let error = frames.emit(writable.handle, true, &pool, 1).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 
     #[test]
-    fn what_came_from_others_is_sent_on_as_it_is() {
+    fn a_read_only_frame_is_emitted_without_a_copy() {
         let pool = Pool::shared(1);
-        let held = FrameTable::new();
+        let frames = FrameTable::new();
         let mine = frame(&pool);
-        let (lent, _) = held.lend(mine.clone()).unwrap();
-        let emitted = held.emit(lent.handle, true, &pool, 0).unwrap();
+        let (shared, _) = frames.share(mine.clone()).unwrap();
+        let emitted = frames.emit(shared.handle, true, &pool, 0).unwrap();
         assert_eq!(emitted.as_abi(), mine.as_abi());
-        held.close();
+        frames.close();
         drop((mine, emitted));
         assert_eq!(pool.statistics().live, 0);
-        assert!(held.lend(frame(&pool)).is_none());
-        assert!(held.create(shape()).is_none());
-        assert_eq!((pool.statistics().live, held.own.statistics().live), (0, 0));
+        assert!(frames.share(frame(&pool)).is_none());
+        assert!(frames.create(shape()).is_none());
+        assert_eq!(
+            (pool.statistics().live, frames.own.statistics().live),
+            (0, 0)
+        );
     }
 
     #[test]
-    fn what_another_process_can_write_is_not_lent() {
+    fn only_read_only_shared_memory_is_shared() {
         let pool = Pool::new(1);
-        assert!(FrameTable::new().lend(frame(&pool)).is_none());
-        assert!(FrameTable::new().lend(frame(&Pool::writable())).is_none());
+        assert!(FrameTable::new().share(frame(&pool)).is_none());
+        assert!(FrameTable::new().share(frame(&Pool::writable())).is_none());
     }
 }

@@ -1,11 +1,13 @@
-//! Stages in processes of their own (`isolation = "process"`): what crashes there ends nothing else.
+//! Stages in their own processes (`isolation = "process"`): a crash there affects no other stage.
 //!
 //! # Layout
-//! - [`stage`]: a stage as the host sees it. `process`: the process that it runs in. `output`: what that prints. `service`: what it may ask at any time.
-//! - [`child`]: the other side, in that process.
-//! - `wire` and `protocol`: what the two send each other. `control_block`: what is asked too often to be sent.
-//! - `frame_table`: the frames that the other side refers to.
-//! - [`confinement`]: what such a process may do.
+//! - [`stage`]: the host's side of a stage. `process`: its process. `output`: the process's standard output. `service`:
+//!   requests that the process sends at any time.
+//! - [`child`]: the stage's side, in its process.
+//! - `wire` and `protocol`: the packets between the two. `control_block`: flags in shared memory, polled too often for
+//!   packets.
+//! - `frame_table`: the frames that the process refers to.
+//! - [`confinement`]: what the process may do.
 //! - [`scanner`]: a process that reads the manifests of libraries.
 
 #[cfg(unix)]
@@ -37,7 +39,7 @@ use std::path::PathBuf;
 pub struct Program {
     /// The file.
     pub path: PathBuf,
-    /// Its arguments; the stage's name comes after them, for whoever lists processes.
+    /// Its arguments; the stage's name follows them, for process lists.
     pub arguments: Vec<OsString>,
 }
 
@@ -45,9 +47,9 @@ impl Program {
     /// This program itself, with these arguments.
     ///
     /// # Errors
-    /// When the system does not say which file this is.
+    /// When the system does not report this program's file.
     pub fn this(arguments: impl IntoIterator<Item = OsString>) -> std::io::Result<Self> {
-        // A link to the file that runs, also when there is another one at its place by now.
+        // A link to the running file, also if another file is at its path by now.
         let itself = PathBuf::from("/proc/self/exe");
         Ok(Self {
             path: match itself.exists() {

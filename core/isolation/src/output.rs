@@ -1,43 +1,42 @@
-//! What a process prints by itself, on its standard output and standard error: read as it comes, and logged line by line.
+//! The standard output and standard error of a process: read at once, and logged line by line.
 //!
-//! A thread reads the pipe all the time, so that the process never waits for the log. Another thread, which is started
+//! A thread reads the pipe continuously, so that the process never blocks on the log. Another thread, which is started
 //! with the first line, logs at a bounded rate. Between the two is a bounded buffer that drops its oldest lines.
 
 use std::collections::VecDeque;
-use std::io::{self, PipeReader, PipeWriter, Read};
+use std::io::{self, PipeReader, Read};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use flowpipe_process::pipes::{self, Alive, OutputPipe};
 use flowpipe_sync::lock;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::{Errno, ioctl_fionbio, ioctl_fionread};
 
 /// The output of one process.
 #[derive(Debug)]
 pub(crate) struct CapturedOutput {
     buffer: Arc<Buffer>,
-    /// Closed when the process has ended: something that it started may hold its pipe open.
-    alive: Mutex<Option<PipeWriter>>,
+    /// Closed when the process has ended: its children may hold the pipe open.
+    alive: Mutex<Option<Alive>>,
 }
 
-/// What takes the lines.
+/// Logs one line.
 pub(crate) type Log = Box<dyn Fn(&str) + Send>;
 
-/// Bytes of a line; a longer one becomes several.
+/// Bytes of a line; a longer one is split.
 const LONGEST_LINE: usize = 4 << 10;
-/// Lines that wait to be logged, and the bytes of them.
+/// The most lines that wait to be logged, and their bytes.
 const WAITING_LINES: usize = 256;
 const WAITING_BYTES: usize = 256 << 10;
-/// So many lines may come at once; after them one in each interval is logged.
+/// This many lines are logged at once; after them one in each interval.
 const BURST: u32 = 256;
 const INTERVAL: Duration = Duration::from_millis(10);
-/// Bytes that are read at once, and the pause after each read: a process that prints without end is slowed down (to 16 MB/s)
-/// instead of keeping the host busy.
-const READ: usize = 64 << 10;
-const PAUSE: Duration = Duration::from_millis(4);
-/// How long the last lines may take to be logged.
-const LOGGED: Duration = Duration::from_secs(1);
+/// Bytes of one read, and the pause after each: a process that prints without end is slowed down (to 16 MB/s) instead
+/// of keeping the host busy.
+const READ_SIZE: usize = 64 << 10;
+const READ_PAUSE: Duration = Duration::from_millis(4);
+/// How long [`CapturedOutput::finish`] waits for the log.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 struct Buffer {
@@ -51,27 +50,24 @@ struct Waiting {
     bytes: usize,
     /// Lines that were dropped before the first of `lines`.
     dropped: u64,
-    /// No more lines come.
+    /// All lines were read.
     is_complete: bool,
     /// All lines are logged.
     is_logged: bool,
 }
 
 impl CapturedOutput {
-    /// Starts to capture. Also returns what the process gets for its standard output and standard error.
+    /// Starts to capture. Also returns the process's standard output and standard error.
     ///
     /// # Errors
     /// When the system has no pipe or no thread left.
     pub(crate) fn start(name: &str, log: Log) -> io::Result<(Self, [OwnedFd; 2])> {
         let (pipe, theirs) = io::pipe()?;
-        let (ended, alive) = io::pipe()?;
+        let (alive, end) = pipes::alive()?;
         let both = [theirs.try_clone()?.into(), theirs.into()];
-        // The process may take away what was there a moment ago: it can open its pipe for reading, too.
-        ioctl_fionbio(&pipe, true)?;
         let buffer = Arc::<Buffer>::default();
         let reader = Reader {
-            pipe,
-            ended,
+            pipe: OutputPipe::new(pipe, end)?,
             buffer: buffer.clone(),
             line: Vec::new(),
             logger: Some((format!("{name}/log"), log)),
@@ -84,35 +80,33 @@ impl CapturedOutput {
         Ok((Self { buffer, alive }, both))
     }
 
-    /// To be called when the process has ended: returns when what it has printed is logged, or after a second.
+    /// Call it when the process has ended: returns when its output is logged, or after a second.
     pub(crate) fn finish(&self) {
         drop(lock(&self.alive).take());
         let waiting = lock(&self.buffer.waiting);
         let waits = |waiting: &mut Waiting| !waiting.is_logged;
-        // Whether it was in time or not: nobody waits longer.
+        // A timeout is ignored.
         let _ = self
             .buffer
             .changed
-            .wait_timeout_while(waiting, LOGGED, waits);
+            .wait_timeout_while(waiting, FINISH_TIMEOUT, waits);
     }
 }
 
 /// The thread that reads.
 struct Reader {
-    pipe: PipeReader,
-    /// Can be read when the process has ended.
-    ended: PipeReader,
+    pipe: OutputPipe<PipeReader>,
     buffer: Arc<Buffer>,
-    /// The beginning of a line.
+    /// The start of the current line.
     line: Vec<u8>,
-    /// What logs, until it is started: most processes print nothing.
+    /// The log, until its thread is started: most processes print nothing.
     logger: Option<(String, Log)>,
     is_logging: bool,
 }
 
 impl Reader {
     fn run(mut self) {
-        // There is nobody to tell; what was read is logged.
+        // An error ends the capture; all lines read so far are logged.
         let _ = self.read();
         if !self.line.is_empty() {
             self.end_line();
@@ -126,57 +120,21 @@ impl Reader {
 
     /// Reads until the process has ended, and what it has printed until then.
     fn read(&mut self) -> io::Result<()> {
-        let mut bytes = vec![0; READ];
+        let mut bytes = vec![0; READ_SIZE];
         loop {
-            if !self.wait()? {
-                let left = ioctl_fionread(&self.pipe)?;
-                return self.read_rest(left, &mut bytes);
-            }
             match self.pipe.read(&mut bytes) {
                 Ok(0) => return Ok(()),
                 Ok(count) => {
-                    self.take(&bytes[..count]);
-                    std::thread::sleep(PAUSE);
-                }
-                Err(error) if is_nothing(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// What comes later than this many bytes was not printed by the process.
-    fn read_rest(&mut self, mut left: u64, bytes: &mut [u8]) -> io::Result<()> {
-        while left > 0 {
-            let most = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
-            match self.pipe.read(&mut bytes[..most]) {
-                Ok(0) => break,
-                Ok(count) => {
-                    self.take(&bytes[..count]);
-                    left -= count as u64;
+                    self.split_lines(&bytes[..count]);
+                    std::thread::sleep(READ_PAUSE);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
     }
 
-    /// Waits until there is something to read. False: the process has ended.
-    fn wait(&self) -> io::Result<bool> {
-        let mut both = [
-            PollFd::new(&self.pipe, PollFlags::IN),
-            PollFd::new(&self.ended, PollFlags::IN),
-        ];
-        loop {
-            match poll(&mut both, None) {
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-                Ok(_) => return Ok(both[1].revents().is_empty()),
-            }
-        }
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
+    fn split_lines(&mut self, bytes: &[u8]) {
         let bytes = self.skip_surplus(bytes);
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
             let (text, ends) = match piece.split_last() {
@@ -197,7 +155,7 @@ impl Reader {
         }
     }
 
-    /// Passes over lines that would be dropped at once, which costs less than handing each of them over.
+    /// Skips lines that the buffer would drop at once. That is cheaper than pushing each of them.
     fn skip_surplus<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let ends = || {
             let ends = bytes.iter().enumerate();
@@ -212,12 +170,12 @@ impl Reader {
         &bytes[last + 1..]
     }
 
-    /// Hands the line over, and begins another one in the memory of one that is dropped.
+    /// Pushes the line, and starts the next one in the memory of a dropped line.
     fn end_line(&mut self) {
         if self.line.last() == Some(&b'\r') {
             self.line.pop();
         }
-        // Panics begin with an empty one.
+        // A panic's output starts with an empty line.
         if self.line.is_empty() {
             return;
         }
@@ -230,14 +188,6 @@ impl Reader {
             self.is_logging = thread.spawn(move || buffer.log_all(&log)).is_ok();
         }
     }
-}
-
-/// Whether a read did not fail but had nothing to read.
-fn is_nothing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
 }
 
 impl Buffer {
@@ -260,7 +210,7 @@ impl Buffer {
         free
     }
 
-    /// Drops all that wait, and this many that were not added.
+    /// Drops all queued lines, and counts this many that were never pushed.
     fn drop_lines(&self, more: u64) {
         let mut waiting = lock(&self.waiting);
         waiting.dropped += waiting.lines.len() as u64 + more;
@@ -268,7 +218,7 @@ impl Buffer {
         waiting.bytes = 0;
     }
 
-    /// Logs what comes until there is no more.
+    /// Logs lines until there are no more.
     fn log_all(&self, log: &Log) {
         let began = Instant::now();
         let mut paid_until = Duration::ZERO;
@@ -296,12 +246,12 @@ impl Buffer {
         Some((line, std::mem::take(&mut waiting.dropped)))
     }
 
-    /// Waits for a time, unless no more lines come.
+    /// Sleeps, or until no more lines come.
     fn pause(&self, time: Duration) {
         if !time.is_zero() {
             let goes_on = |waiting: &mut Waiting| !waiting.is_complete;
             let waiting = lock(&self.waiting);
-            // Both ends of the wait are as good.
+            // A timeout and a wake-up are treated alike.
             let _ = self.changed.wait_timeout_while(waiting, time, goes_on);
         }
     }

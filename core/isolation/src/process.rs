@@ -4,35 +4,36 @@ use std::io;
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use flowpipe_host::instance::Death;
+use flowpipe_process::group::ProcessGroup;
+use flowpipe_process::status::describe;
 use flowpipe_sync::lock;
-use rustix::process::Signal;
 
 use crate::Program;
 use crate::output::{CapturedOutput, Log};
 use crate::wire::Wire;
 
-/// A child process, for whoever may have to kill it.
+/// A child process, with functions to kill it from any thread.
 #[derive(Debug)]
 pub(crate) struct ChildProcess {
-    child: Mutex<Child>,
-    /// Closed when it is killed: so that nobody waits for it, even where something that it started keeps its ends open.
+    group: ProcessGroup,
+    /// Closed when the process is killed, so that no thread blocks on them, even if its children keep the other ends
+    /// open.
     sockets: Vec<UnixStream>,
-    state: Mutex<State>,
+    state: Mutex<ChildState>,
     output: CapturedOutput,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ChildState {
     busy: bool,
-    /// Why it was killed while it worked.
+    /// Why it was killed during a call.
     killed: Option<String>,
-    /// Why it was killed for what it said.
+    /// Why it was killed for an invalid packet.
     rejected: Option<String>,
 }
 
@@ -46,24 +47,24 @@ pub(crate) struct Ends {
 /// How long a process may take to end after its connection is closed.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
-/// How long a process that was killed may take to go.
+/// How long a killed process may take to end.
 const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long it may take to take what it is sent.
-pub(super) const TAKES: Duration = Duration::from_secs(60);
+/// How long a packet may take to send.
+pub(super) const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Starts a process for a stage.
 ///
 /// # Errors
-/// When the system gives no process or no socket.
+/// When the system can't create a process or a socket.
 pub(crate) fn start(program: &Program, stage: &str) -> io::Result<(ChildProcess, Ends)> {
     let (call, their_call) = UnixStream::pair()?;
     let (side, their_side) = UnixStream::pair()?;
     let sockets = vec![call.try_clone()?, side.try_clone()?];
     let child = spawn(program, Some(stage), their_call, sockets)?;
     let ends = Ends {
-        call: Wire::to_child(call, TAKES)?,
-        side: Wire::to_child(side, TAKES)?,
+        call: Wire::to_child(call, SEND_TIMEOUT)?,
+        side: Wire::to_child(side, SEND_TIMEOUT)?,
         their_side: OwnedFd::from(their_side),
     };
     Ok((child, ends))
@@ -72,12 +73,12 @@ pub(crate) fn start(program: &Program, stage: &str) -> io::Result<(ChildProcess,
 /// Starts a process that reads manifests, with a connection to it.
 ///
 /// # Errors
-/// When the system gives no process or no socket.
+/// When the system can't create a process or a socket.
 pub(crate) fn start_scanner(program: &Program) -> io::Result<(ChildProcess, Wire)> {
     let (call, their_call) = UnixStream::pair()?;
     let sockets = vec![call.try_clone()?];
     let child = spawn(program, None, their_call, sockets)?;
-    Ok((child, Wire::to_child(call, TAKES)?))
+    Ok((child, Wire::to_child(call, SEND_TIMEOUT)?))
 }
 
 fn spawn(
@@ -86,29 +87,27 @@ fn spawn(
     their_call: UnixStream,
     sockets: Vec<UnixStream>,
 ) -> io::Result<ChildProcess> {
-    // What plugins print is no output of the program, and must not act on its terminal.
+    // Output of plugins is no output of the program, and must not reach its terminal.
     let name = stage.unwrap_or("scan-plugins");
     let (output, [stdout, stderr]) = CapturedOutput::start(name, log(stage))?;
-    let child = Command::new(&program.path)
+    let mut command = Command::new(&program.path);
+    command
         .args(&program.arguments)
         .args(stage)
-        // The one place where a process gets a connection without others that are started just now getting it too. It
-        // moves it away at once.
+        // Only standard input passes the connection to this process alone, and not to others that are started at the
+        // same time. The process moves it to another descriptor at once.
         .stdin(Stdio::from(OwnedFd::from(their_call)))
         .stdout(Stdio::from(stdout))
-        .stderr(Stdio::from(stderr))
-        // Ctrl-C is for the program, which decides when its stages end.
-        .process_group(0)
-        .spawn()?;
+        .stderr(Stdio::from(stderr));
     Ok(ChildProcess {
-        child: Mutex::new(child),
+        group: ProcessGroup::spawn(&mut command)?,
         sockets,
         state: Mutex::default(),
         output,
     })
 }
 
-/// Logs what is printed. It is a warning: plugins have a log, and what they print past it is mostly a panic.
+/// Logs printed lines as warnings: plugins have a log, and a line that bypasses it is mostly a panic's.
 fn log(stage: Option<&str>) -> Log {
     const TARGET: &str = "flowpipe::output";
     match stage.map(str::to_owned) {
@@ -118,18 +117,18 @@ fn log(stage: Option<&str>) -> Log {
 }
 
 impl ChildProcess {
-    /// The process's number.
+    /// The process id.
     pub(crate) fn id(&self) -> u32 {
-        lock(&self.child).id()
+        self.group.id()
     }
 
-    /// A call begins.
-    pub(crate) fn begins(&self) {
+    /// A call starts.
+    pub(crate) fn start_call(&self) {
         lock(&self.state).busy = true;
     }
 
-    /// A call has come back. False: it was killed meanwhile.
-    pub(crate) fn ends(&self) -> bool {
+    /// A call has returned. False: the process was killed meanwhile.
+    pub(crate) fn end_call(&self) -> bool {
         let mut state = lock(&self.state);
         state.busy = false;
         state.killed.is_none()
@@ -140,7 +139,7 @@ impl ChildProcess {
         lock(&self.state).busy
     }
 
-    /// Kills it because its call does not come back, unless it just has.
+    /// Kills it because its call does not return, unless the call has just returned.
     pub(crate) fn kill(&self, why: &str) {
         let mut state = lock(&self.state);
         if state.busy && state.killed.is_none() {
@@ -149,39 +148,38 @@ impl ChildProcess {
         }
     }
 
-    /// Kills it because it says what can't be.
+    /// Kills it because it sent an invalid packet.
     pub(crate) fn reject(&self, why: &str) {
         lock(&self.state).rejected = Some(why.to_owned());
         self.end();
     }
 
-    /// Ends it at once.
+    /// Kills it at once.
     pub(crate) fn end(&self) {
-        // It fails when it has ended.
-        let _ = lock(&self.child).kill();
-        self.hang_up();
+        self.group.kill();
+        self.disconnect();
     }
 
-    fn hang_up(&self) {
+    fn disconnect(&self) {
         for socket in &self.sockets {
-            // It fails when the other side is gone.
+            // An error means that the other side is gone.
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
 
-    /// Waits for its end, which is near, and says how it came.
+    /// Waits for its end, which is near. Returns how it ended.
     pub(crate) fn reap(&self) -> Death {
         let status = self.wait(SHUTDOWN_GRACE);
-        self.hang_up();
+        self.disconnect();
         // What it printed before it died is logged before its death is reported.
         self.output.finish();
-        let State {
+        let ChildState {
             killed, rejected, ..
         } = std::mem::take(&mut *lock(&self.state));
         if let Some(why) = rejected {
             return Death {
                 hung: false,
-                text: format!("its process was killed for what it said: {why}"),
+                text: format!("its process was killed for an invalid packet: {why}"),
             };
         }
         match (killed, status) {
@@ -191,7 +189,7 @@ impl ChildProcess {
             },
             (None, Some(status)) => Death {
                 hung: false,
-                text: format!("its process {}", words(status)),
+                text: format!("its process {}", describe(status)),
             },
             (None, None) => Death {
                 hung: false,
@@ -200,115 +198,52 @@ impl ChildProcess {
         }
     }
 
-    /// Logs what it has printed, when it has ended.
+    /// Logs the rest of its output. Call it when the process has ended.
     pub(crate) fn finish_output(&self) {
         self.output.finish();
     }
 
-    /// Whether it has ended. It is not reaped: its number stays its own.
+    /// Whether it has ended. Does not reap it: its id is not reused.
     pub(crate) fn has_ended(&self) -> bool {
-        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let process = Pid::from_child(&lock(&self.child));
-        match waitid(WaitId::Pid(process), options) {
-            Ok(ended) => ended.is_some(),
-            Err(error) => error != rustix::io::Errno::INTR,
-        }
+        self.group.has_ended()
     }
 
-    /// Kills it unless it ends within this time, and in any case all that it started and that is in its process group still. It
-    /// must not be reaped. Returns how it ended by itself.
+    /// Kills it unless it ends within this time, and in any case all other processes in its group. Must not be called
+    /// after it was reaped. Returns its exit status if it ended by itself.
     pub(crate) fn end_group(&self, limit: Duration) -> Option<ExitStatus> {
-        let began = Instant::now();
-        let mut nap = Duration::from_micros(100);
-        while !self.has_ended() && began.elapsed() < limit {
-            std::thread::sleep(nap);
-            nap = (nap * 2).min(Duration::from_millis(10));
-        }
-        let ended = self.has_ended();
-        let group = rustix::process::Pid::from_child(&lock(&self.child));
-        // It fails when nobody is left in it.
-        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        let has_ended = self.group.wait_at_most(limit);
+        self.group.kill_group();
         let status = self.wait(REAP_TIMEOUT);
         self.output.finish();
-        status.filter(|_| ended)
+        status.filter(|_| has_ended)
     }
 
     /// Its exit status; `None`: it did not end by itself and was killed.
     pub(crate) fn wait(&self, limit: Duration) -> Option<ExitStatus> {
-        let began = Instant::now();
-        let mut nap = Duration::from_micros(100);
-        loop {
-            match lock(&self.child).try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Ok(None) if began.elapsed() < limit => {}
-                Ok(None) => break,
-                Err(_) => return None,
-            }
-            std::thread::sleep(nap);
-            nap = (nap * 2).min(Duration::from_millis(10));
+        let has_ended = self.group.wait_at_most(limit);
+        if !has_ended {
+            self.group.kill();
         }
-        let mut child = lock(&self.child);
-        // Killed, it ends: this does not wait long.
-        let _ = child.kill().and_then(|()| child.wait());
-        None
+        // A killed process ends soon: this does not wait long.
+        let status = self.group.reap().ok();
+        status.filter(|_| has_ended)
     }
 }
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        self.hang_up();
-        if let Ok(child) = self.child.get_mut() {
-            // Nothing of it is left behind. Both fail when it has ended.
-            let _ = child.kill().and_then(|()| child.wait());
-        }
+        self.disconnect();
+        self.group.kill();
+        // Leaves no zombie.
+        let _ = self.group.reap();
         self.output.finish();
     }
 }
 
-/// How it ended, as what follows "its process".
-pub(crate) fn words(status: ExitStatus) -> String {
-    let Some(number) = status.signal() else {
-        let code = status.code().unwrap_or_default();
-        return format!("exited with code {code}");
-    };
-    let dumped = match status.core_dumped() {
-        true => ", core dumped",
-        false => "",
-    };
-    match Signal::from_named_raw(number) {
-        Some(Signal::ABORT) => format!("aborted (SIGABRT{dumped})"),
-        Some(Signal::KILL) => "was killed by SIGKILL (out of memory?)".to_owned(),
-        Some(signal) => match name(signal) {
-            Some(name) => format!("was killed by {name}{dumped}"),
-            None => format!("was killed by signal {number}{dumped}"),
-        },
-        None => format!("was killed by signal {number}{dumped}"),
-    }
-}
-
-fn name(signal: Signal) -> Option<&'static str> {
-    Some(match signal {
-        Signal::SEGV => "SIGSEGV",
-        Signal::BUS => "SIGBUS",
-        Signal::ILL => "SIGILL",
-        Signal::FPE => "SIGFPE",
-        Signal::TRAP => "SIGTRAP",
-        Signal::SYS => "SIGSYS",
-        Signal::PIPE => "SIGPIPE",
-        Signal::TERM => "SIGTERM",
-        Signal::INT => "SIGINT",
-        Signal::HUP => "SIGHUP",
-        Signal::QUIT => "SIGQUIT",
-        Signal::ALARM => "SIGALRM",
-        Signal::XCPU => "SIGXCPU",
-        Signal::XFSZ => "SIGXFSZ",
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     fn shell(script: &str) -> ChildProcess {
@@ -324,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn says_how_it_ended() {
+    fn reports_how_it_ended() {
         for (script, text) in [
             ("exit 3", "its process exited with code 3"),
             ("kill -SEGV $$", "its process was killed by SIGSEGV"),
@@ -341,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_started_and_left_behind_is_not_waited_for() {
+    fn its_children_are_not_waited_for() {
         let child = shell("sleep 60 & echo $!; exit 3");
         let began = Instant::now();
         let death = child.reap();
@@ -351,19 +286,19 @@ mod tests {
     }
 
     #[test]
-    fn one_that_hangs_is_killed_while_it_works_and_not_after() {
+    fn kill_acts_only_during_a_call() {
         let child = shell("exec sleep 60");
         child.kill("too early");
-        child.begins();
+        child.start_call();
         child.kill("it hangs");
-        assert!(!child.ends());
+        assert!(!child.end_call());
         let death = child.reap();
         assert!(death.hung);
         assert_eq!(death.text, "it hangs; its process was killed");
     }
 
     #[test]
-    fn one_that_does_not_end_is_killed() {
+    fn a_process_that_does_not_end_is_killed() {
         let death = death("exec sleep 60");
         assert!(death.text.contains("closed its connection"), "{death:?}");
     }

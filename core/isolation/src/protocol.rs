@@ -1,5 +1,5 @@
-//! What the host and a stage's process say to each other. The call's connection carries one conversation at a time; what
-//! any thread of the plugin may ask at any time goes over the other one, the side's.
+//! The packets between the host and a stage's process. The call connection carries one call at a time; the side
+//! connection carries requests that any thread of the plugin may send at any time.
 
 use flowpipe_abi as abi;
 use flowpipe_host::stage_clock::ClockSource;
@@ -7,58 +7,58 @@ use serde::{Deserialize, Serialize};
 
 use crate::confinement::Confinement;
 
-/// From the host, on the call's connection.
+/// From the host, on the call connection.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToStage {
-    /// The first: load the library and make a stage. The body is its config. Files: the side's connection, the page, and the
-    /// library where [`Create::is_replaced`].
+    /// The first packet: load the library and create a stage. The body is its config. Files: the side connection, the
+    /// control block, and the library if [`Create::is_replaced`].
     Create(Box<Create>),
     Activate,
     /// The body is the message's JSON. A file when the frame's block is new.
-    Process(Box<Process>),
+    Process(Box<ProcessCall>),
     Reset,
-    /// Say whether there is a state to hand over: [`abi::OK`], [`abi::NOT_FOUND`].
+    /// Report whether the stage supports state transfer: [`abi::OK`], [`abi::NOT_FOUND`].
     HasState,
-    /// Say what is remembered. [`abi::NOT_FOUND`]: there is no state to hand over.
+    /// Save the state. [`abi::NOT_FOUND`]: the stage has no transferable state.
     Save,
-    /// Remember what another stage did; the body is the JSON.
+    /// Load the state of another instance; the body is the JSON.
     Load {
         format: String,
     },
-    /// The last: clean up and end.
+    /// The last packet: clean up and end.
     Destroy,
-    /// The answer to [`ToHost::Emit`] and [`ToHost::Wait`].
+    /// The reply to [`ToHost::Emit`] and [`ToHost::Wait`].
     Status(abi::Status),
 }
 
-/// From the stage, on the call's connection.
+/// From the stage, on the call connection.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToHost {
-    /// What it was told to do is done.
+    /// The result of a call.
     Done {
         status: abi::Status,
-        /// What it said with `set_error`.
+        /// The plugin's `set_error`.
         error: Option<(i32, String)>,
-        /// The times that it was told, where they are written down.
+        /// The times that the stage read, if they are recorded.
         clock: Vec<i64>,
-        /// It still refers to the frame that came with the message.
+        /// The plugin still refers to the message's frame.
         keeps_frame: bool,
-        /// The format of what it remembers, where that was asked for; the body is the JSON.
+        /// The format of the saved state, after [`ToStage::Save`]; the body is the JSON.
         state: Option<String>,
     },
-    /// The body is the message's JSON. Answered.
+    /// The body is the message's JSON. The host replies.
     Emit {
         port: u32,
         schema: Option<String>,
         has_json: bool,
         frame: Option<u64>,
-        /// The frame's pixels may be others than when it was emitted last.
+        /// The frame's pixels may have changed since it was last emitted.
         is_written: bool,
         captured_ns: i64,
-        /// Its table was long enough.
-        sound: bool,
+        /// The plugin's struct was not too short.
+        is_complete: bool,
     },
-    /// Answered.
+    /// The host replies.
     Wait {
         deadline_ns: i64,
     },
@@ -68,24 +68,24 @@ pub(crate) enum ToHost {
     },
 }
 
-/// From the stage, on the side's connection.
+/// From the stage, on the side connection.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     /// The body is the text.
     Log(abi::Level),
-    /// For memory that the stage can write, and only the host besides. Answered with [`Answer`].
-    NewFrame(Shape),
+    /// Requests a frame that the stage can write. The host replies with [`NewFrameReply`].
+    NewFrame(WireShape),
     Release(u64),
-    /// Ends the run; the body says why. Answered with nothing.
+    /// Ends the run; the body is the reason. The host sends an empty reply.
     End(abi::Ending),
 }
 
-/// The answer to a request for a frame. A file when its block is new.
+/// The reply to a request for a frame. A file follows if its block is new.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Answer {
+pub(crate) struct NewFrameReply {
     /// `None`: memory is short.
-    pub frame: Option<Frame>,
-    /// Blocks that are no more.
+    pub frame: Option<WireFrame>,
+    /// Blocks that were freed.
     pub forget: Vec<u64>,
 }
 
@@ -95,33 +95,33 @@ pub(crate) struct Create {
     pub stage: String,
     /// The library's file.
     pub library: std::path::PathBuf,
-    /// Another one lies there by now: the one that the host loaded comes along.
+    /// Another file is at that path by now: the one that the host has read is sent too.
     pub is_replaced: bool,
     pub index: u32,
-    /// As the host read it.
+    /// The manifest that the host has read.
     pub manifest: String,
-    /// The host's clock began at this time of the system's monotonic clock.
+    /// The start of the host's clock, by the system's monotonic clock.
     pub began_ns: i64,
     pub clock: ClockSource,
-    /// The least important level that the host's log takes; 0: none.
+    /// The least important level that the host logs; 0: none.
     pub level: abi::Level,
     pub dry: bool,
-    /// What it may do, from before its library is loaded on.
+    /// What the process may do, from before it loads its library.
     pub confinement: Confinement,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Process {
+pub(crate) struct ProcessCall {
     pub event: abi::Event,
-    pub message: Option<Message>,
-    /// Where the stage is told recorded times: those of this call.
+    pub message: Option<WireMessage>,
+    /// In a replay: the recorded times of this call.
     pub clock: Option<(Vec<i64>, i64)>,
-    /// Blocks that are no more.
+    /// Blocks that were freed.
     pub forget: Vec<u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Message {
+pub(crate) struct WireMessage {
     pub port: u32,
     pub schema: String,
     pub sequence: u64,
@@ -129,22 +129,22 @@ pub(crate) struct Message {
     pub captured_ns: i64,
     /// Stage, taken, emitted.
     pub hops: Vec<(u32, i64, i64)>,
-    pub frame: Option<Frame>,
+    pub frame: Option<WireFrame>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Frame {
-    /// Names this reference.
+pub(crate) struct WireFrame {
+    /// The id of this reference.
     pub handle: u64,
-    pub shape: Shape,
-    /// Where its pixels are.
+    pub shape: WireShape,
+    /// The block with its pixels.
     pub block: u64,
-    /// The block's file comes along.
+    /// The block's file is sent too.
     pub is_new: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Shape {
+pub(crate) struct WireShape {
     pub format: abi::Format,
     pub width: u32,
     pub height: u32,
@@ -152,7 +152,7 @@ pub(crate) struct Shape {
     pub size: u64,
 }
 
-impl From<abi::FrameInfo> for Shape {
+impl From<abi::FrameInfo> for WireShape {
     fn from(info: abi::FrameInfo) -> Self {
         Self {
             format: info.format,
@@ -164,8 +164,8 @@ impl From<abi::FrameInfo> for Shape {
     }
 }
 
-impl From<Shape> for abi::FrameInfo {
-    fn from(shape: Shape) -> Self {
+impl From<WireShape> for abi::FrameInfo {
+    fn from(shape: WireShape) -> Self {
         Self {
             struct_size: size_of::<Self>() as u32,
             format: shape.format,

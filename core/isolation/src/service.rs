@@ -1,5 +1,5 @@
-//! What a stage's process may ask at any time, from any of its threads: answered by a thread of its own, so that nobody
-//! waits while the stage's own thread waits for a full queue.
+//! Requests that a stage's process sends at any time, from any of its threads. They have their own thread, because the
+//! stage's thread may be blocked on a full queue.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -9,19 +9,19 @@ use flowpipe_host::frame::Shape;
 use flowpipe_host::table::run_extension;
 use flowpipe_host::table::{self, Host};
 
-use crate::frame_table::{FrameTable, Lent};
+use crate::frame_table::{FrameTable, SharedFrame};
 use crate::process::ChildProcess;
-use crate::protocol::{Answer, Request};
+use crate::protocol::{NewFrameReply, Request};
 use crate::wire::Wire;
 
-/// Answers until the process is gone.
+/// Handles requests until the process is gone.
 pub(crate) fn serve(mut wire: Wire, frames: &FrameTable, host: &Arc<Host>, child: &ChildProcess) {
     if let Err(error) = answer_all(&mut wire, frames, host) {
         match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::TimedOut => {
                 child.reject(&error.to_string());
             }
-            // It is gone.
+            // The process is gone.
             _ => {}
         }
     }
@@ -37,7 +37,7 @@ fn answer_all(wire: &mut Wire, frames: &FrameTable, host: &Arc<Host>) -> io::Res
                 let shape = Shape::new(&shape.into());
                 answer(wire, frames, shape.and_then(|shape| frames.create(shape)))?;
             }
-            Request::Release(handle) => frames.take_back(handle),
+            Request::Release(handle) => frames.release(handle),
             Request::End(how) => {
                 run_extension::end_run(host, how, text().into_owned());
                 wire.send(&(), b"", &[])?;
@@ -47,15 +47,15 @@ fn answer_all(wire: &mut Wire, frames: &FrameTable, host: &Arc<Host>) -> io::Res
     Ok(())
 }
 
-fn answer(wire: &mut Wire, frames: &FrameTable, lent: Option<Lent>) -> io::Result<()> {
-    let (frame, block) = match lent {
+fn answer(wire: &mut Wire, frames: &FrameTable, shared: Option<SharedFrame>) -> io::Result<()> {
+    let (frame, block) = match shared {
         Some((frame, block)) => (Some(frame), block),
         None => (None, None),
     };
     let files: Vec<BorrowedFd<'_>> = block.iter().map(|block| block.file()).collect();
-    let answer = Answer {
+    let answer = NewFrameReply {
         frame,
-        forget: frames.forget(),
+        forget: frames.take_freed(),
     };
     wire.send(&answer, b"", &files)
 }
@@ -75,7 +75,7 @@ mod tests {
     use crate::{Program, process};
 
     #[test]
-    fn rubbish_ends_the_process() {
+    fn malformed_input_ends_the_process() {
         let program = Program {
             path: "/bin/sh".into(),
             arguments: vec!["-c".into(), "exec sleep 60".into()],
@@ -92,7 +92,7 @@ mod tests {
         serve(ends.side, &FrameTable::new(), &host, &child);
         let death = child.reap();
         assert!(
-            death.text.contains("for what it said: no packet"),
+            death.text.contains("for an invalid packet: too long"),
             "{death:?}"
         );
     }

@@ -1,4 +1,4 @@
-//! Packets over a Unix socket: a header as JSON, bytes as they are, and file descriptors.
+//! Packets over a Unix socket: a JSON header, a binary body, and file descriptors.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut, Write as _};
@@ -15,36 +15,36 @@ use rustix::net::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// One end of a connection. A packet is the lengths of its header and its body (each 4 bytes, little-endian), the header
-/// and the body; file descriptors come along with its first byte.
+/// One end of a connection. A packet is the lengths of its header and its body (each 4 bytes, little-endian), the
+/// header and the body; file descriptors are attached to its first byte.
 #[derive(Debug)]
 pub(crate) struct Wire {
     socket: UnixStream,
-    /// Between `taken` and `filled` is what was received and is not yet taken.
+    /// The bytes between `taken` and `filled` are received and not yet consumed.
     buffer: Vec<u8>,
     taken: usize,
     filled: usize,
     files: VecDeque<OwnedFd>,
-    /// The other side is believed: it may send file descriptors.
-    trusts: bool,
-    /// How long sending may take, and until when the next packet has to be there.
+    /// The other side may send file descriptors.
+    accepts_files: bool,
+    /// The timeout of sending, and the deadline of the next packet.
     send_limit: Option<Duration>,
     deadline: Option<Instant>,
 }
 
-/// What came: the header's value and the body.
+/// A received packet: the header's value and the body.
 pub(crate) type Packet<T> = (T, Vec<u8>);
 
-/// Longer packets are no packets. A header may hold all times that a stage was told in one call: a million of them.
+/// Longer packets are errors. A header may contain all times that a stage read in one call: a million of them.
 const LONGEST_HEAD: usize = 16 << 20;
 pub(crate) const LONGEST_BODY: usize = 1 << 30;
 const LENGTHS: usize = 8;
-/// File descriptors that come with one packet.
+/// The most file descriptors of one packet.
 const MOST_FILES: usize = 4;
 const CHUNK: usize = 64 << 10;
 
 impl Wire {
-    /// The end of a process that believes the other one.
+    /// The stage's end. It trusts the host.
     pub(crate) fn to_host(socket: UnixStream) -> Self {
         Self {
             socket,
@@ -52,38 +52,38 @@ impl Wire {
             taken: 0,
             filled: 0,
             files: VecDeque::new(),
-            trusts: true,
+            accepts_files: true,
             send_limit: None,
             deadline: None,
         }
     }
 
-    /// The end of the host, which believes nothing: a file descriptor that comes is invalid data, and a packet that is not
-    /// taken in so long is an error.
+    /// The host's end. It does not trust the stage: a file descriptor is invalid data, and a packet that takes longer
+    /// than `send_limit` to send is an error.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// When the socket's timeout can't be set.
     pub(crate) fn to_child(socket: UnixStream, send_limit: Duration) -> io::Result<Self> {
         let mut wire = Self::to_host(socket);
-        wire.trusts = false;
+        wire.accepts_files = false;
         wire.send_within(send_limit)?;
         Ok(wire)
     }
 
-    /// How long [`Self::send`] may take before it fails with [`io::ErrorKind::TimedOut`].
+    /// Sets the time after which [`Self::send`] fails with [`io::ErrorKind::TimedOut`].
     ///
     /// # Errors
-    /// When the system refuses.
+    /// When the socket's timeout can't be set.
     pub(crate) fn send_within(&mut self, limit: Duration) -> io::Result<()> {
         self.send_limit = Some(limit);
         self.socket.set_write_timeout(self.send_limit)
     }
 
-    /// When [`Self::receive`] gives up waiting, however much of a packet has come, and fails with
-    /// [`io::ErrorKind::WouldBlock`].
+    /// Sets the time at which [`Self::receive`] fails with [`io::ErrorKind::WouldBlock`], however much of a packet was
+    /// received.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// When the socket's timeout can't be set.
     pub(crate) fn wait_until(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         self.deadline = deadline;
         match deadline {
@@ -92,6 +92,8 @@ impl Wire {
         }
     }
 
+    /// Sends a packet.
+    ///
     /// # Errors
     /// When the other side is gone, or takes longer than it may.
     pub(crate) fn send<T: Serialize>(
@@ -123,14 +125,14 @@ impl Wire {
         let sent = loop {
             match sendmsg(&self.socket, &parts, &mut ancillary, SendFlags::empty()) {
                 Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => return Err(not_taken()),
+                Err(rustix::io::Errno::AGAIN) => return Err(send_timed_out()),
                 sent => break sent?,
             }
         };
         if sent == head.len() + body.len() {
             return Ok(());
         }
-        // What did not fit in one go.
+        // The rest, if the first send was partial.
         let limit = self.send_limit.map(|limit| Instant::now() + limit);
         self.send_rest(head.get(sent..).unwrap_or_default(), limit)?;
         let rest = body.get(sent.saturating_sub(head.len())..);
@@ -140,23 +142,25 @@ impl Wire {
     fn send_rest(&mut self, mut bytes: &[u8], limit: Option<Instant>) -> io::Result<()> {
         while !bytes.is_empty() {
             if limit.is_some_and(|limit| Instant::now() >= limit) {
-                return Err(not_taken());
+                return Err(send_timed_out());
             }
             match self.socket.write(bytes) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(sent) => bytes = bytes.get(sent..).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(not_taken()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Err(send_timed_out());
+                }
                 Err(error) => return Err(error),
             }
         }
         Ok(())
     }
 
-    /// The next packet, waiting for it. `None`: the other side is gone.
+    /// Waits for the next packet. `None`: the other side is gone.
     ///
     /// # Errors
-    /// When what came is no packet.
+    /// When the received bytes are no packet, or at the deadline.
     pub(crate) fn receive<T: DeserializeOwned>(&mut self) -> io::Result<Option<Packet<T>>> {
         if !self.fill(LENGTHS)? {
             return Ok(None);
@@ -167,7 +171,7 @@ impl Wire {
         };
         let (head, body) = (at(0).unwrap_or(usize::MAX), at(4).unwrap_or(usize::MAX));
         if head > LONGEST_HEAD || body > LONGEST_BODY {
-            return Err(invalid("no packet"));
+            return Err(invalid("too long"));
         }
         if !self.fill(LENGTHS + head + body)? {
             return Ok(None);
@@ -182,14 +186,14 @@ impl Wire {
         if self.taken == self.filled {
             (self.taken, self.filled) = (0, 0);
             if self.buffer.len() > CHUNK {
-                // Long packets are rare: their memory is given back.
+                // Long packets are rare: their memory is freed.
                 self.buffer = Vec::new();
             }
         }
         Ok(Some(packet))
     }
 
-    /// The next file descriptor that came along.
+    /// The next received file descriptor.
     ///
     /// # Errors
     /// When there is none.
@@ -198,7 +202,7 @@ impl Wire {
         file.ok_or_else(|| invalid("a file descriptor is missing"))
     }
 
-    /// Receives until so many bytes are there. False: the other side is gone.
+    /// Receives until this many bytes are buffered. False: the other side is gone.
     fn fill(&mut self, count: usize) -> io::Result<bool> {
         while self.filled - self.taken < count {
             self.make_room();
@@ -209,7 +213,7 @@ impl Wire {
                 Err(rustix::io::Errno::CONNRESET | rustix::io::Errno::PIPE) => return Ok(false),
                 Err(error) => return Err(error.into()),
             }
-            if !self.trusts && !self.files.is_empty() {
+            if !self.accepts_files && !self.files.is_empty() {
                 self.files.clear();
                 return Err(invalid("it sent a file descriptor"));
             }
@@ -217,7 +221,7 @@ impl Wire {
         Ok(true)
     }
 
-    /// Room for more bytes: as many as have come, not as many as are announced.
+    /// Grows the buffer by the bytes that were received, not by those that were announced.
     fn make_room(&mut self) {
         if self.filled < self.buffer.len() {
             return;
@@ -265,20 +269,20 @@ fn invalid(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-fn not_taken() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, "it does not take what it is sent")
+fn send_timed_out() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "it does not read what it is sent")
 }
 
-/// What can't be sent to the other side, or by it, has to stay where it is.
+/// Checks that a state fits into a packet.
 ///
 /// # Errors
-/// In words.
+/// A sentence for users.
 pub(crate) fn sendable(state: &State) -> Result<(), String> {
     let length = state.json.len();
     match length <= LONGEST_BODY {
         true => Ok(()),
         false => Err(format!(
-            "it has {length} bytes, and no more than {} go to or from a process of its own",
+            "it has {length} bytes; the limit between processes is {}",
             LONGEST_BODY
         )),
     }
@@ -290,7 +294,7 @@ mod tests {
 
     use super::*;
 
-    /// The child's end, and the host's.
+    /// The child's end and the host's end.
     fn pair() -> (Wire, Wire) {
         let (one, other) = UnixStream::pair().unwrap();
         let limit = Duration::from_millis(200);
@@ -298,9 +302,9 @@ mod tests {
     }
 
     #[test]
-    fn packets_come_as_they_were_sent() {
+    fn packets_arrive_as_sent() {
         let (mut one, mut other) = pair();
-        // Longer than what a socket holds.
+        // Longer than a socket's buffer.
         let long = vec![7; 3 << 20];
         let sender = std::thread::spawn(move || {
             one.send(&"a", b"x", &[]).unwrap();
@@ -320,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn files_come_along() {
+    fn files_arrive_with_packets() {
         let (mut other, mut one) = pair();
         let (left, mut right) = UnixStream::pair().unwrap();
         one.send(&1, b"", &[]).unwrap();
@@ -337,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn rubbish_is_an_error() {
+    fn malformed_input_is_an_error() {
         let (one, mut other) = pair();
         (&one.socket).write_all(&[255; 16]).unwrap();
         assert!(other.receive::<u32>().is_err());
@@ -348,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_takes_no_memory() {
+    fn announced_lengths_allocate_nothing() {
         let (one, mut other) = pair();
         for length in [LONGEST_HEAD, LONGEST_BODY] {
             (&one.socket)
@@ -364,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_faster_than_it_is_taken_takes_no_more_memory() {
+    fn a_fast_sender_does_not_grow_the_buffer() {
         let (mut one, mut other) = pair();
         one.send(&0, &[0; 100], &[]).unwrap();
         for number in 1..3000 {
@@ -375,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_sends_no_files() {
+    fn files_from_a_child_are_refused() {
         let (mut one, mut other) = pair();
         one.send(&1, b"", &[io::stdin().as_fd()]).unwrap();
         let error = other.receive::<u32>().unwrap_err();
@@ -384,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_now_and_then_does_not_hold_anybody() {
+    fn a_slow_sender_does_not_extend_the_deadline() {
         let (one, mut other) = pair();
         let began = Instant::now();
         std::thread::spawn(move || {
@@ -406,9 +410,9 @@ mod tests {
     }
 
     #[test]
-    fn one_that_does_not_read_does_not_hold_anybody() {
+    fn a_peer_that_does_not_read_times_out() {
         let (one, mut other) = pair();
-        // The first fills what a socket holds, the second finds it full.
+        // The first fills the socket's buffer, the second finds it full.
         for _ in 0..2 {
             let error = other.send(&"long", &vec![0; 8 << 20], &[]).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);

@@ -17,7 +17,7 @@ use crate::stage::{Input, Next, Port, Stage};
 pub trait Actuator: Sized + Send + 'static {
     /// The name that pipelines use: `actuator-…`.
     const NAME: &'static str;
-    /// A paragraph for people. Empty: the doc comment of the config stands in.
+    /// A paragraph for people. Empty: the config's doc comment is used.
     const DOC: &'static str = "";
     /// Whether the same strokes always have the same outcome.
     const DETERMINISTIC: bool = false;
@@ -28,23 +28,23 @@ pub trait Actuator: Sized + Send + 'static {
     /// See [`Stage::Config`].
     type Config: DeserializeOwned + JsonSchema;
 
-    /// Makes the stage.
+    /// Creates the stage.
     ///
     /// # Errors
     /// When the config can't be used or something is missing.
     fn new(config: Self::Config, host: &Host) -> Result<Self>;
 
-    /// Plays the strokes and reports. Calls [`Acting::pressed`] at every press, and between the
-    /// segments of a stroke asks [`Acting::cancel`]: when cancelled, the button goes up at once.
+    /// Plays the strokes and reports. Calls [`Acting::pressed`] at every press, and checks [`Acting::cancel`] between
+    /// the segments of a stroke: when cancelled, it releases the button at once.
     ///
     /// # Errors
-    /// When it can't play. The button must be up by then.
+    /// When it can't play. The button must be released by then.
     fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played>;
 
     /// See [`Stage::save`].
     ///
     /// # Errors
-    /// When it can't say.
+    /// When the state can't be serialized.
     fn save(&mut self) -> Result<Value> {
         Ok(Value::Null)
     }
@@ -52,37 +52,37 @@ pub trait Actuator: Sized + Send + 'static {
     /// See [`Stage::load`].
     ///
     /// # Errors
-    /// When it can't be used.
+    /// When the state can't be used.
     fn load(&mut self, format: &str, state: Value) -> Result<bool> {
         let _ = (format, state);
         Ok(false)
     }
 }
 
-/// What an actuator has in its hands while it plays.
+/// The context of an actuator while it plays.
 pub struct Acting<'a, 'c> {
     context: &'a mut Context<'c>,
     first_press_ns: Option<i64>,
     captured_ns: i64,
 }
 
-/// What became of the strokes.
+/// The outcome of the strokes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Played {
     /// Whether the game counts the board as solved; `None`: the actuator cannot tell.
     pub solved: Option<bool>,
     /// By stroke, in the order of play.
     pub strokes: Vec<StrokeOutcome>,
-    /// Pipes as they stand now, if the actuator can tell.
+    /// Pipes on the board now, if the actuator can see them.
     pub drawn: Option<Vec<Flow>>,
-    /// Why they were not played, or not to their end; see [`Outcome::refused`].
+    /// Why they were not played, or not completely; see [`Outcome::refused`].
     pub refused: Option<String>,
-    /// How fast they were played, where that can be chosen.
+    /// Their pace, if the actuator has a choice.
     pub pace: Option<Pace>,
 }
 
 impl Acting<'_, '_> {
-    /// Notes that the button goes down now. The first time counts as the frame's first action.
+    /// Reports that the button goes down now. The first call counts as the frame's first action.
     pub fn pressed(&mut self) {
         if self.first_press_ns.is_none() {
             self.first_press_ns = Some(self.context.host().now_ns());
@@ -99,12 +99,12 @@ impl Acting<'_, '_> {
     /// Waits; see [`Context::wait_until`].
     ///
     /// # Errors
-    /// [`crate::Error::cancelled`] when the work is not wanted any more.
+    /// [`crate::Error::cancelled`] when the work is cancelled.
     pub fn wait_until(&mut self, deadline_ns: i64) -> Result<()> {
         self.context.wait_until(deadline_ns)
     }
 
-    /// Whether to stop, button up.
+    /// Whether to stop and release the button.
     #[must_use]
     pub fn cancel(&self) -> Cancel<'_> {
         self.context.cancel()

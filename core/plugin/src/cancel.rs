@@ -1,9 +1,8 @@
-//! Whether the work in hand is still wanted.
+//! Whether the current work is cancelled.
 
 use flowpipe_abi as abi;
 
-/// Asked now and then by whatever may take long: when cancelled, return soon. The answer given up
-/// on does not matter then.
+/// A cancellation token. Long work polls it and returns soon after it is cancelled. The result does not matter then.
 #[derive(Clone, Copy)]
 pub struct Cancel<'a> {
     source: Source<'a>,
@@ -28,7 +27,7 @@ impl<'a> Cancel<'a> {
         }
     }
 
-    /// A token that asks a function: for tests, and for running a solver without a host.
+    /// A token that calls a function: for tests, and to run a solver without a host.
     #[must_use]
     pub fn by(function: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Self {
@@ -46,7 +45,7 @@ impl<'a> Cancel<'a> {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         match self.source {
-            // SAFETY: host and context are valid inside process, where the lifetime keeps us.
+            // SAFETY: host and context are valid inside process, and the lifetime ends there.
             Source::Host(host, context) => unsafe { (host.cancelled)(host, context) != 0 },
             Source::Function(function) => function(),
         }

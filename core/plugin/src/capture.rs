@@ -1,4 +1,4 @@
-//! The capture role: makes frames.
+//! The capture role: produces frames.
 
 use flowpipe_puzzle::message::{FRAME, FrameNote};
 use schemars::JsonSchema;
@@ -13,11 +13,11 @@ use crate::frame::{Format, Frame};
 use crate::host::Host;
 use crate::stage::{Input, Next, Port, Stage};
 
-/// Makes frames: from a screen, from files, from a recording.
+/// Produces frames: from a screen, from files, from a recording.
 pub trait Capture: Sized + Send + 'static {
     /// The name that pipelines use: `capture-…`.
     const NAME: &'static str;
-    /// A paragraph for people. Empty: the doc comment of the config stands in.
+    /// A paragraph for people. Empty: the config's doc comment is used.
     const DOC: &'static str = "";
     /// Whether it gives the same frames every time.
     const DETERMINISTIC: bool = false;
@@ -28,23 +28,24 @@ pub trait Capture: Sized + Send + 'static {
     /// See [`Stage::Config`].
     type Config: DeserializeOwned + JsonSchema;
 
-    /// Makes the stage.
+    /// Creates the stage.
     ///
     /// # Errors
     /// When the config can't be used or something is missing.
     fn new(config: Self::Config, host: &Host) -> Result<Self>;
 
-    /// Emits the next frame or frames, then returns. While it waits for a picture it asks
-    /// [`FrameSink::cancel`] at least every 10 ms.
+    /// Emits the next frame or frames, then returns. While it waits for a picture it polls [`FrameSink::cancel`] at
+    /// least every
+    /// 10 ms.
     ///
     /// # Errors
-    /// When a frame can't be had.
+    /// When no frame can be captured.
     fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next>;
 
     /// See [`Stage::save`].
     ///
     /// # Errors
-    /// When it can't say.
+    /// When the state can't be serialized.
     fn save(&mut self) -> Result<Value> {
         Ok(Value::Null)
     }
@@ -52,14 +53,14 @@ pub trait Capture: Sized + Send + 'static {
     /// See [`Stage::load`].
     ///
     /// # Errors
-    /// When it can't be used.
+    /// When the state can't be used.
     fn load(&mut self, format: &str, state: Value) -> Result<bool> {
         let _ = (format, state);
         Ok(false)
     }
 }
 
-/// Where a capture stage puts its frames.
+/// The output of a capture stage.
 pub struct FrameSink<'a, 'c> {
     context: &'a mut Context<'c>,
 }
@@ -76,7 +77,7 @@ impl FrameSink<'_, '_> {
     /// Sends a frame on. `captured_ns`: when its pixels were captured, by [`Host::now_ns`].
     ///
     /// # Errors
-    /// [`Error::stopped`] when nobody takes it any more.
+    /// [`Error::stopped`] when no stage receives it any more.
     pub fn emit(&mut self, frame: &Frame, note: &FrameNote, captured_ns: i64) -> Result<()> {
         self.context.emit_frame(0, note, frame, captured_ns)
     }

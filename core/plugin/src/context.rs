@@ -1,4 +1,4 @@
-//! What a stage has in its hands while it processes: the message, and the way out.
+//! The context of a `process` call: its message and its outputs.
 
 use std::ffi::{CStr, CString, c_char};
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::host::Host;
 
-/// One call of `process`: emits, marks, and tells whether to give up.
+/// One call of `process`: emits, marks, and reports cancellation.
 pub struct Context<'a> {
     host: Host,
     table: &'a abi::Host,
@@ -21,7 +21,7 @@ pub struct Context<'a> {
     buffer: &'a mut Vec<u8>,
 }
 
-/// A message as it came in.
+/// An input message.
 pub struct Message<'a> {
     host: Host,
     raw: &'a abi::Message,
@@ -51,15 +51,15 @@ impl<'a> Context<'a> {
         self.host
     }
 
-    /// Whether the work in hand is still wanted.
+    /// Whether the current work is cancelled.
     #[must_use]
     pub fn cancel(&self) -> Cancel<'_> {
         Cancel::of_context(self.table, self.raw)
     }
 
-    /// Notes that something of that name happened now; see `mark` in `flowpipe.h`.
+    /// Marks an event of that name now; see `mark` in `flowpipe.h`.
     pub fn mark(&mut self, name: &str) {
-        // A name with a NUL in it names nothing that anyone looks for.
+        // A name with a NUL can't be passed; the mark is dropped.
         if let Ok(name) = CString::new(name) {
             // SAFETY: host and context are valid inside process.
             unsafe { (self.table.mark)(self.table, self.raw, name.as_ptr()) }
@@ -70,7 +70,7 @@ impl<'a> Context<'a> {
     /// nor towards its timeout.
     ///
     /// # Errors
-    /// [`Error::cancelled`] as soon as the work in hand is not wanted any more.
+    /// [`Error::cancelled`] as soon as the current work is cancelled.
     pub fn wait_until(&mut self, deadline_ns: i64) -> Result<()> {
         // SAFETY: host and context are valid inside process.
         let status = unsafe { (self.table.wait_until)(self.table, self.raw, deadline_ns) };
@@ -85,7 +85,7 @@ impl<'a> Context<'a> {
     /// queue is full.
     ///
     /// # Errors
-    /// [`Error::stopped`] when nobody takes it any more, and when the host refuses the message.
+    /// [`Error::stopped`] when no stage receives it any more, and when the host refuses the message.
     pub fn emit<T: Serialize>(&mut self, port: usize, body: &T) -> Result<()> {
         self.emit_with(port, body, None, 0)
     }
@@ -119,8 +119,8 @@ impl<'a> Context<'a> {
         sent
     }
 
-    /// Sends a message that is JSON already, as it is. `schema` is needed where the port takes any (`*`), and must be
-    /// the port's own elsewhere.
+    /// Sends a message that is JSON already. `schema` is required if the port accepts any (`*`); else it must be the
+    /// port's own.
     ///
     /// # Errors
     /// As [`Context::emit`].
@@ -182,7 +182,7 @@ impl<'a> Message<'a> {
     /// Its schema id.
     #[must_use]
     pub fn schema(&self) -> &'a str {
-        // SAFETY: the host gives a NUL-terminated text that lives for `'a`.
+        // SAFETY: the host gives a NUL-terminated text that is valid for `'a`.
         unsafe { std::ffi::CStr::from_ptr(self.raw.schema) }
             .to_str()
             .unwrap_or("")
@@ -191,21 +191,21 @@ impl<'a> Message<'a> {
     /// Its body, JSON.
     #[must_use]
     pub fn json(&self) -> &'a [u8] {
-        // SAFETY: the host gives `json_length` bytes that live for `'a`.
+        // SAFETY: the host gives `json_length` bytes that are valid for `'a`.
         unsafe { std::slice::from_raw_parts(self.raw.json.cast(), self.raw.json_length) }
     }
 
     /// Its body as a value of a message type.
     ///
     /// # Errors
-    /// When the JSON is not of that type: says where.
+    /// When the JSON is not of that type. The error names the place.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
         serde_json::from_slice(self.json()).map_err(|error| {
             Error::bad_message(format!("a {} that can't be read: {error}", self.schema()))
         })
     }
 
-    /// Its pixels, if it carries any: a reference of one's own, not a copy.
+    /// Its pixels, if any: a new reference, not a copy.
     #[must_use]
     pub fn frame(&self) -> Option<Frame> {
         // SAFETY: null or live while the message is.
@@ -231,7 +231,7 @@ impl<'a> Message<'a> {
     }
 
     fn lineage(&self) -> &'a abi::Lineage {
-        // SAFETY: never null in a message, and lives as long.
+        // SAFETY: never null in a message, and valid as long as it.
         unsafe { &*self.raw.lineage }
     }
 }

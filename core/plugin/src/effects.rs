@@ -23,8 +23,8 @@ pub struct Effect {
     /// The keys of the config that name the files or folders. Empty: `key` does.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub paths: &'static [&'static str],
-    /// A short phrase for people. `{key}` stands for a value of the config. What is in square brackets is left out when
-    /// a value in it is not set.
+    /// A short phrase for people. `{key}` is replaced by a value of the config. A part in square brackets is left out
+    /// when a value in it is not set.
     pub doc: &'static str,
 }
 

@@ -5,10 +5,10 @@ use std::fmt::{self, Debug, Display};
 
 use flowpipe_abi as abi;
 
-/// What the SDK's functions return.
+/// The result of the SDK's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failure with its text and the status that crosses the border.
+/// A failure with its text and the status that crosses the ABI.
 ///
 /// Any `std::error::Error` turns into one with `?`, its chain of sources included in the text. Like
 /// other catch-all errors it does not implement that trait itself, which would forbid the conversion.
@@ -18,7 +18,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// A failure in words.
+    /// A failure with this text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self {
@@ -54,12 +54,12 @@ impl Error {
         }
     }
 
-    /// Nobody takes what this stage emits any more.
+    /// No stage receives this stage's output any more.
     #[must_use]
     pub fn stopped() -> Self {
         Self {
             status: abi::STOPPED,
-            text: "nobody takes this any more".to_owned(),
+            text: "no stage receives this any more".to_owned(),
         }
     }
 
@@ -70,13 +70,13 @@ impl Error {
         }
     }
 
-    /// The status that crosses the border, negative.
+    /// The status that crosses the ABI, negative.
     #[must_use]
     pub fn status(&self) -> abi::Status {
         self.status
     }
 
-    /// Puts what was being done in front: "can't open x: no such file".
+    /// Prefixes the text with the failed action: "can't open x: no such file".
     #[must_use]
     pub fn context(mut self, doing: impl Display) -> Self {
         self.text = format!("{doing}: {}", self.text);

@@ -95,7 +95,7 @@ macro_rules! export {
 /// something newer, not with every release.
 pub const ABI_MINOR_NEEDED: u32 = 1;
 
-/// What the library knows of one exported stage.
+/// One exported stage of a library.
 pub struct Descriptor {
     manifest: CString,
     create: unsafe fn(*const abi::Host, Host, &CStr) -> Result<*mut abi::Stage>,
@@ -105,7 +105,7 @@ impl Descriptor {
     /// Describes a stage. `version` is the plugin's release.
     #[must_use]
     pub fn of<S: Stage>(version: &str) -> Self {
-        // A NUL can come in by doc comments only; it is of no use to anyone.
+        // A NUL can come from doc comments only; it is dropped.
         let manifest = CString::new(manifest::<S>(version).replace('\0', "")).unwrap_or_default();
         Self {
             manifest,
@@ -113,28 +113,28 @@ impl Descriptor {
         }
     }
 
-    /// Makes the stage, or returns null after `set_error`.
+    /// Creates the stage, or returns null after `set_error`.
     ///
     /// # Safety
     /// The host outlives the stage.
     pub(crate) unsafe fn create(&self, host: *const abi::Host, config: &CStr) -> *mut abi::Stage {
-        // SAFETY: by the caller's word; revoked below, or when the stage is destroyed.
+        // SAFETY: by the contract above; revoked below, or when the stage is destroyed.
         let handle = unsafe { Host::grant(host) };
         let entered = logging::enter(handle);
         // SAFETY: as above.
-        let made = guard(|| unsafe { (self.create)(host, handle, config) });
+        let created = guard(|| unsafe { (self.create)(host, handle, config) });
         drop(entered);
-        made.unwrap_or_else(|error| {
-            // What the stage has kept of it is of no more use: there will be no `destroy`.
+        created.unwrap_or_else(|error| {
+            // There will be no `destroy`: copies of the handle that the stage has kept become invalid here.
             handle.revoke();
-            // SAFETY: the host lives for this call at least.
+            // SAFETY: the host is valid for this call at least.
             set_error(unsafe { &*host }, &error);
             std::ptr::null_mut()
         })
     }
 }
 
-/// The stages of one library, described when first asked for.
+/// The stages of one library, described on first access.
 pub struct Library {
     describe: fn() -> Vec<Descriptor>,
     descriptors: OnceLock<Vec<Descriptor>>,
@@ -143,7 +143,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// Nothing is run yet.
+    /// An empty library. Runs no code of the plugin.
     #[must_use]
     pub const fn new(describe: fn() -> Vec<Descriptor>) -> Self {
         Self {
@@ -163,7 +163,7 @@ impl Library {
     /// # Safety
     /// `host` points to a host table that stays valid until [`Self::deinit`] has returned.
     pub unsafe fn init(&self, host: *const abi::Host) -> abi::Status {
-        // SAFETY: by the caller's word.
+        // SAFETY: by the contract above.
         let (handle, table) = unsafe { (Host::grant(host), &*host) };
         *self.host() = Some(handle);
         install_hook_once();
@@ -176,7 +176,7 @@ impl Library {
         )
     }
 
-    /// The entry's `deinit`: threads that still run log nothing any more.
+    /// The entry's `deinit`: threads that still run can't log afterwards.
     pub fn deinit(&self) {
         let host = self.host().take();
         if let Some(host) = host {
@@ -214,11 +214,11 @@ impl Library {
     ) -> *mut abi::Stage {
         let Some(descriptor) = self.descriptors().get(index as usize) else {
             let error = Error::new(format!("this library has no stage number {index}"));
-            // SAFETY: by the caller's word.
+            // SAFETY: by the contract above.
             set_error(unsafe { &*host }, &error);
             return std::ptr::null_mut();
         };
-        // SAFETY: by the caller's word.
+        // SAFETY: by the contract above.
         unsafe { descriptor.create(host, CStr::from_ptr(config)) }
     }
 }
@@ -231,7 +231,7 @@ pub unsafe fn factory_by_id(
     id: *const c_char,
     factory: &'static abi::StageFactory,
 ) -> *const c_void {
-    // SAFETY: by the caller's word.
+    // SAFETY: by the contract above.
     if unsafe { CStr::from_ptr(id) } == abi::FACTORY_STAGES {
         std::ptr::from_ref(factory).cast()
     } else {
@@ -239,22 +239,22 @@ pub unsafe fn factory_by_id(
     }
 }
 
-/// A stage behind its C face. `raw` comes first: the host's pointer to it is a pointer to this.
+/// A stage with its C table. `raw` comes first: the host's pointer to it is a pointer to this.
 #[repr(C)]
 struct Exported<S> {
     raw: abi::Stage,
-    /// What the stage is given.
+    /// The handle that the stage gets.
     host: Host,
-    /// What the SDK uses while the host calls it.
+    /// The table that the SDK uses during a call.
     table: *const abi::Host,
     config: CString,
-    /// `None` after a panic: made anew from the config when next needed.
+    /// `None` after a panic: recreated from the config at the next call.
     stage: Option<S>,
     active: bool,
     buffer: Vec<u8>,
 }
 
-fn make<S: Stage>(host: &Host, config: &CStr) -> Result<S> {
+fn new_stage<S: Stage>(host: &Host, config: &CStr) -> Result<S> {
     let config = serde_json::from_slice(config.to_bytes())
         .map_err(|error| Error::bad_config(format!("the config can't be read: {error}")))?;
     S::new(config, host)
@@ -267,7 +267,7 @@ unsafe fn create_stage<S: Stage>(
     host: Host,
     config: &CStr,
 ) -> Result<*mut abi::Stage> {
-    let stage = make::<S>(&host, config)?;
+    let stage = new_stage::<S>(&host, config)?;
     let raw = abi::Stage {
         struct_size: size_of::<abi::Stage>() as u32,
         reserved: 0,
@@ -292,18 +292,18 @@ unsafe fn create_stage<S: Stage>(
 }
 
 impl<S: Stage> Exported<S> {
-    /// Runs a function on the stage. After a panic the stage is given up, and made anew here.
+    /// Runs a function on the stage. After a panic the stage is dropped; the next call recreates it.
     fn with_stage(
         &mut self,
         function: impl FnOnce(&mut S, (Host, &abi::Host), &mut Vec<u8>) -> Result<Next>,
     ) -> abi::Status {
         let host = self.host;
-        // SAFETY: the host lives until `destroy`, see `create_stage`.
+        // SAFETY: the host is valid until `destroy`, see `create_stage`.
         let table = unsafe { &*self.table };
         let _entered = logging::enter(host);
         let result = guard(|| {
             if self.stage.is_none() {
-                let mut stage = make::<S>(&host, &self.config)?;
+                let mut stage = new_stage::<S>(&host, &self.config)?;
                 if self.active {
                     stage.activate()?;
                 }
@@ -311,12 +311,12 @@ impl<S: Stage> Exported<S> {
             }
             match &mut self.stage {
                 Some(stage) => function(stage, (host, table), &mut self.buffer),
-                None => Err(Error::new("the stage could not be made anew")),
+                None => Err(Error::new("the stage could not be recreated")),
             }
         });
         if matches!(&result, Err(error) if error.status() == abi::PANIC) {
             let broken = self.stage.take();
-            // Its drop may panic as well; then it leaks, which beats crashing the host.
+            // Its drop may panic as well; then it leaks.
             let _ = guard(|| {
                 drop(broken);
                 Ok(())
@@ -338,10 +338,10 @@ fn status(table: &abi::Host, result: Result<Next>) -> abi::Status {
 }
 
 /// # Safety
-/// For all thunks: the host passes a stage that `create_stage::<S>` made and that is not destroyed,
-/// and calls no two of them at once.
+/// For all thunks: the host passes a stage from `create_stage::<S>` that is not destroyed, and calls no two of them at
+/// once.
 unsafe fn exported<'a, S>(stage: *mut abi::Stage) -> &'a mut Exported<S> {
-    // SAFETY: by the caller's word; `raw` is the first field of a repr(C) struct.
+    // SAFETY: by the contract above; `raw` is the first field of a repr(C) struct.
     unsafe { &mut *stage.cast() }
 }
 
@@ -392,7 +392,7 @@ unsafe extern "C" fn deactivate<S: Stage>(stage: *mut abi::Stage) {
 }
 
 unsafe extern "C" fn destroy<S: Stage>(stage: *mut abi::Stage) {
-    // SAFETY: see `exported`; the host gives the stage up with this call.
+    // SAFETY: see `exported`; the host does not use the stage after this call.
     let exported: Box<Exported<S>> = unsafe { Box::from_raw(stage.cast()) };
     let (host, table) = (exported.host, exported.table);
     let entered = logging::enter(host);
@@ -401,9 +401,9 @@ unsafe extern "C" fn destroy<S: Stage>(stage: *mut abi::Stage) {
         Ok(Next::More)
     });
     drop(entered);
-    // Threads, statics and whatever else has kept the handle can't reach the table any more.
+    // Threads and statics that have kept the handle can't reach the table any more.
     host.revoke();
-    // SAFETY: the host lives until this returns.
+    // SAFETY: the host is valid until this returns.
     status(unsafe { &*table }, dropped);
 }
 
@@ -424,7 +424,7 @@ unsafe extern "C" fn get_extension<S: Stage>(
 pub struct Probe<T>(PhantomData<T>);
 
 impl<T> Probe<T> {
-    /// Nothing but a type.
+    /// A probe of a type. It has no data.
     #[must_use]
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
@@ -432,7 +432,7 @@ impl<T> Probe<T> {
     }
 }
 
-/// One trait for each role, implemented for as many references as give it its place in the lookup.
+/// One trait for each role, implemented for as many references as its place in the lookup needs.
 pub mod by_role {
     use super::{Descriptor, Probe};
     #[cfg(feature = "flowfree")]

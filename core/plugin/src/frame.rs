@@ -7,7 +7,7 @@ use flowpipe_abi as abi;
 use crate::error::{Error, Result};
 use crate::host::{Host, revoked};
 
-/// How a pixel is laid out.
+/// The layout of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Blue, green, red, alpha or unused.
@@ -22,10 +22,10 @@ pub enum Format {
     Grey8,
 }
 
-/// How the pixels of a frame lie in memory: rows from top to bottom, pixels from left to right.
+/// The layout of a frame's pixels: rows from top to bottom, pixels from left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PixelInfo {
-    /// How a pixel is laid out.
+    /// The layout of a pixel.
     pub format: Format,
     /// Pixels.
     pub width: u32,
@@ -35,20 +35,20 @@ pub struct PixelInfo {
     pub stride: usize,
 }
 
-/// One reference to a frame. Cloning takes another reference, not a copy.
+/// One reference to a frame. Cloning adds a reference and copies no pixels.
 ///
-/// It may be kept anywhere, also when the stage is destroyed. Only with a host that is older than `flowpipe.frames/1`,
-/// what is asked of a frame then finds no pixels, and its memory is not used again; slices taken before stay valid.
+/// It may be kept anywhere, also after its stage was destroyed. With a host that is older than `flowpipe.frames/1`, a
+/// frame has no pixels then, and its memory leaks; slices from before stay valid.
 pub struct Frame {
     functions: Functions,
-    /// Null where a frame was cloned too late, which has no pixels.
+    /// Null if a frame was cloned too late; it has no pixels.
     raw: *mut abi::Frame,
 }
 
-/// Where a frame's functions are.
+/// The source of a frame's functions.
 #[derive(Clone, Copy)]
 enum Functions {
-    /// As long as the process lives.
+    /// A static table of the process.
     Lasting(&'static abi::Frames),
     /// In the host's table, until it is revoked.
     OfHost(Host),
@@ -99,40 +99,40 @@ impl Format {
 }
 
 impl Frame {
-    /// Takes over a reference. `None` for null.
+    /// Takes ownership of a reference. `None` for null.
     ///
     /// # Safety
-    /// `raw` is null or a frame of this host whose reference the caller gives up.
+    /// `raw` is null or a frame of this host, and the caller transfers its reference.
     pub(crate) unsafe fn from_owned(host: Host, raw: *mut abi::Frame) -> Option<Self> {
         let functions = Functions::of(host);
         (!raw.is_null()).then_some(Self { functions, raw })
     }
 
-    /// Takes a reference of its own. `None` for null.
+    /// Adds a reference. `None` for null.
     ///
     /// # Safety
     /// `raw` is null or a live frame of this host.
     pub(crate) unsafe fn from_borrowed(host: Host, raw: *mut abi::Frame) -> Option<Self> {
-        // SAFETY: by the caller's word.
+        // SAFETY: by the contract above.
         unsafe { Self::borrowed(Functions::of(host), raw) }
     }
 
-    /// As [`Self::from_borrowed`], of whatever has these functions.
+    /// As [`Self::from_borrowed`], with a static table of functions.
     ///
     /// # Safety
-    /// `raw` is null or a live frame of theirs.
+    /// `raw` is null or a live frame of that table.
     pub(crate) unsafe fn from_borrowed_lasting(
         functions: &'static abi::Frames,
         raw: *mut abi::Frame,
     ) -> Option<Self> {
-        // SAFETY: by the caller's word.
+        // SAFETY: by the contract above.
         unsafe { Self::borrowed(Functions::Lasting(functions), raw) }
     }
 
     /// # Safety
     /// As above.
     unsafe fn borrowed(functions: Functions, raw: *mut abi::Frame) -> Option<Self> {
-        // That reference stays the caller's.
+        // The caller keeps its reference.
         let borrowed = ManuallyDrop::new(Self { functions, raw });
         (!raw.is_null()).then(|| (*borrowed).clone())
     }
@@ -141,7 +141,7 @@ impl Frame {
         self.raw
     }
 
-    /// Calls one of the frame's functions. `None`: they can't be called any more, or there is no frame.
+    /// Calls one of the frame's functions. `None`: the host was revoked, or there is no frame.
     fn call<T>(
         &self,
         lasting: impl FnOnce(&'static abi::Frames) -> T,
@@ -166,7 +166,7 @@ impl Frame {
             size: 0,
         };
         let place = &raw mut info;
-        // SAFETY: the frame is live while `self` holds its reference; `info` says its size.
+        // SAFETY: the frame is live while `self` holds its reference; `info` states its size.
         unsafe {
             self.call(
                 |table| (table.info)(self.raw, place),
@@ -176,7 +176,7 @@ impl Frame {
         Some(info)
     }
 
-    /// How the pixels lie.
+    /// The layout of the pixels.
     ///
     /// # Errors
     /// When the host uses a format that this SDK does not know.
@@ -204,8 +204,8 @@ impl Frame {
             )
         };
         match (data, self.raw_info()) {
-            // SAFETY: the host's buffer has `size` bytes, which live as long as a reference is held, and which nobody
-            // writes while there is more than one.
+            // SAFETY: the host's buffer has `size` bytes, which are valid as long as a reference is held, and which
+            // nothing writes while there is more than one reference.
             (Some(data), Some(info)) if !data.is_null() => unsafe {
                 std::slice::from_raw_parts(data, info.size as usize)
             },
@@ -213,7 +213,7 @@ impl Frame {
         }
     }
 
-    /// The pixels to write. When others hold references too, this frame becomes a copy first.
+    /// The pixels, to write. If there are other references, this frame becomes a copy first.
     ///
     /// # Errors
     /// When memory is short.
@@ -221,8 +221,8 @@ impl Frame {
         let size = self.raw_info().ok_or_else(revoked)?.size as usize;
         let mut raw = self.raw;
         let place = &raw mut raw;
-        // SAFETY: the frame is live; the host replaces it by an unshared frame if need be, so that for the life of the
-        // borrow nobody else reads or writes the bytes.
+        // SAFETY: the frame is live; the host replaces it by an unshared frame if necessary, so that nothing else reads
+        // or writes the bytes during the borrow.
         let data = unsafe {
             self.call(
                 |table| (table.write)(place),
@@ -256,7 +256,7 @@ impl Clone for Frame {
 
 impl Drop for Frame {
     fn drop(&mut self) {
-        // SAFETY: gives up the reference that `self` held. Where that can't be done any more it leaks.
+        // SAFETY: releases the reference of `self`. If the host was revoked, it leaks.
         unsafe {
             self.call(
                 |table| (table.release)(self.raw),

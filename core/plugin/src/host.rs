@@ -1,4 +1,4 @@
-//! The host, as a stage sees it.
+//! A stage's handle to the host.
 
 use std::sync::Mutex;
 
@@ -8,11 +8,11 @@ use flowpipe_sync::revocable::Slot;
 use crate::error::{Error, Result};
 use crate::frame::{Format, Frame};
 
-/// A handle to the host: its log, its clock and its frames. Cheap to copy, and may be kept anywhere.
+/// A handle to the host: its log, its clock and its frames. It is cheap to copy and may be kept anywhere.
 ///
-/// It is revoked when the stage that it was given to is destroyed, after the stage was dropped. From then on it gives no
-/// frames and logs nothing, says that the run [is ending](Self::is_ending) and [dry](Self::is_dry), and its clock reads
-/// [`Host::REVOKED_NS`]. Calls on other threads that have begun by then are waited for.
+/// It is revoked when its stage is destroyed, after the stage was dropped. Then [`Self::new_frame`] fails, logs are
+/// dropped, the run [is ending](Self::is_ending) and [dry](Self::is_dry), and the clock returns [`Host::REVOKED_NS`].
+/// Revoking waits for calls that have started on other threads.
 #[derive(Clone, Copy)]
 pub struct Host {
     slot: &'static Slot<abi::Host>,
@@ -20,33 +20,33 @@ pub struct Host {
     frames: Option<&'static abi::Frames>,
 }
 
-/// Slots that are not granted now. They are never freed: there are as many as hosts were alive at once.
+/// Slots that are not granted now. They are never freed: there are as many as there were hosts at once.
 static FREE: Mutex<Vec<&'static Slot<abi::Host>>> = Mutex::new(Vec::new());
 
 /// How a stage ends a run: see [`Host::end_run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// What was to be done is done: stages end after the message in hand.
+    /// The task is done: stages end after their current message.
     Done,
-    /// A person, or what protects one, says stop: all work is cancelled at once.
+    /// A person or a safeguard stopped it: all work is cancelled at once.
     Stopped,
 }
 
 impl Host {
-    /// What the clock of a revoked host reads: later than any deadline, so that whoever waits for one stops waiting, and
-    /// far from an overflow.
+    /// The time of a revoked host: later than any deadline, so that waiting threads stop waiting, and far from an
+    /// overflow.
     pub const REVOKED_NS: i64 = i64::MAX / 2;
 
-    /// Makes handles to the table that the host passed, until [`Self::revoke`].
+    /// Creates a handle to the table that the host passed, valid until [`Self::revoke`].
     ///
     /// # Safety
     /// `raw` points to a host table that stays valid until `revoke` has returned.
     pub(crate) unsafe fn grant(raw: *const abi::Host) -> Self {
         let free = FREE.lock().map_or(None, |mut free| free.pop());
         let slot = free.unwrap_or_else(|| Box::leak(Box::new(Slot::new())));
-        // SAFETY: by the caller's word. Every function of the table that a handle reaches is tagged [any-thread] in
-        // flowpipe.h, and a slot that is free is not granted. An extension's table is as long as it says: before that is
-        // known there is no reference, which stands for the whole table.
+        // SAFETY: by the contract above. Every function of the table that a handle reaches is tagged [any-thread] in
+        // flowpipe.h, and a slot that is free is not granted. No reference to an extension's table is created before
+        // its size is known: a reference requires that the whole table is valid.
         unsafe {
             let frames = ((*raw).get_extension)(raw, abi::EXTENSION_FRAMES.as_ptr());
             let frames = frames.cast::<abi::Frames>();
@@ -60,7 +60,7 @@ impl Host {
         }
     }
 
-    /// Makes every copy of this handle useless, and waits for calls that are in progress on other threads. Called once a
+    /// Makes every copy of this handle invalid, and waits for calls in progress on other threads. Called once for each
     /// grant.
     pub(crate) fn revoke(self) {
         let is_free = self.slot.revoke();
@@ -69,12 +69,12 @@ impl Host {
         }
     }
 
-    /// Calls something of the table, which is not revoked meanwhile. `None`: it is already.
+    /// Calls a function of the table, which is not revoked meanwhile. `None`: it was revoked before.
     pub(crate) fn call<T>(&self, function: impl FnOnce(&abi::Host) -> T) -> Option<T> {
         self.slot.enter(self.generation).map(|it| function(&it))
     }
 
-    /// The frame functions that work also when it is revoked, where the host has them.
+    /// The frame functions that work also after it is revoked, if the host has them.
     pub(crate) fn frames(&self) -> Option<&'static abi::Frames> {
         self.frames
     }
@@ -86,8 +86,8 @@ impl Host {
         self.call(std::ptr::from_ref).unwrap_or(std::ptr::null())
     }
 
-    /// Nanoseconds since the run began. The only clock that a plugin should take time from: in a
-    /// replay it is the recording's.
+    /// Nanoseconds since the start of the run. Plugins should read the time from this clock alone: in a replay it is
+    /// the recording's.
     #[must_use]
     pub fn now_ns(&self) -> i64 {
         // SAFETY: the table is valid for the call.
@@ -108,11 +108,11 @@ impl Host {
         self.call(|table| unsafe { (table.log)(table, level, text.as_ptr().cast(), text.len()) });
     }
 
-    /// A frame from the host's pool, to be filled in: width and height in pixels, rows without
-    /// gaps. Its bytes are unspecified at first.
+    /// Allocates a frame from the host's pool: width and height in pixels, rows without gaps. Its bytes are unspecified
+    /// at first.
     ///
     /// # Errors
-    /// When the size makes no sense, memory is short, or the stage was destroyed.
+    /// When the size is invalid, memory is short, or the stage was destroyed.
     pub fn new_frame(&self, format: Format, width: u32, height: u32) -> Result<Frame> {
         let info = abi::FrameInfo {
             struct_size: size_of::<abi::FrameInfo>() as u32,
@@ -122,13 +122,13 @@ impl Host {
             stride: u64::from(width) * format.bytes_per_pixel() as u64,
             size: 0,
         };
-        let made = self.call(|table| {
+        let created = self.call(|table| {
             // SAFETY: the table is valid, and `info` is borrowed for the call only.
             let raw = unsafe { (table.frame_new)(table, &raw const info) };
-            // SAFETY: a frame that `frame_new` returns carries one reference, which is ours.
+            // SAFETY: a frame that `frame_new` returns has one reference, which this handle owns.
             unsafe { Frame::from_owned(*self, raw) }
         });
-        match made {
+        match created {
             Some(Some(frame)) => Ok(frame),
             Some(None) => Err(Error::new(format!(
                 "the host has no memory for a frame of {width} x {height}"
@@ -137,8 +137,7 @@ impl Host {
         }
     }
 
-    /// Whether the run ends for another reason than that its sources have run out. Whoever acts on
-    /// the world stops then.
+    /// Whether the run ends for another reason than the end of its sources. A stage with effects stops then.
     #[must_use]
     pub fn is_ending(&self) -> bool {
         // SAFETY: the table is valid for the call.
@@ -146,7 +145,7 @@ impl Host {
             .unwrap_or(true)
     }
 
-    /// Whether nothing outside of the program is to be touched: say in the log what would have been
+    /// Whether this is a dry run: the stage must not touch anything outside of the program, and logs what it would have
     /// done.
     #[must_use]
     pub fn is_dry(&self) -> bool {
@@ -155,7 +154,7 @@ impl Host {
             .unwrap_or(true)
     }
 
-    /// Ends the run, from any thread, and says why.
+    /// Ends the run, with a reason. Any thread may call it.
     pub fn end_run(&self, how: Ending, reason: &str) {
         let how = match how {
             Ending::Done => abi::ENDING_DONE,
@@ -170,23 +169,23 @@ impl Host {
     }
 }
 
-/// The host's extension, which a library's own host lacks.
+/// The host's extension; a library's own host has none.
 fn run(table: &abi::Host) -> Option<&abi::Run> {
-    // SAFETY: an extension lives as long as its host. Each of its slots is set, and this version of it has them all.
+    // SAFETY: an extension is valid as long as its host. This version has all slots, and each is set.
     unsafe {
         let run = (table.get_extension)(table, abi::EXTENSION_RUN.as_ptr());
         run.cast::<abi::Run>().as_ref()
     }
 }
 
-/// Says why the call of the host that is about to return failed.
+/// Sets the error of the call that is about to fail.
 pub(crate) fn set_error(table: &abi::Host, error: &Error) {
     let text = error.to_string();
     // SAFETY: the table is valid, and the text is borrowed for the call only.
     unsafe { (table.set_error)(table, error.status(), text.as_ptr().cast(), text.len()) }
 }
 
-/// What asks something of the host that a revoked handle can't.
+/// The error of a call through a revoked handle.
 pub(crate) fn revoked() -> Error {
     Error::new("the stage that this was given to was destroyed")
 }

@@ -1,4 +1,4 @@
-//! What a plugin author uses: a trait for each role, and [`export!`].
+//! The SDK for plugin authors: a trait for each role, and [`export!`].
 //!
 //! ```
 //! # #[cfg(feature = "flowfree")]
@@ -7,7 +7,7 @@
 //! use flowpipe_plugin::{Cancel, Host, JsonSchema, Result, Solver};
 //! use serde::Deserialize;
 //!
-//! /// Says that nothing has a solution.
+//! /// Answers that no puzzle has a solution.
 //! #[derive(Default, Deserialize, JsonSchema)]
 //! #[serde(deny_unknown_fields, default)]
 //! struct Config {
@@ -34,19 +34,18 @@
 //! # }
 //! ```
 //!
-//! Nothing of Rust crosses the border to the host (see `flowpipe.h`): the SDK turns messages into
-//! JSON and back, catches every panic and hands it over as an error, and sends what is logged with
-//! `tracing` to the host's log.
+//! No Rust type crosses the ABI to the host (see `flowpipe.h`): the SDK turns messages into JSON and back, returns
+//! every panic as an error, and sends `tracing` events to the host's log.
 //!
 //! # Features
 //! - `flowfree` (default): the five roles of Flow Free, and the crate of puzzles. Without it a plugin implements [`Stage`].
 //!
 //! # Layout
 //! - [`capture`], [`vision`], [`solver`], [`planner`], [`actuator`]: the five roles, a trait each.
-//! - [`tally`]: answers for solvers that meet solutions one after the other.
-//! - [`stage`]: the general trait that the roles are made of, for what is none of them.
+//! - [`tally`]: answers of solvers that enumerate solutions.
+//! - [`stage`]: the general trait behind the roles, for other stages.
 //! - [`effects`]: what a stage declares to do to the world.
-//! - [`host`], [`frame`], [`context`], [`cancel`], [`watch`], [`error`]: what a stage has in its hands.
+//! - [`host`], [`frame`], [`context`], [`cancel`], [`watch`], [`error`]: what a stage uses.
 //! - [`harness`]: runs a stage without a pipeline, for tests.
 //! - [`export`]: the C side. [`logging`] and [`panic_guard`] serve it.
 

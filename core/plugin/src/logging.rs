@@ -1,4 +1,4 @@
-//! Sends what a plugin logs with `tracing` to the host's log.
+//! Sends a plugin's `tracing` events to the host's log.
 
 use std::cell::Cell;
 use std::fmt::{self, Write as _};
@@ -19,11 +19,11 @@ thread_local! {
 /// Installs the subscriber for this library. `host` is used on threads that run no stage.
 pub(crate) fn install(host: Host) {
     let _ = LIBRARY_HOST.set(host);
-    // An error means that the plugin brought a subscriber of its own: its choice stands.
+    // An error means that the plugin has its own subscriber, which stays.
     let _ = tracing::subscriber::set_global_default(ToHost);
 }
 
-/// While the result lives, this thread logs under the given stage's name.
+/// Until the result is dropped, this thread logs under the given stage's name.
 pub(crate) fn enter(host: Host) -> Entered {
     Entered(STAGE_HOST.replace(Some(host)))
 }
@@ -48,7 +48,7 @@ impl Subscriber for ToHost {
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        // Spans do not cross the border; any number serves.
+        // Spans do not cross the ABI; any number serves.
         span::Id::from_u64(1)
     }
 
@@ -58,7 +58,7 @@ impl Subscriber for ToHost {
     fn exit(&self, _: &span::Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        // Gone at the very end of a thread.
+        // The thread-local is gone at the end of a thread.
         let stage = STAGE_HOST.try_with(Cell::get).ok().flatten();
         let Some(host) = stage.or_else(|| LIBRARY_HOST.get().copied()) else {
             return;

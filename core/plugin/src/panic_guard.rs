@@ -1,4 +1,4 @@
-//! No panic crosses the border: each becomes an error with its text and place.
+//! No panic crosses the ABI: each becomes an error with its text and place.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,14 +12,14 @@ thread_local! {
     static GUARDED: RefCell<bool> = const { RefCell::new(false) };
 }
 
-/// [`install_hook`], once however often it is called.
+/// Calls [`install_hook`] once.
 pub(crate) fn install_hook_once() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(install_hook);
 }
 
-/// Makes panics inside [`guard`] silent and remembered instead of printed. Every plugin library has
-/// a standard library, and so a panic hook, of its own: the host's is not seen here.
+/// Records panics inside [`guard`] instead of printing them. Every plugin library has its own standard library, and so
+/// its own panic hook: the host's is not called here.
 fn install_hook() {
     let earlier = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -35,17 +35,17 @@ fn install_hook() {
     }));
 }
 
-/// Runs a function; a panic in it comes back as an error of status [`abi::PANIC`].
+/// Runs a function; a panic in it becomes an error of status [`abi::PANIC`].
 ///
 /// # Errors
 /// The function's own, or the panic.
 pub fn guard<T>(function: impl FnOnce() -> Result<T>) -> Result<T> {
     let outer = GUARDED.replace(true);
-    // What a panic may leave half done is dropped or made anew by the caller.
+    // The caller drops or recreates what a panic may leave half done.
     let result = catch_unwind(AssertUnwindSafe(function));
     GUARDED.set(outer);
     result.unwrap_or_else(|payload| {
-        // Dropping a payload may panic again, and that would leave the border.
+        // Dropping a payload may panic again, and that panic would cross the ABI.
         std::mem::forget(payload);
         let text = LAST_PANIC.take().unwrap_or_else(|| "panicked".to_owned());
         Err(Error::with_status(abi::PANIC, text))

@@ -15,11 +15,11 @@ use crate::error::Result;
 use crate::host::Host;
 use crate::stage::{Input, Next, Port, Stage};
 
-/// Plans the mouse's way.
+/// Plans the mouse's path.
 pub trait Planner: Sized + Send + 'static {
     /// The name that pipelines use: `planner-…`.
     const NAME: &'static str;
-    /// A paragraph for people. Empty: the doc comment of the config stands in.
+    /// A paragraph for people. Empty: the config's doc comment is used.
     const DOC: &'static str = "";
     /// Whether the same solution always gets the same strokes.
     const DETERMINISTIC: bool = true;
@@ -30,16 +30,15 @@ pub trait Planner: Sized + Send + 'static {
     /// See [`Stage::Config`].
     type Config: DeserializeOwned + JsonSchema;
 
-    /// Makes the stage.
+    /// Creates the stage.
     ///
     /// # Errors
     /// When the config can't be used or something is missing.
     fn new(config: Self::Config, host: &Host) -> Result<Self>;
 
-    /// Plans the strokes that draw a solution, in board units (see
-    /// [`flowpipe_puzzle::geometry`]). The host checks them against the board. Flows that stand on
-    /// the board already are left out of the solution. `asked`: what the game was found to need, where
-    /// somebody looked.
+    /// Plans the strokes that draw a solution, in board units (see [`flowpipe_puzzle::geometry`]). The host checks them
+    /// against the board. The solution has no flows that are drawn already. `asked`: the profile that the game was
+    /// found to need, if that is known.
     ///
     /// # Errors
     /// When it can't plan for this board.
@@ -50,11 +49,11 @@ pub trait Planner: Sized + Send + 'static {
         asked: Option<Profile>,
     ) -> Result<Plan>;
 
-    /// The same, for planners that may take long: asks `cancel` at least every 10 ms and gives up when it says
-    /// so. Whoever implements it is asked in this way alone.
+    /// The same, with cancellation, for planners that may take long: polls `cancel` at least every 10 ms and returns
+    /// soon after it is cancelled. If it is implemented, [`Planner::plan`] is not called.
     ///
     /// # Errors
-    /// As [`Planner::plan`], and when it gave up.
+    /// As [`Planner::plan`], and when it is cancelled.
     fn plan_unless(
         &mut self,
         board: &SeenBoard,
@@ -68,7 +67,7 @@ pub trait Planner: Sized + Send + 'static {
     /// See [`Stage::save`].
     ///
     /// # Errors
-    /// When it can't say.
+    /// When the state can't be serialized.
     fn save(&mut self) -> Result<Value> {
         Ok(Value::Null)
     }
@@ -76,21 +75,21 @@ pub trait Planner: Sized + Send + 'static {
     /// See [`Stage::load`].
     ///
     /// # Errors
-    /// When it can't be used.
+    /// When the state can't be used.
     fn load(&mut self, format: &str, state: Value) -> Result<bool> {
         let _ = (format, state);
         Ok(false)
     }
 }
 
-/// What a planner plans.
+/// A planner's result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// In the order of play.
     pub strokes: Vec<Stroke>,
-    /// What they take the game to need, where that has a name.
+    /// The profile that they assume, if it has a name.
     pub profile: Option<Profile>,
-    /// How to play them; nothing: as the actuator thinks best.
+    /// How to play them; `None`: the actuator decides.
     pub manner: Option<Manner>,
 }
 
@@ -117,13 +116,13 @@ impl From<Vec<Stroke>> for Plan {
 
 /// The name of the mark that a planner's stage sets right before [`Planner::plan`].
 pub const PLANNING: &str = "planning";
-/// The name of the mark that a planner's stage sets right after [`Planner::plan`]. Between the two lies the
+/// The name of the mark that a planner's stage sets right after [`Planner::plan`]. Between the two is the
 /// planner's own work, without reading and writing messages.
 pub const PLANNED: &str = "planned";
 
-/// A [`Planner`] as a [`Stage`]: takes answers, gives strokes that carry solution and sighting on.
-/// Flows that stand as the solution has them are not drawn again. An answer without a solution, or a
-/// board that stands solved already or still moves, gives nothing.
+/// A [`Planner`] as a [`Stage`]: takes answers, gives strokes that carry solution and sighting on. Flows that are drawn
+/// as in the solution are not drawn again. It emits nothing for an answer without a solution, and for a board that is
+/// solved already or still moves.
 pub struct PlannerStage<T>(T);
 
 impl<T: Planner> Stage for PlannerStage<T> {

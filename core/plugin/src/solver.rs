@@ -19,33 +19,33 @@ pub use flowpipe_puzzle::message::Want;
 pub trait Solver: Sized + Send + 'static {
     /// The name that pipelines use: `solver-…`.
     const NAME: &'static str;
-    /// A paragraph for people. Empty: the doc comment of the config stands in.
+    /// A paragraph for people. Empty: the config's doc comment is used.
     const DOC: &'static str = "";
     /// Whether the same puzzle always gets the same answer.
     const DETERMINISTIC: bool = true;
     /// See [`Stage::EFFECTS`].
     const EFFECTS: Option<&'static [Effect]> = None;
-    /// The kinds of puzzles that it takes. All others are refused before they reach it.
+    /// The kinds of puzzles that it accepts. All others are refused before they reach it.
     const SUPPORTS: Supports = Supports::EVERYTHING;
     /// See [`Stage::STATE`].
     const STATE: &'static str = "";
     /// See [`Stage::Config`].
     type Config: DeserializeOwned + JsonSchema;
 
-    /// Makes the stage.
+    /// Creates the stage.
     ///
     /// # Errors
     /// When the config can't be used or something is missing.
     fn new(config: Self::Config, host: &Host) -> Result<Self>;
 
-    /// Answers one puzzle. Asks `cancel` at least every 10 ms and gives up when it says so; what is
-    /// returned then does not matter. The host checks every solution against the rules.
+    /// Answers one puzzle. Polls `cancel` at least every 10 ms and returns soon after it is cancelled; the result does
+    /// not matter then. The host checks every solution against the rules.
     ///
     /// # Errors
     /// When the solver itself fails. That there is no solution is an answer, not an error.
     fn solve(&mut self, puzzle: &Puzzle, cancel: &Cancel<'_>) -> Result<Verdict>;
 
-    /// What the last answer cost; asked after each [`Solver::solve`].
+    /// The cost of the last answer; called after each [`Solver::solve`].
     fn effort(&mut self) -> Effort {
         Effort::default()
     }
@@ -53,7 +53,7 @@ pub trait Solver: Sized + Send + 'static {
     /// See [`Stage::save`].
     ///
     /// # Errors
-    /// When it can't say.
+    /// When the state can't be serialized.
     fn save(&mut self) -> Result<Value> {
         Ok(Value::Null)
     }
@@ -61,7 +61,7 @@ pub trait Solver: Sized + Send + 'static {
     /// See [`Stage::load`].
     ///
     /// # Errors
-    /// When it can't be used.
+    /// When the state can't be used.
     fn load(&mut self, format: &str, state: Value) -> Result<bool> {
         let _ = (format, state);
         Ok(false)
@@ -70,13 +70,13 @@ pub trait Solver: Sized + Send + 'static {
 
 /// The name of the mark that a solver's stage sets right before [`Solver::solve`].
 pub const SOLVING: &str = "solving";
-/// The name of the mark that a solver's stage sets right after [`Solver::solve`]. Between the two lies the
+/// The name of the mark that a solver's stage sets right after [`Solver::solve`]. Between the two is the
 /// solver's own work, without reading and writing messages.
 pub const ANSWERED: &str = "answered";
 
 /// A [`Solver`] as a [`Stage`]: takes sightings, gives answers that carry the sighting on.
-/// A sighting without a board gives nothing; one that still moves is answered, so that it can be
-/// played as soon as it has come to rest.
+/// It emits nothing for a sighting without a board. A board that still moves is answered, so that it can be played as
+/// soon as it is still.
 pub struct SolverStage<T>(T);
 
 impl<T: Solver> Stage for SolverStage<T> {
@@ -120,7 +120,7 @@ impl<T: Solver> Stage for SolverStage<T> {
         context.mark(ANSWERED);
         let answer = match answer {
             Verdict::Solution { .. } => answer.canonical(),
-            // A solver that was told to give up may say anything but a solution without meaning it.
+            // After a cancellation any answer but a solution is meaningless.
             _ if context.cancel().is_cancelled() => return Err(Error::cancelled()),
             other => other,
         };

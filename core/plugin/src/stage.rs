@@ -1,4 +1,4 @@
-//! The general stage, which the five roles are made of.
+//! The general stage, on which the five roles are built.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -9,21 +9,20 @@ use crate::effects::Effect;
 use crate::error::Result;
 use crate::host::Host;
 
-/// A stage of any kind: for what is none of the five roles.
+/// A stage of any kind, for stages without one of the five roles.
 pub trait Stage: Sized + Send + 'static {
     /// The name that pipelines use: lower case letters, digits and hyphens.
     const NAME: &'static str;
-    /// A paragraph for people. Empty: the doc comment of the config stands in.
+    /// A paragraph for people. Empty: the config's doc comment is used.
     const DOC: &'static str = "";
-    /// Which role it plays.
+    /// Its role.
     const ROLE: &'static str = "stage";
     /// Whether the same messages in always give the same messages out.
     const DETERMINISTIC: bool = false;
-    /// What it does to the world outside of the program; `Some(&[])`: nothing. `None`, not declared, counts as anything: a
-    /// replay does not run such a stage, and shows its recorded messages.
+    /// What it does to the world outside of the program; `Some(&[])`: nothing. `None`, not declared, counts as
+    /// anything: a replay does not run such a stage, and shows its recorded messages.
     const EFFECTS: Option<&'static [Effect]> = None;
-    /// The format of what [`Stage::save`] says, with a version: `referee-repair/1`. Empty: it remembers nothing that is
-    /// worth handing over.
+    /// The format of [`Stage::save`], with a version: `referee-repair/1`. Empty: it does not support state transfer.
     const STATE: &'static str = "";
     /// Its config: a struct with `#[serde(deny_unknown_fields, default)]`. Doc comments become the
     /// docs that users see.
@@ -34,18 +33,18 @@ pub trait Stage: Sized + Send + 'static {
     /// None: the stage is a sink.
     fn outputs() -> Vec<Port>;
 
-    /// What it takes, in a few words each, where its role leaves a choice. For people to read.
+    /// Its features, a few words each, if its role leaves a choice. For people to read.
     fn supports() -> Vec<String> {
         Vec::new()
     }
 
-    /// Makes the stage.
+    /// Creates the stage.
     ///
     /// # Errors
     /// When the config can't be used ([`crate::Error::bad_config`]) or something is missing.
     fn new(config: Self::Config, host: &Host) -> Result<Self>;
 
-    /// Gets ready to process: opens devices, allocates.
+    /// Prepares to process: opens devices, allocates.
     ///
     /// # Errors
     /// When something is missing. The run does not start then.
@@ -56,10 +55,10 @@ pub trait Stage: Sized + Send + 'static {
     /// Does the work for one tick or message.
     ///
     /// # Errors
-    /// When it fails on this message; `on_error` in the pipeline says whether the run goes on.
+    /// When it fails on this message; `on_error` in the pipeline decides whether the run goes on.
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next>;
 
-    /// Forgets what earlier messages left behind.
+    /// Drops the state that earlier messages left.
     ///
     /// # Errors
     /// When it can't.
@@ -70,19 +69,18 @@ pub trait Stage: Sized + Send + 'static {
     /// The opposite of [`Stage::activate`].
     fn deactivate(&mut self) {}
 
-    /// What it remembers, as it is handed over to the stage that takes its place in a running pipeline: one with
-    /// another config, a new build of the plugin, or another plugin. Changes nothing. Only asked where [`Stage::STATE`]
-    /// names a format.
+    /// Saves its state, for the stage that replaces it in a running pipeline: one with another config, a new build of
+    /// the plugin, or another plugin. Changes nothing. Only called if [`Stage::STATE`] names a format.
     ///
     /// # Errors
-    /// When it can't say. This stage goes on then.
+    /// When the state can't be serialized. This stage stays active then.
     fn save(&mut self) -> Result<Value> {
         Ok(Value::Null)
     }
 
-    /// Takes over what another stage has saved, before its own first message. `Ok(false)`: it does not know the format.
-    /// Where that was another plugin it begins afresh then; of an earlier build of itself it has to take it, or the old one
-    /// goes on.
+    /// Loads the state of another instance, before its own first message. `Ok(false)`: it does not know the format.
+    /// After that, a stage that replaces another plugin starts with no state; one that replaces an earlier build of
+    /// itself is refused, and the old one stays active.
     ///
     /// ```
     /// # use flowpipe_plugin::{Context, Host, Input, Next, NoConfig, Port, Result, Stage};
@@ -125,7 +123,7 @@ pub trait Stage: Sized + Send + 'static {
     /// ```
     ///
     /// # Errors
-    /// When it can't be used. The old stage goes on then.
+    /// When the state can't be used. The old stage stays active then.
     fn load(&mut self, format: &str, state: Value) -> Result<bool> {
         let _ = (format, state);
         Ok(false)
@@ -139,11 +137,11 @@ pub struct NoConfig {}
 
 /// Why `process` is called.
 pub enum Input<'a> {
-    /// A stage without inputs should produce something, then return.
+    /// A stage without inputs should emit something, then return.
     Tick,
-    /// A message came.
+    /// A message has arrived.
     Message(Message<'a>),
-    /// All inputs have ended: emit what is still held.
+    /// All inputs have ended: emit the rest.
     Finish,
 }
 
@@ -152,7 +150,7 @@ pub enum Input<'a> {
 pub enum Next {
     /// Yes.
     More,
-    /// No: it has nothing more to give.
+    /// No: it has no more output.
     End,
 }
 
@@ -161,7 +159,7 @@ pub enum Next {
 pub struct Port {
     /// Its name.
     pub name: String,
-    /// The schema id of its messages; `*` meets any.
+    /// The schema id of its messages; `*` matches any.
     pub schema: String,
 }
 

@@ -1,14 +1,13 @@
-//! Which kinds of puzzles a solver takes.
+//! The kinds of puzzles that a solver accepts.
 
 use flowpipe_puzzle::{Lattice, Puzzle};
 
-/// Which kinds of puzzles a solver takes, beyond rectangles under Flow Free's rules with one pair of
-/// each colour.
+/// The kinds of puzzles that a solver accepts, besides rectangles under Flow Free's rules with one pair of each colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Supports {
     /// Hexagonal cells.
     pub hexes: bool,
-    /// Cells that do not exist, and so any outline.
+    /// Missing cells, and so any outline.
     pub holes: bool,
     /// Walls between cells.
     pub walls: bool,
@@ -27,7 +26,7 @@ pub struct Supports {
 }
 
 impl Supports {
-    /// Every puzzle that there can be.
+    /// Every puzzle.
     pub const EVERYTHING: Self = Self {
         hexes: true,
         holes: true,
@@ -53,7 +52,7 @@ impl Supports {
         max_cells: None,
     };
 
-    /// Why a puzzle is not taken: all reasons in one sentence. `None`: it is.
+    /// Why a puzzle is refused: all reasons in one sentence. `None`: it is accepted.
     #[must_use]
     pub fn refusal(&self, puzzle: &Puzzle) -> Option<String> {
         let board = puzzle.board();
@@ -77,7 +76,7 @@ impl Supports {
         })
     }
 
-    /// What is taken, in a few words each.
+    /// The accepted kinds, in a few words each.
     #[must_use]
     pub fn in_words(&self) -> Vec<String> {
         let kinds = self.kinds().into_iter().filter(|kind| kind.taken);
@@ -137,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_taken_is_named() {
+    fn a_refusal_names_all_kinds() {
         let plain = text::read("AA").remove(0).puzzle.unwrap().0;
         let hexes = level::parse("X_3,0,1,3,,8;0,3,6;1,4,7;2,5").unwrap().puzzle;
         let loose = plain.clone().with_rules(Rules {

@@ -1,12 +1,11 @@
-//! What becomes of the solutions that a solver comes upon one after the other: the answer to its [`Want`].
+//! Solutions that a solver finds one after another, as an answer to its [`Want`].
 
 use flowpipe_puzzle::Solution;
 use flowpipe_puzzle::message::{Count, Verdict};
 
 use crate::solver::Want;
 
-/// The solutions found so far, and what is asked about them. For solvers that meet each solution
-/// once, in any order.
+/// The solutions found so far. For solvers that find each solution once, in any order.
 #[derive(Debug)]
 pub struct Tally {
     want: Want,
@@ -19,12 +18,11 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The most cells that the listed solutions have together, whatever the limit says: 64 MB of them.
-    /// Listing stops there as at a limit.
+    /// The most cells of all listed solutions together, whatever the limit: 64 MB of them. Listing stops there as at a
+    /// limit.
     pub const MOST_CELLS: usize = 1 << 23;
 
-    /// Nothing found yet. The limit counts only when solutions are to be counted or listed; at
-    /// least one is always looked for.
+    /// An empty tally. The limit counts only when solutions are counted or listed; at least one is always searched for.
     #[must_use]
     pub fn new(want: Want, limit: Option<u64>) -> Self {
         let most = match want {
@@ -42,7 +40,7 @@ impl Tally {
         }
     }
 
-    /// Takes one more solution; made only where it is kept.
+    /// Adds a solution; calls `solution` only if it is kept.
     pub fn add(&mut self, solution: impl FnOnce() -> Solution) {
         self.number += 1;
         if self.first.is_none() {
@@ -64,7 +62,7 @@ impl Tally {
         self.number >= self.most || self.cells >= Self::MOST_CELLS
     }
 
-    /// The answer. `all`: there are no solutions but these.
+    /// The answer. `all`: there are no other solutions.
     #[must_use]
     pub fn verdict(self, all: bool) -> Verdict {
         let Some(solution) = self.first else {
@@ -109,7 +107,7 @@ mod tests {
         }
     }
 
-    /// The answer when so many solutions are there.
+    /// The answer when there are this many solutions.
     fn answer(want: Want, limit: Option<u64>, there: usize) -> Verdict {
         let mut tally = Tally::new(want, limit);
         for cell in 0..there {

@@ -13,11 +13,11 @@ use crate::frame::{Frame, PixelInfo};
 use crate::host::Host;
 use crate::stage::{Input, Next, Port, Stage};
 
-/// Reads boards from frames: exact, or silent.
+/// Reads boards from frames: exactly, or not at all.
 pub trait Vision: Sized + Send + 'static {
     /// The name that pipelines use: `vision-…`.
     const NAME: &'static str;
-    /// A paragraph for people. Empty: the doc comment of the config stands in.
+    /// A paragraph for people. Empty: the config's doc comment is used.
     const DOC: &'static str = "";
     /// Whether the same frames always give the same readings.
     const DETERMINISTIC: bool = true;
@@ -28,37 +28,36 @@ pub trait Vision: Sized + Send + 'static {
     /// See [`Stage::Config`].
     type Config: DeserializeOwned + JsonSchema;
 
-    /// Makes the stage.
+    /// Creates the stage.
     ///
     /// # Errors
     /// When the config can't be used or something is missing.
     fn new(config: Self::Config, host: &Host) -> Result<Self>;
 
-    /// Reads one frame. A picture without a readable board is no error but
-    /// [`Reading::Refused`].
+    /// Reads one frame. A picture without a readable board is [`Reading::Refused`], not an error.
     ///
     /// # Errors
-    /// When something fails that has nothing to do with what the picture shows.
+    /// When something fails that is not due to the picture's content.
     fn see(&mut self, captured: &Captured) -> Result<Reading>;
 
-    /// The same, for those that may take long: asks `cancel` at least every 10 ms and gives up when it says so.
-    /// Whoever implements it is asked in this way alone.
+    /// The same, with cancellation, for visions that may take long: polls `cancel` at least every 10 ms and returns
+    /// soon after it is cancelled. If it is implemented, [`Vision::see`] is not called.
     ///
     /// # Errors
-    /// As [`Vision::see`], and when it gave up.
+    /// As [`Vision::see`], and when it is cancelled.
     fn see_unless(&mut self, captured: &Captured, _cancel: &Cancel<'_>) -> Result<Reading> {
         self.see(captured)
     }
 
-    /// What the last look cost, by step; empty unless the config asks for it.
+    /// The time of the last reading, by step; empty unless the config requests it.
     fn steps(&mut self) -> Vec<StepTime> {
         Vec::new()
     }
 
-    /// Forgets what earlier frames left behind.
+    /// Drops the state that earlier frames left.
     ///
     /// # Errors
-    /// When it can't.
+    /// When it fails.
     fn reset(&mut self) -> Result<()> {
         Ok(())
     }
@@ -66,7 +65,7 @@ pub trait Vision: Sized + Send + 'static {
     /// See [`Stage::save`].
     ///
     /// # Errors
-    /// When it can't say.
+    /// When the state can't be serialized.
     fn save(&mut self) -> Result<Value> {
         Ok(Value::Null)
     }
@@ -74,7 +73,7 @@ pub trait Vision: Sized + Send + 'static {
     /// See [`Stage::load`].
     ///
     /// # Errors
-    /// When it can't be used.
+    /// When the state can't be used.
     fn load(&mut self, format: &str, state: Value) -> Result<bool> {
         let _ = (format, state);
         Ok(false)
@@ -110,13 +109,13 @@ impl Captured {
         self.frame.pixels()
     }
 
-    /// How they lie.
+    /// Their layout.
     #[must_use]
     pub fn info(&self) -> PixelInfo {
         self.info
     }
 
-    /// The frame itself, to hold it for longer.
+    /// The frame itself, to keep it.
     #[must_use]
     pub fn frame(&self) -> &Frame {
         &self.frame
@@ -187,7 +186,7 @@ mod tests {
     use crate::frame::Format;
     use crate::stage::NoConfig;
 
-    /// Knows nothing of steps.
+    /// A vision without step times.
     struct Blind;
 
     impl Vision for Blind {
@@ -200,7 +199,7 @@ mod tests {
 
         fn see(&mut self, captured: &Captured) -> Result<Reading> {
             Ok(Reading::Refused {
-                step: "look".to_owned(),
+                step: "scan".to_owned(),
                 reason: format!("{} pixels are nothing", captured.pixels().len()),
                 confidence: 0.0,
                 state: None,
@@ -208,7 +207,7 @@ mod tests {
         }
     }
 
-    /// Tells what it cost.
+    /// A vision with step times.
     struct Timed(Blind);
 
     impl Vision for Timed {
@@ -225,14 +224,14 @@ mod tests {
 
         fn steps(&mut self) -> Vec<StepTime> {
             vec![StepTime {
-                step: "look".to_owned(),
+                step: "scan".to_owned(),
                 ms: 0.5,
             }]
         }
     }
 
     #[test]
-    fn sightings_have_steps_where_a_vision_tells_them() {
+    fn sightings_have_a_visions_step_times() {
         let note = FrameNote::of("test");
         let layout = (Format::Grey8, 2, 1);
         let mut blind = crate::harness!(Blind, json!({})).unwrap();
@@ -243,7 +242,7 @@ mod tests {
                 "frame": note,
                 "reading": {
                     "status": "refused",
-                    "step": "look",
+                    "step": "scan",
                     "reason": "2 pixels are nothing",
                     "confidence": 0.0,
                 },
@@ -253,7 +252,7 @@ mod tests {
         let emitted = timed.send_picture(FRAME, &note, layout, &[0, 0]).unwrap();
         assert_eq!(
             emitted[0].body["steps"],
-            json!([{ "step": "look", "ms": 0.5 }])
+            json!([{ "step": "scan", "ms": 0.5 }])
         );
     }
 }

@@ -1,10 +1,9 @@
-//! The question whether the work is still wanted, for the inner loop of a search.
+//! Cancellation checks in the inner loop of a search.
 
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 
-/// A [`Cancel`] that can be asked at every step: it asks the host only now and then, when enough
-/// work has been done since.
+/// A [`Cancel`] that can be checked at every step: it polls the host only after enough work.
 pub struct Watch<'a> {
     cancel: Cancel<'a>,
     every: u32,
@@ -12,7 +11,8 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Asks the host once for so much work, at first at once. `every` units must take well under 10 ms.
+    /// Polls the host once for each `every` units of work, and at the first call. `every` units must take well under 10
+    /// ms.
     #[must_use]
     pub fn new(cancel: Cancel<'a>, every: u32) -> Self {
         Self {
@@ -25,7 +25,7 @@ impl<'a> Watch<'a> {
     /// Counts some work that was or will be done.
     ///
     /// # Errors
-    /// [`Error::cancelled`] when the host does not want the answer any more.
+    /// [`Error::cancelled`] when the work is cancelled.
     pub fn work(&mut self, units: u32) -> Result<()> {
         self.done = self.done.saturating_add(units);
         if self.done >= self.every {
@@ -45,17 +45,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn asks_at_once_and_then_when_enough_is_done() {
-        let asked = AtomicU32::new(0);
-        let cancelled = || asked.fetch_add(1, Ordering::Relaxed) >= 2;
+    fn polls_at_the_first_call_and_then_after_enough_work() {
+        let polls = AtomicU32::new(0);
+        let cancelled = || polls.fetch_add(1, Ordering::Relaxed) >= 2;
         let mut watch = Watch::new(Cancel::by(&cancelled), 10);
-        let asked_after = |watch: &mut Watch, units| {
+        let polls_after = |watch: &mut Watch, units| {
             let result = watch.work(units);
-            (result.is_ok(), asked.load(Ordering::Relaxed))
+            (result.is_ok(), polls.load(Ordering::Relaxed))
         };
-        assert_eq!(asked_after(&mut watch, 1), (true, 1));
-        assert_eq!(asked_after(&mut watch, 9), (true, 1));
-        assert_eq!(asked_after(&mut watch, 1), (true, 2));
-        assert_eq!(asked_after(&mut watch, u32::MAX), (false, 3));
+        assert_eq!(polls_after(&mut watch, 1), (true, 1));
+        assert_eq!(polls_after(&mut watch, 9), (true, 1));
+        assert_eq!(polls_after(&mut watch, 1), (true, 2));
+        assert_eq!(polls_after(&mut watch, u32::MAX), (false, 3));
     }
 }

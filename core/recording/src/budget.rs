@@ -1,8 +1,8 @@
-//! How much memory a recording may take: in proportion to its file.
+//! The memory limits of a recording, in proportion to its file.
 //!
-//! A recording may come from a stranger. LZ4 makes up to 255 bytes of one, and a short entry takes ten times its length in
-//! memory, so that a file of one megabyte could fill the machine. The numbers here are far beyond what a run of flowpipe
-//! writes:
+//! A recording may come from a stranger. LZ4 unpacks one byte to up to 255, and a short entry takes ten times its
+//! length in memory, so a file of one megabyte could exhaust the memory. The limits are far above what a run of
+//! flowpipe writes:
 //!
 //! | What | Most | What a real recording has |
 //! |---|---|---|
@@ -15,24 +15,24 @@
 //! | queues | 2,048 | one for each input |
 //! | times | 36 years from the start of the run | hours |
 //!
-//! Pictures are not among the entries: they stay in the file and are unpacked one chunk at a time. So a screen that hardly
-//! changes, which LZ4 makes 200 times smaller, is no matter how long the run takes.
+//! Pictures are not among the entries: they stay in the file and are unpacked one chunk at a time. So a screen that
+//! hardly changes, which LZ4 packs 200 times smaller, may be recorded for any time.
 
 use crate::entry::About;
 
-/// The memory that the entries of any file may take, however small it is.
+/// The memory that the entries of any file may take.
 const FLOOR: u64 = 32 << 20;
-/// Beyond it, so many bytes of memory for each byte of the file.
+/// Beyond it, bytes of memory for each byte of the file.
 const SHARE: u64 = 64;
 
-/// An unpacked chunk of any file may have so many bytes: a picture of 5120 x 2880 pixels, and what is around it.
+/// The bytes of an unpacked chunk of any file: a picture of 5120 x 2880 pixels, and its surroundings.
 const CHUNK_FLOOR: u64 = 64 << 20;
-/// Beyond it, so many for each byte of the file.
+/// Beyond it, bytes for each byte of the file.
 const CHUNK_SHARE: u64 = 32;
 /// No chunk is larger: a picture has at most 1 GiB.
 const LARGEST_CHUNK: u64 = 3 << 30;
 
-/// A record of a file that is longer is damaged: packed, a chunk grows by less than this share at most.
+/// A longer record of a file is damaged: packing a chunk adds less than this share.
 pub(crate) const LONGEST_RECORD: u64 = LARGEST_CHUNK + LARGEST_CHUNK / 64;
 
 /// Stages are threads of a replay.
@@ -46,13 +46,13 @@ const PORTS: usize = 2048;
 /// Queues.
 const EDGES: usize = 2048;
 
-/// A record of a channel that is longer is damaged: it has two or three names.
+/// A longer record of a channel is damaged: it has two or three names.
 pub(crate) const LONGEST_CHANNEL: usize = 64 << 10;
 
-/// Times lie within 36 years of the run's start, so that no sum or difference of a few overflows.
+/// Times are within 36 years of the run's start, so that no sum or difference of a few overflows.
 const LATEST: i64 = 1 << 60;
 
-/// What is left of the memory that a file's entries may take.
+/// The rest of the memory that a file's entries may take.
 #[derive(Debug)]
 pub(crate) struct Budget {
     file: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// That of a file of so many bytes.
+    /// The budget of a file of this many bytes.
     pub(crate) fn of(file: usize) -> Self {
         let file = file as u64;
         let most = file.saturating_mul(SHARE).saturating_add(FLOOR);
@@ -72,10 +72,10 @@ impl Budget {
         }
     }
 
-    /// Takes so many bytes of memory.
+    /// Takes this many bytes of memory.
     ///
     /// # Errors
-    /// When there are fewer left: why, in words.
+    /// When fewer are left. The error is a sentence for users.
     pub(crate) fn take(&mut self, bytes: usize) -> Result<(), String> {
         match self.left.checked_sub(bytes as u64) {
             Some(left) => {
@@ -86,10 +86,10 @@ impl Budget {
         }
     }
 
-    /// Whether there are so many bytes of memory: reading something may take more for a moment than it takes in the end.
+    /// Whether this many bytes of memory are left: reading an entry may need more than the entry takes in the end.
     ///
     /// # Errors
-    /// When there are fewer left: why, in words.
+    /// When fewer are left. The error is a sentence for users.
     pub(crate) fn has(&self, bytes: usize) -> Result<(), String> {
         match bytes as u64 <= self.left {
             true => Ok(()),
@@ -105,10 +105,10 @@ impl Budget {
         )
     }
 
-    /// Whether an unpacked chunk may have so many bytes.
+    /// Whether an unpacked chunk may have this many bytes.
     ///
     /// # Errors
-    /// Why not, in words.
+    /// When it may not. The error is a sentence for users.
     pub(crate) fn chunk(&self, bytes: u64) -> Result<(), String> {
         let most = self.file.saturating_mul(CHUNK_SHARE);
         let most = most.saturating_add(CHUNK_FLOOR).min(LARGEST_CHUNK);
@@ -131,10 +131,10 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Whether a run has so many parts.
+/// Whether a run may have this many parts.
 ///
 /// # Errors
-/// Why not, in words.
+/// When it may not. The error is a sentence for users.
 pub(crate) fn parts(about: &About) -> Result<(), String> {
     let stages = &about.stages;
     let plugins = stages.iter().map(|stage| stage.plugins.len()).sum();
@@ -155,7 +155,7 @@ pub(crate) fn parts(about: &About) -> Result<(), String> {
     }
 }
 
-/// Whether a time of the run's clock is one that can be calculated with.
+/// Whether a time of the run's clock is within the limits.
 pub(crate) fn is_time(nanoseconds: i64) -> bool {
     (-LATEST..=LATEST).contains(&nanoseconds)
 }
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_chunk_takes_the_largest_screens() {
-        // 5K in a file that has hardly begun, 8K in one with its first picture (2 MB where it compresses best).
+        // 5K in a file with hardly any content, 8K in one with its first picture (2 MB at the best compression).
         Budget::of(60_000)
             .chunk((5120 * 2880 * 4) + (4 << 20))
             .unwrap();

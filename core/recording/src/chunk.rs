@@ -1,4 +1,4 @@
-//! Unpacks chunks, and keeps the last ones.
+//! Unpacks chunks, with a cache of the last ones.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,45 +9,46 @@ use crate::budget::Budget;
 use crate::file::RecordingFile;
 use crate::record::parse;
 
-/// The chunks that were unpacked last: pictures of one are asked for one after the other, and a screen goes to and fro
-/// between few.
+/// A cache of the chunks that were unpacked last: readers ask for pictures of one chunk in sequence, and a screen often
+/// alternates between few pictures.
 #[derive(Debug, Default)]
-pub(crate) struct Unpacked(Mutex<Kept>);
+pub(crate) struct Unpacked(Mutex<ChunkCache>);
 
 #[derive(Debug, Default)]
-struct Kept {
-    /// Where each lies in the file, and its content; the latest last.
+struct ChunkCache {
+    /// The position of each in the file, and its content; the latest last.
     chunks: VecDeque<(usize, Arc<Vec<u8>>)>,
     bytes: usize,
     work: Work,
 }
 
-/// How much was unpacked. Two chunks whose pictures are asked for by turns must not be unpacked for each message: their 64 MiB
-/// take 300 kB of a file, and a message that shows a picture once more a few bytes.
+/// The amount of unpacking. Two chunks with interleaved accesses must not be unpacked for each message: their 64 MiB
+/// take
+/// 300 kB of a file, and a message that repeats a picture takes a few bytes.
 #[derive(Debug, Default)]
 struct Work {
     known: HashSet<usize>,
-    /// Bytes of chunks that were unpacked once more.
+    /// Bytes of chunks that were unpacked again.
     again: u64,
-    /// Bytes of all pictures that were asked for.
+    /// Bytes of all requested pictures.
     asked: u64,
 }
 
-/// So many bytes of chunks are kept; the last one however large it is.
+/// The most bytes of cached chunks; the last one stays in any case.
 const KEPT: usize = 64 << 20;
-/// Chunks are unpacked once more up to so many bytes, and so many times the pictures that were asked for. Of a recording whose
-/// chunks hold little but pictures that are asked for, that is never too little.
+/// Chunks may be unpacked again up to this many bytes, and this many times the requested pictures. A recording whose
+/// chunks contain little but requested pictures never reaches that.
 const AGAIN_FLOOR: u64 = 2 << 30;
 const AGAIN_SHARE: u64 = 4;
 
-/// Larger chunks are not read by several threads at a time, so that no more than one of them is in memory.
+/// Larger chunks are read by one thread at a time, so that only one of them is in memory.
 const SHARED: usize = 32 << 20;
 
 impl Unpacked {
-    /// Hands the content of the chunk that begins at a byte of the file to `read`, which wants so many bytes of it.
+    /// Passes the content of the chunk at a byte of the file to `read`, which needs this many bytes of it.
     ///
     /// # Errors
-    /// When it is damaged, or chunks were unpacked again and again for little.
+    /// When it is damaged, or chunks were unpacked too often.
     pub(crate) fn with<T>(
         &self,
         file: &RecordingFile,
@@ -55,17 +56,17 @@ impl Unpacked {
         wanted: usize,
         read: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, String> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.work.asked = kept.work.asked.saturating_add(wanted as u64);
-        let content = kept.content(file, at)?;
-        let alone = (content.len() > SHARED).then_some(kept);
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.work.asked = cache.work.asked.saturating_add(wanted as u64);
+        let content = cache.content(file, at)?;
+        let alone = (content.len() > SHARED).then_some(cache);
         let done = read(&content);
         drop(alone);
         Ok(done)
     }
 }
 
-impl Kept {
+impl ChunkCache {
     fn content(&mut self, file: &RecordingFile, at: usize) -> Result<Arc<Vec<u8>>, String> {
         let known = self.chunks.iter().position(|(known, _)| *known == at);
         if let Some(found) = known.and_then(|place| self.chunks.remove(place)) {
@@ -81,7 +82,7 @@ impl Kept {
             };
             Budget::of(file.length()).chunk(header.uncompressed_size)?;
             self.work.take(at, header.uncompressed_size)?;
-            // Those before are given back first.
+            // The earlier ones are freed first.
             let size = usize::try_from(header.uncompressed_size).unwrap_or(usize::MAX);
             while self.bytes.saturating_add(size) > KEPT
                 && let Some((_, oldest)) = self.chunks.pop_front()
@@ -97,7 +98,7 @@ impl Kept {
 }
 
 impl Work {
-    /// A chunk of so many bytes is about to be unpacked.
+    /// Accounts for a chunk of this many bytes that is about to be unpacked.
     fn take(&mut self, at: usize, bytes: u64) -> Result<(), String> {
         if self.known.insert(at) {
             return Ok(());
@@ -115,7 +116,7 @@ impl Work {
     }
 }
 
-/// The content of a chunk, checked against its checksum. How large it may be has been looked at before.
+/// The content of a chunk, checked against its checksum. The caller has checked its size.
 ///
 /// # Errors
 /// When it is damaged.
@@ -126,10 +127,10 @@ pub(crate) fn unpack(header: &ChunkHeader, data: &[u8]) -> Result<Vec<u8>, Strin
     match header.compression.as_str() {
         "" => content.extend_from_slice(data),
         "lz4" => {
-            // LZ4 makes at most 255 bytes of one.
+            // LZ4 unpacks one byte to at most 255.
             let most = size.min(data.len() as u64 * 255);
             content.reserve_exact(usize::try_from(most).unwrap_or_default() + 1);
-            // One byte more than it may be shows that it is longer than it says.
+            // One byte more shows that it is longer than declared.
             let decoder = lz4::Decoder::new(data).map_err(|error| error.to_string())?;
             decoder
                 .take(size + 1)
@@ -139,7 +140,7 @@ pub(crate) fn unpack(header: &ChunkHeader, data: &[u8]) -> Result<Vec<u8>, Strin
         other => return Err(format!("a chunk packed by {other:?}, not by lz4")),
     }
     if content.len() as u64 != size {
-        return Err("a chunk is not as long as it says".into());
+        return Err("a chunk does not have its declared length".into());
     }
     if header.uncompressed_crc != 0 && crc32fast::hash(&content) != header.uncompressed_crc {
         return Err("a chunk's checksum is wrong".into());
@@ -153,7 +154,7 @@ mod tests {
 
     const CHUNK: u64 = 64 << 20;
 
-    /// How often one of two chunks is unpacked for a picture of so many bytes.
+    /// How often one of two chunks can be unpacked for a picture of this many bytes.
     fn times(picture: u64) -> u64 {
         let mut work = Work::default();
         let unpacked = (0..10_000).take_while(|it| {
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_unpacked_again_within_bounds() {
+    fn repeated_unpacking_has_a_limit() {
         assert_eq!(times(0), 2 + AGAIN_FLOOR / CHUNK);
         assert_eq!(times(CHUNK / AGAIN_SHARE), 10_000);
     }

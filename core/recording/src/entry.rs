@@ -1,4 +1,4 @@
-//! What a recording says of a run, beside the messages themselves.
+//! The entries of a recording besides the messages.
 
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
@@ -27,12 +27,12 @@ pub struct About {
     pub name: String,
     /// The pipeline's file, as it was given.
     pub file: String,
-    /// Unix time at which the run's clock stood at 0, nanoseconds.
+    /// Unix time of the run clock's 0, in nanoseconds.
     pub started_unix_ns: u64,
-    /// The recording holds only what came from this time of the run's clock on, nanoseconds; nothing: the whole run.
+    /// The recording starts at this time of the run's clock, nanoseconds; absent: it has the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_ns: Option<i64>,
-    /// Whether the stages touched nothing outside of the program.
+    /// Whether it was a dry run: the stages touched nothing outside of the program.
     pub dry: bool,
     /// In the pipeline's order.
     pub stages: Vec<AboutStage>,
@@ -56,7 +56,7 @@ pub struct AboutStage {
     /// How long the work on one message might take, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ns: Option<u64>,
-    /// It ran in a process of its own.
+    /// It ran in its own process.
     #[serde(default, skip_serializing_if = "is_false")]
     pub isolated: bool,
 }
@@ -72,7 +72,7 @@ pub struct AboutPlugin {
     pub hash: String,
     /// Its config, defaults left out.
     pub config: serde_json::Value,
-    /// Whether it says that the same messages in give the same messages out.
+    /// Whether it declares that the same input always gives the same output.
     pub deterministic: bool,
 }
 
@@ -89,7 +89,7 @@ pub struct AboutEdge {
     pub when_full: String,
 }
 
-/// One call of a stage: what went in, what came out. Times are the run's clock in nanoseconds.
+/// One call of a stage: its input and its output. Times are the run's clock in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
     /// The stage.
@@ -102,23 +102,23 @@ pub struct Call {
     /// The message that it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<Taken>,
-    /// When it took the message, or the call began.
+    /// When it took the message, or the call started.
     pub taken_ns: i64,
-    /// When it came back, or was given up.
+    /// When it returned, or was abandoned.
     pub ended_ns: i64,
-    /// Of the time between, nanoseconds spent waiting: for full queues, or because it asked to.
+    /// Nanoseconds of that time spent waiting: for full queues, or in `wait_until`.
     #[serde(default, skip_serializing_if = "is_zero_ns")]
     pub waited_ns: i64,
     /// What it emitted, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub emitted: Vec<Emitted>,
-    /// Each time that it was told by the clock since its call before, in order.
+    /// Each time that it read from the clock since its previous call, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clock: Vec<i64>,
-    /// What came of each wait that it asked for: whether the time was reached.
+    /// The result of each `wait_until`: whether the time was reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<bool>,
-    /// The work became unwanted: after how many questions it was told so first, and why.
+    /// The work was cancelled: after how many polls the stage first got that, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<Cancelled>,
     /// What it marked.
@@ -127,10 +127,10 @@ pub struct Call {
     /// How the call failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
-    /// It never came back: the stage was given up.
+    /// It never returned: the stage was abandoned.
     #[serde(default, skip_serializing_if = "is_false")]
     pub hung: bool,
-    /// After it the plugin was made anew.
+    /// After it the plugin was restarted.
     #[serde(default, skip_serializing_if = "is_false")]
     pub anew: bool,
 }
@@ -139,19 +139,19 @@ pub struct Call {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Event {
-    /// A source is to give what it has.
+    /// A source may emit.
     #[default]
     Tick,
     /// There is a message.
     Message,
-    /// No more messages come.
+    /// The inputs have ended.
     Finish,
 }
 
 /// A message that a stage took.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Taken {
-    /// The input that it came by.
+    /// Its input.
     pub port: String,
     /// The stage that had emitted it.
     pub from: String,
@@ -180,22 +180,22 @@ pub struct Emitted {
 pub struct Origin {
     /// The stage that captured it.
     pub stage: String,
-    /// The number of the message that brought it.
+    /// The number of the message that carried it.
     pub sequence: u64,
     /// When it was captured.
     pub captured_ns: i64,
 }
 
-/// How work became unwanted.
+/// The cancellation of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cancelled {
-    /// So many times it asked before and was told to go on.
+    /// How many polls returned "not cancelled" before.
     pub after: u64,
     /// Why.
     pub reason: CancelReason,
 }
 
-/// Why work became unwanted.
+/// Why work was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CancelReason {
@@ -207,10 +207,10 @@ pub enum CancelReason {
     Stop,
 }
 
-/// Something of a name that happened in a call.
+/// A named event in a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
-    /// What.
+    /// Its name.
     pub name: String,
     /// When.
     pub at_ns: i64,
@@ -231,8 +231,7 @@ pub struct Dropped {
     pub at_ns: i64,
 }
 
-/// What the recorder did not record, because the disk or the processor could not keep up: all that descends from some
-/// messages.
+/// Messages that the recorder dropped with all their descendants, because the disk or the processor could not keep up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DroppedLineages {
     /// The stage that emitted these messages.
@@ -243,7 +242,7 @@ pub struct DroppedLineages {
     pub first: u64,
     /// The number of the last of them; those between were dropped too.
     pub last: u64,
-    /// Their beginning is recorded: the messages themselves, and perhaps some of what descends from them.
+    /// Their start is recorded: the messages themselves, and perhaps some of their descendants.
     #[serde(default, skip_serializing_if = "is_false")]
     pub partly: bool,
     /// When the first of them was dropped.
@@ -253,14 +252,14 @@ pub struct DroppedLineages {
 }
 
 impl DroppedLineages {
-    /// How many they are.
+    /// Their number.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.last.saturating_sub(self.first).saturating_add(1)
     }
 }
 
-/// Where the pixels of a message are that are not stored beside it.
+/// The position of a message's pixels, if they are not stored beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PictureNote {
     /// The stage that emitted the message.
@@ -269,13 +268,13 @@ pub struct PictureNote {
     pub port: String,
     /// The message's number.
     pub sequence: u64,
-    /// The message (stage, output, number) that the same picture is stored beside; nothing: the pixels were
-    /// left out, because the recorder could not keep up.
+    /// The message (stage, output, number) that the same picture is stored beside; absent: the recorder dropped the
+    /// pixels, because it could not keep up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<(String, String, u64)>,
 }
 
-/// Something that went wrong.
+/// A problem of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trouble {
     /// The kind, such as `timed out`.
@@ -284,7 +283,7 @@ pub struct Trouble {
     pub stage: String,
     /// The plugin.
     pub plugin: String,
-    /// What, in a sentence.
+    /// A description.
     pub text: String,
     /// When.
     pub at_ns: i64,
@@ -293,9 +292,9 @@ pub struct Trouble {
 /// The pipeline changed while it ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// What, in a line for people.
+    /// A description in one line.
     pub text: String,
-    /// When. What stages emit later they emit as they are from here on.
+    /// When. Messages that stages emit later come from the changed pipeline.
     pub at_ns: i64,
     /// The stages that changed.
     pub stages: Vec<ChangedStage>,
@@ -306,17 +305,17 @@ pub struct Change {
 /// A stage that changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedStage {
-    /// The stage from here on; as it was, where it was taken out.
+    /// The stage after the change; as it was before, if it was removed.
     #[serde(flatten)]
     pub stage: AboutStage,
-    /// It came in here.
+    /// It was added.
     #[serde(default, skip_serializing_if = "is_false")]
     pub added: bool,
-    /// It was taken out.
+    /// It was removed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub removed: bool,
-    /// Its plugin, config or settings are others than before, so that what it emits need not be what it would have
-    /// emitted before.
+    /// Its plugin, config or settings have changed, so that its output may differ from what it would have emitted
+    /// before.
     #[serde(default, skip_serializing_if = "is_false")]
     pub other: bool,
 }

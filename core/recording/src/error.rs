@@ -1,4 +1,4 @@
-//! What can go wrong with a recording.
+//! Errors of recordings.
 
 use std::path::PathBuf;
 
@@ -7,20 +7,20 @@ use crate::scan::Fault;
 /// Why a recording can't be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The file can't be made.
-    #[error("can't make the recording {}: {error}", path.display())]
+    /// The file can't be created.
+    #[error("can't create the recording {}: {error}", path.display())]
     Create {
         /// The file.
         path: PathBuf,
         /// Why.
         error: std::io::Error,
     },
-    /// The file can't be written on: a full disk, most often.
+    /// The file can't be written: most often the disk is full.
     #[error("can't write the recording: {}", why(.0))]
     Write(#[from] mcap::McapError),
 }
 
-/// Of the system's errors the library only says that there was one.
+/// The library only reports that there was a system error; this is the error.
 fn why(error: &mcap::McapError) -> &dyn std::fmt::Display {
     match error {
         mcap::McapError::Io(error) => error,
@@ -39,16 +39,16 @@ pub enum ReadError {
         /// Why.
         error: std::io::Error,
     },
-    /// It is not there, but what a run has left of it that did not end.
-    #[error("{} is not there; {} is what a run has left that did not end: open that", path.display(), left.display())]
+    /// It does not exist, but a partial file of a run that did not end does.
+    #[error("{} does not exist; {} is the partial recording of a run that did not end: open that", path.display(), left.display())]
     Unfinished {
         /// The file.
         path: PathBuf,
-        /// What there is of it.
+        /// The partial file.
         left: PathBuf,
     },
-    /// It does not begin as MCAP files do.
-    #[error("{} is no recording: it does not begin as an MCAP file does", path.display())]
+    /// It does not start like an MCAP file.
+    #[error("{} is no recording: it does not start like an MCAP file", path.display())]
     NotMcap {
         /// The file.
         path: PathBuf,
@@ -58,18 +58,18 @@ pub enum ReadError {
     NotARun {
         /// The file.
         path: PathBuf,
-        /// What is missing or can't be read.
+        /// What is missing or malformed.
         what: String,
     },
-    /// There is more in it than a recording of its size has.
+    /// It exceeds the limits for a recording of its size.
     #[error("{} can't be read: {fault}", path.display())]
     Fault {
         /// The file.
         path: PathBuf,
-        /// Which entry is too much.
+        /// The entry that is too much.
         fault: Box<Fault>,
     },
-    /// A picture can't be had.
+    /// A picture can't be read.
     #[error("can't read the picture of {topic} {sequence}: {what}")]
     Picture {
         /// The topic of the message.

@@ -1,6 +1,6 @@
 //! A recording's file, record by record.
 //!
-//! It is read and not mapped: a mapped file that another program cuts short ends the process that reads it by a signal.
+//! It is read and not mapped: if another program truncates a mapped file, a signal ends the process that reads it.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
@@ -10,17 +10,17 @@ use std::sync::{Mutex, PoisonError};
 use crate::budget::LONGEST_RECORD;
 use crate::record::{HEAD, head, is_read};
 
-/// The file, as long as it was when it was opened.
+/// The file, with its length when it was opened.
 #[derive(Debug)]
 pub(crate) struct RecordingFile {
     file: Mutex<File>,
     length: u64,
 }
 
-/// The records of a file in their order, from one on.
+/// The records of a file in order, from one on.
 pub(crate) struct Records<'a> {
     reader: BufReader<&'a File>,
-    /// Where the next one begins.
+    /// The position of the next one.
     at: u64,
     length: u64,
     /// The body of the last one.
@@ -29,11 +29,11 @@ pub(crate) struct Records<'a> {
 
 /// A record of a file.
 pub(crate) struct FileRecord<'a> {
-    /// The byte at which it begins.
+    /// Its position in the file.
     pub at: usize,
     /// Its kind.
     pub code: u8,
-    /// Empty where nothing is read from its kind.
+    /// Empty for kinds that are not read.
     pub body: &'a [u8],
 }
 
@@ -53,7 +53,7 @@ impl RecordingFile {
         usize::try_from(self.length).unwrap_or(usize::MAX)
     }
 
-    /// Whether it begins with these bytes.
+    /// Whether it starts with these bytes.
     pub(crate) fn starts_with(&self, bytes: &[u8]) -> bool {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let mut first = vec![0; bytes.len()];
@@ -61,7 +61,7 @@ impl RecordingFile {
         read.is_ok() && first == bytes
     }
 
-    /// Hands the records from a byte on to `read`.
+    /// Passes the records from a position on to `read`.
     pub(crate) fn records<T>(&self, at: usize, read: impl FnOnce(&mut Records<'_>) -> T) -> T {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let mut records = Records {
@@ -70,14 +70,14 @@ impl RecordingFile {
             length: self.length,
             body: Vec::new(),
         };
-        // Where it fails, the first read does too.
+        // If it fails, the first read fails too.
         let _ = records.reader.seek(SeekFrom::Start(records.at));
         read(&mut records)
     }
 }
 
 impl Records<'_> {
-    /// The next one. `None`: the file is cut off, or was cut short since it was opened.
+    /// The next one. `None`: the file is cut off, or was truncated since it was opened.
     pub(crate) fn next(&mut self) -> Option<FileRecord<'_>> {
         let mut first = [0; HEAD];
         self.reader.read_exact(&mut first).ok()?;

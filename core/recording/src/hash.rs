@@ -1,4 +1,4 @@
-//! Hashes: of libraries, to know them again, and of pixels, to store the same picture once.
+//! Hashes: of libraries, to identify them, and of pixels, to store a picture once.
 
 use std::fs::File;
 use std::io::Read;
@@ -26,8 +26,8 @@ pub fn file_hash(path: &Path) -> std::io::Result<String> {
 }
 
 impl Pixels<'_> {
-    /// XXH3 of the picture. Two pictures of one hash are taken for the same: by chance that happens once in
-    /// 2^64 pictures.
+    /// XXH3 of the picture. Pictures with the same hash are treated as equal: by chance two different ones have the
+    /// same hash once in 2^64 pictures.
     #[must_use]
     pub fn hash(&self) -> u128 {
         xxh3_128(self.bytes)

@@ -6,7 +6,7 @@ use prost::Message as _;
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet};
 
-/// How the pixels of a picture lie.
+/// The layout of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// Blue, green, red, alpha: a byte each.
@@ -24,7 +24,7 @@ pub enum Encoding {
 /// A picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pixels<'a> {
-    /// How a pixel lies in memory.
+    /// The layout of a pixel.
     pub encoding: Encoding,
     /// Pixels from left to right.
     pub width: u32,
@@ -73,7 +73,7 @@ impl Encoding {
     }
 }
 
-/// The message without its pixels, which are long and stand last.
+/// The message without its pixels, which are long and come last.
 #[derive(prost::Message)]
 struct RawImage {
     #[prost(message, optional, tag = "1")]
@@ -94,7 +94,7 @@ struct RawImage {
 const DATA_KEY: u8 = 6 << 3 | 2;
 
 impl Pixels<'_> {
-    /// Writes the message behind what `buffer` held, which is thrown away. `unix_ns`: when the picture was captured.
+    /// Writes the message to `buffer`, whose content is replaced. `unix_ns`: when the picture was captured.
     pub(crate) fn encode(&self, frame_id: &str, unix_ns: u64, buffer: &mut Vec<u8>) {
         let head = RawImage {
             timestamp: Some(prost_types::Timestamp {
@@ -110,19 +110,19 @@ impl Pixels<'_> {
         };
         buffer.clear();
         buffer.reserve(head.encoded_len() + self.bytes.len() + 16);
-        // A vector takes everything.
+        // Writing to a vector can't fail.
         let _ = head.encode(buffer);
         buffer.push(DATA_KEY);
         prost::encoding::encode_varint(self.bytes.len() as u64, buffer);
         buffer.extend_from_slice(self.bytes);
     }
 
-    /// Reads a message that [`Self::encode`] wrote.
+    /// Reads a message of [`Self::encode`].
     pub(crate) fn decode(message: &[u8]) -> Result<Pixels<'_>, String> {
         let wrong = |what: &str| what.to_owned();
         let mut rest = message;
         let mut bytes = None;
-        // The pixels are taken where they lie; the head is what comes before them.
+        // The pixels are borrowed; the fields before them are the head.
         let mut head_length = message.len();
         while !rest.is_empty() {
             let at = message.len() - rest.len();
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_comes_back() {
+    fn a_picture_survives_a_round_trip() {
         let bytes: Vec<u8> = (0..60).collect();
         let pixels = Pixels {
             encoding: Encoding::Bgr8,
@@ -254,7 +254,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rubbish_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn malformed_input_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = Pixels::decode(&bytes);
         }
     }

@@ -1,4 +1,4 @@
-//! Pictures packed in memory, for what is kept until it is known whether anybody wants it.
+//! Pictures packed in memory, until the recorder decides whether to write them.
 
 use crate::image::{Encoding, Pixels};
 
@@ -14,7 +14,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Packs a picture. `None`: it is beyond what LZ4 takes, about 2 GB.
+    /// Packs a picture. `None`: it is larger than LZ4's limit of about 2 GB.
     #[must_use]
     pub fn new(pixels: &Pixels<'_>) -> Option<Self> {
         let bytes = lz4::block::compress(pixels.bytes, None, false).ok()?;
@@ -28,13 +28,13 @@ impl Packed {
         })
     }
 
-    /// Bytes that it takes in memory.
+    /// Its bytes in memory.
     #[must_use]
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Hands the picture to `read`.
+    /// Unpacks the picture and passes it to `read`.
     ///
     /// # Errors
     /// When memory is short.
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_is_the_same_when_unpacked() {
+    fn an_unpacked_picture_is_unchanged() {
         let bytes: Vec<u8> = (0..4 * 50 * 30).map(|byte| (byte / 97) as u8).collect();
         let pixels = Pixels {
             encoding: Encoding::Bgra8,

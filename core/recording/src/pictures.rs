@@ -1,4 +1,4 @@
-//! Which message's pixels lie where.
+//! The positions of messages' pixels.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::topic::Topic;
 /// Where a picture is.
 #[derive(Clone, Debug)]
 pub(crate) enum Picture {
-    /// In the chunk that begins at this byte of the file, at this byte of its content, so many bytes long.
+    /// In the chunk at this byte of the file, at this byte of its content, with this many bytes.
     Stored {
         chunk: usize,
         offset: usize,
@@ -16,7 +16,7 @@ pub(crate) enum Picture {
     },
     /// Beside another message.
     SameAs(Box<(Topic, u64)>),
-    /// Nowhere.
+    /// Not recorded.
     LeftOut,
 }
 
@@ -33,7 +33,7 @@ impl Pictures {
         self.0.entry(topic).or_default().insert(sequence, picture);
     }
 
-    /// What a note says.
+    /// Adds the position of a note.
     pub(crate) fn note(&mut self, note: PictureNote) {
         let picture = note
             .same_as

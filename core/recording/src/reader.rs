@@ -1,4 +1,4 @@
-//! Reads a recording, also one that was cut off.
+//! Reads a recording, also a truncated one.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::scan::{Fault, MAGIC, Place, Scan};
 use crate::topic::Topic;
 use crate::writer::ABOUT;
 
-/// A recording: what happened in memory, the pictures in the file.
+/// A recording: its entries in memory, its pictures in the file.
 #[derive(Debug)]
 pub struct Recording {
     path: PathBuf,
@@ -33,16 +33,16 @@ pub struct Recording {
     cut_off: bool,
     unreadable: usize,
     first_unreadable: Option<Fault>,
-    /// The chunks of the pictures that were asked for last.
+    /// The chunks of the last requested pictures.
     unpacked: Unpacked,
 }
 
-/// Something that happened, in the order of the file.
+/// An entry, in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     /// A message was emitted.
     Message {
-        /// Where.
+        /// Its output.
         topic: Topic,
         /// Its schema id.
         schema: Arc<str>,
@@ -50,23 +50,23 @@ pub enum Entry {
         sequence: u64,
         /// When, by the run's clock.
         at_ns: i64,
-        /// Its body, as it was.
+        /// Its body, unchanged.
         body: Box<str>,
     },
     /// A call has ended.
     Call(Box<Call>),
     /// A full queue dropped a message.
     Dropped(Dropped),
-    /// Something went wrong.
+    /// A problem occurred.
     Problem(Trouble),
 }
 
 impl Recording {
-    /// Opens a recording and reads everything but the pixels. Of a file that was cut off, what is whole is read.
+    /// Opens a recording and reads everything but the pixels. Of a truncated file it reads the whole records.
     ///
     /// # Errors
-    /// When it can't be opened, or is no recording of a run, or holds more than a recording of its size has: what an
-    /// entry takes in memory is looked at before it is taken.
+    /// When it can't be opened, is no recording of a run, or exceeds the limits for a recording of its size. The size
+    /// of an entry in memory is checked before it is allocated.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let open = |error| match flowpipe_output::left_of(path) {
             Some(left) => ReadError::Unfinished {
@@ -78,7 +78,7 @@ impl Recording {
                 error,
             },
         };
-        // One that still grows is read up to where it was.
+        // A growing file is read up to its length now.
         let file = RecordingFile::open(path).map_err(open)?;
         let not_a_run = |what: &str| ReadError::NotARun {
             path: path.to_owned(),
@@ -134,43 +134,43 @@ impl Recording {
         Ok(recording)
     }
 
-    /// The file.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The run as a whole: with what came in while it went on, and all else as it was at the start.
+    /// The run as a whole: with stages and queues that were added while it ran, and all else as at the start.
     #[must_use]
     pub fn about(&self) -> &About {
         &self.about
     }
 
-    /// How the pipeline changed while it ran, in the order of time.
+    /// The changes of the pipeline while it ran, in the order of time.
     #[must_use]
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// What the recorder did not record because it could not keep up, in the order of time.
+    /// What the recorder dropped because it could not keep up, in the order of time.
     #[must_use]
     pub fn dropped_lineages(&self) -> &[DroppedLineages] {
         &self.dropped_lineages
     }
 
-    /// The pipeline's file, as it was written.
+    /// The pipeline's file, unchanged.
     #[must_use]
     pub fn pipeline(&self) -> &str {
         &self.pipeline
     }
 
-    /// What happened, in the order of the file.
+    /// All entries, in the order of the file.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Where an entry lies in the file, by its place in [`Self::entries`].
+    /// The position of an entry in the file, by its index in [`Self::entries`].
     #[must_use]
     pub fn place(&self, entry: usize) -> Option<Place> {
         self.places.get(entry).copied()
@@ -182,13 +182,13 @@ impl Recording {
         self.cut_off
     }
 
-    /// How many entries could not be understood.
+    /// The number of malformed entries.
     #[must_use]
     pub fn unreadable(&self) -> usize {
         self.unreadable
     }
 
-    /// The first of those.
+    /// The first of them.
     #[must_use]
     pub fn first_unreadable(&self) -> Option<&Fault> {
         self.first_unreadable.as_ref()
@@ -212,13 +212,14 @@ impl Recording {
         }
     }
 
-    /// Whether a message came with pixels, here or left out.
+    /// Whether a message came with pixels, recorded or not.
     #[must_use]
     pub fn has_pixels(&self, topic: &Topic, sequence: u64) -> bool {
         self.pictures.get(topic, sequence).is_some()
     }
 
-    /// The message beside which the pixels of this one are stored: itself, or the first of the same picture. `None`: they were left out, or it has none.
+    /// The message beside which the pixels of this one are stored: itself, or the first of the same picture. `None`:
+    /// they were left out, or it has none.
     #[must_use]
     pub fn picture_of(&self, topic: &Topic, sequence: u64) -> Option<(Topic, u64)> {
         match self.pictures.get(topic, sequence)? {
@@ -228,10 +229,10 @@ impl Recording {
         }
     }
 
-    /// Hands the pixels of a message to `read`. `Ok(None)`: it has none, or they were left out.
+    /// Passes the pixels of a message to `read`. `Ok(None)`: it has none, or they were left out.
     ///
     /// # Errors
-    /// When the file is damaged there.
+    /// When that part of the file is damaged.
     pub fn pixels<T>(
         &self,
         topic: &Topic,
@@ -257,13 +258,13 @@ impl Recording {
         let read = self.unpacked.with(&self.file, *chunk, *length, |content| {
             let message = content
                 .get(*offset..offset + length)
-                .ok_or_else(|| "it lies beyond its chunk".to_owned())?;
+                .ok_or_else(|| "it is outside of its chunk".to_owned())?;
             Pixels::decode(message).map(|pixels| read(&pixels))
         });
         read.flatten().map(Some).map_err(wrong)
     }
 
-    /// Adds stages and queues that came in while the run went on to what there was at its start.
+    /// Adds stages and queues that were added during the run to those of its start.
     fn join_in(&mut self) {
         let (stages, edges) = (&mut self.about.stages, &mut self.about.edges);
         let mut names: HashSet<String> = stages.iter().map(|it| it.name.clone()).collect();

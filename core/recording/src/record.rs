@@ -2,15 +2,15 @@
 
 use mcap::records::{Record, op};
 
-/// What stands before a record's body: its kind, and how long the body is.
+/// Bytes before a record's body: its kind, and the length of the body.
 pub(crate) const HEAD: usize = 9;
 
-/// The kind of a record, and how long its body is.
+/// The kind of a record, and the length of its body.
 pub(crate) fn head([code, length @ ..]: [u8; HEAD]) -> (u8, u64) {
     (code, u64::from_le_bytes(length))
 }
 
-/// Whether anything is read from records of a kind.
+/// Whether records of a kind are read.
 pub(crate) fn is_read(code: u8) -> bool {
     matches!(
         code,
@@ -18,7 +18,7 @@ pub(crate) fn is_read(code: u8) -> bool {
     )
 }
 
-/// The record at a byte of a chunk: its kind, its body, where the next one begins. `None`: it is cut off.
+/// The record at a byte of a chunk: its kind, its body, the position of the next one. `None`: it is cut off.
 pub(crate) fn record(bytes: &[u8], at: usize) -> Option<(u8, &[u8], usize)> {
     let rest = bytes.get(at..)?;
     let (first, rest) = rest.split_first_chunk::<HEAD>()?;
@@ -28,7 +28,7 @@ pub(crate) fn record(bytes: &[u8], at: usize) -> Option<(u8, &[u8], usize)> {
     Some((code, body, at + HEAD + length))
 }
 
-/// `None`: it is damaged. Records that nothing is read from are not looked into.
+/// `None`: it is damaged. Records of kinds that are not read are not parsed.
 pub(crate) fn parse(code: u8, body: &[u8]) -> Option<Record<'_>> {
     if !is_read(code) {
         return Some(Record::Unknown {
@@ -40,8 +40,8 @@ pub(crate) fn parse(code: u8, body: &[u8]) -> Option<Record<'_>> {
     mcap::parse_record(code, body).ok()
 }
 
-/// Whether everything that a record says the length of lies in it. The library asks for memory before it looks
-/// (4 GiB for a text that says so), and panics at an attachment that ends in its head.
+/// Whether all parts fit into the record by their declared lengths. The library allocates before it checks (4 GiB for a
+/// text of that declared length), and panics at an attachment that ends in its head.
 fn fits(code: u8, body: &[u8]) -> Option<()> {
     let mut rest = Rest(body);
     match code {
@@ -68,7 +68,7 @@ fn fits(code: u8, body: &[u8]) -> Option<()> {
             rest.skip(8 + 8)?;
             rest.text()?;
             rest.text()?;
-            // How long the data is, and behind the data the checksum.
+            // The length of the data, and after the data the checksum.
             rest.skip(8 + 4)?;
         }
         _ => {}
@@ -76,7 +76,7 @@ fn fits(code: u8, body: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// What of a record was not looked at yet.
+/// The rest of a record.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
@@ -86,7 +86,7 @@ impl<'a> Rest<'a> {
         Some(skipped)
     }
 
-    /// What stands behind its length in four bytes.
+    /// A text after its length in four bytes.
     fn text(&mut self) -> Option<&'a [u8]> {
         let (length, rest) = self.0.split_first_chunk::<4>()?;
         self.0 = rest;

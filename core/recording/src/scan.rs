@@ -1,4 +1,4 @@
-//! Goes through a file from its beginning, and keeps what its entries say.
+//! Reads a file from its start and collects its entries.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,27 +10,27 @@ use serde::de::DeserializeOwned;
 use crate::budget::{Budget, LONGEST_CHANNEL, is_time};
 use crate::chunk::unpack;
 use crate::entry::{About, Change, DroppedLineages};
+use crate::entry_limits::EntryLimits;
 use crate::file::{FileRecord, RecordingFile, Records};
-use crate::kept::Kept;
 use crate::pictures::{Picture, Pictures};
 use crate::reader::Entry;
 use crate::record::{parse, record};
-use crate::topic::{Holds, Topic};
+use crate::topic::{ChannelKind, Topic};
 use crate::writer::{ABOUT, PIPELINE};
 
 /// The first bytes of an MCAP file.
 pub(crate) const MAGIC: &[u8] = b"\x89MCAP0\r\n";
 
-/// Where something lies in a file.
+/// A position in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The byte of the file at which its chunk or its own record begins.
+    /// The start of its chunk, or of its own record, in the file.
     pub at: usize,
-    /// The byte of the unpacked chunk, where it lies in one.
+    /// The position in the unpacked chunk, if it is in one.
     pub within: Option<usize>,
 }
 
-/// An entry that can't be used, and why.
+/// A malformed entry, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The topic, or the attachment's name.
@@ -41,7 +41,7 @@ pub struct Fault {
     pub what: String,
 }
 
-/// What is found on the way through a file.
+/// The entries that a scan has found.
 pub(crate) struct Scan {
     budget: Budget,
     pub about: Option<Result<About, String>>,
@@ -55,13 +55,13 @@ pub(crate) struct Scan {
     /// By entry.
     pub places: Vec<Place>,
     pub pictures: Pictures,
-    /// Entries that can't be understood: how many, and the first.
+    /// Malformed entries: how many, and the first.
     pub unreadable: usize,
     pub first_unreadable: Option<Fault>,
 }
 
 struct Channel {
-    holds: Holds,
+    kind: ChannelKind,
     schema: Arc<str>,
 }
 
@@ -72,13 +72,13 @@ struct Stored<'a> {
     place: Place,
 }
 
-/// What an entry takes in memory beside its texts: its place in a growing list and in an index.
+/// The memory of an entry besides its texts: its place in a growing list and in an index.
 const ENTRY: usize = 400;
-/// A byte of `run.json` takes at most so many bytes of memory: configs can hold anything.
+/// The most bytes of memory for a byte of `run.json`: configs can contain any JSON.
 const READ_ANY: usize = 16;
 
 impl Scan {
-    /// Of a file of so many bytes.
+    /// A scan of a file of this many bytes.
     pub(crate) fn of(length: usize) -> Self {
         Self {
             budget: Budget::of(length),
@@ -97,10 +97,10 @@ impl Scan {
         }
     }
 
-    /// Returns whether the file goes on to its proper end.
+    /// Returns whether the file has its proper end.
     ///
     /// # Errors
-    /// When there is more than any recording has.
+    /// When it exceeds the limits.
     pub(crate) fn file(&mut self, file: &RecordingFile) -> Result<bool, Fault> {
         file.records(MAGIC.len(), |records| self.records(records))
     }
@@ -132,7 +132,7 @@ impl Scan {
     fn parse<'a>(&mut self, code: u8, body: &'a [u8], place: Place) -> Option<Record<'a>> {
         if code == op::CHANNEL && body.len() > LONGEST_CHANNEL {
             self.cannot_read("(channel)", place, "its names are too long");
-            // Its messages are passed over.
+            // Its messages are skipped.
             return Some(Record::Unknown {
                 opcode: code,
                 data: body.into(),
@@ -194,11 +194,11 @@ impl Scan {
             }
             Record::Channel(channel) => {
                 let schema = self.schemas.get(&channel.schema_id).cloned();
-                if let Some(holds) = Holds::of(&channel.topic, &channel.metadata) {
-                    let taken = self.budget.take(ENTRY + holds.name().len());
+                if let Some(kind) = ChannelKind::of(&channel.topic, &channel.metadata) {
+                    let taken = self.budget.take(ENTRY + kind.name().len());
                     taken.map_err(|what| fault(&channel.topic, place, what))?;
                     let schema = schema.unwrap_or_else(|| "".into());
-                    self.channels.insert(channel.id, Channel { holds, schema });
+                    self.channels.insert(channel.id, Channel { kind, schema });
                 }
             }
             _ => {}
@@ -206,22 +206,22 @@ impl Scan {
         Ok(())
     }
 
-    /// `end`: where its record ends in its chunk, as its data does.
+    /// `end`: the end of its record in its chunk, which is the end of its data.
     fn message(&mut self, stored: &Stored<'_>, end: usize) -> Result<(), Fault> {
         let Some(channel) = self.channels.get(&stored.header.channel_id) else {
             return Ok(());
         };
-        let (holds, schema) = (channel.holds.clone(), channel.schema.clone());
+        let (kind, schema) = (channel.kind.clone(), channel.schema.clone());
         let sequence = u64::from(stored.header.sequence);
         let data = stored.data;
-        let entry = match holds {
-            Holds::Messages(topic) => {
+        let entry = match kind {
+            ChannelKind::Messages(topic) => {
                 self.take(stored, topic.len() + data.len())?;
                 let message = self.body(stored, topic, schema);
                 let message = message.map_err(|what| self.cannot_use(stored, &what));
                 message.ok()
             }
-            Holds::Pictures(topic) => {
+            ChannelKind::Pictures(topic) => {
                 self.take(stored, topic.len())?;
                 let picture = Picture::Stored {
                     chunk: stored.place.at,
@@ -231,26 +231,26 @@ impl Scan {
                 self.pictures.insert(topic, sequence, picture);
                 return Ok(());
             }
-            Holds::PictureNotes => {
+            ChannelKind::PictureNotes => {
                 if let Some(note) = self.read(stored)? {
                     self.pictures.note(note);
                 }
                 return Ok(());
             }
-            Holds::Changes => {
+            ChannelKind::Changes => {
                 let change = self.read(stored)?;
                 self.changes.extend(change);
                 return Ok(());
             }
-            Holds::DroppedLineages => {
+            ChannelKind::DroppedLineages => {
                 let dropped = self.read(stored)?;
                 self.dropped_lineages.extend(dropped);
                 return Ok(());
             }
-            Holds::Calls => self.read(stored)?.map(|call| Entry::Call(Box::new(call))),
-            Holds::Drops => self.read(stored)?.map(Entry::Dropped),
-            Holds::Problems => self.read(stored)?.map(Entry::Problem),
-            Holds::Extra(_) => return Ok(()),
+            ChannelKind::Calls => self.read(stored)?.map(|call| Entry::Call(Box::new(call))),
+            ChannelKind::Drops => self.read(stored)?.map(Entry::Dropped),
+            ChannelKind::Problems => self.read(stored)?.map(Entry::Problem),
+            ChannelKind::Extra(_) => return Ok(()),
         };
         if let Some(entry) = entry {
             self.entries.push(entry);
@@ -259,8 +259,8 @@ impl Scan {
         Ok(())
     }
 
-    /// Reads an entry, if it fits. `None`: it can't be understood.
-    fn read<T: DeserializeOwned + Kept>(
+    /// Reads an entry, if it fits. `None`: it is malformed.
+    fn read<T: DeserializeOwned + EntryLimits>(
         &mut self,
         stored: &Stored<'_>,
     ) -> Result<Option<T>, Fault> {
@@ -323,7 +323,7 @@ impl Scan {
 
     fn topic(&self, stored: &Stored<'_>) -> String {
         let channel = self.channels.get(&stored.header.channel_id);
-        channel.map_or_else(String::new, |channel| channel.holds.name())
+        channel.map_or_else(String::new, |channel| channel.kind.name())
     }
 }
 
@@ -335,8 +335,8 @@ fn fault(topic: &str, place: Place, what: String) -> Fault {
     }
 }
 
-/// Why an entry can't be used whose times are beyond all calendars.
-const NO_TIME: &str = "a time of it is no time of a run";
+/// Why an entry with a time outside of the limits can't be used.
+const NO_TIME: &str = "one of its times is out of range";
 
 impl Default for Place {
     fn default() -> Self {

@@ -1,4 +1,4 @@
-//! Where messages lie in the file.
+//! Outputs and other contents of the file as MCAP topics.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ pub struct Topic {
     pub port: String,
 }
 
-/// What a channel holds, told by its metadata: names of topics are for people.
+/// The content of a channel, by its metadata: names of topics are for people.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Holds {
+pub(crate) enum ChannelKind {
     /// Messages of an output.
     Messages(Topic),
     /// Pictures of an output.
@@ -30,15 +30,15 @@ pub(crate) enum Holds {
     DroppedLineages,
     /// [`crate::entry::PictureNote`].
     PictureNotes,
-    /// What viewers draw over pictures, and this crate does not read. The topic's name.
+    /// Annotations for viewers, which this crate does not read. The topic's name.
     Extra(String),
 }
 
 /// The topic of the calls.
 pub const CALLS: &str = "/flowpipe/calls";
 
-/// The key of the metadata that says what a channel holds.
-const HOLDS: &str = "flowpipe.holds";
+/// The metadata key of a channel's kind.
+const KIND_KEY: &str = "flowpipe.holds";
 const STAGE: &str = "flowpipe.stage";
 const PORT: &str = "flowpipe.port";
 
@@ -63,7 +63,7 @@ impl std::fmt::Display for Topic {
     }
 }
 
-impl Holds {
+impl ChannelKind {
     /// The topic's name.
     pub(crate) fn name(&self) -> String {
         match self {
@@ -80,7 +80,7 @@ impl Holds {
     }
 
     pub(crate) fn metadata(&self) -> BTreeMap<String, String> {
-        let mut metadata = BTreeMap::from([(HOLDS.to_owned(), self.word().to_owned())]);
+        let mut metadata = BTreeMap::from([(KIND_KEY.to_owned(), self.word().to_owned())]);
         if let Self::Messages(topic) | Self::Pictures(topic) = self {
             metadata.insert(STAGE.to_owned(), topic.stage.clone());
             metadata.insert(PORT.to_owned(), topic.port.clone());
@@ -91,7 +91,7 @@ impl Holds {
     /// `None`: a channel that flowpipe did not write.
     pub(crate) fn of(name: &str, metadata: &BTreeMap<String, String>) -> Option<Self> {
         let topic = || Some(Topic::new(metadata.get(STAGE)?, metadata.get(PORT)?));
-        Some(match metadata.get(HOLDS)?.as_str() {
+        Some(match metadata.get(KIND_KEY)?.as_str() {
             "messages" => Self::Messages(topic()?),
             "pictures" => Self::Pictures(topic()?),
             "calls" => Self::Calls,

@@ -1,4 +1,4 @@
-//! Writes a recording while a run goes on.
+//! Writes a recording during a run.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -13,38 +13,39 @@ use serde::Serialize;
 use crate::entry::{self, About, Call, Change, Dropped, DroppedLineages, PictureNote, Trouble};
 use crate::error::WriteError;
 use crate::image::{self, Pixels};
-use crate::topic::{Holds, Topic};
+use crate::topic::{ChannelKind, Topic};
 
 /// JSON Schemas of the messages, by schema id.
 pub type Schemas = BTreeMap<String, String>;
 
 /// Writes a recording.
 ///
-/// What was written lies in the file as soon as [`Self::flush`] was called: the file is never rewritten, so that
-/// one that was cut off anywhere can be read up to there. [`Self::finish`] adds the index that viewers seek by.
+/// Everything written before [`Self::flush`] is in the file: the file is never rewritten, so that a truncated file can
+/// be read up to its end. [`Self::finish`] adds the index that viewers seek by.
 pub struct Writer<W: Write> {
     mcap: mcap::Writer<NoSeek<W>>,
     started_unix_ns: u64,
     schemas: Schemas,
     /// By schema id: an output may emit messages of several.
-    channels: HashMap<Holds, Vec<(String, u16)>>,
+    channels: HashMap<ChannelKind, Vec<(String, u16)>>,
     /// Where each picture is stored, by its hash.
     stored: HashMap<u128, (Topic, u64)>,
     buffer: Vec<u8>,
 }
 
-/// A chunk is closed when it holds so many bytes.
+/// A chunk is closed at this many bytes.
 const CHUNK: u64 = 4 << 20;
 
-/// What messages are that nobody gave a schema for.
+/// The schema of messages without one.
 const ANY: &str = r#"{"type":"object"}"#;
 
 impl Writer<BufWriter<File>> {
-    /// Begins a recording in a file that grows, and gives that its name for the meantime: from here on it can be opened.
-    /// Once [`Self::finish`] was called, the file is to be committed.
+    /// Starts a recording in a growing file, and gives the file its temporary name: from here on it can be opened.
+    /// After
+    /// [`Self::finish`] the caller has to commit the file.
     ///
     /// # Errors
-    /// When the file can't be written on.
+    /// When the file can't be written.
     pub fn grow(
         file: &mut OutputFile,
         about: &About,
@@ -60,7 +61,7 @@ impl Writer<BufWriter<File>> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a recording. `pipeline`: the text of its file.
+    /// Starts a recording. `pipeline`: the text of its file.
     ///
     /// # Errors
     /// When it can't be written.
@@ -102,8 +103,8 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Adds a message of an output. `at_ns`, `captured_ns`: when it was emitted, and when the frame that it descends from was
-    /// captured, by the run's clock.
+    /// Adds a message of an output. `at_ns`, `captured_ns`: when it was emitted, and when its frame was captured, by
+    /// the run's clock in nanoseconds.
     ///
     /// # Errors
     /// When it can't be written.
@@ -115,7 +116,7 @@ impl<W: Write> Writer<W> {
         sequence: u64,
         (at_ns, captured_ns): (i64, i64),
     ) -> Result<(), WriteError> {
-        let channel = self.channel(Holds::Messages(topic.clone()), schema)?;
+        let channel = self.channel(ChannelKind::Messages(topic.clone()), schema)?;
         let header = MessageHeader {
             channel_id: channel,
             sequence: wrapped(sequence),
@@ -125,7 +126,8 @@ impl<W: Write> Writer<W> {
         Ok(self.mcap.write_to_known_channel(&header, body.as_bytes())?)
     }
 
-    /// Adds the pixels of a message, unless the same picture is there already; then only where. Returns whether they were stored.
+    /// Adds the pixels of a message. A picture that is stored already only gets a note of its position. Returns whether
+    /// they were stored.
     ///
     /// # Errors
     /// When they can't be written.
@@ -142,7 +144,7 @@ impl<W: Write> Writer<W> {
             self.picture_note(topic, sequence, same_as, at_ns)?;
             return Ok(false);
         }
-        let channel = self.channel(Holds::Pictures(topic.clone()), image::SCHEMA)?;
+        let channel = self.channel(ChannelKind::Pictures(topic.clone()), image::SCHEMA)?;
         let mut buffer = std::mem::take(&mut self.buffer);
         pixels.encode(&topic.stage, self.unix(captured_ns), &mut buffer);
         let header = MessageHeader {
@@ -158,7 +160,7 @@ impl<W: Write> Writer<W> {
         Ok(true)
     }
 
-    /// Notes that the pixels of a message are not in the recording.
+    /// Records that the pixels of a message were dropped.
     ///
     /// # Errors
     /// When it can't be written.
@@ -179,7 +181,7 @@ impl<W: Write> Writer<W> {
             sequence,
             same_as,
         };
-        self.entry(Holds::PictureNotes, entry::PICTURE, &note, at_ns)
+        self.entry(ChannelKind::PictureNotes, entry::PICTURE, &note, at_ns)
     }
 
     /// Adds a call that has ended.
@@ -187,7 +189,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// When it can't be written.
     pub fn call(&mut self, call: &Call) -> Result<(), WriteError> {
-        self.entry(Holds::Calls, entry::CALL, call, call.ended_ns)
+        self.entry(ChannelKind::Calls, entry::CALL, call, call.ended_ns)
     }
 
     /// Adds a drop.
@@ -195,16 +197,16 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// When it can't be written.
     pub fn dropped(&mut self, dropped: &Dropped) -> Result<(), WriteError> {
-        self.entry(Holds::Drops, entry::DROPPED, dropped, dropped.at_ns)
+        self.entry(ChannelKind::Drops, entry::DROPPED, dropped, dropped.at_ns)
     }
 
-    /// Adds what the recorder dropped.
+    /// Adds lineages that the recorder dropped.
     ///
     /// # Errors
     /// When it can't be written.
     pub fn dropped_lineages(&mut self, dropped: &DroppedLineages) -> Result<(), WriteError> {
-        let holds = Holds::DroppedLineages;
-        self.entry(holds, entry::DROPPED_LINEAGES, dropped, dropped.until_ns)
+        let kind = ChannelKind::DroppedLineages;
+        self.entry(kind, entry::DROPPED_LINEAGES, dropped, dropped.until_ns)
     }
 
     /// Adds a problem.
@@ -212,7 +214,12 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// When it can't be written.
     pub fn problem(&mut self, problem: &Trouble) -> Result<(), WriteError> {
-        self.entry(Holds::Problems, entry::TROUBLE, problem, problem.at_ns)
+        self.entry(
+            ChannelKind::Problems,
+            entry::TROUBLE,
+            problem,
+            problem.at_ns,
+        )
     }
 
     /// Adds a change of the pipeline.
@@ -220,10 +227,10 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// When it can't be written.
     pub fn change(&mut self, change: &Change) -> Result<(), WriteError> {
-        self.entry(Holds::Changes, entry::CHANGE, change, change.at_ns)
+        self.entry(ChannelKind::Changes, entry::CHANGE, change, change.at_ns)
     }
 
-    /// Adds something that viewers show and replays do not need, on a topic of its own.
+    /// Adds data for viewers that replays do not need, on its own topic.
     ///
     /// # Errors
     /// When it can't be written.
@@ -234,10 +241,10 @@ impl<W: Write> Writer<W> {
         body: &[u8],
         at_ns: i64,
     ) -> Result<(), WriteError> {
-        self.write(Holds::Extra(topic.to_owned()), schema, body, at_ns)
+        self.write(ChannelKind::Extra(topic.to_owned()), schema, body, at_ns)
     }
 
-    /// Closes the chunk and hands everything to the system: it outlives this process.
+    /// Closes the chunk and flushes everything to the system: it outlives this process.
     ///
     /// # Errors
     /// When it can't be written.
@@ -258,24 +265,24 @@ impl<W: Write> Writer<W> {
 
     fn entry(
         &mut self,
-        holds: Holds,
+        kind: ChannelKind,
         schema: &str,
         entry: &impl Serialize,
         at_ns: i64,
     ) -> Result<(), WriteError> {
-        self.write(holds, schema, &json(entry), at_ns)
+        self.write(kind, schema, &json(entry), at_ns)
     }
 
     fn write(
         &mut self,
-        holds: Holds,
+        kind: ChannelKind,
         schema: &str,
         body: &[u8],
         at_ns: i64,
     ) -> Result<(), WriteError> {
         let time = self.unix(at_ns);
         let header = MessageHeader {
-            channel_id: self.channel(holds, schema)?,
+            channel_id: self.channel(kind, schema)?,
             sequence: 0,
             log_time: time,
             publish_time: time,
@@ -283,13 +290,13 @@ impl<W: Write> Writer<W> {
         Ok(self.mcap.write_to_known_channel(&header, body)?)
     }
 
-    /// The channel, made when it is first needed.
-    fn channel(&mut self, holds: Holds, schema: &str) -> Result<u16, WriteError> {
-        let mut known = self.channels.get(&holds).into_iter().flatten();
+    /// The channel. It is created when it is first needed.
+    fn channel(&mut self, kind: ChannelKind, schema: &str) -> Result<u16, WriteError> {
+        let mut known = self.channels.get(&kind).into_iter().flatten();
         if let Some((_, channel)) = known.find(|(known, _)| known == schema) {
             return Ok(*channel);
         }
-        let pictures = matches!(holds, Holds::Pictures(_));
+        let pictures = matches!(kind, ChannelKind::Pictures(_));
         let (encoding, schema_encoding) = match pictures {
             true => ("protobuf", "protobuf"),
             false => ("json", "jsonschema"),
@@ -304,10 +311,10 @@ impl<W: Write> Writer<W> {
                     .add_schema(schema, schema_encoding, text.as_bytes())?
             }
         };
-        let channel =
-            self.mcap
-                .add_channel(schema_id, &holds.name(), encoding, &holds.metadata())?;
-        let known = self.channels.entry(holds).or_default();
+        let channel = self
+            .mcap
+            .add_channel(schema_id, &kind.name(), encoding, &kind.metadata())?;
+        let known = self.channels.entry(kind).or_default();
         known.push((schema.to_owned(), channel));
         Ok(channel)
     }
@@ -330,6 +337,6 @@ fn wrapped(sequence: u64) -> u32 {
 }
 
 fn json(value: &impl Serialize) -> Vec<u8> {
-    // The entries are structs of numbers, texts and lists, which always have a JSON.
+    // The entries are structs of numbers, texts and lists, which always serialize.
     serde_json::to_vec(value).unwrap_or_default()
 }

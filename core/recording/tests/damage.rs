@@ -1,4 +1,4 @@
-//! Recordings that are whole, cut off, and damaged.
+//! Whole, truncated and damaged recordings.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use support::{about, open, read_all, write};
 
 #[test]
-fn a_whole_recording_comes_back() {
+fn a_whole_recording_is_read() {
     let recording = open(&write(5)).unwrap();
     assert!(!recording.is_cut_off());
     assert_eq!(recording.unreadable(), 0);
@@ -37,7 +37,7 @@ fn a_whole_recording_comes_back() {
 }
 
 #[test]
-fn a_cut_loses_what_came_after_the_last_flush() {
+fn a_truncated_file_loses_only_the_end() {
     let bytes = write(20);
     let whole = open(&bytes).unwrap().entries().len();
     let mut known = 0;
@@ -52,13 +52,13 @@ fn a_cut_loses_what_came_after_the_last_flush() {
             Err(error) => assert_eq!(known, 0, "{cut}: {error}"),
         }
     }
-    assert_eq!(known, whole, "only the index lies behind the last entry");
+    assert_eq!(known, whole, "only the index follows the last entry");
 }
 
-/// At once, also a pipe that nobody writes to.
+/// At once, also a pipe without a writer.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_is_no_regular_file_is_refused() {
+fn irregular_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
@@ -95,9 +95,9 @@ fn other_files_are_refused() {
     assert!(refused(&bytes).contains("its layout is number 2"));
 }
 
-/// A file that another program cuts short or writes over is damaged, and nothing worse.
+/// A file that another program truncates or overwrites is damaged, and nothing worse.
 #[test]
-fn a_recording_may_be_cut_short_while_it_is_read() {
+fn a_recording_may_be_truncated_while_it_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.mcap");
     std::fs::write(&path, write(5)).unwrap();

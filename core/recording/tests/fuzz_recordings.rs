@@ -1,4 +1,4 @@
-//! Recordings that are spoiled, also behind their checksums: no panic, no hang, and memory in proportion to the file.
+//! Damaged recordings, also with valid checksums: no panic, no hang, and memory in proportion to the file.
 #![allow(
     clippy::unwrap_used,
     reason = "what fails in a test's helper fails the test"
@@ -70,7 +70,7 @@ fn piece(bytes: &mut Vec<u8>, code: u8, length: u64, body: &[u8]) {
     bytes.extend(body);
 }
 
-/// A chunk that says of itself what is given, without a checksum.
+/// A chunk with this declared size, without a checksum.
 fn chunk(size: u64, packed: &str, content: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     body.extend([0; 16]);
@@ -96,7 +96,7 @@ fn with_chunks(chunks: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// What the good recording's chunks hold.
+/// The contents of the good recording's chunks.
 fn contents() -> Vec<Vec<u8>> {
     let all = pieces(&good()[MAGIC.len()..]);
     let chunks = all.iter().filter(|(code, _)| *code == op::CHUNK);
@@ -122,7 +122,7 @@ fn packed(content: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// Opens and reads everything. LZ4 makes at most 255 bytes of one, and of these a record takes a few times as much.
+/// Opens and reads everything. LZ4 unpacks a byte to at most 255, and a record takes a few times as much memory.
 fn try_file(bytes: &[u8]) -> Result<usize, ReadError> {
     within(MIB + 2_000 * bytes.len(), bytes, || {
         let recording = open(bytes)?;
@@ -145,7 +145,7 @@ proptest! {
         let body = if pack { chunk(size, "lz4", &packed(&content)) } else { chunk(size, "", &content) };
         let mut chunks: Vec<_> =
             contents().iter().map(|content| chunk(content.len() as u64, "", content)).collect();
-        // Behind the first, which has the channels, and in its place.
+        // After the first chunk, which has the channels, and in its place.
         chunks.insert(1, body.clone());
         let _ = try_file(&with_chunks(&chunks));
         let _ = try_file(&with_chunks(&[body]));
@@ -183,11 +183,11 @@ fn lengths_that_are_not_there() {
             piece(&mut inside, code, length, b"short");
             let _ = try_file(&with_chunks(&[chunk(inside.len() as u64, "", &inside)]));
         }
-        // A chunk whose content is said to be as long.
+        // A chunk with the same declared length of its content.
         let _ = try_file(&with_chunks(&[chunk(length, "lz4", &packed(b"short"))]));
         let _ = try_file(&with_chunks(&[chunk(length, "", b"short")]));
     }
-    // Texts, lists and maps in records that say they are longer than the file.
+    // Texts, lists and maps in records with declared lengths beyond the file.
     for code in 1..=op::DATA_END {
         for filler in [0xff, 0x7f, 0x10] {
             for length in 0..64 {
@@ -252,7 +252,7 @@ fn a_chunk_that_swells() {
     assert!(small.len() < MIB);
     let file = with_chunks(&[chunk(zeros.len() as u64, "lz4", &small)]);
     let _ = try_file(&file);
-    // Longer than it says: no more is unpacked than was said.
+    // Longer than declared: no more is unpacked than declared.
     let file = with_chunks(&[chunk(1_000, "lz4", &small)]);
     within(MIB, &file, || assert!(open(&file).unwrap().is_cut_off()));
 }
@@ -269,6 +269,6 @@ fn chunks_within_chunks() {
     assert_eq!(
         try_file(&file).unwrap(),
         0,
-        "only what lies in chunks of the file is read"
+        "only chunks of the file are read"
     );
 }

@@ -1,8 +1,8 @@
-//! A gate that a worker passes before each item, and that another thread closes so that the worker pauses there.
+//! A gate that a worker passes before each item. Another thread closes it to pause the worker there.
 
 use crate::sync::{AtomicU8, Ordering};
 
-/// The gate. Whoever closes it rings a bell besides, which wakes a worker that waits for items.
+/// The gate. Closing it also rings a bell, which wakes a worker that waits for items.
 #[derive(Debug)]
 pub struct Gate {
     state: AtomicU8,
@@ -18,9 +18,9 @@ pub trait Bell {
 }
 
 const OPEN: u8 = 0;
-/// Whoever comes is to pause.
+/// The worker must pause.
 const CLOSED: u8 = 1;
-/// Somebody came and pauses.
+/// The worker pauses.
 const PAUSED: u8 = 2;
 
 impl Default for Gate {
@@ -32,14 +32,14 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// Asks whoever comes to pause.
+    /// Asks the worker to pause.
     pub fn close(&self, bell: &impl Bell) {
         self.state.store(CLOSED, Ordering::SeqCst);
-        // After the store: who wakes finds the gate closed.
+        // After the store: a woken worker sees the closed gate.
         bell.ring();
     }
 
-    /// Whoever comes need not pause any more. False: somebody does already.
+    /// Withdraws the request to pause. False: the worker pauses already.
     pub fn open_again(&self, bell: &impl Bell) -> bool {
         let was = self
             .state
@@ -50,19 +50,19 @@ impl Gate {
         was != Err(PAUSED)
     }
 
-    /// Lets through again, now that whoever came has ended its thread.
+    /// Opens the gate after the paused worker has ended its thread.
     pub fn open(&self, bell: &impl Bell) {
         self.state.store(OPEN, Ordering::SeqCst);
         bell.silence();
     }
 
-    /// Whether whoever comes is to pause.
+    /// Whether the worker must pause.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.state.load(Ordering::Relaxed) != OPEN
     }
 
-    /// Somebody comes, and pauses if this returns true.
+    /// Called by the worker at the gate. True: the worker pauses.
     #[must_use]
     pub fn pauses(&self) -> bool {
         self.state

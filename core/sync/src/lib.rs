@@ -1,10 +1,10 @@
-//! Protocols between threads that are written by hand. Each is a type that knows nothing of what it protects, so that
-//! loom can try every order of events and Miri can run it.
+//! Hand-written protocols between threads. Each is a type without its payload, so that loom can try every order of
+//! events and Miri can run it.
 //!
 //! # Layout
 //! - [`revocable`]: a pointer that many threads may use until its owner revokes it.
 //! - [`wake_up`]: how the two ends of a queue wake each other.
-//! - [`gate`]: where a worker is asked to pause.
+//! - [`gate`]: a place where a worker can be paused.
 
 pub mod gate;
 mod lock;

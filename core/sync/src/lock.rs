@@ -2,8 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex, also when a thread panicked while it held it. For what is never half changed between two statements that
-/// can panic.
+/// Locks a mutex and ignores poisoning. For values that are valid between any two statements that can panic.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,25 +1,24 @@
-//! A pointer that many threads may use, and that its owner revokes before what it points at is freed.
+//! A pointer that many threads may use, and that its owner revokes before the target is freed.
 //!
-//! A [`Slot`] is never freed but granted again with a new generation, so that a handle is a reference and a number:
-//! it can be copied, and costs nothing when it is dropped. Whoever uses the pointer is counted meanwhile, and
-//! [`Slot::revoke`] waits for those.
+//! A [`Slot`] is never freed but granted again with a new generation. So a handle is a reference and a number: it is
+//! `Copy` and its drop is free. Users of the pointer are counted, and [`Slot::revoke`] waits for them.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
 
 use crate::sync::{AtomicPtr, AtomicU64, Condvar, Mutex, Ordering, lock, wait};
 
-/// Holds a pointer while it is granted.
+/// A pointer while it is granted.
 pub struct Slot<T> {
-    /// The generation, odd while the pointer is granted, above the count of those who use it.
+    /// The generation, odd while the pointer is granted, above the number of users.
     state: AtomicU64,
     pointer: AtomicPtr<T>,
-    /// Where who revokes waits for those who use it.
+    /// [`Slot::revoke`] waits here for the users.
     waiting: Mutex<()>,
     left: Condvar,
 }
 
-/// Somebody uses the pointer: it stays valid for as long.
+/// A use of the pointer, which stays valid for its lifetime.
 pub struct Entered<'a, T> {
     slot: &'a Slot<T>,
     generation: u32,
@@ -27,10 +26,10 @@ pub struct Entered<'a, T> {
     _borrowed: PhantomData<&'a T>,
 }
 
-/// What one generation adds to the state. The count below it has room for more threads than a system has.
+/// One generation in the state. The count below it has room for more threads than a system has.
 const GENERATION: u64 = 1 << 32;
 
-/// A slot that was granted so often is not granted again.
+/// A slot of this generation is not granted again.
 const LAST_GENERATION: u32 = u32::MAX - 2;
 
 fn generation(state: u64) -> u32 {
@@ -44,10 +43,7 @@ fn users(state: u64) -> u32 {
 impl<T> Slot<T> {
     /// A slot that is not granted.
     #[must_use]
-    #[allow(
-        clippy::new_without_default,
-        reason = "a default that is granted to nobody serves nobody"
-    )]
+    #[allow(clippy::new_without_default, reason = "a default slot is of no use")]
     pub fn new() -> Self {
         Self {
             state: AtomicU64::new(0),
@@ -57,20 +53,20 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Grants a pointer; returns the generation to enter by.
+    /// Grants a pointer; returns the generation for [`Self::enter`].
     ///
     /// # Safety
-    /// The pointer may be read, by any thread, until [`Self::revoke`] has returned. The slot is not granted.
+    /// Any thread may read the pointer until [`Self::revoke`] has returned. The slot is not granted.
     pub unsafe fn grant(&self, pointer: *const T) -> u32 {
         self.pointer.store(pointer.cast_mut(), Ordering::Relaxed);
-        // Release: who sees the generation sees the pointer.
+        // Release: a thread that sees the generation sees the pointer.
         generation(self.state.fetch_add(GENERATION, Ordering::Release)) + 1
     }
 
-    /// Uses the pointer that was granted with that generation. `None` when it was revoked.
+    /// Uses the pointer of that generation. `None`: it was revoked.
     #[must_use]
     pub fn enter(&self, by: u32) -> Option<Entered<'_, T>> {
-        // Whoever comes late does not count at all, so that it does not keep `revoke` waiting.
+        // A late user is not counted, so that it does not keep `revoke` waiting.
         if generation(self.state.load(Ordering::Relaxed)) != by {
             return None;
         }
@@ -82,24 +78,24 @@ impl<T> Slot<T> {
         Some(Entered {
             slot: self,
             generation: by,
-            // Of this generation: the next one is granted when this user has left.
+            // The pointer of this generation: the next one is granted when this user has left.
             pointer: self.pointer.load(Ordering::Relaxed),
             _borrowed: PhantomData,
         })
     }
 
     fn leave(&self, by: u32) {
-        // Release: what was read through the pointer is over before `revoke` returns.
+        // Release: reads through the pointer are over before `revoke` returns.
         let before = self.state.fetch_sub(1, Ordering::Release);
         if generation(before) != by {
-            // Under the lock: somebody who has just counted this user is asleep by then.
+            // Under the lock: a `revoke` that has just counted this user waits by then.
             drop(lock(&self.waiting));
             self.left.notify_all();
         }
     }
 
-    /// Lets nobody enter any more, and waits until nobody uses the pointer. Returns whether the slot may be granted
-    /// again. Called once a grant, and not by who has entered.
+    /// Refuses new users, and waits for the current ones. Returns whether the slot may be granted again. Called once
+    /// for each grant, and not by a user.
     pub fn revoke(&self) -> bool {
         self.state.fetch_add(GENERATION, Ordering::Relaxed);
         let mut waiting = lock(&self.waiting);
@@ -117,7 +113,7 @@ impl<T> Deref for Entered<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: who granted it keeps it valid until `revoke` returns, which waits for `self`.
+        // SAFETY: the owner keeps it valid until `revoke` returns, which waits for `self`.
         unsafe { &*self.pointer }
     }
 }
@@ -136,10 +132,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_comes_late_does_not_enter() {
+    fn a_late_user_does_not_enter() {
         let slot = Slot::new();
         let value = Box::new(7);
-        // SAFETY: the value lives until it is revoked.
+        // SAFETY: the value is valid until it is revoked.
         let first = unsafe { slot.grant(&raw const *value) };
         assert_eq!(slot.enter(first).as_deref(), Some(&7));
         assert!(slot.revoke());
@@ -154,10 +150,10 @@ mod tests {
     }
 
     #[test]
-    fn a_user_is_waited_for() {
+    fn revoke_waits_for_users() {
         let slot = Slot::new();
         let value = Box::new(7);
-        // SAFETY: the value lives until it is revoked.
+        // SAFETY: the value is valid until it is revoked.
         let generation = unsafe { slot.grant(&raw const *value) };
         let is_revoked = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -169,7 +165,7 @@ mod tests {
             while slot.enter(generation).is_some() {
                 std::thread::yield_now();
             }
-            // It can only be too short to find a fault.
+            // A wait that is too short can only miss a fault.
             std::thread::sleep(Duration::from_millis(20));
             assert!(!is_revoked.load(Ordering::SeqCst));
             assert_eq!(user.as_deref(), Some(&7));
@@ -178,14 +174,14 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_that_was_granted_too_often_is_not_granted_again() {
+    fn a_slot_is_not_granted_after_its_last_generation() {
         let slot = Slot::new();
         slot.state.store(
             u64::from(LAST_GENERATION - 1) * GENERATION,
             Ordering::Relaxed,
         );
         let value = 7;
-        // SAFETY: the value lives until it is revoked.
+        // SAFETY: the value is valid until it is revoked.
         let last = unsafe { slot.grant(&raw const value) };
         assert_eq!(slot.enter(last).as_deref(), Some(&7));
         assert!(!slot.revoke());

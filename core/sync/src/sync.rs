@@ -1,4 +1,4 @@
-//! The standard library's parts, or loom's where it tries all orders.
+//! The primitives: the standard library's, or loom's for the models.
 
 #[cfg(all(test, loom))]
 pub(crate) use crate::model::faulty::{AtomicBool, AtomicU8, AtomicU64, Condvar};
@@ -18,7 +18,7 @@ pub(crate) use std::sync::{
     atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering},
 };
 
-// Nothing of ours lies half done behind a lock, so that it does not matter whether a holder panicked.
+// Ignores poisoning: no value behind a lock is ever half changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()

@@ -1,13 +1,13 @@
-//! How the two ends of a queue wake each other, at no cost for an end that is awake: each says in a flag that it is
-//! about to sleep, looks once more, and sleeps until its bell rings. The other looks at the flag after each change of
-//! the queue.
+//! How the two ends of a queue wake each other, at no cost for an end that is awake: before an end sleeps, it sets its
+//! flag, checks the queue once more, and sleeps until its bell rings. The other end checks the flag after each change
+//! of the queue.
 //!
-//! The queue itself and the bells are the caller's. What they have to hold: changes of the queue and looks at it are
-//! sequentially consistent as the flags are, and a bell that has rung stays rung until somebody waits for it.
+//! The caller provides the queue and the bells. Requirements: changes and checks of the queue are sequentially
+//! consistent, as the flags are, and a bell that has rung stays rung until a thread waits for it.
 
 use crate::sync::{AtomicBool, Ordering};
 
-/// The flags of one queue. They are written seldom, so that looking at them costs nothing.
+/// The flags of one queue. They are written seldom, so that reading them is cheap.
 #[derive(Debug, Default)]
 pub struct WakeUp {
     receiver_waits: AtomicBool,
@@ -17,14 +17,14 @@ pub struct WakeUp {
 impl WakeUp {
     /// The sender has pushed an item: wakes the receiver if it sleeps.
     pub fn pushed(&self, wake_receiver: impl FnOnce()) {
-        // After the push: either the receiver's last look before it sleeps finds the item, or this finds that it waits.
+        // After the push: either the receiver's last check before it sleeps finds the item, or this load sees its flag.
         if self.receiver_waits.load(Ordering::SeqCst) {
             wake_receiver();
         }
     }
 
-    /// The receiver has popped an item: wakes the sender if it sleeps and there `is_room`. There has to be room at last
-    /// when the queue is empty.
+    /// The receiver has popped an item: wakes the sender if it sleeps and `is_room`. `is_room` must be true when the
+    /// queue is empty.
     pub fn popped(&self, is_room: impl FnOnce() -> bool, wake_sender: impl FnOnce()) {
         // After the pop, as in `pushed`.
         if self.sender_waits.load(Ordering::SeqCst) && is_room() {
@@ -33,8 +33,8 @@ impl WakeUp {
         }
     }
 
-    /// The sender waits until its item can be pushed. `sleep` waits for the bell, and returns false when nobody receives
-    /// any more. Returns whether the item was pushed.
+    /// The sender waits until its item can be pushed. `sleep` waits for the bell, and returns false when the receiver
+    /// is gone. Returns whether the item was pushed.
     pub fn wait_to_push<T>(
         &self,
         mut item: T,
@@ -42,7 +42,7 @@ impl WakeUp {
         sleep: impl Fn() -> bool,
     ) -> bool {
         loop {
-            // Said before the last try: either it finds the room, or the receiver sees that this end waits.
+            // Set before the last try: either the try finds room, or the receiver sees the flag.
             self.sender_waits.store(true, Ordering::SeqCst);
             item = match push(item) {
                 Ok(()) => break,
@@ -56,28 +56,28 @@ impl WakeUp {
         true
     }
 
-    /// The receiver looks a last time, and sleeps if it finds nothing. Returns what it found before it slept.
+    /// The receiver checks the queue a last time, and sleeps if it is empty. Returns the item of the check.
     pub fn wait_to_pop<T>(
         &self,
-        look: impl FnOnce() -> Option<T>,
+        check: impl FnOnce() -> Option<T>,
         sleep: impl FnOnce(),
     ) -> Option<T> {
-        self.receiver_begins_to_wait();
-        let found = look();
+        self.receiver_will_wait();
+        let found = check();
         if found.is_none() {
             sleep();
         }
-        self.receiver_waits_no_more();
+        self.receiver_is_awake();
         found
     }
 
-    /// From here on [`Self::pushed`] wakes the receiver. It looks once more before it sleeps.
-    pub fn receiver_begins_to_wait(&self) {
+    /// From now on [`Self::pushed`] wakes the receiver. The receiver checks the queue once more before it sleeps.
+    pub fn receiver_will_wait(&self) {
         self.receiver_waits.store(true, Ordering::SeqCst);
     }
 
-    /// The sender need not wake the receiver.
-    pub fn receiver_waits_no_more(&self) {
+    /// From now on the sender need not wake the receiver.
+    pub fn receiver_is_awake(&self) {
         self.receiver_waits.store(false, Ordering::Relaxed);
     }
 }

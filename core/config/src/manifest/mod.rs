@@ -1,4 +1,4 @@
-//! What a plugin declares of a stage before it is created.
+//! The manifest: what a plugin declares about a stage before it is created.
 
 pub mod effects;
 mod read;
@@ -32,13 +32,13 @@ pub struct Manifest {
     /// The JSON Schema of its config.
     #[serde(default = "any_object")]
     pub config: Value,
-    /// What it takes, in a few words each, where its role leaves a choice. The runtime does not read it.
+    /// Its features, a few words each, if its role leaves a choice. The runtime does not read it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supports: Vec<String>,
-    /// The same messages in give the same messages out.
+    /// The same input always gives the same output.
     #[serde(default)]
     pub deterministic: bool,
-    /// What it does to the world outside of the program.
+    /// Its effects on the world outside of the program.
     #[serde(default, skip_serializing_if = "Effects::is_unknown")]
     pub effects: Effects,
     /// `unwind` or `abort`.
@@ -51,18 +51,18 @@ pub struct Manifest {
 pub struct Port {
     /// Its name.
     pub name: String,
-    /// The schema id of its messages; `*` meets any.
+    /// The schema id of its messages; `*` matches any.
     pub schema: String,
 }
 
-/// Bytes that a pattern in a schema may take when it is made ready.
+/// The most bytes of a compiled pattern in a schema.
 const MOST_OF_A_PATTERN: usize = 1 << 20;
 
-/// What configs are held against by a manifest's schema. Patterns take time in proportion to the text; look-around
-/// and references back, with which they may take for ever, are not among them.
+/// The validator of configs for a manifest's schema. Patterns take linear time: look-around and back-references are not
+/// supported.
 ///
 /// # Errors
-/// Why it is no JSON Schema.
+/// When it is no valid JSON Schema.
 pub fn config_schema(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     let patterns = PatternOptions::regex()
         .size_limit(MOST_OF_A_PATTERN)
@@ -81,7 +81,7 @@ fn unwind() -> String {
 }
 
 impl Port {
-    /// Whether messages from this output can go into that input.
+    /// Whether messages from this output can be sent to that input.
     #[must_use]
     pub fn meets(&self, input: &Self) -> bool {
         self.schema == input.schema || self.schema == "*" || input.schema == "*"

@@ -1,4 +1,4 @@
-//! Reads a manifest's text, and checks what the format of its fields demands.
+//! Reads a manifest's text and checks its fields.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ const ROLES: [&str; 6] = [
     "capture", "vision", "solver", "planner", "actuator", "stage",
 ];
 
-/// Reads and checks a manifest, as a library gives it.
+/// Reads and checks the text of a manifest.
 ///
 /// # Errors
-/// Why it can't be used, in words.
+/// Why it can't be used, as a sentence for users.
 pub fn read_manifest(text: &str) -> Result<Manifest, String> {
     let manifest: Manifest =
         serde_json::from_str(text).map_err(|error| format!("it can't be read: {error}"))?;

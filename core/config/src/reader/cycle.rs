@@ -1,14 +1,14 @@
-//! Cycles of queues that can all make their senders wait.
+//! Cycles of blocking queues.
 
 use std::collections::VecDeque;
 
 use crate::pipeline::{Edge, WhenFull};
 
-/// For every group of stages that blocking queues join into cycles, one shortest cycle: indices
-/// into `edges`, in the order in which messages run through them.
+/// One shortest cycle for every group of stages that blocking queues join into cycles: indices into `edges`, in the
+/// order of the messages.
 ///
-/// Such a cycle can lock up: once all its queues are full, each stage waits for the next one. One
-/// queue that drops is enough to keep it moving.
+/// Such a cycle can deadlock: once all its queues are full, each stage waits for the next one. One queue that drops
+/// prevents that.
 #[must_use]
 pub fn blocking_cycles(stages: usize, edges: &[Edge]) -> Vec<Vec<usize>> {
     let mut leaving = vec![Vec::new(); stages];
@@ -17,10 +17,10 @@ pub fn blocking_cycles(stages: usize, edges: &[Edge]) -> Vec<Vec<usize>> {
             leaving[edge.from.stage].push(index);
         }
     }
-    let mut told = vec![false; stages];
+    let mut covered = vec![false; stages];
     let mut cycles = Vec::new();
     for start in 0..stages {
-        if told[start] {
+        if covered[start] {
             continue;
         }
         let reached = search(start, edges, &leaving);
@@ -30,7 +30,7 @@ pub fn blocking_cycles(stages: usize, edges: &[Edge]) -> Vec<Vec<usize>> {
         cycles.push(cycle);
         for stage in 0..stages {
             let there = reached[stage].is_some();
-            told[stage] |= there && search(stage, edges, &leaving)[start].is_some();
+            covered[stage] |= there && search(stage, edges, &leaving)[start].is_some();
         }
     }
     cycles

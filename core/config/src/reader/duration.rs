@@ -13,10 +13,10 @@ pub const PATTERN: &str = "^([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$";
 /// The units from long to short, in milliseconds.
 const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-/// Why a text is no duration.
+/// Why a text is not a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DurationError {
-    /// A number is missing where one must stand.
+    /// A number is missing.
     #[error("a number is missing")]
     NoNumber,
     /// A number without a unit.
@@ -26,10 +26,10 @@ pub enum DurationError {
     #[error("that is no unit of time")]
     UnknownUnit,
     /// `1s1m`, or a unit twice.
-    #[error("each unit may stand once, the longer ones first")]
+    #[error("each unit may occur once, the longer ones first")]
     Order,
     /// Zero.
-    #[error("it must be longer than nothing")]
+    #[error("it must be longer than zero")]
     Zero,
     /// Longer than [`LONGEST`].
     #[error("it must not be longer than 24h")]

@@ -1,4 +1,4 @@
-//! What is wrong in a pipeline file, and where.
+//! Errors in a pipeline file, with their positions.
 
 use std::fmt;
 use std::sync::Arc;
@@ -44,19 +44,19 @@ impl ConfigError {
         &self.problem
     }
 
-    /// The bytes of the file that are wrong: inside it and between characters, perhaps none.
+    /// The bytes of the error: inside the file and at character boundaries, perhaps none.
     #[must_use]
     pub fn span(&self) -> Span {
         self.span.clone()
     }
 
-    /// Where it begins.
+    /// The position of its start.
     #[must_use]
     pub fn position(&self) -> Position {
         self.file.position(self.span.start)
     }
 
-    /// What is wrong, in words, without the place.
+    /// The message, without the position.
     #[must_use]
     pub fn message(&self) -> String {
         visible(&self.problem.to_string())
@@ -68,7 +68,7 @@ impl ConfigError {
         self.problem.help().map(|help| visible(&help))
     }
 
-    /// The same for machines.
+    /// The record for machines.
     #[must_use]
     pub fn record(&self) -> ErrorRecord {
         let Position { line, column } = self.position();
@@ -103,7 +103,7 @@ impl Diagnostic for ConfigError {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        // The place is told by the message too.
+        // The message has the position too.
         let mut spans = std::iter::once(&self.span).chain(self.related.iter().map(|it| &it.0));
         spans
             .all(|span| self.file.is_showable(span))
@@ -124,7 +124,7 @@ impl Diagnostic for ConfigError {
 pub(super) struct Findings {
     file: Arc<SourceFile>,
     errors: Vec<ConfigError>,
-    /// Where the syntax is broken: what seems wrong in there is not worth telling.
+    /// Spans with broken syntax: errors inside them are not reported.
     unreadable: Vec<Span>,
     /// There may be more in the file than was read.
     parts_lost: bool,
@@ -148,7 +148,7 @@ impl Findings {
         self.report_with(span, problem, []);
     }
 
-    /// Reports an error that other places of the file have to do with.
+    /// Reports an error with related spans.
     pub(super) fn report_with(
         &mut self,
         span: &Span,
@@ -157,8 +157,8 @@ impl Findings {
     ) {
         let span = self.file.fit(span);
         let inside = |region: &Span| region.start <= span.start && span.end <= region.end;
-        let may_be_there_unread = problem.is_absence() && self.parts_lost;
-        if may_be_there_unread || self.unreadable.iter().any(inside) {
+        let may_be_unread = problem.is_absence() && self.parts_lost;
+        if may_be_unread || self.unreadable.iter().any(inside) {
             return;
         }
         let related = related
@@ -173,14 +173,12 @@ impl Findings {
         self.errors.push(error);
     }
 
-    /// Says that nothing inside this span could be read for certain: from here on nothing is
-    /// reported there.
+    /// Marks a span as unreadable: from now on nothing is reported inside it.
     pub(super) fn mark_unreadable(&mut self, span: Span) {
         self.unreadable.push(span);
     }
 
-    /// Says that there may be more in the file than was read: from here on nothing is reported that
-    /// is wrong only because something is not there.
+    /// Marks parts of the file as lost: from now on absences are not reported.
     pub(super) fn mark_parts_lost(&mut self) {
         self.parts_lost = true;
     }

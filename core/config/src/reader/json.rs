@@ -1,4 +1,4 @@
-//! TOML values as JSON values, and the way back from a place in the JSON to one in the file.
+//! TOML values as JSON values, and spans of values in the JSON.
 
 use serde_json::{Map, Number, Value};
 use toml::Spanned;
@@ -8,8 +8,7 @@ use super::error::Findings;
 use super::problem::Problem;
 use super::source::Span;
 
-/// The same value as JSON; dates and times become texts. What JSON can't say is reported, and null
-/// stands for it.
+/// The value as JSON; dates and times become strings. A value without a JSON form is reported and becomes null.
 pub(super) fn from_toml(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Value {
     let number = match value.get_ref() {
         DeValue::String(text) => return Value::String(text.clone().into_owned()),
@@ -48,10 +47,10 @@ fn from_table(table: &DeTable<'_>, findings: &mut Findings) -> Map<String, Value
         .collect()
 }
 
-/// Where one value of a config stands in the file.
+/// The position of one value of a config in the file.
 #[derive(Clone)]
 pub(super) struct Place<'a, 't> {
-    /// The value; none when it is not written in the file.
+    /// The value; `None` if the file does not have it.
     pub value: Option<&'a DeValue<'t>>,
     /// The value's span, or its key's when the value is a table without braces.
     pub span: Span,

@@ -1,19 +1,20 @@
 //! Reads pipeline files.
 //!
 //! # Layout
-//! In two steps, each of which goes on after an error, so that all are told at once:
-//! - what was written: [`source`] (text and positions), `syntax` (TOML), `written` and
+//! It works in two steps. Each continues after an error, so that all errors are reported at once:
+//! - the file as written: [`source`] (text and positions), `syntax` (TOML), `written` and
 //!   `values` (the fields);
-//! - what it means: `resolve` (plugins), `wiring` (edges), [`cycle`], `plugin_config` (each config
+//! - its meaning: `resolve` (plugins), `wiring` (edges), [`cycle`], `plugin_config` (each config
 //!   against the schema in the plugin's manifest, through `json`).
 //!
-//! [`problem`] has the wording of every error, [`error`] its place and its forms for people and
-//! machines, `suggest` the "did you mean", [`words`] and [`duration`] the small vocabulary.
+//! [`problem`] has the message of every error, [`error`] its position and its forms for people and machines, `suggest`
+//! the "did you mean", [`keywords`] and [`duration`] the values with a fixed syntax.
 
 pub mod cycle;
 pub mod duration;
 pub mod error;
 mod json;
+pub mod keywords;
 mod nul;
 mod plugin_config;
 pub mod problem;
@@ -23,7 +24,6 @@ pub mod suggest;
 mod syntax;
 mod values;
 mod wiring;
-pub mod words;
 mod written;
 
 #[cfg(test)]
@@ -50,7 +50,7 @@ pub trait Plugins {
     fn refused(&self, name: &str) -> Option<String>;
 }
 
-/// Reads a pipeline file as it is on a disk: see [`read`].
+/// Reads the bytes of a pipeline file: see [`read`].
 ///
 /// # Errors
 /// All errors of the file, at least one, in the order of the file.
@@ -66,7 +66,7 @@ pub fn read_bytes(
         Ok(text) => return read(path_name, text, plugins),
         Err(error) => error,
     };
-    // What can't be read is shown as the sign for that, and all before it as it is.
+    // An invalid byte is shown as U+FFFD, and the text before it unchanged.
     let at = error.valid_up_to();
     let byte = bytes.get(at).copied().unwrap_or_default();
     let span = at..at + char::REPLACEMENT_CHARACTER.len_utf8();
@@ -74,14 +74,14 @@ pub fn read_bytes(
     Err(alone(&text, path_name, span, Problem::NotText { byte }))
 }
 
-/// One error, with which a file is of no use at all.
+/// A single error that makes the file unusable.
 fn alone(text: &str, path_name: &str, span: Span, problem: Problem) -> Vec<ConfigError> {
     let mut findings = error::Findings::new(SourceFile::new(path_name, text));
     findings.report(&span, problem);
     findings.into_errors()
 }
 
-/// Reads a pipeline file: its name as it shall be shown, and its text.
+/// Reads a pipeline file: its name for messages, and its text.
 ///
 /// # Errors
 /// All errors of the file, at least one, in the order of the file.

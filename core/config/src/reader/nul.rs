@@ -1,4 +1,4 @@
-//! NUL characters: TOML can write them, and no file, command, variable or window is named with one.
+//! NUL characters: TOML allows them, but no file, command, variable or window has one in its name.
 
 use toml::de::{DeTable, DeValue};
 

@@ -1,4 +1,4 @@
-//! A plugin's config, held against the JSON Schema in its manifest.
+//! Checks a plugin's config against the JSON Schema in its manifest.
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::paths::{Location, LocationSegment};
@@ -15,8 +15,8 @@ use super::suggest;
 use super::values::wrong_type;
 use crate::manifest::{Manifest, config_schema};
 
-/// Checks what was written under `key`, or the empty config when nothing was, and gives it as JSON.
-/// `name` is where the plugin is named: an error that has no place in a config is shown there.
+/// Checks the value of `key`, or an empty config if there is none, and returns it as JSON. `name` is the span of the
+/// plugin's name: errors without a place in a config are reported there.
 pub(super) fn check(
     manifest: &Manifest,
     key: &str,
@@ -42,14 +42,14 @@ pub(super) fn check(
     );
     match config_schema(&manifest.config) {
         Ok(validator) => {
-            let mut judge = Judge {
+            let mut reporter = Reporter {
                 manifest,
                 root,
                 findings,
             };
             validator
                 .iter_errors(&config)
-                .for_each(|error| judge.report(&error));
+                .for_each(|error| reporter.report(&error));
         }
         Err(error) => {
             let problem = Problem::BrokenSchema {
@@ -62,14 +62,14 @@ pub(super) fn check(
     config
 }
 
-/// Puts errors of the schema into words and finds their places.
-struct Judge<'a, 't, 'f> {
+/// Reports errors of the schema with their spans.
+struct Reporter<'a, 't, 'f> {
     manifest: &'a Manifest,
     root: Place<'a, 't>,
     findings: &'f mut Findings,
 }
 
-impl Judge<'_, '_, '_> {
+impl Reporter<'_, '_, '_> {
     fn report(&mut self, error: &ValidationError<'_>) {
         match error.kind() {
             Kind::AdditionalProperties { unexpected }
@@ -167,8 +167,7 @@ impl Judge<'_, '_, '_> {
         self.value(error, message, Some(hint));
     }
 
-    /// The value may take several forms and takes none: says what is wrong with the one that was
-    /// meant, if that can be told.
+    /// The value may have several forms and has none: reports the errors of the form that was most likely meant.
     fn no_branch_fits(
         &mut self,
         error: &ValidationError<'_>,
@@ -183,7 +182,7 @@ impl Judge<'_, '_, '_> {
         if let (Some(only), None) = (meant.next(), meant.next()) {
             return only.errors.iter().for_each(|error| self.report(error));
         }
-        // Tables told apart by a fixed value in them.
+        // Tables with a fixed value as their tag.
         let tags = branches.iter().filter(|branch| branch.other_type.is_none());
         let tags: Vec<_> = tags.filter_map(|branch| branch.choice).collect();
         if let Some(first) = tags.first()
@@ -229,13 +228,13 @@ impl Judge<'_, '_, '_> {
         }
     }
 
-    /// The schema that the keyword of that path stands in.
+    /// The schema that contains a keyword.
     fn schema_around(&self, keyword: &Location) -> Option<&Value> {
         let (around, _) = keyword.as_str().rsplit_once('/')?;
         self.manifest.config.pointer(around)
     }
 
-    /// What the schema says about the value, after its name.
+    /// The schema's description of the value, after its name.
     fn description(&self, error: &ValidationError<'_>) -> Option<String> {
         let around = self.schema_around(error.schema_path())?;
         let description = around.get("description")?.as_str()?;
@@ -243,12 +242,12 @@ impl Judge<'_, '_, '_> {
     }
 }
 
-/// One form that a value could take, and what keeps it from taking it.
+/// One form of a value, and why the value does not match it.
 struct Branch<'e> {
     errors: &'e [ValidationError<'static>],
-    /// The type that the form has and the value has not.
+    /// The form's type, if the value has another one.
     other_type: Option<String>,
-    /// The error that names the values that the form, or a part of it, can have.
+    /// The error that lists the possible values of the form, or of a part of it.
     choice: Option<&'e ValidationError<'static>>,
 }
 
@@ -269,7 +268,7 @@ impl<'e> Branch<'e> {
     }
 }
 
-/// The forms, those inside others taken apart, without the form "null", which TOML does not have.
+/// The forms, nested ones flattened, without the form "null", which TOML does not have.
 fn leaves<'e>(
     branches: &'e [Vec<ValidationError<'static>>],
 ) -> Box<dyn Iterator<Item = &'e [ValidationError<'static>]> + 'e> {
@@ -303,7 +302,7 @@ fn segments(path: &Location) -> Vec<String> {
         .collect()
 }
 
-/// What the schema asks for, so that it fits after "must be".
+/// The schema's requirement, as a phrase after "must be".
 fn requirement(kind: &Kind) -> Option<String> {
     Some(match kind {
         Kind::Type {
@@ -314,7 +313,7 @@ fn requirement(kind: &Kind) -> Option<String> {
         } => {
             let names: Vec<_> = several
                 .iter()
-                // TOML has no null: who wants none leaves the key out.
+                // TOML has no null: the key is left out instead.
                 .filter(|&one| one != JsonType::Null)
                 .map(type_name)
                 .collect();
@@ -343,7 +342,7 @@ fn type_name(kind: JsonType) -> &'static str {
     }
 }
 
-/// A value for a message: short ones as they are.
+/// A value for a message: short ones unchanged.
 fn describe(value: &Value) -> String {
     match value {
         Value::Array(_) => "an array".to_owned(),

@@ -1,4 +1,4 @@
-//! Everything that can be wrong in a pipeline file, in words.
+//! The possible errors of a pipeline file, with their messages.
 
 use thiserror::Error;
 
@@ -11,17 +11,14 @@ pub const MAX_BYTES: usize = 1024 * 1024;
 pub const MAX_STAGES: usize = 256;
 /// The most messages that one queue may hold.
 pub const MAX_CAPACITY: usize = 65_536;
-/// The most often that a stage may be made anew in a row.
+/// The most restarts of a stage in a row.
 pub const MAX_RESTARTS: u32 = 1_000_000;
 
-/// What is wrong. `Display` says it in a sentence; [`Problem::help`] says what to do.
+/// An error. `Display` is the message; [`Problem::help`] is the advice.
 ///
-/// A `hint` is a help text that was made where all the names were at hand.
+/// A `hint` is a help text that was composed from the known names.
 #[derive(Clone, Debug, PartialEq, Error)]
-#[expect(
-    missing_docs,
-    reason = "the fields are what the messages beside them say"
-)]
+#[expect(missing_docs, reason = "the messages beside the fields describe them")]
 #[non_exhaustive]
 pub enum Problem {
     #[error("the file is larger than {MAX_BYTES} bytes, which no pipeline file is")]
@@ -61,11 +58,11 @@ pub enum Problem {
     BadDuration { text: String, reason: DurationError },
     #[error("a queue holds 1 to {MAX_CAPACITY} messages, not {found}")]
     BadCapacity { found: String },
-    #[error("a stage is made anew 1 to {MAX_RESTARTS} times in a row, not {found}")]
+    #[error("a stage is restarted 1 to {MAX_RESTARTS} times in a row, not {found}")]
     BadRestarts { found: String },
     #[error("stages can't run in processes of their own on this system")]
     NoIsolation,
-    #[error("[record] does not say where to")]
+    #[error("[record] names no file")]
     NoRecordFile,
     #[error("`{what}` is an empty list")]
     EmptyList { what: &'static str },
@@ -180,9 +177,9 @@ impl Problem {
             Self::NoStages => "a stage is a table: [stages.NAME] with plugin = \"PLUGIN\"",
             Self::MissingPlugin { .. } => "add plugin = \"NAME\"; `flowpipe plugins` lists them",
             Self::DifferentPorts { .. } => {
-                "plugins that race stand in for each other: same ports, same schemas"
+                "plugins that race must have the same ports and the same schemas"
             }
-            Self::AmbiguousPort { example, .. } => return Some(format!("say which: {example}")),
+            Self::AmbiguousPort { example, .. } => return Some(format!("name one: {example}")),
             Self::SourceFed { plugin, key, .. } => {
                 return Some(format!(
                     "the plugin `{plugin}` has no inputs; leave `{key}` out"
@@ -200,7 +197,7 @@ impl Problem {
         Some(help.to_owned())
     }
 
-    /// Whether the file is wrong for what it does not say.
+    /// Whether the error is that something is missing.
     pub(super) fn is_absence(&self) -> bool {
         matches!(
             self,

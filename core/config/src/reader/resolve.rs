@@ -1,4 +1,4 @@
-//! What a pipeline file means: plugins looked up, defaults filled in.
+//! Resolves a pipeline file: looks plugins up and fills defaults in.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,10 +16,10 @@ use super::{Plugins, cycle, plugin_config, suggest, wiring};
 use crate::manifest::{Manifest, Port};
 use crate::pipeline::{Contestant, Pipeline, Stage};
 
-/// How long a stage may sit on one message when the file does not say.
+/// The default of [`Stage::watchdog`].
 pub const DEFAULT_WATCHDOG: Duration = Duration::from_secs(10);
 
-/// The pipeline, which is worth something only when nothing was reported.
+/// The pipeline. It is valid only if nothing was reported.
 pub(super) fn resolve(
     written: &Written<'_, '_>,
     plugins: &dyn Plugins,
@@ -78,8 +78,7 @@ fn stem(findings: &Findings) -> String {
         .unwrap_or_else(|| "pipeline".to_owned())
 }
 
-/// The plugins of a stage, and the manifest that speaks for all of them: none when a plugin is not
-/// known.
+/// The plugins of a stage, and the manifest that represents all of them: `None` when a plugin is unknown.
 fn contestants<'p>(
     stage: &WrittenStage<'_, '_>,
     plugins: &'p dyn Plugins,

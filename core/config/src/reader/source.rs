@@ -1,4 +1,4 @@
-//! The text of a pipeline file, and where its lines begin.
+//! The text of a pipeline file and its line starts.
 
 use std::ops::Range;
 
@@ -7,19 +7,19 @@ use flowpipe_terminal::escape::mask;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use serde::Serialize;
 
-/// Bytes from the beginning of the file.
+/// Bytes from the start of the file.
 pub type Span = Range<usize>;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// A file's name and text.
 ///
-/// Characters that act or hide are replaced by visible ones of the same length, so that a broken file can't
+/// Control and invisible characters are replaced by visible ones of the same length, so that a malformed file can't
 /// send escape sequences to the terminal that shows its errors.
 #[derive(Debug)]
 pub struct SourceFile {
     name: String,
-    /// Ends with a line feed, one more than the file where that does not.
+    /// Ends with a line feed, which is added if the file has none.
     text: String,
     /// Bytes of the file.
     length: usize,
@@ -38,17 +38,17 @@ pub struct Position {
 }
 
 impl SourceFile {
-    /// Takes the file's name as it shall be shown, and its text.
+    /// A file from its name for messages and its text.
     #[must_use]
     pub fn new(name: &str, text: &str) -> Self {
         let (length, written) = (text.len(), text.trim_end().len());
-        // A byte order mark is one at the beginning alone.
+        // Only at the start of a file it is a byte order mark.
         let (mark, rest) = text.split_at(match text.starts_with(BYTE_ORDER_MARK) {
             true => BYTE_ORDER_MARK.len_utf8(),
             false => 0,
         });
         let mut text: String = mark.chars().chain(rest.chars().map(mask)).collect();
-        // There miette would show no caret at the end of the file.
+        // Without it miette shows no caret at the end of the file.
         if !text.ends_with('\n') {
             text.push('\n');
         }
@@ -64,7 +64,7 @@ impl SourceFile {
         }
     }
 
-    /// The name as it was given.
+    /// The name for messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -110,15 +110,15 @@ impl SourceFile {
         }
     }
 
-    /// The beginning of the next line with a table's header, or the end of the file.
+    /// The start of the next line with a table's header, or the end of the file.
     pub(super) fn next_header(&self, from: usize) -> usize {
         let lines = self.text[from..].split_inclusive('\n');
         let before = lines.take_while(|line| !line.trim_start().starts_with('['));
         from + before.map(str::len).sum::<usize>()
     }
 
-    /// Whether the lines about a span can be shown with a caret: miette has no room for columns beyond 65,535, and
-    /// nobody has for lines far shorter than that.
+    /// Whether the lines around a span can be shown with a caret: miette's columns end at 65,535, and far shorter lines
+    /// are too long for a terminal.
     pub(super) fn is_showable(&self, span: &Span) -> bool {
         let first = self.line_of(span.start).saturating_sub(1);
         let last = self.line_of(span.end).saturating_add(1);
@@ -147,7 +147,7 @@ const LONGEST_LINE: usize = 4_000;
 /// The longest message or help, in characters.
 const LONGEST_MESSAGE: usize = 1_000;
 
-/// Text for a message: characters that act or hide escaped, the end left out where it is very long.
+/// Text for a message: control and invisible characters escaped, the end left out if it is very long.
 pub(super) fn visible(text: &str) -> String {
     let end = text.char_indices().nth(LONGEST_MESSAGE);
     let (text, rest) = text.split_at(end.map_or(text.len(), |(at, _)| at));
@@ -174,7 +174,7 @@ impl SourceCode for SourceFile {
         let first = self.line_of(start).saturating_sub(lines_before);
         let last = self.line_of(end.saturating_sub(1).max(start)) + lines_after;
         let last = last.min(self.line_starts.len() - 1);
-        // Without lines before, the reader wants to know where the span itself begins.
+        // Without lines before, the caller needs the start of the span itself.
         let (from, column) = match lines_before {
             0 => (start, self.position(start).column - 1),
             _ => (self.line_starts[first], 0),

@@ -1,8 +1,8 @@
-//! "Did you mean": the known name that somebody had in mind.
+//! "Did you mean": the known name that was probably meant.
 
 use std::cmp::Ordering;
 
-/// How many known names are worth listing when none is close.
+/// The most known names that are listed when none is close.
 const LIST_AT_MOST: usize = 12;
 
 /// A help text: the closest known name, or all of them where they are few.
@@ -17,7 +17,7 @@ pub(super) fn help<S: AsRef<str>>(word: &str, what: &str, known: &[S]) -> Option
         .then(|| format!("{what}: {}", list(known)))
 }
 
-/// The known name closest to the word, if any is close enough to be meant.
+/// The known name closest to the word, if any is close enough.
 #[must_use]
 pub fn closest<'a, S: AsRef<str>>(word: &str, known: &'a [S]) -> Option<&'a str> {
     known
@@ -41,9 +41,9 @@ pub(super) fn list<S: AsRef<str>>(names: &[S]) -> String {
         .join(", ")
 }
 
-/// From 0 to 1; none when the two have too little in common.
+/// From 0 to 1; `None` if the two have too little in common.
 fn likeness(word: &str, name: &str) -> Option<f64> {
-    // Nobody mistypes a name that long.
+    // Names that long are not typed by hand.
     if word.is_empty() || name.is_empty() || word.len().max(name.len()) > 100 {
         return None;
     }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_was_meant() {
+    fn finds_the_closest_name() {
         check("vision-opncv", Some("vision-opencv"));
         check("opencv", Some("vision-opencv"));
         check("Vision_OpenCV", Some("vision-opencv"));

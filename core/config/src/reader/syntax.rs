@@ -1,4 +1,4 @@
-//! The first look at a file: TOML, as far as it can be read.
+//! The first step: parses TOML as far as possible.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -7,7 +7,7 @@ use super::error::Findings;
 use super::problem::Problem;
 use super::source::{SourceFile, Span};
 
-/// Reads what can be read and reports every syntax error.
+/// Parses what is valid and reports every syntax error.
 pub(super) fn parse<'t>(text: &'t str, findings: &mut Findings) -> DeTable<'t> {
     let (root, errors) = DeTable::parse_recoverable(text);
     let root = root.into_inner();
@@ -50,7 +50,7 @@ pub(super) fn parse<'t>(text: &'t str, findings: &mut Findings) -> DeTable<'t> {
         );
     }
     for (span, message) in others {
-        // What something left open swallows makes no sense inside it.
+        // Errors inside an unclosed value are consequences of it.
         let first_line =
             |value: &Span| findings.file().whole_lines(&(value.start..value.start)).end;
         let swallows = |value: &Span| span.start >= first_line(value) && span.end <= value.end;
@@ -74,8 +74,8 @@ pub(super) fn parse<'t>(text: &'t str, findings: &mut Findings) -> DeTable<'t> {
     root
 }
 
-/// The most syntax errors that are looked at: a file with more is hardly TOML, and each costs a
-/// look at the whole file.
+/// The most syntax errors that are examined: a file with more is hardly TOML, and each costs a pass over the whole
+/// file.
 const MAX_ERRORS: usize = 100;
 
 const DUPLICATE: &str = "duplicate key";
@@ -91,7 +91,7 @@ fn describe(message: &str, found: &str) -> Problem {
         }
         m if m.starts_with(UNQUOTED) && found.is_empty() => ("a value is missing", None),
         m if m.starts_with(UNQUOTED) => (
-            "a string must stand in quotes",
+            "a string must be in quotes",
             Some(format!("write {found:?}")),
         ),
         m if m.starts_with("invalid") && m.ends_with("string, expected `\"`")
@@ -107,13 +107,13 @@ fn describe(message: &str, found: &str) -> Problem {
     }
 }
 
-/// What can't be trusted after a syntax error.
+/// The part of a file that a syntax error makes unreliable.
 enum Damage {
-    /// Nothing: it was read as it was meant.
+    /// Nothing: it was read as meant.
     None,
     /// One value.
     Value(Span),
-    /// What lies in these spans, and there may be more in the file than was read.
+    /// These spans, and parts of the file may be lost.
     Structure(Vec<Span>),
 }
 
@@ -127,7 +127,7 @@ fn damage(root: &DeTable<'_>, message: &str, error: &Span, file: &SourceFile) ->
         return Damage::Value(value);
     }
     let mut lines = file.whole_lines(error);
-    // Under a header that can't be read everything belongs somewhere else.
+    // Entries below an unreadable header belong to an unknown table.
     if file.slice(&lines).trim_start().starts_with('[') {
         lines.end = file.next_header(lines.end);
     }
@@ -138,7 +138,7 @@ fn damage(root: &DeTable<'_>, message: &str, error: &Span, file: &SourceFile) ->
     )
 }
 
-/// From the bracket or the quotes that an error says were left open, to the error.
+/// The span from an unclosed bracket or quote to the error.
 fn opened(root: &DeTable<'_>, message: &str, error: &Span, file: &SourceFile) -> Option<Span> {
     let opening: &[&str] = match message {
         m if m.starts_with("unclosed inline table") => &["{"],
@@ -148,12 +148,12 @@ fn opened(root: &DeTable<'_>, message: &str, error: &Span, file: &SourceFile) ->
     };
     let opens = |value: &Spanned<DeValue<'_>>| {
         let text = file.slice(&value.span());
-        // The header of a table begins with a bracket too.
+        // A table's header starts with a bracket too.
         let header = value.get_ref().is_table() && text.starts_with('[');
         !header && opening.iter().any(|opening| text.starts_with(opening))
     };
     let around = find(root, &|value| opens(value) && contains(value, error));
-    // What an inline table swallows may have been taken for a part of something else.
+    // The error may be outside of an unclosed inline table.
     let before = || {
         find(root, &|value| {
             let closed = file.slice(&value.span()).ends_with('}');
@@ -165,12 +165,12 @@ fn opened(root: &DeTable<'_>, message: &str, error: &Span, file: &SourceFile) ->
         .map(|value| value.start..value.end.max(error.end))
 }
 
-/// The outermost value that an error lies in, at its end too.
+/// The outermost value that contains an error, also at its end.
 fn outermost(table: &DeTable<'_>, error: &Span) -> Option<Span> {
     find(table, &|value| contains(value, error))
 }
 
-/// The string, number, boolean or date that an error lies in.
+/// The string, number, boolean or date that contains an error.
 fn scalar(table: &DeTable<'_>, error: &Span) -> Option<Span> {
     let is_scalar = |value: &DeValue<'_>| !matches!(value, DeValue::Table(_) | DeValue::Array(_));
     find(table, &|value| {
@@ -182,7 +182,7 @@ fn contains(value: &Spanned<DeValue<'_>>, error: &Span) -> bool {
     value.span().start <= error.start && error.end <= value.span().end
 }
 
-/// The first value that a question is true of, outer values before inner ones.
+/// The first value that matches, outer values before inner ones.
 fn find(table: &DeTable<'_>, question: &dyn Fn(&Spanned<DeValue<'_>>) -> bool) -> Option<Span> {
     table.values().find_map(|value| find_in(value, question))
 }
@@ -201,7 +201,7 @@ fn find_in(
     }
 }
 
-/// The entries of a table as they stand in the file.
+/// The entries of a table in the order of the file.
 pub(super) fn in_file_order<'a, 't>(
     table: &'a DeTable<'t>,
 ) -> Vec<(&'a str, Span, &'a Spanned<DeValue<'t>>)> {
@@ -213,7 +213,7 @@ pub(super) fn in_file_order<'a, 't>(
     entries
 }
 
-/// What kind of value it is, with its article.
+/// The kind of a value, with its article.
 pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",

@@ -1,4 +1,4 @@
-//! Plugins for tests: manifests without anything behind them.
+//! Plugins for tests: manifests without libraries.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ impl Plugins for FakePlugins {
     }
 }
 
-/// One plugin for each thing that a pipeline can do with plugins.
+/// One plugin for each feature of pipelines that concerns plugins.
 pub(crate) fn plugins() -> FakePlugins {
     let text = |doc: &str| json!({ "type": "string", "description": doc });
     let empty = json!({ "type": "object", "additionalProperties": false });
@@ -73,7 +73,7 @@ pub(crate) fn plugins() -> FakePlugins {
                 "properties": {
                     "limit": { "type": "integer", "minimum": 0, "format": "uint32" },
                     "order": { "anyOf": [{ "$ref": "#/$defs/Order" }, { "type": "null" }] },
-                    "restart": { "$ref": "#/$defs/Restart", "description": "When to begin anew." },
+                    "restart": { "$ref": "#/$defs/Restart", "description": "When to restart the search." },
                 },
                 "$defs": {
                     "Order": { "oneOf": [
@@ -163,21 +163,21 @@ macro_rules! snapshot {
 }
 pub(crate) use snapshot;
 
-/// How a sample is judged.
+/// The expected result of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Good,
-    /// Wrong, and a schema can tell.
+    /// Invalid, and a schema can detect it.
     Bad,
-    /// Wrong in a way that takes the whole pipeline to see.
+    /// Invalid in a way that only the whole pipeline shows.
     BadAsAWhole,
 }
 
-/// Pipeline files, each with what is to be said of it.
+/// Pipeline files with their expected results.
 pub(crate) fn samples() -> Vec<(&'static str, Outcome)> {
     use Outcome::{Bad, BadAsAWhole, Good};
     let text = include_str!("testing/samples.toml");
-    // Each sample begins with a line that judges it.
+    // Each sample starts with a line with its expected result.
     let samples = text.split("\n#:: ").skip(1).map(|sample| {
         let (judgement, text) = sample.split_once('\n').unwrap();
         let outcome = match judgement.trim() {

@@ -1,4 +1,4 @@
-//! Whole files in, pipelines or rendered errors out.
+//! Whole files: their pipelines, or their rendered errors.
 
 use std::time::Duration;
 
@@ -27,8 +27,7 @@ fn render(text: &str) -> String {
     rendered
 }
 
-/// Snapshots the errors of every file of a group; the files are parted by lines that begin with
-/// `#::`.
+/// Snapshots the errors of every file of a group. Lines that start with `#::` separate the files.
 fn check(name: &str, group: &str) {
     let files = group.split("\n#:: ").skip(1);
     let rendered: Vec<String> = files
@@ -190,7 +189,7 @@ fn places_are_right_in_odd_files() {
             Position { line, column },
             "{text:?}: {errors:?}"
         );
-        // miette's own idea of the place is the same.
+        // miette computes the same position.
         let header = format!("[{line}:{column}]");
         let rendered = render(text);
         assert!(
@@ -219,8 +218,8 @@ fn large_files_are_refused() {
     ));
 }
 
-/// What must hold for every text.
-fn hold_invariants(text: &str) {
+/// Checks the invariants of every text.
+fn check_invariants(text: &str) {
     let Err(errors) = read("x.toml", text, &plugins()) else {
         return;
     };
@@ -278,11 +277,11 @@ fn mutated() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_text_gives_a_pipeline_or_errors(text in "\\PC{0,200}|[\\[\\]{}=\"'.,\\n\\r\\t a-c0-9#_\\-]{0,200}") {
-        hold_invariants(&text);
+        check_invariants(&text);
     }
 
     #[test]
     fn a_mutated_file_gives_a_pipeline_or_errors(text in mutated()) {
-        hold_invariants(&text);
+        check_invariants(&text);
     }
 }

@@ -1,4 +1,4 @@
-//! Single values of a pipeline file. What is not as it must be is reported, and none comes back.
+//! Single values of a pipeline file. An invalid value is reported and becomes `None`.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::Findings;
+use super::keywords::Keyword;
 use super::problem::{MAX_CAPACITY, MAX_RESTARTS, Problem};
 use super::source::Span;
 use super::syntax::kind;
-use super::words::Word;
 use super::{duration, suggest};
 
-/// How many messages a queue holds.
+/// The capacity of a queue.
 pub(super) fn capacity(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Option<usize> {
     let DeValue::Integer(number) = value.get_ref() else {
         wrong_type("capacity", value, "an integer", None, findings);
@@ -28,7 +28,7 @@ pub(super) fn capacity(value: &Spanned<DeValue<'_>>, findings: &mut Findings) ->
     }
 }
 
-/// How often a stage is made anew.
+/// The most restarts of a stage in a row.
 pub(super) fn times(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Option<u32> {
     let DeValue::Integer(number) = value.get_ref() else {
         wrong_type("max", value, "an integer", None, findings);
@@ -64,8 +64,8 @@ pub(super) fn time(
         .ok()
 }
 
-/// One of the fixed words.
-pub(super) fn word<T: Word>(
+/// One of the keywords.
+pub(super) fn word<T: Keyword>(
     what: &'static str,
     value: &Spanned<DeValue<'_>>,
     findings: &mut Findings,
@@ -151,7 +151,7 @@ pub(super) fn wrong_type(
     findings.report(&value.span(), problem);
 }
 
-/// Reports a key that means nothing in this place.
+/// Reports a key that is unknown in this place.
 pub(super) fn unknown(
     key: &str,
     span: &Span,

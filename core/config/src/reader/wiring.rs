@@ -1,4 +1,4 @@
-//! The edges: which output goes into which input.
+//! The edges: which output is sent to which input.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,13 +10,13 @@ use super::{Plugins, suggest};
 use crate::manifest::{Manifest, Port};
 use crate::pipeline::{Edge, PortRef};
 
-/// An edge and where it is written.
+/// An edge and its span.
 pub(super) struct Wire {
     pub edge: Edge,
     pub span: Span,
 }
 
-/// All edges, by receiving stage, and the errors of those that can't be.
+/// All edges by receiving stage. Reports invalid ones.
 pub(super) fn wire(
     stages: &[WrittenStage<'_, '_>],
     manifests: &[Option<&Manifest>],
@@ -37,7 +37,7 @@ pub(super) fn wire(
         .collect()
 }
 
-/// Reports the stages that nothing can ever reach, because they feed only each other.
+/// Reports stages without a source upstream, because they feed only each other.
 pub(super) fn check_reached(
     stages: &[WrittenStage<'_, '_>],
     manifests: &[Option<&Manifest>],
@@ -80,7 +80,7 @@ impl Wiring<'_, '_, '_> {
     fn stage(&self, to: usize, findings: &mut Findings) -> Vec<Wire> {
         let stage = &self.stages[to];
         let Some(manifest) = self.manifests[to] else {
-            // What it takes is not known, but names can still be wrong.
+            // Its inputs are unknown, but names can still be wrong.
             for source in stage.from.iter().flat_map(|from| &from.sources) {
                 self.find(source, findings);
             }
@@ -159,7 +159,7 @@ impl Wiring<'_, '_, '_> {
         }
     }
 
-    /// The stage that an entry names.
+    /// The stage of an entry.
     fn find(&self, source: &WrittenSource, findings: &mut Findings) -> Option<usize> {
         let name = source.stage.get_ref();
         let found = self.numbers.get(name.as_str()).copied();
@@ -179,7 +179,7 @@ impl Wiring<'_, '_, '_> {
         found
     }
 
-    /// The two ports that an entry joins.
+    /// The two ports of an entry.
     fn ports(
         &self,
         source: &WrittenSource,
@@ -250,7 +250,7 @@ impl Wiring<'_, '_, '_> {
         }
     }
 
-    /// A help text: which other stage, or else which plugins, give what this input takes.
+    /// A help text: which other stage, or else which plugins, have an output for this input.
     fn who_gives(&self, input: &Port, not: usize) -> Option<String> {
         let gives = |m: &Manifest| {
             m.outputs
@@ -285,7 +285,7 @@ impl Wiring<'_, '_, '_> {
     }
 }
 
-/// The ports that a name leaves: the one it names, or all.
+/// The ports that a name selects: the named one, or all.
 fn named(
     ports: &[Port],
     name: Option<&toml::Spanned<String>>,
@@ -314,7 +314,7 @@ fn named(
     found.map(|port| vec![port])
 }
 
-/// The pairs whose schemas meet; those with the same schema before those with `*`.
+/// The pairs with matching schemas; those with the same schema before those with `*`.
 fn fitting(
     giver: &Manifest,
     outputs: &[usize],

@@ -1,4 +1,4 @@
-//! What a pipeline file says, before anything is looked up.
+//! A pipeline file as written, before names are resolved.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(super) struct Written<'a, 't> {
 /// A stage.
 pub(super) struct WrittenStage<'a, 't> {
     pub name: Spanned<String>,
-    /// None: not given. What is given and unreadable is an empty list.
+    /// `None`: not given. An unreadable value is an empty list.
     pub plugin: Option<WrittenPlugins>,
     /// Read when the plugin is known.
     pub config: Option<&'a Spanned<DeValue<'t>>>,
@@ -51,7 +51,7 @@ pub(super) struct WrittenPlugins {
 pub(super) struct WrittenFrom {
     pub key: Span,
     pub sources: Vec<WrittenSource>,
-    /// A part could not be read, so more may be fed than is known.
+    /// A part was unreadable, so the stage may have more inputs.
     pub incomplete: bool,
 }
 
@@ -383,7 +383,7 @@ fn restart(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Option<Rest
     Some(restart)
 }
 
-/// The rules of an edge: its own, its stage's, or the default.
+/// The queue of an edge: its own, its stage's, or the default.
 pub(super) fn rules(source: &WrittenSource, stage: &WrittenStage<'_, '_>) -> Queue {
     source
         .queue

@@ -249,12 +249,12 @@ impl Head {
     /// From here on the sender wakes whoever waits through [`Self::watch`]. Look once more for a
     /// message before you sleep.
     pub(crate) fn begin_to_wait(&self) {
-        self.ring.wake_up.receiver_begins_to_wait();
+        self.ring.wake_up.receiver_will_wait();
     }
 
     /// The sender need not wake anybody.
     pub(crate) fn wait_no_more(&self) {
-        self.ring.wake_up.receiver_waits_no_more();
+        self.ring.wake_up.receiver_is_awake();
     }
 
     /// Makes a select wake up when [`Self::try_take`] may find something new.

@@ -57,7 +57,7 @@ fn failing() {
     misbehaves(
         "fail-silently",
         ProblemKind::Failed,
-        "it failed and did not say why",
+        "it failed and gave no reason",
     );
     misbehaves(
         "panic",
@@ -77,7 +77,7 @@ fn returning_rubbish() {
     misbehaves("odd-status", ProblemKind::Failed, &odd(77));
     misbehaves("odd-negative-status", ProblemKind::Failed, &odd(-77));
     misbehaves("stopped-unasked", ProblemKind::Failed, &odd(-6));
-    let unasked = "it gave up though nothing was cancelled";
+    let unasked = "it returned CANCELLED, but nothing was cancelled";
     misbehaves("cancelled-unasked", ProblemKind::Failed, unasked);
     // Emitting without a context gives BAD_MESSAGE back, and the fixture hands that on.
     misbehaves(
@@ -175,7 +175,7 @@ fn stages_that_can_not_be_made() {
     assert_eq!(refused("fail"), format!("{stage} create: no memory"));
     let config = format!("{stage} create: the config can't be used: n < 0");
     assert_eq!(refused("bad-config"), config);
-    let silent = format!("{stage} create: it made no stage and did not say why");
+    let silent = format!("{stage} create: it created no stage and gave no reason");
     assert_eq!(refused("null"), silent);
     let small = format!("{stage} create: its stage table has 16 bytes, 64 are needed");
     assert_eq!(refused("small-table"), small);

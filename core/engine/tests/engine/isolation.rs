@@ -352,7 +352,7 @@ fn a_bad_config_starts_nothing() {
         (json!({ "create": "fail" }), "can't create: no memory"),
         (
             json!({ "create": "null" }),
-            "it made no stage and did not say why",
+            "it created no stage and gave no reason",
         ),
         (
             json!({ "create": "fail-to-activate" }),
@@ -360,7 +360,7 @@ fn a_bad_config_starts_nothing() {
         ),
         (
             json!({ "create": "emit-to-activate" }),
-            "can't activate: its process was killed for what it said: it emits, marks or waits outside of process",
+            "can't activate: its process was killed for an invalid packet: it emits, marks or waits outside of process",
         ),
     ] {
         let mut line = act(OnError::Stop, "pass");
@@ -451,8 +451,8 @@ fn a_loser_is_told_at_once() {
     assert_eq!(watcher.problems(), []);
 }
 
-/// A run whose plugin crashes on the fourth message, with its library of the first generation, to which something happens
-/// meanwhile.
+/// A run whose plugin crashes on the fourth message, with its library of the first generation, to which something
+/// happens meanwhile.
 fn crash_after(happens: impl FnOnce(&Path)) -> (Report, Arc<Watcher>) {
     let folder = tempfile::tempdir().unwrap();
     let library = crate::common::compile("stages.c", folder.path(), "stages", &["GENERATION=1"]);

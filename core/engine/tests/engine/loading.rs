@@ -141,7 +141,7 @@ fn broken_tables_are_refused() {
         bad(&["CREATE=0"]),
         "a function is missing in its factory table"
     );
-    assert_eq!(bad(&["COUNT=0"]), "its factory says that it has 0 stages");
+    assert_eq!(bad(&["COUNT=0"]), "its factory reports 0 stages");
     assert_eq!(bad(&["STATUS=-1"]), "its init failed: no licence");
 }
 

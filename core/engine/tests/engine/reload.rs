@@ -1,4 +1,5 @@
-//! Pipelines that change while they run: nothing is lost, nothing comes twice, nothing grows, and what fails changes nothing.
+//! Pipelines that change while they run: nothing is lost, nothing comes twice, nothing grows, and what fails changes
+//! nothing.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -184,7 +185,7 @@ fn a_state_that_can_not_be_told_keeps_the_old_one_and_a_stranger_begins_afresh()
             "no-save",
             "counter can't hand over the state: nothing to tell",
         ),
-        ("silent", "it said nothing"),
+        ("silent", "it saved nothing"),
         ("not-json", "its state is"),
     ] {
         let mut pipeline = line(10_000_000, "counter", json!({ "state": state })).0;

@@ -345,7 +345,7 @@ fn a_library_that_tells_the_scanner_something_else_is_not_used() {
         std::fs::write(&flag, "").unwrap();
         let reason = starts(&catalogue, isolation);
         assert!(
-            reason.contains("says something else of its stages now than when it was scanned"),
+            reason.contains("its manifests differ from the scanned ones"),
             "{isolation:?}: {reason}"
         );
     }

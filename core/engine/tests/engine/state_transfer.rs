@@ -142,7 +142,7 @@ fn a_state_that_a_process_can_not_tell_keeps_the_old_one() {
         ),
         (
             "silent",
-            "counter can't hand over the state: it said nothing",
+            "counter can't hand over the state: it saved nothing",
         ),
         (
             "not-json",

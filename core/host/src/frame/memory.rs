@@ -1,4 +1,4 @@
-//! Memory that two processes see.
+//! Memory that two processes share.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,28 +8,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
 
-/// What another process may do with a block of this one.
+/// What another process may do with a block of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Read it, and nothing else, whatever it tries.
+    /// Read. Every attempt to write fails.
     Read,
     /// Write it too.
     Write,
 }
 
-/// A block of memory that can be handed to another process. Its bytes are zero at first.
+/// A block of memory that can be shared with another process. Its bytes are zero at first.
 #[derive(Debug)]
 pub struct Block {
     /// Its number in this process; never used again.
     pub id: u64,
     access: Access,
-    /// What the other process gets.
+    /// The descriptor for the other process.
     file: OwnedFd,
     map: MmapRaw,
 }
 
 impl Block {
-    /// A new one, on a page's border.
+    /// Allocates a block, aligned to a page.
     ///
     /// # Errors
     /// When the system has no memory or no file descriptor left.
@@ -44,13 +44,13 @@ impl Block {
         })
     }
 
-    /// Where it begins.
+    /// Its first byte.
     pub fn pointer(&self) -> NonNull<u8> {
-        // A mapping never begins at 0.
+        // A mapping never starts at 0.
         NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
     }
 
-    /// What the other process maps.
+    /// The descriptor that the other process maps.
     pub fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -72,23 +72,23 @@ impl Mapping {
         let mut options = MmapOptions::new();
         options.len(size);
         Ok(Self(match access {
-            // To write there ends this process.
+            // A write through it ends this process.
             Access::Read => options.map_raw_read_only(file)?,
             Access::Write => options.map_raw(file)?,
         }))
     }
 
-    /// Where it begins.
+    /// Its first byte.
     pub fn pointer(&self) -> NonNull<u8> {
         NonNull::new(self.0.as_mut_ptr()).unwrap_or(NonNull::dangling())
     }
 }
 
-/// Lets this process have as many file descriptors as it may, once: each block takes one, and where a process is given
-/// 1024 if it asks for no more, so many pictures are soon alive.
+/// Raises this process's soft limit of file descriptors to the hard limit, once. Each block takes a descriptor, and a
+/// soft limit of 1024 is too low for a run with many frames.
 pub(crate) fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    /// Linux maps about so many blocks at most.
+    // Linux allows about this many mappings.
     const ENOUGH: u64 = 1 << 16;
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -110,8 +110,8 @@ pub(crate) fn raise_file_limit() {
     });
 }
 
-/// Memory in a file without a name, and what another process gets of it. The file can't be made shorter: whoever reads a
-/// page that is gone is killed.
+/// Memory in a file without a name, and the descriptor for another process. The file can't be shortened: a process that
+/// reads a page past the end of the file is killed.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn create(size: usize, access: Access) -> io::Result<(OwnedFd, MmapRaw)> {
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
@@ -125,7 +125,7 @@ fn create(size: usize, access: Access) -> io::Result<(OwnedFd, MmapRaw)> {
         fcntl_add_seals(&file, seals)?;
         return Ok((file, map));
     }
-    // The mapping that is there stays writable. Nobody gets another such one, by no descriptor and with no rights.
+    // The existing mapping stays writable. No new writable mapping can be created, with any descriptor or rights.
     match fcntl_add_seals(&file, seals | SealFlags::FUTURE_WRITE) {
         Ok(()) => Ok((file, map)),
         // Linux before 5.1.
@@ -137,7 +137,7 @@ fn create(size: usize, access: Access) -> io::Result<(OwnedFd, MmapRaw)> {
     }
 }
 
-/// The second best: a descriptor that can't write. Who gets it can open the file once more.
+/// The fallback: a read-only descriptor. A process that has it can reopen the file for writing.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn read_only(file: &OwnedFd) -> io::Result<OwnedFd> {
     use std::os::fd::AsRawFd as _;
@@ -162,7 +162,7 @@ fn create(size: usize, access: Access) -> io::Result<(OwnedFd, MmapRaw)> {
     let name = format!("/flowpipe-{}-{next}", std::process::id());
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR;
     let file = open(&*name, flags, Mode::RUSR | Mode::WUSR)?;
-    // A descriptor that can't write, for memory without a name: nobody can open it once more.
+    // A read-only descriptor of memory without a name: nobody can reopen it.
     let read_only = match access {
         Access::Read => open(&*name, OFlags::RDONLY, Mode::empty()).map(Some),
         Access::Write => Ok(None),
@@ -186,7 +186,7 @@ mod tests {
             let other = Mapping::new(&file, 5000, access).unwrap();
             assert_ne!(block.pointer(), other.pointer());
             assert_eq!(block.pointer().align_offset(64), 0);
-            // SAFETY: both are mapped for 5000 bytes, and nobody else knows them.
+            // SAFETY: both are mapped for 5000 bytes, and nothing else uses them.
             unsafe {
                 assert_eq!(other.pointer().add(4999).read(), 0);
                 block.pointer().add(4999).write(7);
@@ -209,7 +209,7 @@ mod tests {
         assert!(rustix::io::pwrite(&file, &[1], 0).is_err());
         assert!(rustix::fs::ftruncate(&file, 0).is_err());
         let flags = MprotectFlags::READ | MprotectFlags::WRITE;
-        // SAFETY: these are the pages of this mapping alone, and nothing is written there.
+        // SAFETY: the pages belong to this mapping alone, and nothing is written there.
         let allowed = unsafe { mprotect(other.pointer().as_ptr().cast(), 5000, flags) };
         assert!(allowed.is_err());
     }

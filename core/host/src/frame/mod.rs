@@ -12,10 +12,10 @@ use flowpipe_abi as abi;
 
 use crate::frame::pool::{Memory, Pool};
 
-/// How a picture lies in memory.
+/// The layout of a picture in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// One of the border's formats (`flowpipe_abi::FORMAT_…`).
+    /// One of the ABI's formats (`flowpipe_abi::FORMAT_…`).
     pub format: abi::Format,
     /// Pixels from left to right, at least 1.
     pub width: u32,
@@ -25,7 +25,7 @@ pub struct Shape {
     pub stride: u64,
 }
 
-/// The largest picture that is taken for one, in bytes: 16,384 x 16,384 pixels of 4 bytes.
+/// The largest allowed picture in bytes: 16,384 x 16,384 pixels of 4 bytes.
 const LARGEST: u64 = 1 << 30;
 
 /// One reference to a frame.
@@ -34,13 +34,13 @@ const LARGEST: u64 = 1 << 30;
 #[derive(Debug)]
 pub struct Frame(NonNull<Counted>);
 
-/// What a frame pointer of the border points at.
+/// The target of the ABI's frame pointer.
 #[derive(Debug)]
 struct Counted {
     references: AtomicUsize,
     shape: Shape,
     memory: Memory,
-    /// The stage that asked for it.
+    /// The stage that allocated it.
     owner: u32,
     pool: Arc<Pool>,
 }
@@ -52,10 +52,9 @@ unsafe impl Send for Frame {}
 unsafe impl Sync for Frame {}
 
 impl Shape {
-    /// Reads a shape from the border; a stride of 0 becomes rows without gaps.
+    /// Reads a shape from the ABI; a stride of 0 becomes rows without gaps.
     ///
-    /// `None` when it makes no sense: an unknown format, no pixels, rows that overlap, more than
-    /// 1 GiB.
+    /// `None` if it is invalid: an unknown format, no pixels, rows that overlap, more than 1 GiB.
     #[must_use]
     pub fn new(info: &abi::FrameInfo) -> Option<Self> {
         let row = u64::from(info.width) * bytes_per_pixel(info.format)?;
@@ -72,7 +71,7 @@ impl Shape {
     /// Bytes in all.
     #[must_use]
     pub fn size(&self) -> usize {
-        // At most LARGEST, checked when the shape was made.
+        // At most LARGEST, checked when the shape was created.
         usize::try_from(self.stride * u64::from(self.height)).unwrap_or(usize::MAX)
     }
 
@@ -111,7 +110,7 @@ impl Frame {
         Some(Self(NonNull::from(Box::leak(Box::new(counted)))))
     }
 
-    /// How the pixels lie.
+    /// The layout of the pixels.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.counted().shape
@@ -121,26 +120,26 @@ impl Frame {
     #[must_use]
     pub fn pixels(&self) -> &[u8] {
         let counted = self.counted();
-        // SAFETY: the memory holds `size` initialised bytes as long as a reference lives, and
+        // SAFETY: the memory holds `size` initialised bytes as long as a reference exists, and
         // nobody writes while there is more than the writer's own reference.
         unsafe {
             std::slice::from_raw_parts(counted.memory.pointer().as_ptr(), counted.shape.size())
         }
     }
 
-    /// As the border sees it; still this reference's.
+    /// The pointer for the ABI. The reference stays with `self`.
     pub fn as_abi(&self) -> *mut abi::Frame {
         self.0.as_ptr().cast()
     }
 
-    /// Hands this reference over to a plugin.
+    /// Transfers this reference to a plugin.
     pub(crate) fn into_abi(self) -> *mut abi::Frame {
         let pointer = self.as_abi();
         std::mem::forget(self);
         pointer
     }
 
-    /// Takes over a reference that a plugin holds.
+    /// Takes ownership of a reference that a plugin holds.
     ///
     /// # Safety
     /// `frame` is null or came from [`Self::into_abi`] or [`Self::as_abi`], and the caller owns one
@@ -149,7 +148,7 @@ impl Frame {
         NonNull::new(frame.cast::<Counted>()).map(Self)
     }
 
-    /// Fills in what the border asks about a frame.
+    /// The layout, as the ABI's struct.
     pub fn info(&self) -> abi::FrameInfo {
         self.shape().info()
     }
@@ -179,14 +178,14 @@ impl Frame {
         Some(copy)
     }
 
-    /// The memory that other processes can see, where it is such.
+    /// The shared memory, if the frame is in such.
     #[cfg(unix)]
     pub fn block(&self) -> Option<&Arc<crate::frame::memory::Block>> {
         self.counted().memory.block()
     }
 
     fn counted(&self) -> &Counted {
-        // SAFETY: the box lives as long as a reference does, and `self` is one.
+        // SAFETY: the box exists as long as a reference does, and `self` is one.
         unsafe { self.0.as_ref() }
     }
 }
@@ -203,7 +202,8 @@ impl Drop for Frame {
         if self.counted().references.fetch_sub(1, Ordering::Release) != 1 {
             return;
         }
-        // Acquire: what the other holders did with it is over. A load and no fence, which ThreadSanitizer does not know.
+        // Acquire: what the other holders did with it is over. A load and no fence, which ThreadSanitizer does not
+        // know.
         let _ = self.counted().references.load(Ordering::Acquire);
         // SAFETY: this was the last reference, so nobody else can reach the box.
         let counted = unsafe { Box::from_raw(self.0.as_ptr()) };

@@ -11,18 +11,18 @@ use serde::Serialize;
 #[cfg(unix)]
 use crate::frame::memory::Access;
 
-/// Every frame begins on a cache line, which is also what the widest vector instructions ask for.
+/// Every frame starts on a cache line, which is also the alignment of the widest vector instructions.
 const ALIGNMENT: usize = 64;
 
-/// How much memory may wait for its next frame, in bytes. Besides, frames alive and waiting memory
-/// together never take more than the most that was alive at once.
+/// The most idle memory, in bytes. Besides, live frames and idle memory together never take more than the peak of live
+/// frames.
 const IDLE_LIMIT: usize = 1 << 30;
 
-/// So many blocks that other processes can be shown may wait: each holds a file descriptor.
+/// The most idle shared blocks: each holds a file descriptor.
 #[cfg(unix)]
 const IDLE_BLOCKS: usize = 256;
 
-/// So many stages may be added while a pipeline runs.
+/// The number of stages that may be added while a pipeline runs.
 pub const ROOM: usize = 256;
 
 /// The frame memory of one run.
@@ -31,25 +31,25 @@ pub struct Pool {
     idle: Mutex<Idle>,
     allocated: AtomicUsize,
     reused: AtomicUsize,
-    /// Frames alive, by the stage that asked for them.
+    /// Live frames by the stage that allocated them.
     live: Box<[AtomicUsize]>,
-    /// Whether other processes can be shown its frames, from now on.
+    /// Whether new frames are in shared memory.
     is_shared: AtomicBool,
-    /// What they may do with them.
+    /// What other processes may do with them.
     #[cfg(unix)]
     access: Access,
 }
 
-/// What a pool did.
+/// Counters of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PoolStatistics {
     /// Frames for which memory was allocated.
     pub allocated: usize,
-    /// Frames that took over the memory of an earlier one.
+    /// Frames that reused the memory of an earlier one.
     pub reused: usize,
-    /// Frames that are referred to now.
+    /// Live frames.
     pub live: usize,
-    /// Bytes that wait for their next frame.
+    /// Bytes of idle memory.
     pub idle_bytes: usize,
 }
 
@@ -62,11 +62,11 @@ pub(crate) struct Memory {
     block: Block,
 }
 
-/// What the memory is a part of.
+/// The allocation that contains the memory.
 #[derive(Debug)]
 enum Block {
     Own(NonNull<u8>, Layout),
-    /// Other processes can see it.
+    /// Shared memory.
     #[cfg(unix)]
     Shared(Arc<crate::frame::memory::Block>),
 }
@@ -76,23 +76,23 @@ unsafe impl Send for Memory {}
 // SAFETY: it gives out no access by itself.
 unsafe impl Sync for Memory {}
 
-/// Memory that waits, by size. Pipelines know few sizes, so a list is the fastest map.
+/// Idle memory by size. Pipelines use few sizes, so a list is the fastest map.
 #[derive(Debug, Default)]
 struct Idle {
     bytes: usize,
-    /// How many wait, and how many may.
+    /// The number of idle pieces, and the limit.
     count: usize,
     most: usize,
-    /// Bytes of the frames alive, and the most that there ever were.
+    /// Bytes of live frames, and their peak.
     live: usize,
     peak: usize,
     shelves: Vec<(usize, Vec<Memory>)>,
-    /// Only what other processes can be shown is kept.
+    /// Only shared memory is kept.
     is_shared: bool,
 }
 
 impl Pool {
-    /// An empty pool for a pipeline of so many stages.
+    /// An empty pool for a pipeline of this many stages.
     #[must_use]
     pub fn new(stages: usize) -> Arc<Self> {
         Arc::new(Self::empty(stages))
@@ -122,15 +122,15 @@ impl Pool {
         }
     }
 
-    /// One whose frames other processes can be shown.
+    /// A pool whose frames are in shared memory.
     pub fn shared(stages: usize) -> Arc<Self> {
         let pool = Self::new(stages);
         pool.share();
         pool
     }
 
-    /// From now on other processes can be shown its new frames. From the first such pool on this process may have more
-    /// open files.
+    /// Allocates new frames in shared memory from now on. The first such pool raises this process's limit of open
+    /// files.
     #[cfg(unix)]
     pub fn share(&self) {
         if self.is_shared.swap(true, Ordering::SeqCst) {
@@ -146,12 +146,12 @@ impl Pool {
         drop(surplus);
     }
 
-    /// How many stages it can tell apart.
+    /// The number of stages that it can distinguish.
     pub fn owners(&self) -> usize {
         self.live.len()
     }
 
-    /// What it did so far.
+    /// The counters so far.
     #[must_use]
     pub fn statistics(&self) -> PoolStatistics {
         PoolStatistics {
@@ -166,7 +166,7 @@ impl Pool {
         }
     }
 
-    /// Frames alive that a stage asked for.
+    /// Live frames that a stage allocated.
     #[must_use]
     pub fn live(&self, stage: usize) -> usize {
         self.live
@@ -177,7 +177,7 @@ impl Pool {
     /// Memory of exactly `size` bytes. `None` when memory is short.
     pub(crate) fn take(&self, size: usize, owner: u32) -> Option<Memory> {
         let (idle, surplus) = lock(&self.idle).take(size);
-        // Freed outside the lock: giving a large block back to the system takes time.
+        // Freed outside of the lock: giving a large block back to the system takes time.
         drop(surplus);
         let memory = if let Some(memory) = idle {
             self.reused.fetch_add(1, Ordering::Relaxed);
@@ -214,7 +214,7 @@ impl Pool {
 }
 
 impl Idle {
-    /// Memory of that size if some waits, and what has to go to make room for it if none does.
+    /// Idle memory of that size if there is some; else the memory that has to be freed for it.
     fn take(&mut self, size: usize) -> (Option<Memory>, Vec<Memory>) {
         self.live += size;
         self.peak = self.peak.max(self.live);
@@ -227,8 +227,8 @@ impl Idle {
         (None, self.shrink(self.peak - self.live, self.most))
     }
 
-    /// Keeps the memory; returns what has to go so that the limits hold. Other sizes go first: a
-    /// size that is still given back is still in use.
+    /// Keeps the memory; returns what has to be freed so that the limits hold. Other sizes are freed first: a size that
+    /// is still being returned is still in use.
     fn put(&mut self, memory: Memory) -> Vec<Memory> {
         let size = memory.size;
         self.live -= size;
@@ -249,8 +249,8 @@ impl Idle {
         surplus
     }
 
-    /// Takes waiting memory off the shelves until no more than so many bytes and pieces wait: from the
-    /// sizes that came into use first.
+    /// Removes idle memory until no more than `bytes` and `count` pieces are left, starting with the sizes that came
+    /// into use first.
     fn shrink(&mut self, bytes: usize, count: usize) -> Vec<Memory> {
         let mut surplus = Vec::new();
         for (size, shelf) in &mut self.shelves {
@@ -306,7 +306,7 @@ impl Memory {
         })
     }
 
-    /// The block that other processes can see, where it is one.
+    /// The shared block, if it is one.
     pub(crate) fn block(&self) -> Option<&Arc<crate::frame::memory::Block>> {
         match &self.block {
             Block::Own(..) => None,
@@ -329,7 +329,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_used_again() {
+    fn memory_is_reused() {
         let pool = Pool::new(2);
         let first = pool.take(1000, 1).unwrap();
         let place = first.pointer();
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_memory_is_bounded_by_what_was_in_use() {
+    fn idle_memory_is_bounded_by_the_peak() {
         let pool = Pool::new(1);
         let fill = |size: usize, count: usize| {
             let memory: Vec<_> = (0..count).map(|_| pool.take(size, 0).unwrap()).collect();
@@ -355,7 +355,7 @@ mod tests {
             pool.statistics()
         };
         assert_eq!(fill(1000, 4).idle_bytes, 4000);
-        assert_eq!(fill(1000, 4).allocated, 4, "all of it is used again");
+        assert_eq!(fill(1000, 4).allocated, 4, "all of it is reused");
         // Another size: the old one makes room.
         let other = fill(1500, 2);
         assert_eq!((other.allocated, other.idle_bytes), (6, 4000));
@@ -363,10 +363,10 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "Miri really takes the 1.5 GiB")]
-    fn waiting_memory_has_a_limit() {
+    #[cfg_attr(miri, ignore = "Miri allocates the whole 1.5 GiB")]
+    fn idle_memory_has_a_limit() {
         let pool = Pool::new(1);
-        // Never touched, so the system does not really give it.
+        // Never touched, so the system does not allocate its pages.
         let memory: Vec<_> = (0..3)
             .map(|_| pool.take(IDLE_LIMIT / 2, 0).unwrap())
             .collect();
@@ -380,7 +380,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no memory that processes share")]
-    fn what_others_can_not_see_is_not_used_again_once_they_are_to() {
+    fn private_memory_is_not_reused_once_the_pool_is_shared() {
         let pool = Pool::new(1);
         let (early, late) = (pool.take(64, 0).unwrap(), pool.take(64, 0).unwrap());
         pool.give_back(early, 0);
@@ -388,9 +388,9 @@ mod tests {
         assert_eq!(pool.statistics().idle_bytes, 0);
         pool.give_back(late, 0);
         assert_eq!(pool.statistics().idle_bytes, 0);
-        let shown = pool.take(64, 0).unwrap();
-        assert!(shown.block().is_some());
-        pool.give_back(shown, 0);
+        let shared = pool.take(64, 0).unwrap();
+        assert!(shared.block().is_some());
+        pool.give_back(shared, 0);
         assert_eq!(pool.statistics().idle_bytes, 64);
         assert!(pool.take(64, 0).unwrap().block().is_some());
     }
@@ -398,7 +398,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no memory that processes share")]
-    fn few_blocks_wait_with_a_file_descriptor_each() {
+    fn idle_shared_blocks_have_a_limit() {
         let pool = Pool::shared(1);
         let memory: Vec<_> = (0..IDLE_BLOCKS + 20)
             .map(|number| pool.take(64 + number % 3, 0).unwrap())
@@ -408,7 +408,7 @@ mod tests {
         }
         assert_eq!(lock(&pool.idle).count, IDLE_BLOCKS);
         let shelves = &lock(&pool.idle).shelves;
-        let waiting: usize = shelves.iter().map(|(_, shelf)| shelf.len()).sum();
-        assert_eq!(waiting, IDLE_BLOCKS);
+        let idle: usize = shelves.iter().map(|(_, shelf)| shelf.len()).sum();
+        assert_eq!(idle, IDLE_BLOCKS);
     }
 }

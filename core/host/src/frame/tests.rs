@@ -21,7 +21,7 @@ fn frame(pool: &Arc<Pool>) -> Frame {
 }
 
 #[test]
-fn senseless_shapes_are_refused() {
+fn invalid_shapes_are_refused() {
     for bad in [
         info(99, 8, 8, 0),
         info(abi::FORMAT_GREY8, 0, 8, 0),
@@ -72,15 +72,15 @@ fn writing_a_shared_frame_copies() {
     assert_eq!(pool.statistics().live, 0);
 }
 
-/// So many threads are enough for every pair of events to meet.
+/// Enough threads for every pair of events to meet.
 const THREADS: usize = 4;
 
-/// How often each of them does something. Miri is some thousand times slower, and looks at each access.
+/// The number of rounds of each thread. Miri is some thousand times slower and checks each access.
 const ROUNDS: usize = if cfg!(miri) { 8 } else { 1000 };
 
 fn fill(frame: &mut Frame, value: u8) {
     let size = frame.shape().size();
-    // SAFETY: so many bytes are this reference's alone.
+    // SAFETY: this reference is the only one to these bytes.
     unsafe { frame.write().unwrap().as_ptr().write_bytes(value, size) };
 }
 
@@ -91,10 +91,10 @@ fn references_are_counted_across_threads() {
     fill(&mut first, 7);
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
-            let held = first.clone();
+            let shared = first.clone();
             scope.spawn(move || {
                 for _ in 0..ROUNDS {
-                    let other = held.clone();
+                    let other = shared.clone();
                     assert_eq!(other.pixels(), [7; 128]);
                 }
             });
@@ -107,7 +107,7 @@ fn references_are_counted_across_threads() {
 }
 
 #[test]
-fn whoever_is_alone_writes_after_the_last_reader() {
+fn a_write_in_place_follows_the_last_read() {
     let pool = Pool::new(1);
     for round in 0..ROUNDS {
         let mut mine = frame(&pool);
@@ -124,7 +124,7 @@ fn whoever_is_alone_writes_after_the_last_reader() {
 }
 
 #[test]
-fn both_who_share_a_frame_may_write() {
+fn both_owners_of_a_frame_may_write() {
     let pool = Pool::new(1);
     for _ in 0..ROUNDS {
         let mut first = frame(&pool);
@@ -144,7 +144,7 @@ fn both_who_share_a_frame_may_write() {
 }
 
 #[test]
-fn memory_goes_from_thread_to_thread() {
+fn memory_moves_between_threads() {
     let pool = Pool::new(THREADS);
     std::thread::scope(|scope| {
         for value in 0..THREADS {
@@ -173,7 +173,7 @@ fn frames_outlive_the_run() {
     let of_plugin = kept.clone().into_abi();
     // The run's own reference to the pool.
     drop(pool);
-    // SAFETY: the reference that was handed over above.
+    // SAFETY: the reference from `into_abi` above.
     let mut theirs = unsafe { Frame::from_abi(of_plugin) }.unwrap();
     std::thread::scope(|scope| {
         scope.spawn(move || {

@@ -21,8 +21,8 @@ type Act = unsafe extern "C" fn(*mut abi::Stage) -> abi::Status;
 type Extension = unsafe extern "C" fn(*mut abi::Stage, *const c_char) -> *const c_void;
 type Part = unsafe extern "C" fn(*mut abi::Stage);
 
-/// A stage that a plugin made. The functions are copied when it is made, so that a plugin that
-/// scribbles over its table later harms nobody.
+/// A stage that a plugin created. The functions are copied at creation, so that later writes of the plugin to its table
+/// have no effect.
 pub struct InProcess {
     stage: NonNull<abi::Stage>,
     activate: Act,
@@ -33,7 +33,7 @@ pub struct InProcess {
     get_extension: Extension,
     active: bool,
     library: &'static Library,
-    /// Let go in [`StageInstance::destroy`] alone: until then the plugin may use it, on any thread.
+    /// Released in [`StageInstance::destroy`] alone: until then the plugin may use it, on any thread.
     host: ManuallyDrop<Arc<Host>>,
 }
 
@@ -41,10 +41,10 @@ pub struct InProcess {
 unsafe impl Send for InProcess {}
 
 impl InProcess {
-    /// Makes a stage. [control-thread]
+    /// Creates a stage. [control-thread]
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// Why it failed.
     pub fn create(found: &Found, config: &Value, host: Arc<Host>) -> Result<Instance, String> {
         let library = found.file.library()?;
         let made = Self::create_raw(library, found.index, config, host);
@@ -55,10 +55,10 @@ impl InProcess {
         Ok(Box::new(made))
     }
 
-    /// As [`Self::create`], with the plugin's own words and status.
+    /// As [`Self::create`], with the plugin's own text and status.
     ///
     /// # Errors
-    /// The plugin's status, and what it said.
+    /// The plugin's status and its error text.
     pub fn create_raw(
         library: &'static Library,
         index: u32,
@@ -68,10 +68,10 @@ impl InProcess {
         let failed = |text: String| (abi::ERROR, text);
         let document = Document::from(config);
         host.take_error();
-        // Of a stage that is refused nothing is destroyed, so that its host has to stay.
+        // A refused stage is never destroyed, so its host must stay.
         let kept = ManuallyDrop::new(host.clone());
-        // SAFETY: the slot was checked when the library was loaded; the host lives in the instance,
-        // and the config lives for the call.
+        // SAFETY: the slot was checked when the library was loaded; the instance owns the host, and the config is valid
+        // for the call.
         let stage =
             unsafe { (library.create)(host.show(), index, document.as_c(), document.as_abi()) };
         let Some(stage) = NonNull::new(stage) else {
@@ -80,13 +80,13 @@ impl InProcess {
             return Err(match host.take_error() {
                 Some((abi::BAD_CONFIG, text)) => (abi::BAD_CONFIG, text),
                 Some((_, text)) => failed(text),
-                None => failed("it made no stage and did not say why".into()),
+                None => failed("it created no stage and gave no reason".into()),
             });
         };
         if !stage.is_aligned() {
             return Err(failed("its stage table is not aligned".into()));
         }
-        // SAFETY: a plugin returns a stage that lives until destroy, and struct_size comes first.
+        // SAFETY: a plugin returns a stage that is valid until destroy, and struct_size comes first.
         let size = unsafe { stage.cast::<u32>().read() };
         if (size as usize) < size_of::<abi::Stage>() {
             return Err(failed(format!(
@@ -94,7 +94,7 @@ impl InProcess {
                 size_of::<abi::Stage>()
             )));
         }
-        // SAFETY: as above, and the table was just seen to be long enough.
+        // SAFETY: as above, and the table is long enough.
         let table = unsafe { stage.as_ref() };
         let (
             Some(activate),
@@ -114,7 +114,7 @@ impl InProcess {
         else {
             return Err(failed("a function is missing in its stage table".into()));
         };
-        library.living.fetch_add(1, Ordering::Relaxed);
+        library.live.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             stage,
             activate,
@@ -132,15 +132,15 @@ impl InProcess {
     /// As [`StageInstance::activate`], with the plugin's own status.
     pub fn activate_raw(&mut self) -> abi::Status {
         self.host.take_error();
-        // SAFETY: the stage lives and is not active.
+        // SAFETY: the stage is valid and is not active.
         let status = unsafe { (self.activate)(self.stage.as_ptr()) };
         self.active = status >= 0;
         status
     }
 
-    /// One of the stage's later tables.
+    /// One of the stage's extension tables.
     pub(super) fn extension(&self, id: &CStr) -> *const c_void {
-        // SAFETY: the stage lives, and the id is NUL-terminated.
+        // SAFETY: the stage is valid, and the id is NUL-terminated.
         unsafe { (self.get_extension)(self.stage.as_ptr(), id.as_ptr()) }
     }
 
@@ -159,17 +159,17 @@ impl StageInstance for InProcess {
     }
 
     unsafe fn process(&mut self, process: &abi::Process) -> abi::Status {
-        // SAFETY: by the contract above; the stage lives and is active, and `&mut` keeps other calls away.
+        // SAFETY: by the contract above; the stage is valid and active, and `&mut` keeps other calls away.
         unsafe { (self.process)(self.stage.as_ptr(), process) }
     }
 
     fn reset(&mut self) -> abi::Status {
-        // SAFETY: the stage lives and is active, and `&mut` keeps other calls away.
+        // SAFETY: the stage is valid and active, and `&mut` keeps other calls away.
         unsafe { (self.reset)(self.stage.as_ptr()) }
     }
 
     fn destroy(self: Box<Self>) {
-        // SAFETY: the stage lives; each is called once, deactivate only when active.
+        // SAFETY: the stage is valid; each is called once, deactivate only when active.
         unsafe {
             if self.active {
                 (self.deactivate)(self.stage.as_ptr());
@@ -177,7 +177,7 @@ impl StageInstance for InProcess {
             (self.destroy)(self.stage.as_ptr());
         }
         self.host.revoke();
-        self.library.living.fetch_sub(1, Ordering::Relaxed);
+        self.library.live.fetch_sub(1, Ordering::Relaxed);
         drop(ManuallyDrop::into_inner(self.host));
     }
 

@@ -1,4 +1,4 @@
-//! One instance of a plugin's stage, whatever process it runs in.
+//! One instance of a plugin's stage, in any process.
 
 mod in_process;
 pub mod state;
@@ -14,61 +14,61 @@ use crate::problem::ProblemKind;
 use crate::run::{RunContext, StageProcess};
 use crate::table::Host;
 
-/// An instance, owned by whoever calls it.
+/// An instance, owned by its caller.
 pub type Instance = Box<dyn StageInstance>;
 
-/// What the engine calls of an instance. Dropping one without [`Self::destroy`] leaves the plugin's side alive: what is
+/// The engine's interface to an instance. Dropping one without [`Self::destroy`] leaks the plugin's side, which is
 /// right for an instance that hangs.
 ///
 /// The threads are those of the ABI: `process` and `reset` belong to the stage's thread, everything else to the control
 /// thread.
 pub trait StageInstance: Send {
-    /// Gets it ready. `run` is what it is part of.
+    /// Activates it. `run` is the run that it is part of.
     ///
     /// # Errors
-    /// Why it refuses, in words.
+    /// Why it refuses.
     fn activate(&mut self, run: &dyn RunContext) -> Result<(), String>;
 
-    /// Lets it work.
+    /// Processes one message.
     ///
     /// # Safety
-    /// The call is one as the ABI describes: all that it points at lives, and its context is null or a
-    /// [`CallHandle`](crate::call::CallHandle) that lives until this returns.
+    /// The call is one as the ABI describes: all that it points at is valid, and its context is null or a
+    /// [`CallHandle`](crate::call::CallHandle) that is valid until this returns.
     unsafe fn process(&mut self, process: &abi::Process) -> abi::Status;
 
-    /// Makes it forget what earlier messages left behind.
+    /// Drops the state that earlier messages left.
     fn reset(&mut self) -> abi::Status;
 
-    /// Ends it.
+    /// Deactivates and destroys it.
     fn destroy(self: Box<Self>);
 
-    /// The host that it sees.
+    /// Its host.
     fn host(&self) -> &Host;
 
-    /// Whether it can transfer its state to another instance, and accept that of another.
+    /// Whether it can transfer its state to another instance, and load that of another.
     ///
     /// # Errors
-    /// Why its process did not answer, in words.
+    /// Why its process did not answer.
     fn has_state(&mut self, limits: &Limits<'_>) -> Result<bool, String>;
 
-    /// Its state. `None`: it has none that it can transfer.
+    /// Saves its state. `None`: it has no transferable state.
     ///
     /// # Errors
-    /// Why it failed, in words.
+    /// Why it failed.
     fn save(&mut self, limits: &Limits<'_>) -> Result<Option<State>, String>;
 
-    /// Has it continue with the state of another. False: it does not know the format.
+    /// Continues with the state of another instance. False: it does not know the format.
     ///
     /// # Errors
-    /// Why it failed, in words.
+    /// Why it failed.
     fn load(&mut self, state: &State, limits: &Limits<'_>) -> Result<bool, String>;
 
-    /// Its process, where it has one of its own.
+    /// Its process, if it has its own.
     fn stage_process(&self) -> Option<Arc<dyn StageProcess>> {
         None
     }
 
-    /// How its process ended, where it has one of its own that has.
+    /// How its process ended, if it had its own and that has ended.
     fn death(&self) -> Option<&Death> {
         None
     }
@@ -87,8 +87,8 @@ impl dyn StageInstance {
     }
 }
 
-/// How long a call outside of `process` may take in a process of its own: it is killed after `patience`, or when the run is
-/// aborted.
+/// The limit of a call outside of `process` to a stage in its own process: the process is killed after `patience`, or
+/// when the run is aborted.
 pub struct Limits<'a> {
     /// The run that the stage is part of.
     pub run: &'a dyn RunContext,
@@ -101,6 +101,6 @@ pub struct Limits<'a> {
 pub struct Death {
     /// It was killed because it hung.
     pub hung: bool,
-    /// In words.
+    /// The description.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! The stage's extension `flowpipe.state/1`: what it remembers, to be handed over to the stage in its place.
+//! The stage's extension `flowpipe.state/1`: the transfer of a stage's state to its replacement.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -8,10 +8,10 @@ use crate::document::Document;
 use crate::instance::{InProcess, StageInstance};
 use crate::table::status::reason;
 
-/// What a plugin remembers.
+/// A plugin's saved state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Names what it means, such as `referee-repair/1`.
+    /// The id of its format, such as `referee-repair/1`.
     pub format: String,
     /// UTF-8 JSON.
     pub json: String,
@@ -19,7 +19,7 @@ pub struct State {
 
 impl State {
     /// # Errors
-    /// When it is not text, or the second not JSON.
+    /// When one of them is not UTF-8, or the second is not JSON.
     pub fn new(format: Vec<u8>, json: Vec<u8>) -> Result<Self, String> {
         let text = |bytes| String::from_utf8(bytes).map_err(|error| error.to_string());
         let (format, json) = (text(format)?, text(json)?);
@@ -47,24 +47,24 @@ impl InProcess {
     /// As [`StageInstance::save`].
     ///
     /// # Errors
-    /// Why it failed, in words.
+    /// Why it failed.
     pub fn save_here(&mut self) -> Result<Option<State>, String> {
         let Some((save, _)) = self.state_functions() else {
             return Ok(None);
         };
-        let mut taken: Option<Result<State, String>> = None;
+        let mut saved: Option<Result<State, String>> = None;
         let sink = abi::StateSink {
             struct_size: size_of::<abi::StateSink>() as u32,
             reserved: 0,
-            data: (&raw mut taken).cast(),
+            data: (&raw mut saved).cast(),
             put,
         };
         self.host().take_error();
-        // SAFETY: the stage lives, is active and in no other call; the sink lives for the call.
+        // SAFETY: the stage is valid, active and in no other call; the sink is valid for the call.
         let status = unsafe { save(self.as_abi(), &raw const sink) };
-        match (status, taken) {
-            (abi::OK, Some(taken)) => taken.map(Some),
-            (abi::OK, None) => Err("it said nothing".into()),
+        match (status, saved) {
+            (abi::OK, Some(saved)) => saved.map(Some),
+            (abi::OK, None) => Err("it saved nothing".into()),
             (status, _) => Err(reason(status, self.host())),
         }
     }
@@ -72,7 +72,7 @@ impl InProcess {
     /// As [`StageInstance::load`].
     ///
     /// # Errors
-    /// Why it failed, in words.
+    /// Why it failed.
     pub fn load_here(&mut self, state: &State) -> Result<bool, String> {
         let Some((_, load)) = self.state_functions() else {
             return Ok(false);
@@ -80,7 +80,7 @@ impl InProcess {
         let format = CString::new(state.format.as_str()).map_err(|error| error.to_string())?;
         let document = Document::new(state.json.as_bytes()).map_err(|error| error.to_string())?;
         self.host().take_error();
-        // SAFETY: the stage lives, is active and in no other call; texts and document live for the call.
+        // SAFETY: the stage is valid, active and in no other call; texts and document are valid for the call.
         let status = unsafe {
             load(
                 self.as_abi(),
@@ -105,12 +105,12 @@ impl InProcess {
         if table.is_null() || !table.is_aligned() {
             return None;
         }
-        // SAFETY: struct_size comes first; a table lives as long as its stage.
+        // SAFETY: struct_size comes first; a table is valid as long as its stage.
         let size = unsafe { (*table).struct_size } as usize;
         if size < size_of::<abi::State>() {
             return None;
         }
-        // SAFETY: as above, and the table was just seen to be long enough.
+        // SAFETY: as above, and the table is long enough.
         let table = unsafe { &*table };
         table.save.zip(table.load)
     }
@@ -125,7 +125,7 @@ unsafe extern "C" fn put(
     if sink.is_null() || format.is_null() || json.is_null() {
         return;
     }
-    // SAFETY: the border demands the sink of the call that runs now, NUL-terminated and readable text.
+    // SAFETY: the ABI demands the sink of the current call, NUL-terminated and readable text.
     let (place, format, json) = unsafe {
         (
             (*sink)

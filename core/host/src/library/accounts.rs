@@ -1,10 +1,10 @@
-//! Who is in a group. Many systems give each user a group of his own, and let it write to all that he makes.
+//! The members of a group. Many systems create a group for each user, with write access to all his files.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::sync::OnceLock;
 
-/// The system's users and groups, as far as they are listed in files. Who is known by a network alone is not known here.
+/// The system's users and groups from its local files. Network accounts are missing.
 #[derive(Debug, Default)]
 pub(crate) struct Accounts {
     /// As `/etc/passwd`.
@@ -13,11 +13,11 @@ pub(crate) struct Accounts {
     groups: String,
 }
 
-/// Longer lists are taken for none.
+/// Longer lists are ignored.
 const LONGEST: u64 = 16 << 20;
 
 impl Accounts {
-    /// Those of this system, as they are when this is called first.
+    /// Those of this system, read at the first call.
     pub(crate) fn get() -> &'static Self {
         static THIS: OnceLock<Accounts> = OnceLock::new();
         THIS.get_or_init(|| Self {
@@ -26,7 +26,7 @@ impl Accounts {
         })
     }
 
-    /// Whether a group is the user's own or root's, and nobody else is in it.
+    /// Whether a group is the user's own or root's, and has no other members.
     pub(crate) fn is_alone_in(&self, user: u32, group: u32) -> bool {
         let Some(name) = self.users().find(|it| it.number == user).map(|it| it.name) else {
             return false;
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_ones_own_group_is_ones_own() {
+    fn only_the_users_own_group_is_private() {
         let accounts = Accounts {
             users: "root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000:,,,:/home/ann:/bin/sh\n\
                     ben:x:1001:100::/home/ben:/bin/sh\ncy:x:1002:1002::/:/bin/sh\ndee:x:1003:1002::/:/bin/sh\nodd\n"
@@ -109,7 +109,7 @@ mod tests {
         assert!(alone(1000, 1000) && alone(1000, 0) && alone(0, 0) && alone(1000, 1005));
         assert!(
             !alone(1001, 100),
-            "who else has it as his first group may be known elsewhere"
+            "a network account may have it as its first group"
         );
         assert!(!alone(1001, 1001), "ann is in it");
         assert!(!alone(1002, 1002), "it is dee's first group");

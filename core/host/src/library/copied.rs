@@ -1,20 +1,21 @@
-//! A copy of a library under a name of its own, so that the system loads it beside the one that it has by the first name.
+//! A copy of a library under another name, so that the system loads it beside the version that it has by the first
+//! name.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The copy. Its name is given up again, what is loaded stays.
+/// The copy. Its file is removed on drop; the loaded library stays.
 pub(crate) struct Copied(pub PathBuf);
 
 impl Copied {
-    /// Writes the copy beside the library, so that what that finds by its own place is found, or where that can't be, to where
-    /// the system keeps temporary files.
+    /// Writes the copy beside the library, so that relative paths in it still resolve, or, if that fails, to the
+    /// system's temporary folder.
     pub(crate) fn new(path: &Path, bytes: &[u8]) -> Result<Self, String> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        // Not the ending of a library: nobody takes it for one.
+        // Not a library's extension: a scan ignores it.
         let name = format!(".flowpipe-{}-{number}.loading", std::process::id());
         let beside = path.parent().map(|folder| folder.join(&name));
         let apart = std::env::temp_dir().join(&name);
@@ -33,13 +34,13 @@ impl Copied {
                 Err(error) => why = error.to_string(),
             }
         }
-        Err(format!("can't be copied, to be loaded anew: {why}"))
+        Err(format!("can't be copied for a reload: {why}"))
     }
 }
 
 impl Drop for Copied {
     fn drop(&mut self) {
-        // What is loaded needs no name, but on Windows, where the file stays until the program ends.
+        // A loaded library needs no name, except on Windows, where the file stays until the program ends.
         let _ = std::fs::remove_file(&self.0);
     }
 }

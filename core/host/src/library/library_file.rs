@@ -1,4 +1,5 @@
-//! A library's file: what it holds is known, and it is loaded into this process when one of its stages is made here.
+//! A library's file: its manifests are known, and it is loaded into this process when one of its stages is created
+//! here.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -12,13 +13,13 @@ use crate::library::write_access;
 /// A file whose manifests were read.
 #[derive(Debug)]
 pub struct LibraryFile {
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
-    /// The file that was looked into.
+    /// The file that was inspected.
     pub(crate) origin: Origin,
     /// The manifests' texts, by stage index, as the scanner read them.
     pub manifests: Vec<String>,
-    /// The user named this very file: it is loaded wherever it lies.
+    /// The user named this file: it is loaded from anywhere.
     pub is_named: bool,
     library: OnceLock<Result<&'static Library, String>>,
 }
@@ -39,13 +40,13 @@ impl LibraryFile {
         }
     }
 
-    /// Whether both are the same code.
+    /// Whether both are the same version of the same file.
     pub fn is_same(&self, other: &Self) -> bool {
         self.path == other.path && self.origin.stamp == other.origin.stamp
     }
 
-    /// The library, loaded into this process. What it says of its stages is read again, and must be what was scanned: nothing that
-    /// was decided by a manifest is decided by another one than that of the code that runs. [control-thread]
+    /// The library, loaded into this process. Its manifests must equal the scanned ones, so that each decision by a
+    /// manifest holds for the code that runs. [control-thread]
     pub(crate) fn library(&self) -> Result<&'static Library, String> {
         self.library.get_or_init(|| self.load()).clone()
     }
@@ -65,14 +66,14 @@ impl LibraryFile {
         match library.manifests == self.manifests {
             true => Ok(library),
             false => Err(format!(
-                "{} says something else of its stages now than when it was scanned: it is not used",
+                "{}: its manifests differ from the scanned ones: it is not used",
                 self.path.display()
             )),
         }
     }
 
-    /// The file itself, where there is another one at its place by now. Fails when it is not to be had any more as it was, or when
-    /// others can write to it by now.
+    /// The open file, if there is another one at its path by now. Fails if the file was overwritten, or if others can
+    /// write to it by now.
     #[cfg(unix)]
     pub fn whereabouts(&self) -> Result<Option<std::os::fd::BorrowedFd<'_>>, String> {
         let file = match self.origin.whereabouts(&self.path) {
@@ -81,11 +82,11 @@ impl LibraryFile {
             Whereabouts::Overwritten => {
                 let file = self.path.display();
                 return Err(format!(
-                    "{file} was written into since it was scanned: SIGHUP or --watch takes up what it is now"
+                    "{file} was written into since it was scanned: SIGHUP or --watch reloads it"
                 ));
             }
         };
-        // What was replaced is not read from its place.
+        // A replaced file is read through its descriptor, not through its path.
         if file.is_none() && !self.is_named {
             write_access::check(&self.path).map_err(|error| error.to_string())?;
         }

@@ -40,13 +40,13 @@ pub struct Library {
     pub create: Create,
     /// The manifests' texts, by stage index.
     pub manifests: Vec<String>,
-    /// Instances alive.
-    pub living: AtomicUsize,
+    /// Live instances.
+    pub live: AtomicUsize,
     deinit: Mutex<Option<unsafe extern "C" fn()>>,
 }
 
-/// What became of each entry table that was ever seen. The system loads a file once, however often
-/// it is asked, and `init` may be called only once.
+/// The outcome for each entry table. The system loads a file once, however often it is asked, and `init` may be called
+/// only once.
 static SEEN: LazyLock<Mutex<HashMap<usize, Result<&'static Library, String>>>> =
     LazyLock::new(Mutex::default);
 
@@ -55,8 +55,8 @@ const MOST_STAGES: u32 = 1024;
 /// Bytes of all manifests of a library.
 const MOST_MANIFESTS: usize = 4 << 20;
 
-/// Each file that was given to the system to load, and what it looked like then. The system gives back what it has
-/// loaded by that name, whatever lies there now.
+/// The stamp of each loaded file. The system returns the library that it has loaded by that name, whatever the file is
+/// now.
 static LOADED: LazyLock<Mutex<HashMap<PathBuf, Known>>> = LazyLock::new(Mutex::default);
 
 /// A file that was loaded.
@@ -65,13 +65,13 @@ struct Known {
     library: Option<&'static Library>,
 }
 
-/// Loads a library. The error says what is wrong with it. A file that was loaded before and has changed since is loaded
-/// beside what it was then.
+/// Loads a library. The error is a sentence for users. A file that has changed since it was loaded is loaded again
+/// beside the old version.
 pub fn load(path: &Path) -> Result<&'static Library, String> {
     load_with(path, |_| {})
 }
 
-/// As [`load`], in a process whose host has another table.
+/// As [`load`], with changes to the host's table.
 pub fn load_with(path: &Path, change: Change) -> Result<&'static Library, String> {
     let stamp = Stamp::of(path).ok();
     let known = lock(&LOADED).get(path).map(|it| (it.stamp, it.library));
@@ -98,7 +98,7 @@ pub fn load_with(path: &Path, change: Change) -> Result<&'static Library, String
     result
 }
 
-/// As [`load_with`], a file that another process has loaded as `path`, where it does not lie any more.
+/// As [`load_with`], of a file that another process has loaded as `path` and that is not there any more.
 #[cfg(unix)]
 pub(crate) fn load_that(
     path: &Path,
@@ -110,7 +110,7 @@ pub(crate) fn load_that(
     load_as(path, &copied.0, change)
 }
 
-/// As [`load_that`], in a process that loads no other library. On Linux it takes no copy, for a process that may not write.
+/// As [`load_that`], in a process that loads no other library. On Linux it writes no copy: the process may not write.
 #[cfg(unix)]
 pub fn load_only(path: &Path, file: OwnedFd, change: Change) -> Result<&'static Library, String> {
     match cfg!(target_os = "linux") {
@@ -119,7 +119,7 @@ pub fn load_only(path: &Path, file: OwnedFd, change: Change) -> Result<&'static 
     }
 }
 
-/// What an open file can be opened once more by in this process, on Linux.
+/// A path that reopens an open file in this process, on Linux.
 #[cfg(unix)]
 pub fn name_of(file: &OwnedFd) -> PathBuf {
     use std::os::fd::AsRawFd as _;
@@ -132,8 +132,8 @@ fn cant_be_read(error: &io::Error) -> String {
 
 /// Loads the file `name`, which is the library `path` or a copy of it.
 fn load_as(path: &Path, name: &Path, change: Change) -> Result<&'static Library, String> {
-    // SAFETY: loading runs the library's constructors. That is what a plugin is: code that the user
-    // put into a plugin folder to be run. It was seen to export the entry symbol, and so to be one.
+    // SAFETY: loading runs the library's constructors. A plugin is code that the user put into a plugin folder to be
+    // run, and this file exports the entry symbol of one.
     let library = unsafe { libloading::Library::new(name) }
         .map_err(|error| format!("the system can't load it: {}", innermost(&error)))?;
     let library = Box::leak(Box::new(library));
@@ -151,13 +151,13 @@ fn load_as(path: &Path, name: &Path, change: Change) -> Result<&'static Library,
     outcome
 }
 
-/// Calls `deinit` of every library of which no stage lives. Nothing of them may be used afterwards.
+/// Calls `deinit` of every library without live stages. The libraries must not be used afterwards.
 pub fn deinit_all() {
     for library in lock(&SEEN).values().flatten() {
-        if library.living.load(Ordering::Relaxed) != 0 {
-            tracing::warn!(library = %library.path.display(), "stages of it still live at the end");
+        if library.live.load(Ordering::Relaxed) != 0 {
+            tracing::warn!(library = %library.path.display(), "it still has live stages at the end");
         } else if let Some(deinit) = lock(&library.deinit).take() {
-            // SAFETY: init succeeded, no stage lives, and this is the only call.
+            // SAFETY: init succeeded, it has no live stage, and this is the only call.
             unsafe { deinit() };
         }
     }
@@ -185,18 +185,18 @@ fn check(path: &Path, address: *const abi::Entry, change: Change) -> Result<Libr
         path: path.to_owned(),
         create,
         manifests,
-        living: AtomicUsize::new(0),
+        live: AtomicUsize::new(0),
         deinit: Mutex::new(Some(deinit)),
     })
 }
 
-/// Reads the entry table as far as it can be trusted.
+/// Reads the entry table after its checks.
 fn entry(address: *const abi::Entry) -> Result<&'static abi::Entry, String> {
     if address.is_null() || !address.is_aligned() {
         return Err("not a flowpipe plugin: `flowpipe_entry` is no table".into());
     }
-    // SAFETY: an exported symbol has at least the eight bytes of the magic; the rest is read only
-    // when these are right, and the versions and the size stand in the same place in every version.
+    // SAFETY: an exported symbol has at least the eight bytes of the magic; the rest is read only if these are right,
+    // and the versions and the size have the same offsets in every version.
     let (magic, major, minor, size) = unsafe {
         if (&raw const (*address).magic).read() != abi::MAGIC {
             return Err("not a flowpipe plugin: its `flowpipe_entry` has another magic".into());
@@ -222,7 +222,7 @@ fn entry(address: *const abi::Entry) -> Result<&'static abi::Entry, String> {
             "its entry table has {size} bytes, {needed} are needed"
         ));
     }
-    // SAFETY: the table is as long as the type, lives as long as the library, and never changes.
+    // SAFETY: the table is as long as the type, is valid as long as the library, and never changes.
     Ok(unsafe { &*address })
 }
 
@@ -245,7 +245,7 @@ fn factory(
             "its factory table has {size} bytes, {needed} are needed"
         ));
     }
-    // SAFETY: the table is long enough and lives as long as the library.
+    // SAFETY: the table is long enough and is valid as long as the library.
     let table = unsafe { &*table };
     let (Some(count), Some(manifest), Some(create)) = (table.count, table.manifest, table.create)
     else {
@@ -254,7 +254,7 @@ fn factory(
     // SAFETY: these may be called at any time after init.
     let stages = unsafe { count() };
     if stages == 0 || stages > MOST_STAGES {
-        return Err(format!("its factory says that it has {stages} stages"));
+        return Err(format!("its factory reports {stages} stages"));
     }
     let mut left = MOST_MANIFESTS;
     let text = |index| {
@@ -263,7 +263,7 @@ fn factory(
         if text.is_null() {
             return Err(format!("stage {index} of {stages} has no manifest"));
         }
-        // SAFETY: a manifest is NUL-terminated and lives as long as the library.
+        // SAFETY: a manifest is NUL-terminated and is valid as long as the library.
         let text = unsafe { CStr::from_ptr(text) };
         left = left
             .checked_sub(text.count_bytes())
@@ -275,7 +275,7 @@ fn factory(
     Ok((create, (0..stages).map(text).collect::<Result<_, _>>()?))
 }
 
-/// The host that a library sees in `init`, named by its file. It lives as long as the library.
+/// The host that a library gets in `init`, named by its file. It exists as long as the library.
 fn library_host(path: &Path, change: Change) -> &'static Arc<Host> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let services = Arc::new(Services {
@@ -287,7 +287,7 @@ fn library_host(path: &Path, change: Change) -> &'static Arc<Host> {
     Box::leak(Box::new(host))
 }
 
-/// What the system itself said, without the wrappings.
+/// The system's own error text, without its wrappers.
 fn innermost(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {

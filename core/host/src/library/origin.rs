@@ -1,5 +1,5 @@
-//! The file that a library was loaded from, as it was then: so that another process loads that very file, whatever lies at its
-//! place by now.
+//! The open file that a library was loaded from, so that another process loads the same file, whatever is at its path
+//! by now.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::library::stamp::Stamp;
 
-/// A file, held open.
+/// An open file.
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub stamp: Stamp,
@@ -21,14 +21,14 @@ pub(crate) struct Origin {
 pub(crate) enum Whereabouts<'a> {
     /// Where it was.
     InPlace,
-    /// At its place is another one, or none. This is it.
+    /// Another file is at its path, or none. This is the descriptor.
     Replaced(BorrowedFd<'a>),
-    /// It is not what it was any more.
+    /// Its content has changed.
     Overwritten,
 }
 
 impl Origin {
-    /// Opens the file, without waiting for anybody where it is a pipe.
+    /// Opens the file. Does not block on a pipe.
     ///
     /// # Errors
     /// When the system can't.
@@ -46,12 +46,12 @@ impl Origin {
         Ok(Self { stamp, file })
     }
 
-    /// The file, to be looked into.
+    /// The file, to inspect.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// All of it.
+    /// Reads all of it.
     ///
     /// # Errors
     /// When the system can't read it.
@@ -59,7 +59,7 @@ impl Origin {
         read(&self.file)
     }
 
-    /// Where the file is now that was opened under this name.
+    /// Where the file is now that was opened by this path.
     #[cfg(unix)]
     pub(crate) fn whereabouts(&self, path: &Path) -> Whereabouts<'_> {
         if Stamp::of(path).is_ok_and(|now| now == self.stamp) {
@@ -73,7 +73,7 @@ impl Origin {
     }
 }
 
-/// All of a file, from its start on.
+/// Reads a file from its start.
 ///
 /// # Errors
 /// When the system can't read it.
@@ -84,7 +84,7 @@ pub(crate) fn read(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(length)?;
     bytes.resize(length, 0);
-    // The place from where to read on is shared by all who have it open.
+    // All descriptors of an open file share one position.
     file.read_exact_at(&mut bytes, 0)?;
     Ok(bytes)
 }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_was_replaced_is_found_again() {
+    fn a_replaced_file_stays_readable() {
         let folder = tempfile::tempdir().unwrap();
         let (one, other) = (folder.path().join("one"), folder.path().join("other"));
         std::fs::write(&one, "first").unwrap();
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_written_into_is_gone() {
+    fn a_file_written_in_place_is_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
         std::fs::write(&path, "first").unwrap();

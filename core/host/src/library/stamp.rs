@@ -1,23 +1,23 @@
-//! What a file looks like from outside: when that changes, the file was written or replaced.
+//! The metadata of a file: when it changes, the file was written or replaced.
 
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// What a file looks like from outside.
+/// The metadata of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     length: u64,
     modified: Option<SystemTime>,
-    /// Device and number of the file where the system has them: another file may have taken the name.
+    /// Device and inode where the system has them: they differ when another file has the name.
     identity: (u64, u64),
 }
 
 impl Stamp {
-    /// What the file looks like now; of a link, what it leads to.
+    /// The stamp of a file now. Follows links.
     ///
     /// # Errors
-    /// When there is no such file, or it can't be looked at.
+    /// When there is no such file, or its metadata can't be read.
     pub fn of(path: &Path) -> io::Result<Self> {
         Ok(Self::of_metadata(&std::fs::metadata(path)?))
     }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_file_of_the_same_name_is_seen() {
+    fn another_file_of_the_same_name_has_another_stamp() {
         let folder = tempfile::tempdir().unwrap();
         let (one, other) = (folder.path().join("one"), folder.path().join("other"));
         assert!(Stamp::of(&one).is_err());

@@ -1,9 +1,9 @@
-//! Who can write to a library: code that somebody else can change or put there is not loaded. As OpenSSH's `StrictModes` does for
-//! keys, every folder on the way is looked at, also behind links.
+//! Who can write to a library: code that other users can change or replace is not loaded. As OpenSSH's `StrictModes`
+//! does for keys, every folder of the path is checked, also behind links.
 
 use std::path::{Path, PathBuf};
 
-/// Others than the user and root can change what lies at a path.
+/// Users other than the owner and root can change what is at a path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum WriteAccess {
     /// By its mode.
@@ -20,7 +20,7 @@ pub(crate) enum WriteAccess {
         /// The file or folder.
         path: PathBuf,
     },
-    /// By belonging to them.
+    /// By their ownership.
     #[error("{} belongs to another user (number {owner}): `chown` it, or put the plugins elsewhere", path.display())]
     Owner {
         /// The file, folder or link.
@@ -28,17 +28,17 @@ pub(crate) enum WriteAccess {
         /// The number of the user.
         owner: u32,
     },
-    /// The system does not say.
-    #[error("can't be looked at: {0}")]
+    /// The system does not report it.
+    #[error("can't be checked: {0}")]
     Unknown(String),
 }
 
-/// Checks that nobody but the user and root can change what lies at this path, or which file or folder that is.
+/// Checks that only the user and root can change what is at this path, or which file or folder that is.
 ///
-/// Systems without Unix's permissions say nothing here.
+/// Systems without Unix permissions pass.
 ///
 /// # Errors
-/// When somebody can, with what to do about it.
+/// When others can, with what to do about it.
 #[cfg(not(unix))]
 pub(crate) fn check(_: &Path) -> Result<(), WriteAccess> {
     Ok(())
@@ -72,7 +72,7 @@ mod unix {
         // The next one last.
         let mut rest = reversed(&path);
         let root = std::fs::symlink_metadata(&place).map_err(unknown)?;
-        look(&place, &root, user, rest.is_empty())?;
+        check_entry(&place, &root, user, rest.is_empty())?;
         while let Some(name) = rest.pop() {
             if name == ".." {
                 place.pop();
@@ -81,11 +81,11 @@ mod unix {
             let next = place.join(name);
             let metadata = std::fs::symlink_metadata(&next).map_err(unknown)?;
             if !metadata.is_symlink() {
-                look(&next, &metadata, user, rest.is_empty())?;
+                check_entry(&next, &metadata, user, rest.is_empty())?;
                 place = next;
                 continue;
             }
-            // Whose it is says where it leads to; its mode says nothing.
+            // A link's owner decides where it leads; its mode has no meaning.
             check_owner(&next, &metadata, user)?;
             links += 1;
             if links > MOST_LINKS {
@@ -109,8 +109,13 @@ mod unix {
         names.collect()
     }
 
-    /// Whether others can change what this is, or what lies in it.
-    fn look(path: &Path, metadata: &Metadata, user: u32, is_last: bool) -> Result<(), WriteAccess> {
+    /// Whether others can change this entry, or what is in it.
+    fn check_entry(
+        path: &Path,
+        metadata: &Metadata,
+        user: u32,
+        is_last: bool,
+    ) -> Result<(), WriteAccess> {
         check_owner(path, metadata, user)?;
         let mode = metadata.mode();
         let is_writable = match mode & (GROUP_WRITES | ANYBODY_WRITES) {
@@ -124,7 +129,7 @@ mod unix {
             }
             _ => true,
         };
-        // On the way to somewhere: what others put there they can't put in the place of what is the user's.
+        // In a sticky folder on the way others can add entries, but can't replace the user's.
         let is_passed = !is_last && metadata.is_dir() && mode & STICKY != 0;
         match is_writable && !is_passed {
             true => Err(WriteAccess::Mode {
@@ -146,13 +151,13 @@ mod unix {
         }
     }
 
-    /// Whether more than the mode says who may write: the group's bits are then the most that anybody in the list may.
+    /// Whether an access control list adds to the mode: the group's bits are then the limit for all its entries.
     #[cfg(target_os = "linux")]
     fn has_list(path: &Path) -> bool {
         let name = "system.posix_acl_access";
         match rustix::fs::getxattr(path, name, &mut [0_u8; 0]) {
             Ok(length) => length > 0,
-            // Neither there nor possible there.
+            // Neither present nor supported.
             Err(rustix::io::Errno::NODATA | rustix::io::Errno::OPNOTSUPP) => false,
             Err(_) => true,
         }

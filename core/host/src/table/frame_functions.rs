@@ -1,5 +1,5 @@
-//! What a plugin may do with a frame that it refers to. Nothing here looks at the host: a frame lives as long as a
-//! reference to it, whatever becomes of the stage.
+//! The functions of a frame that a plugin refers to. None of them uses the host: a frame is valid as long as a
+//! reference to it, whatever happens to the stage.
 
 use flowpipe_abi as abi;
 
@@ -8,7 +8,7 @@ use crate::frame::Frame;
 /// The frame functions of one process: of the host's own frames, or of those of a stage's process.
 ///
 /// # Safety
-/// The functions do what `flowpipe.h` says of them, on any thread, while the caller holds the references that it says.
+/// The functions do what `flowpipe.h` specifies, on any thread, while the caller holds the references that it demands.
 pub unsafe trait FrameFunctions {
     /// As [`abi::Frames::add_reference`].
     ///
@@ -53,7 +53,7 @@ pub const fn extension<F: FrameFunctions>() -> abi::Frames {
     }
 }
 
-/// Puts the same functions into a host's table.
+/// Sets the same functions in a host's table.
 pub fn set<F: FrameFunctions>(table: &mut abi::Host) {
     table.frame_ref = frame_ref::<F>;
     table.frame_unref = frame_unref::<F>;
@@ -62,13 +62,13 @@ pub fn set<F: FrameFunctions>(table: &mut abi::Host) {
     table.frame_write = frame_write::<F>;
 }
 
-/// Fills in what a plugin asks about a frame.
+/// Fills in a plugin's frame info.
 ///
 /// # Safety
-/// `info` is null, or points at an info that says its size and is writable as far as that.
+/// `info` is null, or points at an info that states its size and is writable up to it.
 pub unsafe fn fill_in(info: *mut abi::FrameInfo, with: abi::FrameInfo) {
-    // Its fields are those of the first minor: a smaller one can't be filled in. There is no reference before the size
-    // is known, for a reference stands for the whole struct.
+    // Its fields are those of the first minor: a smaller one can't be filled in. No reference is created before the
+    // size is known: a reference requires that the whole struct is valid.
     // SAFETY: by the contract above, struct_size can be read, and the rest written when it is large enough.
     unsafe {
         if info.is_null() || ((*info).struct_size as usize) < size_of::<abi::FrameInfo>() {
@@ -86,7 +86,7 @@ pub(crate) unsafe extern "C" fn frame_ref<F: FrameFunctions>(
     _: *const abi::Host,
     frame: *mut abi::Frame,
 ) -> *mut abi::Frame {
-    // SAFETY: the border demands the same of both.
+    // SAFETY: the ABI demands the same of both.
     unsafe { F::add_reference(frame) }
 }
 
@@ -94,7 +94,7 @@ pub(crate) unsafe extern "C" fn frame_unref<F: FrameFunctions>(
     _: *const abi::Host,
     frame: *mut abi::Frame,
 ) {
-    // SAFETY: the border demands the same of both.
+    // SAFETY: the ABI demands the same of both.
     unsafe { F::release(frame) }
 }
 
@@ -103,7 +103,7 @@ pub(crate) unsafe extern "C" fn frame_info<F: FrameFunctions>(
     frame: *const abi::Frame,
     info: *mut abi::FrameInfo,
 ) {
-    // SAFETY: the border demands the same of both.
+    // SAFETY: the ABI demands the same of both.
     unsafe { F::info(frame, info) }
 }
 
@@ -111,7 +111,7 @@ pub(crate) unsafe extern "C" fn frame_read<F: FrameFunctions>(
     _: *const abi::Host,
     frame: *const abi::Frame,
 ) -> *const u8 {
-    // SAFETY: the border demands the same of both.
+    // SAFETY: the ABI demands the same of both.
     unsafe { F::read(frame) }
 }
 
@@ -119,58 +119,58 @@ pub(crate) unsafe extern "C" fn frame_write<F: FrameFunctions>(
     _: *const abi::Host,
     frame: *mut *mut abi::Frame,
 ) -> *mut u8 {
-    // SAFETY: the border demands the same of both.
+    // SAFETY: the ABI demands the same of both.
     unsafe { F::write(frame) }
 }
 
-// SAFETY: a frame pointer of the border points at what `Frame` does, whose count and memory any thread may use.
+// SAFETY: the ABI's frame pointer has the target of `Frame`, whose count and memory any thread may use.
 unsafe impl FrameFunctions for Frame {
     unsafe extern "C" fn add_reference(frame: *mut abi::Frame) -> *mut abi::Frame {
-        // SAFETY: the border demands that the caller holds a reference.
-        if let Some(held) = unsafe { Frame::from_abi(frame) } {
-            let _ = held.clone().into_abi();
-            let _ = held.into_abi();
+        // SAFETY: the ABI demands that the caller holds a reference.
+        if let Some(frame) = unsafe { Frame::from_abi(frame) } {
+            let _ = frame.clone().into_abi();
+            let _ = frame.into_abi();
         }
         frame
     }
 
     unsafe extern "C" fn release(frame: *mut abi::Frame) {
-        // SAFETY: the border demands that the caller holds a reference, which it gives up here.
+        // SAFETY: the ABI demands that the caller holds a reference, which it releases here.
         drop(unsafe { Frame::from_abi(frame) });
     }
 
     unsafe extern "C" fn info(frame: *const abi::Frame, info: *mut abi::FrameInfo) {
-        // SAFETY: the border demands that the caller holds a reference, and an info that is writable as far as it says.
+        // SAFETY: the ABI demands that the caller holds a reference, and an info that is writable up to its size.
         unsafe {
-            let held = Frame::from_abi(frame.cast_mut());
-            if let Some(held) = &held {
-                fill_in(info, held.info());
+            let frame = Frame::from_abi(frame.cast_mut());
+            if let Some(frame) = &frame {
+                fill_in(info, frame.info());
             }
-            std::mem::forget(held);
+            std::mem::forget(frame);
         }
     }
 
     unsafe extern "C" fn read(frame: *const abi::Frame) -> *const u8 {
-        // SAFETY: the border demands that the caller holds a reference.
-        let held = unsafe { Frame::from_abi(frame.cast_mut()) };
-        let pixels = held
+        // SAFETY: the ABI demands that the caller holds a reference.
+        let frame = unsafe { Frame::from_abi(frame.cast_mut()) };
+        let pixels = frame
             .as_ref()
-            .map_or(std::ptr::null(), |held| held.pixels().as_ptr());
-        std::mem::forget(held);
+            .map_or(std::ptr::null(), |frame| frame.pixels().as_ptr());
+        std::mem::forget(frame);
         pixels
     }
 
     unsafe extern "C" fn write(frame: *mut *mut abi::Frame) -> *mut u8 {
-        // SAFETY: the border demands a writable pointer to a reference that the caller holds.
-        let Some((place, mut held)) = (unsafe {
+        // SAFETY: the ABI demands a writable pointer to a reference that the caller holds.
+        let Some((place, mut owned)) = (unsafe {
             frame
                 .as_mut()
-                .and_then(|place| Frame::from_abi(*place).map(|held| (place, held)))
+                .and_then(|place| Frame::from_abi(*place).map(|owned| (place, owned)))
         }) else {
             return std::ptr::null_mut();
         };
-        let pixels = held.write();
-        *place = held.into_abi();
+        let pixels = owned.write();
+        *place = owned.into_abi();
         pixels.map_or(std::ptr::null_mut(), |pixels| pixels.as_ptr())
     }
 }

@@ -1,6 +1,6 @@
-//! The table that the host hands to each stage: logs, errors, clock, frames and getters.
+//! The table that the host passes to each stage: logs, errors, clock, frames and getters.
 //!
-//! What belongs to one `process` call (emit, cancelled, mark, wait_until) is in [`crate::call`].
+//! The functions of one `process` call (emit, cancelled, mark, wait_until) are in [`crate::call`].
 
 pub mod frame_functions;
 pub mod run_extension;
@@ -23,27 +23,27 @@ use crate::frame::{Frame, Shape};
 use crate::run::RunContext;
 use crate::stage_clock::StageClock;
 
-/// Longer texts from a plugin are cut, so that a wild length does not fill the log.
+/// Bytes of the longest text of a plugin. Longer ones are cut, so that a wrong length does not fill the log.
 pub const LONGEST_TEXT: usize = 64 << 10;
 
 /// What all stages of a run share through their hosts.
 pub struct Services {
     /// The run's clock.
     pub clock: Clock,
-    /// Where frames come from.
+    /// The pool of frames.
     pub pool: Arc<Pool>,
-    /// Set once the run is made; a library's own host has none.
+    /// Set when the run is created; a library's own host has none.
     pub run: OnceLock<Weak<dyn RunContext>>,
 }
 
-/// The host as one stage sees it. A plugin reaches it through the table that [`Self::show`] makes, until it is revoked.
+/// The host as one stage sees it. A plugin reaches it through a table from [`Self::show`], until it is revoked.
 pub struct Host {
     name: String,
     owner: u32,
     services: Arc<Services>,
     stage_clock: StageClock,
     error: Mutex<Option<(i32, String)>>,
-    /// Whether `error` holds something, so that a call without one takes no lock.
+    /// Whether `error` is set, so that a call without an error takes no lock.
     failed: AtomicBool,
     change: Change,
     is_revoked: AtomicBool,
@@ -52,23 +52,23 @@ pub struct Host {
 /// Changes the table that a plugin sees.
 pub(crate) type Change = fn(&mut abi::Host);
 
-/// What a plugin's pointer to its host points at. It is never freed, so that what a thread of the plugin calls after
-/// `destroy` finds that the host is revoked.
+/// The target of a plugin's pointer to its host. It is never freed, so that calls from a thread of the plugin after
+/// `destroy` find that the host is revoked.
 struct Shown {
     table: abi::Host,
     host: Weak<Host>,
 }
 
-/// Bytes that each host leaves in memory: its table, and what the table's reference keeps of it. As the allocator of
-/// glibc counts them.
-pub const LEFT: u64 =
+/// Bytes that each host leaks: its table, and the allocation that the table's weak reference keeps, by the rules of
+/// glibc's allocator.
+pub const LEAKED_BYTES: u64 =
     allocated(size_of::<Shown>()) + allocated(size_of::<Host>() + 2 * size_of::<usize>());
 
 const fn allocated(size: usize) -> u64 {
     ((size + size_of::<usize>()).next_multiple_of(16)) as u64
 }
 
-/// What the clock of a revoked host reads: later than any deadline, and far from an overflow, as in the SDK.
+/// The time that a revoked host returns: later than any deadline, and far from an overflow, as in the SDK.
 const REVOKED_NS: i64 = i64::MAX / 2;
 
 impl Host {
@@ -83,7 +83,7 @@ impl Host {
         Self::with(name, owner, services, stage_clock, |_| {})
     }
 
-    /// One whose table is changed before anybody sees it.
+    /// As [`Self::new`]; `change` is applied to each table before the plugin gets it.
     pub fn with(
         name: &str,
         owner: u32,
@@ -103,7 +103,7 @@ impl Host {
         })
     }
 
-    /// Makes a table for a plugin. It stays in memory as long as the process, also when the host is revoked or dropped.
+    /// Creates a table for a plugin. It is never freed, also when the host is revoked or dropped.
     pub(crate) fn show(self: &Arc<Self>) -> *const abi::Host {
         let mut table = abi::Host {
             struct_size: size_of::<abi::Host>() as u32,
@@ -136,20 +136,20 @@ impl Host {
         (self.change)(&mut table);
         let host = Arc::downgrade(self);
         let shown = Box::into_raw(Box::new(Shown { table, host }));
-        // SAFETY: it was just made, and nobody else has seen it yet.
+        // SAFETY: it is new, and nothing else refers to it yet.
         unsafe {
             (*shown).table.data = shown.cast();
             &raw const (*shown).table
         }
     }
 
-    /// From now on calls through its tables come to nothing. Those in progress keep what they use.
+    /// Revokes its tables: later calls have no effect. Calls in progress keep what they use.
     pub(crate) fn revoke(&self) {
-        // A call that sees it late is as one that came before.
+        // A call that misses it counts as an earlier one.
         self.is_revoked.store(true, Ordering::Relaxed);
     }
 
-    /// Takes what the plugin said with `set_error` since the last time.
+    /// Takes the plugin's last `set_error` since the previous call.
     pub fn take_error(&self) -> Option<(i32, String)> {
         if self.failed.swap(false, Ordering::Relaxed) {
             lock(&self.error).take()
@@ -158,7 +158,7 @@ impl Host {
         }
     }
 
-    /// Keeps what the plugin says with `set_error`. The last one counts.
+    /// Records an error of the plugin. The last one counts.
     pub fn note_error(&self, code: i32, text: String) {
         *lock(&self.error) = Some((code, text));
         self.failed.store(true, Ordering::Relaxed);
@@ -169,7 +169,7 @@ impl Host {
         &self.services.clock
     }
 
-    /// Where its frames come from.
+    /// The pool of its frames.
     pub fn pool(&self) -> &Arc<Pool> {
         &self.services.pool
     }
@@ -179,12 +179,12 @@ impl Host {
         self.owner
     }
 
-    /// Who logs: the stage's name, or a library's file.
+    /// The name in the log: the stage's, or a library's file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The times that the stage is told.
+    /// The clock that the stage reads.
     pub fn stage_clock(&self) -> &StageClock {
         &self.stage_clock
     }
@@ -194,12 +194,12 @@ impl Host {
         self.services.run.get()
     }
 
-    /// The host behind the border's pointer. `None`: it is revoked, for its stage was destroyed.
+    /// The host of the ABI's pointer. `None`: it is revoked, because its stage was destroyed.
     ///
     /// # Safety
-    /// `host` is null or a table that [`Self::show`] made (or a copy of it).
+    /// `host` is null or a table from [`Self::show`] (or a copy of it).
     pub unsafe fn from_abi(host: *const abi::Host) -> Option<Arc<Self>> {
-        // SAFETY: by the contract above, `data` was set in `show` and points at what is never freed.
+        // SAFETY: by the contract above, `data` was set in `show` and its target is never freed.
         let shown = unsafe { host.as_ref()?.data.cast::<Shown>().as_ref() }?;
         let host = shown.host.upgrade()?;
         (!host.is_revoked.load(Ordering::Relaxed)).then_some(host)
@@ -225,14 +225,14 @@ unsafe extern "C" fn log(
     pointer: *const c_char,
     length: usize,
 ) {
-    // SAFETY: the border demands the host's table and readable text.
+    // SAFETY: the ABI demands the host's table and readable text.
     let (host, text) = unsafe { (Host::from_abi(host), text(pointer, length)) };
     if let Some(host) = host {
         write_log(&host.name, level, &text);
     }
 }
 
-/// Writes a line of a plugin to the log.
+/// Writes a plugin's line to the log.
 pub fn write_log(stage: &str, level: abi::Level, text: &str) {
     match level {
         abi::LEVEL_ERROR => tracing::error!(target: "flowpipe::plugin", stage, "{text}"),
@@ -249,7 +249,7 @@ unsafe extern "C" fn set_error(
     pointer: *const c_char,
     length: usize,
 ) {
-    // SAFETY: the border demands the host's table and readable text.
+    // SAFETY: the ABI demands the host's table and readable text.
     let (host, text) = unsafe { (Host::from_abi(host), text(pointer, length)) };
     if let Some(host) = host {
         host.note_error(code, text);
@@ -257,7 +257,7 @@ unsafe extern "C" fn set_error(
 }
 
 unsafe extern "C" fn clock_now(host: *const abi::Host) -> i64 {
-    // SAFETY: the border demands the host's table.
+    // SAFETY: the ABI demands the host's table.
     unsafe { Host::from_abi(host) }.map_or(REVOKED_NS, |host| {
         host.stage_clock.read(&host.services.clock)
     })
@@ -267,7 +267,7 @@ unsafe extern "C" fn frame_new(
     host: *const abi::Host,
     info: *const abi::FrameInfo,
 ) -> *mut abi::Frame {
-    // SAFETY: the border demands the host's table and a readable info.
+    // SAFETY: the ABI demands the host's table and a readable info.
     let (host, info) = unsafe { (Host::from_abi(host), info.as_ref()) };
     let frame = host
         .zip(info.and_then(Shape::new))
@@ -278,7 +278,7 @@ unsafe extern "C" fn frame_new(
 /// The value at a pointer: `Err` holds the status to return.
 ///
 /// # Safety
-/// `document` is null or living; `pointer` is null or NUL-terminated.
+/// `document` is null or valid; `pointer` is null or NUL-terminated.
 unsafe fn find<'a>(
     document: *const abi::Document,
     pointer: *const c_char,
@@ -286,7 +286,7 @@ unsafe fn find<'a>(
     if pointer.is_null() {
         return Err(abi::NOT_FOUND);
     }
-    // SAFETY: by the contract above; documents of the border are `Document`s.
+    // SAFETY: by the contract above; the ABI's documents are `Document`s.
     let (document, pointer) = unsafe {
         (
             document.cast::<Document>().as_ref(),
@@ -299,7 +299,7 @@ unsafe fn find<'a>(
         .ok_or(abi::NOT_FOUND)
 }
 
-/// Finds a value, reads it, writes it out.
+/// Finds a value, converts it and writes it to `place`.
 ///
 /// # Safety
 /// As for [`find`]; `place` is null or writable.
@@ -309,8 +309,8 @@ unsafe fn get<T>(
     place: *mut T,
     read: impl FnOnce(&'static Value) -> Option<T>,
 ) -> abi::Status {
-    // SAFETY: by the contract above. `'static` stands for the document's life, which the border
-    // promises for texts too.
+    // SAFETY: by the contract above. `'static` means the document's lifetime, which the ABI guarantees for texts
+    // too.
     match unsafe { find(document, pointer) } {
         Err(status) => status,
         Ok(value) => match read(value) {
@@ -331,7 +331,7 @@ unsafe extern "C" fn get_bool(
     pointer: *const c_char,
     value: *mut i32,
 ) -> abi::Status {
-    // SAFETY: the border demands what `get` does.
+    // SAFETY: the ABI demands what `get` does.
     unsafe {
         get(document, pointer, value, |found| {
             found.as_bool().map(i32::from)
@@ -345,7 +345,7 @@ unsafe extern "C" fn get_int(
     pointer: *const c_char,
     value: *mut i64,
 ) -> abi::Status {
-    // SAFETY: the border demands what `get` does.
+    // SAFETY: the ABI demands what `get` does.
     unsafe { get(document, pointer, value, Value::as_i64) }
 }
 
@@ -355,7 +355,7 @@ unsafe extern "C" fn get_number(
     pointer: *const c_char,
     value: *mut f64,
 ) -> abi::Status {
-    // SAFETY: the border demands what `get` does.
+    // SAFETY: the ABI demands what `get` does.
     unsafe { get(document, pointer, value, Value::as_f64) }
 }
 
@@ -367,7 +367,7 @@ unsafe extern "C" fn get_string(
     length: *mut usize,
 ) -> abi::Status {
     let mut found = (null(), 0);
-    // SAFETY: the border demands what `get` does.
+    // SAFETY: the ABI demands what `get` does.
     let status = unsafe {
         get(document, pointer, &raw mut found, |found| {
             found
@@ -376,7 +376,7 @@ unsafe extern "C" fn get_string(
         })
     };
     if status == abi::OK {
-        // SAFETY: the border demands that both are null or writable.
+        // SAFETY: the ABI demands that both are null or writable.
         unsafe {
             if let Some(value) = value.as_mut() {
                 *value = found.0;
@@ -400,7 +400,7 @@ unsafe extern "C" fn get_count(
         Value::Object(members) => Some(members.len()),
         _ => None,
     };
-    // SAFETY: the border demands what `get` does.
+    // SAFETY: the ABI demands what `get` does.
     unsafe { get(document, pointer, value, count) }
 }
 
@@ -408,9 +408,9 @@ unsafe extern "C" fn get_extension(host: *const abi::Host, id: *const c_char) ->
     if id.is_null() {
         return null();
     }
-    // SAFETY: the border demands the host's table, and a NUL-terminated id.
+    // SAFETY: the ABI demands the host's table, and a NUL-terminated id.
     let (host, id) = unsafe { (Host::from_abi(host), CStr::from_ptr(id)) };
-    // When the host is revoked, the run's functions say that it is ending.
+    // When the host is revoked, the run's functions report that it is ending.
     let has_run = host.is_none_or(|host| host.run().is_some());
     if has_run && id == abi::EXTENSION_RUN {
         (&raw const run_extension::TABLE).cast()

@@ -1,4 +1,4 @@
-//! The host's extension `flowpipe.run/1`: what a stage may know of its run, and ask of it.
+//! The host's extension `flowpipe.run/1`: the run as a stage sees it.
 
 use std::ffi::c_char;
 use std::sync::{Arc, Weak};
@@ -8,7 +8,7 @@ use flowpipe_abi as abi;
 use crate::run::{Ended, Ending, Mode, RunContext};
 use crate::table::{Host, text};
 
-/// The table that every stage gets. The host that it passes back says which stage and run it is.
+/// The table of every stage. The host that it passes back identifies the stage and the run.
 pub(crate) static TABLE: abi::Run = abi::Run {
     struct_size: size_of::<abi::Run>() as u32,
     reserved: 0,
@@ -25,13 +25,13 @@ unsafe fn run(host: *const abi::Host) -> Option<Arc<dyn RunContext>> {
 }
 
 unsafe extern "C" fn is_ending(host: *const abi::Host) -> i32 {
-    // SAFETY: the border demands the host's table. A host without a run, or that is revoked, is at its end.
+    // SAFETY: the ABI demands the host's table. A host without a run, or that is revoked, is at its end.
     let run = unsafe { run(host) };
     run.is_none_or(|run| run.mode() > Mode::Run).into()
 }
 
 unsafe extern "C" fn is_dry(host: *const abi::Host) -> i32 {
-    // SAFETY: the border demands the host's table.
+    // SAFETY: the ABI demands the host's table.
     let run = unsafe { run(host) };
     run.is_none_or(|run| run.is_dry()).into()
 }
@@ -42,7 +42,7 @@ unsafe extern "C" fn end(
     pointer: *const c_char,
     length: usize,
 ) {
-    // SAFETY: the border demands the host's table and readable text.
+    // SAFETY: the ABI demands the host's table and readable text.
     let (host, reason) = unsafe { (Host::from_abi(host), text(pointer, length)) };
     if let Some(host) = host {
         end_run(&host, how, reason);
@@ -54,7 +54,7 @@ pub fn end_run(host: &Host, how: abi::Ending, reason: String) {
     if let Some(run) = host.run().and_then(Weak::upgrade) {
         run.end(Ended {
             stage: host.name().to_owned(),
-            // What this host does not know is taken for the more careful of the two.
+            // An ending that this host does not know counts as the more careful one.
             how: if how == abi::ENDING_DONE {
                 Ending::Done
             } else {

@@ -13,16 +13,16 @@ fn host() -> Arc<Host> {
     Host::new("a-stage", 0, services, StageClock::Run)
 }
 
-/// A host's table, as a plugin keeps it.
+/// A host's table, as a plugin stores it.
 #[derive(Clone, Copy)]
-struct Kept(*const abi::Host);
+struct Table(*const abi::Host);
 
 // SAFETY: the tests call functions that are [any-thread] alone.
-unsafe impl Send for Kept {}
+unsafe impl Send for Table {}
 // SAFETY: as above.
-unsafe impl Sync for Kept {}
+unsafe impl Sync for Table {}
 
-impl Kept {
+impl Table {
     fn table(&self) -> &'static abi::Host {
         // SAFETY: tables are never freed.
         unsafe { &*self.0 }
@@ -37,7 +37,7 @@ impl Kept {
             stride: 0,
             size: 0,
         };
-        // SAFETY: tables are never freed, and the info lives for the call.
+        // SAFETY: tables are never freed, and the info is valid for the call.
         unsafe { (self.table().frame_new)(self.0, &raw const info) }
     }
 
@@ -51,10 +51,10 @@ impl Kept {
         unsafe { (self.table().get_extension)(self.0, id) }
     }
 
-    /// Writes a line to the log, and an error.
-    fn say(&self, text: &str) {
+    /// Writes a line to the log and sets an error.
+    fn report(&self, text: &str) {
         let (pointer, length) = (text.as_ptr().cast(), text.len());
-        // SAFETY: tables are never freed, and the text lives for the calls.
+        // SAFETY: tables are never freed, and the text is valid for the calls.
         unsafe {
             (self.table().log)(self.0, abi::LEVEL_TRACE, pointer, length);
             (self.table().set_error)(self.0, 7, pointer, length);
@@ -63,31 +63,31 @@ impl Kept {
 }
 
 #[test]
-fn texts_may_be_null_empty_or_no_text() {
+fn texts_may_be_null_empty_or_not_utf8() {
     let host = host();
-    let table = Kept(host.show());
-    let said = |pointer: *const c_char, length| {
+    let table = Table(host.show());
+    let set_error = |pointer: *const c_char, length| {
         // SAFETY: the text is readable, and the table is never freed.
         unsafe { (table.table().set_error)(table.0, 7, pointer, length) };
         host.take_error()
     };
     let error = |text: &str| Some((7, text.to_owned()));
-    assert_eq!(said(null(), 0), error(""));
-    assert_eq!(said(null(), 99), error(""));
-    assert_eq!(said(c"abc".as_ptr(), 0), error(""));
-    assert_eq!(said(std::ptr::dangling(), 0), error(""));
-    assert_eq!(said(b"a\xff".as_ptr().cast(), 2), error("a\u{fffd}"));
+    assert_eq!(set_error(null(), 0), error(""));
+    assert_eq!(set_error(null(), 99), error(""));
+    assert_eq!(set_error(c"abc".as_ptr(), 0), error(""));
+    assert_eq!(set_error(std::ptr::dangling(), 0), error(""));
+    assert_eq!(set_error(b"a\xff".as_ptr().cast(), 2), error("a\u{fffd}"));
     assert_eq!(host.take_error(), None);
 }
 
 #[test]
-fn getters_take_null_for_everything() {
+fn getters_accept_null_everywhere() {
     let host = host();
-    let table = Kept(host.show()).table();
+    let table = Table(host.show()).table();
     let document = Document::new(br#"{"n": 7, "t": "", "a": [1, 2]}"#).unwrap();
     let found = document.as_abi();
     let (mut number, mut count, mut text, mut length) = (0, 0, null(), 9);
-    // SAFETY: the document lives, pointers are null or NUL-terminated, and places are null or writable.
+    // SAFETY: the document is valid, pointers are null or NUL-terminated, and places are null or writable.
     unsafe {
         let get_int = |document, pointer, place| (table.get_int)(table, document, pointer, place);
         assert_eq!(get_int(found, c"/n".as_ptr(), &raw mut number), abi::OK);
@@ -111,7 +111,7 @@ fn getters_take_null_for_everything() {
     }
 }
 
-/// A run of which nobody asks anything.
+/// A run that has ended.
 struct Over;
 
 impl RunContext for Over {
@@ -131,7 +131,7 @@ impl RunContext for Over {
 #[test]
 fn extensions_are_found_by_their_ids() {
     let host = host();
-    let table = Kept(host.show());
+    let table = Table(host.show());
     assert!(table.extension(null()).is_null());
     assert!(table.extension(c"".as_ptr()).is_null());
     assert!(table.extension(c"flowpipe.frames/2".as_ptr()).is_null());
@@ -140,15 +140,15 @@ fn extensions_are_found_by_their_ids() {
     assert!(host.services.run.set(Weak::<Over>::new()).is_ok());
     assert!(!table.extension(abi::EXTENSION_RUN.as_ptr()).is_null());
     let frames = table.extension(abi::EXTENSION_FRAMES.as_ptr());
-    // SAFETY: the id says what it is, and the table lasts as long as the process.
+    // SAFETY: the id gives its type, and the table lasts as long as the process.
     let frames = unsafe { &*frames.cast::<abi::Frames>() };
     assert_eq!(frames.struct_size as usize, size_of::<abi::Frames>());
 }
 
 #[test]
-fn the_functions_of_frames_take_null() {
+fn frame_functions_accept_null() {
     let host = host();
-    let table = Kept(host.show()).table();
+    let table = Table(host.show()).table();
     let frames = &frame_functions::TABLE;
     let mut nothing = null_mut();
     // SAFETY: null is allowed everywhere.
@@ -165,7 +165,7 @@ fn the_functions_of_frames_take_null() {
     }
 }
 
-/// The head of a struct that may grow, as a shorter version has it: the memory ends here.
+/// The first fields of a struct that may grow, as in a shorter version: the memory ends here.
 #[repr(C, align(8))]
 struct Head {
     struct_size: u32,
@@ -184,10 +184,10 @@ impl Head {
 #[test]
 fn a_shorter_info_is_not_filled_in() {
     let host = host();
-    let table = Kept(host.show());
+    let table = Table(host.show());
     let frame = table.new_frame();
     let mut info = Head::new();
-    // SAFETY: the info says its size, and the frame has one reference.
+    // SAFETY: the info states its size, and the frame has one reference.
     unsafe {
         (frame_functions::TABLE.info)(frame, (&raw mut info).cast());
         (table.table().frame_unref)(table.0, frame);
@@ -198,9 +198,9 @@ fn a_shorter_info_is_not_filled_in() {
 #[test]
 fn a_shorter_output_is_refused() {
     let host = host();
-    let table = Kept(host.show());
+    let table = Table(host.show());
     let output = Head::new();
-    // SAFETY: the output says its size, and null is no context.
+    // SAFETY: the output states its size, and null is no context.
     let status = unsafe { (table.table().emit)(table.0, null_mut(), (&raw const output).cast()) };
     assert_eq!((status, output.second), (abi::BAD_MESSAGE, 7));
 }
@@ -209,19 +209,19 @@ fn a_shorter_output_is_refused() {
 fn a_table_outlives_its_host() {
     let host = host();
     let pool = Arc::downgrade(&host.services.pool);
-    let table = Kept(host.show());
+    let table = Table(host.show());
     let mut frame = table.new_frame();
     assert!(!frame.is_null() && table.now() < REVOKED_NS);
     host.revoke();
     drop(host);
     assert_eq!(table.now(), REVOKED_NS);
     assert!(table.new_frame().is_null());
-    table.say("nobody reads this");
+    table.report("ignored");
     assert!(!table.extension(abi::EXTENSION_FRAMES.as_ptr()).is_null());
     let run = table
         .extension(abi::EXTENSION_RUN.as_ptr())
         .cast::<abi::Run>();
-    // SAFETY: the id says what it is, and the table lasts as long as the process; the frame has one reference.
+    // SAFETY: the id gives its type, and the table lasts as long as the process; the frame has one reference.
     unsafe {
         let run = &*run;
         assert_eq!(((run.is_ending)(table.0), (run.is_dry)(table.0)), (1, 1));
@@ -238,13 +238,13 @@ fn a_table_outlives_its_host() {
 fn threads_use_a_table_while_its_host_is_revoked() {
     for _ in 0..if cfg!(miri) { 4 } else { 200 } {
         let host = host();
-        let table = Kept(host.show());
+        let table = Table(host.show());
         let uses = AtomicU32::new(0);
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
                     while table.now() < REVOKED_NS {
-                        table.say("still here");
+                        table.report("still here");
                         let frame = table.new_frame();
                         // SAFETY: null, or this thread's reference.
                         unsafe { (table.table().frame_unref)(table.0, frame) };
@@ -262,10 +262,10 @@ fn threads_use_a_table_while_its_host_is_revoked() {
     }
 }
 
-/// What a restart leaves behind.
+/// What a restart leaks.
 #[test]
 fn a_table_is_small() {
-    // The reference that is left keeps the host's place, though not what the host had.
+    // The weak reference keeps the host's allocation, but not its fields.
     let counts = 2 * size_of::<usize>();
     let left = size_of::<Shown>() + size_of::<Host>() + counts;
     assert!(left <= 512, "{left} bytes");

@@ -1,7 +1,7 @@
-//! The process of one stage: loads its library, and does what the host says.
+//! The process of one stage: loads its library and executes the host's calls.
 //!
 //! # Layout
-//! - `table`: what the plugin may call. `frames`: the frames that it refers to. `state`: what it remembers.
+//! - `table`: the functions that the plugin may call. `frames`: the frames that it refers to. `state`: state transfer.
 
 mod frames;
 mod state;
@@ -28,16 +28,16 @@ use flowpipe_sync::lock;
 
 use crate::confinement;
 use crate::control_block::ControlView;
-use crate::protocol::{Create, Message, Process, ToHost, ToStage};
+use crate::protocol::{Create, ProcessCall, ToHost, ToStage, WireFrame, WireMessage};
 use crate::wire::Wire;
 
-/// What this process has: there is one stage in it.
+/// The context of this process: it has one stage.
 struct Child {
-    /// The conversation about calls, which the stage's thread leads.
+    /// The connection for calls. The stage's thread uses it.
     call: Mutex<Wire>,
-    /// What any thread may ask.
+    /// The connection for requests from any thread.
     side: Mutex<Wire>,
-    page: ControlView,
+    control: ControlView,
     blocks: Mutex<HashMap<u64, Arc<Mapping>>>,
     level: abi::Level,
     dry: bool,
@@ -45,12 +45,12 @@ struct Child {
 
 static CHILD: OnceLock<Child> = OnceLock::new();
 
-/// What came of what the host said.
+/// The result of a call from the host.
 struct Done {
     status: abi::Status,
-    /// It still refers to the frame that came with the message.
+    /// The plugin still refers to the message's frame.
     keeps_frame: bool,
-    /// What it remembers, where that was asked for.
+    /// The saved state, if the call was [`ToStage::Save`].
     state: Option<State>,
 }
 
@@ -64,13 +64,13 @@ impl From<abi::Status> for Done {
     }
 }
 
-/// The process ends by itself so long after the program that started it.
+/// The process ends by itself this long after the host is gone.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
-/// Lives as the process of one stage until the host says that it is done or is gone.
+/// Runs as the process of one stage until the host destroys the stage or is gone.
 #[must_use]
 pub fn run() -> ExitCode {
-    match live() {
+    match run_stage() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("a stage's process, which only flowpipe itself can start: {error}");
@@ -79,18 +79,18 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn live() -> io::Result<()> {
+fn run_stage() -> io::Result<()> {
     let mut call = Wire::to_host(connection()?);
-    stand_first_in_line_for_the_killer();
-    print_line_by_line();
+    raise_oom_score();
+    flush_each_line();
     let Some((first, config)) = call.receive::<ToStage>()? else {
         return Ok(());
     };
     let ToStage::Create(create) = first else {
-        return Err(io::Error::other("the host speaks another language"));
+        return Err(io::Error::other("the host's first packet is not Create"));
     };
     let side = call.file()?;
-    let page = ControlView::new(&call.file()?)?;
+    let control = ControlView::new(&call.file()?)?;
     let library = match create.is_replaced {
         true => Some(call.file()?),
         false => None,
@@ -99,13 +99,13 @@ fn live() -> io::Result<()> {
         Some(file) => loader::name_of(file),
         None => create.library.clone(),
     };
-    // Before there is a second thread, and before anything of the plugin runs.
+    // Before there is a second thread, and before any code of the plugin runs.
     let confined = confinement::confine(&create.confinement, &[file]);
-    watch_over(side.try_clone()?)?;
+    watch_host(side.try_clone()?)?;
     let child = CHILD.get_or_init(|| Child {
         call: Mutex::new(call),
         side: Mutex::new(Wire::to_host(UnixStream::from(side))),
-        page,
+        control,
         blocks: Mutex::default(),
         level: create.level,
         dry: create.dry,
@@ -124,8 +124,8 @@ fn live() -> io::Result<()> {
         table::change,
     );
     let confined = confined.map_err(|text| (abi::ERROR, text));
-    let made = confined.and_then(|()| make(&create, library, &config, &host));
-    let status = match &made {
+    let created = confined.and_then(|()| create_stage(&create, library, &config, &host));
+    let status = match &created {
         Ok(_) => abi::OK,
         Err((status, text)) => {
             host.note_error(*status, text.clone());
@@ -133,14 +133,14 @@ fn live() -> io::Result<()> {
         }
     };
     child.done(&host, status.into())?;
-    let Ok(mut instance) = made else {
+    let Ok(mut instance) = created else {
         return Ok(());
     };
-    while let Some((said, body)) = {
+    while let Some((packet, body)) = {
         let mut call = lock(&child.call);
         call.receive::<ToStage>()?
     } {
-        let done = match said {
+        let done = match packet {
             ToStage::Activate => instance.activate_raw().into(),
             ToStage::Process(process) => child.process(&mut instance, *process, body)?,
             ToStage::Reset => instance.reset().into(),
@@ -156,13 +156,13 @@ fn live() -> io::Result<()> {
         };
         child.done(&host, done)?;
     }
-    // The host is gone without a word; what the stage holds is let go all the same.
+    // The host is gone without a Destroy; the stage is destroyed all the same.
     Box::new(instance).destroy();
     Ok(())
 }
 
-/// The connection that the host started this process with, in place of standard input. What a plugin starts does not get
-/// it.
+/// The connection that the host started this process with, in place of standard input. Programs that a plugin starts
+/// don't inherit it.
 pub(crate) fn connection() -> io::Result<UnixStream> {
     let socket = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
     rustix::net::sockopt::socket_type(&socket)?;
@@ -173,8 +173,8 @@ pub(crate) fn connection() -> io::Result<UnixStream> {
     Ok(UnixStream::from(socket))
 }
 
-/// Closes the files that whoever started the program left open for it: they are not for its plugins. This process has
-/// opened none yet but the connection.
+/// Closes the files that this process has inherited: they are not for plugins. So far this process has opened only the
+/// connection.
 fn close_inherited(connection: &OwnedFd) {
     #[cfg(target_os = "linux")]
     {
@@ -183,7 +183,7 @@ fn close_inherited(connection: &OwnedFd) {
         for (first, last) in [(3, number.saturating_sub(1)), (number + 1, u32::MAX)] {
             if first <= last {
                 // SAFETY: nothing in this process owns a file with these numbers.
-                // A kernel before 5.9 can't, and then they stay open.
+                // A kernel before 5.9 fails, and then they stay open.
                 let _ = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0_u32) };
             }
         }
@@ -192,30 +192,29 @@ fn close_inherited(connection: &OwnedFd) {
     let _ = connection;
 }
 
-/// When memory is short, the system ends this process before the program that it belongs to.
-pub(crate) fn stand_first_in_line_for_the_killer() {
+/// Raises this process's OOM score: when memory is short, the system kills it before the main program.
+pub(crate) fn raise_oom_score() {
     if cfg!(target_os = "linux") {
-        // A process may always make itself likelier; where it can't, it is as likely as others.
+        // A process may always raise its own score; if that fails, it keeps its default.
         let _ = std::fs::write("/proc/self/oom_score_adj", "500");
     }
 }
 
-/// Lets the C library pass on each line that a plugin prints, as it does on a terminal: what stays in its memory is lost in a
-/// crash.
-fn print_line_by_line() {
+/// Makes the C library flush each line that a plugin prints, as on a terminal: lines in its buffer are lost in a crash.
+fn flush_each_line() {
     #[cfg(target_os = "linux")]
     {
         unsafe extern "C" {
             static stdout: *mut libc::FILE;
         }
-        // SAFETY: the C library's own stream, which nothing has used yet and no other thread uses now. Without memory of
-        // ours, the library takes its own.
+        // SAFETY: the C library's own stream, which nothing has used yet and no other thread uses now. With a null
+        // pointer the library allocates the buffer.
         unsafe { libc::setvbuf(stdout, std::ptr::null_mut(), libc::_IOLBF, 0) };
     }
 }
 
-/// Ends this process when the host is gone, whatever the plugin is doing.
-pub(crate) fn watch_over(side: OwnedFd) -> io::Result<()> {
+/// Ends this process when the host is gone, in whatever state the plugin is.
+pub(crate) fn watch_host(side: OwnedFd) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, poll};
     let watch = move || {
         loop {
@@ -226,21 +225,21 @@ pub(crate) fn watch_over(side: OwnedFd) -> io::Result<()> {
                 Err(_) => return,
             }
         }
-        // A stage that holds the mouse lets go at once, whatever it is doing.
+        // A stage that holds a mouse button releases it at once.
         if let Some(child) = CHILD.get() {
-            child.page.abort();
+            child.control.abort();
         }
         std::thread::sleep(SHUTDOWN_GRACE);
         let itself = rustix::process::getpid();
-        // Nothing that the plugin registered for the end is run: it may be what hangs.
+        // Exit handlers of the plugin don't run: one of them may hang.
         let _ = rustix::process::kill_process(itself, rustix::process::Signal::KILL);
     };
     let thread = std::thread::Builder::new().name("flowpipe-watch".into());
     thread.spawn(watch).map(drop)
 }
 
-/// Loads the library and makes the stage.
-fn make(
+/// Loads the library and creates the stage.
+fn create_stage(
     create: &Create,
     file: Option<OwnedFd>,
     config: &[u8],
@@ -255,11 +254,11 @@ fn make(
     if library.manifests.get(create.index as usize) != Some(&create.manifest) {
         let file = create.library.display();
         return Err(failed(format!(
-            "{file} says something else of its stages now than when it was scanned: it is not used"
+            "{file}: its manifests differ from the scanned ones: it is not used"
         )));
     }
     let config = serde_json::from_slice(config).map_err(|error| failed(error.to_string()))?;
-    // What it says it says to the host, which puts it into words.
+    // The host turns the plugin's status and error into a text.
     InProcess::create_raw(library, create.index, &config, host.clone())
 }
 
@@ -279,11 +278,11 @@ impl Child {
         lock(&self.call).send(&done, json.as_bytes(), &[])
     }
 
-    /// Lets the stage work.
+    /// Executes one `process` call.
     fn process(
         &self,
         instance: &mut InProcess,
-        process: Process,
+        process: ProcessCall,
         body: Vec<u8>,
     ) -> io::Result<Done> {
         self.forget(&process.forget);
@@ -297,10 +296,10 @@ impl Child {
                 message: std::ptr::null(),
                 context: table::context(),
             };
-            // SAFETY: what it points at lives until the call returns.
+            // SAFETY: all its pointers are valid until the call returns.
             return Ok(unsafe { instance.process(&process) }.into());
         };
-        let Message {
+        let WireMessage {
             port,
             schema,
             sequence,
@@ -330,9 +329,9 @@ impl Child {
         };
         let frame = match frame {
             None => None,
-            Some(told) => {
-                let block = self.block(&told, &mut lock(&self.call), Access::Read)?;
-                Some(frames::Frame::new(told, block, Access::Read))
+            Some(wire) => {
+                let block = self.block(&wire, &mut lock(&self.call), Access::Read)?;
+                Some(frames::ChildFrame::new(wire, block, Access::Read))
             }
         };
         let message = abi::Message {
@@ -353,26 +352,26 @@ impl Child {
         };
         // SAFETY: as above.
         let status = unsafe { instance.process(&process) };
-        // SAFETY: this is the reference that came with the message, and nobody uses it after this.
-        let keeps = frame.is_some_and(|frame| unsafe { !frames::give_up(frame) });
+        // SAFETY: this is the message's own reference, and it is not used again.
+        let keeps = frame.is_some_and(|frame| unsafe { !frames::release(frame) });
         Ok(Done {
             keeps_frame: keeps,
             ..status.into()
         })
     }
 
-    /// These blocks are no more.
-    fn forget(&self, gone: &[u64]) {
+    /// Unmaps blocks that the host has freed.
+    fn forget(&self, freed: &[u64]) {
         let mut blocks = lock(&self.blocks);
-        for block in gone {
+        for block in freed {
             blocks.remove(block);
         }
     }
 
-    /// The memory of a frame that came over a connection.
+    /// The memory of a frame that came through `wire`.
     fn block(
         &self,
-        frame: &crate::protocol::Frame,
+        frame: &WireFrame,
         wire: &mut Wire,
         access: Access,
     ) -> io::Result<Arc<Mapping>> {

@@ -1,5 +1,5 @@
-//! What the plugin remembers: asked for by the host, and told by it. Why that fails is put into words here, so that they are
-//! the same as in the host's own process.
+//! The plugin's side of a state transfer. Errors become texts here, so that they are the same as in the host's own
+//! process.
 
 use flowpipe_abi as abi;
 use flowpipe_host::instance::{InProcess, StageInstance as _, State};
@@ -7,7 +7,7 @@ use flowpipe_host::instance::{InProcess, StageInstance as _, State};
 use crate::child::Done;
 use crate::wire::sendable;
 
-/// Whether it can hand over what it remembers.
+/// Whether the stage supports state transfer.
 pub(super) fn has(instance: &InProcess) -> Done {
     match instance.has_state_here() {
         true => abi::OK.into(),
@@ -15,7 +15,7 @@ pub(super) fn has(instance: &InProcess) -> Done {
     }
 }
 
-/// What it remembers.
+/// Saves the stage's state.
 pub(super) fn save(instance: &mut InProcess) -> Done {
     let state = match instance.save_here().transpose() {
         None => return abi::NOT_FOUND.into(),
@@ -30,7 +30,7 @@ pub(super) fn save(instance: &mut InProcess) -> Done {
     }
 }
 
-/// Has it remember what another did.
+/// Loads the state of another instance.
 pub(super) fn load(instance: &mut InProcess, format: String, json: Vec<u8>) -> Done {
     let json = String::from_utf8(json).map_err(|error| error.to_string());
     let state = json.map(|json| State { format, json });

@@ -1,4 +1,4 @@
-//! What the plugin may call in this process, where that is not done as in the host's own.
+//! The functions that the plugin may call in this process, where they differ from those of the host's own process.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
@@ -10,14 +10,15 @@ use flowpipe_host::table::frame_functions;
 use flowpipe_host::table::{Host, text};
 use flowpipe_sync::lock;
 
-use crate::child::{CHILD, Child, frames};
+use crate::child::frames::{self, ChildFrame};
+use crate::child::{CHILD, Child};
 use crate::protocol::{Request, ToHost, ToStage};
 
-/// Puts this process's functions into the host's table. Clock, errors and getters stay as they are.
+/// Sets this process's functions in the host's table. Clock, errors and getters stay.
 pub(super) fn change(table: &mut abi::Host) {
     table.log = log;
     table.frame_new = frame_new;
-    frame_functions::set::<frames::Frame>(table);
+    frame_functions::set::<ChildFrame>(table);
     table.emit = emit;
     table.cancelled = cancelled;
     table.mark = mark;
@@ -25,13 +26,13 @@ pub(super) fn change(table: &mut abi::Host) {
     table.get_extension = get_extension;
 }
 
-/// The same for the table that the library sees in `init`: frames are of one kind in this process. Of a run it knows nothing.
+/// The same for the table that the library gets in `init`. A library has no run.
 pub(super) fn change_for_library(table: &mut abi::Host) {
     change(table);
     table.get_extension = get_extension_for_library;
 }
 
-/// What `flowpipe_context_t` points at: there is one call at a time, so that nothing has to be known of it.
+/// The target of `flowpipe_context_t`: there is one call at a time, so the pointer carries no data.
 pub(super) fn context() -> *mut abi::Context {
     static CALL: u8 = 0;
     NonNull::from(&CALL).as_ptr().cast()
@@ -49,10 +50,10 @@ unsafe fn child(host: *const abi::Host) -> Option<&'static Child> {
 }
 
 impl Child {
-    /// Tells the host something about the call in progress and waits for its answer.
-    fn ask_status(&self, said: &ToHost, body: &[u8]) -> Option<abi::Status> {
+    /// Sends the host a request of the current call and waits for the status.
+    fn ask_status(&self, request: &ToHost, body: &[u8]) -> Option<abi::Status> {
         let mut call = lock(&self.call);
-        call.send(said, body, &[]).ok()?;
+        call.send(request, body, &[]).ok()?;
         match call.receive::<ToStage>() {
             Ok(Some((ToStage::Status(status), _))) => Some(status),
             _ => None,
@@ -66,19 +67,19 @@ unsafe extern "C" fn log(
     pointer: *const c_char,
     length: usize,
 ) {
-    // SAFETY: the border demands the host's table.
+    // SAFETY: the ABI demands the host's table.
     let Some(child) = (unsafe { child(host) }) else {
         return;
     };
-    // The least important level is what unknown ones are taken for.
+    // An unknown level counts as the least important one.
     let level = match level {
         abi::LEVEL_ERROR..=abi::LEVEL_TRACE => level,
         _ => abi::LEVEL_TRACE,
     };
     if level <= child.level {
-        // SAFETY: the border demands readable text.
+        // SAFETY: the ABI demands readable text.
         let text = unsafe { text(pointer, length) };
-        // It fails when the host is gone, and then this process ends.
+        // An error means that the host is gone; then this process ends.
         let _ = lock(&child.side).send(&Request::Log(level), text.as_bytes(), &[]);
     }
 }
@@ -87,7 +88,7 @@ unsafe extern "C" fn frame_new(
     host: *const abi::Host,
     info: *const abi::FrameInfo,
 ) -> *mut abi::Frame {
-    // SAFETY: the border demands the host's table and a readable info.
+    // SAFETY: the ABI demands the host's table and a readable info.
     let (child, info) = unsafe { (child(host), info.as_ref()) };
     let frame = child
         .zip(info)
@@ -103,10 +104,10 @@ unsafe extern "C" fn emit(
     let Some(child) = CHILD.get().filter(|_| !context.is_null()) else {
         return abi::BAD_MESSAGE;
     };
-    // SAFETY: the border demands null, or an output that is readable as far as it says.
+    // SAFETY: the ABI demands null, or an output that is readable up to its stated size.
     let output = unsafe { whole(output) };
     let mut body: &[u8] = b"";
-    let said = match output {
+    let request = match output {
         None => ToHost::Emit {
             port: 0,
             schema: None,
@@ -114,17 +115,17 @@ unsafe extern "C" fn emit(
             frame: None,
             is_written: false,
             captured_ns: 0,
-            sound: false,
+            is_complete: false,
         },
         Some(output) => {
-            // SAFETY: the border demands null or json_length readable bytes, null or NUL-terminated text, and null or a
+            // SAFETY: the ABI demands null or json_length readable bytes, null or NUL-terminated text, and null or a
             // frame to which the plugin holds a reference.
             let (schema, frame) = unsafe {
                 if !output.json.is_null() {
                     body = std::slice::from_raw_parts(output.json.cast::<u8>(), output.json_length);
                 }
                 let schema = (!output.schema.is_null()).then(|| CStr::from_ptr(output.schema));
-                (schema, frames::Frame::emitted(output.frame))
+                (schema, ChildFrame::emitted(output.frame))
             };
             ToHost::Emit {
                 port: output.port,
@@ -133,32 +134,32 @@ unsafe extern "C" fn emit(
                 frame: frame.map(|(handle, _)| handle),
                 is_written: frame.is_some_and(|(_, is_written)| is_written),
                 captured_ns: output.captured_ns,
-                sound: true,
+                is_complete: true,
             }
         }
     };
-    child.ask_status(&said, body).unwrap_or(abi::STOPPED)
+    child.ask_status(&request, body).unwrap_or(abi::STOPPED)
 }
 
 unsafe extern "C" fn cancelled(_: *const abi::Host, context: *const abi::Context) -> i32 {
     let child = CHILD.get().filter(|_| !context.is_null());
-    i32::from(child.is_none_or(|child| child.page.is_cancelled()))
+    i32::from(child.is_none_or(|child| child.control.is_cancelled()))
 }
 
 unsafe extern "C" fn mark(host: *const abi::Host, context: *mut abi::Context, name: *const c_char) {
-    // SAFETY: the border demands the host's table.
+    // SAFETY: the ABI demands the host's table.
     let host = unsafe { Host::from_abi(host) };
     let (Some(child), Some(host), false) = (CHILD.get(), host, context.is_null() || name.is_null())
     else {
         return;
     };
-    // SAFETY: the border demands NUL-terminated text.
+    // SAFETY: the ABI demands NUL-terminated text.
     let name = unsafe { CStr::from_ptr(name) };
     let mark = ToHost::Mark {
         name: name.to_string_lossy().into_owned(),
         at_ns: host.clock().now(),
     };
-    // It fails when the host is gone, and then this process ends.
+    // An error means that the host is gone; then this process ends.
     let _ = lock(&child.call).send(&mark, b"", &[]);
 }
 
@@ -174,7 +175,7 @@ unsafe extern "C" fn wait_until(
 }
 
 unsafe extern "C" fn get_extension(host: *const abi::Host, id: *const c_char) -> *const c_void {
-    // SAFETY: the border demands null or a NUL-terminated id.
+    // SAFETY: the ABI demands null or a NUL-terminated id.
     let is_run = !id.is_null() && unsafe { CStr::from_ptr(id) } == abi::EXTENSION_RUN;
     if is_run && CHILD.get().is_some() {
         (&raw const RUN).cast()
@@ -188,7 +189,7 @@ unsafe extern "C" fn get_extension_for_library(
     _: *const abi::Host,
     id: *const c_char,
 ) -> *const c_void {
-    // SAFETY: the border demands null or a NUL-terminated id.
+    // SAFETY: the ABI demands null or a NUL-terminated id.
     if !id.is_null() && unsafe { CStr::from_ptr(id) } == abi::EXTENSION_FRAMES {
         (&raw const frames::TABLE).cast()
     } else {
@@ -206,14 +207,14 @@ static RUN: abi::Run = abi::Run {
 };
 
 unsafe extern "C" fn is_ending(host: *const abi::Host) -> i32 {
-    // SAFETY: the border demands the host's table.
+    // SAFETY: the ABI demands the host's table.
     unsafe { child(host) }
-        .is_none_or(|child| child.page.mode() > Mode::Run as u32)
+        .is_none_or(|child| child.control.mode() > Mode::Run as u32)
         .into()
 }
 
 unsafe extern "C" fn is_dry(host: *const abi::Host) -> i32 {
-    // SAFETY: the border demands the host's table.
+    // SAFETY: the ABI demands the host's table.
     unsafe { child(host) }.is_none_or(|child| child.dry).into()
 }
 
@@ -223,14 +224,14 @@ unsafe extern "C" fn end(
     pointer: *const c_char,
     length: usize,
 ) {
-    // SAFETY: the border demands the host's table.
+    // SAFETY: the ABI demands the host's table.
     let Some(child) = (unsafe { child(host) }) else {
         return;
     };
-    // SAFETY: the border demands readable text.
+    // SAFETY: the ABI demands readable text.
     let text = unsafe { text(pointer, length) };
     let mut side = lock(&child.side);
-    // Answered, so that the run is ending when this returns. It fails when the host is gone.
+    // The host replies, so that the run is ending when this returns. An error means that the host is gone.
     let sent = side.send(&Request::End(how), text.as_bytes(), &[]);
     let _ = sent.and_then(|()| side.receive::<()>());
 }

@@ -1,5 +1,5 @@
-//! Systems that can't be told what a process may do.
-#![allow(dead_code, reason = "Linux can be told")]
+//! Systems on which a process can't be confined.
+#![allow(dead_code, reason = "used on Linux")]
 
 pub(super) mod landlock {
     use std::path::PathBuf;

@@ -21,8 +21,8 @@ impl Default for Files {
 }
 
 impl Files {
-    /// What a config names. Where it names nothing, nobody knows which files it will be. Patterns stand for the folder that
-    /// they are looked for in.
+    /// The files that a config names. Without any name the files are unknown: all are allowed. A pattern allows the
+    /// folder before its first wildcard.
     pub(super) fn from_paths(paths: Vec<PathBuf>) -> Self {
         match paths.is_empty() {
             true => Self::All,
@@ -38,8 +38,8 @@ impl Files {
         }
     }
 
-    /// Creates what is not there yet: only what exists can be allowed. A name with an extension is a file's, any other a
-    /// folder's.
+    /// Creates what is not there yet: only what exists can be allowed. A name with an extension is a file's, any other
+    /// a folder's.
     pub(super) fn prepare(&self) {
         let Self::These(paths) = self else { return };
         for path in paths.iter().filter(|path| !path.exists()) {
@@ -47,7 +47,7 @@ impl Files {
                 Some(_) => path.parent().unwrap_or(path),
                 None => path,
             };
-            // What can't be created, the plugin can't create either; it says so.
+            // If this fails, the plugin can't create it either, and reports that.
             let created = fs::create_dir_all(folder);
             if created.is_ok() && folder != path {
                 let _ = OpenOptions::new().write(true).create_new(true).open(path);
@@ -55,7 +55,7 @@ impl Files {
         }
     }
 
-    /// What may be done with them, in words. `None`: nothing.
+    /// What may be done with them, as a phrase. `None`: nothing.
     pub(super) fn in_words(&self, verb: &str) -> Option<String> {
         match self {
             Self::All => Some(format!("{verb} files")),
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_stands_for_its_folder() {
+    fn a_pattern_allows_its_folder() {
         for (path, folder) in [
             ("frames/*.png", "frames"),
             ("*.png", "."),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_created() {
+    fn missing_files_and_folders_are_created() {
         let folder = tempfile::tempdir().unwrap();
         let (pictures, log) = (
             folder.path().join("a/pictures"),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn one_unknown_place_is_all_places() {
+    fn one_unknown_path_allows_all() {
         let mut files = Files::default();
         files.add(Files::from_paths(vec!["a".into()]));
         files.add(Files::from_paths(vec!["b".into()]));

@@ -16,7 +16,7 @@ use crate::confinement::{Confinement, Files, Permissions};
 /// The newest rules that are asked for; older systems enforce what they know of them.
 const RULES: ABI = ABI::V7;
 
-/// Where system libraries and what they need lie.
+/// Folders and files of system libraries.
 const SYSTEM: [&str; 22] = [
     "/usr",
     "/lib",
@@ -51,7 +51,7 @@ const DEVICES: [&str; 5] = [
     "/dev/urandom",
 ];
 
-/// What names of other machines are looked up in.
+/// Files for looking up the names of other machines.
 const NETWORK: [&str; 9] = [
     "/etc/hosts",
     "/etc/host.conf",
@@ -158,7 +158,7 @@ fn configured(file: &Path) -> Vec<PathBuf> {
     folders.map(PathBuf::from).collect()
 }
 
-/// What a client of the display server reads to be let in.
+/// The files that a client of the display server authenticates with.
 fn display_files() -> Vec<PathBuf> {
     let authority = env::var_os("XAUTHORITY").map(PathBuf::from);
     let home = env::var_os("HOME").map(|home| Path::new(&home).join(".Xauthority"));
@@ -195,10 +195,10 @@ pub(super) fn gap() -> Option<String> {
     ))
 }
 
-/// Which rules the system knows; 0: none.
+/// The version of Landlock; 0: it is missing.
 fn version() -> i64 {
     const VERSION: u32 = 1;
     let nothing: *const u8 = std::ptr::null();
-    // SAFETY: with this flag the system reads no memory, and answers with a number.
+    // SAFETY: with this flag the system reads no memory and returns a number.
     unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, nothing, 0_usize, VERSION) }
 }

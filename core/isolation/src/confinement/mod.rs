@@ -1,9 +1,9 @@
-//! What the code of a plugin may do in a process of its own: what its manifest declares, and no more. On Linux, Landlock and
-//! seccomp see to it.
+//! The confinement of a plugin's code in its own process: it may do what its manifest declares, and no more. Landlock
+//! and seccomp enforce that on Linux.
 //!
 //! # Layout
 //! - `files`: which files it may read and write.
-//! - `landlock`, `seccomp`: how Linux is told. `absent`: other systems, which are told nothing.
+//! - `landlock`, `seccomp`: the rules on Linux. `absent`: other systems, without rules.
 
 mod absent;
 mod files;
@@ -43,8 +43,8 @@ use serde_json::Value;
 /// What a process may do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Confinement {
-    /// Whatever its user may do, but for what only an administrator needs, and for reaching into other processes. It runs
-    /// commands, so that nothing else can be told of it, or its manifest declares nothing.
+    /// Everything that its user may do, except administrators' calls and access to other processes. Its manifest
+    /// declares no effects, or it runs commands, whose effects are unknown.
     Loose,
     /// This and nothing else.
     To(Permissions),
@@ -95,7 +95,7 @@ impl Confinement {
     /// An error's text, with what may be behind it where the system refused something to a confined process.
     #[must_use]
     pub fn explain(&self, text: String) -> String {
-        /// How the system and what is built on it say that something is not permitted.
+        /// How the system and libraries report that something is not permitted.
         const REFUSALS: [&str; 6] = [
             "permission denied",
             "operation not permitted",
@@ -133,8 +133,8 @@ impl fmt::Display for Permissions {
     }
 }
 
-/// Confines this process, once and for all, with all that it starts. To be called before it has a second thread: one that
-/// runs already is not confined. `libraries`: the files that it is about to load.
+/// Confines this process, once and for all, with all that it starts. To be called before it has a second thread: one
+/// that runs already is not confined. `libraries`: the files that it is about to load.
 ///
 /// What the system can't enforce is not enforced; see [`warn_of_gaps`].
 ///

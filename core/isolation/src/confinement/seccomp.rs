@@ -1,5 +1,5 @@
-//! Which calls of the system a process may use. What is not permitted fails with EPERM, as for whoever lacks the rights; calls
-//! that are not known here with ENOSYS, as on a system that does not have them.
+//! Which calls of the system a process may use. What is not permitted fails with EPERM, as for whoever lacks the
+//! rights; calls that are not known here with ENOSYS, as on a system that does not have them.
 
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
@@ -15,7 +15,7 @@ use crate::confinement::{Confinement, Files, Permissions, landlock};
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 type Result<T> = std::result::Result<T, seccompiler::BackendError>;
 
-/// Of the calls known here the last: what comes after it may be another way to do what is denied.
+/// The last known call: a later one may be another way to do what is denied.
 const LAST_KNOWN: u32 = 462;
 /// The same number on every architecture; not each C library knows it.
 const FCHMODAT2: i64 = 452;
@@ -102,7 +102,7 @@ const IOPRIO_WHO_PROCESS: i32 = 1;
 /// Other programs, and other views of the system.
 const COMMANDS: &[i64] = &[libc::SYS_execve, libc::SYS_execveat, libc::SYS_unshare];
 
-/// What changes files by their names without opening them, which Landlock does not look at.
+/// Calls that change files by their names without opening them. Landlock does not check them.
 const ATTRIBUTES: &[i64] = &[
     libc::SYS_fchmodat,
     FCHMODAT2,
@@ -181,7 +181,7 @@ pub(super) fn confine(confinement: &Confinement) -> std::result::Result<(), Stri
     let arch = TargetArch::try_from(ARCH).map_err(|error| error.to_string())?;
     let (rules, last, absent) = match confinement {
         Confinement::Loose => (loose(), LAST_POSSIBLE, None),
-        // Its flags lie in memory, where they can't be looked at: `clone` is used in its place.
+        // Its flags are in memory, which a filter can't read: `clone` is used in its place.
         Confinement::To(permissions) => (to(permissions), LAST_KNOWN, Some(libc::SYS_clone3)),
     };
     let rules = rules.and_then(|rules| compile(rules, arch));
@@ -241,7 +241,7 @@ fn loose() -> Result<Rules> {
 fn to(permissions: &Permissions) -> Result<Rules> {
     let mut rules = loose()?;
     deny(&mut rules, COMMANDS);
-    // The guardian of the mouse lives in a session of its own.
+    // The guardian of the mouse starts its own session.
     if !permissions.uses_display {
         deny(&mut rules, SESSIONS);
     }
@@ -297,7 +297,7 @@ fn sockets(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
         .into_iter()
         .map(|it| number(0, SeccompCmpOp::Ne, it));
     deny_where(rules, libc::SYS_socket, others.collect::<Result<_>>()?)?;
-    // Of what the kernel tells only the addresses of this machine, which looking up others needs.
+    // Netlink gives only this machine's addresses, which name lookups need.
     deny_where(
         rules,
         libc::SYS_socket,
@@ -346,7 +346,7 @@ fn pairs(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
     deny_kinds_but(rules, call, any, &[libc::SOCK_STREAM, libc::SOCK_SEQPACKET])
 }
 
-/// What Landlock does not look at: connecting by sending, and waiting for others at a port that the system chooses.
+/// Connections that Landlock does not check: connecting by sending, and listening at a port that the system chooses.
 fn around_connect(rules: &mut Rules) -> Result<()> {
     deny(rules, &[libc::SYS_listen]);
     let flag = u64::from(libc::MSG_FASTOPEN.cast_unsigned());
@@ -382,7 +382,7 @@ fn is_of_kind(kind: i32) -> Result<SeccompCondition> {
 
 fn deny(rules: &mut Rules, calls: &[i64]) {
     for call in calls {
-        // Without conditions: whatever others say.
+        // Without conditions: it replaces all earlier rules.
         rules.insert(*call, Vec::new());
     }
 }

@@ -70,7 +70,7 @@ fn what_is_declared_is_permitted() {
 }
 
 #[test]
-fn what_nobody_can_tell_is_confined_loosely() {
+fn unknown_effects_are_confined_loosely() {
     let nothing = json!({});
     assert_eq!(confinement(Value::Null, &nothing), Confinement::Loose);
     let later = json!([{ "effect": "sings" }]);
@@ -80,7 +80,7 @@ fn what_nobody_can_tell_is_confined_loosely() {
 }
 
 #[test]
-fn the_config_says_which_files() {
+fn the_config_names_the_files() {
     let declared = || json!([{ "effect": "writes-files", "key": "steps" }]);
     assert_eq!(
         confinement(declared(), &json!({})),

@@ -3,7 +3,7 @@ use std::sync::mpsc::{self, Receiver};
 
 use super::*;
 
-/// Captures what is written to the pipe that is returned; the lines arrive at the receiver.
+/// Captures the output of the returned pipe; the receiver gets the lines.
 fn captured() -> (CapturedOutput, PipeWriter, Receiver<String>) {
     let (sender, lines) = mpsc::channel();
     let log = Box::new(move |line: &str| sender.send(line.to_owned()).unwrap_or_default());
@@ -16,7 +16,7 @@ fn all(lines: &Receiver<String>) -> Vec<String> {
 }
 
 #[test]
-fn lines_are_logged_as_they_come_and_the_rest_at_the_end() {
+fn lines_are_logged_at_once_and_the_rest_at_the_end() {
     let (output, mut pipe, lines) = captured();
     pipe.write_all(b"\none\r\ntwo \xff\nthr").unwrap();
     assert_eq!(lines.recv().unwrap(), "one");
@@ -29,12 +29,12 @@ fn lines_are_logged_as_they_come_and_the_rest_at_the_end() {
 #[test]
 fn an_output_that_stays_open_ends_with_the_process() {
     let (output, mut pipe, lines) = captured();
-    pipe.write_all(b"the last words\n").unwrap();
+    pipe.write_all(b"last line\n").unwrap();
     let began = Instant::now();
     output.finish();
-    assert!(began.elapsed() < LOGGED);
-    assert_eq!(all(&lines), ["the last words"]);
-    // The read end is closed: whoever prints later is told so, and does not wait.
+    assert!(began.elapsed() < FINISH_TIMEOUT);
+    assert_eq!(all(&lines), ["last line"]);
+    // The read end is closed: a later write fails and does not block.
     while pipe.write_all(b"later\n").is_ok() {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -42,12 +42,12 @@ fn an_output_that_stays_open_ends_with_the_process() {
 }
 
 #[test]
-fn without_output_nobody_waits() {
+fn finish_does_not_wait_without_output() {
     let (output, pipe, lines) = captured();
     drop(pipe);
     let began = Instant::now();
     output.finish();
-    assert!(began.elapsed() < LOGGED);
+    assert!(began.elapsed() < FINISH_TIMEOUT);
     assert!(all(&lines).is_empty());
 }
 
@@ -61,7 +61,7 @@ fn a_long_line_becomes_several() {
 }
 
 #[test]
-fn of_a_flood_the_end_is_logged_and_the_rest_counted() {
+fn a_flood_is_counted_and_its_end_logged() {
     let (output, mut pipe, lines) = captured();
     let mut text = Vec::new();
     for number in 0..1_000_000 {
@@ -78,16 +78,16 @@ fn of_a_flood_the_end_is_logged_and_the_rest_counted() {
     };
     let counted: usize = lines.iter().filter_map(left_out).sum();
     let logged = lines.iter().filter(|line| left_out(line).is_none()).count();
-    // The end of one that is passed over may be taken for a line of its own, or the beginning of one left out.
+    // The end of a skipped line may count as a line, or the start of one as skipped.
     assert!(
         (logged + counted).abs_diff(1_000_000) < 200,
         "{logged} + {counted}"
     );
 }
 
-/// A log that does not take anything stops neither the process nor, for long, whoever waits.
+/// A log that blocks delays neither the process nor, for long, `finish`.
 #[test]
-fn a_log_that_is_stuck_stops_nobody() {
+fn a_blocked_log_delays_nobody() {
     let (stuck, goes_on) = mpsc::channel::<()>();
     let goes_on = Mutex::new(goes_on);
     let log = Box::new(move |_: &str| lock(&goes_on).recv().unwrap_or_default());
@@ -99,7 +99,10 @@ fn a_log_that_is_stuck_stops_nobody() {
     let began = Instant::now();
     output.finish();
     let took = began.elapsed();
-    assert!(took >= LOGGED && took < LOGGED * 4, "{took:?}");
+    assert!(
+        took >= FINISH_TIMEOUT && took < FINISH_TIMEOUT * 4,
+        "{took:?}"
+    );
     let waiting = lock(&output.buffer.waiting);
     assert!(waiting.bytes <= WAITING_BYTES && waiting.lines.len() <= WAITING_LINES);
     drop(waiting);

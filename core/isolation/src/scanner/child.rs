@@ -1,4 +1,4 @@
-//! The process that reads manifests: loads one library after the other, and sends what each says of its stages.
+//! The process that reads manifests: loads libraries in order, and sends the manifests of each.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use flowpipe_host::library::loader;
 
-use crate::child::{connection, stand_first_in_line_for_the_killer, watch_over};
+use crate::child::{connection, raise_oom_score, watch_host};
 use crate::confinement::{Confinement, confine};
 use crate::scanner::session::{Answer, Scan};
 use crate::wire::Wire;
@@ -31,7 +31,7 @@ pub fn run() -> ExitCode {
 fn scan() -> io::Result<()> {
     let socket = connection()?;
     let host = socket.try_clone()?.into();
-    stand_first_in_line_for_the_killer();
+    raise_oom_score();
     let mut wire = Wire::to_host(socket);
     let Some((Scan, names)) = wire.receive::<Scan>()? else {
         return Ok(());
@@ -46,12 +46,12 @@ fn scan() -> io::Result<()> {
     let paths: Vec<_> = names
         .map(|name| PathBuf::from(OsStr::from_bytes(name)))
         .collect();
-    // To say what it is, a library needs no effects. Before there is a second thread.
+    // A library needs no effects to return its manifests. Before there is a second thread.
     confine(&Confinement::without_effects(), &paths).map_err(io::Error::other)?;
-    watch_over(host)?;
+    watch_host(host)?;
     for (number, path) in paths.iter().enumerate() {
         let library = loader::load(path);
-        // A library may fork when it is loaded: what it needs that for is its own affair, and there are not two that answer.
+        // A library may fork when it is loaded. The copy ends here: only one process may answer.
         if std::process::id() != itself {
             let copy = rustix::process::getpid();
             let _ = rustix::process::kill_process(copy, rustix::process::Signal::KILL);

@@ -1,5 +1,5 @@
-//! Reads the manifests of libraries. To get at a library's manifests it has to be loaded, which runs its code: in a process of its
-//! own, a library that crashes, hangs or ends the process costs its own entry only.
+//! Reads the manifests of libraries. A library has to be loaded for that, which runs its code: in another process, a
+//! library that crashes, hangs or ends the process loses only its own entry.
 
 #[cfg(unix)]
 pub mod child;
@@ -13,11 +13,11 @@ use flowpipe_host::library::loader;
 
 use crate::Program;
 
-/// How the manifests of libraries are read.
+/// The way to read the manifests of libraries.
 #[derive(Clone, Debug)]
 pub enum Scanner {
-    /// By processes that are started for this, of a program that calls `scanner::child::run` when it gets these arguments. Where
-    /// the system has no processes for stages, this is [`Scanner::InProcess`].
+    /// By processes that are started for this, of a program that calls `scanner::child::run` when it gets these
+    /// arguments. Where the system has no processes for stages, this is [`Scanner::InProcess`].
     Process(Program),
     /// By this process, which loads all of them: for programs that trust every library in their folders.
     InProcess,

@@ -1,4 +1,4 @@
-//! The host's side of a scanner process: what it is asked, and what becomes of a library at which it ends.
+//! The host's side of a scanner process: its requests, and the outcome for a library at which the process ends.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -17,36 +17,36 @@ use crate::wire::Wire;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Scan;
 
-/// From the scanner, for each file in turn.
+/// From the scanner, for each file in order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Answer {
-    /// The place of the file in the list.
+    /// The index of the file in the list.
     pub number: usize,
     pub scanned: Scanned,
 }
 
-/// How long a library may take to load and to answer.
+/// How long a library may take to load and to return its manifests.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long one among others may. Then it and those after it are asked at once, each by itself, so that several that hang
-/// take no longer than one.
+/// How long a library in a batch may take. After that it and those after it are scanned at once, each in its own
+/// process, so that several that hang take no longer than one.
 const ANSWER_TIMEOUT_AMONG_OTHERS: Duration = Duration::from_secs(1);
-/// So many are asked at once.
+/// The number of processes at once.
 const AT_ONCE: usize = 16;
 /// How long the libraries may take to clean up. The process is killed then.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
-/// How often whoever waits looks whether the process has ended: its connection may be held open by what a library started.
-const LOOK: Duration = Duration::from_millis(20);
-/// What an ended process has sent is there at once.
+/// How often a waiting thread checks whether the process has ended: its children may keep the connection open.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// How long to wait for packets of a process that has ended.
 const REST: Duration = Duration::from_millis(100);
 
 /// Why a process gave no more answers.
 enum Failure {
-    /// It did not answer for so long.
+    /// It did not answer within this time.
     Hangs(Duration),
     Ended(String),
 }
 
-/// Asks processes, each of which goes as far as it comes.
+/// Scans files with one process after another: each scans as many as it can.
 pub(super) fn scan(program: &Program, paths: &[&Path]) -> Vec<Scanned> {
     let mut all = Vec::new();
     let mut is_suspect = false;
@@ -78,14 +78,14 @@ pub(super) fn scan(program: &Program, paths: &[&Path]) -> Vec<Scanned> {
                 all.push(Err(failure.into_words()));
                 is_suspect = false;
             }
-            // A library before it may have left something that ended the process: it is asked by itself.
+            // An earlier library may have ended the process: this one is scanned alone.
             Some(_) => is_suspect = true,
         }
     }
     all
 }
 
-/// Asks a process for each.
+/// Scans each file with its own process.
 fn at_once(program: &Program, paths: &[&Path]) -> Vec<Scanned> {
     let alone = |path: &Path| {
         let (mut answers, failure) = start(program, &[path], ANSWER_TIMEOUT)?;
@@ -124,7 +124,7 @@ fn ask(child: &ChildProcess, mut wire: Wire, paths: &[&Path], patience: Duration
         .flat_map(|path| path.as_os_str().as_bytes().iter().chain(&[0]))
         .copied()
         .collect();
-    // It fails when the process has ended; then there are no answers.
+    // An error means that the process has ended; then there are no answers.
     let _ = wire.send(&Scan, &names, &[]);
     while answers.len() < paths.len() {
         match answer(child, &mut wire, patience) {
@@ -140,7 +140,12 @@ fn ask(child: &ChildProcess, mut wire: Wire, paths: &[&Path], patience: Duration
             }
             Ok(None) => {
                 let reason = match child.end_group(SHUTDOWN_GRACE) {
-                    Some(status) => format!("loading it, a process {}", process::words(status)),
+                    Some(status) => {
+                        format!(
+                            "loading it, a process {}",
+                            flowpipe_process::status::describe(status)
+                        )
+                    }
                     None => "loading it, a process lost its connection".to_owned(),
                 };
                 return (answers, Some(Failure::Ended(reason)));
@@ -177,7 +182,7 @@ fn answer(child: &ChildProcess, wire: &mut Wire, patience: Duration) -> io::Resu
         let has_ended = child.has_ended();
         let wait = match has_ended {
             true => REST,
-            false => LOOK,
+            false => POLL_INTERVAL,
         };
         wire.wait_until(Some(Instant::now() + wait))?;
         match wire.receive::<Answer>() {

@@ -1,4 +1,4 @@
-//! A stage in a process of its own, as the host sees it.
+//! The host's side of a stage in its own process.
 
 mod session;
 mod state;
@@ -30,7 +30,7 @@ use crate::service;
 use crate::stage::session::Reply;
 use crate::wire::{Packet, Wire};
 
-/// The host's side of it.
+/// A stage in its own process, as an instance of the host.
 pub struct IsolatedStage {
     wire: Wire,
     process: Arc<IsolatedProcess>,
@@ -41,35 +41,35 @@ pub struct IsolatedStage {
     death: Option<Death>,
 }
 
-/// What is needed to start one.
+/// The parameters to start one.
 pub struct Start<'a> {
     /// The program that becomes its process.
     pub program: &'a Program,
     /// The run that it is part of.
     pub run: &'a dyn RunContext,
-    /// From this mode on its work is cancelled.
+    /// The first mode in which its work is cancelled.
     pub cancels_from: Mode,
 }
 
-/// The process of a stage, and the memory in which that sees whether its work is wanted.
+/// The process of a stage, and its shared cancellation flags.
 #[derive(Debug)]
 pub(crate) struct IsolatedProcess {
     child: ChildProcess,
     control: ControlBlock,
 }
 
-/// How long a process may take to load its library and to make its stage.
-const READY: Duration = Duration::from_secs(60);
+/// How long a process may take to load its library and to create its stage.
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long it may take to clean up.
-const CLEAN_UP: Duration = Duration::from_secs(5);
-/// How often whoever waits looks whether the run is aborted.
-const LOOK: Duration = Duration::from_millis(20);
+const CLEAN_UP_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a waiting thread checks whether the run is aborted.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 impl IsolatedStage {
-    /// Starts a process and makes a stage there.
+    /// Starts a process and creates a stage there. [control-thread]
     ///
     /// # Errors
-    /// In words.
+    /// Why it failed.
     pub fn create(
         found: &Found,
         config: &Value,
@@ -79,7 +79,7 @@ impl IsolatedStage {
         let failed = |error: io::Error| format!("its process can't be started: {error}");
         let library = found.file.whereabouts()?;
         let confinement = Confinement::of(&found.manifest, config);
-        tell_of_confinement(found);
+        warn_of_confinement(found);
         let control = ControlBlock::new(start.cancels_from as u32).map_err(failed)?;
         let (child, ends) = process::start(start.program, host.name()).map_err(failed)?;
         let Ends {
@@ -134,21 +134,22 @@ impl IsolatedStage {
     }
 
     fn clean_up(&mut self) -> io::Result<Option<Packet<ToHost>>> {
-        self.wire.wait_until(Some(Instant::now() + CLEAN_UP))?;
-        self.wire.send_within(CLEAN_UP)?;
+        self.wire
+            .wait_until(Some(Instant::now() + CLEAN_UP_TIMEOUT))?;
+        self.wire.send_within(CLEAN_UP_TIMEOUT)?;
         self.wire.send(&ToStage::Destroy, b"", &[])?;
         self.wire.receive::<ToHost>()
     }
 
-    /// Waits until it is made or active.
+    /// Waits until the stage is created or active.
     fn wait_ready(&mut self, run: &dyn RunContext) -> io::Result<abi::Status> {
-        let late = || format!("it is not ready after {READY:?}");
-        let told = self.wait_for(run, READY, late)?;
-        Ok(told.status)
+        let late = || format!("it is not ready after {READY_TIMEOUT:?}");
+        let reply = self.wait_for(run, READY_TIMEOUT, late)?;
+        Ok(reply.status)
     }
 
-    /// Waits until it has done what it was told, outside of the stage's thread. It is killed when that takes longer than
-    /// `limit`, for a reason that `late` puts into words, or when the run is aborted meanwhile.
+    /// Waits for the reply to a call outside of the stage's thread. Kills the process when that takes longer than
+    /// `limit`, for the reason from `late`, or when the run is aborted meanwhile.
     fn wait_for(
         &mut self,
         run: &dyn RunContext,
@@ -157,14 +158,14 @@ impl IsolatedStage {
     ) -> io::Result<Reply> {
         let began = Instant::now();
         loop {
-            self.wire.wait_until(Some(Instant::now() + LOOK))?;
-            match self.hear(None) {
+            self.wire.wait_until(Some(Instant::now() + POLL_INTERVAL))?;
+            match self.handle_next(None) {
                 Ok(None) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error),
-                Ok(Some(told)) => {
+                Ok(Some(reply)) => {
                     self.wire.wait_until(None)?;
-                    return Ok(told);
+                    return Ok(reply);
                 }
             }
             if run.mode() == Mode::Abort || began.elapsed() > limit {
@@ -176,14 +177,14 @@ impl IsolatedStage {
         }
     }
 
-    /// Kills it because it does not do what it was told.
+    /// Kills the process because it does not reply.
     fn kill(&self, why: &str) -> io::Error {
-        self.process.child.begins();
+        self.process.child.start_call();
         self.process.child.kill(why);
         io::ErrorKind::ConnectionAborted.into()
     }
 
-    /// What a call says that came back, or did not.
+    /// The status of a call. If it did not return, the process is reaped.
     fn end_call(&mut self, status: io::Result<abi::Status>) -> abi::Status {
         match status {
             Ok(status) => status,
@@ -194,7 +195,7 @@ impl IsolatedStage {
         }
     }
 
-    /// After a call that did not come back its process is no more.
+    /// Reaps the process after a call that did not return.
     fn reap(&mut self, error: &io::Error) -> &Death {
         match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
@@ -210,16 +211,16 @@ impl IsolatedStage {
         self.death.insert(death)
     }
 
-    /// Nothing of the process is left when this returns.
+    /// Waits for the service thread and releases all frames of the process.
     fn end_service(&mut self) {
         if let Some(service) = self.service.take() {
-            // Its connection is closed: this does not wait. It can't panic, and nothing depends on it.
+            // The connection is closed: this does not block. The thread can't panic, and nothing depends on it.
             let _ = service.join();
         }
         self.frames.close();
     }
 
-    /// Why making or activating failed, in words.
+    /// Why creating the stage failed.
     fn why(&self, status: abi::Status) -> String {
         match (&self.death, self.host.take_error()) {
             (Some(death), _) => death.text.clone(),
@@ -227,7 +228,7 @@ impl IsolatedStage {
                 format!("the config can't be used: {text}")
             }
             (None, Some((_, text))) => text,
-            (None, None) => "it made no stage and did not say why".to_owned(),
+            (None, None) => "it created no stage and gave no reason".to_owned(),
         }
     }
 }
@@ -247,10 +248,10 @@ impl StageInstance for IsolatedStage {
         if self.death.is_some() {
             return abi::ERROR;
         }
-        self.process.child.begins();
-        // SAFETY: the caller promises the same.
+        self.process.child.start_call();
+        // SAFETY: the caller guarantees the same.
         let status = unsafe { self.work(process) };
-        let status = match self.process.child.ends() {
+        let status = match self.process.child.end_call() {
             true => status,
             false => Err(io::ErrorKind::ConnectionAborted.into()),
         };
@@ -261,10 +262,10 @@ impl StageInstance for IsolatedStage {
         if self.death.is_some() {
             return abi::ERROR;
         }
-        self.process.child.begins();
+        self.process.child.start_call();
         let sent = self.wire.send(&ToStage::Reset, b"", &[]);
-        let status = sent.and_then(|()| Ok(self.converse(None)?.status));
-        let status = match self.process.child.ends() {
+        let status = sent.and_then(|()| Ok(self.run_call(None)?.status));
+        let status = match self.process.child.end_call() {
             true => status,
             false => Err(io::ErrorKind::ConnectionAborted.into()),
         };
@@ -279,7 +280,7 @@ impl StageInstance for IsolatedStage {
         let stage = self.host.name();
         match done {
             Ok(Some((ToHost::Done { .. }, _))) => {
-                self.process.child.wait(CLEAN_UP);
+                self.process.child.wait(CLEAN_UP_TIMEOUT);
             }
             _ => tracing::warn!(stage, "its process did not clean up, and was killed"),
         }
@@ -339,18 +340,18 @@ impl StageProcess for IsolatedProcess {
 impl Drop for IsolatedStage {
     fn drop(&mut self) {
         self.process.child.end();
-        self.process.child.wait(CLEAN_UP);
+        self.process.child.wait(CLEAN_UP_TIMEOUT);
         self.process.child.finish_output();
         self.end_service();
     }
 }
 
-/// Logs what the user should know of how a stage is confined, once.
-fn tell_of_confinement(found: &Found) {
-    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// Logs gaps of a stage's confinement, once for each plugin.
+fn warn_of_confinement(found: &Found) {
+    static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     confinement::warn_of_gaps();
     let plugin = &found.manifest.name;
-    if found.manifest.effects.is_unknown() && lock(&TOLD).insert(plugin.clone()) {
+    if found.manifest.effects.is_unknown() && lock(&WARNED).insert(plugin.clone()) {
         tracing::warn!(
             plugin,
             "its manifest declares no effects: isolated, it may still do whatever its user may"
@@ -358,7 +359,7 @@ fn tell_of_confinement(found: &Found) {
     }
 }
 
-/// The least important level that the log takes.
+/// The least important level that is logged.
 fn most_verbose() -> abi::Level {
     use tracing::level_filters::LevelFilter;
     let level = LevelFilter::current();

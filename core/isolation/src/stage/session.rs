@@ -1,4 +1,4 @@
-//! One call of a stage in a process of its own: what is said until it is done.
+//! One call of a stage in its own process: the packets until it returns.
 
 use std::ffi::CString;
 use std::io;
@@ -9,24 +9,24 @@ use flowpipe_abi as abi;
 use flowpipe_host::call::{CallContext, CallHandle};
 use flowpipe_host::frame::Frame;
 
-use crate::frame_table::Lent;
-use crate::protocol::{Message, Process, ToHost, ToStage};
+use crate::frame_table::SharedFrame;
+use crate::protocol::{ProcessCall, ToHost, ToStage, WireMessage};
 use crate::stage::IsolatedStage;
 
-/// What a stage said when it had done what it was told.
+/// The result of a call.
 pub(super) struct Reply {
     pub status: abi::Status,
-    /// What it remembers, where that was asked for: the format and the JSON, as they came.
+    /// The saved state, after [`ToStage::Save`]: the format and the JSON, unchecked.
     pub state: Option<(String, Vec<u8>)>,
 }
 
 impl IsolatedStage {
-    /// Sends the work and answers what comes until it is done.
+    /// Sends a `process` call and handles the stage's packets until it returns.
     ///
     /// # Safety
     /// As for [`StageInstance::process`](flowpipe_host::instance::StageInstance::process).
     pub(super) unsafe fn work(&mut self, process: &abi::Process) -> io::Result<abi::Status> {
-        // SAFETY: by the contract above, all pointers are null or living.
+        // SAFETY: by the contract above, all pointers are null or valid.
         let (message, context) = unsafe {
             (
                 process.message.as_ref(),
@@ -35,9 +35,9 @@ impl IsolatedStage {
         };
         let recorded = context.and_then(CallContext::recorded_cancellation);
         self.process.control.begin(recorded);
-        let mut lent: Option<Lent> = None;
+        let mut shared: Option<SharedFrame> = None;
         let mut body: &[u8] = b"";
-        let told = match message {
+        let wire = match message {
             None => None,
             Some(message) => {
                 // SAFETY: as above; the body has json_length bytes.
@@ -47,67 +47,68 @@ impl IsolatedStage {
                 // SAFETY: as above; the reference stays the caller's.
                 let frame = unsafe { ManuallyDrop::new(Frame::from_abi(message.frame)) };
                 if let Some(frame) = &*frame {
-                    // One that a library made outside of any run lies elsewhere.
+                    // A frame that a library created outside of any run is not in shared memory.
                     let frame = match frame.block() {
                         Some(_) => Some(frame.clone()),
                         None => frame.copy(self.host.pool(), self.host.owner()),
                     };
-                    let shared = frame.and_then(|frame| self.frames.lend(frame));
-                    let short = || io::Error::other("there is no memory for its picture");
-                    lent = Some(shared.ok_or_else(short)?);
+                    let handle = frame.and_then(|frame| self.frames.share(frame));
+                    let short = || io::Error::other("there is no memory for its frame");
+                    shared = Some(handle.ok_or_else(short)?);
                 }
                 // SAFETY: as above.
-                Some(unsafe { told(message, lent.as_ref()) })
+                Some(unsafe { to_wire(message, shared.as_ref()) })
             }
         };
-        let process = ToStage::Process(Box::new(Process {
+        let process = ToStage::Process(Box::new(ProcessCall {
             event: process.event,
-            message: told,
+            message: wire,
             clock: self.host.stage_clock().take_loaded(),
-            forget: self.frames.forget(),
+            forget: self.frames.take_freed(),
         }));
-        let block = lent.as_ref().and_then(|(_, block)| block.as_ref());
+        let block = shared.as_ref().and_then(|(_, block)| block.as_ref());
         let files: Vec<BorrowedFd<'_>> = block.iter().map(|block| block.file()).collect();
         self.wire.send(&process, body, &files)?;
-        let keeps = context.map(|context| (context, lent.map(|(frame, _)| frame.handle)));
-        let done = self.converse(keeps);
+        let keeps = context.map(|context| (context, shared.map(|(frame, _)| frame.handle)));
+        let done = self.run_call(keeps);
         if let (Err(_), Some(context)) = (&done, context) {
-            // A call that does not come back is written down too, with what the stage was told in it.
+            // A call that does not return is recorded too, with the cancellation that the stage got.
             self.catch_up(context);
         }
-        done.map(|told| told.status)
+        done.map(|reply| reply.status)
     }
 
-    /// Takes over what the stage has asked in this call so far.
+    /// Copies the stage's polls of this call so far to the call's context.
     fn catch_up(&self, context: &dyn CallContext) {
-        let (asked, told) = self.process.control.asked();
-        context.catch_up(asked, told);
+        let (polls, cancelled) = self.process.control.polled();
+        context.catch_up(polls, cancelled);
     }
 
-    /// Answers what comes until what was asked is done.
-    pub(super) fn converse(
+    /// Handles the stage's packets until the call returns. `of`: the context of a `process` call, and its frame's
+    /// handle.
+    pub(super) fn run_call(
         &mut self,
         of: Option<(&dyn CallContext, Option<u64>)>,
     ) -> io::Result<Reply> {
         loop {
-            if let Some(told) = self.hear(of)? {
-                return Ok(told);
+            if let Some(reply) = self.handle_next(of)? {
+                return Ok(reply);
             }
         }
     }
 
-    /// Answers what comes next. `Some`: what was asked is done.
-    pub(super) fn hear(
+    /// Handles the next packet. `Some`: the call has returned.
+    pub(super) fn handle_next(
         &mut self,
         of: Option<(&dyn CallContext, Option<u64>)>,
     ) -> io::Result<Option<Reply>> {
-        let Some((said, body)) = self.wire.receive::<ToHost>()? else {
+        let Some((packet, body)) = self.wire.receive::<ToHost>()? else {
             return Err(io::ErrorKind::UnexpectedEof.into());
         };
         if let Some((context, _)) = of {
             self.catch_up(context);
         }
-        let status = match (said, of) {
+        let status = match (packet, of) {
             (
                 ToHost::Done {
                     status,
@@ -121,7 +122,7 @@ impl IsolatedStage {
                 if let Some(handle) = of.and_then(|(_, handle)| handle)
                     && !keeps_frame
                 {
-                    self.frames.take_back(handle);
+                    self.frames.release(handle);
                 }
                 if let Some((code, text)) = error {
                     self.host.note_error(code, self.confinement.explain(text));
@@ -138,7 +139,7 @@ impl IsolatedStage {
             }
             (ToHost::Wait { deadline_ns }, Some((context, _))) => context.wait_until(deadline_ns),
             (emit @ ToHost::Emit { .. }, Some((context, _))) => self.emit(context, emit, &body)?,
-            // Outside of `process` there is nothing to answer.
+            // Outside of `process` the stage may send no requests.
             (_, None) => {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
@@ -153,7 +154,7 @@ impl IsolatedStage {
     fn emit(
         &self,
         context: &dyn CallContext,
-        said: ToHost,
+        packet: ToHost,
         body: &[u8],
     ) -> io::Result<abi::Status> {
         let ToHost::Emit {
@@ -163,8 +164,8 @@ impl IsolatedStage {
             frame,
             is_written,
             captured_ns,
-            sound,
-        } = said
+            is_complete,
+        } = packet
         else {
             return Ok(abi::ERROR);
         };
@@ -195,13 +196,13 @@ impl IsolatedStage {
                 .map_or(std::ptr::null_mut(), |frame| frame.as_abi()),
             captured_ns,
         };
-        Ok(context.emit(sound.then_some(&output)))
+        Ok(context.emit(is_complete.then_some(&output)))
     }
 }
 
 /// # Safety
-/// The message and all that it points at lives.
-unsafe fn told(message: &abi::Message, lent: Option<&Lent>) -> Message {
+/// The message and all that it points at is valid.
+unsafe fn to_wire(message: &abi::Message, shared: Option<&SharedFrame>) -> WireMessage {
     // SAFETY: by the contract above; the schema is NUL-terminated, and there are hop_count hops.
     let (schema, lineage, hops) = unsafe {
         let lineage = &*message.lineage;
@@ -214,7 +215,7 @@ unsafe fn told(message: &abi::Message, lent: Option<&Lent>) -> Message {
             },
         )
     };
-    Message {
+    WireMessage {
         port: message.port,
         schema: schema.to_string_lossy().into_owned(),
         sequence: lineage.sequence,
@@ -224,6 +225,6 @@ unsafe fn told(message: &abi::Message, lent: Option<&Lent>) -> Message {
             .iter()
             .map(|hop| (hop.stage, hop.taken_ns, hop.emitted_ns))
             .collect(),
-        frame: lent.map(|(frame, _)| *frame),
+        frame: shared.map(|(frame, _)| *frame),
     }
 }

@@ -28,7 +28,7 @@ unsafe extern "C" fn save<S: Stage>(
     unsafe { exported::<S>(stage) }.with_stage(|stage, _, _| {
         let state = stage.save()?.to_string();
         let format = CString::new(S::STATE)?;
-        // SAFETY: the host passes its sink, and the texts live for the call.
+        // SAFETY: the host passes its sink, and the texts are valid for the call.
         unsafe { ((*sink).put)(sink, format.as_ptr(), state.as_ptr().cast(), state.len()) };
         Ok(Next::More)
     })
@@ -51,7 +51,7 @@ unsafe extern "C" fn load<S: Stage>(
     let mut is_known = true;
     // SAFETY: see `exported`.
     let status = unsafe { exported::<S>(stage) }.with_stage(|stage, _, _| {
-        is_known = take(stage, format, json)?;
+        is_known = load_json(stage, format, json)?;
         Ok(Next::More)
     });
     match (status, is_known) {
@@ -60,7 +60,7 @@ unsafe extern "C" fn load<S: Stage>(
     }
 }
 
-fn take<S: Stage>(stage: &mut S, format: &CStr, json: &[u8]) -> Result<bool> {
+fn load_json<S: Stage>(stage: &mut S, format: &CStr, json: &[u8]) -> Result<bool> {
     let broken =
         |error: &dyn std::fmt::Display| Error::new(format!("the state can't be read: {error}"));
     let format = format.to_str().map_err(|error| broken(&error))?;

@@ -1,7 +1,7 @@
 //! The harness's side of `flowpipe.h`.
 //!
-//! Called by the SDK with the pointers that the harness made: a live host whose data is the
-//! harness's [`Shared`], frames that are [`Picture`]s.
+//! The SDK calls it with pointers from the harness: a live host whose data is the harness's [`Shared`], and frames that
+//! are [`Picture`]s.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::{NonNull, null, null_mut};
@@ -14,11 +14,11 @@ use super::{Emitted, Shared, State, lock};
 use crate::frame::Frame;
 use crate::host::Ending;
 
-/// A host with that state, in a box of its own.
+/// A host with that state, in a box.
 pub(super) fn shared(state: State) -> NonNull<Shared> {
     let table = table();
     let shared = NonNull::from(Box::leak(Box::new(Shared { table, state })));
-    // SAFETY: nobody else has seen it yet.
+    // SAFETY: it is new, and nothing else refers to it yet.
     unsafe { (*shared.as_ptr()).table.data = shared.as_ptr().cast() };
     shared
 }
@@ -62,9 +62,9 @@ struct Picture {
 }
 
 /// # Safety
-/// `host` is the table of a harness that lives for `'a`.
+/// `host` is the table of a harness that is valid for `'a`.
 unsafe fn state<'a>(host: *const abi::Host) -> &'a State {
-    // SAFETY: by the caller's word; the table is never written to.
+    // SAFETY: by the contract above; the table is never written to.
     unsafe { &(*(*host).data.cast::<Shared>()).state }
 }
 
@@ -148,7 +148,7 @@ unsafe extern "C" fn frame_write(_: *const abi::Host, frame: *mut *mut abi::Fram
     unsafe { write(frame) }
 }
 
-/// They need no harness: a frame may outlive it.
+/// The functions need no harness: a frame may outlive it.
 static FRAMES: abi::Frames = abi::Frames {
     struct_size: size_of::<abi::Frames>() as u32,
     reserved: 0,
@@ -171,7 +171,7 @@ unsafe extern "C" fn add_reference(frame: *mut abi::Frame) -> *mut abi::Frame {
 
 unsafe extern "C" fn release(frame: *mut abi::Frame) {
     let picture: *mut Picture = frame.cast();
-    // SAFETY: a live frame is a `Picture`; with the last reference it is nobody else's.
+    // SAFETY: a live frame is a `Picture`; the last reference owns it.
     unsafe {
         if !picture.is_null() && (*picture).references.fetch_sub(1, Ordering::AcqRel) == 1 {
             drop(Box::from_raw(picture));
@@ -235,7 +235,7 @@ unsafe extern "C" fn cancelled(host: *const abi::Host, _: *const abi::Context) -
     is_cancelled(unsafe { state(host) }).into()
 }
 
-/// Asks outside of the lock: the function is the test's own.
+/// Calls the test's function outside of the lock.
 fn is_cancelled(state: &State) -> bool {
     let cancel = Arc::clone(&lock(&state.cancel));
     cancel()
@@ -270,7 +270,7 @@ unsafe extern "C" fn wait_until(
     }
 }
 
-/// The SDK reads JSON itself and never asks the getters, which are for C.
+/// The SDK parses JSON itself and never calls the getters, which are for C.
 unsafe extern "C" fn nothing_there<T>(
     _: *const abi::Host,
     _: *const abi::Document,

@@ -1,4 +1,4 @@
-//! Runs a stage without a pipeline, through the same C border as the host does: for a plugin's tests.
+//! Runs a stage without a pipeline, through the same C ABI as the host: for a plugin's tests.
 //!
 //! ```
 //! # use flowpipe_plugin::{Context, Host, Input, Next, Port, Result, Stage};
@@ -46,7 +46,7 @@ use crate::export::Descriptor;
 use crate::frame::{Format, Frame};
 use crate::host::{Ending, Host};
 
-/// Makes a [`Harness`] for a type of any role and a config (a `serde_json::Value`).
+/// Creates a [`Harness`] for a type of any role and a config (a `serde_json::Value`).
 #[macro_export]
 macro_rules! harness {
     ($stage:ty, $config:expr) => {{
@@ -59,11 +59,11 @@ macro_rules! harness {
     }};
 }
 
-/// One stage, created and active, with a host of its own.
+/// One stage, created and active, with its own host.
 pub struct Harness {
     /// From a box, freed when the stage is destroyed and the handle revoked. The stage and its threads read it too.
     shared: NonNull<Shared>,
-    /// What [`Harness::host`] gives out.
+    /// The handle of [`Harness::host`].
     host: Host,
     stage: *mut abi::Stage,
     sequence: u64,
@@ -78,7 +78,7 @@ pub struct Emitted {
     pub body: Value,
     /// Its pixels, if any.
     pub frame: Option<Frame>,
-    /// As the stage gave it: when a frame was captured; 0: now.
+    /// The capture time that the stage gave; 0: now.
     pub captured_ns: i64,
 }
 
@@ -92,7 +92,7 @@ struct Line {
     body: Value,
 }
 
-/// What the host's functions reach, from any thread.
+/// The state behind the host's functions, for all threads.
 struct Shared {
     table: abi::Host,
     state: State,
@@ -109,7 +109,7 @@ struct State {
     ended: Mutex<Option<(Ending, String)>>,
 }
 
-/// What a panic leaves behind the harness's locks is whole.
+/// Ignores poisoning: the values are valid after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -118,7 +118,7 @@ impl Harness {
     /// Creates and activates a stage; [`crate::harness!`] is the way to call it.
     ///
     /// # Errors
-    /// What the stage says of its config, or of getting ready.
+    /// The stage's error for its config or its activation.
     pub fn new(descriptor: Descriptor, config: &Value) -> Result<Self> {
         let config = CString::new(config.to_string())?;
         let state = State {
@@ -148,7 +148,7 @@ impl Harness {
             marks: Vec::new(),
         };
         if stage.is_null() {
-            return Err(harness.taken_error(abi::ERROR));
+            return Err(harness.take_error(abi::ERROR));
         }
         // SAFETY: a stage of the SDK has every slot, and is activated once here.
         let status = harness.slot(
@@ -156,29 +156,28 @@ impl Harness {
             |activate, stage| unsafe { activate(stage) },
         );
         if status < abi::OK {
-            return Err(harness.taken_error(status));
+            return Err(harness.take_error(status));
         }
         Ok(harness)
     }
 
-    /// The host of the harness, to make frames with. It is revoked when the harness is dropped.
+    /// The harness's host, for example to allocate frames. It is revoked when the harness is dropped.
     #[must_use]
     pub fn host(&self) -> Host {
         self.host
     }
 
     fn state(&self) -> &State {
-        // SAFETY: it lives until `drop`, and nobody has a mutable reference.
+        // SAFETY: it is valid until `drop`, and there is no mutable reference.
         unsafe { &(*self.shared.as_ptr()).state }
     }
 
-    /// From now on the stage is told to give up, and that the run is ending, when the function says
-    /// so.
+    /// Sets a function that decides whether work is cancelled and the run is ending.
     pub fn cancel_when(&mut self, function: impl Fn() -> bool + Send + Sync + 'static) {
         *lock(&self.state().cancel) = Arc::new(function);
     }
 
-    /// From now on the stage is told to touch nothing outside of the program.
+    /// Makes the run a dry run: the stage must not touch anything outside of the program.
     pub fn make_dry(&mut self) {
         self.state().dry.store(true, Ordering::Relaxed);
     }
@@ -189,38 +188,38 @@ impl Harness {
         lock(&self.state().ended).clone()
     }
 
-    /// What the stage logged through [`Host::log`].
+    /// The lines that the stage logged through [`Host::log`].
     #[must_use]
     pub fn log(&self) -> Vec<String> {
         lock(&self.state().log).clone()
     }
 
-    /// What the stage marked.
+    /// The names that the stage marked.
     #[must_use]
     pub fn marks(&self) -> &[String] {
         &self.marks
     }
 
-    /// Lets a source produce.
+    /// Calls `process` of a source.
     ///
     /// # Errors
-    /// What the stage says.
+    /// The stage's error.
     pub fn tick(&mut self) -> Result<Vec<Emitted>> {
         self.process(abi::EVENT_TICK, null())
     }
 
-    /// Tells the stage that its inputs have ended.
+    /// Reports the end of all inputs to the stage.
     ///
     /// # Errors
-    /// What the stage says.
+    /// The stage's error.
     pub fn finish(&mut self) -> Result<Vec<Emitted>> {
         self.process(abi::EVENT_FINISH, null())
     }
 
-    /// Hands a message to the stage and returns what it emits.
+    /// Sends a message to the stage and returns its output.
     ///
     /// # Errors
-    /// What the stage says.
+    /// The stage's error.
     pub fn send<T: Serialize>(
         &mut self,
         port: usize,
@@ -230,10 +229,10 @@ impl Harness {
         self.send_with(port, schema, body, None)
     }
 
-    /// Hands a message with pixels to the stage: rows without gaps.
+    /// Sends a message with pixels to the stage: rows without gaps.
     ///
     /// # Errors
-    /// What the stage says, or that the pixels do not fit the size.
+    /// The stage's error, or that the pixels do not fit the size.
     pub fn send_picture<T: Serialize>(
         &mut self,
         schema: &str,
@@ -253,27 +252,27 @@ impl Harness {
         self.send_with(0, schema, body, Some(&frame))
     }
 
-    /// What the stage remembers: the format, and the state.
+    /// Saves the stage's state: the format, and the state.
     ///
     /// # Errors
-    /// When it can't say, or has nothing to be handed over.
+    /// When it fails, or the stage does not support state transfer.
     pub fn save(&mut self) -> Result<(String, Value)> {
         state::save(self)
     }
 
-    /// Has the stage take over what another one remembers. `false`: it does not know the format.
+    /// Loads the state of another instance. `false`: the stage does not know the format.
     ///
     /// # Errors
-    /// When it can't use it, or takes nothing over.
+    /// When it fails, or the stage does not support state transfer.
     pub fn load(&mut self, state: &(String, Value)) -> Result<bool> {
         state::load(self, state)
     }
 
-    /// Hands over messages from a file, one JSON object a line:
+    /// Sends messages from a file, one JSON object a line:
     /// `{"schema": "flowpipe.sighting/1", "body": {…}, "port": 0}` (port may be left out).
     ///
     /// # Errors
-    /// What the stage says, or what is wrong with the file, with the line.
+    /// The stage's error, or that of the file, with the line.
     pub fn run_file(&mut self, path: &Path) -> Result<Vec<Emitted>> {
         let named = |number: usize| format!("{}:{}", path.display(), number + 1);
         let text = std::fs::read_to_string(path)
@@ -332,27 +331,27 @@ impl Harness {
             struct_size: size_of::<abi::Process>() as u32,
             event,
             message,
-            // Of a call nothing has to be known.
+            // The harness needs no data of a call.
             context: self.shared.as_ptr().cast(),
         };
         let status = self.slot(
             |raw| raw.process,
-            // SAFETY: the stage is active, and everything that `process` names lives here.
+            // SAFETY: the stage is active, and all that `process` points at is valid here.
             |function, stage| unsafe { function(stage, &raw const process) },
         );
         let marks = std::mem::take(&mut *lock(&self.state().marks));
         self.marks.extend(marks);
         if status < abi::OK {
-            Err(self.taken_error(status))
+            Err(self.take_error(status))
         } else {
             Ok(std::mem::take(&mut *lock(&self.state().emitted)))
         }
     }
 
-    fn taken_error(&mut self, status: abi::Status) -> Error {
+    fn take_error(&mut self, status: abi::Status) -> Error {
         let (status, text) = lock(&self.state().error)
             .take()
-            .unwrap_or((status, "failed without a word".to_owned()));
+            .unwrap_or((status, "failed and gave no reason".to_owned()));
         Error::with_status(status, text)
     }
 
@@ -369,7 +368,7 @@ impl Harness {
 impl Drop for Harness {
     fn drop(&mut self) {
         if !self.stage.is_null() {
-            // SAFETY: the stage is live, and dead after destroy; nobody can reach it any more.
+            // SAFETY: the stage is valid until destroy, and not used after it.
             unsafe {
                 let raw = std::ptr::read(self.stage);
                 if let Some(deactivate) = raw.deactivate {
@@ -381,7 +380,7 @@ impl Drop for Harness {
             }
         }
         self.host.revoke();
-        // SAFETY: from a box. The stage's handles are revoked as this one is, so that nobody reaches it any more.
+        // SAFETY: from a box. All handles are revoked, so nothing refers to it any more.
         drop(unsafe { Box::from_raw(self.shared.as_ptr()) });
     }
 }

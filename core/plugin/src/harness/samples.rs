@@ -1,4 +1,4 @@
-//! Messages to send to a stage in tests, and what to expect of what comes back.
+//! Sample messages for tests of stages, and a check of strokes.
 
 use flowpipe_puzzle::message::{
     Effort, FrameNote, Reading, SOLVED, SeenBoard, Sighting, Solved, Strokes, Verdict,
@@ -24,16 +24,14 @@ pub fn puzzle(text: &str) -> Result<Puzzle> {
     }
 }
 
-/// What vision says of a puzzle that is upright in the corner of a picture, 100 pixels a cell, with nothing
-/// drawn: what a solver is sent.
+/// The sighting of an untouched puzzle in the corner of a picture, 100 pixels a cell: a solver's input.
 #[must_use]
 pub fn sighting(puzzle: Puzzle) -> Sighting {
     let board = SeenBoard::untouched(puzzle, CELL);
     Sighting::new(FrameNote::of("test"), Reading::Board(Box::new(board)))
 }
 
-/// A solver's answer to a puzzle that was seen upright in the corner of a picture, 100 pixels a cell, with
-/// nothing drawn.
+/// A solver's answer to such a sighting.
 #[must_use]
 pub fn solved(puzzle: Puzzle, solution: Solution) -> Solved {
     Solved {
@@ -45,10 +43,10 @@ pub fn solved(puzzle: Puzzle, solution: Solution) -> Solved {
     }
 }
 
-/// Has a planner plan what a solver answered, and holds the strokes against the board as the host does.
+/// Sends an answer to a planner, and checks the strokes against the board as the host does.
 ///
 /// # Errors
-/// What the planner says, no plan, and the first stroke that the host would refuse.
+/// The planner's error, no plan, and the first stroke that the host would refuse.
 pub fn strokes(planner: &mut Harness, solved: &Solved) -> Result<Strokes> {
     let emitted = planner.send(0, SOLVED, solved)?;
     let (Some(emitted), Some(board), Some(solution)) =

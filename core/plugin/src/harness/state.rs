@@ -20,10 +20,10 @@ pub(super) fn save(harness: &mut Harness) -> Result<(String, Value)> {
     };
     let save = table(harness)?.save;
     let save = save.ok_or_else(|| Error::new("it has no save"))?;
-    // SAFETY: the stage lives and is active; the sink lives for the call.
+    // SAFETY: the stage is valid and active; the sink is valid for the call.
     let status = unsafe { save(harness.stage, &raw const sink) };
     if status < abi::OK {
-        return Err(harness.taken_error(status));
+        return Err(harness.take_error(status));
     }
     let (format, json) = saved.ok_or_else(|| Error::new("it saved nothing"))?;
     Ok((format, serde_json::from_str(&json)?))
@@ -33,7 +33,7 @@ pub(super) fn load(harness: &mut Harness, (format, state): &(String, Value)) -> 
     let load = table(harness)?.load;
     let load = load.ok_or_else(|| Error::new("it has no load"))?;
     let (format, json) = (CString::new(format.as_str())?, state.to_string());
-    // SAFETY: the stage lives and is active; the texts live for the call. The SDK does not look at the document.
+    // SAFETY: the stage is valid and active; the texts are valid for the call. The SDK does not read the document.
     let status = unsafe {
         load(
             harness.stage,
@@ -47,18 +47,18 @@ pub(super) fn load(harness: &mut Harness, (format, state): &(String, Value)) -> 
         return Ok(false);
     }
     if status < abi::OK {
-        return Err(harness.taken_error(status));
+        return Err(harness.take_error(status));
     }
     Ok(true)
 }
 
 fn table(harness: &Harness) -> Result<&'static abi::State> {
-    // SAFETY: the stage lives; its tables are static.
+    // SAFETY: the stage is valid; its tables are static.
     unsafe {
         let get = (*harness.stage).get_extension;
         let table = get.map(|get| get(harness.stage, abi::EXTENSION_STATE.as_ptr()));
         let table = table.and_then(|table| table.cast::<abi::State>().as_ref());
-        table.ok_or_else(|| Error::new("it hands nothing over: STATE is empty"))
+        table.ok_or_else(|| Error::new("it does not support state transfer: STATE is empty"))
     }
 }
 

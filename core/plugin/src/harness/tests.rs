@@ -5,20 +5,20 @@ use serde_json::json;
 use super::*;
 use crate::{Cancel, Context, Input, Next, Port, Stage};
 
-/// Does as it is told by its messages.
-struct Obedient {
+/// Executes the commands in its messages.
+struct Scripted {
     seen: u32,
 }
 
 #[derive(Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Config {
-    /// Where to begin counting.
+    /// The first count.
     first: u32,
 }
 
-impl Stage for Obedient {
-    const NAME: &'static str = "obedient";
+impl Stage for Scripted {
+    const NAME: &'static str = "scripted";
     type Config = Config;
 
     fn inputs() -> Vec<Port> {
@@ -42,8 +42,8 @@ impl Stage for Obedient {
         };
         self.seen += 1;
         match message.parse::<String>()?.as_str() {
-            "panic" => panic!("as told"),
-            "fail" => return Err(Error::new("as told")),
+            "panic" => panic!("on command"),
+            "fail" => return Err(Error::new("on command")),
             "mark" => context.mark("here"),
             "log" => context.host().log(tracing::Level::INFO, "a line"),
             "frame" => {
@@ -65,13 +65,13 @@ impl Stage for Obedient {
     }
 }
 
-fn obedient(config: Value) -> Result<Harness> {
-    crate::harness!(Obedient, config)
+fn scripted(config: Value) -> Result<Harness> {
+    crate::harness!(Scripted, config)
 }
 
 #[test]
 fn messages_in_and_out() {
-    let mut harness = obedient(json!({ "first": 3 })).unwrap();
+    let mut harness = scripted(json!({ "first": 3 })).unwrap();
     let emitted = harness.send(0, "x/1", &"count").unwrap();
     assert_eq!((emitted[0].port, &emitted[0].body), (0, &json!(4)));
     harness.send(0, "x/1", &"mark").unwrap();
@@ -84,37 +84,37 @@ fn messages_in_and_out() {
 #[test]
 fn errors_keep_their_text() {
     assert_eq!(
-        obedient(json!({ "first": 99 })).err().unwrap().to_string(),
+        scripted(json!({ "first": 99 })).err().unwrap().to_string(),
         "99 is too much"
     );
-    let unknown = obedient(json!({ "frist": 1 })).err().unwrap();
+    let unknown = scripted(json!({ "frist": 1 })).err().unwrap();
     assert!(
         unknown.to_string().contains("unknown field `frist`"),
         "{unknown}"
     );
-    let mut harness = obedient(json!({})).unwrap();
+    let mut harness = scripted(json!({})).unwrap();
     assert_eq!(
         harness.send(0, "x/1", &"fail").err().unwrap().to_string(),
-        "as told"
+        "on command"
     );
     let unread = harness.send(0, "x/1", &7).err().unwrap();
     assert_eq!(unread.status(), abi::BAD_MESSAGE);
 }
 
 #[test]
-fn a_panic_is_an_error_and_the_stage_is_made_anew() {
-    let mut harness = obedient(json!({ "first": 10 })).unwrap();
+fn a_panic_is_an_error_and_the_stage_is_recreated() {
+    let mut harness = scripted(json!({ "first": 10 })).unwrap();
     harness.send(0, "x/1", &"count").unwrap();
     let panic = harness.send(0, "x/1", &"panic").err().unwrap();
     assert_eq!(panic.status(), abi::PANIC);
     assert!(panic.to_string().contains("tests.rs:"), "{panic}");
-    assert!(panic.to_string().ends_with("as told"), "{panic}");
+    assert!(panic.to_string().ends_with("on command"), "{panic}");
     assert_eq!(harness.send(0, "x/1", &"count").unwrap()[0].body, json!(11));
 }
 
 #[test]
 fn a_shared_frame_is_copied_before_it_is_written() {
-    let mut harness = obedient(json!({})).unwrap();
+    let mut harness = scripted(json!({})).unwrap();
     let picture = (Format::Rgb8, 2, 1);
     let emitted = harness
         .send_picture("x/1", &"frame", picture, &[1; 6])
@@ -124,8 +124,8 @@ fn a_shared_frame_is_copied_before_it_is_written() {
 }
 
 #[test]
-fn cancellation_is_seen() {
-    let mut harness = obedient(json!({})).unwrap();
+fn cancellation_is_reported() {
+    let mut harness = scripted(json!({})).unwrap();
     harness.cancel_when(|| true);
     assert_eq!(
         harness.send(0, "x/1", &"log").err().unwrap().status(),
@@ -142,7 +142,7 @@ fn messages_from_a_file() {
         "{\"schema\":\"x/1\",\"body\":\"count\"}\n\n{\"schema\":1}\n",
     )
     .unwrap();
-    let error = obedient(json!({}))
+    let error = scripted(json!({}))
         .unwrap()
         .run_file(&path)
         .err()
@@ -154,7 +154,7 @@ fn messages_from_a_file() {
 
 #[test]
 fn a_shorter_table_of_frame_functions_is_not_used() {
-    /// Its memory ends after these.
+    /// Its memory ends after these fields.
     #[repr(C, align(8))]
     struct Head {
         struct_size: u32,
@@ -171,8 +171,8 @@ fn a_shorter_table_of_frame_functions_is_not_used() {
         (&raw const HEAD).cast()
     }
 
-    let harness = obedient(json!({})).unwrap();
-    // SAFETY: the harness lives to the end, and the table of the handle until it is revoked.
+    let harness = scripted(json!({})).unwrap();
+    // SAFETY: the harness is valid to the end, and the table of the handle until it is revoked.
     unsafe {
         let mut table = (&raw const (*harness.shared.as_ptr()).table).read();
         table.get_extension = shorter;

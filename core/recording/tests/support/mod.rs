@@ -1,4 +1,4 @@
-//! A small recording with everything in it.
+//! A small recording with all kinds of entries.
 #![allow(
     clippy::unwrap_used,
     reason = "a test helper that can't go on should panic"
@@ -9,7 +9,7 @@ use flowpipe_recording::{
     Encoding, Entry, FORMAT, Pixels, ReadError, Recording, Schemas, Topic, Writer,
 };
 
-/// What the recordings say of their run.
+/// The run of the recordings.
 pub fn about() -> About {
     About {
         format: FORMAT,

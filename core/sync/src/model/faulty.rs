@@ -1,5 +1,5 @@
-//! The primitives of [`crate::sync`] in the models, with faults where a test asks for them. The protocols themselves are
-//! the same code then, and their models must fail: a model that passes without faults has looked.
+//! The primitives of [`crate::sync`] in the models, with faults for single tests. The protocols stay the same code, and
+//! their models must fail: a model that passes without faults has checked something.
 
 use std::cell::Cell;
 use std::process::Command;
@@ -8,21 +8,21 @@ use std::sync::LockResult;
 use loom::sync::atomic::Ordering::{self, Relaxed};
 use loom::sync::{MutexGuard, atomic};
 
-/// What the primitives do wrong.
+/// A fault of the primitives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// No access orders others.
+    /// All accesses are relaxed.
     Unordered,
-    /// What reads and writes in one step takes two.
+    /// Read-modify-write operations take two steps.
     Torn,
-    /// A flag that is raised stays down.
-    Unsaid,
-    /// Whoever waits for a condition is not notified.
-    Unheard,
+    /// Storing `true` has no effect.
+    LostStore,
+    /// A condition variable notifies nobody.
+    LostNotify,
 }
 
 thread_local! {
-    /// All threads of a model are run by the test's own.
+    /// loom runs all threads of a model on the test's own thread.
     static FAULT: Cell<Option<Fault>> = const { Cell::new(None) };
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn inject(fault: Fault) {
     FAULT.set(Some(fault));
 }
 
-/// A test that something with a fault fails, and with these words.
+/// A test that a model with a fault fails, with this text.
 macro_rules! finds {
     ($name:ident, $words:literal, $run:expr) => {
         #[test]
@@ -43,16 +43,16 @@ macro_rules! finds {
 }
 pub(crate) use finds;
 
-/// Runs a test once more in a process of its own, which has to fail: where a model does, loom often can't unwind.
+/// Runs a test once more in another process, where it has to fail: after a failed model loom often can't unwind.
 pub(crate) fn fails(name: &str, words: &str, run: impl FnOnce()) {
-    const APART: &str = "FLOWPIPE_FAULT";
-    if std::env::var_os(APART).is_some() {
+    const RERUN: &str = "FLOWPIPE_FAULT";
+    if std::env::var_os(RERUN).is_some() {
         return run();
     }
     let (_, name) = name.split_once("::").unwrap();
     let output = Command::new(std::env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture"])
-        .env(APART, "")
+        .env(RERUN, "")
         .env("RUST_BACKTRACE", "0")
         .output()
         .unwrap();
@@ -81,7 +81,7 @@ impl AtomicBool {
     }
 
     pub(crate) fn store(&self, value: bool, by: Ordering) {
-        self.0.store(value && !has(Fault::Unsaid), order(by));
+        self.0.store(value && !has(Fault::LostStore), order(by));
     }
 }
 
@@ -162,7 +162,7 @@ impl Condvar {
     }
 
     pub(crate) fn notify_all(&self) {
-        if !has(Fault::Unheard) {
+        if !has(Fault::LostNotify) {
             self.0.notify_all();
         }
     }

@@ -1,5 +1,5 @@
-//! [`crate::gate`] beside a queue: a worker that waits for items notices that it is to pause, and one that is let
-//! through again goes on.
+//! [`crate::gate`] beside a queue: a worker that waits for items notices the closed gate, and continues when the gate
+//! opens again.
 
 use loom::sync::Arc;
 use loom::thread;
@@ -17,15 +17,15 @@ struct Stage {
     worker: Worker,
 }
 
-/// How the worker does its part.
+/// How the worker behaves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Worker {
-    Careful,
-    /// It pauses where the gate is closed, without saying so.
-    Rash,
+    Correct,
+    /// It pauses at a closed gate without a call of `pauses`.
+    Unannounced,
 }
 
-/// A bell that nobody hears.
+/// A bell without effect.
 struct Silent;
 
 impl Bell for Silent {
@@ -45,7 +45,7 @@ impl Stage {
         })
     }
 
-    /// As the runtime's: an item, or `None` where the gate is closed.
+    /// As in the engine: an item, or `None` at a closed gate.
     fn take(&self) -> Option<u32> {
         loop {
             if self.gate.is_closed() {
@@ -61,15 +61,15 @@ impl Stage {
                 return found;
             }
             self.bells.set(QUEUE, false);
-            // The gate's bell may ring until who opened it again has silenced it.
+            // The gate's bell may ring until the thread that opened the gate has silenced it.
             thread::yield_now();
         }
     }
 
-    /// The worker's loop, as the runtime's.
+    /// The worker's loop, as in the engine.
     fn work(&self) -> bool {
         loop {
-            if self.gate.is_closed() && (self.worker == Worker::Rash || self.gate.pauses()) {
+            if self.gate.is_closed() && (self.worker == Worker::Unannounced || self.gate.pauses()) {
                 return true;
             }
             if self.take().is_some() {
@@ -79,7 +79,7 @@ impl Stage {
     }
 }
 
-/// A worker, which says at its end whether it paused before its item came.
+/// A worker. It returns whether it paused before its item came.
 fn start(stage: &Arc<Stage>) -> thread::JoinHandle<bool> {
     let stage = stage.clone();
     thread::spawn(move || stage.work())
@@ -88,7 +88,7 @@ fn start(stage: &Arc<Stage>) -> thread::JoinHandle<bool> {
 /// A worker without items is asked to pause.
 fn pauses(close: impl Fn(&Stage) + Send + Sync + 'static) {
     model(move || {
-        let stage = Stage::new(Worker::Careful);
+        let stage = Stage::new(Worker::Correct);
         let worker = start(&stage);
         close(&stage);
         assert!(worker.join().unwrap());
@@ -104,8 +104,8 @@ fn opens_again(worker: Worker) {
         let is_open = stage.gate.open_again(&stage.bells);
         stage.queue.push(1).unwrap();
         stage.wake_up.pushed(|| stage.bells.set(QUEUE, true));
-        // Either somebody pauses, and is known to, or the item is taken.
-        assert_eq!(worker.join().unwrap(), !is_open, "not as the gate said");
+        // Either the worker pauses, and `open_again` reports that, or it takes the item.
+        assert_eq!(worker.join().unwrap(), !is_open, "differs from open_again");
     });
 }
 
@@ -115,27 +115,27 @@ fn loom_a_worker_without_items_pauses() {
 }
 
 finds!(
-    loom_a_bell_that_is_not_heard_is_found,
+    loom_a_bell_without_effect_is_found,
     "deadlock",
     pauses(|stage| stage.gate.close(&Silent))
 );
 
 #[test]
-fn loom_a_gate_that_opens_again_stops_nobody() {
-    opens_again(Worker::Careful);
+fn loom_a_gate_that_opens_again_loses_no_item() {
+    opens_again(Worker::Correct);
 }
 
 finds!(
-    loom_a_worker_that_pauses_without_a_word_is_found,
-    "not as the gate said",
-    opens_again(Worker::Rash)
+    loom_an_unannounced_pause_is_found,
+    "differs from open_again",
+    opens_again(Worker::Unannounced)
 );
 
 finds!(
     loom_a_gate_that_is_not_changed_in_one_step_is_found,
-    "not as the gate said",
+    "differs from open_again",
     {
         inject(Fault::Torn);
-        opens_again(Worker::Careful);
+        opens_again(Worker::Correct);
     }
 );

@@ -1,6 +1,7 @@
-//! [`crate::wake_up`] with two edges into one stage, and edges that end: no item is lost, and nobody sleeps for ever.
+//! [`crate::wake_up`] with two edges into one stage, and edges that end: no item is lost, and no thread sleeps for
+//! ever.
 //!
-//! The stage does what the runtime's `edge/inputs.rs` does, the edges' ends what its `edge/mod.rs` does.
+//! The stage does what the engine's `edge/inputs.rs` does, the edges' ends what its `edge/mod.rs` does.
 
 use loom::sync::{Arc, Mutex};
 use loom::thread;
@@ -17,14 +18,14 @@ struct Channel {
     is_over: bool,
 }
 
-/// What one thread waits for: its channels.
+/// The channels that one thread waits for.
 #[derive(Default)]
 struct Bells {
     channels: Mutex<[Channel; 2]>,
     changed: Condvar,
 }
 
-/// What a receiver finds in a channel, or behind it.
+/// The result of a receive.
 #[derive(Debug, PartialEq, Eq)]
 enum Taken {
     Item(u32),
@@ -81,16 +82,16 @@ struct Stage {
     receiver: Receiver,
 }
 
-/// How the receiver does its part.
+/// How the receiver behaves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Receiver {
-    Careful,
-    /// It sleeps without a last look at its inputs.
-    Blind,
-    /// It takes an input for ended without a last look.
-    Hasty,
-    /// It says of its first input alone that it waits.
-    Forgetful,
+    Correct,
+    /// It sleeps without a last check of its inputs.
+    NoLastCheck,
+    /// It treats an input as ended without a last check.
+    NoLastCheckAtEnd,
+    /// It sets only its first input's flag before it sleeps.
+    OneFlag,
 }
 
 impl Stage {
@@ -107,7 +108,7 @@ impl Stage {
         })
     }
 
-    /// Sends so many numbers by an edge, as far as somebody receives them, and ends it. How many were queued.
+    /// Sends this many numbers through an edge, until the receiver is gone, and ends it. Returns how many were queued.
     fn send(&self, index: usize, count: u32) -> u32 {
         let edge = &self.edges[index];
         let mut queued = 0;
@@ -144,14 +145,14 @@ impl Stage {
             match self.items.try_receive(index) {
                 Ok(()) => {}
                 Err(false) => return Taken::Empty,
-                Err(true) if self.receiver == Receiver::Hasty => return Taken::Ended,
+                Err(true) if self.receiver == Receiver::NoLastCheckAtEnd => return Taken::Ended,
                 // The last item may have come just before the end.
                 Err(true) => return self.pop(index).map_or(Taken::Ended, Taken::Item),
             }
         }
     }
 
-    /// An item, and where it came from. Forgets inputs that have ended.
+    /// An item and its input. Removes inputs that have ended.
     fn find(&self, open: &mut Vec<usize>) -> Option<(usize, u32)> {
         let mut found = None;
         open.retain(|&index| {
@@ -168,7 +169,7 @@ impl Stage {
         found
     }
 
-    /// What comes next; `None`: all inputs have ended.
+    /// The next item; `None`: all inputs have ended.
     fn take(&self, open: &mut Vec<usize>) -> Option<(usize, u32)> {
         loop {
             if let Some(found) = self.find(open) {
@@ -177,19 +178,19 @@ impl Stage {
             if open.is_empty() {
                 return None;
             }
-            let is_forgotten = |index| self.receiver == Receiver::Forgetful && index != 0;
+            let is_forgotten = |index| self.receiver == Receiver::OneFlag && index != 0;
             for &index in open.iter().filter(|&&index| !is_forgotten(index)) {
-                self.edges[index].wake_up.receiver_begins_to_wait();
+                self.edges[index].wake_up.receiver_will_wait();
             }
             let found = match self.receiver {
-                Receiver::Blind => None,
+                Receiver::NoLastCheck => None,
                 _ => self.find(open),
             };
             if found.is_none() && !open.is_empty() {
                 self.items.select(open);
             }
             for &index in &*open {
-                self.edges[index].wake_up.receiver_waits_no_more();
+                self.edges[index].wake_up.receiver_is_awake();
             }
             if found.is_some() {
                 return found;
@@ -197,14 +198,14 @@ impl Stage {
         }
     }
 
-    /// Nobody receives any more.
+    /// The receiver is gone.
     fn leave(&self) {
         self.room.end(0);
         self.room.end(1);
     }
 }
 
-/// Two threads send so many items each. All come, each edge's in their order, and then the end.
+/// Two threads send this many items each. All arrive, each edge's in order, and then the end.
 fn all_arrive(capacity: usize, counts: [u32; 2], receiver: Receiver) {
     model(move || {
         let stage = Stage::new(capacity, receiver);
@@ -225,10 +226,10 @@ fn all_arrive(capacity: usize, counts: [u32; 2], receiver: Receiver) {
     });
 }
 
-/// One edge alone, the other has ended. The receiver leaves after so many of them.
+/// One edge alone, the other has ended. The receiver is gone after this many items.
 fn receiver_leaves(after: u32) {
     model(move || {
-        let stage = Stage::new(1, Receiver::Careful);
+        let stage = Stage::new(1, Receiver::Correct);
         stage.items.end(1);
         let sender = thread::spawn({
             let stage = stage.clone();
@@ -239,47 +240,47 @@ fn receiver_leaves(after: u32) {
             assert_eq!(stage.take(&mut open), Some((0, item)));
         }
         stage.leave();
-        // One more lies in the queue.
+        // One more item is in the queue.
         assert_eq!(sender.join().unwrap(), after + 1);
     });
 }
 
 #[test]
 fn loom_two_inputs_lose_nothing() {
-    all_arrive(1, [1, 1], Receiver::Careful);
-    all_arrive(1, [2, 1], Receiver::Careful);
+    all_arrive(1, [1, 1], Receiver::Correct);
+    all_arrive(1, [2, 1], Receiver::Correct);
 }
 
 #[test]
 fn loom_an_input_that_ends_leaves_the_other() {
-    all_arrive(1, [2, 0], Receiver::Careful);
+    all_arrive(1, [2, 0], Receiver::Correct);
 }
 
 #[test]
-fn loom_a_sender_notices_that_nobody_receives() {
+fn loom_a_sender_notices_that_the_receiver_is_gone() {
     receiver_leaves(0);
     receiver_leaves(1);
 }
 
 finds!(
-    loom_a_receiver_of_two_without_a_last_look_is_found,
+    loom_a_receiver_of_two_without_a_last_check_is_found,
     "deadlock",
-    all_arrive(1, [2, 0], Receiver::Blind)
+    all_arrive(1, [2, 0], Receiver::NoLastCheck)
 );
 
 finds!(
-    loom_an_end_without_a_last_look_is_found,
+    loom_an_end_without_a_last_check_is_found,
     "lost",
-    all_arrive(1, [1, 0], Receiver::Hasty)
+    all_arrive(1, [1, 0], Receiver::NoLastCheckAtEnd)
 );
 
 finds!(
-    loom_an_input_that_is_forgotten_is_found,
+    loom_an_input_without_a_flag_is_found,
     "deadlock",
-    all_arrive(1, [0, 2], Receiver::Forgetful)
+    all_arrive(1, [0, 2], Receiver::OneFlag)
 );
 
-finds!(loom_an_end_that_nobody_hears_is_found, "deadlock", {
-    inject(Fault::Unheard);
-    all_arrive(1, [0, 0], Receiver::Careful);
+finds!(loom_a_lost_notification_at_the_end_is_found, "deadlock", {
+    inject(Fault::LostNotify);
+    all_arrive(1, [0, 0], Receiver::Correct);
 });

@@ -1,8 +1,8 @@
-//! Every order of events of two or three threads, by loom: `./x check deep loom`. Each model is also run with faults, in
-//! the primitives ([`faulty`]) or in how the protocol is used, and has to find them.
+//! All orders of events of two or three threads, by loom: `./x check deep loom`. Each model is also run with faults, in
+//! the primitives ([`faulty`]) or in the use of the protocol, and has to fail.
 //!
-//! What loom does not see: it takes sequentially consistent accesses for acquire and release. The queue here is
-//! therefore behind a lock; that crossbeam's `ArrayQueue` orders its changes with the flags, its own fences see to.
+//! A limit of loom: it treats sequentially consistent accesses as acquire and release. The queue here is therefore
+//! behind a lock. In crossbeam's `ArrayQueue` its own fences order its changes with the flags.
 
 pub(crate) mod faulty;
 mod gate;
@@ -17,15 +17,14 @@ use loom::sync::Mutex;
 use crate::gate::Bell;
 use crate::sync::{Condvar, lock, wait};
 
-/// Tries all orders in which a thread is interrupted no more than three times at a place where it could go on: without
-/// that bound, what three threads do is too much to try.
+/// Tries all orders with at most three preemptions: without that bound, three threads have too many orders.
 fn model(run: impl Fn() + Send + Sync + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(run);
 }
 
-/// Bells of one sleeper, as crossbeam's channels of one place and its `Select`.
+/// Bells of one thread, like crossbeam's channels of capacity 1 and its `Select`.
 #[derive(Default)]
 struct Bells {
     rung: Mutex<[bool; 2]>,

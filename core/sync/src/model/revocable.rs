@@ -1,4 +1,4 @@
-//! [`crate::revocable`]: nobody uses what was revoked.
+//! [`crate::revocable`]: no thread uses a revoked pointer.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -8,12 +8,12 @@ use crate::model::faulty::{Fault, finds, inject};
 use crate::model::model;
 use crate::revocable::Slot;
 
-/// What the pointer leads to: reading it while it is `freed` is an error that loom finds.
+/// The pointer's target. loom reports a read while it is freed.
 struct Table(UnsafeCell<bool>);
 
 impl Table {
     fn use_it(&self) {
-        // SAFETY: what this test shows.
+        // SAFETY: the model checks it.
         assert!(!self.0.with(|freed| unsafe { *freed }), "use after free");
     }
 
@@ -36,10 +36,10 @@ fn user(slot: &Arc<Slot<Table>>, generation: u32) -> thread::JoinHandle<()> {
     })
 }
 
-fn nobody_uses_what_was_revoked() {
+fn a_revoked_pointer_is_not_used() {
     model(|| {
         let (slot, table) = (Arc::new(Slot::new()), table());
-        // SAFETY: it lives until the end.
+        // SAFETY: it is valid until the end.
         let generation = unsafe { slot.grant(&raw const *table) };
         let users = [user(&slot, generation), user(&slot, generation)];
         slot.revoke();
@@ -51,8 +51,8 @@ fn nobody_uses_what_was_revoked() {
 }
 
 #[test]
-fn loom_nobody_uses_what_was_revoked() {
-    nobody_uses_what_was_revoked();
+fn loom_a_revoked_pointer_is_not_used() {
+    a_revoked_pointer_is_not_used();
 }
 
 finds!(
@@ -60,25 +60,29 @@ finds!(
     "Causality violation",
     {
         inject(Fault::Unordered);
-        nobody_uses_what_was_revoked();
+        a_revoked_pointer_is_not_used();
     }
 );
 
 finds!(loom_a_count_in_two_steps_is_found, "panicked", {
     inject(Fault::Torn);
-    nobody_uses_what_was_revoked();
+    a_revoked_pointer_is_not_used();
 });
 
-finds!(loom_a_user_that_leaves_unheard_is_found, "deadlock", {
-    inject(Fault::Unheard);
-    nobody_uses_what_was_revoked();
-});
+finds!(
+    loom_a_lost_notification_of_the_last_user_is_found,
+    "deadlock",
+    {
+        inject(Fault::LostNotify);
+        a_revoked_pointer_is_not_used();
+    }
+);
 
 #[test]
-fn loom_who_comes_late_never_uses_the_next_pointer() {
+fn loom_a_late_user_never_uses_the_next_pointer() {
     model(|| {
         let (slot, first, second) = (Arc::new(Slot::new()), table(), table());
-        // SAFETY: it lives until the end.
+        // SAFETY: it is valid until the end.
         let generation = unsafe { slot.grant(&raw const *first) };
         let late = user(&slot, generation);
         slot.revoke();
@@ -87,7 +91,7 @@ fn loom_who_comes_late_never_uses_the_next_pointer() {
         let next = unsafe { slot.grant(&raw const *second) };
         assert_ne!(next, generation);
         assert!(slot.enter(next).is_some());
-        // Also while the late one is about to notice.
+        // Also while the late user is about to notice.
         slot.revoke();
         second.free();
         late.join().unwrap();

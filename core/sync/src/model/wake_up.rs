@@ -1,4 +1,4 @@
-//! [`crate::wake_up`]: neither end sleeps for ever. loom fails when all threads do.
+//! [`crate::wake_up`]: neither end sleeps for ever. loom fails when all threads sleep.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ use crate::model::faulty::{Fault, finds, inject};
 use crate::model::{Bells, QUEUE, Queue, model};
 use crate::wake_up::WakeUp;
 
-/// An edge as in the runtime: a queue, the flags, and a bell for each end.
+/// An edge as in the engine: a queue, the flags, and a bell for each end.
 struct Edge {
     queue: Queue,
     wake_up: WakeUp,
@@ -18,14 +18,14 @@ struct Edge {
     ends: Ends,
 }
 
-/// How the two ends do their part.
+/// How the two ends behave.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ends {
-    Careful,
-    /// The receiver sleeps without a last look.
-    BlindReceiver,
+    Correct,
+    /// The receiver sleeps without a last check.
+    ReceiverWithoutCheck,
     /// The sender sleeps without a last try.
-    BlindSender,
+    SenderWithoutTry,
 }
 
 impl Edge {
@@ -46,8 +46,8 @@ impl Edge {
                 self.room.wait_for(QUEUE);
                 true
             };
-            let is_blind = Cell::new(self.ends == Ends::BlindSender);
-            let push = |it| match is_blind.take() {
+            let skips_try = Cell::new(self.ends == Ends::SenderWithoutTry);
+            let push = |it| match skips_try.take() {
                 true => Err(it),
                 false => self.queue.push(it),
             };
@@ -69,13 +69,13 @@ impl Edge {
             if let Some(item) = self.pop() {
                 return item;
             }
-            let look = || match self.ends {
-                Ends::BlindReceiver => None,
+            let check = || match self.ends {
+                Ends::ReceiverWithoutCheck => None,
                 _ => self.pop(),
             };
             let found = self
                 .wake_up
-                .wait_to_pop(look, || self.items.wait_for(QUEUE));
+                .wait_to_pop(check, || self.items.wait_for(QUEUE));
             if let Some(item) = found {
                 return item;
             }
@@ -83,7 +83,7 @@ impl Edge {
     }
 }
 
-/// Sends so many through a queue of that capacity; they come in their order.
+/// Sends this many items through a queue of that capacity; they arrive in order.
 fn all_arrive(capacity: usize, count: u32, ends: Ends) {
     model(move || {
         let edge = Edge::new(capacity, ends);
@@ -100,41 +100,37 @@ fn all_arrive(capacity: usize, count: u32, ends: Ends) {
 
 #[test]
 fn loom_the_receiver_is_woken() {
-    all_arrive(2, 2, Ends::Careful);
+    all_arrive(2, 2, Ends::Correct);
 }
 
 #[test]
 fn loom_the_sender_is_woken() {
-    all_arrive(1, 3, Ends::Careful);
+    all_arrive(1, 3, Ends::Correct);
 }
 
 #[test]
 fn loom_a_sender_is_woken_when_the_queue_is_half_empty() {
-    all_arrive(2, 4, Ends::Careful);
+    all_arrive(2, 4, Ends::Correct);
 }
 
 finds!(
-    loom_a_receiver_without_a_last_look_is_found,
+    loom_a_receiver_without_a_last_check_is_found,
     "deadlock",
-    all_arrive(2, 2, Ends::BlindReceiver)
+    all_arrive(2, 2, Ends::ReceiverWithoutCheck)
 );
 
 finds!(
     loom_a_sender_without_a_last_try_is_found,
     "deadlock",
-    all_arrive(1, 3, Ends::BlindSender)
+    all_arrive(1, 3, Ends::SenderWithoutTry)
 );
 
-finds!(
-    loom_an_end_that_does_not_say_that_it_waits_is_found,
-    "deadlock",
-    {
-        inject(Fault::Unsaid);
-        all_arrive(2, 2, Ends::Careful);
-    }
-);
+finds!(loom_a_lost_flag_is_found, "deadlock", {
+    inject(Fault::LostStore);
+    all_arrive(2, 2, Ends::Correct);
+});
 
-finds!(loom_an_end_that_is_not_woken_is_found, "deadlock", {
-    inject(Fault::Unheard);
-    all_arrive(2, 2, Ends::Careful);
+finds!(loom_a_lost_notification_is_found, "deadlock", {
+    inject(Fault::LostNotify);
+    all_arrive(2, 2, Ends::Correct);
 });

@@ -1,4 +1,4 @@
-//! What a stage does to the world outside of the program: declared by its manifest, decided by its config.
+//! A stage's effects on the world outside of the program: declared by its manifest, decided by its config.
 
 mod phrase;
 
@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 
 use crate::manifest::Manifest;
 
-/// What a manifest declares. It serializes as the manifest's field `effects`.
+/// The declared effects. They serialize as the manifest's field `effects`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Effects {
-    /// It declares none, or one that this host does not know: the stage may do anything.
+    /// No effects are declared, or one that this host does not know: the stage may do anything.
     #[default]
     Unknown,
     /// The stage does this and nothing else.
@@ -25,7 +25,7 @@ pub enum Effects {
 /// One effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Effect {
-    /// What it does.
+    /// Its kind.
     #[serde(rename = "effect")]
     pub kind: EffectKind,
     /// The top-level key of the config without which it does not happen. `None`: it always happens.
@@ -38,7 +38,7 @@ pub struct Effect {
     pub doc: String,
 }
 
-/// What a stage does to the world.
+/// The kind of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EffectKind {
     /// It reads files or folders.
@@ -51,7 +51,7 @@ pub enum EffectKind {
     ReadsScreen,
     /// It moves the pointer, and presses buttons or keys.
     DrivesMouse,
-    /// It talks to other machines.
+    /// It communicates with other machines.
     UsesNetwork,
 }
 
@@ -66,7 +66,7 @@ impl EffectKind {
         Self::UsesNetwork,
     ];
 
-    /// The id, as manifests have it.
+    /// The id in manifests.
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
@@ -101,13 +101,13 @@ impl FromStr for EffectKind {
     }
 }
 
-/// No effect has this id.
+/// The error for an unknown effect id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the effects are {}", EffectKind::ALL.map(EffectKind::id).join(", "))]
 pub struct UnknownEffect;
 
 impl Effects {
-    /// Whether nothing is known.
+    /// Whether the effects are unknown.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         *self == Self::Unknown
@@ -125,7 +125,7 @@ impl Serialize for Effects {
 
 impl<'de> Deserialize<'de> for Effects {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// An effect whose id may be of a later host.
+        /// An effect. Its id may be from a later host.
         #[derive(Deserialize)]
         struct Declared {
             effect: String,
@@ -170,7 +170,7 @@ impl Effect {
         })
     }
 
-    /// What it does with a config, in words. `elsewhere` gives values for keys that the config's schema does not know.
+    /// The effect with a config, as a phrase. `elsewhere` gives values for keys that the config's schema does not have.
     #[must_use]
     pub fn in_words(
         &self,
@@ -193,22 +193,22 @@ fn path(value: &Value) -> Option<PathBuf> {
     value.as_str().map(PathBuf::from)
 }
 
-/// The role of what acts.
+/// The role of stages that act on the world.
 const ACTUATOR: &str = "actuator";
 
-/// Whether a stage has an effect. Who asks says what becomes of one that declares none.
+/// Whether a stage has an effect. The caller decides about unknown effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HasEffect {
-    /// It declares its effects, and this is not among them.
+    /// It does not.
     No,
-    /// It has it.
+    /// It does.
     Yes,
-    /// It declares none: it may do anything.
+    /// Its effects are unknown: it may do anything.
     Unknown,
 }
 
 impl Manifest {
-    /// What the stage does with a config. `None`: nobody knows.
+    /// The stage's effects with a config. `None`: they are unknown.
     #[must_use]
     pub fn effects_with(&self, config: &Value) -> Option<Vec<&Effect>> {
         let Effects::Declared(effects) = &self.effects else {
@@ -221,7 +221,7 @@ impl Manifest {
         Some(effects.iter().filter(happens).collect())
     }
 
-    /// Whether the stage has one of the effects with a config.
+    /// Whether the stage has one of these effects with a config.
     #[must_use]
     pub fn has_effect(&self, kinds: &[EffectKind], config: &Value) -> HasEffect {
         match self.effects_with(config) {
@@ -233,8 +233,9 @@ impl Manifest {
         }
     }
 
-    /// Whether the stage acts on the world with a config: it drives the mouse, or is an actuator that has other `means`.
-    /// An actuator whose effects are unknown acts, whatever else it says of itself. Of other roles that is not assumed.
+    /// Whether the stage acts on the world with a config: it drives the mouse, or is an actuator that has other
+    /// `means`. An actuator whose effects are unknown acts, whatever else it declares. Other roles with unknown effects
+    /// do not.
     #[must_use]
     pub fn acts(&self, means: &[EffectKind], config: &Value) -> bool {
         let is_actuator = self.role == ACTUATOR;
@@ -246,8 +247,8 @@ impl Manifest {
         }
     }
 
-    /// A config without the keys that carry effects, but for effects that are kept. What has an effect without a key, or
-    /// by a key that must be there or is there by default, has it still.
+    /// A config without the keys of effects, except those that `kept` accepts. An effect without a key, or with a
+    /// required or defaulted key, stays.
     #[must_use]
     pub fn without_effects(&self, config: &Value, kept: impl Fn(&Effect) -> bool) -> Value {
         let mut config = config.clone();
@@ -262,14 +263,14 @@ impl Manifest {
         config
     }
 
-    /// A value of a config, or the schema's default; none where it is null or false.
+    /// A value of a config, or the schema's default; `None` if it is null or false.
     pub fn value<'a>(&'a self, config: &'a Value, key: &str) -> Option<&'a Value> {
         let default = || self.property(key)?.get("default");
         let value = config.get(key).or_else(default)?;
         (!value.is_null() && *value != Value::Bool(false)).then_some(value)
     }
 
-    /// Whether the config's schema knows a key.
+    /// Whether the config's schema has a key.
     fn has_key(&self, key: &str) -> bool {
         self.property(key).is_some()
     }

@@ -1,4 +1,4 @@
-//! A phrase for people, filled with the values of a config.
+//! A phrase with placeholders for the values of a config.
 
 use std::borrow::Cow;
 
@@ -44,7 +44,7 @@ fn fill(doc: &str, value: impl Fn(&str) -> Option<Value>) -> (String, bool) {
     (text + rest, is_whole)
 }
 
-/// Whether a value names nothing, as the default of a list does.
+/// Whether a value is empty, like the default of a list.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::String(text) => text.is_empty(),
@@ -54,7 +54,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// A value as people write it; a list as the words of a command.
+/// A value for people; a list as a command's arguments.
 fn shown(value: &Value) -> String {
     let pair = |(key, value): (&String, &Value)| format!("{key}={}", word(value));
     match value {
@@ -65,7 +65,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// A word in quotes where others could take it for several.
+/// A word, in quotes if it could be read as several.
 fn word(value: &Value) -> String {
     let text = match value {
         Value::String(text) => Cow::Borrowed(text.as_str()),

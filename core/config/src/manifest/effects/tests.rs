@@ -26,7 +26,7 @@ fn kinds(manifest: &Manifest, config: Value) -> Option<Vec<EffectKind>> {
 }
 
 #[test]
-fn what_is_not_declared_is_unknown() {
+fn undeclared_effects_are_unknown() {
     let silent = read_manifest(r#"{"name": "a", "role": "stage"}"#).unwrap();
     let later = manifest(json!([{ "effect": "writes-files" }, { "effect": "drills-holes" }]));
     let null = manifest(Value::Null);
@@ -44,7 +44,7 @@ fn what_is_not_declared_is_unknown() {
 }
 
 #[test]
-fn what_is_no_list_of_effects_is_refused() {
+fn effects_must_be_a_list() {
     for effects in [
         json!("none"),
         json!(["writes-files"]),
@@ -64,7 +64,7 @@ fn an_effect_happens_with_its_key() {
     assert_eq!(kinds(&log, json!({ "log": false })), Some(vec![]));
     let writes = Some(vec![EffectKind::WritesFiles]);
     assert_eq!(kinds(&log, json!({ "log": "a" })), writes);
-    // What a default sets happens as well.
+    // A default counts like a written value.
     let remember = manifest(json!([{ "effect": "writes-files", "key": "remember", "doc": "" }]));
     assert_eq!(kinds(&remember, json!({})), writes);
     assert_eq!(kinds(&remember, json!({ "remember": false })), Some(vec![]));
@@ -73,7 +73,7 @@ fn an_effect_happens_with_its_key() {
 }
 
 #[test]
-fn keys_are_dropped_where_they_need_not_be_there() {
+fn optional_keys_of_effects_are_dropped() {
     let manifest = manifest(json!([
         { "effect": "writes-files", "key": "log" },
         { "effect": "writes-files", "key": "remember" },
@@ -89,7 +89,7 @@ fn keys_are_dropped_where_they_need_not_be_there() {
 }
 
 #[test]
-fn words_name_what_the_config_says() {
+fn phrases_contain_the_configs_values() {
     let manifest = manifest(json!([]));
     let words = |doc: &str, config: Value| {
         let effect = Effect {
@@ -123,7 +123,7 @@ fn words_name_what_the_config_says() {
         "in 'Flow Free'"
     );
     assert_eq!(words("", json!({})), "drives mouse");
-    // Somebody forgot to close them.
+    // Unclosed brackets and braces.
     assert_eq!(words("a [b {log", json!({})), "a [b {log");
 }
 

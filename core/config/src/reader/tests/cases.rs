@@ -1,4 +1,4 @@
-//! Files with errors, by theme. A line that begins with `#::` opens each.
+//! Files with errors, by topic. A line that starts with `#::` opens each.
 
 pub const SYNTAX: &str = r##"
 #:: nothing quoted

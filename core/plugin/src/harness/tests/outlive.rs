@@ -1,4 +1,4 @@
-//! Handles and frames that are kept beyond the end of their stage.
+//! Handles and frames that outlive their stage.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,10 +11,10 @@ type Kept = (Host, Frame);
 
 static SENDER: Mutex<Option<Sender<Kept>>> = Mutex::new(None);
 
-/// One test at a time has the sender.
+/// Only one test at a time uses the sender.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Sends what it was made with, and fails where its config says so.
+/// Sends the handle and a frame from its creation; fails if its config is true.
 struct Keeper;
 
 impl Stage for Keeper {
@@ -36,7 +36,7 @@ impl Stage for Keeper {
             let _ = sender.send((*host, frame));
         }
         match fails {
-            true => Err(Error::new("as told")),
+            true => Err(Error::new("on command")),
             false => Ok(Self),
         }
     }
@@ -46,7 +46,7 @@ impl Stage for Keeper {
     }
 }
 
-/// Makes a stage that keeps its host and a frame.
+/// Creates a stage that keeps its host and a frame.
 fn keeper(fails: bool) -> (Result<Harness>, Receiver<Kept>) {
     let _one = lock(&ONE);
     let (sender, receiver) = channel();
@@ -60,8 +60,8 @@ fn keeper(fails: bool) -> (Result<Harness>, Receiver<Kept>) {
 fn assert_revoked(host: Host) {
     assert_eq!(host.now_ns(), Host::REVOKED_NS);
     assert!(host.is_ending() && host.is_dry() && host.as_raw().is_null());
-    host.log(tracing::Level::INFO, "nobody reads this");
-    host.end_run(Ending::Done, "nor this");
+    host.log(tracing::Level::INFO, "ignored");
+    host.end_run(Ending::Done, "ignored");
     let error = host.new_frame(Format::Rgb8, 2, 1).err().unwrap();
     assert!(error.to_string().contains("was destroyed"), "{error}");
 }
@@ -85,16 +85,16 @@ fn a_host_is_revoked_and_a_frame_lasts() {
 }
 
 #[test]
-fn a_stage_that_could_not_be_made_has_no_host() {
+fn a_refused_stage_has_no_host() {
     let (harness, kept) = keeper(true);
     let (host, frame) = kept.recv().unwrap();
-    assert_eq!(harness.err().unwrap().to_string(), "as told");
+    assert_eq!(harness.err().unwrap().to_string(), "on command");
     assert_revoked(host);
     assert_eq!(frame.pixels(), [7; 6]);
 }
 
 #[test]
-fn threads_use_it_while_it_is_revoked() {
+fn threads_use_a_host_while_it_is_revoked() {
     let rounds = if cfg!(miri) { 4 } else { 200 };
     for _ in 0..rounds {
         let (harness, kept) = keeper(false);
@@ -122,7 +122,7 @@ fn threads_use_it_while_it_is_revoked() {
 }
 
 #[test]
-fn the_harness_is_changed_while_threads_ask() {
+fn the_harness_is_changed_while_threads_use_it() {
     let (harness, kept) = keeper(false);
     let (mut harness, (host, _)) = (harness.unwrap(), kept.recv().unwrap());
     let is_over = AtomicBool::new(false);
@@ -153,10 +153,10 @@ fn with_an_older_host_a_late_frame_has_no_pixels() {
     }
     let (harness, _kept) = keeper(false);
     let harness = harness.unwrap();
-    // SAFETY: the table lives as long as the harness.
+    // SAFETY: the table is valid as long as the harness.
     let mut table = unsafe { std::ptr::read(&raw const (*harness.shared.as_ptr()).table) };
     table.get_extension = nothing;
-    // SAFETY: it lives until the end of this function.
+    // SAFETY: it is valid until the end of this function.
     let host = unsafe { Host::grant(&raw const table) };
     let mut frame = host.new_frame(Format::Rgb8, 2, 1).unwrap();
     frame.pixels_mut().unwrap().fill(7);
@@ -175,7 +175,7 @@ fn with_an_older_host_a_late_frame_has_no_pixels() {
     let leaked = [shared.as_raw(), frame.as_raw()];
     drop((shared, frame));
     for frame in leaked {
-        // SAFETY: the references that were not given up.
+        // SAFETY: the references that were not released.
         unsafe { (table.frame_unref)(&raw const table, frame) };
     }
 }

@@ -1,9 +1,9 @@
-//! The fixed words of pipeline files: one place for reading, the JSON Schema and diagrams.
+//! The keywords of pipeline files: one place for reading, the JSON Schema and diagrams.
 
 use crate::pipeline::{Isolation, OnError, OnStop, WhenFull};
 
 /// An enumeration whose values have names in pipeline files.
-pub trait Word: Copy + 'static {
+pub trait Keyword: Copy + 'static {
     /// All values, the default first.
     const ALL: &'static [Self];
 
@@ -19,7 +19,7 @@ pub trait Word: Copy + 'static {
     }
 }
 
-impl Word for WhenFull {
+impl Keyword for WhenFull {
     const ALL: &'static [Self] = &[
         Self::Block,
         Self::DropOldest,
@@ -46,7 +46,7 @@ impl Word for WhenFull {
     }
 }
 
-impl Word for OnError {
+impl Keyword for OnError {
     const ALL: &'static [Self] = &[Self::Stop, Self::Skip];
 
     fn word(self) -> &'static str {
@@ -59,12 +59,12 @@ impl Word for OnError {
     fn doc(self) -> &'static str {
         match self {
             Self::Stop => "The run ends.",
-            Self::Skip => "The message is dropped and counted, and the stage goes on.",
+            Self::Skip => "The message is dropped and counted, and the stage continues.",
         }
     }
 }
 
-impl Word for Isolation {
+impl Keyword for Isolation {
     const ALL: &'static [Self] = &[Self::Thread, Self::Process];
 
     fn word(self) -> &'static str {
@@ -78,13 +78,13 @@ impl Word for Isolation {
         match self {
             Self::Thread => "On a thread of the program.",
             Self::Process => {
-                "In a process of its own: a crash or a hang costs the message in hand, and it is made anew."
+                "In its own process: a crash or a hang loses the current message, and the stage is restarted."
             }
         }
     }
 }
 
-impl Word for OnStop {
+impl Keyword for OnStop {
     const ALL: &'static [Self] = &[Self::Drain, Self::Drop];
 
     fn word(self) -> &'static str {
@@ -96,7 +96,7 @@ impl Word for OnStop {
 
     fn doc(self) -> &'static str {
         match self {
-            Self::Drain => "Queued messages are worked off: only the sources end.",
+            Self::Drain => "The queues are drained: only the sources end.",
             Self::Drop => "Queued messages are dropped and counted.",
         }
     }

@@ -1,24 +1,24 @@
-//! What an entry takes in memory, and whether its times can be calculated with.
+//! The size of an entry in memory, and the limits of its times.
 
 use crate::budget::is_time;
 use crate::entry::{Call, Change, Dropped, DroppedLineages, Emitted, PictureNote, Trouble};
 
-/// An entry that is kept in memory.
-pub(crate) trait Kept {
-    /// A byte of its JSON takes at most so many bytes of memory: a list of numbers.
+/// The limits of an entry in memory.
+pub(crate) trait EntryLimits {
+    /// The most bytes of memory for a byte of its JSON: a list of numbers.
     const READ: usize = 4;
 
-    /// Bytes beside a place in a list.
+    /// Bytes besides its place in a list.
     fn size(&self, json: usize) -> usize;
 
-    /// Whether all its times can be calculated with.
+    /// Whether all its times are within the limits.
     fn is_in_time(&self) -> bool;
 }
 
-/// What a text takes beside its bytes.
+/// The memory of a text besides its bytes.
 const TEXT: usize = size_of::<String>() + 16;
 
-impl Kept for Call {
+impl EntryLimits for Call {
     fn size(&self, _: usize) -> usize {
         let emitted = |it: &Emitted| {
             let origin = it
@@ -53,7 +53,7 @@ impl Kept for Call {
     }
 }
 
-impl Kept for Dropped {
+impl EntryLimits for Dropped {
     fn size(&self, json: usize) -> usize {
         json
     }
@@ -63,7 +63,7 @@ impl Kept for Dropped {
     }
 }
 
-impl Kept for DroppedLineages {
+impl EntryLimits for DroppedLineages {
     fn size(&self, json: usize) -> usize {
         json
     }
@@ -73,7 +73,7 @@ impl Kept for DroppedLineages {
     }
 }
 
-impl Kept for Trouble {
+impl EntryLimits for Trouble {
     fn size(&self, json: usize) -> usize {
         json
     }
@@ -83,7 +83,7 @@ impl Kept for Trouble {
     }
 }
 
-impl Kept for PictureNote {
+impl EntryLimits for PictureNote {
     fn size(&self, json: usize) -> usize {
         json
     }
@@ -93,8 +93,8 @@ impl Kept for PictureNote {
     }
 }
 
-impl Kept for Change {
-    /// Configs can hold anything.
+impl EntryLimits for Change {
+    /// Configs can contain any JSON.
     const READ: usize = 16;
 
     fn size(&self, json: usize) -> usize {
