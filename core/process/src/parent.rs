@@ -22,22 +22,34 @@ pub fn take_stdin() -> io::Result<OwnedFd> {
     Ok(end)
 }
 
-/// Calls `gone` on a thread of its own when the program has closed its end. It is never called when the plugin closes the
-/// child's end.
+/// Why a child can't be connected to the program any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disconnected {
+    /// The program has closed its end, or is gone.
+    Program,
+    /// The child's end was closed here, by a plugin that closes files that are not its own.
+    Here,
+}
+
+/// Calls `disconnected` on a thread of its own when one of the ends is closed.
 ///
 /// # Errors
 /// When the system has no thread left.
-pub fn watch(end: OwnedFd, gone: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub fn watch(
+    end: OwnedFd,
+    disconnected: impl FnOnce(Disconnected) + Send + 'static,
+) -> io::Result<()> {
     let watch = move || {
         loop {
             let mut ends = [PollFd::new(&end, PollFlags::empty())];
             match poll(&mut ends, None) {
-                Ok(_) if ends[0].revents().contains(PollFlags::HUP) => break,
                 Err(rustix::io::Errno::INTR) => {}
-                Ok(_) | Err(_) => return,
+                Ok(_) if ends[0].revents().contains(PollFlags::HUP) => {
+                    return disconnected(Disconnected::Program);
+                }
+                Ok(_) | Err(_) => return disconnected(Disconnected::Here),
             }
         }
-        gone();
     };
     let thread = std::thread::Builder::new().name("flowpipe-watch".into());
     thread.spawn(watch).map(drop)

@@ -37,10 +37,13 @@ pub fn run(args: &PluginCheck, check: &str) -> Result<Ended, Failure> {
 /// Kills this process and its group when the program is gone, whatever the plugin does.
 #[cfg(unix)]
 fn end_with_parent() -> std::io::Result<()> {
-    use flowpipe_process::parent;
+    use flowpipe_process::parent::{self, Disconnected};
     use rustix::process::{Signal, kill_current_process_group};
-    parent::watch(parent::take_stdin()?, || {
-        let _ = kill_current_process_group(Signal::KILL);
+    parent::watch(parent::take_stdin()?, |why| {
+        // A plugin that closes this pipe is reported by its check.
+        if why == Disconnected::Program {
+            let _ = kill_current_process_group(Signal::KILL);
+        }
     })
 }
 

@@ -24,6 +24,7 @@ use flowpipe_host::instance::{InProcess, StageInstance as _, State};
 use flowpipe_host::library::loader;
 use flowpipe_host::stage_clock::StageClock;
 use flowpipe_host::table::{Host, Services};
+use flowpipe_process::parent;
 use flowpipe_sync::lock;
 
 use crate::confinement;
@@ -164,11 +165,8 @@ fn run_stage() -> io::Result<()> {
 /// The connection that the host started this process with, in place of standard input. Programs that a plugin starts
 /// don't inherit it.
 pub(crate) fn connection() -> io::Result<UnixStream> {
-    let socket = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
-    rustix::net::sockopt::socket_type(&socket)?;
-    let nothing = std::fs::File::open("/dev/null")?;
-    rustix::stdio::dup2_stdin(&nothing)?;
-    drop(nothing);
+    rustix::net::sockopt::socket_type(io::stdin())?;
+    let socket = parent::take_stdin()?;
     close_inherited(&socket);
     Ok(UnixStream::from(socket))
 }
@@ -215,16 +213,7 @@ fn flush_each_line() {
 
 /// Ends this process when the host is gone, in whatever state the plugin is.
 pub(crate) fn watch_host(side: OwnedFd) -> io::Result<()> {
-    use rustix::event::{PollFd, PollFlags, poll};
-    let watch = move || {
-        loop {
-            let mut sockets = [PollFd::new(&side, PollFlags::empty())];
-            match poll(&mut sockets, None) {
-                Ok(_) => break,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(_) => return,
-            }
-        }
+    parent::watch(side, |_| {
         // A stage that holds a mouse button releases it at once.
         if let Some(child) = CHILD.get() {
             child.control.abort();
@@ -233,9 +222,7 @@ pub(crate) fn watch_host(side: OwnedFd) -> io::Result<()> {
         let itself = rustix::process::getpid();
         // Exit handlers of the plugin don't run: one of them may hang.
         let _ = rustix::process::kill_process(itself, rustix::process::Signal::KILL);
-    };
-    let thread = std::thread::Builder::new().name("flowpipe-watch".into());
-    thread.spawn(watch).map(drop)
+    })
 }
 
 /// Loads the library and creates the stage.
