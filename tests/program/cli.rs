@@ -1,0 +1,281 @@
+//! The other subcommands, their output and their exit codes.
+
+use flowpipe_tests::{built, pipeline, run};
+use serde_json::Value;
+
+fn snapshot(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../snapshots");
+    // Where cargo builds is everybody's own matter, and how far it is shifts the lines.
+    let text = text.replace(&built().display().to_string(), "BUILT");
+    settings.set_prepend_module_to_snapshot(true);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+#[test]
+fn check_finds_every_error_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = pipeline(
+        folder.path(),
+        r#"name = "wrong"
+colour = "red"
+
+[stages.frames]
+plugin = "capture-file"
+
+[stages.vision]
+plugin = "vision-opencv"
+form = "frames"
+
+[stages.planner]
+plugin = "planner-grid"
+from = "vision"
+queue = { capacity = 0, when_full = "spill" }
+config = { strategy = "hops", skip_last_terminl = true }
+"#,
+    );
+    let ran = run(&["check", &file]).expect(78);
+    let folder = folder.path().display().to_string();
+    snapshot("check_errors", &ran.stderr.replace(&folder, "FOLDER"));
+    let ran = run(&["check", "--json", &file]).expect(78);
+    let errors: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(errors.len() >= 7, "{errors:#?}");
+    assert!(
+        errors
+            .iter()
+            .all(|error| error["line"].is_u64() && error["column"].is_u64())
+    );
+}
+
+#[test]
+fn check_starts_nothing_and_finds_no_fault_in_the_ready_pipelines() {
+    let ran = run(&["check", "pipelines/replay.toml"]).expect(0);
+    assert_eq!(
+        ran.stdout,
+        "pipelines/replay.toml: OK: 5 stages, 4 queues
+  frames    reads pictures from 'pipelines/frames/*.png'
+  vision    no effects
+  solver    no effects
+  planner   no effects
+  actuator  no effects
+"
+    );
+}
+
+#[test]
+fn check_lists_what_a_pipeline_does_to_the_world() {
+    let ran = run(&["check", "pipelines/live.toml"]).expect(0);
+    let (_, effects) = ran.stdout.split_once('\n').unwrap();
+    assert_eq!(
+        effects,
+        "  screen   reads the screen: window 'flowpipe play'
+  vision   no effects
+  referee  reads what games need from the mouse
+  referee  writes what games need from the mouse
+  solver   no effects
+  planner  no effects
+  mouse    drives the mouse in window 'flowpipe play'
+"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"
+[stages.puzzles]
+plugin = "capture-puzzles"
+config = { files = ["a.txt", "b c.txt"] }
+
+[stages.solver]
+plugin = ["solver-search", "solver-exec"]
+from = "puzzles"
+config.solver-exec = { command = ["sh", "-c", "rm -r *"], directory = "/tmp", env = { PATH = "/evil" } }
+
+[stages.planner]
+plugin = "planner-minlink"
+from = "solver"
+
+[stages.actuator]
+plugin = "actuator-simulated"
+from = "planner"
+config = { pictures = "frames/" }
+
+[record]
+file = "runs/{name}.mcap"
+"#;
+    let file = pipeline(folder.path(), text);
+    let ran = run(&["check", &file]).expect(0);
+    let (_, effects) = ran.stdout.split_once('\n').unwrap();
+    assert_eq!(
+        effects,
+        "  puzzles   reads puzzles from a.txt 'b c.txt'
+  solver    solver-search: no effects
+  solver    solver-exec: runs `sh -c 'rm -r *'` in the folder /tmp with the environment PATH=/evil
+  planner   no effects
+  actuator  writes pictures to frames/
+  the run is recorded to runs/{name}.mcap
+"
+    );
+    let listed = run(&["check", "--json", &file]).expect(0).json();
+    let runs = &listed["stages"][2];
+    assert_eq!(runs["plugin"], "solver-exec");
+    assert_eq!(runs["effects"][0]["effect"], "runs-commands");
+    assert_eq!(listed["record"], "runs/{name}.mcap");
+}
+
+#[test]
+fn a_bad_config_runs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = pipeline(folder.path(), "[stages.a]\nplugin = \"nothing\"\n");
+    let ran = run(&["run", &file]).expect(78);
+    assert!(
+        ran.stdout.is_empty() && ran.stderr.contains("pipeline.toml:2:10"),
+        "{ran:#?}"
+    );
+    let nothing_there =
+        "[stages.a]\nplugin = \"capture-files\"\nconfig = { paths = [\"no/*.png\"] }\n";
+    let ran = run(&["run", &pipeline(folder.path(), nothing_there)]).expect(78);
+    assert!(ran.stderr.contains("no/*.png"), "{ran:#?}");
+}
+
+#[test]
+fn wrong_usage() {
+    run(&["run"]).expect(2);
+    run(&["run", "no/such/file.toml"]).expect(2);
+    run(&["dance"]).expect(2);
+    let ran = run(&["plugins", "show", "solver-varista"]).expect(2);
+    assert!(
+        ran.stderr.contains("did you mean `solver-varisat`?"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn graphs() {
+    snapshot(
+        "graph_mermaid",
+        &run(&["graph", "pipelines/replay.toml"]).expect(0).stdout,
+    );
+    let dot = run(&["graph", "pipelines/replay.toml", "--format", "dot"]).expect(0);
+    snapshot("graph_dot", &dot.stdout);
+}
+
+#[test]
+fn plugins_are_listed_and_shown() {
+    let ran = run(&["plugins"]).expect(0);
+    for name in [
+        "capture-files",
+        "vision-opencv",
+        "solver-varisat",
+        "planner-grid",
+    ] {
+        assert!(ran.stdout.contains(name), "no {name} in {}", ran.stdout);
+    }
+    snapshot(
+        "plugins_show",
+        &run(&["plugins", "show", "planner-grid"]).expect(0).stdout,
+    );
+    let manifest = run(&["plugins", "show", "planner-grid", "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(manifest["role"], "planner");
+}
+
+#[test]
+fn every_plugin_declares_its_effects() {
+    let listed = run(&["plugins", "--json"]).expect(0).json();
+    let mut with_effects = Vec::new();
+    for found in listed["found"].as_array().unwrap() {
+        let name = found["manifest"]["name"].as_str().unwrap();
+        let effects = found["manifest"]["effects"].as_array();
+        for effect in effects.unwrap_or_else(|| panic!("{name} declares none")) {
+            let kind = effect["effect"].as_str().unwrap();
+            with_effects.push(format!("{name} {kind}"));
+        }
+    }
+    with_effects.sort();
+    let expected = [
+        "actuator-exec runs-commands",
+        "actuator-mouse drives-mouse",
+        "actuator-simulated writes-files",
+        "capture-exec runs-commands",
+        "capture-files reads-files",
+        "capture-puzzles reads-files",
+        "capture-recording reads-files",
+        "capture-screen reads-screen",
+        "exec runs-commands",
+        "planner-exec runs-commands",
+        "referee-repair reads-files",
+        "referee-repair writes-files",
+        "solver-exec runs-commands",
+        "vision-exec runs-commands",
+        "vision-opencv writes-files",
+    ];
+    assert_eq!(with_effects, expected);
+    let shown = run(&["plugins", "show", "vision-opencv"]).expect(0).stdout;
+    let line = "writes-files  writes pictures of its steps to {steps}; only with `steps`";
+    assert!(shown.contains(line), "{shown}");
+}
+
+#[test]
+fn refused_files_are_listed_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = format!("liblies{}", std::env::consts::DLL_SUFFIX);
+    std::fs::write(folder.path().join(&name), "this is no library").unwrap();
+    let ran = run(&[
+        "plugins",
+        "--json",
+        "--plugin-dir",
+        &folder.path().display().to_string(),
+    ]);
+    let json = ran.expect(0).json();
+    let refused = json["refused"].as_array().unwrap();
+    assert!(
+        refused
+            .iter()
+            .any(|refused| refused["file"].to_string().contains(&name)),
+        "{json:#}"
+    );
+}
+
+#[test]
+fn the_schema_knows_the_plugins() {
+    let text = run(&["schema"]).expect(0).stdout;
+    let schema: Value = serde_json::from_str(&text).unwrap();
+    assert!(schema["$schema"].is_string());
+    assert!(text.contains("skip_last_terminal") && text.contains("vision-opencv"));
+}
+
+#[test]
+fn completions() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(
+            run(&["completions", shell])
+                .expect(0)
+                .stdout
+                .contains("plugin-dir")
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let program = built().join("flowpipe");
+    let script = format!("{} schema | head -n 1", program.display());
+    let output = std::process::Command::new("bash")
+        .args(["-o", "pipefail", "-c", &script])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// What the README shows is what is built and tested.
+#[test]
+fn the_readme_shows_the_example_as_it_is() {
+    let read = |path| std::fs::read_to_string(flowpipe_tests::project().join(path)).unwrap();
+    let example = read("examples/planner_simple.rs");
+    let (_, code) = example.split_once("\n\n").unwrap();
+    assert!(read("README.md").contains(code.trim()));
+}

@@ -1,0 +1,174 @@
+//! Recordings whose stages would work without end if they ran again: replays give each call the time that it took then and
+//! little more, and all of them little memory.
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::entries::Parts;
+use flowpipe_tests::bounds::{Bounded, bounded};
+use flowpipe_tests::{changed, flowpipe, record};
+use serde_json::{Value, json};
+
+/// What a hostile recording may take: memory, and time of a processor.
+const MEMORY: u64 = 500_000_000;
+const COMPUTED: Duration = Duration::from_secs(5);
+/// A machine that is busy with other things takes longer.
+const DEADLINE: Duration = Duration::from_secs(90);
+
+/// A board of the ready pipeline, recorded, where vision is a plugin that nobody has: what it saw stands in the recording.
+fn good() -> &'static Parts {
+    static GOOD: OnceLock<Parts> = OnceLock::new();
+    GOOD.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let pipeline = changed(folder.path(), |ready| {
+            ready.replace("pipelines/frames/*.png", "pipelines/frames/phone-5x*.png")
+        });
+        let path = record(folder.path(), "good.mcap", pipeline.to_str().unwrap());
+        let mut parts = Parts::read(Path::new(&path));
+        parts.about["stages"][1]["plugins"][0]["name"] = json!("vision-of-nobody");
+        parts
+    })
+}
+
+/// A board without walls and with one flow, which takes every method long, in the place of what vision saw.
+fn with_board(parts: &mut Parts, side: usize) {
+    // A way over all cells leads from one colour of a chessboard to the other where there are as many of both.
+    let to = side * (side - 1) - 2 - usize::from(side.is_multiple_of(2));
+    let mut found = 0;
+    for entry in &mut parts.entries {
+        if parts.channels[entry.channel].topic != "/vision/out" {
+            continue;
+        }
+        let mut body: Value = serde_json::from_slice(&entry.data).unwrap();
+        let puzzle = body.pointer_mut("/reading/puzzle").unwrap();
+        *puzzle = json!({
+            "board": { "rows": side, "cols": side },
+            "terminals": [{ "cell": side + 1, "colour": 0 }, { "cell": to, "colour": 0 }],
+            "rules": { "cover": true, "touch": true },
+        });
+        entry.data = body.to_string().into_bytes();
+        found += 1;
+    }
+    assert!(found > 0);
+}
+
+/// A solver and its config in the place of the recorded one.
+fn with_solver(parts: &mut Parts, name: &str, config: &Value) {
+    let plugin = &mut parts.about["stages"][2]["plugins"][0];
+    plugin["name"] = json!(name);
+    plugin["config"] = config.clone();
+}
+
+/// The recording of a stage that runs again in several others' names.
+fn many_times(parts: &mut Parts, times: usize) {
+    let stage = parts.about["stages"][2].clone();
+    let is_call = |entry: &&crate::entries::Entry| parts.channels[entry.channel].has_calls();
+    let calls = parts.entries.iter().filter(is_call);
+    let calls = calls.map(|it| serde_json::from_slice::<Value>(&it.data).unwrap());
+    let calls: Vec<Value> = calls.filter(|call| call["stage"] == "solver").collect();
+    for number in 1..times {
+        let name = json!(format!("solver-{number}"));
+        let mut stage = stage.clone();
+        stage["name"] = name.clone();
+        parts.about["stages"].as_array_mut().unwrap().push(stage);
+        for call in &calls {
+            let mut call = call.clone();
+            call["stage"] = name.clone();
+            parts.call(&call);
+        }
+    }
+}
+
+fn replay(name: &str, parts: &Parts, more: &[&str]) -> Bounded {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(format!("{name}.mcap"));
+    std::fs::write(&file, parts.write()).unwrap();
+    let mut args = vec!["replay", file.to_str().unwrap(), "--quiet"];
+    args.extend(more);
+    let ran = bounded(flowpipe(&args), MEMORY, DEADLINE).orderly();
+    // Past the test harness, which shows nothing that a passing test prints.
+    use std::io::Write as _;
+    let (code, mb) = (ran.ran.code.unwrap_or(-1), ran.peak / 1_000_000);
+    let _ = writeln!(
+        std::io::stderr(),
+        "replay {name}: exit code {code}, {mb} MB, {:.1?} of a processor, {:.1?}",
+        ran.computed,
+        ran.took
+    );
+    assert!(ran.computed < COMPUTED, "{ran:#?}");
+    ran
+}
+
+/// It ends soon, says that the solver was cancelled, and that this is not what is recorded.
+#[track_caller]
+fn cancelled(name: &str, parts: &Parts) {
+    let ran = replay(name, parts, &["--verify"]);
+    assert_eq!(ran.ran.code, Some(1), "{ran:#?}");
+    assert!(ran.ran.stdout.contains("--no-limits"), "{ran:#?}");
+    assert!(ran.ran.stdout.contains("solver"), "{ran:#?}");
+}
+
+/// Each solver that can be given more than it can do.
+#[test]
+fn hard_boards_and_extreme_configs() {
+    let huge = u64::from(u32::MAX);
+    let cases = [
+        ("solver-frontier", 24, json!({})),
+        (
+            "solver-frontier",
+            24,
+            json!({ "max_mebibytes": 1_u64 << 40 }),
+        ),
+        ("solver-astar", 20, json!({ "max_states": huge })),
+        ("solver-bruteforce", 8, json!({ "max_paths": huge })),
+        ("solver-search", 12, json!({ "want": "count" })),
+        ("solver-search", 9, json!({ "want": "all" })),
+        ("solver-backtrack", 12, json!({ "want": "count" })),
+        ("solver-batsat", 9, json!({ "want": "count" })),
+        ("solver-varisat", 9, json!({ "want": "count" })),
+        ("solver-splr", 9, json!({ "want": "count" })),
+    ];
+    let mut cut_off = 0;
+    for (number, (solver, side, config)) in cases.into_iter().enumerate() {
+        let mut parts = good().clone();
+        with_board(&mut parts, side);
+        with_solver(&mut parts, solver, &config);
+        // Some find an answer in their time, which is not the recorded one either.
+        let ran = replay(&format!("{number}-{solver}"), &parts, &["--verify"]);
+        assert_eq!(ran.ran.code, Some(1), "{ran:#?}");
+        cut_off += usize::from(ran.ran.stdout.contains("--no-limits"));
+    }
+    assert!(cut_off >= 3, "{cut_off}");
+}
+
+/// A hundred stages that all begin at once.
+#[test]
+fn hard_boards_for_many_stages() {
+    for isolated in [false, true] {
+        let mut parts = good().clone();
+        with_board(&mut parts, 24);
+        with_solver(&mut parts, "solver-frontier", &json!({}));
+        parts.about["stages"][2]["isolated"] = json!(isolated);
+        many_times(&mut parts, if isolated { 10 } else { 100 });
+        cancelled(if isolated { "isolated" } else { "many" }, &parts);
+    }
+}
+
+/// Boards that are no work to solve may be work to read, to encode and to draw.
+#[test]
+fn boards_of_a_hundred_thousand_cells() {
+    for solver in [
+        "solver-frontier",
+        "solver-batsat",
+        "solver-search",
+        "solver-genetic",
+        "solver-astar",
+    ] {
+        let mut parts = good().clone();
+        with_board(&mut parts, 360);
+        with_solver(&mut parts, solver, &json!({}));
+        let ran = replay(&format!("large-{solver}"), &parts, &["--verify"]);
+        assert_eq!(ran.ran.code, Some(1), "{ran:#?}");
+    }
+}

@@ -1,0 +1,128 @@
+//! Ctrl-C in every phase of `replay`, `report` and `compare`: while the recording is read, prepared, run and summed up.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::entries::Parts;
+use flowpipe_tests::signals::send_signal;
+use flowpipe_tests::{changed, flowpipe, record};
+use serde_json::json;
+
+/// So long after the signal nobody waits, however busy the machine. Each command goes on for far longer.
+const SOON: Duration = Duration::from_secs(20);
+
+/// A recording of two small boards.
+fn good(folder: &Path) -> Parts {
+    let pipeline = changed(folder, |ready| {
+        ready.replace(
+            "pipelines/frames/*.png",
+            "pipelines/frames/phone-[56]x*.png",
+        )
+    });
+    let path = record(folder, "good.mcap", pipeline.to_str().unwrap());
+    Parts::read(Path::new(&path))
+}
+
+fn saved(folder: &Path, name: &str, parts: &Parts) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, parts.write()).unwrap();
+    path.display().to_string()
+}
+
+/// Starts the program, sends a signal after a while and waits for the end.
+fn interrupted(args: &[&str], after: Duration) -> ExitStatus {
+    let mut child = flowpipe(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    while began.elapsed() < after {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    send_signal("INT", child.id());
+    let sent = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if sent.elapsed() > SOON {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{args:?} goes on {SOON:?} after Ctrl-C that came {after:?} after its start");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether it ended because of the signal: before anybody listens to it, by the signal itself.
+fn is_stopped(status: ExitStatus) -> bool {
+    status.code() == Some(130) || status.signal() == Some(2)
+}
+
+#[test]
+fn in_every_phase() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut parts = good(folder);
+    // Enough to read, prepare and sum up for some time.
+    for number in 1000..60_000_u64 {
+        parts.call(&json!({
+            "stage": "solver", "event": "message", "taken_ns": number, "ended_ns": number,
+            "took": { "port": "in", "from": "vision", "output": "out", "sequence": number },
+            "emitted": [{ "port": "out", "sequence": number, "at_ns": number }],
+        }));
+    }
+    let file = saved(folder, "long.mcap", &parts);
+    let page = folder.join("page.html").display().to_string();
+    let ready = "pipelines/replay.toml";
+    let commands: [&[&str]; 3] = [
+        &["replay", &file, "--verify", "--json"],
+        &["report", &file, "--output", &page],
+        &["compare", ready, ready, &file, "--repeat", "100"],
+    ];
+    for command in commands {
+        let mut stopped = 0;
+        for after in [10, 60, 150, 300, 600, 1_000, 1_800] {
+            let status = interrupted(command, Duration::from_millis(after));
+            let is_over = [Some(0), Some(1)].contains(&status.code());
+            assert!(is_stopped(status) || is_over, "{command:?}: {status:?}");
+            stopped += usize::from(is_stopped(status));
+        }
+        assert!(stopped > 2, "{command:?} was stopped {stopped} times");
+    }
+}
+
+/// Whoever runs the tests may ignore signals, as shells do for what they start in the background.
+#[test]
+fn signals_that_are_ignored_around_the_tests() {
+    let script = "trap '' HUP INT QUIT TERM; exec \"$0\" --exact interrupt::a_replay_that_waits_for_years";
+    let mut tests = Command::new("sh");
+    tests
+        .args(["-c", script])
+        .arg(std::env::current_exe().unwrap());
+    let ran = tests.output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+}
+
+/// A call of eighteen years later, and everything at the pace of then.
+#[test]
+fn a_replay_that_waits_for_years() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut parts = good(folder);
+    let late = 1_i64 << 59;
+    parts.call(&json!({
+        "stage": "solver", "event": "message", "taken_ns": late, "ended_ns": late,
+        "took": { "port": "in", "from": "vision", "output": "out", "sequence": 1 },
+    }));
+    let file = saved(folder, "late.mcap", &parts);
+    let command = ["replay", &file, "--speed", "1x", "-q"];
+    let status = interrupted(&command, Duration::from_secs(3));
+    assert!(is_stopped(status), "{status:?}");
+}

@@ -1,0 +1,106 @@
+//! What goes wrong in a process costs the message that it had in hand.
+
+#[cfg(target_os = "linux")]
+use flowpipe_tests::flowpipe_within;
+use flowpipe_tests::{Ran, record, run};
+
+use super::misbehaving;
+
+/// What a run with two failures out of eight came to: the kinds and texts of its problems.
+#[track_caller]
+fn two_of_eight(ran: &Ran) -> Vec<(String, String)> {
+    let said = ran.json();
+    assert_eq!(said["boards"]["solved"], 6, "{said:#}");
+    let stage = &said["report"]["stages"][1];
+    assert_eq!((&stage["in"], &stage["restarted"]), (&8.into(), &2.into()));
+    let problems = said["report"]["problems"].as_array().unwrap().clone();
+    let counted = problems.iter().filter(|it| it["kind"] != "slow");
+    let sequences: Vec<_> = counted
+        .clone()
+        .map(|it| it["message"]["sequence"].clone())
+        .collect();
+    assert_eq!(sequences, [3, 6]);
+    let text = |of: &serde_json::Value, key: &str| of[key].as_str().unwrap().to_owned();
+    counted
+        .map(|it| (text(it, "kind"), text(it, "text")))
+        .collect()
+}
+
+#[test]
+fn a_crash_costs_one_message() {
+    let folder = tempfile::tempdir().unwrap();
+    for (how, words) in [
+        ("segfault", "its process was killed by SIGSEGV"),
+        ("abort", "its process aborted (SIGABRT"),
+    ] {
+        let file = misbehaving(folder.path(), how, "");
+        let problems = two_of_eight(&run(&["run", "--json", &file]).expect(0));
+        for (kind, text) in problems {
+            assert_eq!(kind, "crashed");
+            assert!(text.starts_with(words), "{text}");
+        }
+    }
+}
+
+#[test]
+fn the_end_of_a_run_tells_of_restarts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = misbehaving(folder.path(), "segfault", "");
+    let restarts = "restarts of wrong: 2\n";
+    let ran = run(&["run", &file]).expect(0);
+    assert!(ran.stdout.contains(restarts), "{}", ran.stdout);
+    let recording = record(folder.path(), "crashes.mcap", &file);
+    let ran = run(&["replay", &recording]).expect(0);
+    assert!(ran.stdout.contains(restarts), "{}", ran.stdout);
+    let page = run(&["report", &recording, "-o", "-"]).expect(0);
+    let told: Vec<_> = page.stdout.match_indices("\"restarts\":").collect();
+    assert_eq!(told.len(), 3, "one a stage");
+    assert!(page.stdout.contains("\"restarts\":2"));
+
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("every = 3", "every = 9")).unwrap();
+    let ran = run(&["run", &file]).expect(0);
+    assert!(!ran.stdout.contains("restarts"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_hang_costs_one_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = "timeout = \"300ms\"\nwatchdog = \"300ms\"";
+    let file = misbehaving(folder.path(), "hang", limits);
+    for (kind, text) in two_of_eight(&run(&["run", "--json", &file]).expect(0)) {
+        assert_eq!(kind, "hang");
+        assert!(text.ends_with("; its process was killed"), "{text}");
+    }
+}
+
+/// Where the address space is bounded, memory ends in the process that takes it.
+#[cfg(target_os = "linux")]
+#[test]
+fn out_of_memory_costs_one_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = misbehaving(folder.path(), "out-of-memory", "");
+    let mut command = flowpipe_within("-v 4000000", &["run", "--json", &file]);
+    let ran = Ran::from(command.output().unwrap()).expect(0);
+    for (kind, text) in two_of_eight(&ran) {
+        assert_eq!(kind, "crashed");
+        assert!(text.starts_with("its process aborted (SIGABRT"), "{text}");
+    }
+}
+
+#[test]
+fn without_budget_on_error_decides() {
+    let folder = tempfile::tempdir().unwrap();
+    let always = |settings: &str| {
+        let file = misbehaving(folder.path(), "abort", settings);
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, text.replace("every = 3", "every = 1")).unwrap();
+        run(&["run", "--json", &file])
+    };
+    let ran = always("restart = { max = 2, backoff = \"1ms\" }").expect(1);
+    let said = ran.json();
+    assert_eq!(said["report"]["failure"]["kind"], "crashed");
+    assert_eq!(said["report"]["stages"][1]["in"], 3);
+    let ran = always("restart = { max = 2, backoff = \"1ms\" }\non_error = \"skip\"").expect(0);
+    assert_eq!(ran.json()["report"]["stages"][1]["failed"], 8);
+}

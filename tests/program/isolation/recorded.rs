@@ -1,0 +1,69 @@
+//! Recorded runs of stages apart are the same again.
+
+use flowpipe_tests::{changed, pipeline, record, run};
+
+use super::{apart, misbehaving};
+
+#[test]
+fn a_recorded_run_of_stages_apart_is_the_same_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = ["frames", "vision", "solver", "planner", "actuator"];
+    let file = changed(folder.path(), |text| apart(&text, &all));
+    let recording = record(folder.path(), "apart.mcap", &file.display().to_string());
+    run(&["replay", &recording, "--verify", "-q"]).expect(0);
+}
+
+#[test]
+fn a_recorded_crash_is_a_crash_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let restart = "restart = { max = 3, backoff = \"1ms\" }";
+    for (how, limits, isolation) in [
+        ("segfault", "", "process"),
+        (
+            "hang",
+            "timeout = \"300ms\"\nwatchdog = \"300ms\"",
+            "process",
+        ),
+        ("fail", restart, "process"),
+        ("panic-in-process", restart, "thread"),
+    ] {
+        let file = misbehaving(folder.path(), how, limits);
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(
+            &file,
+            text.replace("\"process\"", &format!("\"{isolation}\"")),
+        )
+        .unwrap();
+        let recording = folder
+            .path()
+            .join(format!("{how}.mcap"))
+            .display()
+            .to_string();
+        run(&["run", &file, "-q", "--record", &recording]).expect(0);
+        let ran = run(&["replay", &recording, "--verify", "--json"]).expect(0);
+        assert!(
+            ran.stdout.contains("\"restarted\":2"),
+            "{how}: {}",
+            ran.stdout
+        );
+    }
+}
+
+#[test]
+fn a_race_apart_is_decided_as_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[stages.puzzles]
+plugin = \"capture-puzzles\"
+config = { text = \"AB\\nAB\\n\\nABC\\nABC\\n\\nABCD\\nABCD\\n\" }
+[stages.solver]
+plugin = [\"solver-patient\", \"solver-varisat\"]
+from = \"puzzles\"
+isolation = \"process\"
+";
+    let file = pipeline(folder.path(), text);
+    let ran = run(&["run", "--json", &file]).expect(0);
+    assert_eq!(ran.json()["boards"]["solved"], 3);
+    // Whoever lost is told so after as many questions as then.
+    let recording = record(folder.path(), "race.mcap", &file);
+    run(&["replay", &recording, "--verify", "-q"]).expect(0);
+}

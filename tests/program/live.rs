@@ -1,0 +1,354 @@
+//! The live pipeline against the practice game: a real screen, a real window, the real mouse, and the
+//! game's own log as the truth.
+
+use crate::live_play::{TITLE, Table, ready, with_plugin};
+use crate::screen::wait_for;
+use serde_json::Value;
+
+/// Every size that boards of the real game have, squares first.
+const SIZES: &str = "5,6,7,8,9,10,11,12,13,14,15,5x7,6x8,7x9,8x10,8x11,10x12,12x15,13x17,15x18";
+const F12: u32 = 0xffc9;
+
+/// So slow that a test can step in between a press and its release.
+const SLOW: &str = "pace = { step = 1.0, dwell_ms = 400.0, ends_ms = 400.0, repeats = 1 }";
+/// Stops at the ends of segments alone, so that it does not take all day.
+const STOPS: (&str, &str) = ("planner", "profile = \"segments\"");
+
+/// Every press, move and release is inside the board that stood there then, and the game took each.
+fn stays_on_the_board(table: &Table) {
+    let (mut rows, mut cols, mut seen) = (0.0, 0.0, 0);
+    for line in table.log() {
+        let size = |key: &str| line["puzzle"]["board"][key].as_f64();
+        match line["event"].as_str().unwrap() {
+            "level" => (rows, cols) = (size("rows").unwrap(), size("cols").unwrap()),
+            "press" | "move" | "release" => {
+                let at = |axis: usize| line["at"][axis].as_f64().unwrap();
+                let inside = (0.0..cols).contains(&at(0)) && (0.0..rows).contains(&at(1));
+                assert!(inside && line["ignored"].is_null(), "{line}");
+                seen += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(seen > 0, "nothing was played");
+}
+
+fn is_down(table: &Table) -> bool {
+    let down = |line: &Value| line["event"] == "press" || line["event"] == "release";
+    let last = table.log().into_iter().rfind(down);
+    last.is_some_and(|line| line["event"] == "press")
+}
+
+/// Plays so many boards and holds the result against the game's log.
+fn plays(table: &Table, boards: usize, during: impl FnOnce()) -> Value {
+    let referee = format!("boards = {boards}");
+    let player = table.play(
+        &ready("live.toml", &[("referee", referee.as_str())]),
+        &["--json"],
+    );
+    during();
+    let report = player.ended().expect(0).json();
+    let told = &report["boards"];
+    assert_eq!(told["accepted"], boards, "{told}");
+    // By the game's own log; the last one may still be on its way into the file.
+    table.wait_for("solved", boards);
+    let numbers: Vec<usize> = table
+        .logged("solved")
+        .iter()
+        .map(|line| line["number"].as_u64().unwrap() as usize)
+        .collect();
+    assert_eq!(numbers, (1..=boards).collect::<Vec<_>>());
+    stays_on_the_board(table);
+    assert!(!is_down(table));
+    report
+}
+
+#[test]
+fn a_hundred_boards_of_all_sizes() {
+    let table = Table::set(&["--size", SIZES, "--seed", "11", "--time-trial", "1h"]);
+    plays(&table, 100, || {});
+}
+
+/// The screen and the mouse are reached from stages that are confined to that.
+#[test]
+fn stages_apart_play_too() {
+    let table = Table::set(&["--size", "5,6", "--seed", "3", "--time-trial", "1h"]);
+    let pipeline = ready("live.toml", &[("referee", "boards = 3")]);
+    let mut pipeline: toml::Table = pipeline.parse().unwrap();
+    for (_, stage) in pipeline["stages"].as_table_mut().unwrap() {
+        let stage = stage.as_table_mut().unwrap();
+        stage.insert("isolation".into(), "process".into());
+    }
+    let report = table
+        .play(&pipeline.to_string(), &["--json"])
+        .ended()
+        .expect(0)
+        .json();
+    assert_eq!(report["boards"]["accepted"], 3, "{report:#}");
+    for stage in report["report"]["stages"].as_array().unwrap() {
+        assert_eq!(stage["restarted"], 0, "{stage:#}");
+    }
+    table.wait_for("solved", 3);
+    stays_on_the_board(&table);
+    assert!(!is_down(&table));
+}
+
+#[test]
+fn a_hundred_boards_in_a_game_that_loses_events() {
+    let args = ["--size", SIZES, "--seed", "12", "--drop", "0.1"];
+    let table = Table::set(&[&args[..], &["--time-trial", "1h"]].concat());
+    let report = plays(&table, 100, || {});
+    let lost = table.log().iter().filter(|it| it["lost"] == true).count();
+    assert!(lost > 100, "{lost} events lost");
+    println!("{} strokes again", report["boards"]["strokes_refused"]);
+}
+
+#[test]
+fn a_hundred_boards_in_a_window_that_is_moved_between_them() {
+    let table = Table::set(&["--size", SIZES, "--seed", "13"]);
+    plays(&table, 100, || {
+        for solved in 1..100 {
+            table.wait_for("solved", solved);
+            // It stays for a second, then the next one flips in: the window moves meanwhile.
+            let step = (solved % 7) as i16;
+            table
+                .screen
+                .move_window(TITLE, [20 + 60 * step, 10 + 9 * step]);
+        }
+    });
+}
+
+#[test]
+fn every_stage_is_changed_while_it_plays() {
+    let args = ["--size", "5,6,7,8", "--seed", "21", "--time-trial", "1h"];
+    let table = Table::set(&args);
+    let boards = 60;
+    let number = format!("boards = {boards}");
+    let referee = ("referee", number.as_str());
+    let mut pipeline = ready("live.toml", &[referee]);
+    let player = table.play(&pipeline, &["--json", "--watch"]);
+    let patient = format!("{number}, attempts = 9");
+    let changes = [
+        with_plugin(&pipeline, "solver", "solver-batsat"),
+        with_plugin(&pipeline, "planner", "planner-corners"),
+        ready("live.toml", &[referee, ("mouse", "hotkey = \"F11\"")]),
+        ready("live.toml", &[("referee", patient.as_str())]),
+        ready(
+            "live.toml",
+            &[referee, ("screen", "window = \"flowpipe play\", rate = 45")],
+        ),
+        // All at once.
+        with_plugin(
+            &ready(
+                "live.toml",
+                &[("referee", patient.as_str()), ("mouse", "hotkey = \"F11\"")],
+            ),
+            "solver",
+            "solver-batsat",
+        ),
+        pipeline.clone(),
+    ];
+    let count = changes.len();
+    for (round, change) in changes.into_iter().enumerate() {
+        table.wait_for("solved", 3 + 4 * round);
+        table.change(&change);
+        std::thread::sleep(std::time::Duration::from_millis(900));
+        pipeline = change;
+    }
+    drop(pipeline);
+    let ran = player.ended().expect(0);
+    assert_eq!(
+        ran.stderr.matches("changed: ").count(),
+        count,
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains("not changed"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("referee (config, state kept)"),
+        "{}",
+        ran.stderr
+    );
+    let told = &ran.json()["boards"];
+    assert_eq!(told["accepted"], boards, "{told}");
+    table.wait_for("solved", boards);
+    let solved = table.logged("solved");
+    let numbers: Vec<_> = solved
+        .iter()
+        .map(|it| it["number"].as_u64().unwrap())
+        .collect();
+    assert_eq!(
+        numbers,
+        (1..=boards as u64).collect::<Vec<_>>(),
+        "none twice"
+    );
+    stays_on_the_board(&table);
+    assert!(!is_down(&table));
+}
+
+#[test]
+fn a_time_trial_is_played_until_it_is_over() {
+    let args = ["--size", "5", "--seed", "2", "--time-trial", "5s"];
+    let table = Table::set(&args);
+    let seconds = ("referee", "seconds = 6.0");
+    let player = table.play(&ready("timetrial.toml", &[seconds]), &["--json"]);
+    let report = player.ended().expect(0).json();
+    assert_eq!(report["report"]["ended"]["reason"], "the time is up");
+    assert_eq!(table.logged("over").len(), 1);
+    let solved = table.logged("solved").len();
+    assert!(solved > 1, "{solved} boards");
+}
+
+/// Starts to drag, slowly, and returns while the button is down.
+fn mid_drag(table: &Table, mouse: &str) -> crate::live_play::Player {
+    let mouse = format!("{SLOW}, {mouse}");
+    let player = table.play(
+        &ready("live.toml", &[("mouse", mouse.as_str()), STOPS]),
+        &["--json"],
+    );
+    wait_for("press", || is_down(table).then_some(()));
+    player
+}
+
+/// The run was stopped by hand, with the button up.
+fn was_stopped(table: &Table, player: crate::live_play::Player, why: &str) {
+    let report = player.ended().expect(130).json();
+    let ended = &report["report"]["ended"];
+    assert_eq!(ended["how"], "stopped", "{report}");
+    assert!(ended["reason"].as_str().unwrap().contains(why), "{ended}");
+    wait_for("release", || (!is_down(table)).then_some(()));
+    stays_put(table);
+}
+
+/// Nothing more is pressed.
+fn stays_put(table: &Table) {
+    let presses = table.count("press");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(table.count("press"), presses);
+}
+
+#[test]
+fn it_lets_go_when_a_person_moves_the_mouse() {
+    let table = Table::set(&["--size", "6", "--seed", "1"]);
+    let player = mid_drag(&table, "by_hand = true");
+    table.screen.move_to([40, 700]);
+    was_stopped(&table, player, "moved by hand");
+}
+
+#[test]
+fn it_lets_go_when_the_pointer_is_thrown_into_a_corner() {
+    let table = Table::set(&["--size", "6", "--seed", "1"]);
+    let player = mid_drag(&table, "by_hand = false");
+    // It is put back every 400 ms; a person keeps it there.
+    for _ in 0..200 {
+        table.screen.move_to([0, 0]);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    was_stopped(&table, player, "corner");
+}
+
+#[test]
+fn it_lets_go_at_the_hotkey() {
+    let table = Table::set(&["--size", "6", "--seed", "1"]);
+    let player = mid_drag(&table, "by_hand = true");
+    table.screen.hold_key(F12);
+    was_stopped(&table, player, "F12");
+    table.screen.release_key(F12);
+}
+
+#[test]
+fn it_lets_go_at_ctrl_c() {
+    let table = Table::set(&["--size", "6", "--seed", "1"]);
+    let player = mid_drag(&table, "by_hand = true");
+    player.signal("INT");
+    player.ended().expect(130);
+    wait_for("release", || (!is_down(&table)).then_some(()));
+    stays_put(&table);
+}
+
+#[test]
+fn it_lets_go_when_another_stage_crashes() {
+    let table = Table::set(&["--size", "6", "--seed", "1"]);
+    let text = ready("live.toml", &[("mouse", SLOW), STOPS]);
+    // Looks at what vision sees, and panics at its 25th message: heartbeats come ten times a second.
+    let text = format!(
+        "{text}\n[stages.crash]\nplugin = \"misbehaving\"\nfrom = \"vision\"\n\
+         config = {{ how = \"panic-in-process\", every = 25 }}\n"
+    );
+    let player = table.play(&text, &["--json"]);
+    wait_for("press", || is_down(&table).then_some(()));
+    let report = player.ended().expect(1).json();
+    assert_eq!(report["report"]["failure"]["stage"], "crash");
+    let last = table.count("press");
+    wait_for("release", || (table.count("release") == last).then_some(()));
+    stays_put(&table);
+    assert!(table.logged("solved").is_empty(), "it was in the middle");
+}
+
+#[test]
+fn it_lets_go_when_the_window_goes_and_plays_on_when_it_comes_back() {
+    let mut table = Table::set(&["--size", "6", "--seed", "1"]);
+    let configs = [("mouse", SLOW), STOPS, ("referee", "boards = 1")];
+    let player = table.play(&ready("live.toml", &configs), &["--json"]);
+    wait_for("press", || is_down(&table).then_some(()));
+    table.close_game();
+    wait_for("button", || (!table.screen.button_is_down()).then_some(()));
+    table.open_game(&["--size", "5", "--seed", "1"]);
+    table.wait_for("solved", 1);
+    player.ended().expect(0);
+}
+
+#[test]
+fn it_lets_go_while_something_covers_the_board() {
+    let table = Table::set(&["--size", "6", "--seed", "1"]);
+    let configs = [("mouse", SLOW), STOPS, ("referee", "boards = 1")];
+    let player = table.play(&ready("live.toml", &configs), &["--json"]);
+    wait_for("press", || is_down(&table).then_some(()));
+    let before = table.count("press");
+    let cover = table
+        .screen
+        .open("cover", [0, 0], [1280, 1200], [90, 90, 90]);
+    table.screen.raise_window("cover");
+    wait_for("release", || (!is_down(&table)).then_some(()));
+    stays_put(&table);
+    assert!(table.count("press") <= before + 1);
+    table.screen.close(cover);
+    table.wait_for("solved", 1);
+    player.ended().expect(0);
+    stays_on_the_board(&table);
+}
+
+#[test]
+fn a_dry_run_touches_nothing() {
+    let table = Table::set(&["--size", "5", "--seed", "1"]);
+    let player = table.play(&ready("live.toml", &[]), &["--dry-run"]);
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    player.signal("INT");
+    let ran = player.ended().expect(130);
+    assert!(ran.stdout.contains("would drag A by"), "{ran:#?}");
+    assert!(table.logged("press").is_empty());
+}
+
+#[test]
+fn a_run_with_the_real_mouse_is_run_again_without_it() {
+    let table = Table::set(&["--size", "5,7,9", "--seed", "8", "--time-trial", "1h"]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("live.mcap").display().to_string();
+    let pipeline = ready("live.toml", &[("referee", "boards = 4")]);
+    let player = table.play(&pipeline, &["--json", "--record", &file]);
+    let report = player.ended().expect(0).json();
+    assert_eq!(report["boards"]["accepted"], 4);
+    table.wait_for("solved", 4);
+    let presses = table.count("press");
+
+    let again = flowpipe_tests::run(&["replay", &file, "--verify", "--json"]).expect(0);
+    let verdict = &again.json()["verdict"];
+    assert_eq!(verdict["differences"], Value::Array(Vec::new()));
+    // At least a sighting, a solution and a plan for each board.
+    assert!(verdict["same"].as_u64().unwrap() >= 12, "{verdict:#}");
+    assert_eq!(
+        table.count("press"),
+        presses,
+        "the replay left the mouse alone"
+    );
+}

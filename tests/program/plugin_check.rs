@@ -1,0 +1,408 @@
+//! `flowpipe plugin check`: good plugins pass, and what is wrong with a bad one is found and named.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use flowpipe_tests::signals::send_signal;
+use flowpipe_tests::{Ran, compile, flowpipe, library, project, run};
+use serde_json::Value;
+
+/// Long enough for the slowest machine; no test passes by waiting.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// A library with stages that are each wrong in one way.
+fn faulty(folder: &Path, defines: &[&str]) -> PathBuf {
+    compile("tests/plugins/faulty.c", folder, "faulty", defines)
+}
+
+/// Runs one check on one of the faulty stages, with little patience.
+fn check(stage: &str, only: &str) -> Ran {
+    let folder = tempfile::tempdir().unwrap();
+    let file = faulty(folder.path(), &[]).display().to_string();
+    run(&[
+        "plugin", "check", &file, "--stage", stage, "--only", only, "--time", "200ms",
+    ])
+}
+
+/// Waits until something is so.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "{what} never happened");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The number of a process that a stage noted down.
+fn noted(file: &Path) -> u32 {
+    let mut number = None;
+    until("a note", || {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        number = text.strip_suffix('\n').and_then(|it| it.parse().ok());
+        number.is_some()
+    });
+    number.unwrap()
+}
+
+fn finds(stage: &str, only: &str, fault: &str) {
+    let ran = check(stage, only).expect(1);
+    assert!(ran.stdout.contains(fault), "{}", ran.stdout);
+    assert!(ran.stdout.contains("1 of 1 check failed"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_shipped_solver_passes() {
+    let file = library("solver_search").display().to_string();
+    let ran = run(&["plugin", "check", &file, "--json"]).expect(0);
+    let told: Value = ran.json();
+    let stages = told["stages"].as_array().unwrap();
+    assert_eq!(stages.len(), 1);
+    let checks = stages[0]["checks"].as_array().unwrap();
+    assert_eq!(checks.len(), 10);
+    for check in checks {
+        let grade = check["grade"].as_str().unwrap();
+        assert!(["passed", "skipped"].contains(&grade), "{check}");
+    }
+    let answers = checks.iter().find(|it| it["check"] == "answers").unwrap();
+    let text = answers["found"][0]["text"].as_str().unwrap();
+    assert!(text.contains("33 answered"), "{text}");
+}
+
+#[test]
+fn a_shipped_vision_reads_what_it_is_shown() {
+    let file = library("vision_opencv").display().to_string();
+    let ran = run(&[
+        "plugin",
+        "check",
+        &file,
+        "--only",
+        "answers",
+        "--only",
+        "malformed",
+    ])
+    .expect(0);
+    assert!(ran.stdout.contains("0 wrong"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("2 checks, none failed"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn memory_that_is_left_is_measured() {
+    let ran = check("leaks", "leaks").expect(1);
+    let told = ran.stdout.split_once("each stage leaves ");
+    let bytes = told.and_then(|(_, rest)| rest.split_once(" bytes of memory"));
+    let bytes: u64 = bytes
+        .unwrap_or_else(|| panic!("{ran:#?}"))
+        .0
+        .parse()
+        .unwrap();
+    // 100, which the allocator makes 112; what else goes on in the process may come and go meanwhile.
+    assert!((105..=119).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn threads_and_files_and_frames_that_are_left_are_counted() {
+    finds(
+        "leaves-threads",
+        "threads",
+        "threads are left when all stages are destroyed",
+    );
+    finds(
+        "leaves-files",
+        "leaks",
+        "400 open files are left by 400 stages",
+    );
+    finds(
+        "keeps-frames",
+        "leaks",
+        "1 frame is left when it is destroyed",
+    );
+}
+
+#[test]
+fn a_crash_is_told_with_what_it_happened_at() {
+    let ran = check("crashes", "malformed").expect(1);
+    assert!(
+        ran.stdout
+            .contains("it crashed: SIGSEGV while processing {}"),
+        "{}",
+        ran.stdout
+    );
+    // The other checks have processes of their own.
+    check("crashes", "answers").expect(0);
+}
+
+#[test]
+fn the_process_ends_only_when_the_check_does() {
+    finds(
+        "ends-the-process",
+        "answers",
+        "the plugin ended the process (exit code 0) while answering a board",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = faulty(folder.path(), &["ENDS_WHEN_LOADED"]);
+    let ran = run(&["plugin", "check", &file.display().to_string()]).expect(1);
+    let told = "FAIL  load        the plugin ended the process (exit code 0) while loading it";
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+}
+
+#[test]
+fn what_a_plugin_prints_hides_nothing() {
+    finds(
+        "prints",
+        "answers",
+        "it reports no solution, but there is one",
+    );
+}
+
+#[test]
+fn files_that_are_not_its_own_stay_open() {
+    finds(
+        "closes-files",
+        "answers",
+        "the plugin closed a file that is not its own while answering a board",
+    );
+}
+
+/// Nothing waits for a process that a plugin leaves behind with all files open.
+#[test]
+fn what_a_plugin_starts_holds_nothing_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, note) = (faulty(folder.path(), &[]), folder.path().join("note"));
+    let mut program = flowpipe(&["plugin", "check", "--stage", "leaves-processes"])
+        .args(["--only", "answers"])
+        .arg(file)
+        .env("FAULTY_NOTE", &note)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let left = noted(&note);
+    until("the end", || program.try_wait().unwrap().is_some());
+    // That it is there still is what the test looks at.
+    send_signal("KILL", left);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_check_does_not_outlive_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, note) = (faulty(folder.path(), &[]), folder.path().join("note"));
+    let mut program = flowpipe(&["plugin", "check", "--stage", "hangs", "--time", "1h"])
+        .args(["--only", "answers"])
+        .arg(file)
+        .env("FAULTY_NOTE", &note)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let check = PathBuf::from(format!("/proc/{}", noted(&note)));
+    assert!(check.exists());
+    program.kill().unwrap();
+    program.wait().unwrap();
+    // Whoever inherits it may be slow to bury it.
+    until("its end", || {
+        let stat = std::fs::read_to_string(check.join("stat"));
+        stat.map_or(true, |stat| stat.contains(") Z "))
+    });
+}
+
+#[test]
+fn a_hang_is_ended() {
+    let ran = check("hangs", "answers").expect(1);
+    assert!(
+        ran.stdout
+            .contains("it hung, and was killed while answering a board"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn wrong_claims_are_found_out() {
+    finds(
+        "lies",
+        "answers",
+        "it reports no solution, but there is one",
+    );
+    finds(
+        "changes",
+        "repeatable",
+        "it declares itself deterministic, but two stages answer differently",
+    );
+    finds(
+        "bad-default",
+        "config",
+        "its own defaults don't fit its schema: \"many\" is not of type \"integer\"",
+    );
+}
+
+/// Both by the one clock that a stage on trial is told.
+#[test]
+fn the_age_of_a_frame_is_the_same_each_time() {
+    check("tells-age", "repeatable").expect(0);
+}
+
+#[test]
+fn state_that_is_lost_or_spent_or_trusted_is_found_out() {
+    finds(
+        "forgets",
+        "state",
+        "after loading the state it answers differently than without",
+    );
+    finds(
+        "spends",
+        "state",
+        "after saving it answers differently than without",
+    );
+    finds(
+        "refuses",
+        "state",
+        "it does not load what it saved: it does not know the format `faulty/1`",
+    );
+    let ran = check("trusts", "state").expect(1);
+    let crash = "it crashed: SIGSEGV while loading faulty/1 {}";
+    assert!(ran.stdout.contains(crash), "{}", ran.stdout);
+    let ran = check("lies", "state").expect(0);
+    assert!(
+        ran.stdout.contains("it does not support flowpipe.state/1"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn shipped_stages_hand_their_state_over() {
+    let frames = project().join("pipelines/frames").display().to_string();
+    let again = format!("{{ paths = [{frames:?}], repeat = true }}");
+    let once = format!("{{ paths = [\"{frames}/phone-5x5-01.png\"] }}");
+    for (name, config, compared) in [
+        ("referee_repair", "{}", "nothing compared"),
+        ("referee_once", "{}", "more answered the same"),
+        ("capture_files", &again, "5 ticks, 5 more answered the same"),
+        ("capture_files", &once, "0 ticks, 1 more answered the same"),
+    ] {
+        let file = library(name).display().to_string();
+        let ran = run(&[
+            "plugin", "check", &file, "--only", "state", "--config", config,
+        ])
+        .expect(0);
+        assert!(ran.stdout.contains("  ok    state"), "{}", ran.stdout);
+        assert!(ran.stdout.contains(compared), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn failures_on_other_threads_and_of_cancelled_work_are_told() {
+    finds(
+        "panics-elsewhere",
+        "threads",
+        "on another thread than created it: it panicked, at a board",
+    );
+    finds(
+        "changes-elsewhere",
+        "threads",
+        "on another thread than created it: it answers differently to a board",
+    );
+    finds(
+        "panics-when-cancelled",
+        "cancel",
+        "it panicked when it was cancelled",
+    );
+    finds(
+        "panics-when-cancelled",
+        "answers",
+        "with holes: it panicked",
+    );
+}
+
+#[test]
+fn slow_is_not_hung() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = faulty(folder.path(), &[]).display().to_string();
+    let stage = ["plugin", "check", &file, "--stage", "slow", "--time", "3s"];
+    let ran = run(&[&stage[..], &["--only", "repeatable"]].concat()).expect(0);
+    let told = "1 check, none failed";
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+}
+
+#[test]
+fn a_stage_that_needs_a_config_keeps_no_other_from_being_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = faulty(folder.path(), &[]).display().to_string();
+    let ran = run(&["plugin", "check", &file, "--only", "manifest"]).expect(0);
+    let how = "not checked: it requires a config (\"key\" is a required property): \
+               set one with --stage needs-a-config --config '{ … }'";
+    assert!(ran.stdout.contains(how), "{}", ran.stdout);
+    let all = "23 checks, none failed; 1 stage was not checked";
+    assert!(ran.stdout.contains(all), "{}", ran.stdout);
+    let ran = run(&["plugin", "check", &file, "--only", "manifest", "--json"]).expect(0);
+    let told: Value = ran.json();
+    let stages = told["stages"].as_array().unwrap();
+    let of = |name: &str| {
+        let mut stages = stages.iter();
+        stages.find(|it| it["manifest"]["name"] == name).unwrap()
+    };
+    assert!(of("lies")["not_tried"].is_null());
+    assert!(of("needs-a-config")["not_tried"].is_string());
+    // Alone it is nothing that could be tried.
+    let ran = run(&["plugin", "check", &file, "--stage", "needs-a-config"]).expect(78);
+    assert!(ran.stderr.contains("set one with"), "{}", ran.stderr);
+    let with = ["--stage", "needs-a-config", "--config", "{ key = 'it' }"];
+    run(&[&["plugin", "check", &file, "--only", "manifest"][..], &with].concat()).expect(0);
+}
+
+#[test]
+fn what_can_not_be_made_is_checked_no_further() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = faulty(folder.path(), &[]).display().to_string();
+    let ran = run(&["plugin", "check", &file, "--stage", "made-never"]).expect(1);
+    assert!(ran.stdout.contains("no licence"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("1 of 2 checks failed"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn files_that_are_no_plugins_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text.so");
+    std::fs::write(&text, "text").unwrap();
+    let ran = run(&["plugin", "check", &text.display().to_string()]).expect(1);
+    assert!(
+        ran.stdout
+            .contains("FAIL  load        not a dynamic library"),
+        "{}",
+        ran.stdout
+    );
+
+    let crashes = faulty(folder.path(), &["CRASHES_WHEN_LOADED"]);
+    let ran = run(&["plugin", "check", &crashes.display().to_string()]).expect(1);
+    assert!(
+        ran.stdout.contains("it crashed: SIGSEGV while loading it"),
+        "{}",
+        ran.stdout
+    );
+
+    run(&["plugin", "check", "no/such/file.so"]).expect(2);
+    let file = library("solver_search").display().to_string();
+    let ran = run(&["plugin", "check", &file, "--stage", "other"]).expect(2);
+    assert!(
+        ran.stderr.contains("has no stage `other`"),
+        "{}",
+        ran.stderr
+    );
+    let ran = run(&["plugin", "check", &file, "--config", "{ limits = 3 }"]).expect(78);
+    assert!(ran.stderr.contains("--config"), "{}", ran.stderr);
+    let file = library("capture_files").display().to_string();
+    let ran = run(&["plugin", "check", &file]).expect(78);
+    assert!(
+        ran.stderr.contains("can't do without a config"),
+        "{}",
+        ran.stderr
+    );
+}

@@ -1,0 +1,203 @@
+//! What a run does when plugins misbehave, race, hang, or when it is interrupted.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::Stdio;
+
+use flowpipe_tests::signals::send_signal;
+use flowpipe_tests::{Ran, flowpipe, pipeline, run};
+use serde_json::Value;
+
+const THREE: &str = r#"
+[stages.puzzles]
+plugin = "capture-puzzles"
+config = { text = "AB\nAB\n\nABC\nABC\n\nABCD\nABCD\n" }
+"#;
+
+/// Three puzzles, a stage that does wrong, a solver.
+fn misbehaving(config: &str, settings: &str) -> Ran {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        "{THREE}
+[stages.wrong]
+plugin = \"misbehaving\"
+from = \"puzzles\"
+config = {config}
+{settings}
+
+[stages.solver]
+plugin = \"solver-varisat\"
+from = \"wrong\"
+"
+    );
+    run(&["run", "--json", &pipeline(folder.path(), &text)])
+}
+
+fn problem(ran: &Ran) -> String {
+    ran.json()["report"]["problems"][0].to_string()
+}
+
+fn solved(ran: &Ran) -> Value {
+    ran.json()["boards"]["solved"].clone()
+}
+
+#[test]
+fn a_panic_ends_the_run_or_costs_its_message() {
+    let ran = misbehaving("{ how = \"panic-in-process\", every = 2 }", "").expect(1);
+    assert_eq!(ran.json()["report"]["failure"]["stage"], "wrong");
+    for part in [
+        "misbehaving",
+        "panicked at",
+        "made to panic in process",
+        "\"sequence\":2",
+    ] {
+        assert!(
+            problem(&ran).contains(part),
+            "no {part:?} in {}",
+            problem(&ran)
+        );
+    }
+    let ran = misbehaving(
+        "{ how = \"panic-in-process\", every = 2 }",
+        "on_error = \"skip\"",
+    )
+    .expect(0);
+    // After the panic the stage is made anew, and counts its messages from the beginning.
+    assert_eq!(solved(&ran), 2);
+    assert_eq!(ran.json()["report"]["stages"][1]["failed"], 1);
+}
+
+#[test]
+fn a_panic_in_create_runs_nothing() {
+    let ran = misbehaving("{ how = \"panic-in-create\" }", "").expect(78);
+    assert!(
+        ran.stderr.contains("made to panic in create"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_panic_at_the_end_takes_nothing_down() {
+    assert_eq!(
+        solved(&misbehaving("{ how = \"panic-in-drop\" }", "").expect(0)),
+        3
+    );
+}
+
+#[test]
+fn rubbish_moves_on_to_nobody() {
+    let ran = misbehaving("{ how = \"rubbish\", every = 3 }", "on_error = \"skip\"").expect(0);
+    assert_eq!(solved(&ran), 2);
+    assert!(
+        problem(&ran).contains("not a flowpipe.sighting/1"),
+        "{}",
+        problem(&ran)
+    );
+}
+
+#[test]
+fn a_flood_waits_for_the_queue() {
+    let ran = misbehaving("{ how = \"flood\", every = 3 }", "").expect(0);
+    assert_eq!(solved(&ran), 1002);
+}
+
+#[test]
+fn silence_is_no_failure() {
+    assert_eq!(
+        solved(&misbehaving("{ how = \"silence\" }", "").expect(0)),
+        0
+    );
+}
+
+#[test]
+fn a_hang_is_named_and_replaced_or_ends_the_run() {
+    let hang = "{ how = \"hang\", every = 2 }";
+    let limits = "timeout = \"100ms\"\nwatchdog = \"100ms\"\n";
+    let ran = misbehaving(hang, limits).expect(1);
+    assert_eq!(ran.json()["report"]["failure"]["kind"], "hang");
+    let ran = misbehaving(hang, &format!("{limits}on_error = \"skip\"")).expect(0);
+    assert_eq!(solved(&ran), 2);
+    assert_eq!(ran.json()["report"]["stages"][1]["given_up"], 1);
+}
+
+#[test]
+fn solvers_race_and_the_checks_decide() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        "{THREE}
+[stages.solver]
+plugin = [\"solver-patient\", \"solver-varisat\"]
+from = \"puzzles\"
+"
+    );
+    let ran = run(&["run", "--json", &pipeline(folder.path(), &text)]).expect(0);
+    assert_eq!(solved(&ran), 3);
+    let contestants = ran.json()["report"]["stages"][1]["contestants"].clone();
+    let won: u64 = contestants
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["won"].as_u64().unwrap())
+        .sum();
+    assert_eq!(won, 3, "{contestants:#}");
+}
+
+#[test]
+fn another_planner_draws_the_flows_backwards() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        "{THREE}
+[stages.solver]
+plugin = \"solver-varisat\"
+from = \"puzzles\"
+[stages.planner]
+plugin = \"planner-simple\"
+from = \"solver\"
+config = {{ backwards = true }}
+[stages.actuator]
+plugin = \"actuator-simulated\"
+from = \"planner\"
+"
+    );
+    let ran = run(&["run", "--json", &pipeline(folder.path(), &text)]).expect(0);
+    assert_eq!(ran.json()["boards"]["accepted"], 3);
+}
+
+/// A loop over the project's frames that only an interrupt ends.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_run_cleanly() {
+    let folder = tempfile::tempdir().unwrap();
+    for (on_stop, left_over) in [("drain", Some(0)), ("drop", None)] {
+        let text = std::fs::read_to_string(flowpipe_tests::project().join("pipelines/replay.toml"))
+            .unwrap()
+            .replace("name =", &format!("on_stop = \"{on_stop}\"\nname ="))
+            .replace("*.png\"]", "*.png\"], repeat = true");
+        let file = pipeline(folder.path(), &text);
+        let mut child = flowpipe(&["run", &file])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("the game counts it as solved") {
+            line.clear();
+            assert!(
+                stdout.read_line(&mut line).unwrap() > 0,
+                "it ended by itself"
+            );
+        }
+        send_signal("INT", child.id());
+        let mut rest = String::new();
+        stdout.read_to_string(&mut rest).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
+        assert!(
+            rest.contains("frame captured -> first mouse action: p50"),
+            "{rest}"
+        );
+        if left_over == Some(0) {
+            assert!(!rest.contains("left over at the end"), "{rest}");
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Runs whose pipeline and plugins change while they go on: the real program, its files, its signals.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::{JoinHandle, sleep};
+use std::time::{Duration, Instant};
+
+use flowpipe_tests::signals::send_signal;
+use flowpipe_tests::{built, flowpipe, project, run};
+use crate::pty::{PATIENCE, Pty};
+use tempfile::TempDir;
+
+/// A run that goes on, and what it has said so far.
+struct Going {
+    child: Child,
+    stdout: Arc<Mutex<String>>,
+    stderr: Arc<Mutex<String>>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+impl Going {
+    fn start(args: &[&str]) -> Self {
+        let mut child = flowpipe(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (stdout, stderr) = (Arc::default(), Arc::default());
+        let readers = vec![
+            read(child.stdout.take().unwrap(), &stdout),
+            read(child.stderr.take().unwrap(), &stderr),
+        ];
+        Self {
+            child,
+            stdout,
+            stderr,
+            readers,
+        }
+    }
+
+    fn said(&self) -> String {
+        self.stderr.lock().unwrap().clone()
+    }
+
+    fn told(&self) -> String {
+        self.stdout.lock().unwrap().clone()
+    }
+
+    /// Waits until something is said on standard error that was not there before.
+    #[track_caller]
+    fn says(&self, text: &str) {
+        until(text, || {
+            let said = self.said();
+            (said.contains(text), said)
+        });
+    }
+
+    /// Waits until so much is told on standard output.
+    #[track_caller]
+    fn tells(&self, text: &str, times: usize) {
+        until(text, || {
+            let told = self.told();
+            (told.matches(text).count() >= times, told)
+        });
+    }
+
+    fn signal(&self, signal: &str) {
+        send_signal(signal, self.child.id());
+    }
+
+    /// Ends as by Ctrl-C. What it told and said.
+    fn stop(mut self) -> (String, String) {
+        self.signal("INT");
+        assert_eq!(
+            self.child.wait().unwrap().code(),
+            Some(130),
+            "{}",
+            self.said()
+        );
+        for reader in std::mem::take(&mut self.readers) {
+            reader.join().unwrap();
+        }
+        (self.told(), self.said())
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        // Over already, where the test has come to its end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read(mut from: impl Read + Send + 'static, into: &Arc<Mutex<String>>) -> JoinHandle<()> {
+    let into = into.clone();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = from.read(&mut bytes) {
+            let text = String::from_utf8_lossy(&bytes[..count]);
+            into.lock().unwrap().push_str(&text);
+        }
+    })
+}
+
+#[track_caller]
+fn until(what: &str, mut holds: impl FnMut() -> (bool, String)) {
+    let began = Instant::now();
+    loop {
+        let (holds, seen) = holds();
+        if holds {
+            return;
+        }
+        assert!(began.elapsed() < PATIENCE, "no {what:?} in\n{seen}");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// `pipelines/replay.toml` without end, in a folder of its own.
+struct Place {
+    folder: TempDir,
+    file: PathBuf,
+    text: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let ready = std::fs::read_to_string(project().join("pipelines/replay.toml")).unwrap();
+        assert!(ready.contains("fps = 20"));
+        let text = ready.replace("fps = 20", "fps = 20, repeat = true");
+        let file = folder.path().join("pipeline.toml");
+        std::fs::write(&file, &text).unwrap();
+        Self { folder, file, text }
+    }
+
+    fn file(&self) -> &str {
+        self.file.to_str().unwrap()
+    }
+
+    /// Replaces the file as editors do: another one takes its name.
+    fn write(&self, text: &str) {
+        let half = self.folder.path().join("half.tmp");
+        std::fs::write(&half, text).unwrap();
+        std::fs::rename(&half, &self.file).unwrap();
+    }
+}
+
+#[test]
+fn an_edited_pipeline_is_taken_up_and_a_broken_one_is_not() {
+    let place = Place::new();
+    let run = Going::start(&["run", "--watch", place.file()]);
+    run.tells("solved by solver-search", 3);
+    let other = place.text.replace("solver-search", "solver-splr").replace(
+        "plugin = \"planner-minlink\"",
+        "plugin = \"planner-minlink\"\nconfig = { inner = 0.5 }",
+    );
+    place.write(&other);
+    run.says("changed: solver (solver-search -> solver-splr), planner (config)");
+    run.tells("solved by solver-splr", 3);
+    // An error is told with its place, and the run goes on.
+    place.write(&other.replace("solver-splr", "solver-spl"));
+    run.says("pipeline.toml:15:10");
+    run.says("not changed:");
+    run.says("the run goes on as it was");
+    let before = run.told().matches("solved by solver-splr").count();
+    run.tells("solved by solver-splr", before + 3);
+    // A config that the plugin refuses only when it is made.
+    place.write(&other.replace("pipelines/frames/*.png", "pipelines/frames/none-*.png"));
+    run.says("not changed: stage \"frames\": capture-files can't create: ");
+    place.write(&place.text);
+    run.says("changed: solver (solver-splr -> solver-search), planner (config)");
+    let (told, said) = run.stop();
+    assert_eq!(
+        said.matches("\nchanged: ").count() + usize::from(said.starts_with("changed: ")),
+        2,
+        "{said}"
+    );
+    // Whatever changed meanwhile, each board was played, and accepted.
+    let last = told.trim_end().lines().last().unwrap();
+    let mut numbers = last
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|it| !it.is_empty());
+    let read = numbers.next().unwrap();
+    assert!(numbers.all(|number| number == read), "{last}");
+}
+
+#[test]
+fn a_stage_comes_and_goes_by_the_file() {
+    let place = Place::new();
+    let run = Going::start(&["run", "--watch", place.file()]);
+    run.tells("solved by", 1);
+    let second = "\n[stages.second]\nplugin = \"actuator-simulated\"\nfrom = \"planner\"\n";
+    place.write(&format!("{}{second}", place.text));
+    run.says("changed: second (added: actuator-simulated)");
+    place.write(&place.text);
+    run.says("second (removed)");
+    place.write(&format!(
+        "name = \"other\"\n{}",
+        place
+            .text
+            .replace("name = \"replay\"", "on_stop = \"drop\"")
+    ));
+    run.says("changed: on_stop; from the next run on: name");
+    let (told, _) = run.stop();
+    assert!(told.contains("│ second"), "its counts are told: {told}");
+}
+
+/// Copies a plugin's library under a name, so that it takes the place of what has that name.
+fn install(plugin: &str, folder: &Path) {
+    let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let file = format!("{prefix}{plugin}{suffix}");
+    let half = folder.join(format!("{file}.half"));
+    std::fs::copy(built().join(&file), &half).unwrap();
+    std::fs::rename(&half, folder.join(&file)).unwrap();
+}
+
+#[test]
+fn a_plugin_that_is_built_again_is_taken_up() {
+    let place = Place::new();
+    let plugins = place.folder.path().join("plugins");
+    std::fs::create_dir(&plugins).unwrap();
+    install("solver_search", &plugins);
+    let dir = plugins.to_str().unwrap();
+    let run = Going::start(&["run", "--watch", "--plugin-dir", dir, place.file()]);
+    run.tells("solved by solver-search", 2);
+    install("solver_search", &plugins);
+    run.says("changed: solver (new file)");
+    let before = run.told().matches("solved by solver-search").count();
+    run.tells("solved by solver-search", before + 2);
+    // What can't be loaded is not taken up.
+    let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let file = plugins.join(format!("{prefix}solver_search{suffix}"));
+    let other = built().join(format!("{prefix}solver_backtrack{suffix}"));
+    let bytes = std::fs::read(other).unwrap();
+    let half = plugins.join("half");
+    std::fs::write(&half, &bytes[..bytes.len() / 2]).unwrap();
+    std::fs::rename(&half, &file).unwrap();
+    // The one beside the program takes its place, for that has the name too.
+    until("the other file", || {
+        let said = run.said();
+        (said.matches("solver (new file)").count() == 2, said)
+    });
+    // A plugin that was not there is found.
+    install("solver_splr", &plugins);
+    place.write(&place.text.replace("solver-search", "solver-splr"));
+    run.says("changed: solver (solver-search -> solver-splr)");
+    run.tells("solved by solver-splr", 1);
+    run.stop();
+    let left: Vec<_> = std::fs::read_dir(&plugins)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.contains("loading"))
+        .collect();
+    assert_eq!(left, [""; 0], "copies leave nothing behind");
+}
+
+#[test]
+fn sighup_takes_up_what_has_changed() {
+    let place = Place::new();
+    let run = Going::start(&["run", place.file()]);
+    run.tells("solved by solver-search", 1);
+    run.signal("HUP");
+    run.says("not changed: nothing differs");
+    place.write(&place.text.replace("solver-search", "solver-splr"));
+    let before = run.told().matches("solved by solver-search").count();
+    run.tells("solved by solver-search", before + 5);
+    assert!(!run.said().contains("\nchanged"), "nobody asked");
+    run.signal("HUP");
+    run.says("changed: solver (solver-search -> solver-splr)");
+    run.tells("solved by solver-splr", 1);
+    run.stop();
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_the_run() {
+    let place = Place::new();
+    for args in [&["run", "-q"][..], &["run", "-q", "--watch"]] {
+        let mut command = crate::pty::flowpipe(args);
+        command.arg(place.file());
+        let pty = Pty::start(command, (80, 24));
+        pty.wait_until("the line that counts", |screen| screen.contains("frames"));
+        pty.hang_up();
+    }
+}
+
+#[test]
+fn a_recording_of_a_run_that_changed_is_honest() {
+    let place = Place::new();
+    let recording = place.folder.path().join("run.mcap");
+    let recording = recording.to_str().unwrap();
+    let going = Going::start(&["run", "--watch", "--record", recording, place.file()]);
+    going.tells("solved by solver-search", 3);
+    let second = "\n[stages.second]\nplugin = \"planner-grid\"\nfrom = \"solver\"\n";
+    let other = place.text.replace("solver-search", "solver-splr");
+    place.write(&format!("{other}{second}"));
+    going.says("changed: solver (solver-search -> solver-splr), second (added: planner-grid)");
+    going.tells("solved by solver-splr", 3);
+    going.stop();
+    let replayed = run(&["replay", recording, "--verify", "-q"]).expect(0);
+    assert!(
+        replayed.stdout.contains(
+            "changed during the recording, and played back instead of replayed: solver\n"
+        ),
+        "{replayed:#?}"
+    );
+    assert!(
+        replayed.stdout.contains("the same, byte for byte"),
+        "{replayed:#?}"
+    );
+    let json = run(&["replay", recording, "--verify", "--json"])
+        .expect(0)
+        .json();
+    assert_eq!(json["changed"], serde_json::json!(["solver"]));
+    let stages = json["report"]["stages"].as_array().unwrap();
+    let stage = |name: &str| stages.iter().find(|it| it["name"] == name).unwrap();
+    assert_eq!(stage("solver")["in"], 0, "not run again");
+    assert!(stage("second")["in"].as_u64().unwrap() > 0, "run again");
+    assert!(stage("planner")["in"].as_u64().unwrap() > 0, "run again");
+    let from = run(&["replay", recording, "--from", "solver"]).expect(2);
+    assert!(from.stderr.contains("changed while it ran"), "{from:#?}");
+    run(&["replay", recording, "--swap", "solver=solver-search", "-q"]).expect(0);
+    run(&["report", recording, "-o", "-"]).expect(0);
+}

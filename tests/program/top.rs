@@ -1,0 +1,349 @@
+//! `flowpipe top` in a real pseudo terminal, looking at real runs.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+
+use flowpipe_tests::signals::send_signal;
+use flowpipe_tests::{flowpipe, pipeline, project};
+use portable_pty::CommandBuilder;
+use crate::pty::{PATIENCE, Pty};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A user's runtime folder, and a pipeline that lasts.
+struct Place {
+    folder: TempDir,
+    pipeline: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let ready = std::fs::read_to_string(project().join("pipelines/replay.toml")).unwrap();
+        assert!(ready.contains("fps = 20"));
+        let lasting = ready.replace("fps = 20", "fps = 20, repeat = true");
+        let pipeline = pipeline(folder.path(), &lasting);
+        Self { folder, pipeline }
+    }
+
+    fn sockets(&self) -> PathBuf {
+        self.folder.path().join("flowpipe")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = flowpipe(args);
+        command.env("XDG_RUNTIME_DIR", self.folder.path());
+        command
+    }
+
+    /// A run that can be looked at already.
+    fn run(&self) -> Run {
+        let child = self
+            .command(&["run", &self.pipeline, "-q"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let socket = self.sockets().join(format!("{}.sock", child.id()));
+        until("the run's socket", || socket.exists());
+        Run { child, socket }
+    }
+
+    /// `flowpipe top` in a terminal of its own.
+    fn top(&self, args: &[&str]) -> Pty {
+        self.top_with(args, |_| {})
+    }
+
+    fn top_with(&self, args: &[&str], change: impl FnOnce(&mut CommandBuilder)) -> Pty {
+        let mut command = crate::pty::flowpipe(&["top"]);
+        command.args(args);
+        command.env("XDG_RUNTIME_DIR", self.folder.path());
+        change(&mut command);
+        Pty::start(command, (80, 24))
+    }
+
+    fn list(&self) -> String {
+        let output = self.command(&["top", "--list"]).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+/// A run that goes on. It ends with the test.
+struct Run {
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Run {
+    fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    /// Ends as by Ctrl-C.
+    fn stop(mut self) {
+        send_signal("INT", self.child.id());
+        assert_eq!(self.child.wait().unwrap().code(), Some(130));
+        assert!(!self.socket.exists(), "a run leaves nothing behind");
+    }
+
+    /// Ends as by `kill -9`.
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        // Over already, where the test has come to its end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[track_caller]
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "{what} never came");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// The number before a word, wherever it stands: `8.1 frames/s`.
+fn before(contents: &str, word: &str) -> f64 {
+    let mut words = contents.split_whitespace().rev();
+    let number = words.find(|it| *it == word).and_then(|_| words.next());
+    number.and_then(|it| it.parse().ok()).unwrap_or(0.0)
+}
+
+/// The rate of a stage: the second word of its row.
+fn rate(contents: &str, stage: &str) -> f64 {
+    let mut rows = contents.lines();
+    let row = rows.find(|row| row.split_whitespace().next() == Some(stage));
+    let rate = row.and_then(|row| row.split_whitespace().nth(1));
+    rate.and_then(|rate| rate.parse().ok()).unwrap_or(0.0)
+}
+
+const STAGES: [&str; 5] = ["frames", "vision", "solver", "planner", "actuator"];
+
+#[test]
+fn a_run_is_seen_and_goes_on_without_who_looks() {
+    let place = Place::new();
+    let run = place.run();
+    let folder = std::fs::metadata(place.sockets()).unwrap();
+    let socket = std::fs::metadata(&run.socket).unwrap();
+    assert_eq!(
+        (folder.mode() & 0o777, socket.mode() & 0o777),
+        (0o700, 0o600)
+    );
+    let mut top = place.top(&[]);
+    top.wait_until("rate of every stage", |seen| {
+        STAGES.iter().all(|stage| rate(seen, stage) > 0.0)
+            && before(seen, "frames/s") > 0.0
+            && seen.contains("accepted by the game")
+    });
+    let seen = top.wait_until("board with its strokes", |seen| {
+        seen.contains("solved by solver-search") && seen.contains("cells,") && seen.contains('●')
+    });
+    assert!(seen.contains(&format!("process {}", run.pid())), "{seen}");
+    assert!(seen.contains("0/16") && seen.contains("queue"), "{seen}");
+    assert!(top.has_colours());
+    top.resize((46, 20));
+    top.wait_until("narrow table", |seen| {
+        !seen.contains("busy") && seen.contains("queue") && rate(seen, "actuator") > 0.0
+    });
+    top.resize((120, 40));
+    top.wait_until("wide table", |seen| {
+        seen.contains("busy") && seen.contains("failed") && seen.contains("cells,")
+    });
+    top.type_in("q");
+    assert_eq!(top.ended(0).trim(), "");
+    // It has gone on: there is more to be seen than before.
+    let first = counts(&run.socket);
+    until("a later frame", || counts(&run.socket) > first);
+    run.stop();
+    assert_eq!(place.list(), "");
+}
+
+/// How many frames the run says it has captured.
+fn counts(socket: &Path) -> u64 {
+    let lines = BufReader::new(UnixStream::connect(socket).unwrap()).lines();
+    let told = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let mut counts = told.filter(|line| line["kind"] == "counts");
+    let counts = counts.next().unwrap();
+    counts["progress"]["stages"][0]["out"].as_u64().unwrap()
+}
+
+#[test]
+fn the_end_of_a_run_is_told() {
+    let place = Place::new();
+    let run = place.run();
+    let pid = run.pid();
+    let top = place.top_with(&[&pid], |command| command.env("NO_COLOR", "1"));
+    top.wait_until("run", |seen| rate(seen, "vision") > 0.0);
+    assert!(!top.has_colours(), "NO_COLOR is set");
+    run.stop();
+    let left = top.ended(0);
+    let told = format!("replay (process {pid}) is over after ");
+    assert!(
+        left.contains(&told) && left.contains("s: stopped"),
+        "{left}"
+    );
+
+    let run = place.run();
+    let (pid, socket) = (run.pid(), run.socket.clone());
+    let top = place.top(&[]);
+    top.wait_until("run", |seen| rate(seen, "vision") > 0.0);
+    run.kill();
+    let left = top.ended(0);
+    let told = format!("replay (process {pid}) is over after ");
+    assert!(left.contains(&told) && left.contains("killed"), "{left}");
+    assert!(socket.exists(), "a killed run can't clean up");
+    assert_eq!(place.list(), "");
+    assert!(!socket.exists(), "so whoever looks next does");
+}
+
+#[test]
+fn one_can_wait_for_runs_and_go_from_one_to_another() {
+    let place = Place::new();
+    let mut top = place.top(&["--wait"]);
+    top.wait_to_see("waiting for a run");
+    let first = place.run();
+    let of = |run: &Run| format!("process {} ", run.pid());
+    let is_of = |run: &Run| {
+        let text = of(run);
+        // The end of the line is cut off.
+        move |seen: &str| seen.lines().any(|line| format!("{line} ").contains(&text))
+    };
+    top.wait_until("first run", is_of(&first));
+    let second = place.run();
+    let list = place.list();
+    let at = |run: &Run| list.find(&run.pid()).unwrap();
+    assert!(at(&first) < at(&second), "{list}");
+    top.type_in("\t");
+    top.wait_until("second run", is_of(&second));
+    top.wait_to_see("Tab shows the other run");
+    top.type_in("\t");
+    top.wait_until("first run again", is_of(&first));
+    first.stop();
+    top.wait_until("second run after the first", is_of(&second));
+    second.stop();
+    top.wait_to_see("the run is over: stopped");
+    top.type_in("\x03");
+    top.ended(130);
+    let top = place.top(&["--wait"]);
+    top.wait_to_see("waiting for a run");
+    top.terminate();
+    top.ended(130);
+}
+
+#[test]
+fn replays_can_be_looked_at_too() {
+    let place = Place::new();
+    let recording = place.folder.path().join("a.mcap");
+    let recording = recording.to_str().unwrap();
+    let mut record = place.command(&["run", "pipelines/replay.toml", "-q", "--record", recording]);
+    assert!(record.output().unwrap().status.success());
+    let mut top = place.top(&["--wait"]);
+    top.wait_to_see("waiting for a run");
+    let mut replay = place
+        .command(&["replay", recording, "--speed", "0.1x", "-q"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    top.wait_until("replay", |seen| {
+        seen.contains("a replay") && seen.contains("vision")
+    });
+    top.type_in("\x1b");
+    top.ended(0);
+    replay.kill().unwrap();
+    replay.wait().unwrap();
+}
+
+#[test]
+fn who_reads_nothing_does_not_hold_the_run_up() {
+    let place = Place::new();
+    let run = place.run();
+    let lazy: Vec<_> = (0..8)
+        .map(|_| UnixStream::connect(&run.socket).unwrap())
+        .collect();
+    let first = counts(&run.socket);
+    until("frames all the same", || counts(&run.socket) > first + 40);
+    drop(lazy);
+    run.stop();
+}
+
+#[test]
+fn without_runs_or_a_terminal_it_says_so() {
+    let place = Place::new();
+    let ran = |args: &[&str]| {
+        let output = place.command(args).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), stderr)
+    };
+    let (code, told) = ran(&["top"]);
+    assert_eq!(code, Some(1));
+    assert!(told.contains("standard input is not a terminal"), "{told}");
+    assert_eq!(
+        ran(&["top", "--list"]),
+        (Some(0), "no pipeline runs\n".to_owned())
+    );
+    assert_eq!(ran(&["top", "nobody"]).0, Some(2));
+    assert_eq!(ran(&["top", "--list", "--wait"]).0, Some(2));
+    let left = place.top(&[]).ended(1);
+    assert!(left.contains("no pipeline runs: start one"), "{left}");
+    let left = place.top(&["1"]).ended(1);
+    assert!(left.contains("process 1 is no run"), "{left}");
+}
+
+#[test]
+fn a_run_of_another_kind_is_told_apart() {
+    let place = Place::new();
+    std::fs::create_dir(place.sockets()).unwrap();
+    let private = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(place.sockets(), private).unwrap();
+    let socket = place.sockets().join("77.sock");
+    let listener = UnixListener::bind(socket).unwrap();
+    let speaks = thread::spawn(move || {
+        // Once for the list, once for the run itself.
+        for _ in 0..2 {
+            let hello = "{\"kind\":\"hello\",\"version\":2,\"flowpipe\":\"9.0.0\",\"more\":{}}\n";
+            let mut stream = listener.accept().unwrap().0;
+            stream.write_all(hello.as_bytes()).unwrap();
+        }
+    });
+    let left = place.top(&["77"]).ended(1);
+    assert!(left.contains("run 77 is of flowpipe 9.0.0"), "{left}");
+    speaks.join().unwrap();
+}
+
+#[test]
+fn a_run_without_a_place_for_its_socket_goes_on() {
+    let place = Place::new();
+    std::fs::write(place.sockets(), "this is no folder").unwrap();
+    let output = place
+        .command(&["run", "pipelines/replay.toml", "--json", "-vv"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(log.contains("can't look at this run"), "{log}");
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_it() {
+    let place = Place::new();
+    let run = place.run();
+    let top = place.top(&["--wait"]);
+    top.wait_to_see("frames/s");
+    top.hang_up();
+    run.stop();
+}
