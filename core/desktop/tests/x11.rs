@@ -39,7 +39,7 @@ fn with_and_without_manager(test: impl Fn(&Screen)) {
     test(&Screen::start_with_manager());
 }
 
-/// A picture as place and pixels (red, green, blue), once the window stands still.
+/// A picture as place and pixels (red, green, blue), once the window is still.
 fn look(grabber: &mut Grabber, window: WindowId) -> (Rect, Vec<[u8; 3]>) {
     wait_for("picture", || match grabber.grab_window(window).unwrap() {
         Capture::Shown(picture) => Some((picture.place, colours(picture.pixels))),
@@ -244,6 +244,9 @@ fn without_a_server_it_says_so() {
         error.starts_with("can't reach a desktop: display \":"),
         "{error}"
     );
-    let error = Desktop::connect_x11("no display").err().unwrap().to_string();
+    let error = Desktop::connect_x11("no display")
+        .err()
+        .unwrap()
+        .to_string();
     assert!(error.contains("\"no display\""), "{error}");
 }

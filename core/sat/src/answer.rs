@@ -76,7 +76,8 @@ impl Cost {
             ("models", Some(self.models)),
             ("cuts", Some(self.cuts)),
         ];
-        reported.into_iter()
+        reported
+            .into_iter()
             .filter_map(|(name, figure)| Some((name, figure?)))
             .fold(effort, |effort, (name, figure)| {
                 effort.with(name, figure as f64)

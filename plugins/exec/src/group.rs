@@ -56,7 +56,7 @@ impl Group {
     }
 
     fn kill_now(&self) {
-        // It fails only where nobody is left.
+        // It fails only where the group is empty.
         let _ = rustix::process::kill_process_group(self.leader, rustix::process::Signal::KILL);
     }
 

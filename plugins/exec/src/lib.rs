@@ -20,9 +20,9 @@ mod pixels;
 mod planner;
 mod process;
 mod protocol;
+mod session;
 mod solver;
 mod stage;
-mod session;
 mod vision;
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ mod unix {
     }
 }
 
-/// Here a pipe ends when nobody holds its other end any more.
+/// Here a pipe ends when its last other end is closed.
 #[cfg(not(unix))]
 mod other {
     use super::*;

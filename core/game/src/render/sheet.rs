@@ -8,7 +8,7 @@ use super::board::{self, Stretch, ends, whole};
 use super::canvas::Canvas;
 use super::header;
 use super::writing::Writing;
-use super::{Area, Header, Layout, Appearance};
+use super::{Appearance, Area, Header, Layout};
 
 /// A board, its flows, the writing above it and the buttons below.
 ///
@@ -38,7 +38,12 @@ struct Piece {
 
 impl Sheet {
     /// An empty board on a backdrop, which may be of any look.
-    pub(super) fn new(backdrop: &Canvas, look: Appearance, puzzle: Arc<Puzzle>, layout: Layout) -> Self {
+    pub(super) fn new(
+        backdrop: &Canvas,
+        look: Appearance,
+        puzzle: Arc<Puzzle>,
+        layout: Layout,
+    ) -> Self {
         let mut empty = backdrop.clone();
         let scene = look.scene(&puzzle, &[], &Header::default());
         board::draw(&mut empty, &scene, &layout);
@@ -64,7 +69,7 @@ impl Sheet {
         &self.canvas
     }
 
-    /// All that is drawn on the backdrop, but for the buttons.
+    /// All that is drawn on the backdrop, except for the buttons.
     pub(super) fn covers(&self) -> impl Iterator<Item = Area> {
         let [left, top, width, height] = self.layout.extent;
         // Lines stand out over the edge.
