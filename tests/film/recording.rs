@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use flowpipe_desktop::{Grabber, Look, WindowId};
+use flowpipe_desktop::{Capture, Grabber, WindowId};
 
 /// From one look at the window to the next.
 const TICK: Duration = Duration::from_millis(50);
@@ -113,12 +113,12 @@ impl Camera {
     fn look(&mut self) -> Picture {
         loop {
             match self.grabber.grab_window(self.window) {
-                Ok(Look::Shown(seen)) => {
+                Ok(Capture::Shown(seen)) => {
                     assert_eq!([seen.width, seen.height], self.size, "the window's size");
                     return shrink(seen.pixels, self.size[0] as usize, &self.frame);
                 }
-                Ok(Look::Moving) => {}
-                Ok(Look::Hidden) => panic!("the window is gone"),
+                Ok(Capture::Moving) => {}
+                Ok(Capture::Hidden) => panic!("the window is gone"),
                 Err(error) => panic!("{error}"),
             }
         }

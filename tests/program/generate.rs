@@ -107,7 +107,7 @@ fn what_cannot_be_made_is_said() {
         (
             &["--kind=hexes", "--format=grid"],
             2,
-            "a grid can't say hexes; level lines and JSON can",
+            "a grid can't express hexes; level lines and JSON can",
         ),
         (
             &["--size=3", "--difficulty=hard"],

@@ -17,13 +17,13 @@ pub enum DesktopError {
     #[error("the desktop does not answer any more: {0}")]
     Lost(String),
     /// The screen's pixels can't be had.
-    #[error("can't look at the screen: {reason} ({})", permission::hint())]
+    #[error("can't capture the screen: {reason} ({})", permission::hint())]
     Grab {
         /// Why.
         reason: String,
     },
     /// Something that this system does not provide, or not through the interface used here.
-    #[error("{0} can't be had on this system")]
+    #[error("{0} is not available on this system")]
     Unsupported(&'static str),
     /// A key that is not known.
     #[error(

@@ -1,4 +1,4 @@
-//! The desktop, as whoever watches and plays in a window needs it: which windows there are, where one
+//! The desktop, as programs that watch and play in a window need it: which windows there are, where one
 //! lies, whether it is in front, and what the screen shows.
 //!
 //! All places are in *screen pixels*: the system's own, from the top left corner of its first screen,
@@ -19,9 +19,9 @@
 //!
 //! # Layout
 //! - [`desktop`]: the whole of it, [`Desktop`]. [`grabber`]: pixels, [`Grabber`].
-//! - [`rect`], [`window`], [`monitor`], [`key`]: what is spoken of. [`error`]: what can go wrong.
+//! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. [`error`]: what can go wrong.
 //! - [`permission`]: what systems want to be asked before they show anything.
-//! - `session`: which back end fits. `backend`: what each of them does. `x11`: X11, spoken to directly, because that
+//! - `session`: which back end fits. `backend`: what each of them does. `x11`: X11, used directly, because that
 //!   is many times faster. `other`: Wayland, Windows and macOS, through the crate xcap.
 
 mod backend;

@@ -1,4 +1,4 @@
-//! X11, spoken to directly.
+//! X11, used directly.
 //!
 //! Requests whose answers do not depend on each other are sent together, so that most questions
 //! cost one round trip.

@@ -39,7 +39,7 @@ fn with_and_without_manager(test: impl Fn(&Screen)) {
     test(&Screen::start_with_manager());
 }
 
-/// A picture as place and pixels (red, green, blue), once the window stands still.
+/// A picture as place and pixels (red, green, blue), once the window is still.
 fn look(grabber: &mut Grabber, window: WindowId) -> (Rect, Vec<[u8; 3]>) {
     wait_for("picture", || match grabber.grab_window(window).unwrap() {
         Capture::Shown(picture) => Some((picture.place, colours(picture.pixels))),

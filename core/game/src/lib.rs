@@ -1,7 +1,7 @@
 //! The practice game: Flow Free's rules of dragging, and how its board looks.
 //!
-//! The rules know neither windows nor mice. Whoever has a pointer (a simulated one, a window's)
-//! hands its positions to a [`Play`], which alone judges what they draw; whoever needs a picture
+//! The rules know neither windows nor mice. The owner of a pointer (a simulated one, a window's)
+//! passes its positions to a [`Play`], which alone decides what they draw; a caller that needs a picture
 //! hands a [`render::Scene`] to [`render::render`].
 //!
 //! # Layout

@@ -29,7 +29,7 @@ use thiserror::Error;
 pub use area::Area;
 use canvas::Canvas;
 pub use layout::{Button, Layout, Style};
-use painter::Look;
+use painter::Appearance;
 pub use painter::{Painter, Picture};
 pub use theme::{Theme, UnknownTheme};
 

@@ -39,7 +39,7 @@ const LISTEN: Duration = Duration::from_millis(50);
 /// Why there is no game in the terminal, or none any more.
 #[derive(Debug, Error)]
 pub enum TerminalError {
-    /// Nobody sees or types.
+    /// There is no screen and no keyboard.
     #[error("can't play here: {0} is not a terminal")]
     NoTerminal(&'static str),
     /// The terminal.

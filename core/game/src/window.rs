@@ -32,7 +32,7 @@ use artist::{Artist, Job};
 pub const TITLE: &str = "flowpipe play";
 
 /// The least time between two pictures: faster than most screens, slow enough to leave the
-/// processor to whoever plays.
+/// processor to the player.
 const REST: Duration = Duration::from_millis(8);
 
 /// Why there is no window, or none any more.
@@ -72,7 +72,7 @@ enum Call {
 impl Closer {
     /// Asks; a window that is closed already does not mind.
     pub fn close(&self) {
-        // The only error is that nobody listens any more.
+        // The only error is that the receiver is gone.
         let _ = self.0.send_event(Call::Close);
     }
 }

@@ -9,7 +9,7 @@ pub enum Kind {
     Bridges,
     /// Six-sided cells.
     Hexes,
-    /// Edges that wrap around, but for those that walls close.
+    /// Edges that wrap around, except for those that walls close.
     Warps,
     /// Walls between cells.
     Walls,

@@ -21,7 +21,8 @@
 //! The generators of thomasahle/numberlink differ in this: the one in Go shuffles dominoes and joins ends that meet,
 //! which leaves more and shorter flows, and proves nothing about other solutions; the one in Python
 //! draws random loops of turns along the diagonals (every turn of such a tiling lies on a diagonal
-//! from a terminal), and throws away what has closed loops, squares or pairs side by side. Neither knows other boards than rectangles.
+//! from a terminal), and throws away what has closed loops, squares or pairs side by side. Neither knows other boards
+//! than rectangles.
 //!
 //! # Layout
 //! - [`recipe`]: what is asked for: a [`size`], [`kind`]s, a [`difficulty`].

@@ -80,8 +80,9 @@ impl Recipe {
 /// About as many flows as the real game's boards have, and more on larger boards than it has.
 ///
 /// There the number grows with the side of the board: 3 to 6 on 5x5, 4 to 10 on 9x9, 11 to 16 on 15x18,
-/// on most boards 0.6 to 1.1 times the square root of the number of cells. It never has more than 16, so that the colours can be distinguished; no more do boards of up to 18x18 here. On
-/// larger ones flows may be as short as they are there.
+/// on most boards 0.6 to 1.1 times the square root of the number of cells. It never has more than 16, so that the
+/// colours can be distinguished; no more do boards of up to 18x18 here. On larger ones flows may be as short as they
+/// are there.
 #[must_use]
 pub fn usual_flows(board: &Board) -> RangeInclusive<usize> {
     const FEWEST: f64 = 0.6;

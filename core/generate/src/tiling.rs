@@ -1,6 +1,6 @@
 //! Flows that cover a board and do not touch themselves, changed by small random steps.
 //!
-//! Every node begins as a path of its own, but for those about a bridge. In a step the end of one
+//! Every node begins as a path of its own, except for those about a bridge. In a step the end of one
 //! path joins a neighbour in another path and takes over the piece of it that begins there, as far
 //! as the longer path would not touch itself; what is left of the other path stays as one path or
 //! two. Steps that lower the cost (the number of paths, more for paths that are too short) are

@@ -47,7 +47,7 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     file.commit()
 }
 
-/// Removes what this process has not finished and nobody could use. For one that ends at once: whatever is still being
+/// Removes the unfinished files of this process, which are of no use. For an immediate exit: whatever is still being
 /// written fails.
 pub fn remove_hidden() {
     let hidden = match HIDDEN.try_lock() {
@@ -69,8 +69,8 @@ impl OutputFile {
         Self::begin(path, false)
     }
 
-    /// A file that is of use only when it is whole, whose name the user did not give: it was derived from another name. So a
-    /// symbolic link there is not followed, and only a regular file is replaced.
+    /// A file that is of use only when it is whole, whose name the user did not give: it was derived from another name.
+    /// So a symbolic link there is not followed, and only a regular file is replaced.
     ///
     /// # Errors
     /// When nothing can be written there, or what lies there is no regular file.
@@ -101,7 +101,7 @@ impl OutputFile {
 
     fn beside(place: PathBuf, there: Option<&Metadata>, grows: bool) -> io::Result<Self> {
         let (file, now) = match hidden(&place) {
-            // Whoever may write to the file, and to nothing else in its folder, can only write it in place.
+            // A user who may write to the file, and to nothing else in its folder, can only write it in place.
             Err(error) if there.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
                 return Self::in_place(&place);
             }
@@ -122,7 +122,7 @@ impl OutputFile {
         };
         if let Some(there) = there {
             match output.file.set_permissions(there.permissions()) {
-                // Whoever can't make a file like it writes it in place.
+                // Where no file like it can be made, it is written in place.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     return Self::in_place(&there_at);
                 }
@@ -131,7 +131,7 @@ impl OutputFile {
             keep_owner(&output.file, there);
         }
         if grows {
-            // Held until the file is closed, by whoever has it open last. Where there are no locks, nobody looks for one.
+            // Held until the file is closed, by the last process that has it open. Without locks, none is looked for.
             let _ = output.file.try_lock();
         }
         Ok(output)
@@ -209,8 +209,8 @@ impl OutputFile {
         Ok(())
     }
 
-    /// From now on a file that grows stays where it is, also when this ends early. Before, it goes then: there is nothing
-    /// in it that anybody wants.
+    /// From now on a file that grows stays where it is, also when this ends early. Before, it goes then: there is
+    /// nothing in it that anybody wants.
     pub fn keep(&mut self) {
         if let Some(beside) = &mut self.beside {
             beside.kept = true;
@@ -239,7 +239,7 @@ impl Write for OutputFile {
 impl Drop for OutputFile {
     fn drop(&mut self) {
         if let Some(beside) = self.beside.take().filter(|it| !(it.shown && it.kept)) {
-            // There is nowhere left to report it; a file with such a name is in nobody's way.
+            // There is nowhere left to report it; a file with such a name does no harm.
             let _ = std::fs::remove_file(&beside.now);
             forget_hidden(&beside.now);
         }
@@ -301,7 +301,8 @@ fn two_writers(name: &Path) -> io::Error {
     io::Error::new(io::ErrorKind::ResourceBusy, what)
 }
 
-/// Whether a program holds the lock of an unfinished file. Whoever looks shares it, so as not to be taken for a writer.
+/// Whether a program holds the lock of an unfinished file. The check takes a shared lock, so that it does not look like
+/// a writer.
 fn is_being_written(name: &Path) -> bool {
     let Ok(file) = regular::open_regular(name) else {
         return false;

@@ -1,7 +1,7 @@
 //! Output files: what a program writes appears whole at its place, or not at all.
 //!
 //! [`write`] and [`OutputFile`] write a regular file beside its place and rename it once it is whole. So a program
-//! that fails, or is killed, leaves what was there before, and whoever reads the old file goes on reading it.
+//! that fails, or is killed, leaves what was there before, and readers of the old file keep it.
 //! A file that grows for long ([`OutputFile::growing`]) has the name `NAME.partial` meanwhile, and keeps it after a
 //! crash.
 //!

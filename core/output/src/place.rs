@@ -26,7 +26,7 @@ impl Place {
         let path = behind_links(path)?;
         match std::fs::metadata(&path) {
             Ok(there) if there.is_file() && !is_handed_out(&path) => {
-                // Replacing asks the folder alone; whoever protects a file from writing means this too.
+                // Replacing asks the folder alone; a file that is protected from writing must not be replaced either.
                 OpenOptions::new().write(true).open(&path)?;
                 Ok(Self::Regular(path, Some(there)))
             }
@@ -55,7 +55,7 @@ pub(crate) fn derived(path: &Path) -> io::Result<(PathBuf, Option<Metadata>)> {
         io::Error::new(error.kind(), what)
     };
     regular::refuse_others(&there).map_err(named)?;
-    // Replacing asks the folder alone; whoever protects a file from writing means this too.
+    // Replacing asks the folder alone; a file that is protected from writing must not be replaced either.
     regular::open_to_write(path, false)?;
     Ok((path.to_owned(), Some(there)))
 }

@@ -2,7 +2,8 @@
 //! fewest: median, 99 % and worst by flow and by board in microseconds, corridor, width and points included,
 //! in one direction.
 //!
-//! `cargo run --release -p flowpipe-path --example path_times`. It is the processor time of the thread, the best of some runs.
+//! `cargo run --release -p flowpipe-path --example path_times`. It is the processor time of the thread, the best of
+//! some runs.
 
 #[path = "../benches/support/flows.rs"]
 mod flows;

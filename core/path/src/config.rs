@@ -19,7 +19,7 @@ pub struct Config {
     /// at cells, it goes into the terminal anyway.
     pub skip_last_terminal: bool,
     /// What the game needs from the mouse; "auto": what it was found to need, and "segments" where
-    /// nobody looks.
+    /// nothing is detected.
     pub profile: Needs,
     /// How a flow goes on over an edge, on boards that warp.
     pub warps: Warps,
@@ -33,7 +33,7 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Needs {
-    /// What it was found to need; where nobody looks, "segments".
+    /// What it was found to need; where nothing is detected, "segments".
     #[default]
     Auto,
     /// A point in every cell on a straight way, and no waiting.
@@ -74,7 +74,7 @@ impl Default for Config {
 }
 
 impl Needs {
-    /// The profile to plan for, when the game was found to need another or nobody looked.
+    /// The profile to plan for, when the game was found to need another or nothing was detected.
     #[must_use]
     pub fn profile(self, found: Option<Profile>) -> Profile {
         match self {

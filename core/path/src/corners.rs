@@ -47,9 +47,9 @@ struct Spot {
 /// The points that a way may have, in the order of their cells.
 struct Spots {
     all: Vec<Spot>,
-    /// So many of the first lie in the first cell.
+    /// How many of the first lie in the first cell.
     sources: usize,
-    /// So many of the last are where a way may end.
+    /// How many of the last are where a way may end.
     targets: usize,
 }
 

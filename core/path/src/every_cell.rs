@@ -61,7 +61,7 @@ fn passes(lattice: Lattice, inner: f64, centre: Point, from: Point, to: Point) -
     for side in 0..corners.len() {
         let (a, b) = (corner(side), corner(side + 1));
         let [along_x, along_y] = [b[0] - a[0], b[1] - a[1]];
-        // How far inside of this side a point is, but for the side's length.
+        // How far inside of this side a point is, except for the side's length.
         let inside = |point: Point| along_x * (point[1] - a[1]) - along_y * (point[0] - a[0]);
         let (begin, end) = (inside(from), inside(to));
         let change = end - begin;
@@ -153,7 +153,7 @@ mod tests {
         })
         .expect("a board");
         let leg = legs(&board, &[17, 18, 13], End::InLast).remove(0);
-        // Parallel to a side, but for rounding.
+        // Parallel to a side, except for rounding.
         let way = [
             [2.730769230769231, 4.153846153846154],
             [3.7980769230769234, 2.552884615384615],

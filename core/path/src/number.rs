@@ -1,6 +1,6 @@
 //! Exact arithmetic for points and lines of the plane, in integers of three sizes.
 //!
-//! A point is `(x, y, w)` with `w > 0` and stands for `(x / w, y / w)`; a line is `(a, b, c)`, the points
+//! A point is `(x, y, w)` with `w > 0` and means `(x / w, y / w)`; a line is `(a, b, c)`, the points
 //! with `ax + by + cw = 0`. The line through two points and the point on two lines are both a cross
 //! product, and the side of a line on which a point lies is the sign of a dot product: three
 //! operations are all there is. Points that derive from lines through derived points have ever longer
@@ -62,7 +62,7 @@ pub(crate) fn point<N: Number>([x, y]: [i64; 2]) -> Triple<N> {
     [N::of(x), N::of(y), N::of(1)]
 }
 
-/// The line through two points with whole coordinates, with small coefficients where it is upright or level.
+/// The line through two points with whole coordinates, with small coefficients where it is vertical or horizontal.
 pub(crate) fn line<N: Number>(from: [i64; 2], to: [i64; 2]) -> Triple<N> {
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     let [a, b] = if dx == 0 || dy == 0 {
@@ -73,7 +73,7 @@ pub(crate) fn line<N: Number>(from: [i64; 2], to: [i64; 2]) -> Triple<N> {
     [N::of(a), N::of(b), N::of(-(a * from[0] + b * from[1]))]
 }
 
-/// So much that three products of two of them can be added.
+/// The bound within which three products of two numbers can be added.
 const LONGEST: u64 = 1 << 62;
 
 fn narrow(value: i128) -> Option<i64> {

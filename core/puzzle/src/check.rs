@@ -149,7 +149,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The node in which a flow stands at a step, coming from the node `before`.
+    /// The node of a flow at a step, coming from the node `before`.
     fn enter(&mut self, flow: &Flow, step: usize, before: Option<Node>) -> Node {
         let graph = self.board.graph();
         let cell = flow.cells[step];
@@ -171,7 +171,7 @@ impl Checker<'_> {
             }
             self.refuse(Rule::Apart, Some(cell), Some(flow.colour));
         }
-        // Where a flow begins on a bridge, which is refused elsewhere, its next cell tells the way.
+        // Where a flow begins on a bridge, which is refused elsewhere, its next cell decides the way.
         let nodes = graph.nodes_of(cell);
         let next = flow.cells.get(step + 1);
         let leads_on = |node: &&Node| {

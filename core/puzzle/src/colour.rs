@@ -1,6 +1,6 @@
 //! Colours: numbers in the model, letters, names and paints for people.
 
-/// A colour's number. Which number stands for which paint does not matter to any rule.
+/// A colour's number. Which number means which paint does not matter to any rule.
 pub type Colour = u16;
 
 /// What a colour looks like.
@@ -60,7 +60,7 @@ pub fn nearest_name(rgb: [u8; 3]) -> &'static str {
     nearest.map_or("", |paint| paint.name)
 }
 
-/// The looks of the first `count` colours, by number: Flow Free's sixteen, then others, each chosen
+/// The paints of the first `count` colours, by number: Flow Free's sixteen, then others, each chosen
 /// as far as can be from all before it and from a black background. The same for every call; a
 /// shorter palette is the beginning of a longer one. Past 3,984 colours they repeat.
 #[must_use]
@@ -80,7 +80,7 @@ fn extend(palette: &mut Vec<[u8; 3]>, count: usize) {
     let candidates: Vec<([u8; 3], [f64; 3])> = steps()
         .flat_map(|red| steps().flat_map(move |green| steps().map(move |blue| [red, green, blue])))
         .map(|rgb| (rgb, oklab(rgb)))
-        // Too dark to be told from the background.
+        // Too dark to differ from the background.
         .filter(|(_, seen)| seen[0] >= 0.3)
         .collect();
     let mut nearest: Vec<f64> = candidates

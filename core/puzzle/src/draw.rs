@@ -28,7 +28,7 @@ pub struct Style<'a> {
     pub ansi: bool,
     /// Only ASCII characters in pipes, walls and dots.
     pub ascii: bool,
-    /// Terminals as dots, not by name. Without `ansi` they can't be told apart.
+    /// Terminals as dots, not by name. Without `ansi` they can't be distinguished.
     pub dots: bool,
     /// Red, green, blue by colour number; colours past its end are drawn without colour.
     pub palette: &'a [[u8; 3]],
@@ -43,7 +43,7 @@ pub fn draw(puzzle: &Puzzle, flows: &[Flow], style: Style) -> String {
     canvas(puzzle, flows, style).print(style)
 }
 
-/// The same as rows of characters, all of one length, for whoever puts them on a screen and paints them.
+/// The same as rows of characters, all of one length, for callers that put them on a screen and paint them.
 #[must_use]
 pub fn glyphs(puzzle: &Puzzle, flows: &[Flow], style: Style) -> Vec<Vec<Glyph>> {
     canvas(puzzle, flows, style).into_rows()

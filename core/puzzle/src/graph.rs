@@ -171,7 +171,7 @@ impl Graph {
         self.cell_of.is_empty()
     }
 
-    /// The cell that a node stands for.
+    /// The cell of a node.
     #[must_use]
     pub fn cell_of(&self, node: Node) -> Cell {
         self.cell_of[node]

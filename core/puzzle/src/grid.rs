@@ -166,7 +166,7 @@ fn split(number: usize, line: &str, words: bool) -> Vec<Written<'_>> {
 /// Colours have the names given, by colour number, where these can stand in a grid.
 ///
 /// # Errors
-/// What a grid can't say.
+/// What a grid can't express.
 pub(crate) fn write(puzzle: &Puzzle, names: &[String]) -> Result<String, Unsayable> {
     let board = puzzle.board();
     let description = board.description();

@@ -1,4 +1,4 @@
-//! Puzzles as JSON, in and out: one object a line. It can say everything.
+//! Puzzles as JSON, in and out: one object a line. It can express everything.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,8 +28,8 @@ struct Document {
     level: Option<Tag>,
 }
 
-/// What an object says.
-pub(crate) struct Said {
+/// The contents of an object.
+pub(crate) struct Object {
     pub puzzle: Puzzle,
     pub solution: Option<Solution>,
     pub names: Vec<String>,
@@ -49,9 +49,9 @@ fn is_default(rules: &Rules) -> bool {
     *rules == Rules::default()
 }
 
-pub(crate) fn read(line: &str) -> Result<Said, JsonError> {
+pub(crate) fn read(line: &str) -> Result<Object, JsonError> {
     let document: Document = serde_json::from_str(line).map_err(|error| {
-        // The place is told beside the message; serde_json counts columns in bytes.
+        // The place is reported beside the message; serde_json counts columns in bytes.
         let place = format!(" at line {} column {}", error.line(), error.column());
         let message = error.to_string();
         let message = message.trim_end_matches(&place).to_owned();
@@ -62,7 +62,7 @@ pub(crate) fn read(line: &str) -> Result<Said, JsonError> {
     let own = own_names(&puzzle);
     let mut names = document.names;
     names.extend(own.into_iter().skip(names.len()));
-    Ok(Said {
+    Ok(Object {
         puzzle,
         solution: document.solution,
         names,
@@ -77,7 +77,7 @@ pub(crate) fn own_names(puzzle: &Puzzle) -> Vec<String> {
     (0..=last).map(colour::name).collect()
 }
 
-/// Writes everything that a sheet says, with a newline at the end.
+/// Writes everything that a sheet contains, with a newline at the end.
 pub(crate) fn write(sheet: &Sheet) -> String {
     let own = |(colour, name): (usize, &String)| {
         Colour::try_from(colour).is_ok_and(|colour| *name == colour::name(colour))

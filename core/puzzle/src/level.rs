@@ -6,7 +6,7 @@
 //!
 //! - size: `7` (square) or `8:10` (width, height), after `W_` (warps) or `X_` (hexes) where it is
 //!   such a board, before `+FLAGS` where the board is drawn in a special way.
-//! - bridges and holes: cells split by `:`. A hole may carry a `_SUFFIX`, which says how it is drawn.
+//! - bridges and holes: cells split by `:`. A hole may carry a `_SUFFIX`, which sets how it is drawn.
 //! - walls: `a|b` split by `:`.
 
 mod read;
@@ -40,12 +40,12 @@ pub struct Level {
     pub flags: String,
     /// The puzzle, under Flow Free's rules. Colours are numbered in the order of flows.
     pub puzzle: Puzzle,
-    /// The solution that comes with it, in canonical order. Not held against the rules:
+    /// The solution that comes with it, in canonical order. Not checked against the rules:
     /// see [`check`](crate::check::check).
     pub solution: Solution,
 }
 
-/// Which level of the game a puzzle is: what a level line says besides the puzzle and its solution.
+/// Which level of the game a puzzle is: what a level line holds besides the puzzle and its solution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tag {
@@ -77,14 +77,14 @@ pub enum LevelProblem {
     Expected {
         /// What belongs there.
         expected: &'static str,
-        /// What stands there.
+        /// The text there.
         found: String,
     },
-    /// More or fewer flows than the header says.
-    #[error("the header says {said} flows, the line has {found}")]
+    /// More or fewer flows than the header declares.
+    #[error("the header declares {declared} flows, the line has {found}")]
     FlowCount {
         /// By the header.
-        said: usize,
+        declared: usize,
         /// In the line.
         found: usize,
     },
@@ -97,10 +97,10 @@ pub enum LevelProblem {
 }
 
 impl Level {
-    /// A level of a puzzle and its solution. Colours are numbered anew in their order.
+    /// A level of a puzzle and its solution. Colours are renumbered in their order.
     ///
     /// # Errors
-    /// What a level line can't say: other rules than Flow Free's, several pairs of one colour. And a
+    /// What a level line can't express: other rules than Flow Free's, several pairs of one colour. And a
     /// solution that breaks the rules, since a line gives the terminals by the ends of its flows.
     pub fn new(tag: Tag, puzzle: &Puzzle, solution: &Solution) -> Result<Self, Unsayable> {
         let unsayable = |what: String| Unsayable::Kind {

@@ -1,6 +1,6 @@
 //! Flow Free (Numberlink) puzzles: boards, rules, checking, formats and the message types.
 //!
-//! Every rule of the game stands here once; solvers, the game, the checker and the tests ask it.
+//! Every rule of the game is defined here once; solvers, the game, the checker and the tests ask it.
 //! Nothing here does I/O or starts threads.
 //!
 //! # Layout
@@ -13,7 +13,8 @@
 //!   `rule_words`: rules as words.
 //! - [`colour`]: letters, names and terminal colours. [`draw`]: boards as text with pipes. [`svg`]: boards
 //!   as pictures.
-//! - [`geometry`]: where a board lies in a picture, in [`projection`] where it is seen in perspective. [`place`]: where cells lie on a board.
+//! - [`geometry`]: where a board lies in a picture, in [`projection`] where it is seen in perspective. [`place`]: where
+//!   cells lie on a board.
 //! - [`message`]: what flows between stages.
 //!
 //! # Example

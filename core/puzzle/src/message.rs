@@ -98,7 +98,7 @@ pub struct Sighting {
     pub steps: Vec<StepTime>,
 }
 
-/// What one step of a look at a frame cost.
+/// What one step of reading a frame cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepTime {
     /// The step, such as `find board`.
@@ -190,7 +190,7 @@ pub struct Solved {
     /// What the answer cost.
     #[serde(default, skip_serializing_if = "Effort::is_empty")]
     pub effort: Effort,
-    /// What the game was found to need from the mouse, if somebody looked.
+    /// What the game was found to need from the mouse, if it was detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
     /// The sighting answered to.
@@ -249,7 +249,7 @@ pub struct Strokes {
 pub struct StrokeOutcome {
     /// The flow that it was to draw.
     pub colour: Colour,
-    /// Whether the flow stands as planned after all strokes; `null`: the actuator cannot tell.
+    /// Whether the flow is drawn as planned after all strokes; `null`: the actuator does not know.
     pub accepted: Option<bool>,
     /// What went wrong, if something did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -263,11 +263,11 @@ pub struct Outcome {
     pub actuator: String,
     /// The frame that it acted on.
     pub frame: FrameNote,
-    /// Whether the game counts the board as solved; `null`: the actuator cannot tell.
+    /// Whether the game counts the board as solved; `null`: the actuator does not know.
     pub solved: Option<bool>,
     /// By stroke, in the order of play.
     pub strokes: Vec<StrokeOutcome>,
-    /// Pipes as they stand now, if the actuator can tell.
+    /// Pipes as they are now, if the actuator knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drawn: Option<Vec<Flow>>,
     /// Why the strokes were not played, or not to their end: the board is not where it was seen, it is

@@ -28,7 +28,7 @@ impl Named<'_> {
 }
 
 /// The puzzle, and by colour number what the text calls it: colours are numbered by first appearance.
-/// What is wrong with the whole is said to be wrong at its `start`, a line and a column.
+/// Errors of the whole are reported at its `start`, a line and a column.
 pub(crate) fn puzzle(
     board: Board,
     named: &[Named],

@@ -21,7 +21,7 @@ use crate::puzzle::{Puzzle, Rules};
 use crate::rule_words;
 use crate::text::{Format, TextError, TextProblem, Unsayable};
 
-/// The rules of a URL that says none.
+/// The rules of a URL that names none.
 pub(crate) const RULES: Rules = Rules {
     cover: false,
     touch: true,
@@ -40,7 +40,7 @@ pub enum LinkProblem {
     Expected {
         /// What belongs there.
         expected: &'static str,
-        /// What stands there.
+        /// The text there.
         found: String,
     },
     /// Numbers and blanks for fewer cells than the board has.
@@ -56,7 +56,7 @@ pub enum LinkProblem {
     Long {
         /// Cells of the board.
         expected: usize,
-        /// What stands there.
+        /// The text there.
         found: String,
     },
 }
@@ -196,7 +196,7 @@ impl<'a> Link<'a> {
         Ok(named)
     }
 
-    /// What stands behind the `#`, which begins at a byte of the line.
+    /// The text behind the `#`, which begins at a byte of the line.
     fn rules(self, fragment: &str, start: usize) -> Result<Rules, TextError> {
         let Some(words) = fragment.strip_prefix(FRAGMENT) else {
             return Ok(RULES);
@@ -234,7 +234,7 @@ impl<'a> Link<'a> {
 /// called, where each is called one of its own, else 1, 2, 3 …
 ///
 /// # Errors
-/// What a URL can't say.
+/// What a URL can't express.
 pub(crate) fn write(puzzle: &Puzzle, names: &[String]) -> Result<String, Unsayable> {
     let board = puzzle.board();
     if let Some(what) = Unsayable::kinds(board.description(), |_| true) {

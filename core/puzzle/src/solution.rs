@@ -42,7 +42,7 @@ impl Solution {
     /// whichever end.
     #[must_use]
     pub fn missing(&self, drawn: &[Flow]) -> Self {
-        let stands = |flow: &&Flow| {
+        let is_valid = |flow: &&Flow| {
             drawn.iter().any(|pipe| {
                 pipe.colour == flow.colour
                     && (pipe.cells == flow.cells || pipe.cells.iter().rev().eq(&flow.cells))
@@ -52,7 +52,7 @@ impl Solution {
             flows: self
                 .flows
                 .iter()
-                .filter(|flow| !stands(flow))
+                .filter(|flow| !is_valid(flow))
                 .cloned()
                 .collect(),
         }

@@ -1,4 +1,4 @@
-//! The one checker of strokes: before a mouse moves, its way is held against the board.
+//! The one checker of strokes: before a mouse moves, its way is checked against the board.
 //!
 //! A stroke must lie strictly inside the cells that it names; on hexes those are the pointer's unit
 //! squares (see [`place`](crate::place)). It may cross a border only from a cell into the stroke's next one, strictly

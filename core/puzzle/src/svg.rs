@@ -1,4 +1,4 @@
-//! Boards as pictures: SVG that stands on its own, in the style of the game.
+//! Boards as pictures: self-contained SVG, in the style of the game.
 //!
 //! Thin lines lie between cells, stronger ones at the board's edge and around holes, dashed ones
 //! where the board wraps around; walls are bright and thick. Pipes have round joins and tint their
@@ -33,7 +33,7 @@ pub struct Style<'a> {
     pub letters: bool,
     /// What colours are called, by colour number; past its end [`colour::name`] is used.
     pub names: &'a [String],
-    /// What the picture is of; empty: nothing is said.
+    /// What the picture shows; empty: no title.
     pub title: &'a str,
     /// What the mouse does, in the order of play. The picture has room for one cell beyond the board's
     /// edges.

@@ -1,4 +1,4 @@
-//! Puzzles as text, several in one text, every format known by its looks.
+//! Puzzles as text, several in one text, every format detected by its syntax.
 //!
 //! - Grid text of single characters, a row a line: `R.G`.
 //! - Grid text of tokens with blanks between: `7 - - 10`.
@@ -47,14 +47,14 @@ pub struct Entry {
     /// in a URL, else those of [`colour::name`](crate::colour::name). Empty where the puzzle can't be
     /// read.
     pub names: Vec<String>,
-    /// Which level of the game it is, where the text says so.
+    /// Which level of the game it is, where the text names it.
     pub tag: Option<Tag>,
-    /// The puzzle, with its solution where the format gives one (not held against the rules).
+    /// The puzzle, with its solution where the format gives one (not checked against the rules).
     pub puzzle: Result<(Puzzle, Option<Solution>), TextError>,
 }
 
 impl Entry {
-    /// All that is said of the puzzle, to be written in another format.
+    /// Everything known about the puzzle, to be written in another format.
     ///
     /// # Errors
     /// Why it can't be read.
@@ -73,8 +73,8 @@ impl Entry {
 /// Reads all puzzles of a text, in their order; one that is wrong spoils no other. A byte order mark
 /// and line ends of any system are taken. A text without puzzles gives an empty list.
 ///
-/// Memory is in proportion to the text: a few bytes can ask for a large board, but not again and again, and a puzzle takes
-/// memory however short its text is. The last entry says so where not all puzzles are read.
+/// Memory is in proportion to the text: a few bytes can ask for a large board, but not again and again, and a puzzle
+/// takes memory however short its text is. The last entry is an error where not all puzzles are read.
 #[must_use]
 pub fn read(text: &str) -> Vec<Entry> {
     let mut entries = entries(text);
@@ -82,7 +82,7 @@ pub fn read(text: &str) -> Vec<Entry> {
     entries.collect()
 }
 
-/// The puzzles of a text one by one, for whoever keeps none of them: there may be any number.
+/// The puzzles of a text one by one, for callers that keep none of them: there may be any number.
 #[must_use]
 pub fn entries(text: &str) -> Entries<'_> {
     let room = CELLS + text.len().saturating_mul(CELLS_PER_BYTE);
@@ -118,11 +118,11 @@ impl Iterator for Entries<'_> {
 }
 
 /// The cells that the boards of a text may have together: so many, and so many more for each of its bytes. That
-/// is more than a URL needs, which says 20 empty cells in a byte.
+/// is more than a URL needs, which encodes 20 empty cells in a byte.
 const CELLS: usize = 1 << 20;
 const CELLS_PER_BYTE: usize = 32;
-/// The puzzles that a text may have which are all kept: so many, and one more for so many of its bytes. A board of 4 x 4 cells
-/// takes 20 bytes; most are larger.
+/// The puzzles that a text may have which are all kept: so many, and one more for so many of its bytes. A board of 4 x
+/// 4 cells takes 20 bytes; most are larger.
 const PUZZLES: usize = 1 << 16;
 const BYTES_PER_PUZZLE: usize = 32;
 
@@ -134,7 +134,7 @@ struct Reader<'a> {
     puzzles: usize,
     /// Whether nothing more is read.
     is_full: bool,
-    /// Those that nobody has taken yet.
+    /// Those that have not been taken yet.
     entries: VecDeque<Entry>,
     /// Comments since the last puzzle, and whether the next one goes on with them.
     title: Vec<&'a str>,
@@ -143,7 +143,7 @@ struct Reader<'a> {
     grid: Vec<(usize, &'a str)>,
 }
 
-/// What a puzzle's text says.
+/// What a puzzle's text contains.
 struct Found {
     puzzle: Puzzle,
     solution: Option<Solution>,
@@ -264,7 +264,7 @@ fn read_level(number: usize, line: &str) -> Result<Found, TextError> {
 }
 
 fn read_json(number: usize, line: &str) -> Result<Found, TextError> {
-    let said = json::read(line).map_err(|error| {
+    let object = json::read(line).map_err(|error| {
         let (problem, byte) = match error {
             JsonError::Syntax(message, byte) => (TextProblem::Json(message), byte),
             // The terminals are at fault, or that there are none.
@@ -283,10 +283,10 @@ fn read_json(number: usize, line: &str) -> Result<Found, TextError> {
         }
     })?;
     Ok(Found {
-        puzzle: said.puzzle,
-        solution: said.solution,
-        names: said.names,
-        title: said.title,
-        tag: said.tag,
+        puzzle: object.puzzle,
+        solution: object.solution,
+        names: object.names,
+        title: object.title,
+        tag: object.tag,
     })
 }

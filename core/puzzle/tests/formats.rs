@@ -28,7 +28,7 @@ fn entry(puzzle: Puzzle, solution: Option<Solution>, names: Vec<String>) -> Entr
     }
 }
 
-/// The one entry that a sheet gives in a format, if the format can say it.
+/// The one entry that a sheet gives in a format, if the format can express it.
 fn through(sheet: &Sheet, format: Format) -> Result<Entry, Unsayable> {
     let text = text::write_as(sheet, format)?;
     let mut entries = text::read(&text);

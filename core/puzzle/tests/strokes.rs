@@ -91,7 +91,7 @@ fn nearest_corner(segment: &[Point]) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-/// What somebody sees who looks at the pointer in a thousand places of each segment.
+/// The result of sampling the pointer in a thousand places of each segment.
 #[derive(PartialEq)]
 enum Seen {
     /// It is in each of the cells, in their order.
@@ -254,7 +254,7 @@ proptest! {
 
         let seen = look(&puzzle, cells, &way);
         let corner = way.windows(2).map(nearest_corner).fold(f64::INFINITY, f64::min);
-        // What is seen outside is never accepted. A cell may be passed between two looks, and what is
+        // What is seen outside is never accepted. A cell may be passed between two samples, and what is
         // refused may be too near to a corner to be seen, but only there.
         if accepted {
             prop_assert!(pressed && seen != Seen::Leaves, "{way:?} leaves {cells:?}");

@@ -7,8 +7,8 @@ use flowpipe_puzzle::message::{
 };
 use serde::Serialize;
 
+use crate::sentences;
 use crate::shapes::{Pipe, Shapes, flat};
-use crate::words;
 
 /// A board that was seen, and what became of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -23,7 +23,7 @@ pub struct Board {
     pub after: Option<View>,
     /// The solution that was played.
     pub solution: Vec<Pipe>,
-    /// Pipes as the actuator says they stand in the end.
+    /// Pipes at the end, as the actuator reports them.
     pub drawn: Option<Vec<Pipe>>,
     /// Each time that strokes were planned.
     pub attempts: Vec<Attempt>,
@@ -94,7 +94,7 @@ pub struct Fate {
     pub tone: Tone,
     /// In a word or two.
     pub text: String,
-    /// Why, where it is bad and somebody said.
+    /// The reason, where it is bad and one is known.
     pub reason: String,
 }
 
@@ -106,7 +106,7 @@ pub enum Tone {
     Good,
     /// Not as it was meant.
     Bad,
-    /// Nobody said.
+    /// Unknown.
     #[default]
     Plain,
 }
@@ -195,11 +195,11 @@ impl Boards {
         let Some(board) = place.and_then(|place| self.all.get_mut(place)) else {
             return;
         };
-        board.answer = words::solved(solved);
+        board.answer = sentences::solved(solved);
         board.solver.clone_from(&solved.solver);
         // A referee hands answers on without work.
         board.solved_ns = board.solved_ns.or(work_ns);
-        if let Some(reason) = words::refusal(&solved.answer) {
+        if let Some(reason) = sentences::refusal(&solved.answer) {
             board.fate = Fate::new(Tone::Bad, "not solved", reason);
         } else if board.fate.text.is_empty() {
             board.fate = Fate::new(Tone::Plain, "solution found", String::new());
@@ -225,7 +225,7 @@ impl Boards {
         };
         board.attempts.push(Attempt {
             strokes: strokes.strokes.iter().map(drag).collect(),
-            segments: strokes.strokes.iter().map(words::segments).sum(),
+            segments: strokes.strokes.iter().map(sentences::segments).sum(),
             planner: strokes.planner.clone(),
             outcome: None,
             act_ns: None,
@@ -251,7 +251,7 @@ impl Boards {
             return;
         };
         if let Some(attempt) = board.attempts.get_mut(attempt) {
-            attempt.outcome = Some(words::outcome(outcome));
+            attempt.outcome = Some(sentences::outcome(outcome));
             attempt.act_ns = Some(outcome.act_ns);
         }
         board.pressed_ns = board.pressed_ns.or(pressed_ns);
@@ -268,7 +268,7 @@ impl Boards {
         };
     }
 
-    /// What the referee says of a board.
+    /// The referee's result for a board.
     pub fn result(&mut self, at: At, result: &BoardResult, shapes: &mut Shapes) {
         let shape = shapes.shape(&result.puzzle);
         let place = self.last(shape, at.at_ns);

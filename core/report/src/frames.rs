@@ -26,7 +26,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// The frames of a recording: what its sources emitted, and what other messages say that they descend from.
+    /// The frames of a recording: what its sources emitted, and the frames that other messages descend from.
     pub fn of(recording: &Recording) -> Self {
         let mut known: HashMap<(String, u64), Frame> = HashMap::new();
         let sources = recording.about().stages.iter();
@@ -78,7 +78,7 @@ impl Frames {
     }
 }
 
-/// The time of capture stands beside what descends from a frame.
+/// The time of capture is shown beside what descends from a frame.
 fn note_origins(call: &Call, known: &mut HashMap<(String, u64), Frame>) {
     for emitted in &call.emitted {
         let Some(origin) = &emitted.origin else {

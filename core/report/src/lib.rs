@@ -1,14 +1,15 @@
-//! Recordings of runs as one page that a person looks at: a single HTML file with everything in it.
+//! Recordings of runs as one page for people: a single HTML file with everything in it.
 //!
-//! [`write`] makes the page of a [`Recording`]. The page asks for nothing from elsewhere, so that it works offline and can
+//! [`write`] makes the page of a [`Recording`]. The page loads nothing from elsewhere, so that it works offline and can
 //! be sent as it is.
 //!
 //! # Layout
 //! - `frames`: what was captured; `lineage`: which message descends from which frame.
-//! - `shapes`: boards and where they lie in frames, as the page draws them. `words`: messages as sentences.
+//! - `shapes`: boards and where they lie in frames, as the page draws them. `sentences`: messages as sentences.
 //! - `room`: how many cells of boards are read and kept.
 //! - `boards`: what was played, from first sight to the end. `stages`: how long each stage worked.
-//!   `timeline`: who was busy when. `troubles`: what was dropped, and what went wrong. `overview`: the figures at the top.
+//!   `timeline`: who was busy when. `troubles`: what was dropped, and what went wrong. `overview`: the figures at the
+//!   top.
 //! - `pictures`: the frames small enough for the page, within a budget of bytes.
 //! - `page`: all of it as HTML. What runs in the browser lies in `page/`, one idea a file.
 
@@ -19,13 +20,13 @@ mod overview;
 mod page;
 mod pictures;
 mod room;
+mod sentences;
 mod shapes;
 mod shown;
 mod stages;
 mod story;
 mod timeline;
 mod troubles;
-mod words;
 
 use std::io::{self, Write};
 
@@ -51,8 +52,9 @@ pub struct Written {
     pub bytes: usize,
 }
 
-/// Writes the page of a recording. `limit`: bytes that it may have; pictures are made smaller, and then left out evenly,
-/// until it has no more. What is no picture is never left out, so that of a very long run the page can be larger.
+/// Writes the page of a recording. `limit`: bytes that it may have; pictures are made smaller, and then left out
+/// evenly, until it has no more. What is no picture is never left out, so that of a very long run the page can be
+/// larger.
 ///
 /// # Errors
 /// When `to` can't be written on.

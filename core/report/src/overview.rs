@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::boards::Tone;
 use crate::pictures::Reel;
-use crate::stages::Spread;
+use crate::sentences::of as count_of;
+use crate::stages::Distribution;
 use crate::story::{ACTION, Story};
 use crate::troubles::Troubles;
-use crate::words::of as count_of;
 
 /// The run at a glance.
 #[derive(Debug, Serialize)]
@@ -35,7 +35,7 @@ pub struct Overview {
     dropped: usize,
     problems: usize,
     /// From a frame's capture to the first press.
-    action: Spread,
+    action: Distribution,
     /// What was seen: the first of the windows or files.
     source: String,
     source_count: usize,
@@ -73,7 +73,7 @@ impl Overview {
             frames: story.frames.all.len(),
             dropped: troubles.dropped,
             problems: troubles.problem_count,
-            action: Spread::of(&actions(recording, story)),
+            action: Distribution::of(&actions(recording, story)),
             source_count: sources.len(),
             source: first.map_or_else(String::new, |board| board.source.clone()),
             notices: notices(recording, story, reel),
@@ -144,8 +144,7 @@ fn notices(recording: &Recording, story: &Story, reel: &Reel) -> Vec<String> {
         notices.push("Nothing happened in this recording.".to_owned());
     } else if recording.calls().next().is_none() {
         notices.push(
-            "The recording says of no call when it was made: there are no times of the stages."
-                .to_owned(),
+            "The recording has no times of calls: there are no times of the stages.".to_owned(),
         );
     }
     if story.frames.all.is_empty() {
@@ -154,7 +153,7 @@ fn notices(recording: &Recording, story: &Story, reel: &Reel) -> Vec<String> {
         notices.push("The recording holds no pictures.".to_owned());
     } else if reel.kept < reel.distinct {
         notices.push(format!(
-            "To keep this page small it shows {} of {} different pictures; where one is left out, the one before stands.",
+            "To keep this page small it shows {} of {} different pictures; where one is left out, the one before is shown.",
             reel.kept, reel.distinct
         ));
     }

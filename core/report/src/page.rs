@@ -26,7 +26,7 @@ const STYLES: [&str; 3] = [
 /// In the order in which they build on each other.
 const SCRIPTS: [&str; 13] = [
     include_str!("page/elements.js"),
-    include_str!("page/words.js"),
+    include_str!("page/numbers.js"),
     include_str!("page/data.js"),
     include_str!("page/pictures.js"),
     include_str!("page/overlay.js"),
@@ -96,8 +96,8 @@ pub fn of(recording: &Recording, story: &Story, limit: usize) -> (String, Writte
     };
     // For what is not known yet: each frame's picture, and each board's, in numbers.
     let later = 200 * story.frames.all.len() + 1000;
-    let told = html(&data).len() + json(&story.boards).len() + later;
-    let room = limit.saturating_sub(told);
+    let written = html(&data).len() + json(&story.boards).len() + later;
+    let room = limit.saturating_sub(written);
     let for_stills = (room as f64 * STILLS) as usize;
     let shapes = &story.shapes;
     data.stills = pictures::stills(recording, &story.frames, shapes, &mut boards, for_stills);

@@ -1,4 +1,5 @@
-//! Boards, and where they lie in frames, as the page draws them: each once, since most frames show what the one before showed.
+//! Boards, and where they lie in frames, as the page draws them: each once, since most frames show what the one before
+//! showed.
 
 use std::collections::HashMap;
 
@@ -6,7 +7,7 @@ use flowpipe_puzzle::message::{Reading, SeenBoard, Sighting};
 use flowpipe_puzzle::{Cell, Flow, Geometry, Point, Projection, Puzzle, colour, place};
 use serde::Serialize;
 
-use crate::words;
+use crate::sentences;
 
 /// A puzzle in board units.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,7 +29,7 @@ pub struct Shape {
 /// What vision made of a frame.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Look {
+pub enum FrameReading {
     /// A board.
     Board {
         /// Index of the puzzle.
@@ -67,14 +68,14 @@ pub struct Shapes {
     /// Puzzles.
     pub shapes: Vec<Shape>,
     /// Sightings.
-    pub looks: Vec<Look>,
+    pub looks: Vec<FrameReading>,
     /// Cells of all puzzles.
     #[serde(skip)]
     cells: usize,
     #[serde(skip)]
     known_shapes: HashMap<String, usize>,
     #[serde(skip)]
-    known_looks: HashMap<String, usize>,
+    known_readings: HashMap<String, usize>,
 }
 
 impl Shapes {
@@ -98,8 +99,8 @@ impl Shapes {
         });
         let last = puzzle.colours().last().copied().unwrap_or_default();
         self.shapes.push(Shape {
-            title: words::puzzle(puzzle),
-            size: words::size(puzzle),
+            title: sentences::puzzle(puzzle),
+            size: sentences::size(puzzle),
             sides: flat(sides),
             terminals: terminals.collect(),
             letters: (0..=last).map(colour::name).collect(),
@@ -114,17 +115,17 @@ impl Shapes {
     pub fn look(&mut self, sighting: &Sighting) -> usize {
         let look = match &sighting.reading {
             Reading::Board(board) => self.board(board),
-            Reading::Refused { .. } => Look::Refused {
-                refused: words::sighting(sighting),
+            Reading::Refused { .. } => FrameReading::Refused {
+                refused: sentences::sighting(sighting),
             },
         };
         let key = key(&look);
-        if let Some(&known) = self.known_looks.get(&key) {
+        if let Some(&known) = self.known_readings.get(&key) {
             return known;
         }
         self.looks.push(look);
         let place = self.looks.len() - 1;
-        self.known_looks.insert(key, place);
+        self.known_readings.insert(key, place);
         place
     }
 
@@ -134,19 +135,19 @@ impl Shapes {
         shape.map_or_else(Vec::new, |shape| pipes(&shape.puzzle, flows))
     }
 
-    fn board(&mut self, board: &SeenBoard) -> Look {
+    fn board(&mut self, board: &SeenBoard) -> FrameReading {
         let hex = |[red, green, blue]: &[u8; 3]| format!("#{red:02x}{green:02x}{blue:02x}");
-        Look::Board {
+        FrameReading::Board {
             shape: self.shape(&board.puzzle),
             map: map(&board.geometry),
             palette: board.palette.iter().map(hex).collect(),
             drawn: pipes(&board.puzzle, &board.drawn),
-            state: words::state(board.state),
+            state: sentences::state(board.state),
         }
     }
 }
 
-impl Look {
+impl FrameReading {
     /// The place of its board in the frame: left, top, right and bottom in frame pixels.
     pub fn bounds(&self, shapes: &[Shape]) -> Option<[f64; 4]> {
         let Self::Board { shape, map, .. } = self else {

@@ -1,4 +1,4 @@
-//! How long each stage worked on a message: the table, and how the times spread.
+//! How long each stage worked on a message: the table, and the distribution of its times.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,10 +26,10 @@ pub struct Stage {
     pub dropped: u64,
     /// Problems that it had.
     pub problems: u64,
-    /// How often one of its plugins failed or hung, and was made anew and called again.
+    /// How often one of its plugins failed or hung, and was restarted and called again.
     pub restarts: u64,
     /// How long it worked, waiting left out.
-    pub time: Spread,
+    pub time: Distribution,
 }
 
 /// A plugin of a stage.
@@ -43,9 +43,9 @@ pub struct Plugin {
     config: String,
 }
 
-/// How durations spread.
+/// The distribution of durations.
 #[derive(Debug, Default, Serialize)]
-pub struct Spread {
+pub struct Distribution {
     /// How many.
     pub count: u64,
     /// Half took at most this, nanoseconds, to three digits.
@@ -95,7 +95,7 @@ pub fn of(recording: &Recording) -> Vec<Stage> {
         // All plugins of a race take the same message.
         stage.taken = took.len() as u64;
         let times = times.remove(stage.name.as_str()).unwrap_or_default();
-        stage.time = Spread::of(&times);
+        stage.time = Distribution::of(&times);
     }
     stages
 }
@@ -147,28 +147,36 @@ fn stage(about: &flowpipe_recording::entry::AboutStage) -> Stage {
     }
 }
 
-impl Spread {
+impl Distribution {
     /// That of durations in nanoseconds.
     pub fn of(times: &[u64]) -> Self {
         const HOUR: u64 = 3_600_000_000_000;
-        let mut spread = Self {
+        let mut distribution = Self {
             count: times.len() as u64,
             max_ns: times.iter().copied().max().unwrap_or(0),
             total_ns: times.iter().fold(0, |sum, &time| sum.saturating_add(time)),
             ..Self::default()
         };
         for &time in times {
-            *spread.bins.entry(bin(time)).or_default() += 1;
+            *distribution.bins.entry(bin(time)).or_default() += 1;
         }
         // These bounds are good; without a histogram there would be no quantiles.
         if let Ok(mut histogram) = Histogram::<u64>::new_with_bounds(1, HOUR, 3) {
             for &time in times {
                 histogram.saturating_record(time);
             }
-            let at = |quantile| histogram.value_at_quantile(quantile).min(spread.max_ns);
-            (spread.p50_ns, spread.p95_ns, spread.p99_ns) = (at(0.5), at(0.95), at(0.99));
+            let at = |quantile| {
+                histogram
+                    .value_at_quantile(quantile)
+                    .min(distribution.max_ns)
+            };
+            (
+                distribution.p50_ns,
+                distribution.p95_ns,
+                distribution.p99_ns,
+            ) = (at(0.5), at(0.95), at(0.99));
         }
-        spread
+        distribution
     }
 }
 
@@ -186,14 +194,26 @@ mod tests {
 
     #[test]
     fn times_spread() {
-        let spread = Spread::of(&[]);
-        assert_eq!((spread.count, spread.max_ns, spread.p50_ns), (0, 0, 0));
+        let distribution = Distribution::of(&[]);
+        assert_eq!(
+            (distribution.count, distribution.max_ns, distribution.p50_ns),
+            (0, 0, 0)
+        );
         let times: Vec<u64> = (1..=100).map(|value| value * 1000).collect();
-        let spread = Spread::of(&times);
-        assert!((49_900..=50_100).contains(&spread.p50_ns), "{spread:?}");
-        assert!((94_900..=95_100).contains(&spread.p95_ns), "{spread:?}");
-        assert_eq!((spread.max_ns, spread.total_ns), (100_000, 5_050_000));
-        assert_eq!(spread.bins.values().sum::<u64>(), 100);
+        let distribution = Distribution::of(&times);
+        assert!(
+            (49_900..=50_100).contains(&distribution.p50_ns),
+            "{distribution:?}"
+        );
+        assert!(
+            (94_900..=95_100).contains(&distribution.p95_ns),
+            "{distribution:?}"
+        );
+        assert_eq!(
+            (distribution.max_ns, distribution.total_ns),
+            (100_000, 5_050_000)
+        );
+        assert_eq!(distribution.bins.values().sum::<u64>(), 100);
         assert_eq!((bin(100), bin(1000), bin(99), bin(0)), (0, 8, -1, -16));
     }
 }

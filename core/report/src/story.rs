@@ -1,4 +1,4 @@
-//! What a recording tells, message by message in the order of time.
+//! The story of a recording, message by message in the order of time.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,13 @@ use crate::boards::{At, Board, Boards};
 use crate::frames::Frames;
 use crate::lineage::Lineage;
 use crate::room::Room;
+use crate::sentences;
 use crate::shapes::Shapes;
-use crate::words;
 
 /// The mark that actuators set at the first press.
 pub const ACTION: &str = "action";
 
-/// What a recording tells of puzzles.
+/// What a recording contains about puzzles.
 #[derive(Debug)]
 pub struct Story {
     /// What was captured.
@@ -37,7 +37,7 @@ pub struct Story {
 }
 
 /// A message.
-struct Told<'a> {
+struct StoryMessage<'a> {
     topic: &'a Topic,
     sequence: u64,
     at_ns: i64,
@@ -45,8 +45,8 @@ struct Told<'a> {
     body: &'a str,
 }
 
-/// On the way through the messages.
-struct Teller<'a> {
+/// Builds a story from the messages.
+struct StoryBuilder<'a> {
     lineage: Lineage<'a>,
     frames: &'a Frames,
     shapes: Shapes,
@@ -63,10 +63,11 @@ impl Story {
     /// That of a recording. Messages of other kinds than ours have none.
     pub fn of(recording: &Recording) -> Self {
         let frames = Frames::of(recording);
-        let mut messages: Vec<Told<'_>> = recording.entries().iter().filter_map(told).collect();
-        messages.sort_by_key(|told| told.at_ns);
-        let refereed = messages.iter().any(|told| told.schema == RESULT);
-        let mut teller = Teller {
+        let mut messages: Vec<StoryMessage<'_>> =
+            recording.entries().iter().filter_map(message).collect();
+        messages.sort_by_key(|message| message.at_ns);
+        let refereed = messages.iter().any(|message| message.schema == RESULT);
+        let mut builder = StoryBuilder {
             lineage: Lineage::of(recording, &frames),
             looks: vec![None; frames.all.len()],
             frames: &frames,
@@ -77,17 +78,17 @@ impl Story {
             room: Room::default(),
             too_large: 0,
         };
-        for told in &messages {
-            teller.take(told);
+        for message in &messages {
+            builder.take(message);
         }
-        let Teller {
+        let StoryBuilder {
             shapes,
             looks,
             boards,
             words,
             too_large,
             ..
-        } = teller;
+        } = builder;
         Self {
             frames,
             shapes,
@@ -99,7 +100,7 @@ impl Story {
     }
 }
 
-fn told(entry: &Entry) -> Option<Told<'_>> {
+fn message(entry: &Entry) -> Option<StoryMessage<'_>> {
     match entry {
         Entry::Message {
             topic,
@@ -107,7 +108,7 @@ fn told(entry: &Entry) -> Option<Told<'_>> {
             sequence,
             at_ns,
             body,
-        } => Some(Told {
+        } => Some(StoryMessage {
             topic,
             sequence: *sequence,
             at_ns: *at_ns,
@@ -118,8 +119,8 @@ fn told(entry: &Entry) -> Option<Told<'_>> {
     }
 }
 
-impl Told<'_> {
-    /// `None`: it is not what its schema id says.
+impl StoryMessage<'_> {
+    /// `None`: it does not match its schema id.
     fn parse<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_str(self.body).ok()
     }
@@ -129,40 +130,40 @@ impl Told<'_> {
     }
 }
 
-impl Teller<'_> {
-    fn take(&mut self, told: &Told<'_>) {
-        if !self.room.is_left(told.body.len(), self.shapes.cells()) {
+impl StoryBuilder<'_> {
+    fn take(&mut self, message: &StoryMessage<'_>) {
+        if !self.room.is_left(message.body.len(), self.shapes.cells()) {
             self.too_large += 1;
             return;
         }
-        let sentence = match told.schema {
-            SIGHTING => self.sighting(told),
-            SOLVED => self.solved(told),
-            STROKES => self.strokes(told),
-            OUTCOME => self.outcome(told),
-            RESULT => self.result(told),
+        let sentence = match message.schema {
+            SIGHTING => self.sighting(message),
+            SOLVED => self.solved(message),
+            STROKES => self.strokes(message),
+            OUTCOME => self.outcome(message),
+            RESULT => self.result(message),
             _ => None,
         };
         if let Some(sentence) = sentence {
-            self.words.insert(told.key(), sentence);
+            self.words.insert(message.key(), sentence);
         }
     }
 
-    fn at(&self, told: &Told<'_>) -> At {
+    fn at(&self, message: &StoryMessage<'_>) -> At {
         let lineage = &self.lineage;
-        let frame = lineage.frame_or_last(told.topic, told.sequence, told.at_ns);
+        let frame = lineage.frame_or_last(message.topic, message.sequence, message.at_ns);
         let captured = frame.and_then(|frame| self.frames.all.get(frame));
         At {
             frame,
-            at_ns: told.at_ns,
-            captured_ns: captured.map_or(told.at_ns, |frame| frame.captured_ns),
+            at_ns: message.at_ns,
+            captured_ns: captured.map_or(message.at_ns, |frame| frame.captured_ns),
         }
     }
 
-    fn sighting(&mut self, told: &Told<'_>) -> Option<String> {
-        let sighting: Sighting = told.parse()?;
+    fn sighting(&mut self, message: &StoryMessage<'_>) -> Option<String> {
+        let sighting: Sighting = message.parse()?;
         self.room.read(&sighting);
-        let at = self.at(told);
+        let at = self.at(message);
         // The first is vision's own; others hand it on.
         let first = at.frame.and_then(|frame| self.looks.get_mut(frame));
         if let Some(first) = first.filter(|first| first.is_none()) {
@@ -170,33 +171,33 @@ impl Teller<'_> {
             *first = Some(look);
             self.boards.sighting(at, look, &sighting, &mut self.shapes);
         }
-        Some(words::sighting(&sighting))
+        Some(sentences::sighting(&sighting))
     }
 
-    fn solved(&mut self, told: &Told<'_>) -> Option<String> {
-        let solved: Solved = told.parse()?;
+    fn solved(&mut self, message: &StoryMessage<'_>) -> Option<String> {
+        let solved: Solved = message.parse()?;
         self.room.read(&solved.sighting);
-        let at = self.at(told);
-        let call = self.lineage.call(told.topic, told.sequence);
+        let at = self.at(message);
+        let call = self.lineage.call(message.topic, message.sequence);
         let worked = call.map(solving_ns);
         self.boards.solved(at, &solved, worked, &mut self.shapes);
-        Some(words::solved(&solved))
+        Some(sentences::solved(&solved))
     }
 
-    fn strokes(&mut self, told: &Told<'_>) -> Option<String> {
-        let strokes: Strokes = told.parse()?;
+    fn strokes(&mut self, message: &StoryMessage<'_>) -> Option<String> {
+        let strokes: Strokes = message.parse()?;
         self.room.read(&strokes.sighting);
-        let at = self.at(told);
+        let at = self.at(message);
         if let Some(place) = self.boards.strokes(at, &strokes, &mut self.shapes) {
-            self.attempts.insert(told.key(), place);
+            self.attempts.insert(message.key(), place);
         }
-        Some(words::strokes(&strokes))
+        Some(sentences::strokes(&strokes))
     }
 
-    fn outcome(&mut self, told: &Told<'_>) -> Option<String> {
-        let outcome: Outcome = told.parse()?;
-        let at = self.at(told);
-        let call = self.lineage.call(told.topic, told.sequence);
+    fn outcome(&mut self, message: &StoryMessage<'_>) -> Option<String> {
+        let outcome: Outcome = message.parse()?;
+        let at = self.at(message);
+        let call = self.lineage.call(message.topic, message.sequence);
         let took = call.and_then(|call| call.took.as_ref());
         let played = took.and_then(|took| {
             let topic = Topic::new(took.from.clone(), took.output.clone());
@@ -208,15 +209,15 @@ impl Teller<'_> {
             self.boards
                 .outcome(at, place, &outcome, pressed, &self.shapes);
         }
-        Some(words::outcome(&outcome))
+        Some(sentences::outcome(&outcome))
     }
 
-    fn result(&mut self, told: &Told<'_>) -> Option<String> {
-        let result: BoardResult = told.parse()?;
+    fn result(&mut self, message: &StoryMessage<'_>) -> Option<String> {
+        let result: BoardResult = message.parse()?;
         self.room.cells += result.puzzle.board().len();
-        let at = self.at(told);
+        let at = self.at(message);
         self.boards.result(at, &result, &mut self.shapes);
-        Some(words::result(&result))
+        Some(sentences::result(&result))
     }
 }
 

@@ -83,7 +83,7 @@ impl Timeline {
         let words = call.emitted.iter().filter_map(|emitted| {
             let topic = Topic::new(call.stage.clone(), emitted.port.clone());
             let words = story.words.get(&(topic, emitted.sequence))?;
-            // A stage of several outputs says by which one it speaks.
+            // A stage of several outputs names the output.
             Some(match emitted.port.as_str() {
                 "out" => words.clone(),
                 port => format!("{port}: {words}"),
@@ -95,7 +95,7 @@ impl Timeline {
             (true, 0, Event::Message) => Some("nothing to pass on".to_owned()),
             (true, 0, _) => None,
             (true, 1, Event::Tick) => Some("a frame".to_owned()),
-            (true, count, _) => Some(crate::words::of(count, "message")),
+            (true, count, _) => Some(crate::sentences::of(count, "message")),
         };
         let wrong = match (&call.failed, call.cancelled) {
             (Some(reason), _) => Some(reason.clone()),

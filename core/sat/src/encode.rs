@@ -6,7 +6,7 @@
 //! and rings. The rings can't be kept out by clauses of sensible size; [`crate::cut`] cuts them
 //! when they show up. [`Encoding::Edges`] does without paints: what they would keep out is cut too.
 //!
-//! Without touching, a paint stands for one flow, so that two flows of one colour may lie side by
+//! Without touching, a paint means one flow, so that two flows of one colour may lie side by
 //! side; neighbours that are not joined have different paints. With touching, a paint is a colour.
 
 use std::collections::BTreeMap;

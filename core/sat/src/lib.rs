@@ -15,7 +15,7 @@
 //! # }
 //! ```
 //!
-//! A SAT solver takes part by [`Backend`]. [`Batsat`] stands here, behind the feature `batsat`; those of the other
+//! A SAT solver takes part by [`Backend`]. [`Batsat`] is included here, behind the feature `batsat`; those of the other
 //! solver plugins stand with them.
 //!
 //! # Layout

@@ -130,7 +130,7 @@ impl Paints {
     }
 }
 
-/// The truth value at a place in the row that stands for a paint.
+/// The truth value at a place in the row of a paint.
 fn value(code: Code, paint: Paint, at: usize) -> bool {
     match code {
         Code::Binary => paint >> at & 1 == 1,

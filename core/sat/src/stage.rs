@@ -1,7 +1,8 @@
 //! The stage of a plugin that is nothing but a back end.
 
-/// Makes the solver stage of a plugin from a [`Backend`](crate::Backend): `solver_stage!(SolverBatsat, Batsat, "solver-batsat",
-/// "A paragraph for people.");`. The crate that uses it depends on `flowpipe-plugin` too.
+/// Makes the solver stage of a plugin from a [`Backend`](crate::Backend):
+/// `solver_stage!(SolverBatsat, Batsat, "solver-batsat", "A paragraph for people.");`. The crate that uses it depends
+/// on `flowpipe-plugin` too.
 #[macro_export]
 macro_rules! solver_stage {
     ($stage:ident, $backend:ident, $name:literal, $doc:literal) => {

@@ -22,10 +22,10 @@ pub fn forbidden(network: &Network, cancelled: &dyn Fn() -> bool) -> Option<Vec<
     let mut turns: Vec<Vec<Turn>> = (0..network.len()).map(|node| all(network, node)).collect();
     let mut queue: VecDeque<Node> = (0..network.len()).collect();
     let mut queued = vec![true; network.len()];
-    let mut looks = 0;
+    let mut checks = 0;
     while let Some(node) = queue.pop_front() {
-        looks += 1;
-        if looks % 256 == 0 && cancelled() {
+        checks += 1;
+        if checks % 256 == 0 && cancelled() {
             return None;
         }
         queued[node] = false;
@@ -35,7 +35,7 @@ pub fn forbidden(network: &Network, cancelled: &dyn Fn() -> bool) -> Option<Vec<
         let changed = left.len() < before;
         turns[node] = left;
         if changed {
-            // Only a node across from a turn looks at this one: it is two steps away.
+            // Only a node across from a turn checks at this one: it is two steps away.
             for way in &network.ways[node] {
                 for across in &network.ways[way.node] {
                     if !std::mem::replace(&mut queued[across.node], true) {
@@ -66,7 +66,7 @@ struct Turn {
     nodes: [Node; 2],
 }
 
-/// Every pair of edges at a node, whatever stands there.
+/// Every pair of edges at a node, whatever the node holds.
 fn all(network: &Network, node: Node) -> Vec<Turn> {
     let ways = &network.ways[node];
     let mut turns = Vec::new();

@@ -74,9 +74,9 @@ fn solves_numberlink_puzzles_that_keep_the_rules() {
         for path in numberlink.paths {
             let reversed: Vec<_> = path.iter().rev().copied().collect();
             let flows = &solution.flows;
-            let stands =
+            let is_joined =
                 |flow: &flowpipe_puzzle::Flow| flow.cells == path || flow.cells == reversed;
-            assert!(flows.iter().any(stands), "{}: {path:?}", numberlink.id);
+            assert!(flows.iter().any(is_joined), "{}: {path:?}", numberlink.id);
         }
         count += 1;
     }

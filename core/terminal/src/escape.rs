@@ -15,8 +15,8 @@ pub fn escape_block(text: &str) -> Cow<'_, str> {
     escape_but(text, &['\n', '\t'])
 }
 
-/// A text of several lines, to be put behind words of ours: its later lines are indented, so that none of them looks
-/// like the beginning of a message of ours.
+/// A text of several lines, to be printed behind our own text: its later lines are indented, so that none of them looks
+/// like the beginning of one of our messages.
 #[must_use]
 pub fn escape_indented(text: &str) -> String {
     escape_block(text).replace('\n', "\n  ")
@@ -40,7 +40,7 @@ pub fn mask(character: char) -> char {
 #[derive(Clone, Copy, Debug)]
 pub struct Escaped<T>(T);
 
-/// Something to be put into a line of ours.
+/// Something to be put into one of our lines.
 pub fn escaped<T: fmt::Display>(value: T) -> Escaped<T> {
     Escaped(value)
 }

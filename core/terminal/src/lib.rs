@@ -1,6 +1,6 @@
 //! Text from elsewhere, shown so that it can't act on a terminal.
 //!
-//! Names, titles, paths, messages and logs come from files, plugins and windows that nobody vouches for. What is in them
+//! Names, titles, paths, messages and logs come from untrusted files, plugins and windows. What is in them
 //! must not move the cursor, set the window's title, write to the clipboard, hide or reorder what else is shown.
 //!
 //! - [`escape()`] and [`escaped()`] make one line of a foreign text, wherever it is put into one of our own.
@@ -21,7 +21,7 @@ pub use output::{
 };
 
 /// Prints a line to standard error through [`stderr()`]. As with the standard library's macro of this name, a line
-/// that nobody takes is lost; unlike there, that is no panic.
+/// that no reader takes is lost; unlike there, that is no panic.
 #[macro_export]
 macro_rules! eprintln {
     ($($text:tt)*) => {

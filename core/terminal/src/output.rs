@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn json_means_what_it_meant() {
-        // Control characters below DEL are escaped by whoever writes JSON.
+        // Control characters below DEL are escaped by the JSON writer.
         let json = "{\"a\":\"\u{7f}\u{9b}\u{202e}\u{e0041}\"}";
         assert_eq!(
             shown(&[json.as_bytes()], true),

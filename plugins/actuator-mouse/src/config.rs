@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// It acts only inside the board that was seen, only while the board's window is where it was and
 /// nothing covers the board, and only on what was captured a moment ago. It lets go and ends the run as
-/// soon as somebody moves the mouse, throws the pointer into a corner of the screen, or presses the
+/// soon as a person moves the mouse, throws the pointer into a corner of the screen, or presses the
 /// hotkey; and lets go when the run ends for whatever reason.
 ///
 /// How fast, and whether by drags or by clicks, the planner decides by what the game needs. On boards that
@@ -27,7 +27,7 @@ pub struct Config {
     pub hotkey: String,
     /// End the run when the pointer is in a corner of the screen.
     pub corners: bool,
-    /// End the run when the pointer is not where it was put last: somebody else moves it.
+    /// End the run when the pointer is not where it was put last: a person moves it.
     pub by_hand: bool,
     /// Play on what was captured from a monitor or a region too, where it is unknown whether the
     /// board's window is in front. Otherwise capture-screen has to be given a window.

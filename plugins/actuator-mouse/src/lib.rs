@@ -2,13 +2,13 @@
 //!
 //! # Layout
 //! [`config`]: what can be set. [`area`]: where the board is on the screen. [`way`]: a stroke as places of
-//! the pointer. [`hand`]: the mouse. [`surroundings`]: windows, keys, the pointer. [`guard`], [`watch`]:
+//! the pointer. [`mouse`]: the mouse. [`surroundings`]: windows, keys, the pointer. [`guard`], [`watch`]:
 //! when to let go. [`player`] joins them.
 
 mod area;
 mod config;
 mod guard;
-mod hand;
+mod mouse;
 mod player;
 mod surroundings;
 mod watch;
@@ -27,7 +27,7 @@ use flowpipe_plugin::{Acting, Actuator, Effect, EffectKind, Ending, Error, Host,
 use crate::area::Area;
 use crate::config::Config;
 use crate::guard::{Guard, Watched};
-use crate::hand::SystemHand;
+use crate::mouse::SystemMouse;
 use crate::player::{End, Player};
 use crate::surroundings::Surroundings;
 use crate::watch::Watch;
@@ -116,10 +116,10 @@ impl Mechanism {
             return Err(Error::bad_config(format!("hotkey: {error}")));
         }
         let guard = Arc::new(Guard::default());
-        let hand = Box::new(SystemHand::new()?);
+        let mouse = Box::new(SystemMouse::new()?);
         let watch = Watch::start(config, Arc::clone(&guard), Box::new(desktop.clone()), host)?;
         Ok(Self {
-            player: Player::new(hand, Arc::clone(&guard), config),
+            player: Player::new(mouse, Arc::clone(&guard), config),
             guard,
             surroundings: Box::new(desktop),
             raised: None,
@@ -225,7 +225,7 @@ fn would(strokes: &Strokes, area: &Area<'_>) -> Played {
     }
 }
 
-/// Nobody but the game knows whether a stroke was taken.
+/// Only the game knows whether it accepted a stroke.
 fn outcomes(strokes: &[Stroke], reason: impl Fn(&Stroke) -> Option<String>) -> Vec<StrokeOutcome> {
     strokes
         .iter()

@@ -1,4 +1,4 @@
-//! Plays strokes: every move goes through here, and none without being looked at first.
+//! Plays strokes: every move goes through here, and is checked first.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use flowpipe_plugin::{Acting, Error, Result};
 use crate::area::Area;
 use crate::config::{Config, Drags};
 use crate::guard::{Guard, Trouble};
-use crate::hand::Hand;
+use crate::mouse::Mouse;
 use crate::watch::is_elsewhere;
 use crate::way::{Step, Way, ways};
 
@@ -18,7 +18,7 @@ const MS: f64 = 1e6;
 
 /// Holds the mouse.
 pub struct Player {
-    hand: Box<dyn Hand>,
+    mouse: Box<dyn Mouse>,
     guard: Arc<Guard>,
     by_hand: bool,
     drags: Drags,
@@ -52,9 +52,9 @@ impl From<Error> for Halt {
 }
 
 impl Player {
-    pub fn new(hand: Box<dyn Hand>, guard: Arc<Guard>, config: &Config) -> Self {
+    pub fn new(mouse: Box<dyn Mouse>, guard: Arc<Guard>, config: &Config) -> Self {
         Self {
-            hand,
+            mouse,
             guard,
             by_hand: config.by_hand,
             drags: config.drags,
@@ -67,7 +67,7 @@ impl Player {
         self.put.last().copied()
     }
 
-    /// Whether somebody else has moved the pointer since it was put last.
+    /// Whether a person has moved the pointer since the last move.
     ///
     /// # Errors
     /// When the mouse does not answer.
@@ -75,7 +75,7 @@ impl Player {
         let Some(&put) = self.put.last().filter(|_| self.by_hand) else {
             return Ok(false);
         };
-        let place = self.hand.place()?;
+        let place = self.mouse.place()?;
         if !is_elsewhere(place, put) {
             self.put = vec![put];
             return Ok(false);
@@ -127,8 +127,8 @@ impl Player {
 
     /// Puts the pointer somewhere, if that may be.
     fn go(&mut self, at: [i32; 2], acting: &Acting<'_, '_>) -> std::result::Result<(), Halt> {
-        self.look(acting)?;
-        self.hand.put(at)?;
+        self.check(acting)?;
+        self.mouse.put(at)?;
         self.note_put(at);
         Ok(())
     }
@@ -137,19 +137,19 @@ impl Player {
     /// window gets it holds back what follows, keeps only the last of several moves, and can lose
     /// a release: after a press the first move has to have come through before there are more.
     fn catch_up(&mut self, acting: &mut Acting<'_, '_>) -> std::result::Result<(), Halt> {
-        /// Longer than this nobody holds input back; in nanoseconds.
+        /// The longest time that input is held back, in nanoseconds.
         const PATIENCE: i64 = 50_000_000;
         /// Between two checks, in nanoseconds.
         const EVERY: i64 = 100_000;
         let began = acting.host().now_ns();
         while let Some(&put) = self.put.last()
-            && is_elsewhere(self.hand.place()?, put)
+            && is_elsewhere(self.mouse.place()?, put)
         {
             let now = acting.host().now_ns();
             if now - began > PATIENCE {
                 break;
             }
-            self.look(acting)?;
+            self.check(acting)?;
             acting.wait_until(now + EVERY)?;
         }
         Ok(())
@@ -157,7 +157,7 @@ impl Player {
 
     /// Notes where the pointer was put.
     pub fn note_put(&mut self, at: [i32; 2]) {
-        // Nobody asks for older places then, so that they would only become more.
+        // Older places are not requested then: they would only accumulate.
         if !self.by_hand {
             self.put.clear();
         }
@@ -165,7 +165,7 @@ impl Player {
     }
 
     /// Whether the pointer may move on.
-    fn look(&mut self, acting: &Acting<'_, '_>) -> std::result::Result<(), Halt> {
+    fn check(&mut self, acting: &Acting<'_, '_>) -> std::result::Result<(), Halt> {
         if acting.cancel().is_cancelled() || acting.host().is_ending() {
             return Err(Error::cancelled().into());
         }
@@ -209,16 +209,16 @@ impl Player {
     /// Waits, and continues to check.
     fn stay(&mut self, step: &Step, acting: &mut Acting<'_, '_>) -> std::result::Result<(), Halt> {
         /// The time between two checks, in nanoseconds.
-        const LOOK_EVERY: i64 = 4_000_000;
+        const CHECK_EVERY: i64 = 4_000_000;
         let until = acting.host().now_ns() + (step.stay_ms * MS) as i64;
         loop {
             let left = until - acting.host().now_ns();
             if left <= 0 {
                 return Ok(());
             }
-            acting.wait_until(until.min(until - left + LOOK_EVERY))?;
-            if left > LOOK_EVERY {
-                self.look(acting)?;
+            acting.wait_until(until.min(until - left + CHECK_EVERY))?;
+            if left > CHECK_EVERY {
+                self.check(acting)?;
             }
         }
     }
@@ -256,7 +256,7 @@ impl Button<'_> {
         }
         if way.ends {
             if hold == Hold::Clicks {
-                self.player.look(acting)?;
+                self.player.check(acting)?;
                 self.press(acting)?;
                 self.player
                     .stay(way.rest.last().unwrap_or(&way.first), acting)?;
@@ -270,12 +270,12 @@ impl Button<'_> {
         acting.pressed();
         // Before it is, so that a press that fails half way is undone too.
         self.is_down = true;
-        self.player.hand.press()
+        self.player.mouse.press()
     }
 
     fn release(&mut self) -> Result<()> {
         if std::mem::take(&mut self.is_down) {
-            self.player.hand.release()?;
+            self.player.mouse.release()?;
         }
         Ok(())
     }

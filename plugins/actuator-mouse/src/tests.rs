@@ -1,4 +1,4 @@
-//! The player on a hand that only records its calls. The real mouse is tested with the whole
+//! The player on a mouse that only records its calls. The real mouse is tested with the whole
 //! program (tests/live.rs).
 
 use std::cell::RefCell;
@@ -14,17 +14,17 @@ use serde_json::json;
 
 use super::*;
 use crate::guard::Trouble;
-use crate::hand::Hand;
+use crate::mouse::Mouse;
 
 mod manners;
 
 thread_local! {
-    static LOG: RefCell<HandLog> = RefCell::default();
+    static LOG: RefCell<MouseLog> = RefCell::default();
 }
 
-/// The calls of the hand, and how it misbehaves.
+/// The calls of the mouse, and how it misbehaves.
 #[derive(Default)]
-struct HandLog {
+struct MouseLog {
     events: Vec<String>,
     place: [i32; 2],
     mischief: Mischief,
@@ -39,7 +39,7 @@ enum Mischief {
     Person,
     /// Something covers the board at the third move.
     Cover,
-    /// The hand fails at the third move.
+    /// The mouse fails at the third move.
     Fail,
     /// It panics at the third move.
     Panic,
@@ -47,9 +47,9 @@ enum Mischief {
     Late,
 }
 
-struct Noting;
+struct RecordingMouse;
 
-impl Hand for Noting {
+impl Mouse for RecordingMouse {
     fn place(&mut self) -> Result<[i32; 2]> {
         LOG.with_borrow(|log| Ok(log.place))
     }
@@ -96,7 +96,7 @@ impl Actuator for Playing {
     fn new(config: Config, _: &Host) -> Result<Self> {
         let guard = Arc::new(Guard::default());
         LOG.with_borrow_mut(|log| log.guard = Some(Arc::clone(&guard)));
-        let player = Player::new(Box::new(Noting), Arc::clone(&guard), &config);
+        let player = Player::new(Box::new(RecordingMouse), Arc::clone(&guard), &config);
         Ok(Self(player, guard, config))
     }
 
@@ -181,9 +181,9 @@ fn play_all(
     strokes: &Strokes,
 ) -> (Harness, Result<Outcome>, String) {
     LOG.with_borrow_mut(|log| {
-        *log = HandLog {
+        *log = MouseLog {
             mischief,
-            ..HandLog::default()
+            ..MouseLog::default()
         };
     });
     let mut harness = flowpipe_plugin::harness!(Playing, config.clone()).unwrap();
@@ -218,7 +218,7 @@ fn a_place_that_is_reported_late_is_no_person() {
     // The pointer is still reported at 0, 0, where it never was put: that is a person …
     assert!(outcome.is_err() && harness.ended().is_some());
     LOG.with_borrow_mut(|log| log.place = [105, 55]);
-    let mut player = Player::new(Box::new(Noting), Arc::default(), &Config::default());
+    let mut player = Player::new(Box::new(RecordingMouse), Arc::default(), &Config::default());
     // … but where it was put before is only late.
     for x in [105, 115, 125] {
         player.note_put([x, 55]);
@@ -254,7 +254,7 @@ fn nothing_is_pressed_for_a_stroke_that_leaves_the_board() {
 
 #[test]
 fn nothing_is_pressed_once_the_run_ends() {
-    LOG.with_borrow_mut(|log| *log = HandLog::default());
+    LOG.with_borrow_mut(|log| *log = MouseLog::default());
     let mut harness = flowpipe_plugin::harness!(Playing, json!({})).unwrap();
     harness.cancel_when(|| true);
     assert!(harness.send(0, STROKES, &strokes(&[0.5])).is_err());

@@ -16,7 +16,7 @@ const EVERY: Duration = Duration::from_millis(8);
 pub const TOLERANCE: i32 = 3;
 /// In so many checks in a row the pointer must be elsewhere between boards: the last moves may still be
 /// on their way.
-const LOOKS: u32 = 3;
+const CHECKS: u32 = 3;
 /// How near to the corner of the screen is in it, in pixels.
 const CORNER: i32 = 2;
 
@@ -38,7 +38,7 @@ impl Watch {
         host: Host,
     ) -> Result<Self> {
         let (over, is_over) = std::sync::mpsc::channel::<()>();
-        let mut look = Checker {
+        let mut checker = Checker {
             hotkey: Some(config.hotkey.clone()).filter(|hotkey| !hotkey.is_empty()),
             corners: config.corners,
             by_hand: config.by_hand,
@@ -54,7 +54,7 @@ impl Watch {
                 while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) =
                     is_over.recv_timeout(EVERY)
                 {
-                    if let Some(reason) = look.once() {
+                    if let Some(reason) = checker.once() {
                         host.end_run(Ending::Stopped, &reason);
                     }
                 }
@@ -99,7 +99,7 @@ impl Checker {
         let reason = self
             .hotkey()
             .or_else(|| self.corner())
-            .or_else(|| self.hand())?;
+            .or_else(|| self.moved_by_hand())?;
         self.guard.warn(Trouble::Stop(reason.clone()));
         Some(reason)
     }
@@ -131,13 +131,13 @@ impl Checker {
     }
 
     /// Between boards the pointer stays where it was left.
-    fn hand(&mut self) -> Option<String> {
+    fn moved_by_hand(&mut self) -> Option<String> {
         let before = self.guard.resting().filter(|_| self.by_hand)?;
         let now = self.surroundings.pointer()?;
         // It may have begun to act meanwhile.
         let is_away = self.guard.resting() == Some(before) && is_elsewhere(now, before);
         self.elsewhere = if is_away { self.elsewhere + 1 } else { 0 };
-        (self.elsewhere >= LOOKS).then(|| "the mouse was moved by hand".to_owned())
+        (self.elsewhere >= CHECKS).then(|| "the mouse was moved by hand".to_owned())
     }
 }
 

@@ -7,7 +7,7 @@ use flowpipe_plugin::puzzle::{Board, Point};
 use crate::area::Area;
 use crate::config::Drags;
 
-/// After a nudge the pointer is at least so far from the first cell's border, in cells: it must not
+/// The least distance of the pointer from the first cell's border after a nudge, in cells: it must not
 /// have left it yet.
 const INSIDE: f64 = 0.05;
 

@@ -19,7 +19,7 @@ pub struct Config {
     pub input: Input,
     /// Let the pointer be between screen pixels, which no mouse can.
     pub subpixel: bool,
-    /// Write a picture of each board as it stands after the strokes into this folder (made if it is
+    /// Write a picture of each board after the strokes into this folder (made if it is
     /// not there), as PNG.
     pub pictures: Option<String>,
 }
@@ -28,7 +28,7 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Input {
-    /// It looks at the pointer once a frame and fills the straight line between two samples, as phone
+    /// It samples the pointer once a frame and fills the straight line between two samples, as phone
     /// and web games do.
     Frames,
     /// It only knows the cells where an event came: a jump of more than one cell loses the rest.

@@ -1,4 +1,4 @@
-//! Pictures of boards as they stand after the strokes.
+//! Pictures of boards after the strokes.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ impl Pictures {
         })
     }
 
-    /// Draws the board as it stands, in the colours in which it was seen.
+    /// Draws the board as it is, in the colours in which it was seen.
     ///
     /// # Errors
     /// When the file can't be written.

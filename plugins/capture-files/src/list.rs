@@ -1,4 +1,4 @@
-//! Which files a path, a folder or a pattern stands for.
+//! Which files a path, a folder or a pattern names.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub fn files(entry: &str) -> Result<Vec<PathBuf>> {
         return Ok(vec![path.to_owned()]);
     }
     let mut files = if path.is_dir() {
-        in_folder(path).map_err(|error| error.context(format!("can't look into folder {entry}")))?
+        in_folder(path).map_err(|error| error.context(format!("can't read the folder {entry}")))?
     } else if entry.contains(['*', '?', '[']) {
         matching(entry)?
     } else {

@@ -7,7 +7,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// So many times a second; `None`: no waiting.
+    /// A number of times per second; `None`: no waiting.
     pub fn new(fps: Option<f64>) -> Self {
         Self {
             interval_ns: fps.map_or(0, |fps| (1e9 / fps) as i64),

@@ -36,12 +36,12 @@ pub fn output(recording: &Recording, stage: Option<&str>) -> Result<Topic> {
             )))
         }
         ([], None) => Err(Error::bad_config(
-            "stage: nothing captured in the recording: say whose messages are meant",
+            "stage: nothing captured in the recording: name the stage whose messages are meant",
         )),
         (several, _) => {
             let several: Vec<_> = several.iter().map(word).collect();
             Err(Error::bad_config(format!(
-                "stage: say which output is meant: {}",
+                "stage: name the output that is meant: {}",
                 several.join(" or ")
             )))
         }

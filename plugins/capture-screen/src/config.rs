@@ -26,7 +26,7 @@ pub struct Config {
     /// Send nothing when a capture shows the same as the one before.
     pub skip_identical: bool,
     /// When nothing has changed for so long, the same picture is sent again, so that those who wait for
-    /// it know that it still stands. In quotes with a unit (`"100ms"`, `"2s"`), or in milliseconds.
+    /// it know that it is unchanged. In quotes with a unit (`"100ms"`, `"2s"`), or in milliseconds.
     pub resend: Interval,
     /// Wait for the window when it is not there, or not any more. Otherwise that is an error.
     pub wait_for_window: bool,

@@ -2,7 +2,7 @@
 
 use flowpipe_plugin::{FrameSink, Result};
 
-/// At most so long is waited in one call, so that the host can end the run between two.
+/// The longest wait in one call, so that the host can end the run between two.
 const LONGEST_WAIT_NS: i64 = 10_000_000;
 
 /// A steady rate by the host's clock. A late caller continues from there instead of catching up.
@@ -12,7 +12,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// So many captures per second, the first at once.
+    /// A number of captures per second, the first at once.
     pub fn new(rate: f64) -> Self {
         Self {
             interval_ns: (1e9 / rate) as i64,

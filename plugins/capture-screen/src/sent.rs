@@ -6,7 +6,7 @@ use flowpipe_plugin::{Format, Frame, FrameSink, Result};
 use crate::interval::Interval;
 use crate::target::Seen;
 
-/// Sends pictures on, but for those that show nothing new.
+/// Sends pictures on, except for those that show nothing new.
 pub struct Sent {
     skip_identical: bool,
     resend_ns: i64,
@@ -34,7 +34,7 @@ impl Sent {
     /// those of the last frame, it is that frame that is sent.
     ///
     /// # Errors
-    /// When memory is short, or nobody takes frames any more.
+    /// When memory is short, or no stage takes frames any more.
     pub fn offer(
         &mut self,
         seen: &Seen<'_>,

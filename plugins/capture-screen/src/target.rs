@@ -5,7 +5,7 @@ use flowpipe_plugin::{Error, Result, tracing};
 
 use crate::config::Subject;
 
-/// So long it is left alone between two searches for a window: a search asks about all of them.
+/// The time between two searches for a window: a search asks about all of them.
 const SEARCH_EVERY_NS: i64 = 30_000_000;
 
 /// What is looked at.

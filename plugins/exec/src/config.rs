@@ -38,12 +38,12 @@ pub struct Config {
     /// in milliseconds; then it is killed.
     #[serde(default = "grace")]
     pub grace_ms: u64,
-    /// How long to wait before a command that died is started again.
+    /// How long to wait before a command that died is restarted.
     #[serde(default)]
     pub backoff: Backoff,
 }
 
-/// How long to wait before a command that died is started again: each time twice as long, until it gives an answer.
+/// How long to wait before a command that died is restarted: each time twice as long, until it gives an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Backoff {

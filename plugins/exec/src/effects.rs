@@ -1,4 +1,4 @@
-//! What a command does to the world: nobody knows, so it is named.
+//! The effects of a command: they are unknown, so the command itself is declared.
 
 use flowpipe_plugin::{Effect, EffectKind};
 

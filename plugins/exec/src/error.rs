@@ -40,7 +40,7 @@ pub enum CommandError {
     /// It closed its output and still runs.
     #[error("it closed its standard output, where its answers belong{}", last_words(.0))]
     Closed(String),
-    /// A line that is no JSON object.
+    /// A line that is not a JSON object.
     #[error(
         "it wrote {0:?}, which is no JSON object: standard output is for answers alone, one object a line; write all else to standard error"
     )]
@@ -79,9 +79,9 @@ pub enum CommandError {
     #[error("{0}")]
     Own(String),
     /// It answers its first message with an error.
-    #[error("it does not begin: {0}")]
+    #[error("it failed to start: {0}")]
     Refused(String),
-    /// The answer is not wanted any more.
+    /// The answer is no longer wanted.
     #[error("cancelled")]
     Cancelled,
 }

@@ -1,4 +1,4 @@
-//! Pictures in files: the pixels of a frame lie in one, so that whoever reads them maps it into memory or reads it at
+//! Pictures in files: the pixels of a frame lie in one, so that a reader maps it into memory or reads it at
 //! once, and no line of JSON holds them.
 
 use std::fs::File;
@@ -79,7 +79,7 @@ impl Shared {
         let path = file.path().to_owned();
         let file = file.as_file_mut();
         file.seek(SeekFrom::Start(0))?;
-        // Never shorter than before: somebody may have mapped it.
+        // Never shorter than before: a reader may have mapped it.
         file.write_all(pixels)?;
         Ok(path)
     }

@@ -22,7 +22,7 @@ mod tests;
 pub const LONGEST: usize = 64 << 20;
 /// The longest line of standard error, which is for people.
 const LONGEST_WORDS: usize = 16 << 10;
-/// At most so long for what is on its way already when a process has ended: its last lines, its end after its output.
+/// The longest wait for what is in transit when a process has ended: its last lines, or its status after its output.
 const SETTLE: Duration = Duration::from_millis(500);
 
 /// A process that runs or has just ended.
@@ -32,7 +32,7 @@ pub struct Process {
     input: Option<Sender<Vec<u8>>>,
     output: Receiver<Line>,
     ended: Receiver<ExitStatus>,
-    /// How it ended, once that was heard.
+    /// How it ended, once that is known.
     status: Option<ExitStatus>,
     words: Arc<Words>,
     /// Disconnected when there is no standard error any more.
@@ -46,8 +46,8 @@ struct Words {
     host: Mutex<Option<Host>>,
 }
 
-/// What was heard of a process.
-pub enum Heard {
+/// What was read from a process.
+pub enum Received {
     /// A line of its output.
     Line(Vec<u8>),
     /// Nothing yet.
@@ -152,12 +152,12 @@ impl Process {
     ///
     /// # Errors
     /// That it ended, closed its output, or writes without an end.
-    pub fn hear(&mut self, at_most: Duration) -> Result<Heard, CommandError> {
+    pub fn read_line(&mut self, at_most: Duration) -> Result<Received, CommandError> {
         if self.status.is_none() {
             select! {
                 recv(self.output) -> line => return self.line(line.ok()),
                 recv(self.ended) -> status => self.status = status.ok(),
-                default(at_most) => return Ok(Heard::Nothing),
+                default(at_most) => return Ok(Received::Nothing),
             }
         }
         // Its last lines may be on their way still.
@@ -165,9 +165,9 @@ impl Process {
         self.line(line)
     }
 
-    fn line(&mut self, line: Option<Line>) -> Result<Heard, CommandError> {
+    fn line(&mut self, line: Option<Line>) -> Result<Received, CommandError> {
         match line {
-            Some(Line::Whole(line)) => return Ok(Heard::Line(line)),
+            Some(Line::Whole(line)) => return Ok(Received::Line(line)),
             Some(Line::TooLong) => return Err(CommandError::TooLong(LONGEST)),
             None => {}
         }
@@ -186,7 +186,7 @@ impl Process {
         self.status.filter(|_| self.output.is_empty())
     }
 
-    /// Whether there is something to be heard.
+    /// Whether there is output to read.
     #[cfg(test)]
     pub fn has_spoken(&self) -> bool {
         !self.output.is_empty()

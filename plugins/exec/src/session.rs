@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::config::Config;
 use crate::error::{CommandError, ending};
 use crate::lines::shortened;
-use crate::process::{Heard, Process, left};
+use crate::process::{Process, Received, left};
 use crate::protocol::{Asked, Hello, Reply};
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ pub struct Session {
     start_by: Option<Instant>,
     /// The number of the last message.
     number: u64,
-    /// How often it has died since its last answer, and when it may be started again.
+    /// How often it has died since its last answer, and when it may be restarted.
     deaths: u32,
     not_before: Option<Instant>,
 }
@@ -212,7 +212,7 @@ impl Session {
             let Some(process) = &mut self.process else {
                 return Err(CommandError::Cancelled);
             };
-            if let Heard::Line(line) = process.hear(pause)?
+            if let Received::Line(line) = process.read_line(pause)?
                 && !line.iter().all(u8::is_ascii_whitespace)
             {
                 let reply = reply(&line, number)?;

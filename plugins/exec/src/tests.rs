@@ -134,7 +134,7 @@ fn a_command_that_can_not_begin_is_an_error_before_the_run() {
     );
     let text = begin(config("refuse"));
     assert!(
-        text.ends_with("it does not begin: it knows no such setting"),
+        text.ends_with("it failed to start: it knows no such setting"),
         "{text}"
     );
     let mut late = config("no hello");

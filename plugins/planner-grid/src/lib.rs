@@ -19,7 +19,7 @@ struct Config {
     /// other terminal by itself.
     skip_last_terminal: bool,
     /// What the game needs from the mouse; "auto": what it was found to need, and "segments" where
-    /// nobody looks.
+    /// nothing is detected.
     profile: Needs,
     /// How a flow goes on over an edge, on boards that warp.
     warps: Warps,

@@ -1,15 +1,16 @@
 //! Whether strokes are with the planner or the actuator, and when their outcome counts as lost.
 //!
-//! A stage that dies, or fails, leaves the strokes in its hands without an outcome, and nobody reports that to other stages. But
-//! strokes that are played change the board that is seen. One that stays as it is for a few seconds shows that nobody plays.
+//! A stage that dies, or fails, leaves its strokes without an outcome, and other stages get no notice of that. But
+//! strokes that are played change the board that is seen. One that stays as it is for a few seconds shows that no
+//! strokes are being played.
 
 use serde::{Deserialize, Serialize};
 
-/// So long a board may stay as it is while strokes are played.
+/// How long a board may stay unchanged while strokes are played.
 const QUIET_NS: i64 = 5_000_000_000;
 /// The same for an actuator that was found to take longer.
 const LONGEST_QUIET_NS: i64 = 120_000_000_000;
-/// So many lost outcomes are remembered.
+/// The number of lost outcomes that are remembered.
 const REMEMBERED: usize = 8;
 
 /// What is with the planner or the actuator.

@@ -6,7 +6,7 @@ use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::Verdict;
 use serde::{Deserialize, Serialize};
 
-/// Boards kept in mind: the one that is played, the one that comes, and some for whoever goes back.
+/// Boards that are remembered: the current one, the next one, and some for a player who goes back.
 const KEPT: usize = 16;
 
 /// The latest puzzles, each with the solver's answer once it has come.

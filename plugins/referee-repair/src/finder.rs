@@ -83,7 +83,7 @@ impl Finder {
 mod tests {
     use super::*;
 
-    /// So many flows, the first of them missed.
+    /// A number of flows, the first of them missed.
     fn flows(missed: usize, all: usize) -> impl Iterator<Item = bool> {
         (0..all).map(move |flow| flow < missed)
     }

@@ -1,4 +1,4 @@
-//! What is found of the game in hand: what it is asked with, what became of that, and what is kept.
+//! What is found about the current game: the experiments, their results, and what is kept.
 //!
 //! It is judged only by what was played as it was asked for: a planner with a profile of its own
 //! teaches nothing, and nothing is kept of it.
@@ -17,7 +17,7 @@ pub struct Findings {
     found: Found,
 }
 
-/// What is found of the game in hand.
+/// What is found about the current game.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Found {
     finder: Finder,
@@ -28,7 +28,7 @@ pub struct Found {
     played: Option<Profile>,
 }
 
-/// The game in hand.
+/// The current game.
 #[derive(Clone, Serialize, Deserialize)]
 struct Game {
     window: Option<u64>,
@@ -69,7 +69,7 @@ impl Findings {
         self.found = found;
     }
 
-    /// A board that was not in hand before is seen in a frame.
+    /// A new board is seen in a frame.
     pub fn meet(&mut self, frame: &FrameNote) {
         self.found.asked = None;
         self.found.played = None;
@@ -123,7 +123,7 @@ impl Findings {
         }
     }
 
-    /// The board in hand is solved: nothing of what was played was missed. What solved it is kept, where
+    /// The current board is solved: nothing of what was played was missed. What solved it is kept, where
     /// that is news.
     pub fn solved(&mut self) {
         self.look(&[]);

@@ -94,8 +94,8 @@ fn read(file: &Path) -> io::Result<Kept> {
     }
 }
 
-/// Whoever reads the file sees it as it was before or as it is afterwards. One that can't be read is
-/// left as it is: somebody has written in it.
+/// A reader sees the file as it was before or as it is afterwards. One that can't be read is
+/// left as it is: a person has edited it.
 fn write(file: &Path, game: &str, profile: Profile) -> io::Result<()> {
     let mut kept = read(file)?;
     kept.profiles.insert(game.to_owned(), profile);

@@ -1,8 +1,8 @@
 //! Referee stage: has new puzzles solved, asks for what is missing, again if need be, and counts.
 //!
-//! [`referee`] decides, [`acting`] is whether strokes are being played, [`answers`] remembers the solver's answers, [`findings`] what the game needs
-//! from the mouse ([`finder`]) and keeps it ([`games`]), [`config`] is what can be set; here is the stage
-//! around them.
+//! [`referee`] decides, [`acting`] is whether strokes are being played, [`answers`] remembers the solver's answers,
+//! [`findings`] what the game needs from the mouse ([`finder`]) and keeps it ([`games`]), [`config`] is what can be
+//! set; here is the stage around them.
 
 mod acting;
 mod answers;

@@ -1,4 +1,4 @@
-//! What the referee does about what it hears. It knows no clock and no thread: every call is given
+//! The decisions of the referee. It knows no clock and no thread: every call gets
 //! the time, in nanoseconds of the host's clock.
 
 use flowpipe_plugin::puzzle::Puzzle;
@@ -34,7 +34,7 @@ pub struct Referee {
     dry: bool,
     answers: Answers,
     findings: Findings,
-    /// The board in hand.
+    /// The current board.
     board: Option<Board>,
     /// The newest sighting of a board, with the time of its capture.
     latest: Option<(Sighting, i64)>,
@@ -63,7 +63,7 @@ pub struct Memory {
     solved: usize,
 }
 
-/// One board, while it is in hand.
+/// The current board.
 #[derive(Clone, Serialize, Deserialize)]
 struct Board {
     puzzle: Puzzle,
@@ -285,7 +285,7 @@ impl Referee {
         })));
     }
 
-    /// Makes the board that is seen the one in hand.
+    /// Makes the board that is seen the current one.
     fn take_in_hand(
         &mut self,
         seen: &SeenBoard,
@@ -293,7 +293,7 @@ impl Referee {
         captured: i64,
         actions: &mut Vec<Action>,
     ) {
-        // Whoever empties a solved board wants it played again.
+        // A solved board that was emptied is to be played again.
         let again = |board: &Board| board.solved && seen.state == BoardState::Empty;
         let same = self
             .board
@@ -328,7 +328,7 @@ impl Referee {
         });
     }
 
-    /// The board in hand is solved, or given up for a reason.
+    /// The current board is solved, or given up for a reason.
     fn close(&mut self, reason: Option<String>, actions: &mut Vec<Action>) {
         let Some(board) = self.board.as_mut().filter(|board| !board.closed) else {
             return;

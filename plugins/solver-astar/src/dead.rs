@@ -25,9 +25,9 @@ pub struct Undertaker {
     node_of: Vec<Node>,
     /// By region, whether some flow can pass through it.
     served: Vec<bool>,
-    /// By region, how many tips of the colour in hand are beside it.
+    /// By region, how many tips of the current colour are beside it.
     tips: Vec<u32>,
-    /// Regions beside the tips of the colour in hand, tip by tip.
+    /// Regions beside the tips of the current colour, tip by tip.
     beside: Vec<(usize, usize)>,
     open: Vec<Node>,
 }

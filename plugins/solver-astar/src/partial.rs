@@ -105,7 +105,7 @@ impl Partial {
         (self.tip[arm] == node && self.is_loose(arm)).then_some(arm)
     }
 
-    /// Whether nothing is left to do, but for flows that may touch themselves.
+    /// Whether nothing is left to do, except for flows that may touch themselves.
     pub fn is_complete(&self, problem: &Problem<'_>) -> bool {
         (self.empty == 0 || !problem.cover()) && self.joined.iter().all(Option::is_some)
     }

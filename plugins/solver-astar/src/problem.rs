@@ -5,7 +5,7 @@ use std::ops::Range;
 use flowpipe_plugin::puzzle::{Colour, Lattice, Node, Puzzle};
 use flowpipe_plugin::{Result, Watch};
 
-/// The largest board, in cells: 20x20. Far beyond what A* can do, but for lucky boards.
+/// The largest board, in cells: 20x20. Far beyond what A* can do, except for lucky boards.
 pub const MOST_CELLS: usize = 400;
 
 /// The distance of nodes that do not reach each other.

@@ -1,7 +1,7 @@
 //! Rows and columns, and what must still cross them: the trimming.
 //!
 //! A lane is a row or a column. Its tips are the loose ends of flows: terminals that no flow has
-//! reached yet, and the head of the flow in hand. Where an odd number of a colour's tips lies before a
+//! reached yet, and the head of the current flow. Where an odd number of a colour's tips lies before a
 //! lane and none on it, one of the paths still to come leads from one side to the other. That path
 //! takes a free node of the lane, provided that no single step leads across: then a lane must have as
 //! many free nodes as there are such colours.

@@ -57,7 +57,7 @@ enum Kind {
     End,
 }
 
-/// Where the search stands after a step.
+/// The state of the search after a step.
 enum Next {
     Go,
     /// All flows are drawn.
@@ -129,7 +129,7 @@ impl<'a> Search<'a> {
         Ok(true)
     }
 
-    /// The flow in hand has arrived: on with the one after it.
+    /// The current flow has arrived: continues with the next one.
     fn next_flow(&mut self, watch: &mut Watch<'_>) -> Result<Next> {
         let from = self.begins.last().map_or(0, |&index| index + 1);
         let flow = self.flow_in_hand() + 1;
@@ -158,7 +158,7 @@ impl<'a> Search<'a> {
         Ok(Next::Go)
     }
 
-    /// Tries the next way on from the head of the flow in hand.
+    /// Tries the next way on from the head of the current flow.
     fn extend(&mut self) -> Next {
         let (flow, colour) = (self.flow_in_hand(), self.colour_in_hand());
         let Some(step) = self.steps.last_mut() else {

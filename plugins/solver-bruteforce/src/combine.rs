@@ -6,7 +6,7 @@ use flowpipe_plugin::{Result, Tally, Watch};
 use crate::mask::Mask;
 use crate::paths::{Path, Start};
 
-/// One path of the combination in hand.
+/// One path of the current combination.
 struct Chosen {
     /// Where it begins: an index among the starts.
     start: usize,
@@ -68,7 +68,7 @@ pub fn combine(
     Ok((tried, true))
 }
 
-/// The combination in hand as flows.
+/// The current combination as flows.
 fn solution(puzzle: &Puzzle, starts: &[Start], stack: &[Chosen]) -> Solution {
     let graph = puzzle.board().graph();
     let flow = |chosen: &Chosen| {

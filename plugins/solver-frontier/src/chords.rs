@@ -103,7 +103,7 @@ fn bits(mut set: u128) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Where a pair of pipes stands among all pairs.
+/// The index of a pair of pipes among all pairs.
 fn pair(a: Pipe, b: Pipe) -> usize {
     let (low, high) = (a.min(b), a.max(b));
     high * (high - 1) / 2 + low

@@ -10,7 +10,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// So many fields that hold numbers up to `most`, from a word on.
+    /// `count` fields that hold numbers up to `most`, from a word on.
     pub fn new(first_word: usize, count: usize, most: usize) -> Self {
         let bits = (usize::BITS - most.leading_zeros()).max(1);
         let per_word = (64 / bits) as usize;

@@ -68,7 +68,7 @@ impl Flows {
         }
     }
 
-    /// A node that stands for the whole flow.
+    /// A node that represents the whole flow.
     pub fn root(&mut self, mut node: Node) -> Node {
         while self.parent[node] != node {
             self.parent[node] = self.parent[self.parent[node]];

@@ -25,7 +25,8 @@
 //!   [`plan`]: the steps of the sweep.
 //! - [`states`]: what a state is. [`mates`]: where flows may touch themselves; [`chords`]: where not.
 //!   [`fields`] packs them, [`border`] refuses those in which flows would have to cross.
-//! - [`race`]: sweeps from several sides; [`sweep`]: from [`layer`] to layer; [`trace`]: where each state came from; [`list`]: the way back.
+//! - [`race`]: sweeps from several sides; [`sweep`]: from [`layer`] to layer; [`trace`]: where each state came from;
+//!   [`list`]: the way back.
 
 mod border;
 mod chords;

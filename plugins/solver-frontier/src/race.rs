@@ -1,8 +1,8 @@
-//! Several sweeps over one board, of which the first that comes to its end counts.
+//! Several sweeps over one board; the first that finishes counts.
 //!
 //! The side from which a board is swept makes a factor of ten to a hundred on levels of the game, and can't be
-//! chosen beforehand. But the first few states indicate it: each order is given some, the half that came farthest some more,
-//! and so on, until one is left.
+//! chosen beforehand. But the first few states indicate it: each order is given some, the half that came farthest some
+//! more, and so on, until one is left.
 
 use flowpipe_plugin::puzzle::{Board, Node};
 use num_bigint::BigUint;

@@ -70,7 +70,7 @@ impl Residues {
         self.classes.len()
     }
 
-    /// The subsets that a class stands for.
+    /// The subsets that a class represents.
     pub fn subsets(&self, class: Class) -> Subsets {
         self.classes[class]
     }

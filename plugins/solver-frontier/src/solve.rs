@@ -18,7 +18,7 @@ use crate::watch::{Stop, Watch};
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum SolveError {
-    /// Nobody wants it any more.
+    /// It is no longer wanted.
     #[error("cancelled")]
     Cancelled,
     /// The program is wrong: a solution that the checker refuses.

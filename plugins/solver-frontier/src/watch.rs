@@ -7,7 +7,7 @@ use thiserror::Error;
 /// Why the work ended without an answer.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Stop {
-    /// Nobody wants the answer any more.
+    /// The answer is no longer wanted.
     #[error("cancelled")]
     Cancelled,
     /// As many states as [`max_states`](crate::config::Config::max_states) allows.
@@ -22,7 +22,7 @@ pub enum Stop {
     List(u64),
     /// Where flows may not touch themselves, states hold a table of the frontier's nodes by each
     /// other, and this frontier is too wide for it.
-    #[error("the frontier has {0} nodes, at most {most} can be told apart under the rule against touching", most = crate::chords::MOST_SLOTS)]
+    #[error("the frontier has {0} nodes, at most {most} can be distinguished under the rule against touching", most = crate::chords::MOST_SLOTS)]
     Wide(usize),
 }
 

@@ -86,7 +86,7 @@ pub enum Operators {
     /// either parent; a mutation replans a missing or colliding flow, whatever the others do.
     Published,
     /// Paths are planned at random prices, around the other flows, and checked against arc consistency
-    /// (the published one at least) step by step; a child takes each flow from the parent where it collides less; a few mutations
-    /// of each child are on trial.
+    /// (the published one at least) step by step; a child takes each flow from the parent where it collides less; a few
+    /// mutations of each child are on trial.
     Better,
 }

@@ -7,9 +7,9 @@
 //! Where a run does not converge, another follows with twice the population.
 //!
 //! It is no complete search: it cannot prove that a puzzle has no solution, or only one, unless arc
-//! consistency alone proves it; then it reports that, and evaluates no individual. The better operators check each new path against arc consistency and try
-//! a bounded number of mutations of each child (a memetic algorithm); they never take back more than
-//! one step of one path.
+//! consistency alone proves it; then it reports that, and evaluates no individual. The better operators check each new
+//! path against arc consistency and try a bounded number of mutations of each child (a memetic algorithm); they never
+//! take back more than one step of one path.
 //!
 //! What it answers with as effort: steps are individuals evaluated; the figures `generations`,
 //! `population` (of the last run), `runs` and `fixed_cells` (cells settled by arc consistency);

@@ -9,7 +9,7 @@ pub type Slot = usize;
 /// A set of flows, a bit each, and [`NONE`].
 pub type Flows = u128;
 
-/// The bit that stands for "no flow passes here".
+/// The bit for "no flow passes here".
 pub const NONE: Flows = 1 << MAX_FLOWS;
 /// The most flows that a set can hold.
 pub const MAX_FLOWS: usize = 127;

@@ -10,7 +10,7 @@ use crate::individual::{Genes, Individual};
 pub use better::Better;
 pub use published::Published;
 
-/// The work is not wanted any more.
+/// The work is no longer wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("cancelled")]
 pub struct Cancelled;

@@ -20,7 +20,7 @@ const STRICT_PATIENCE: u64 = 20_000;
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum SolvingError {
-    /// The work was not wanted any more.
+    /// The work was no longer wanted.
     #[error("cancelled")]
     Cancelled,
     /// The SAT solver failed.

@@ -28,7 +28,7 @@ pub struct Splr<'a> {
     model: Vec<i32>,
 }
 
-/// So many stages between two times that clauses are forgotten.
+/// The number of stages between two deletions of clauses.
 const STAGES: usize = 8;
 
 impl<'a> Backend<'a> for Splr<'a> {

@@ -12,7 +12,7 @@ use std::io;
 
 /// Takes a proof and throws it away, until `cancelled`.
 pub struct Interrupt<'a> {
-    /// Whether the work is not wanted any more.
+    /// Whether the work is no longer wanted.
     pub cancelled: &'a dyn Fn() -> bool,
 }
 

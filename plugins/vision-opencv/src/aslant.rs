@@ -1,4 +1,4 @@
-//! Level borders of boards that turn: straight lines aslant that the ends of upright lines lie on.
+//! Horizontal borders of boards that turn: straight lines aslant that the ends of vertical lines lie on.
 
 use flowpipe_plugin::puzzle::Point;
 
@@ -6,10 +6,10 @@ use crate::runs::Run;
 
 /// Borders that are looked into, those with the most ends first.
 const MOST_ASLANT: usize = 24;
-/// The fewest ends that tell one.
+/// The fewest ends that determine one.
 const FEWEST: usize = 4;
 
-/// What may be a level border seen aslant: through the ends of two lines.
+/// What may be a horizontal border seen aslant: through the ends of two lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Aslant {
     /// Which of the two it is.
@@ -67,7 +67,7 @@ impl Aslant {
     }
 }
 
-/// The two level borders.
+/// The two horizontal borders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Border {
     /// Above.

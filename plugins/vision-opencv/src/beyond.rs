@@ -51,7 +51,7 @@ impl Border {
 const CLEAR: f64 = 0.5;
 /// Where cells beyond a border are tinted, lines stand out there by at least this share of what they do inside.
 const FAINT: f64 = 0.12;
-/// Where so little room is left that it is not told from the border's own blurred edge, it stands out by this share.
+/// Where so little room is left that it merges with the border's own blurred edge, it stands out by this share.
 const CLOSE: f64 = 0.8;
 /// That is up to so many times a line's thickness from the picture's edge.
 const LITTLE_ROOM: f64 = 2.5;
@@ -77,8 +77,8 @@ const STUB_ENDS: f64 = 0.5;
 
 /// Which border the picture's edge cuts through, if any: the board may go on beyond.
 ///
-/// What is left of its line is not as wide as others are and as bright at the edge as anywhere. A board with as many rows as columns is whole,
-/// as games fill screens with it: what a cut leaves of one has fewer of the one or the other.
+/// What is left of its line is not as wide as others are and as bright at the edge as anywhere. A board with as many
+/// rows as columns is whole, as games fill screens with it: what a cut leaves of one has fewer of the one or the other.
 #[must_use]
 pub fn is_cut(
     picture: &Picture<'_>,

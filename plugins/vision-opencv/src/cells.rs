@@ -64,7 +64,7 @@ pub fn check(
         match check_all(picture, &grid, beyond, ink, noise) {
             Ok((checked, None)) => return Ok(checked),
             Ok((checked, Some(border))) => {
-                // Where it goes on is told by what is seen there.
+                // Its continuation is decided by what is seen there.
                 let wider = grid.widened(border);
                 return Ok(match check_all(picture, &wider, beyond, ink, noise) {
                     Ok((wider, _))

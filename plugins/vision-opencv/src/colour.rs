@@ -47,7 +47,7 @@ pub fn mean(a: Rgb, b: Rgb) -> Rgb {
     std::array::from_fn(|channel| a[channel].midpoint(b[channel]))
 }
 
-/// Whether a colour is no more than a shade of grey, as far as compression lets that be told.
+/// Whether a colour is no more than a shade of grey, as far as compression lets that be known.
 #[must_use]
 pub fn is_grey(colour: Rgb) -> bool {
     let (least, most) = (colour.iter().min(), colour.iter().max());

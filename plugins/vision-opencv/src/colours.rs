@@ -40,7 +40,7 @@ pub struct Paints {
 /// [`Refusal::NoPartner`] for the first terminal that has no clear partner.
 pub fn pair(found: &[(Cell, Rgb)], grid: &Grid) -> Result<Paints, Refusal> {
     let labs: Vec<[f64; 3]> = found.iter().map(|&(_, colour)| lab(colour)).collect();
-    // A single pair is held against black, which a board's background is near to.
+    // A single pair is compared with black, which a board's background is near to.
     let lone = |index: usize| apart(labs[index], [0.0; 3]);
     let pairs = Pairs::find(
         labs.len(),

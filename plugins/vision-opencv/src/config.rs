@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 /// Finds the board in a whole screenshot and reads it: its rows and columns, its terminals and
 /// their colours, and the pipes that are drawn already. It gives a board that it is sure of, or
-/// none and says why.
+/// none and the reason.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -21,7 +21,7 @@ pub struct Config {
     /// to be sure of what they hold.
     #[schemars(range(min = 8))]
     pub min_cell_pixels: u32,
-    /// Tell with each reading what it cost, by step. Readings then differ from run to run.
+    /// Report with each reading what it cost, by step. Readings then differ from run to run.
     pub timed: bool,
     /// A folder to save a picture of what each step saw in, `01-….png` and so on, of the last frame
     /// that was looked at. It is made where it is not there. Slow: to see why a board is not read.
@@ -41,7 +41,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Says what can't be, in a sentence.
+    /// Describes an impossible setting, in a sentence.
     ///
     /// # Errors
     /// The sentence.

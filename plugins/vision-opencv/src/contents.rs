@@ -14,7 +14,7 @@ use crate::grid::Grid;
 use crate::picture::{Picture, Rgb};
 use crate::places::Places;
 use crate::refusal::Refusal;
-use crate::terminals::{Look, Looks};
+use crate::terminals::{BoardColours, CellColours};
 
 /// A pipe that has no paint stands out by this share of what the faintest terminal does.
 const STROKE: f64 = 0.4;
@@ -40,7 +40,7 @@ pub fn contents(
     picture: &Picture<'_>,
     places: &Places<'_>,
     grid: &Grid,
-    looks: &Looks,
+    looks: &BoardColours,
     paints: &Paints,
     contrast: f64,
 ) -> Result<Vec<Content>, Refusal> {
@@ -72,7 +72,7 @@ pub fn contents(
 }
 
 /// Whether a pipe goes over the middle of a cell.
-fn is_pipe(look: &Look, looks: &Looks, paints: &Paints) -> bool {
+fn is_pipe(look: &CellColours, looks: &BoardColours, paints: &Paints) -> bool {
     if paints.on_pipes {
         is_painted(look.middle, look, paints)
     } else {
@@ -80,13 +80,13 @@ fn is_pipe(look: &Look, looks: &Looks, paints: &Paints) -> bool {
     }
 }
 
-fn is_painted(colour: Rgb, look: &Look, paints: &Paints) -> bool {
+fn is_painted(colour: Rgb, look: &CellColours, paints: &Paints) -> bool {
     let mut palette = paints.palette.iter();
     palette.any(|&paint| painted(colour, paint, look.background))
 }
 
 /// Whether an empty cell shows what stands out like a terminal.
-fn is_strange(look: &Look, looks: &Looks, paints: &Paints) -> bool {
+fn is_strange(look: &CellColours, looks: &BoardColours, paints: &Paints) -> bool {
     let unpainted = unpainted_within(&paints.palette, look.background);
     let ring = look.ring.iter().chain([&look.middle]);
     let strange = ring.filter(|&&colour| {

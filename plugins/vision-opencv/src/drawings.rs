@@ -9,7 +9,7 @@ use crate::colour::distance;
 use crate::memory::{Area, Key};
 use crate::picture::{Picture, Rgb};
 use crate::places::{INSIDE, Places};
-use crate::terminals::{Look, Looks};
+use crate::terminals::{BoardColours, CellColours};
 
 /// A drawing stands out by at least this share of what grid lines do.
 const STRONG: f64 = 0.4;
@@ -32,7 +32,7 @@ const EMPTY: f64 = 30.0;
 /// Cells that noise is estimated from, at most.
 const ENOUGH: usize = 24;
 
-/// Looks for drawings.
+/// Finds drawings.
 pub struct Drawings<'a> {
     picture: &'a Picture<'a>,
     places: &'a Places<'a>,
@@ -70,7 +70,7 @@ impl<'a> Drawings<'a> {
     pub fn new(
         picture: &'a Picture<'a>,
         places: &'a Places<'a>,
-        looks: &Looks,
+        looks: &BoardColours,
         contrast: f64,
     ) -> Self {
         let drawings = Self {
@@ -89,7 +89,7 @@ impl<'a> Drawings<'a> {
 
     /// The rails in a cell.
     #[must_use]
-    pub fn rails(&self, cell: Cell, look: &Look) -> Rails {
+    pub fn rails(&self, cell: Cell, look: &CellColours) -> Rails {
         let centre = self.places.centre(cell);
         let sides = self.places.corners();
         let (mut seen, mut narrow) = (0, 0);
@@ -136,7 +136,7 @@ impl<'a> Drawings<'a> {
         drawn >= self.level
     }
 
-    /// What looks at the cell around a place depend on, and a number more that they do.
+    /// What the reading of the cell around a place depends on, and one more number.
     fn what(&self, centre: Point, other: f64) -> (Key, Area) {
         let area = self.places.area(centre, INSIDE);
         (self.places.key(centre, other), area)
@@ -166,7 +166,7 @@ impl<'a> Drawings<'a> {
     }
 
     /// What crosses a stretch before its end.
-    fn rail(&self, centre: Point, [from, to]: [Point; 2], look: &Look) -> Rail {
+    fn rail(&self, centre: Point, [from, to]: [Point; 2], look: &CellColours) -> Rail {
         let along = [0, 1].map(|axis| to[axis] - from[axis]);
         let length = along[0].hypot(along[1]).max(1.0);
         // Rails lead away from the side that the stretch goes along.
@@ -235,9 +235,10 @@ impl<'a> Drawings<'a> {
 
     /// How many levels noise makes of nothing: how far samples are from those beside, in cells that are
     /// empty. Dark values are cut off at black, so that cells with a light behind them show most of it.
-    fn noise(&self, looks: &Looks) -> f64 {
-        let is_empty =
-            |look: &Look| look.terminal.is_none() && distance(look.middle, look.background) < EMPTY;
+    fn noise(&self, looks: &BoardColours) -> f64 {
+        let is_empty = |look: &CellColours| {
+            look.terminal.is_none() && distance(look.middle, look.background) < EMPTY
+        };
         let beside = self.beside();
         let every = looks.cells.len().div_ceil(ENOUGH).max(1);
         let cells = looks

@@ -16,7 +16,7 @@ pub fn line(points: impl Iterator<Item = (f64, f64, f64)> + Clone) -> Option<(f6
 }
 
 /// The weights of the terms of a sum that come closest to what it should be, by the normal equations. `None`
-/// where there are too few different sums to tell.
+/// where there are too few different sums.
 #[must_use]
 pub fn least_squares<const N: usize>(
     sums: impl Iterator<Item = ([f64; N], f64)>,

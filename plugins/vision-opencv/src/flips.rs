@@ -1,6 +1,6 @@
 //! Boards that turn where none was at rest before, as they flip over: found in perspective, seen face on and read.
 //!
-//! Those that turn about a level line are looked for in the picture turned by a quarter, and read as they lie in
+//! Those that turn about a horizontal line are looked for in the picture turned by a quarter, and read as they lie in
 //! the picture.
 
 use flowpipe_plugin::puzzle::Geometry;
@@ -32,15 +32,15 @@ const CLEAR: f64 = 0.6;
 /// The line that a board turns about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// From top to bottom: its upright lines stay upright.
-    Upright,
-    /// From left to right: its level lines stay level.
-    Level,
+    /// From top to bottom: its vertical lines stay vertical.
+    Vertical,
+    /// From left to right: its horizontal lines stay horizontal.
+    Horizontal,
 }
 
 impl Axis {
     /// Both, in the order tried.
-    pub const ALL: [Self; 2] = [Self::Upright, Self::Level];
+    pub const ALL: [Self; 2] = [Self::Vertical, Self::Horizontal];
 }
 
 /// What may be a board that turns.
@@ -59,7 +59,7 @@ pub struct Flips {
 }
 
 impl Flips {
-    /// Reads the board that turns in the picture that was searched last, or says why it can't be read. `None` where
+    /// Reads the board that turns in the picture that was searched last, or returns why it can't be read. `None` where
     /// none is seen to turn.
     ///
     /// # Errors
@@ -182,8 +182,8 @@ fn read_found(
     }
     let face = FaceOn::in_full(picture, &found.turned);
     let face = match axis {
-        Axis::Upright => face,
-        Axis::Level => face.back()?,
+        Axis::Vertical => face,
+        Axis::Horizontal => face.back()?,
     };
     let read = read_face(&face, Beyond::Nothing, found.ink, steps)?;
     match read {
@@ -242,17 +242,17 @@ fn read_face(
     }))
 }
 
-/// The picture turned clockwise, where a level axis is looked for.
+/// The picture turned clockwise, where a horizontal axis is looked for.
 fn quarter(picture: &Picture<'_>, axis: Axis) -> Option<Quarter> {
-    (axis == Axis::Level).then(|| Quarter::clockwise(picture))
+    (axis == Axis::Horizontal).then(|| Quarter::clockwise(picture))
 }
 
 /// Where a board lies that turns about an axis.
 fn geometry(picture: &Picture<'_>, turned: &Turned, axis: Axis) -> Geometry {
     let geometry = turned.geometry();
     match axis {
-        Axis::Upright => geometry,
-        Axis::Level => {
+        Axis::Vertical => geometry,
+        Axis::Horizontal => {
             let [left_bottom, left_top, right_top, right_bottom] =
                 quarter::geometry_back(geometry, picture.height()).corners;
             Geometry {

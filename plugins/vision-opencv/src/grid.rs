@@ -12,9 +12,9 @@ use crate::beyond::Border;
 pub struct Grid {
     /// How cells touch.
     pub lattice: Lattice,
-    /// Where the upright lines are, from left to right: one more than columns.
+    /// Where the vertical lines are, from left to right: one more than columns.
     pub xs: Vec<f64>,
-    /// Where the level lines are, from top to bottom: one more than rows.
+    /// Where the horizontal lines are, from top to bottom: one more than rows.
     pub ys: Vec<f64>,
     /// The shorter side of a cell: from one line to the next.
     pub cell: f64,

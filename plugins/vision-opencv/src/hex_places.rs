@@ -16,7 +16,7 @@ use crate::sides;
 const CELLS: usize = 160;
 /// Three sides of each cell are its own, the others its neighbours'.
 const DIRECTIONS: u8 = 3;
-/// The fewest sides of a direction in a quarter of the board that tell something.
+/// The fewest sides of a direction in a quarter of the board that count.
 const FEWEST: usize = 2;
 
 /// Where the sides of a board lie.
@@ -76,18 +76,18 @@ impl HexPlaces {
             }
         }
         let seen: usize = groups.iter().map(Vec::len).sum();
-        let tells = |quarter: &[Vec<f64>]| {
+        let is_seen = |quarter: &[Vec<f64>]| {
             quarter
                 .iter()
                 .filter(|shifts| shifts.len() >= FEWEST)
                 .count()
                 >= 2
         };
-        let all_tell = groups.chunks(DIRECTIONS.into()).all(tells);
-        let mut telling = groups.into_iter().filter(|shifts| shifts.len() >= FEWEST);
-        all_tell
+        let all_seen = groups.chunks(DIRECTIONS.into()).all(is_seen);
+        let mut counted = groups.into_iter().filter(|shifts| shifts.len() >= FEWEST);
+        all_seen
             && self.marks.len() <= 2 * seen
-            && telling.all(|shifts| median(shifts).is_some_and(|shift| shift.abs() <= most))
+            && counted.all(|shifts| median(shifts).is_some_and(|shift| shift.abs() <= most))
     }
 }
 

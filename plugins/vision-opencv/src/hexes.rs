@@ -1,12 +1,12 @@
-//! Boards of hexagons: the lattices that the level sides of flat-topped hexagons make.
+//! Boards of hexagons: the lattices that the horizontal sides of flat-topped hexagons make.
 //!
 //! These sides are short lines, all as long as two thirds of the distance from column to column. Each has another
 //! one a whole row below, and one half a row lower in each column beside it: those that hang together so are of one
 //! board. Their heights are known to a part of a pixel; where the columns are, which are sampled, is measured
 //! at the sides aslant between.
 //!
-//! Where such a board lies on its side its level sides are upright: it is looked for in the picture turned clockwise,
-//! and its cells are named as they are seen there. Where they lie in the picture the corners tell.
+//! Where such a board lies on its side its horizontal sides are vertical: it is looked for in the picture turned
+//! clockwise, and its cells are named as they are seen there. The corners give their places in the picture.
 
 use std::ops::RangeInclusive;
 
@@ -26,13 +26,13 @@ const COLUMN: f64 = 1.5;
 /// Rows and columns that a grid has more than were seen, on every side.
 pub const AROUND: usize = 2;
 
-/// So many short lines are a page of text.
+/// The number of short lines from which on a picture is a page of text.
 const MOST_DASHES: usize = 8000;
 /// Heights that are looked into, the most frequent first.
 const MOST_HEIGHTS: usize = 3;
-/// Fewer level sides are no board.
+/// Fewer horizontal sides are no board.
 const FEWEST_DASHES: usize = 8;
-/// How far one level side is looked for from another one, in columns and half rows: over some that are not seen.
+/// How far one horizontal side is looked for from another one, in columns and half rows: over some that are not seen.
 const REACH: (i32, i32) = (4, 8);
 /// Two stubs of one line are at one height, to so many pixels.
 const SAME: f64 = 1.0;
@@ -41,18 +41,19 @@ const STUBS: RangeInclusive<f64> = 0.15..=0.35;
 /// Sides that are measured for each line between columns.
 const MOST_MEASURED: usize = 12;
 
-/// The grids of hexagons that level lines may be sides of, those with the most sides first, to a pixel or two. Each
-/// has [`AROUND`] columns and rows more on every side than were seen. `stride`: pixels from one sampled column to the next.
+/// The grids of hexagons that horizontal lines may be sides of, those with the most sides first, to a pixel or two.
+/// Each has [`AROUND`] columns and rows more on every side than were seen. `stride`: pixels from one sampled column to
+/// the next.
 #[must_use]
-pub fn find(level: &[Run], stride: usize) -> Vec<Grid> {
-    if level.len() < FEWEST_DASHES || level.len() > MOST_DASHES {
+pub fn find(horizontal: &[Run], stride: usize) -> Vec<Grid> {
+    if horizontal.len() < FEWEST_DASHES || horizontal.len() > MOST_DASHES {
         return Vec::new();
     }
     let stride = stride as f64;
-    let level = &mended(level);
+    let horizontal = &mended(horizontal);
     let mut found: Vec<(usize, Grid)> = Vec::new();
-    for height in heights(level, stride) {
-        for dashes in Dashes::all(level, height, stride) {
+    for height in heights(horizontal, stride) {
+        for dashes in Dashes::all(horizontal, height, stride) {
             if let Some(fit) = dashes.fit() {
                 found.push((dashes.members.len(), fit.grid(&dashes)));
             }
@@ -91,10 +92,10 @@ fn middle(run: &Run) -> f64 {
 }
 
 /// The lines, and those that two stubs make which a pipe parts: it covers half of a hexagon's side.
-fn mended(level: &[Run]) -> Vec<Run> {
-    let mut mended = level.to_vec();
-    for (index, run) in level.iter().enumerate() {
-        let beside = level[index + 1..].iter();
+fn mended(horizontal: &[Run]) -> Vec<Run> {
+    let mut mended = horizontal.to_vec();
+    for (index, run) in horizontal.iter().enumerate() {
+        let beside = horizontal[index + 1..].iter();
         for other in beside.take_while(|other| other.at - run.at <= SAME) {
             let (left, right) = match run.from < other.from {
                 true => (run, other),
@@ -116,7 +117,7 @@ fn mended(level: &[Run]) -> Vec<Run> {
     mended
 }
 
-/// All steps from a level side to others, in columns and half rows: both are even, or both odd.
+/// All steps from a horizontal side to others, in columns and half rows: both are even, or both odd.
 fn steps() -> impl Iterator<Item = (i32, i32)> {
     let (cols, rows) = REACH;
     let all = (-cols..=cols).flat_map(move |col| (-rows..=rows).map(move |row| (col, row)));
@@ -125,13 +126,13 @@ fn steps() -> impl Iterator<Item = (i32, i32)> {
 
 /// The distances that lines have most often from those of their length right below them, where these are a
 /// hexagon's height.
-fn heights(level: &[Run], stride: f64) -> Vec<f64> {
+fn heights(horizontal: &[Run], stride: f64) -> Vec<f64> {
     let mut votes = Vec::new();
-    for (index, run) in level.iter().enumerate() {
+    for (index, run) in horizontal.iter().enumerate() {
         let length = run.length();
         let range = 0.75 * HEIGHT * (length - stride)..=1.25 * HEIGHT * (length + stride);
         let (aside, longer) = (0.12 * length + stride, 0.3 * length + 2.0 * stride);
-        for other in &level[index + 1..] {
+        for other in &horizontal[index + 1..] {
             let distance = other.at - run.at;
             if distance > *range.end() {
                 break;
@@ -169,7 +170,7 @@ fn heights(level: &[Run], stride: f64) -> Vec<f64> {
     heights
 }
 
-/// Level sides of hexagons that hang together.
+/// Horizontal sides of hexagons that hang together.
 struct Dashes {
     height: f64,
     /// With their columns and half rows, from any one of them.
@@ -178,10 +179,10 @@ struct Dashes {
 
 impl Dashes {
     /// All that are of hexagons of a height.
-    fn all(level: &[Run], height: f64, stride: f64) -> Vec<Self> {
+    fn all(horizontal: &[Run], height: f64, stride: f64) -> Vec<Self> {
         let side = height / HEIGHT;
         let is_side = |run: &&Run| (run.length() - side).abs() <= 0.35 * side + 1.5 * stride;
-        let runs: Vec<Run> = level.iter().filter(is_side).copied().collect();
+        let runs: Vec<Run> = horizontal.iter().filter(is_side).copied().collect();
         let mut is_free = vec![true; runs.len()];
         let (across, down) = (0.12 * side * COLUMN + stride, 0.04 * height + 0.75);
         let mut all = Vec::new();
@@ -239,7 +240,7 @@ impl Dashes {
     }
 }
 
-/// Where the first level side lies, and the steps from column to column and half row to half row.
+/// Where the first horizontal side lies, and the steps from column to column and half row to half row.
 struct Fit {
     left: f64,
     column: f64,
@@ -248,7 +249,7 @@ struct Fit {
 }
 
 impl Fit {
-    /// The cells about some level sides, and some more to every side.
+    /// The cells about some horizontal sides, and some more to every side.
     fn grid(&self, dashes: &Dashes) -> Grid {
         let (left, right) = dashes.range(|(col, _, _)| *col);
         let (top, bottom) = dashes.range(|(_, row, _)| *row);
@@ -330,7 +331,7 @@ mod tests {
 
     use super::*;
 
-    /// The level sides of a board of hexagons, 40 pixels wide from column to column.
+    /// The horizontal sides of a board of hexagons, 40 pixels wide from column to column.
     fn dashes(rows: usize, cols: usize) -> Vec<Run> {
         let side = 40.0 / COLUMN;
         let height = side * HEIGHT;
@@ -354,27 +355,27 @@ mod tests {
 
     #[test]
     fn a_lattice_is_found_among_other_lines() {
-        let mut level = dashes(4, 5);
+        let mut horizontal = dashes(4, 5);
         // One is lost, one is parted by a pipe, and there are others.
-        level.remove(7);
-        let parted = level.remove(9);
+        horizontal.remove(7);
+        let parted = horizontal.remove(9);
         for (from, to) in [(0.0, 0.25), (0.75, 1.0)] {
-            level.push(Run {
+            horizontal.push(Run {
                 from: parted.from + from * parted.length(),
                 to: parted.from + to * parted.length(),
                 ..parted
             });
         }
         for at in [20.0, 333.0, 500.0] {
-            level.push(Run {
+            horizontal.push(Run {
                 at,
                 from: 0.0,
                 to: 30.0,
                 ..parted
             });
         }
-        level.sort_by(|a, b| a.at.total_cmp(&b.at));
-        let grids = find(&level, 2);
+        horizontal.sort_by(|a, b| a.at.total_cmp(&b.at));
+        let grids = find(&horizontal, 2);
         let grid = grids.first().unwrap();
         let middle = |x: f64, y: f64| {
             (0..grid.len()).any(|cell| {
@@ -391,7 +392,7 @@ mod tests {
 
     #[test]
     fn lines_of_squares_are_none() {
-        let level: Vec<Run> = (0..8)
+        let horizontal: Vec<Run> = (0..8)
             .map(|index| Run {
                 at: 50.0 * f64::from(index),
                 from: 10.0,
@@ -400,7 +401,7 @@ mod tests {
                 contrast: 50.0,
             })
             .collect();
-        assert_eq!(find(&level, 2), []);
+        assert_eq!(find(&horizontal, 2), []);
         assert_eq!(find(&[], 2), []);
     }
 }

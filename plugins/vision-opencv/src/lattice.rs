@@ -10,11 +10,11 @@ use crate::shortened::shortened;
 
 /// Distances from line to line that are looked into, the most frequent first.
 const MOST_PITCHES: usize = 5;
-/// Lines that are looked at to tell their distances.
+/// Lines that are compared to find their distances.
 const MOST_LINES: usize = 500;
 /// Lines beside one that it is compared with.
 const NEIGHBOURS: usize = 6;
-/// Grids that are looked at once more.
+/// Grids that are searched again.
 const MOST_REFINED: usize = 6;
 /// Sets of lines at one distance that do not fit together.
 const MOST_SETS: usize = 3;
@@ -27,19 +27,19 @@ const SIDE: f64 = 0.14;
 
 /// The grids that lines may be of, those with the most cells first.
 #[must_use]
-pub fn find(upright: &[Run], level: &[Run], config: &Config) -> Vec<Grid> {
-    let (upright, level) = (longest(upright), longest(level));
-    let mut grids = grids(&upright, &level, config);
+pub fn find(vertical: &[Run], horizontal: &[Run], config: &Config) -> Vec<Grid> {
+    let (vertical, horizontal) = (longest(vertical), longest(horizontal));
+    let mut grids = grids(&vertical, &horizontal, config);
     grids.sort_by_key(|(cells, _)| std::cmp::Reverse(*cells));
     // Of two boards with cells of nearly one size, the larger one's lines are taken for the other one's: what
-    // lies at the same height, or in the same columns, is looked at once more alone.
+    // lies at the same height, or in the same columns, is searched again alone.
     for (cells, grid) in grids.iter_mut().take(MOST_REFINED) {
         let near = |runs: &[Run], axis: usize| -> Vec<Run> {
             let is_near = |run: &&Run| is_beside(run, grid, axis);
             runs.iter().filter(is_near).copied().collect()
         };
-        let (beside, above) = (near(&upright, 0), near(&level, 1));
-        if beside.len() == upright.len() && above.len() == level.len() {
+        let (beside, above) = (near(&vertical, 0), near(&horizontal, 1));
+        if beside.len() == vertical.len() && above.len() == horizontal.len() {
             continue;
         }
         let refined = self::grids(&beside, &above, config).into_iter();
@@ -63,11 +63,11 @@ pub fn find(upright: &[Run], level: &[Run], config: &Config) -> Vec<Grid> {
             });
             parts.collect()
         };
-        let others = self::grids(&rest(&upright, 0), &rest(&level, 1), config);
+        let others = self::grids(&rest(&vertical, 0), &rest(&horizontal, 1), config);
         grids.extend(others);
     }
     let parts = grids.iter().take(MOST_REFINED).filter_map(|(_, grid)| {
-        let part = shortened(grid, &upright, &level, config.min_cells)?;
+        let part = shortened(grid, &vertical, &horizontal, config.min_cells)?;
         Some((part.rows() * part.cols(), part))
     });
     let parts: Vec<_> = parts.collect();
@@ -99,10 +99,10 @@ fn is_finer((cells, fine): &(usize, Grid), (others, coarse): &(usize, &Grid)) ->
 }
 
 /// The grids of all distances, with how many cells they have.
-fn grids(upright: &[Run], level: &[Run], config: &Config) -> Vec<(usize, Grid)> {
+fn grids(vertical: &[Run], horizontal: &[Run], config: &Config) -> Vec<(usize, Grid)> {
     let mut grids = Vec::new();
-    for pitch in pitches(upright, level, f64::from(config.min_cell_pixels)) {
-        let (columns, rows) = (Rows::all(upright, pitch), Rows::all(level, pitch));
+    for pitch in pitches(vertical, horizontal, f64::from(config.min_cell_pixels)) {
+        let (columns, rows) = (Rows::all(vertical, pitch), Rows::all(horizontal, pitch));
         for columns in &columns {
             for rows in &rows {
                 // Cells are squares; each step is known to a fraction of a pixel.
@@ -116,7 +116,7 @@ fn grids(upright: &[Run], level: &[Run], config: &Config) -> Vec<(usize, Grid)> 
     grids
 }
 
-/// Whether a line lies beside a grid's lines, for the most part. `axis`: 0 for upright ones.
+/// Whether a line lies beside a grid's lines, for the most part. `axis`: 0 for vertical ones.
 fn is_beside(run: &Run, grid: &Grid, axis: usize) -> bool {
     let bounds = grid.bounds();
     let (first, last) = (bounds[1 - axis], bounds[1 - axis] + bounds[3 - axis]);
@@ -125,14 +125,14 @@ fn is_beside(run: &Run, grid: &Grid, axis: usize) -> bool {
     2.0 * shared > run.length()
 }
 
-/// Whether a line lies on one of a grid's. `axis`: 0 for upright ones.
+/// Whether a line lies on one of a grid's. `axis`: 0 for vertical ones.
 fn is_line(run: &Run, grid: &Grid, axis: usize) -> bool {
     let lines = if axis == 0 { &grid.xs } else { &grid.ys };
     let near = |line: &f64| (run.at - line).abs() <= ON_LINE * grid.cell;
     lines.iter().any(near)
 }
 
-/// What of a line lies outside of a grid. `axis`: 0 for upright ones.
+/// What of a line lies outside of a grid. `axis`: 0 for vertical ones.
 fn outside(run: &Run, grid: &Grid, axis: usize) -> Vec<Run> {
     let bounds = grid.bounds();
     let around = 0.2 * grid.cell;
@@ -168,13 +168,13 @@ fn same(a: &Grid, b: &Grid) -> bool {
 struct Vote {
     distance: f64,
     weight: f64,
-    upright: bool,
+    vertical: bool,
 }
 
 /// The distances that lines in both directions have most often from the lines beside them.
-fn pitches(upright: &[Run], level: &[Run], least: f64) -> Vec<f64> {
+fn pitches(vertical: &[Run], horizontal: &[Run], least: f64) -> Vec<f64> {
     let mut votes = Vec::new();
-    for (runs, is_upright) in [(upright, true), (level, false)] {
+    for (runs, is_vertical) in [(vertical, true), (horizontal, false)] {
         for (index, run) in runs.iter().enumerate() {
             let mut seen = 0;
             for other in &runs[index + 1..] {
@@ -194,7 +194,7 @@ fn pitches(upright: &[Run], level: &[Run], least: f64) -> Vec<f64> {
                         distance,
                         // Two sides of a letter are as far apart as two lines of a grid, but are no longer than that.
                         weight: (beside / distance).min(20.0) - 0.5,
-                        upright: is_upright,
+                        vertical: is_vertical,
                     });
                 }
             }
@@ -211,11 +211,11 @@ fn pitches(upright: &[Run], level: &[Run], least: f64) -> Vec<f64> {
             .get(last)
             .is_some_and(|other| other.distance <= vote.distance + reach)
         {
-            sums[usize::from(votes[last].upright)] += votes[last].weight;
+            sums[usize::from(votes[last].vertical)] += votes[last].weight;
             last += 1;
         }
         while votes[first].distance < vote.distance - reach {
-            sums[usize::from(votes[first].upright)] -= votes[first].weight;
+            sums[usize::from(votes[first].vertical)] -= votes[first].weight;
             first += 1;
         }
         scored.push((sums[0].min(sums[1]), first..last));
@@ -498,8 +498,8 @@ mod tests {
             .collect()
     }
 
-    fn sizes(upright: &[Run], level: &[Run]) -> Vec<(usize, usize)> {
-        let grids = find(upright, level, &Config::default());
+    fn sizes(vertical: &[Run], horizontal: &[Run]) -> Vec<(usize, usize)> {
+        let grids = find(vertical, horizontal, &Config::default());
         grids
             .iter()
             .map(|grid| (grid.rows(), grid.cols()))
@@ -508,28 +508,28 @@ mod tests {
 
     #[test]
     fn a_grid_is_found_among_other_lines() {
-        let mut upright = lines(101.0, 50.25, 8, 200.0, 502.0);
-        upright.extend([
+        let mut vertical = lines(101.0, 50.25, 8, 200.0, 502.0);
+        vertical.extend([
             run(20.0, 0.0, 900.0),
             run(330.0, 20.0, 60.0),
             run(130.0, 210.0, 230.0),
         ]);
-        upright.sort_by(|a, b| a.at.total_cmp(&b.at));
-        let mut level = lines(200.0, 50.25, 7, 101.0, 452.0);
-        level.push(run(700.0, 0.0, 900.0));
-        assert_eq!(sizes(&upright, &level).first(), Some(&(6, 7)));
+        vertical.sort_by(|a, b| a.at.total_cmp(&b.at));
+        let mut horizontal = lines(200.0, 50.25, 7, 101.0, 452.0);
+        horizontal.push(run(700.0, 0.0, 900.0));
+        assert_eq!(sizes(&vertical, &horizontal).first(), Some(&(6, 7)));
         // One in the middle is lost.
-        level.remove(3);
-        assert_eq!(sizes(&upright, &level).first(), Some(&(6, 7)));
+        horizontal.remove(3);
+        assert_eq!(sizes(&vertical, &horizontal).first(), Some(&(6, 7)));
         // Lines that do not cross make none.
-        assert_eq!(sizes(&upright, &lines(600.0, 50.0, 7, 101.0, 452.0)), []);
+        assert_eq!(sizes(&vertical, &lines(600.0, 50.0, 7, 101.0, 452.0)), []);
         assert_eq!(sizes(&[], &[]), []);
     }
 
     #[test]
     fn an_irregular_outline_is_bounded() {
         // A cross of five by five with arms one cell wide.
-        let upright = [
+        let vertical = [
             run(0.0, 100.0, 150.0),
             run(50.0, 100.0, 150.0),
             run(100.0, 0.0, 250.0),
@@ -537,6 +537,6 @@ mod tests {
             run(200.0, 100.0, 150.0),
             run(250.0, 100.0, 150.0),
         ];
-        assert_eq!(sizes(&upright, &upright), [(5, 5)]);
+        assert_eq!(sizes(&vertical, &vertical), [(5, 5)]);
     }
 }

@@ -3,38 +3,41 @@
 //! # Layout
 //! [`read`] reads picture after picture, in one of three ways:
 //! - In place, where a board was at rest before: [`tracks`] keeps the last few, [`line_places`] (of hexagons
-//!   [`hex_places`]) tells to a third of a pixel whether one's lines are where they were. [`last`] knows the pixels from the
-//!   last time: those that are the same are not looked at again ([`memory`]).
+//!   [`hex_places`]) measures to a third of a pixel whether one's lines are where they were. [`last`] knows the pixels
+//!   from the last time: those that are the same are not looked at again ([`memory`]).
 //! - Turned about there, as boards flip over: [`turned`] finds the board in perspective, [`face_on`] undoes
-//!   that. Where none was and no board is at rest, [`flips`] looks for one: [`quad`] finds its outline from the upright
-//!   lines alone, whose ends lie on borders [`aslant`], and which [`spacing`] tells the columns of; [`widened`] adds
+//!   that. Where none was and no board is at rest, [`flips`] looks for one: [`quad`] finds its outline from the
+//!   vertical lines alone, whose ends lie on borders [`aslant`], whose columns [`spacing`] gives; [`widened`] adds
 //!   those that were missed.
 //! - Anywhere: [`search`] looks through the picture. [`runs`] finds straight lines in some of its rows and
-//!   columns, [`lattice`] evenly spaced ones that make squares ([`shortened`] where they end), [`hexes`] those that make hexagons ([`fit`]); [`effort`] says when that was enough.
+//!   columns, [`lattice`] evenly spaced ones that make squares ([`shortened`] where they end), [`hexes`] those that
+//!   make hexagons ([`fit`]); [`effort`] decides when that was enough.
 //!
-//! All three end in [`read_board`] with a [`grid`], whose steps are one a file, in this order: [`cells`] tells
-//! by the [`sides`] of cells, as [`line_look`] sees them and [`measure`] takes them, by which are [`thick`], and by what
-//! lies [`beyond`] the border, the [`shape`] of the board: which cells there are ([`outline`]), where walls stand, whether it
-//! [`warps`]. [`terminals`] says which cells hold
-//! a terminal, [`colours`] pairs them ([`numbers`] where there are numbers instead), [`contents`] says with
+//! All three end in [`read_board`] with a [`grid`], whose steps are one a file, in this order: [`cells`] finds
+//! by the [`sides`] of cells, as [`line_look`] sees them and [`measure`] takes them, by which are [`thick`], and by
+//! what lies [`beyond`] the border, the [`shape`] of the board: which cells there are ([`outline`]), where its walls
+//! are, whether it [`warps`]. [`terminals`] finds which cells hold
+//! a terminal, [`colours`] pairs them ([`numbers`] where there are numbers instead), [`contents`] finds with
 //! [`drawings`] what the other cells hold, [`pipes`] follows what is drawn, [`solvable`] refuses boards without
-//! a solution. [`places`] says where in a cell to look, [`colour`] and [`pairs`] how alike things are, [`order`] what is common among many.
-//! [`picture`] reads the host's pixels in place, [`thin`] says what in them is thin and stands out ([`peaks`]: where
-//! that is much; [`strength`]: by how much a board's lines do), [`refusal`] names what can be wrong with a picture, [`config`] what can be set. Where that asks
-//! for it, [`steps`] times all this, and saves pictures of what a step saw: [`show`] draws them, on a [`sketch`].
+//! a solution. [`places`] gives where in a cell to look, [`colour`] and [`pairs`] how alike things are, [`order`] what
+//! is common among many. [`picture`] reads the host's pixels in place, [`thin`] finds what in them is thin and stands
+//! out ([`peaks`]: where that is much; [`strength`]: by how much a board's lines do), [`refusal`] names what can be
+//! wrong with a picture, [`config`] what can be set. Where that asks for it, [`steps`] times all this, and saves
+//! pictures of what a step saw: [`show`] draws them, on a [`sketch`].
 //!
-//! # Boards that do not stand upright
-//! A board of squares is read as it lies in the picture. One that turns about a level line, as one does that is turned
-//! top over bottom, is found in the picture turned clockwise by a [`quarter`], and read as it lies in the picture. A board of
-//! hexagons that lies on its side has no rows in the picture: its cells are named as they are seen in the picture
-//! turned clockwise. Where they lie in the picture the geometry tells: its first corner is the board's own top left one.
-//! Where all of this finds nothing, and lines are tilted by a [`tilt`] of up to six degrees or seen in a slight
-//! perspective, as in a photograph of a screen, the picture is made [`straight`] and searched once more.
+//! # Boards that are turned
+//! A board of squares is read as it lies in the picture. One that turns about a horizontal line, as one does that is
+//! turned top over bottom, is found in the picture turned clockwise by a [`quarter`], and read as it lies in the
+//! picture. A board of hexagons that lies on its side has no rows in the picture: its cells are named as they are seen
+//! in the picture turned clockwise. The geometry gives their places in the picture: its first corner is the board's own
+//! top left one. Where all of this finds nothing, and lines are tilted by a [`tilt`] of up to six degrees or seen in a
+//! slight perspective, as in a photograph of a screen, the picture is made [`straight`] and searched again.
 //!
 //! # At rest or moving
 //! A board is at rest when each end of each of its border lines is within 0.3 pixels of where it was, or, when it
-//! was found by a search, within 0.7 pixels (and a little more for blurred lines) of the line's other end. In the perspective of the game's flip, a
-//! board 400 pixels wide is told from one at rest when it is turned by a degree; a frame's step of a flip is six.
+//! was found by a search, within 0.7 pixels (and a little more for blurred lines) of the line's other end. In the
+//! perspective of the game's flip, a board 400 pixels wide is distinguished from one at rest when it is turned by a
+//! degree; a frame's step of a flip is six.
 //!
 //! No step knows a device: all lengths are shares of the picture or of a cell, all brightnesses shares
 //! of what else is in the picture.

@@ -55,11 +55,11 @@ pub struct Widths {
 
 /// Where a stretch is: from one point to another, in frame pixels.
 ///
-/// *Before* it is above a level one and left of an upright one; of one aslant, left of somebody who walks
+/// *Before* it is above a horizontal one and left of a vertical one; of one aslant, left of somebody who walks
 /// along it.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Where it begins; the upper or left end of one that is upright or level.
+    /// Where it begins; the upper or left end of one that is vertical or horizontal.
     pub from: Point,
     /// Where it ends.
     pub to: Point,
@@ -72,7 +72,7 @@ pub struct Place {
 /// On which side of a line the board ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
-    /// It is inside the board, or nobody knows.
+    /// It is inside the board, or that is unknown.
     Neither,
     /// Before it.
     Before,
@@ -90,7 +90,7 @@ pub enum Run {
 }
 
 impl Place {
-    /// A stretch of a level or upright line, with nothing known of its sides. `line`: the line's y when it
+    /// A stretch of a horizontal or vertical line, with nothing known of its sides. `line`: the line's y when it
     /// runs across, its x when down.
     #[must_use]
     pub fn along(run: Run, line: f64, (from, to): (f64, f64), ink: Ink) -> Self {
@@ -120,7 +120,7 @@ impl Place {
         }
     }
 
-    /// The same so many pixels downwards where it is level, to the right where it is upright.
+    /// The same so many pixels downwards where it is horizontal, to the right where it is vertical.
     #[must_use]
     pub fn moved(&self, by: f64) -> Self {
         let axis = self.axis().map_or(0, |axis| 1 - axis);
@@ -131,11 +131,11 @@ impl Place {
         moved
     }
 
-    /// What a look at it depends on but pixels. `cell`: how large cells are, in pixels.
+    /// What its reading depends on besides pixels. `cell`: how large cells are, in pixels.
     #[must_use]
     pub fn key(&self, cell: f64) -> Key {
         let [from, to] = match self.axis() {
-            // Of level and upright ones whole pixels are looked at.
+            // of horizontal and vertical ones whole pixels are looked at.
             Some(axis) => {
                 let (from, to) = (self.from[axis].round(), self.to[axis].round());
                 let line = self.from[1 - axis].floor();
@@ -164,7 +164,7 @@ impl Place {
         Area::around(middle, [reach(0) + aside[0], reach(1) + aside[1]])
     }
 
-    /// 0 of a level one, 1 of an upright one, `None` of one aslant.
+    /// 0 of a horizontal one, 1 of a vertical one, `None` of one aslant.
     #[must_use]
     pub fn axis(&self) -> Option<usize> {
         match [0, 1].map(|axis| self.to[axis] == self.from[axis]) {
@@ -190,11 +190,11 @@ impl Place {
         profile
     }
 
-    /// Of a level or upright one. `axis`: 0 of a level one.
+    /// Of a horizontal or vertical one. `axis`: 0 of a horizontal one.
     fn straight(&self, picture: &Picture<'_>, far: i32, axis: usize) -> Profile {
         let first = self.from[axis].round() as i64;
         let length = (self.to[axis].round() as i64 - first).max(1);
-        // More than a dozen points along a stretch tell nothing new.
+        // More than a dozen points along a stretch add nothing.
         let stride = (length + 11) / 12;
         let count = (length + stride - 1) / stride;
         let line = self.from[1 - axis].floor() as i64;
@@ -287,11 +287,11 @@ impl Stretch {
         picture.recall(
             |memory| &memory.stretches,
             || (place.key(cell), place.area(far)),
-            || Self::look_anew(picture, place, cell, far),
+            || Self::measure(picture, place, cell, far),
         )
     }
 
-    fn look_anew(picture: &Picture<'_>, place: &Place, cell: f64, far: i32) -> Self {
+    fn measure(picture: &Picture<'_>, place: &Place, cell: f64, far: i32) -> Self {
         let profile = place.profile(picture, far);
         let mut best = Self::default();
         for reach in REACHES {

@@ -131,8 +131,8 @@ impl LinePlaces {
         ]
     }
 
-    /// Whether the border lines run level and plumb. Perspective slants both lines of a pair; where one alone seems to lie
-    /// aside, a little, it is rather what shines beside its end.
+    /// Whether the border lines are horizontal and vertical. Perspective slants both lines of a pair; where one alone
+    /// seems to lie aside, a little, it is rather what shines beside its end.
     #[must_use]
     pub fn upright(&self) -> bool {
         let slant = |run, last| {
@@ -213,11 +213,11 @@ pub fn shift(picture: &Picture<'_>, stretch: &Place, look: &LineLook) -> Option<
         |memory| &memory.shifts,
         // What is remembered is of one board, whose lines look alike.
         || (stretch.key(0.0), stretch.area(far)),
-        || shift_anew(picture, stretch, look, far),
+        || measure_shift(picture, stretch, look, far),
     )
 }
 
-fn shift_anew(picture: &Picture<'_>, stretch: &Place, look: &LineLook, far: i32) -> Option<f64> {
+fn measure_shift(picture: &Picture<'_>, stretch: &Place, look: &LineLook, far: i32) -> Option<f64> {
     let profile = stretch.profile(picture, far);
     // Beside the picture's edge there may be nothing on one side of the line.
     let (before, after) = (profile.at(-far), profile.at(far));
@@ -243,7 +243,7 @@ fn shift_anew(picture: &Picture<'_>, stretch: &Place, look: &LineLook, far: i32)
         moment += share * f64::from(off);
     }
     let like_it = covered >= 0.5 * look.thickness && covered <= 1.7 * look.thickness + 0.5;
-    // Of level and upright ones whole pixels are looked at.
+    // Of horizontal and vertical ones whole pixels are looked at.
     let middle = stretch.axis().map_or(0.0, |axis| {
         let line = stretch.from[1 - axis];
         line.floor() + 0.5 - line

@@ -11,7 +11,7 @@ use crate::thick::{Thick, Thin};
 /// A line stands out by at least this share of what a thin one does: little is left of it between
 /// two cells of a light tint.
 const DRAWN: f64 = 0.12;
-/// One that tells where a board has cells stands out by this share.
+/// One that marks where a board has cells stands out by this share.
 const PLAIN: f64 = 0.35;
 /// One in so many stretches may be lost: a bright flow fills up to a fifth of a large board.
 pub const UNSEEN: usize = 5;
@@ -114,7 +114,7 @@ impl Measure {
         })
     }
 
-    /// What tells thick lines from thin ones.
+    /// What distinguishes thick lines from thin ones.
     pub fn thick(&self) -> &Thick {
         &self.thick
     }

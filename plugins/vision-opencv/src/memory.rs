@@ -1,7 +1,7 @@
-//! What was seen at places of a picture: where no pixel has changed since, it need not be looked at again.
+//! A cache of what was seen at places of a picture: where no pixel has changed since, it is not read again.
 //!
-//! All that is remembered depends on nothing but what it is asked for by and the pixels of an area. So a board whose
-//! picture is remembered in part is read as it would be anew, only sooner.
+//! Each entry depends only on its key and the pixels of an area. So a board whose picture is cached in part is read
+//! as without a cache, only sooner.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use crate::drawings::Rail;
 use crate::line_look::Stretch;
 use crate::numbers::Glyph;
 use crate::picture::Rgb;
-use crate::terminals::{Blob, Look};
+use crate::terminals::{Blob, CellColours};
 
 /// What was seen in a part of a picture, by kind.
 #[derive(Default)]
@@ -24,7 +24,7 @@ pub struct Memory {
     /// How far lines are aside of their stretches.
     pub shifts: Table<Option<f64>>,
     /// The colours of cells.
-    pub looks: Table<Look>,
+    pub cells: Table<CellColours>,
     /// Discs and blocks in cells.
     pub blobs: Table<Option<Blob>>,
     /// Numbers in cells.
@@ -55,7 +55,7 @@ impl Memory {
         }
     }
 
-    /// What is remembered by a key, or what looking anew gives. `area`: all pixels that it depends on, as far as they
+    /// What is remembered by a key, or what a new reading gives. `area`: all pixels that it depends on, as far as they
     /// lie in the picture.
     pub fn recall<V: Clone>(
         &self,
@@ -91,7 +91,7 @@ impl Memory {
     pub fn forget(&mut self, has_changed: impl Fn(Area) -> bool) {
         self.stretches.forget(&has_changed);
         self.shifts.forget(&has_changed);
-        self.looks.forget(&has_changed);
+        self.cells.forget(&has_changed);
         self.blobs.forget(&has_changed);
         self.glyphs.forget(&has_changed);
         self.noises.forget(&has_changed);
@@ -189,7 +189,7 @@ impl Area {
     }
 }
 
-/// Mixes the words of a key by multiplication, as rustc does: keys are many, and nobody chooses them to clash.
+/// Mixes the words of a key by multiplication, as rustc does: keys are many, and no attacker chooses them.
 #[derive(Default)]
 pub struct Mixer(u64);
 

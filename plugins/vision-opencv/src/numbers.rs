@@ -12,7 +12,7 @@ use crate::pairs::Pairs;
 use crate::picture::{Picture, Rgb};
 use crate::places::{INSIDE, Places};
 use crate::refusal::Refusal;
-use crate::terminals::Looks;
+use crate::terminals::BoardColours;
 
 /// What a solution must keep: Numberlink on paper asks for no more than that flows do not cross.
 pub const RULES: Rules = Rules {
@@ -44,7 +44,7 @@ const MARGIN: f64 = 0.5;
 const OTHER: f64 = 0.2;
 /// Where a number shows first, in spans from the centre: its lines are a fifteenth of a span wide.
 const GLANCE: f64 = 0.06;
-/// So many glances to each side.
+/// The number of samples to each side.
 const GLANCES: i32 = 4;
 
 /// The picture of a number: how much ink there is, about its centre of mass.
@@ -65,7 +65,7 @@ pub fn pair(
     picture: &Picture<'_>,
     places: &Places<'_>,
     grid: &Grid,
-    looks: &mut Looks,
+    looks: &mut BoardColours,
 ) -> Result<Paints, Refusal> {
     let mut found: Vec<(Cell, Glyph)> = looks
         .there()

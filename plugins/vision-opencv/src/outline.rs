@@ -37,12 +37,12 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Tells by how the sides are drawn. `all_drawn`: every one of them is.
+    /// Decides by how the sides are drawn. `all_drawn`: every one of them is.
     pub fn new(sides: &Sides, measure: &Measure, grid: &Grid, all_drawn: bool) -> Self {
         let thick = sides.all.iter().map(|side| measure.thick().is_thick(side));
         let is_thick: Vec<bool> = thick.collect();
         let is_there = if all_drawn {
-            // All cells are there, but for holes of one cell, which thick lines surround.
+            // All cells are there, except for holes of one cell, which thick lines surround.
             let is_hole = |cell: Cell| sides.of(cell).all(|side| is_thick[side]);
             (0..grid.len()).map(|cell| !is_hole(cell)).collect()
         } else {

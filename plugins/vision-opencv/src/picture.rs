@@ -1,4 +1,4 @@
-//! A picture in somebody else's memory, read in place.
+//! A picture in foreign memory, read in place.
 
 use std::ops::Range;
 
@@ -66,7 +66,7 @@ pub enum PictureError {
 }
 
 impl<'a> Picture<'a> {
-    /// Checks that the pixels lie as `info` says.
+    /// Checks that the pixels lie as `info` describes.
     ///
     /// # Errors
     /// See [`PictureError`].
@@ -122,7 +122,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// What was seen before, where that is remembered, else what looking gives. `what` says by which key, and all
+    /// What was seen before, where that is cached, else what a new reading gives. `what` is the key, and all
     /// pixels that it depends on.
     #[inline]
     pub fn recall<V: Clone>(
@@ -234,7 +234,7 @@ impl<'a> Picture<'a> {
     /// What belongs to red, green and blue, of what belongs to the bytes of a pixel.
     #[inline]
     fn ordered<T: Copy>(&self, bytes: [T; 4]) -> [T; 3] {
-        // The remainder changes nothing, but says that there is such a place.
+        // The remainder changes nothing, but shows that there is such a place.
         self.order.map(|place| bytes[place % 4])
     }
 

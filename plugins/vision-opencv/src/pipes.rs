@@ -12,7 +12,7 @@ use crate::memory::{Area, Key};
 use crate::picture::{Picture, Rgb};
 use crate::places::Places;
 use crate::refusal::Refusal;
-use crate::terminals::Looks;
+use crate::terminals::BoardColours;
 
 /// How far to both sides of a side of a cell a crossing pipe is looked at, in spans.
 const ALONG: f64 = 0.08;
@@ -47,7 +47,7 @@ pub struct Scene<'a> {
     /// Where in cells to look.
     pub places: &'a Places<'a>,
     /// The cells' colours.
-    pub looks: &'a Looks,
+    pub looks: &'a BoardColours,
     /// The paints of terminals.
     pub paints: &'a Paints,
 }

@@ -124,7 +124,7 @@ impl<'a> Places<'a> {
         Some(total.map(|sum| ((sum + count / 2) / count) as u8))
     }
 
-    /// What a look at the cell around a place depends on but pixels, and a number more that it depends on.
+    /// What the reading of the cell around a place depends on besides pixels, and one more number.
     #[must_use]
     pub fn key(&self, [x, y]: Point, other: f64) -> Key {
         Key::new([x, y, self.pitch[0], self.pitch[1], self.span, other])

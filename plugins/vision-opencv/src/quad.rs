@@ -1,10 +1,10 @@
-//! Finds the quadrilateral that a board makes while it turns about its upright middle line, with nothing known
+//! Finds the quadrilateral that a board makes while it turns about its vertical middle line, with nothing known
 //! before.
 //!
-//! Seen in perspective, the upright lines of such a board stay upright, become longer towards the eye, and have
+//! Seen in perspective, the vertical lines of such a board stay vertical, become longer towards the eye, and have
 //! their middles at one height: their ends lie on two lines that converge, as the board's upper and lower borders
-//! do. How fast these converge tells how the distances between the upright lines must shrink away from the eye.
-//! Lines whose lengths and distances tell the same perspective are hardly anything else than a board's. Pipes
+//! do. How fast these converge determines how the distances between the vertical lines must shrink away from the eye.
+//! Lines whose lengths and distances fit the same perspective are hardly anything else than a board's. Pipes
 //! hide ends of some, and writing makes others longer: the outline is the one that the most ends lie on.
 
 use crate::aslant::{Aslant, aslant};
@@ -20,7 +20,7 @@ const MOST_LINES: usize = 48;
 const MOST_OUTLINES: usize = 24;
 /// Quadrilaterals given.
 const MOST_QUADS: usize = 2;
-/// The fewest lines that tell a perspective and something more.
+/// The fewest lines that determine a perspective and something more.
 const FEWEST: usize = 4;
 /// The longer border is at most so many times as long as the shorter one.
 const STEEPEST: f64 = 2.0;
@@ -31,25 +31,25 @@ const SAME: f64 = 1.0;
 /// A line of the board covers at least this part of its height.
 const COVERED: f64 = 0.4;
 
-/// A board's outline, as far as its upright lines tell it.
+/// A board's outline, as far as its vertical lines determine it.
 #[derive(Clone, Copy, Debug)]
 pub struct Quad {
     /// The board: its perspective and its columns, but not its rows.
     pub turned: Turned,
     /// Where it would lie at rest.
     pub rest: Rest,
-    /// How many ends of its upright lines are where they should be.
+    /// How many ends of its vertical lines are where they should be.
     pub ends: usize,
     /// Which share of all that is.
     pub seen: f64,
 }
 
-/// The quadrilaterals that upright lines make, those of the most lines first. `blur`: their ends are known to so
+/// The quadrilaterals that vertical lines make, those of the most lines first. `blur`: their ends are known to so
 /// many pixels.
 #[must_use]
-pub fn find(upright: &[Run], blur: f64, config: &Config) -> Vec<Quad> {
+pub fn find(vertical: &[Run], blur: f64, config: &Config) -> Vec<Quad> {
     let least = f64::from(config.min_cell_pixels) * config.min_cells as f64;
-    let mut lines: Vec<Run> = upright
+    let mut lines: Vec<Run> = vertical
         .iter()
         .filter(|run| run.length() >= least)
         .copied()
@@ -187,7 +187,7 @@ impl Outline {
         for (piece, covered) in pieces {
             match mended.last_mut() {
                 Some((line, sum)) if piece.at - line.at <= SAME && line.beside(&piece) <= 0.0 => {
-                    // The longest piece tells best where the line is.
+                    // The longest piece gives the place of the line best.
                     let longest = if covered > *sum { piece } else { *line };
                     *line = Run {
                         from: line.from.min(piece.from),
@@ -226,7 +226,7 @@ impl Outline {
     fn quad(&self, lines: &[Run], config: &Config) -> Option<Quad> {
         let fitted = self.fitted(lines)?;
         let lines = fitted.mended(lines);
-        // Seen face on, lines lie at these places: heights tell how far away they are.
+        // Seen face on, lines lie at these places: heights give how far away they are.
         let unbent = |x: f64| (x - fitted.origin) * fitted.half / fitted.half(x);
         let places: Vec<f64> = lines.iter().map(|run| unbent(run.at)).collect();
         let spacing = Spacing::find(&places, OFF, 1.5)?;
@@ -254,14 +254,14 @@ impl Outline {
         let turned = Turned::of_columns(roughly, half_width, 0.0, cols)?.with_lines(&seen)?;
         let middle = turned.middle;
         let half_height = fitted.half(middle[0]);
-        // The ends of the lines tell the same perspective.
+        // The ends of the lines fit the same perspective.
         let [near, far] = [(-1.0, left), (1.0, right)].map(|(along, run)| {
             let (expected, seen) = (half_height * turned.shrink(along), fitted.half(run.at));
             ((expected - seen).abs() <= 1.5 * self.blur + 0.015 * expected).then_some(seen)
         });
         let (near, far) = (near?, far?);
         let turns = near.max(far) <= STEEPEST * near.min(far) && (near - far).abs() >= 1.0;
-        // Upright borders that both go on are those of a larger board.
+        // Vertical borders that both go on are those of a larger board.
         let goes_on = |run: &Run| {
             let (half, room) = (fitted.half(run.at), 2.0 * self.blur + 2.0);
             [
@@ -297,7 +297,7 @@ impl Outline {
 mod tests {
     use super::*;
 
-    /// The upright lines of a board with its middle at (300, 400), 200 pixels high from there at its middle.
+    /// The vertical lines of a board with its middle at (300, 400), 200 pixels high from there at its middle.
     fn board(cols: usize, half_width: f64, depth: f64) -> Vec<Run> {
         let line = |column: usize| {
             let along = 2.0 * column as f64 / cols as f64 - 1.0;

@@ -1,5 +1,5 @@
-//! Pictures turned by a quarter: boards that lie on their side, or turn about a level line, are read as those that
-//! stand upright.
+//! Pictures turned by a quarter: boards that lie on their side, or turn about a horizontal line, are read as those that
+//! are upright.
 
 use flowpipe_plugin::puzzle::{Geometry, Point};
 use flowpipe_plugin::{Format, PixelInfo};
@@ -87,27 +87,27 @@ pub fn geometry_back(geometry: Geometry, height: usize) -> Geometry {
     }
 }
 
-/// Level lines of a picture of so many pixels' height, from top to bottom, as the upright ones, from left to right,
+/// Horizontal lines of a picture of so many pixels' height, from top to bottom, as the vertical ones, from left to right,
 /// that they are in the picture turned clockwise.
 #[must_use]
-pub fn upright(level: &[Run], height: usize) -> Vec<Run> {
+pub fn vertical(horizontal: &[Run], height: usize) -> Vec<Run> {
     let turned = |run: &Run| Run {
         at: height as f64 - run.at,
         ..*run
     };
-    level.iter().rev().map(turned).collect()
+    horizontal.iter().rev().map(turned).collect()
 }
 
-/// Upright lines of a picture of so many pixels' height, from left to right, as the level ones, from top to bottom,
+/// Vertical lines of a picture of so many pixels' height, from left to right, as the horizontal ones, from top to bottom,
 /// that they are in the picture turned clockwise.
 #[must_use]
-pub fn level(upright: &[Run], height: usize) -> Vec<Run> {
+pub fn horizontal(vertical: &[Run], height: usize) -> Vec<Run> {
     let turned = |run: &Run| Run {
         from: height as f64 - run.to,
         to: height as f64 - run.from,
         ..*run
     };
-    upright.iter().map(turned).collect()
+    vertical.iter().map(turned).collect()
 }
 
 #[cfg(test)]
@@ -145,10 +145,10 @@ mod tests {
             width: 2.0,
             contrast: 9.0,
         };
-        let (turned, [x, y]) = (upright(&[line], 80)[0], [70.0, 20.0]);
+        let (turned, [x, y]) = (vertical(&[line], 80)[0], [70.0, 20.0]);
         assert_eq!([turned.at, turned.from], [x, y]);
         assert_eq!(back([x, y], 80), [line.from, line.at]);
-        let turned = level(&[line], 80)[0];
+        let turned = horizontal(&[line], 80)[0];
         assert_eq!((turned.at, turned.from, turned.to), (10.0, 30.0, 60.0));
         assert_eq!(back([turned.from, turned.at], 80), [line.at, line.to]);
     }

@@ -156,7 +156,7 @@ impl Reader {
         }
     }
 
-    /// A board in a picture in which none was found that stands upright, or why there is none.
+    /// A board in a picture in which no upright one was found, or why there is none.
     fn read_otherwise(
         &mut self,
         picture: &Picture<'_>,

@@ -87,8 +87,8 @@ pub enum Refusal {
         /// Column from 1.
         col: usize,
     },
-    /// Terminals of several greys, which tell too little.
-    #[error("its terminals are all grey: without colours it cannot be told which belong together")]
+    /// Terminals of several greys, which differ too little.
+    #[error("its terminals are all grey: without colours it is unknown which belong together")]
     NoColours,
     /// A pipe that the game could not have drawn.
     #[error("row {row}, column {col}: a pipe that {what}")]
@@ -166,7 +166,7 @@ impl Refusal {
         self.progress() < Self::Unsolvable.progress()
     }
 
-    /// How far reading came: of several refusals, the largest one says most.
+    /// How far reading came: of several refusals, the largest one is the most informative.
     #[must_use]
     pub fn progress(&self) -> u32 {
         match self {

@@ -1,6 +1,6 @@
-//! Straight thin lines in a picture, level and upright ones.
+//! Straight thin lines in a picture, horizontal and vertical ones.
 //!
-//! Only every few rows are looked at for upright lines, and every few columns for level ones: a grid line is
+//! Only every few rows are looked at for vertical lines, and every few columns for horizontal ones: a grid line is
 //! long, so that it is found by what it has in common from sample to sample, and what is looked at is a small
 //! part of the picture. A pixel is of a line when it is brighter (or darker) than what lies on both sides of
 //! it; a line is a run of such samples, with gaps where pipes cross it.
@@ -77,7 +77,7 @@ pub struct Samples {
     open: Vec<Open>,
     darkest: u8,
     brightest: u8,
-    /// The upright and the level lines that were looked for in these samples.
+    /// The vertical and the horizontal lines that were looked for in these samples.
     known: [Vec<(Sought, Vec<Run>)>; 2],
 }
 
@@ -130,19 +130,19 @@ impl Samples {
         (self.width.min(self.height) / 360 + 1).max(2)
     }
 
-    /// The upright lines, from left to right.
+    /// The vertical lines, from left to right.
     #[must_use]
-    pub fn upright(&mut self, sought: &Sought) -> Vec<Run> {
-        self.lines(0, sought, Self::upright_anew)
+    pub fn vertical(&mut self, sought: &Sought) -> Vec<Run> {
+        self.lines(0, sought, Self::search_vertical)
     }
 
-    /// The level lines, from top to bottom.
+    /// The horizontal lines, from top to bottom.
     #[must_use]
-    pub fn level(&mut self, sought: &Sought) -> Vec<Run> {
-        self.lines(1, sought, Self::level_anew)
+    pub fn horizontal(&mut self, sought: &Sought) -> Vec<Run> {
+        self.lines(1, sought, Self::search_horizontal)
     }
 
-    /// Lines that may have been looked for already. `axis`: 0 for upright ones.
+    /// Lines that may have been looked for already. `axis`: 0 for vertical ones.
     fn lines(
         &mut self,
         axis: usize,
@@ -158,7 +158,7 @@ impl Samples {
         runs
     }
 
-    fn upright_anew(&mut self, sought: &Sought) -> Vec<Run> {
+    fn search_vertical(&mut self, sought: &Sought) -> Vec<Run> {
         let (width, stride) = (self.width, self.stride);
         let mut found = Found::new(sought, stride);
         let mut open = std::mem::take(&mut self.open);
@@ -179,9 +179,9 @@ impl Samples {
         found.lines()
     }
 
-    /// The samples that stand out as those of upright lines do, also of lines aslant: across and along.
+    /// The samples that stand out as those of vertical lines do, also of lines aslant: across and along.
     #[must_use]
-    pub fn upright_points(&mut self, sought: &Sought) -> Vec<[f64; 2]> {
+    pub fn vertical_points(&mut self, sought: &Sought) -> Vec<[f64; 2]> {
         let (width, stride) = (self.width, self.stride);
         let mut points = Vec::new();
         for (sample, row) in self.rows.chunks_exact(width.max(1)).enumerate() {
@@ -194,9 +194,9 @@ impl Samples {
         points
     }
 
-    /// The same of level lines.
+    /// The same of horizontal lines.
     #[must_use]
-    pub fn level_points(&mut self, sought: &Sought) -> Vec<[f64; 2]> {
+    pub fn horizontal_points(&mut self, sought: &Sought) -> Vec<[f64; 2]> {
         let count = self.columns.len() / self.height.max(1);
         let mut points = Vec::new();
         let row = |y: usize| &self.columns[y * count..(y + 1) * count];
@@ -212,7 +212,7 @@ impl Samples {
         points
     }
 
-    fn level_anew(&mut self, sought: &Sought) -> Vec<Run> {
+    fn search_horizontal(&mut self, sought: &Sought) -> Vec<Run> {
         let count = self.columns.len() / self.height.max(1);
         let mut found = Found::new(sought, self.stride);
         if count == 0 {
@@ -454,7 +454,7 @@ impl Line {
 
     fn widen(&mut self, piece: &Piece) {
         self.last = self.last.max(piece.lane);
-        // Stray samples make single pieces longer than the line is: the fullest one says where it ends.
+        // Stray samples make single pieces longer than the line is: the fullest one gives its end.
         if piece.count > self.longest {
             self.longest = piece.count;
             (self.from, self.to) = (piece.from, piece.to);

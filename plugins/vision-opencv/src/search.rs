@@ -123,10 +123,10 @@ impl Search {
         let mut quarter = None;
         for attempt in LYING_ATTEMPTS {
             let sought = sides_of_hexes(&self.sought(config, attempt));
-            let upright = self.samples.upright(&sought);
-            let level = quarter::level(&upright, picture.height());
-            self.effort.spend_on(&level);
-            let mut hexes = hexes::find(&level, self.samples.stride());
+            let vertical = self.samples.vertical(&sought);
+            let horizontal = quarter::horizontal(&vertical, picture.height());
+            self.effort.spend_on(&horizontal);
+            let mut hexes = hexes::find(&horizontal, self.samples.stride());
             hexes.retain(|grid| may_be_board(grid, config));
             hexes.truncate(MOST_LYING);
             if hexes.is_empty() {
@@ -148,21 +148,21 @@ impl Search {
     }
 
     /// The quadrilaterals in the picture that was searched last that may be boards which turn, with the ink of
-    /// their lines: those of the most lines first. Where they turn about a level line they are those of the picture
+    /// their lines: those of the most lines first. Where they turn about a horizontal line they are those of the picture
     /// turned clockwise.
     #[must_use]
     pub fn quads(&mut self, config: &Config, axis: Axis) -> Vec<(Ink, Quad)> {
         let mut quads: Vec<(Ink, Quad)> = Vec::new();
         for attempt in TURNED_ATTEMPTS {
             let sought = self.sought(config, attempt);
-            let upright = match axis {
-                Axis::Upright => self.samples.upright(&sought),
-                Axis::Level => {
-                    quarter::upright(&self.samples.level(&sought), self.samples.height())
+            let vertical = match axis {
+                Axis::Vertical => self.samples.vertical(&sought),
+                Axis::Horizontal => {
+                    quarter::vertical(&self.samples.horizontal(&sought), self.samples.height())
                 }
             };
             let blur = self.samples.stride() as f64;
-            let found = quad::find(&upright, blur, config);
+            let found = quad::find(&vertical, blur, config);
             for quad in found {
                 let is_known =
                     |(ink, other): &(Ink, Quad)| sought.ink == *ink && quad.is_near(other);
@@ -176,13 +176,13 @@ impl Search {
         quads
     }
 
-    /// The points of upright and of level lines of an ink in the picture that was searched last, tilted ones too:
+    /// The points of vertical and of horizontal lines of an ink in the picture that was searched last, tilted ones too:
     /// across and along them, in frame pixels.
     #[must_use]
     pub fn points(&mut self, config: &Config, ink: Ink) -> [Vec<[f64; 2]>; 2] {
         let sought = self.sought(config, Attempt::new(ink, 0.06, 1));
-        let upright = self.samples.upright_points(&sought);
-        [upright, self.samples.level_points(&sought)]
+        let vertical = self.samples.vertical_points(&sought);
+        [vertical, self.samples.horizontal_points(&sought)]
     }
 
     /// What is looked for in the picture whose samples were taken last.
@@ -206,16 +206,16 @@ impl Search {
         sought: &Sought,
         steps: &mut Steps,
     ) -> Result<Result<Read, Refusal>, ReadError> {
-        let upright = self.samples.upright(sought);
-        let level = self.samples.level(sought);
+        let vertical = self.samples.vertical(sought);
+        let horizontal = self.samples.horizontal(sought);
         steps.done("lines");
-        show::lines(picture, &upright, &level, steps);
-        self.effort.spend_on(&upright);
-        self.effort.spend_on(&level);
-        if level.is_empty() {
+        show::lines(picture, &vertical, &horizontal, steps);
+        self.effort.spend_on(&vertical);
+        self.effort.spend_on(&horizontal);
+        if horizontal.is_empty() {
             return Ok(Err(Refusal::NoShape));
         }
-        let squares = lattice::find(&upright, &level, config);
+        let squares = lattice::find(&vertical, &horizontal, config);
         steps.done("grid");
         let mut read = try_grids(
             picture,
@@ -226,9 +226,9 @@ impl Search {
             steps,
         )?;
         if read.is_err() {
-            let level = self.samples.level(&sides_of_hexes(sought));
-            self.effort.spend_on(&level);
-            let mut hexes = hexes::find(&level, self.samples.stride());
+            let horizontal = self.samples.horizontal(&sides_of_hexes(sought));
+            self.effort.spend_on(&horizontal);
+            let mut hexes = hexes::find(&horizontal, self.samples.stride());
             hexes.retain(|grid| may_be_board(grid, config));
             hexes.truncate(MOST_HEXES);
             let hexes = hexes::placed(hexes, picture, sought.ink);
@@ -237,7 +237,7 @@ impl Search {
             let is_better = |refusal: &Refusal| match &other {
                 Ok(_) => true,
                 // Where the sides of hexagons are not drawn, or nothing lies in them, there is rather no board of
-                // them: what is said of squares helps more.
+                // them: the refusal of squares helps more.
                 Err(
                     Refusal::SidesMissing { .. }
                     | Refusal::GoesOn { .. }
@@ -250,13 +250,13 @@ impl Search {
             }
         }
         match read {
-            Err(Refusal::NoGrid) if upright.is_empty() => Ok(Err(Refusal::NoShape)),
+            Err(Refusal::NoGrid) if vertical.is_empty() => Ok(Err(Refusal::NoShape)),
             read => Ok(read),
         }
     }
 }
 
-/// Sides of hexagons among lines: terminals and level sides lie in line, and outlines are three times as thick as
+/// Sides of hexagons among lines: terminals and horizontal sides lie in line, and outlines are three times as thick as
 /// lines.
 fn sides_of_hexes(sought: &Sought) -> Sought {
     Sought {

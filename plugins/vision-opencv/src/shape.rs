@@ -7,7 +7,7 @@ use flowpipe_plugin::puzzle::{Board, BoardError, Cell, Lattice};
 
 use crate::grid::Grid;
 
-/// The shape of a board, as its lines tell it.
+/// The shape of a board, by its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
     /// Cells that are not there, ascending.

@@ -11,9 +11,14 @@ const TOGETHER: f64 = 0.8;
 /// The part of a grid at whose borders its own long lines end, all together. `None` where that is all of it, or where
 /// they end anywhere.
 #[must_use]
-pub fn shortened(grid: &Grid, upright: &[Run], level: &[Run], least_cells: usize) -> Option<Grid> {
-    let columns = range(&grid.xs, &grid.ys, level, grid.cell)?;
-    let rows = range(&grid.ys, &grid.xs, upright, grid.cell)?;
+pub fn shortened(
+    grid: &Grid,
+    vertical: &[Run],
+    horizontal: &[Run],
+    least_cells: usize,
+) -> Option<Grid> {
+    let columns = range(&grid.xs, &grid.ys, horizontal, grid.cell)?;
+    let rows = range(&grid.ys, &grid.xs, vertical, grid.cell)?;
     let all = (0, grid.xs.len() - 1, 0, grid.ys.len() - 1);
     let part = (columns.0, columns.1, rows.0, rows.1);
     let enough = |(first, last): (usize, usize)| last >= first + least_cells;
@@ -44,7 +49,7 @@ fn range(ends: &[f64], places: &[f64], runs: &[Run], cell: f64) -> Option<(usize
         let (index, count) = counts.max_by_key(|(_, count)| *count)?;
         (count as f64 >= TOGETHER * places.len() as f64).then_some(index)
     };
-    // Lines that end nowhere together say nothing about that border.
+    // Lines without a common end do not determine that border.
     let from = at(|run| run.from).unwrap_or(0);
     let to = at(|run| run.to).unwrap_or(ends.len() - 1);
     (from < to).then_some((from, to))
@@ -68,19 +73,19 @@ mod tests {
     fn a_grid_ends_where_its_lines_end() {
         let lines = |count: u32| (0..count).map(|line| 100.0 * f64::from(line)).collect();
         let grid = Grid::squares(lines(9), lines(7), 100.0);
-        let level: Vec<Run> = (0..7)
+        let horizontal: Vec<Run> = (0..7)
             .map(|row| run(100.0 * f64::from(row), 1.0, 601.0))
             .collect();
-        let upright: Vec<Run> = (0..9)
+        let vertical: Vec<Run> = (0..9)
             .map(|col| run(100.0 * f64::from(col), 0.0, 599.0))
             .collect();
-        let part = shortened(&grid, &upright, &level, 4).unwrap();
+        let part = shortened(&grid, &vertical, &horizontal, 4).unwrap();
         assert_eq!((part.rows(), part.cols()), (6, 6));
         // Nothing to shorten, and lines that end anywhere.
-        assert!(shortened(&part, &upright, &level, 4).is_none());
+        assert!(shortened(&part, &vertical, &horizontal, 4).is_none());
         let ragged: Vec<Run> = (0..7)
             .map(|row| run(100.0 * f64::from(row), 0.0, 500.0 + 40.0 * f64::from(row)))
             .collect();
-        assert!(shortened(&grid, &upright, &ragged, 4).is_none());
+        assert!(shortened(&grid, &vertical, &ragged, 4).is_none());
     }
 }

@@ -13,14 +13,14 @@ use crate::thin::TopHat;
 const MARKED: Rgb = [255, 0, 255];
 const LIGHT: Rgb = [255; 3];
 
-/// The upright and level lines that were found.
-pub fn lines(picture: &Picture<'_>, upright: &[Run], level: &[Run], steps: &mut Steps) {
+/// The vertical and horizontal lines that were found.
+pub fn lines(picture: &Picture<'_>, vertical: &[Run], horizontal: &[Run], steps: &mut Steps) {
     steps.picture("lines", || {
         let mut sketch = Sketch::of_picture(picture)?.dimmed()?;
-        for run in upright {
+        for run in vertical {
             sketch.line([run.at, run.from], [run.at, run.to], MARKED, 1.0)?;
         }
-        for run in level {
+        for run in horizontal {
             sketch.line([run.from, run.at], [run.to, run.at], MARKED, 1.0)?;
         }
         Ok(sketch)

@@ -10,9 +10,9 @@ use crate::refusal::Refusal;
 
 /// Larger boards take too long.
 const MOST_CELLS: usize = 400;
-/// So many branchings are a hundred microseconds at most.
+/// The most branchings: a hundred microseconds.
 const NODES: u64 = 64;
-/// So many choices of the SAT solver are some milliseconds. They are counted, not timed, so that equal pictures give
+/// The most choices of the SAT solver: some milliseconds. They are counted, not timed, so that equal pictures give
 /// equal readings.
 const CHOICES: u32 = 4000;
 thread_local! {

@@ -8,7 +8,7 @@ use flowpipe_plugin::{Error, Host, Result, tracing};
 use crate::config::Config;
 use crate::sketch::Sketch;
 
-/// Times the steps of a look, and saves pictures of them. Off, it costs nothing: no clock, no memory.
+/// Times the steps of a reading, and saves pictures of them. Off, it costs nothing: no clock, no memory.
 #[derive(Default)]
 pub struct Steps(Option<Box<Watched>>);
 
@@ -89,7 +89,7 @@ impl Steps {
         watched.mark += (watched.clock)() - began;
     }
 
-    /// What the look cost, by step; nothing where the config does not ask. It is told once.
+    /// What the reading cost, by step; nothing where the config does not ask. It is reported once.
     #[must_use]
     pub fn take(&mut self) -> Vec<StepTime> {
         let Some(watched) = self.0.as_mut().filter(|it| it.is_timed) else {

@@ -34,9 +34,9 @@ impl Straight {
         steps: &mut Steps,
     ) -> Result<Option<Box<SeenBoard>>, ReadError> {
         for ink in [Ink::Bright, Ink::Dark] {
-            let [upright, level] = search.points(config, ink);
+            let [vertical, horizontal] = search.points(config, ink);
             let size = [picture.width(), picture.height()].map(|side| side as f64);
-            let tilt = Tilt::find(&upright, &level, size);
+            let tilt = Tilt::find(&vertical, &horizontal, size);
             steps.done("tilt");
             let Some(tilt) = tilt else { continue };
             let straight = straight(picture, &tilt)?;

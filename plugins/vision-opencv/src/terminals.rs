@@ -45,7 +45,7 @@ const ASIDE: f64 = 0.06;
 
 /// The colours of one cell at a few places.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Look {
+pub struct CellColours {
     /// The colour of the terminal, if the cell holds one.
     pub terminal: Option<Rgb>,
     /// Around the very centre.
@@ -60,9 +60,9 @@ pub struct Look {
 
 /// All cells.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Looks {
+pub struct BoardColours {
     /// By cell index; `None` where there is no cell.
-    pub cells: Vec<Option<Look>>,
+    pub cells: Vec<Option<CellColours>>,
     /// How many levels the faintest terminal differs from what is around it.
     pub faintest: f64,
 }
@@ -87,21 +87,26 @@ pub struct Blob {
     covered: bool,
 }
 
-/// Looks into every cell that is there.
+/// Reads the colours of every cell that is there.
 #[must_use]
-pub fn look(picture: &Picture<'_>, places: &Places<'_>, grid: &Grid, shape: &Shape) -> Looks {
+pub fn look(
+    picture: &Picture<'_>,
+    places: &Places<'_>,
+    grid: &Grid,
+    shape: &Shape,
+) -> BoardColours {
     let look = |cell| {
         shape
             .has(cell)
-            .then(|| Look::recall(picture, places, places.centre(cell)))
+            .then(|| CellColours::recall(picture, places, places.centre(cell)))
     };
-    Looks {
+    BoardColours {
         cells: (0..grid.len()).map(look).collect(),
         faintest: f64::INFINITY,
     }
 }
 
-impl Looks {
+impl BoardColours {
     /// Notes which of the cells hold a terminal, and gives how many do.
     ///
     /// # Errors
@@ -117,7 +122,7 @@ impl Looks {
             .there()
             .filter_map(|(cell, look)| Some((cell, look.recall_blob(picture, places)?)))
             .collect();
-        // The round end of a light's stripe looks like a disc that a pipe leaves, but for being faint, and
+        // The round end of a light's stripe looks like a disc that a pipe leaves, except for being faint, and
         // so do the edges of some lights.
         let middle = quantile(blobs.iter().map(|(_, blob)| blob.contrast), 0.5);
         blobs.retain(|(_, blob)| !blob.covered || blob.contrast >= FAINTEST * middle);
@@ -164,16 +169,16 @@ impl Looks {
     }
 
     /// The cells that are there.
-    pub fn there(&self) -> impl Iterator<Item = (Cell, &Look)> {
+    pub fn there(&self) -> impl Iterator<Item = (Cell, &CellColours)> {
         let cells = self.cells.iter().enumerate();
         cells.filter_map(|(cell, look)| Some((cell, look.as_ref()?)))
     }
 }
 
-impl Look {
+impl CellColours {
     fn recall(picture: &Picture<'_>, places: &Places<'_>, centre: [f64; 2]) -> Self {
         picture.recall(
-            |memory| &memory.looks,
+            |memory| &memory.cells,
             || (places.key(centre, 0.0), places.area(centre, INSIDE)),
             || Self::take(picture, places, centre),
         )

@@ -28,7 +28,7 @@ const NARROW: f64 = 2.2;
 const UNEVEN: f64 = 1.5;
 /// Two lines are of one colour where their channels are in one proportion, give or take this share.
 const ALIKE: f64 = 0.45;
-/// How thick a line is can be told where it has room for this many times what it must stand out by.
+/// The thickness of a line can be measured where it has room for this many times what it must stand out by.
 const ROOM: f64 = 2.0;
 /// Shares of a cell that sharp and blurred lines are wide.
 const SHARP: [f64; 2] = [0.025, 0.045];
@@ -42,7 +42,7 @@ pub struct Thin {
     pub contrast: f64,
     /// Red, green and blue.
     pub colour: [f64; 3],
-    /// How many pixels wide they are, told by their mass.
+    /// How many pixels wide they are, by their mass.
     pub thickness: f64,
     /// Levels summed across, of those with nothing bright behind them.
     pub mass: f64,
@@ -64,7 +64,7 @@ impl Thin {
     }
 }
 
-/// What tells thick lines from thin ones.
+/// What distinguishes thick lines from thin ones.
 pub struct Thick {
     thin: Thin,
     /// How many times as wide as thin ones a thick one is at least.
@@ -76,7 +76,7 @@ pub struct Thick {
 }
 
 impl Thick {
-    /// Tells by what thin lines look like.
+    /// Learns from the appearance of thin lines.
     pub fn new(thin: Thin, sides: &Sides, grid: &Grid) -> Self {
         let own = Self {
             thin,
@@ -99,7 +99,7 @@ impl Thick {
         side.looks.iter().all(is_thick)
     }
 
-    /// Whether nobody can say if a side is thick: something lies over it, or close beside it.
+    /// Whether it is unknown if a side is thick: something lies over it, or close beside it.
     pub fn is_unclear(&self, side: &Side) -> bool {
         let may_be_thick = |stretch: &Stretch| {
             let is_wider = self.times(stretch).iter().any(|it| *it > self.wide.sqrt());
@@ -135,7 +135,7 @@ impl Thick {
     }
 
     /// How much is left of a sharp line beside a tinted cell, as a share. `room`: at least so many times what it
-    /// must stand out by, or nobody can tell.
+    /// must stand out by, or it is unknown.
     fn left(&self, stretch: &Stretch, room: f64) -> f64 {
         let seen = stretch.room_for(self.thin.colour);
         if self.is_blurred || seen < room * self.thin.least {
@@ -161,7 +161,7 @@ impl Thick {
         [widths.whole / thin.whole, widths.core / thin.core]
     }
 
-    /// Whether a side is so thin that nothing can be said against it.
+    /// Whether a side is thin beyond doubt.
     pub fn is_surely_thin(&self, side: &Side) -> bool {
         let seen = |stretch: &Stretch| !self.thin.has_no_room(stretch);
         side.looks.iter().all(seen)

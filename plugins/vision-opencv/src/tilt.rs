@@ -1,14 +1,14 @@
 //! By how much the lines of a picture are tilted, as those of a board are in a photograph of a screen.
 //!
-//! Lines that are upright on the board are seen as `x = p + (tilt + fan p) y` from the picture's middle, level ones
-//! likewise with x and y exchanged: tilted alike, or fanning out in perspective. Where both are right, the points of
-//! lines fall together when they are slid along them: the tilt and fan that most do at are those of the lines.
+//! Lines that are vertical on the board are seen as `x = p + (tilt + fan p) y` from the picture's middle, horizontal
+//! ones likewise with x and y exchanged: tilted alike, or fanning out in perspective. Where both are right, the points
+//! of lines fall together when they are slid along them: the tilt and fan that most do at are those of the lines.
 
 use flowpipe_plugin::puzzle::{Geometry, Point, Projection};
 
 /// Lines are tilted by at most so many pixels from pixel to pixel: some six degrees.
 const MOST: f64 = 0.11;
-/// Parts across the picture that tilts are told for.
+/// Parts across the picture that have a tilt each.
 const PARTS: usize = 7;
 /// Points that are slid, about so many.
 const POINTS: usize = 8_000;
@@ -137,12 +137,12 @@ pub struct Tilt {
 }
 
 impl Tilt {
-    /// By the points of upright lines, across and along, and those of level ones, in pixels of a picture of a width
-    /// and height. `None` where they are not tilted.
+    /// By the points of vertical lines, across and along, and those of horizontal ones, in pixels of a picture of a
+    /// width and height. `None` where they are not tilted.
     #[must_use]
     pub fn find(
-        upright: &[[f64; 2]],
-        level: &[[f64; 2]],
+        vertical: &[[f64; 2]],
+        horizontal: &[[f64; 2]],
         [width, height]: [f64; 2],
     ) -> Option<Self> {
         let slope = |points: &[[f64; 2]], [across, along]: [f64; 2]| {
@@ -151,14 +151,14 @@ impl Tilt {
                 .map(|[x, y]| [x - across / 2.0, y - along / 2.0]);
             Slope::of(&centred.collect::<Vec<_>>(), [across, along])
         };
-        let (upright, upright_gain) = slope(upright, [width, height]);
-        let (level, level_gain) = slope(level, [height, width]);
+        let (vertical, vertical_gain) = slope(vertical, [width, height]);
+        let (horizontal, horizontal_gain) = slope(horizontal, [height, width]);
         let least = |slope: Slope, [across, along]: [f64; 2]| {
             (slope.tilt.abs() + slope.fan.abs() * across / 2.0) * along >= LEAST
         };
-        let tilted = (upright_gain >= BETTER && least(upright, [width, height]))
-            || (level_gain >= BETTER && least(level, [height, width]));
-        let map = straight(upright, level).inverse()?;
+        let tilted = (vertical_gain >= BETTER && least(vertical, [width, height]))
+            || (horizontal_gain >= BETTER && least(horizontal, [height, width]));
+        let map = straight(vertical, horizontal).inverse()?;
         tilted.then_some(Self {
             size: [width, height],
             map,
@@ -200,11 +200,11 @@ impl Tilt {
     }
 }
 
-/// The projective map, by rows, that makes lines of such slopes upright and level. With homogeneous coordinates upright
-/// lines meet at (t, 1, -f), level ones at (1, u, -g): what vanishes is the line through both points.
-fn straight(upright: Slope, level: Slope) -> Projection {
-    let (a, b) = (upright.tilt, upright.fan);
-    let (c, d) = (level.tilt, level.fan);
+/// The projective map, by rows, that makes lines of such slopes vertical and horizontal. With homogeneous coordinates
+/// vertical lines meet at (t, 1, -f), horizontal ones at (1, u, -g): what vanishes is the line through both points.
+fn straight(vertical: Slope, horizontal: Slope) -> Projection {
+    let (a, b) = (vertical.tilt, vertical.fan);
+    let (c, d) = (horizontal.tilt, horizontal.fan);
     let scale = 1.0 - a * c;
     Projection::of_rows([
         1.0,
@@ -242,15 +242,15 @@ mod tests {
     }
 
     #[test]
-    fn tilts_are_told() {
+    fn tilts_are_found() {
         let (sin, cos) = 0.04_f64.sin_cos();
         let seen = |[x, y]: [f64; 2]| {
             let depth = 1.0 + 6e-5 * x - 4e-5 * y;
             [(x * cos - y * sin) / depth, (x * sin + y * cos) / depth]
         };
-        let [upright, level] = lines(seen);
-        let tilt = Tilt::find(&upright, &level, [600.0, 800.0]).unwrap();
-        // What is upright there is upright straight, what is level is level.
+        let [vertical, horizontal] = lines(seen);
+        let tilt = Tilt::find(&vertical, &horizontal, [600.0, 800.0]).unwrap();
+        // What is vertical there is vertical straight, what is horizontal is horizontal.
         let map = tilt.map.inverse().unwrap();
         let straight = |point: [f64; 2]| map.map(seen(point));
         for place in [-200.0, 0.0, 200.0] {
@@ -265,8 +265,8 @@ mod tests {
 
     #[test]
     fn what_is_straight_is_not_tilted() {
-        let [upright, level] = lines(|point| point);
-        assert_eq!(Tilt::find(&upright, &level, [600.0, 800.0]), None);
+        let [vertical, horizontal] = lines(|point| point);
+        assert_eq!(Tilt::find(&vertical, &horizontal, [600.0, 800.0]), None);
         assert_eq!(Tilt::find(&[], &[], [600.0, 800.0]), None);
     }
 }

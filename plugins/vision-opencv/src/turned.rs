@@ -1,10 +1,10 @@
-//! Finds a board that turns about its upright middle line, as one does that flips over to the next.
+//! Finds a board that turns about its vertical middle line, as one does that flips over to the next.
 //!
 //! Where the middle of the board is is known from a board that lay at rest there; how far it is turned,
 //! how far away the eye is and how many cells the board has are not. Seen in perspective, what lies
 //! at `a` along the board (-1 its left border, 1 its right one) is seen at `x = C a / (1 + q a)` from the
-//! middle, and upright lengths are `1 / (1 + q a)` as long as at the middle. So the upright lines stay upright,
-//! and two of them on both sides of the middle give `q`; then all others must lie evenly. The level lines
+//! middle, and vertical lengths are `1 / (1 + q a)` as long as at the middle. So the vertical lines stay vertical,
+//! and two of them on both sides of the middle give `q`; then all others must lie evenly. The horizontal lines
 //! become straight lines that `q` gives the slope of: along those thin pixels are counted.
 
 use flowpipe_plugin::puzzle::{Geometry, Point};
@@ -20,15 +20,15 @@ use crate::thin::Thin;
 const STRONG: f64 = 0.25;
 /// Lines at each end that may be the border; what lies beyond is none of the board's.
 const ENDS: usize = 3;
-/// The share of a line's length, around the middle, that the upright ones are looked for in.
+/// The share of a line's length, around the middle, that the vertical ones are looked for in.
 const BAND: f64 = 0.6;
 /// A board that is turned further shows too little.
 const LEAST_COSINE: f64 = 0.19;
-/// Level lines are looked for in steps of so many pixels.
+/// Horizontal lines are looked for in steps of so many pixels.
 const STEP: f64 = 1.0;
 /// How often the middle's height is made better, at most.
 const CENTRINGS: usize = 5;
-/// Points along a level line that are looked at, at most.
+/// Points along a horizontal line that are looked at, at most.
 const POINTS: f64 = 160.0;
 
 /// A board that lay at rest where one now may turn.
@@ -85,8 +85,8 @@ impl Turned {
     #[must_use]
     pub fn find(thin: &Thin<'_>, rest: &Rest, config: &Config) -> Option<Self> {
         let level = rest.level();
-        let upright = upright_lines(thin, rest, level);
-        pairs(&upright).find_map(|(left, right, inner)| {
+        let vertical = vertical_lines(thin, rest, level);
+        pairs(&vertical).find_map(|(left, right, inner)| {
             let (a, b) = (left.at, right.at);
             let bend = (a + b) / (2.0 * a * b);
             let unbent = |x: f64| x / (1.0 - bend * x);
@@ -104,7 +104,7 @@ impl Turned {
         })
     }
 
-    /// One whose upright lines are known: its middle and half of its width as in [`Turned::across`], its depth
+    /// One whose vertical lines are known: its middle and half of its width as in [`Turned::across`], its depth
     /// and its columns. `None` for what can't be one.
     #[must_use]
     pub fn of_columns(middle: Point, half_width: f64, depth: f64, cols: usize) -> Option<Self> {
@@ -119,7 +119,7 @@ impl Turned {
         })
     }
 
-    /// The same with its upright lines where they were seen: columns and frame pixels from the left.
+    /// The same with its vertical lines where they were seen: columns and frame pixels from the left.
     #[must_use]
     pub fn with_lines(&self, lines: &[(usize, f64)]) -> Option<Self> {
         // At a share of -1 to 1 along the board is seen x = (m + b a) / (1 + d a), or x = m + b a - d a x.
@@ -139,13 +139,13 @@ impl Turned {
         })
     }
 
-    /// Finds the level lines of one whose height is known roughly. Pipes hide some of them.
+    /// Finds the horizontal lines of one whose height is known roughly. Pipes hide some of them.
     #[must_use]
     pub fn find_rows(mut self, thin: &Thin<'_>, rest: &Rest, config: &Config) -> Option<Self> {
         let most = 0.8 * rest.size[1];
-        // Level lines are followed rightly once the middle is where they have their vanishing point.
+        // Horizontal lines are followed rightly once the middle is where they have their vanishing point.
         for _ in 0..CENTRINGS {
-            let lines = self.level_lines(thin, rest, rest.level());
+            let lines = self.horizontal_lines(thin, rest, rest.level());
             let places = lines.iter().map(|peak| peak.at);
             let places: Vec<f64> = places.filter(|at| at.abs() <= most).collect();
             let spacing = Spacing::find(&places, 0.05, 1.0)?;
@@ -186,11 +186,11 @@ impl Turned {
         })
     }
 
-    /// Finds the level lines.
+    /// Finds the horizontal lines.
     fn with_rows(self, thin: &Thin<'_>, rest: &Rest, level: u8, config: &Config) -> Option<Self> {
-        let level_lines = self.level_lines(thin, rest, level);
+        let horizontal_lines = self.horizontal_lines(thin, rest, level);
         let (least, most) = (config.min_cells, config.max_cells);
-        pairs(&level_lines).find_map(|(top, bottom, inner)| {
+        pairs(&horizontal_lines).find_map(|(top, bottom, inner)| {
             let half_height = (bottom.at - top.at) / 2.0;
             // It turns about the middle of its sides.
             if (top.at + bottom.at).abs() > 2.0 + 0.01 * half_height {
@@ -218,13 +218,13 @@ impl Turned {
         (LEAST_COSINE..1.03).contains(&cosine) && slope >= 2.5 * rest.thickness + 2.0
     }
 
-    /// The peaks of thin pixels along lines that are level on the board, by height above or below the middle.
-    fn level_lines(&self, thin: &Thin<'_>, rest: &Rest, level: u8) -> Vec<Peak> {
+    /// The peaks of thin pixels along lines that are horizontal on the board, by height above or below the middle.
+    fn horizontal_lines(&self, thin: &Thin<'_>, rest: &Rest, level: u8) -> Vec<Peak> {
         let most = rest.room()[3] / 2.0;
         let steps = (2.0 * most / STEP) as usize;
         let [left, right] = [self.across(-1.0), self.across(1.0)];
         let count = ((right - left) / 2.0).clamp(1.0, POINTS) as usize;
-        // Where along the picture, and how long upright things are seen there.
+        // Where along the picture, and how long vertical things are seen there.
         let places: Vec<(f64, f64)> = (0..count)
             .map(|index| {
                 let share = (index as f64 + 0.5) / count as f64;
@@ -262,7 +262,7 @@ impl Turned {
         across / (self.half_width - self.depth * across)
     }
 
-    /// How long upright things are seen at a place along the board, as a share of what they are at the
+    /// How long vertical things are seen at a place along the board, as a share of what they are at the
     /// middle.
     #[must_use]
     pub fn shrink(&self, along: f64) -> f64 {
@@ -319,7 +319,7 @@ impl Turned {
 }
 
 /// The peaks of thin pixels by column, from the middle.
-fn upright_lines(thin: &Thin<'_>, rest: &Rest, level: u8) -> Vec<Peak> {
+fn vertical_lines(thin: &Thin<'_>, rest: &Rest, level: u8) -> Vec<Peak> {
     let [left, _, width, _] = rest.room();
     let [x, y] = rest.middle;
     let half = BAND / 2.0 * rest.size[0].min(rest.size[1]);

@@ -11,7 +11,7 @@ use crate::turned::{Rest, Turned};
 const MOST_MISSED: usize = 4;
 /// The borders are followed so far beyond where they should end, in columns.
 const BEYOND: f64 = 0.5;
-/// With fewer points there nothing can be said.
+/// Fewer points there decide nothing.
 const LEAST_BEYOND: usize = 3;
 /// The share of these points that a border shows at which goes on.
 const GOES_ON: f64 = 0.7;
@@ -65,7 +65,7 @@ impl Turned {
         shares.peek().is_some() && shares.all(|share| share >= GOES_ON)
     }
 
-    /// The same with its upright lines where they are seen.
+    /// The same with its vertical lines where they are seen.
     fn placed(&self, thin: &Thin<'_>, rest: &Rest) -> Option<Self> {
         let level = rest.level();
         let lines = (0..=self.cols).filter_map(|column| {

@@ -34,7 +34,7 @@ impl Segment {
         let bytes = u32::try_from(size).ok()?;
         let reply = connection.shm_create_segment(id, bytes, false).ok()?;
         let file = File::from(reply.reply().ok()?.shm_fd);
-        // SAFETY: the file has no name, so that but for us only the server can reach it. It never
+        // SAFETY: the file has no name, so that only this process and the server can reach it. It never
         // shortens it, and writes to it only to answer a request of ours; `bytes` documents who waits for that.
         let memory = unsafe { MmapOptions::new().len(size).map(&file) }.ok()?;
         Some(Self {

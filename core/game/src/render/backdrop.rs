@@ -13,7 +13,7 @@ struct Bar {
     half: [f64; 2],
 }
 
-/// Draws the lights that a number stands for. On a light ground they are pale tints.
+/// Draws the lights of a number. On a light ground they are pale tints.
 pub(super) fn draw(canvas: &mut Canvas, style: Style, theme: Theme, lights: u64) {
     if theme.light() == 0.0 {
         return;

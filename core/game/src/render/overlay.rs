@@ -170,7 +170,7 @@ impl<'a> Sheet<'a> {
         let board = self.seen.puzzle.board();
         let mut sides = Vec::new();
         for (from, to) in board.description().walls.clone() {
-            // Where the board warps, a wall stands at both edges that it closes.
+            // Where the board warps, a wall is drawn at both edges that it closes.
             for (from, to) in [(from, to), (to, from)] {
                 let Some(way) = place::direction(board, from, to) else {
                     continue;

@@ -69,7 +69,7 @@ impl Sheet {
         &self.canvas
     }
 
-    /// All that is drawn on the backdrop, but for the buttons.
+    /// All that is drawn on the backdrop, except for the buttons.
     pub(super) fn covers(&self) -> impl Iterator<Item = Area> {
         let [left, top, width, height] = self.layout.extent;
         // Lines stand out over the edge.

@@ -74,7 +74,7 @@ impl Theme {
         matches!(self, Self::Light | Self::Numbers)
     }
 
-    /// Red, green, blue of a colour's pipe, and of its terminals but for [`Self::Numbers`], whose
+    /// Red, green, blue of a colour's pipe, and of its terminals except for [`Self::Numbers`], whose
     /// pipes are all alike. A palette as [`super::Scene`] has it.
     #[must_use]
     pub fn paint(self, palette: &[[u8; 3]], colour: Colour) -> [u8; 3] {

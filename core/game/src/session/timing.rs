@@ -1,4 +1,4 @@
-//! What happens by itself in a session, and when.
+//! Timed events of a session.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub(super) enum Phase {
     Over,
 }
 
-/// What happens by itself when its time comes.
+/// A timed event.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Due {
     Sample,
@@ -39,7 +39,7 @@ impl Session {
         [frame, second, due].into_iter().flatten().min()
     }
 
-    /// The earliest thing that happens by itself.
+    /// The earliest timed event.
     pub(super) fn due(&self) -> Option<(Duration, Due)> {
         let look = self.queue.due().map(|at| (at, Due::Sample));
         let is_over = matches!(self.phase, Phase::Over);

@@ -56,7 +56,7 @@ impl Session {
         }
     }
 
-    /// The board as it stands.
+    /// The board as it is.
     pub(super) fn face(&self) -> Face {
         Face {
             puzzle: Arc::clone(&self.puzzle),

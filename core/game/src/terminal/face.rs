@@ -135,7 +135,7 @@ impl Drawing<'_> {
         lines.draw(buffer, &THICK, self.colours.ink(paint::colour(flow.colour)));
     }
 
-    /// A disc with the colour's letter, so that nobody has to distinguish colours.
+    /// A disc with the colour's letter, so that it is readable without colours.
     fn terminal(&self, cell: Cell, number: colour::Colour, buffer: &mut Buffer) {
         let (column, row) = self.middle(cell);
         let rgb = paint::colour(number);

@@ -46,7 +46,7 @@ impl Screen {
         Ok((size.width, size.height))
     }
 
-    /// Gives the terminal back, whoever has it: before the program ends at once. It may be gone already.
+    /// Restores the terminal, whichever thread uses it: for an immediate exit of the program. It may be gone already.
     pub fn give_back() {
         give_back();
     }

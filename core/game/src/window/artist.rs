@@ -111,11 +111,11 @@ impl Easel {
 
     fn work(&mut self, job: &Job) {
         let shown = self.show(job);
-        // The only error is that nobody listens any more.
+        // The only error is that the receiver is gone.
         let _ = self
             .calls
             .send_event(shown.map_or_else(Call::Failed, Call::Shown));
-        // What is needed next is drawn while nobody waits. A size that can't be drawn has failed
+        // What is needed next is drawn while no picture is due. A size that can't be drawn has failed
         // above.
         let _ = self.painter.prepare(&job.view);
     }
@@ -136,7 +136,7 @@ struct End(EventLoopProxy<Call>);
 
 impl End {
     fn fail(&self, error: WindowError) {
-        // The only error is that nobody listens any more.
+        // The only error is that the receiver is gone.
         let _ = self.0.send_event(Call::Failed(error));
     }
 }

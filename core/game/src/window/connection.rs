@@ -1,6 +1,6 @@
 //! The connection that pictures go through.
 //!
-//! Under X11 it is not the window's own. Whoever waits for the server takes in all that comes from it,
+//! Under X11 it is not the window's own. A wait for the server reads all that comes from it,
 //! events too; were the connection shared, the thread that waits for events would not be woken for
 //! those that the drawing thread took in.
 

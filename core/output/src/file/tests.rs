@@ -127,7 +127,7 @@ fn links_and_permissions_stay() {
 
 #[cfg(unix)]
 #[test]
-fn names_that_nobody_gave_lead_nowhere_else() {
+fn unknown_names_lead_nowhere_else() {
     use std::os::unix::fs::symlink;
 
     let folder = tempfile::tempdir().unwrap();
@@ -165,7 +165,7 @@ fn names_that_nobody_gave_lead_nowhere_else() {
     assert_eq!(names(folder.path()), all);
 }
 
-/// Whoever looks for other writers waits for nobody.
+/// A search for other writers does not block.
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_place_of_an_unfinished_file_is_passed_over() {

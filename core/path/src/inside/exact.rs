@@ -38,7 +38,7 @@ impl Scale {
         [self.value(x), self.value(y)]
     }
 
-    /// So many sixths of the corridor's share of a cell.
+    /// The number of sixths of the corridor's share of a cell.
     pub fn sixths_of_share(&self, corridor: &Corridor, sixths: i64) -> BigInt {
         BigInt::from(sixths * corridor.share[0]) << self.bits
     }

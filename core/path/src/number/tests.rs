@@ -7,8 +7,8 @@ fn geometry<N: Number>() -> Option<()> {
     assert_eq!(N::side(&line, &point([1, 2]))?, Ordering::Greater);
     assert_eq!(N::side(&line, &point([2, 1]))?, Ordering::Less);
     // With the line x = 2 it has the point (2, 5/3).
-    let upright = N::cross(&point([2, 9]), &point([2, -9]))?;
-    let [x, y, w] = N::finite(N::cross(&line, &upright)?)?;
+    let vertical = N::cross(&point([2, 9]), &point([2, -9]))?;
+    let [x, y, w] = N::finite(N::cross(&line, &vertical)?)?;
     assert_eq!([N::ratio(&x, &w), N::ratio(&y, &w)], [2.0, 5.0 / 3.0]);
     let parallel = N::cross(&point([0, 0]), &point([3, 2]))?;
     assert!(N::is_infinite(&N::cross(&line, &parallel)?));

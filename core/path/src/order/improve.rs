@@ -26,7 +26,7 @@ pub(super) enum Change {
         /// Its last.
         last: usize,
     },
-    /// So many from a place on go in front of what stands at another place (of all that is left),
+    /// A number of them from a place on move in front of what is at another place (of all that is left),
     /// turned round or not.
     Move {
         /// The first place of the run.
@@ -63,7 +63,7 @@ impl<'a> Improving<'a> {
     /// spent.
     pub fn run(mut self) -> Vec<Town> {
         let count = self.tour.len() - 2;
-        // So far away from a place changes are looked for that all places get their share.
+        // How far from a place changes are searched, so that all places get their share.
         let window = (self.trials / (8 * count.max(1))).max(8);
         let (mut at, mut idle) = (1, 0);
         while idle < count && self.trials > 0 {
@@ -145,7 +145,7 @@ impl<'a> Improving<'a> {
         self.link(before, self.tour[from]) + self.link(last, after) - self.link(before, after)
     }
 
-    /// What it costs to put a run between two others, but for what it costs inside: `to` counts the
+    /// What it costs to put a run between two others, except for what it costs inside: `to` counts the
     /// places without the run.
     pub fn cost_of_insertion(&self, from: usize, count: usize, to: usize, turned: bool) -> f64 {
         let left = |place: usize| self.tour[if place < from { place } else { place + count }];

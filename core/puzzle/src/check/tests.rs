@@ -116,7 +116,7 @@ fn each_rule_is_refused_at_its_cell() {
 }
 
 #[test]
-fn cover_and_touch_are_asked_only_where_the_rules_say() {
+fn cover_and_touch_are_checked_only_where_the_rules_ask() {
     let flows = [A, B, C];
     let rules = |cover, touch| {
         let all = refusals(PLAIN, &flows, Rules { cover, touch });

@@ -106,11 +106,11 @@ fn colours_as_escape_codes() {
 }
 
 #[test]
-fn rubbish_flows_are_drawn_as_far_as_they_go() {
+fn malformed_flows_are_drawn_as_far_as_they_go() {
     let puzzle = level::parse(PLAIN).unwrap().puzzle;
     let flows = [Flow {
         colour: 900,
         cells: vec![1, 99, usize::MAX, 2, 11],
     }];
-    snapshot("rubbish", &[draw(&puzzle, &flows, Style::default())]);
+    snapshot("malformed", &[draw(&puzzle, &flows, Style::default())]);
 }

@@ -55,12 +55,12 @@ fn read(line: &str) -> At<Level> {
     let (mut description, flags) = read_size(size)?;
     let pack = pack.number("the pack's number")?;
     let number = number.number("the level's number")?;
-    let said = count.number("the number of flows")?;
-    if said != flows.len() {
+    let declared = count.number("the number of flows")?;
+    if declared != flows.len() {
         return Err((
             count.start,
             LevelProblem::FlowCount {
-                said,
+                declared,
                 found: flows.len(),
             },
         ));

@@ -25,7 +25,7 @@ fn passes_over_suffixes_of_holes_space_and_a_last_semicolon() {
 }
 
 #[test]
-fn says_where_and_what() {
+fn reports_where_and_what() {
     let errors: Vec<String> = [
         "",
         "3",
@@ -75,5 +75,8 @@ fn a_level_is_made_of_a_puzzle_and_its_solution() {
         ..Tag::default()
     };
     let error = Level::new(tag, &puzzle, &solution).unwrap_err();
-    assert_eq!(error.to_string(), "a level line can't say the flags \"B;\"");
+    assert_eq!(
+        error.to_string(),
+        "a level line can't express the flags \"B;\""
+    );
 }

@@ -1,4 +1,4 @@
-//! What is asked of a solver, and what it says.
+//! What a solver is asked, and its answer.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::solution::Solution;
 
 /// What is asked about a puzzle: the config key `want` of solvers that can do more than find one
-/// solution. Its companion `limit` says after how many solutions to stop counting or listing.
+/// solution. Its companion `limit` sets after how many solutions to stop counting or listing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Want {
@@ -23,7 +23,7 @@ pub enum Want {
     All,
 }
 
-/// What a solver says of a puzzle.
+/// A solver's verdict on a puzzle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
 pub enum Verdict {

@@ -1,4 +1,4 @@
-//! What strokes cost whoever plays them: straight lines, distance, time.
+//! What strokes cost the player: straight lines, distance, time.
 
 use super::{Hold, Manner, Stroke};
 use crate::geometry::Point;
@@ -7,7 +7,7 @@ impl Stroke {
     /// Straight lines in it, however many points lie on them.
     #[must_use]
     pub fn segments(&self) -> usize {
-        // As a count, this is for people: what is straight but for rounding is straight.
+        // As a count, this is for people: what is straight except for rounding is straight.
         const NOTHING: f64 = 1e-9;
         let steps = self.points.windows(2).map(|pair| {
             let [from, to] = [pair[0], pair[1]];

@@ -1,6 +1,6 @@
 //! What games need from the mouse.
 //!
-//! Games differ in what they make of pointer events. What is said here of each profile was seen by
+//! Games differ in what they make of pointer events. The description of each profile was measured by
 //! driving real games with real pointer events.
 
 use std::ops::RangeInclusive;
@@ -30,11 +30,11 @@ pub enum Profile {
     /// It takes every event and fills in nothing: one event in each cell on a straight way, and no
     /// waiting.
     Events,
-    /// It looks at the pointer once a display frame and fills in the straight line between two looks,
+    /// It samples the pointer once a display frame and fills in the straight line between two samples,
     /// at any angle, as the real game and web games do: a stop at the end of each segment.
     #[default]
     Segments,
-    /// The same, but only along rows and columns, and it misses some looks: stops where the pipe turns.
+    /// The same, but only along rows and columns, and it misses some samples: stops where the pipe turns.
     Turns,
     /// It loses what lies between two events, and drags start only after a nudge, as desktop games do:
     /// a stop at every cell, in small steps.
@@ -93,7 +93,7 @@ pub struct Pace {
     pub dwell_ms: f64,
     /// So long it stays after the press and before the release, in milliseconds.
     pub ends_ms: f64,
-    /// So often it is told each of its places.
+    /// How often each place is sent.
     pub repeats: u32,
 }
 
@@ -171,7 +171,7 @@ impl Profile {
         }
     }
 
-    /// Whether the game has to be told every cell on the way.
+    /// Whether the game needs a point in every cell on the way.
     #[must_use]
     pub fn tells_every_cell(self) -> bool {
         self == Self::Events
@@ -180,7 +180,7 @@ impl Profile {
     /// How strokes are to be played.
     #[must_use]
     pub fn manner(self) -> Manner {
-        // Display frames last 16.7 ms: a look that comes late must not meet the pointer beyond the
+        // Display frames last 16.7 ms: a sample that comes late must not meet the pointer beyond the
         // turn.
         match self {
             Self::Events => manner(None, 0.0, 0.0, 1, 0.0),
@@ -197,7 +197,7 @@ impl Profile {
 }
 
 impl Default for Manner {
-    /// Of a planner that says nothing: no waiting, and every cell told.
+    /// The default of planners: no waiting, and a point in every cell.
     fn default() -> Self {
         manner(Some(0.5), 0.0, 0.0, 1, 0.0)
     }

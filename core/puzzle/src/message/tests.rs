@@ -117,7 +117,7 @@ fn messages_read_back_as_the_same_bytes() {
 }
 
 #[test]
-fn what_vision_need_not_say() {
+fn what_vision_may_omit() {
     let json = r#"{"frame":{"source":"x"},"reading":{"status":"refused","step":"a","reason":"b"}}"#;
     let reading = Reading::Refused {
         step: "a".to_owned(),
@@ -185,7 +185,7 @@ fn each_message_has_a_schema_that_allows_later_fields() {
     }
 }
 
-/// Adds a field that nobody knows to every object below a value, but to none of what is read strictly.
+/// Adds an unknown field to every object below a value, but to none of what is read strictly.
 fn with_news(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::Object(fields) => {

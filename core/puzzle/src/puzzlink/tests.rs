@@ -62,7 +62,7 @@ fn runs_of_empty_cells_are_as_long_as_they_can_be() {
 }
 
 #[test]
-fn says_where_and_what() {
+fn reports_where_and_what() {
     let errors: Vec<String> = [
         "https://puzz.link/p?slither/5/5/g",
         "https://example.org/",

@@ -69,7 +69,7 @@ fn a_diagonal_passes_on_one_side_of_a_corner_only() {
         leaves,
         "below it"
     );
-    // A hair above it is enough, but for the very least that numbers can tell.
+    // A hair above it is enough, except for the smallest difference of numbers.
     assert_eq!(
         problem(LINE, 0, &cells, &[[1.5, 0.5], [2.5, 1.5 - 1e-15]]),
         None
@@ -256,7 +256,7 @@ fn one_cell_beyond_the_edge_and_no_more() {
         leaves(1, 3),
         "into a cell that is not named"
     );
-    // On the other side it begins anew, where the cell lies.
+    // On the other side it starts again, where the cell lies.
     assert_eq!(
         problem(WARPS, 0, &[0, 3, 6], &[[0.5, 0.5], [0.5, 2.5]]),
         None

@@ -93,7 +93,7 @@ impl Gate {
     }
 }
 
-/// The squares of a stroke's cells: where they lie on the board, but for the last, which may lie beyond an
+/// The squares of a stroke's cells: where they lie on the board, except for the last, which may lie beyond an
 /// edge.
 fn squares(board: &Board, cells: &[Cell]) -> Result<Vec<Square>, StrokeProblem> {
     let lattice = board.description().lattice;
@@ -154,7 +154,7 @@ fn follow(board: &Board, stroke: &Stroke, squares: &[Square]) -> Result<(), Stro
             at += 1;
         }
     }
-    // Who stands on the gate has not entered.
+    // A pointer on the gate has not entered.
     let entered = at - usize::from(on_gate);
     if entered + 1 < squares.len() {
         let (row, col) = place(entered);

@@ -79,7 +79,7 @@ impl Picture<'_> {
             for &point in points.iter().skip(1).take(points.len().saturating_sub(2)) {
                 dot(svg, point);
             }
-            // A button that stays down is neither let go nor pressed anew.
+            // A button that stays down is neither released nor pressed again.
             (if stroke.held { dot } else { square })(svg, release);
             (if goes_on { dot } else { ring })(svg, press);
             if self.style.letters {

@@ -157,7 +157,7 @@ fn is_well_formed(svg: &str) -> bool {
 }
 
 #[test]
-fn rubbish_and_odd_names_give_a_whole_picture() {
+fn malformed_and_odd_names_give_a_whole_picture() {
     let entry = text::read("ab cd ab\ncd . .").remove(0);
     let (puzzle, _) = entry.puzzle.as_ref().unwrap();
     let flows = [Flow {

@@ -32,7 +32,7 @@ pub enum TextProblem {
         "expected a letter or digit for a terminal, `.`, `-` or `_` for an empty cell, `#` for a hole or `+` for a bridge, found {found:?}"
     )]
     Cell {
-        /// What stands there.
+        /// The text there.
         found: String,
     },
     /// A row of another length than the first one.
@@ -45,7 +45,7 @@ pub enum TextProblem {
     },
     /// A terminal without another to be joined to.
     #[error(
-        "terminal {name} stands {} in the grid, expected an even number of times",
+        "terminal {name} occurs {} in the grid, expected an even number of times",
         if *.count == 1 { "once".to_owned() } else { format!("{count} times") }
     )]
     Odd {
@@ -60,7 +60,7 @@ pub enum TextProblem {
     /// A word in the line before a grid that is no rule.
     #[error("expected {}, found {found:?}", rule_words::EXPECTED)]
     Rules {
-        /// What stands there.
+        /// The text there.
         found: String,
     },
     /// The boards before it leave no room in memory.

@@ -35,7 +35,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// A puzzle and all that may be said of it.
+/// A puzzle and everything known about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sheet<'a> {
     /// The puzzle.
@@ -55,18 +55,18 @@ pub struct Sheet<'a> {
 #[non_exhaustive]
 pub enum Unsayable {
     /// Something that the format has no signs for.
-    #[error("{format} can't say {what}")]
+    #[error("{format} can't express {what}")]
     Kind {
         /// The format.
         format: Format,
-        /// What it can't say.
+        /// What it can't express.
         what: String,
     },
     /// A level line holds the solution, and there is none.
-    #[error("a level line says the solution too, and none is given")]
+    #[error("a level line contains the solution, and none is given")]
     NoSolution,
     /// A level line holds the solution, and this one breaks the rules.
-    #[error("a level line says the solution too, and the one given is wrong{}", .0.as_ref().map_or_else(String::new, |breach| format!(": {breach}")))]
+    #[error("a level line contains the solution, and the given one is wrong{}", .0.as_ref().map_or_else(String::new, |breach| format!(": {breach}")))]
     WrongSolution(Option<Refusal>),
 }
 
@@ -89,11 +89,11 @@ impl Unsayable {
     }
 }
 
-/// Writes a puzzle in a format, with what else is known of it as far as the format can say that.
-/// The text ends in a newline; a title stands before it as a comment, in JSON in the object.
+/// Writes a puzzle in a format, with what else is known about it, as far as the format can express it.
+/// The text ends in a newline; a title comes before it as a comment, in JSON in the object.
 ///
 /// # Errors
-/// What of the puzzle the format can't say.
+/// What the format can't express.
 pub fn write_as(sheet: &Sheet, format: Format) -> Result<String, Unsayable> {
     let text = match format {
         Format::Json => return Ok(json::write(sheet)),
@@ -116,9 +116,9 @@ pub fn write_as(sheet: &Sheet, format: Format) -> Result<String, Unsayable> {
 }
 
 /// Writes a puzzle as text that [`read`](super::read) takes, ending in a newline: as grid text, or as
-/// one line of JSON where a grid can't say it all (walls, warps, hexes).
+/// one line of JSON where a grid can't express it all (walls, warps, hexes).
 ///
-/// Reading gives the same puzzle back; from grid text, colours are numbered anew by first appearance.
+/// Reading gives the same puzzle back; from grid text, colours are renumbered by first appearance.
 #[must_use]
 pub fn write(puzzle: &Puzzle) -> String {
     let sheet = Sheet {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use flowpipe_puzzle::{Board, Cell, Rule, Solution};
 
-/// The text of a file of known puzzles, which lie beside the checkout or where `FLOWPIPE_SHARED` says.
-/// Where they are not there, says so and gives `None`.
+/// The text of a file of known puzzles, which lie beside the checkout or where `FLOWPIPE_SHARED` points.
+/// Where they are not there, prints a note and gives `None`.
 pub fn known_puzzles(file: &str) -> Option<String> {
     let folder = std::env::var_os("FLOWPIPE_SHARED").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
@@ -80,7 +80,7 @@ pub fn mutants(board: &Board, solution: &Solution) -> Vec<Mutant> {
         let mut shorter = cells.clone();
         shorter.pop();
         let end = shorter[shorter.len() - 1];
-        // A flow of two cells becomes one that stands on its terminal with both ends.
+        // A flow of two cells becomes one with both ends on its terminal.
         let rules: &[Rule] = &[Rule::End, Rule::BridgeEnd, Rule::TerminalTwice];
         add(
             "drop an end",

@@ -52,7 +52,7 @@ pub fn puzzle() -> impl Strategy<Value = Puzzle> {
             "no room for terminals",
             |(board, order, [plain, cover, touch])| {
                 let kept = board.description().clone();
-                // Half of the boards are such as grid text can tell.
+                // Half of the boards are such as grid text can express.
                 let board = if plain {
                     let walls = Vec::new();
                     Board::new(Description {

@@ -14,7 +14,7 @@ function element(tag, properties = {}, ...children) {
 
 const byId = (id) => document.getElementById(id);
 
-/** A button that says what it does. */
+/** A button with a label of what it does. */
 function button(text, label, press) {
   return element('button', { type: 'button', 'aria-label': label, title: label, onclick: press }, text);
 }

@@ -1,4 +1,4 @@
-// The drawing of the time line.
+// The drawing of the timeline.
 
 const place = (line, time) => ((time - line.from) / (line.to - line.from)) * line.width;
 

@@ -60,7 +60,7 @@ async function framePicture(frame) {
   return { bitmap: sheet, size: shot.frame };
 }
 
-/** The size of a frame, or nothing where no picture tells it. */
+/** The size of a frame, or nothing where no picture has one. */
 function frameSize(frame) {
   return data.reel.shots[data.reel.of[frame]]?.frame;
 }

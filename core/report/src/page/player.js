@@ -12,7 +12,7 @@ const player = {
     if (Number.isNaN(to) || frames.count === 0) return;
     this.frame = to;
     this.slider.value = String(to);
-    this.tell();
+    this.update();
     this.draw();
     this.moved.forEach((moved) => moved(to));
   },
@@ -57,7 +57,7 @@ const player = {
         this.slider,
         element('div', { class: 'buttons' }, step('−10', 'Ten frames back', -10), step('‹', 'One frame back', -1), this.play, step('›', 'One frame on', 1), step('+10', 'Ten frames on', 10), button('Next board', 'Next board', () => this.board(1))),
       ),
-      element('div', { class: 'told' }, this.where, this.made, this.list),
+      element('div', { class: 'details' }, this.where, this.made, this.list),
     );
     byId('player').addEventListener('keydown', (event) => this.key(event));
     new ResizeObserver(() => this.draw()).observe(this.screen);
@@ -179,8 +179,8 @@ const player = {
     return look.refused ?? `${data.shapes[look.shape].title}, ${look.state}`;
   },
 
-  /** Says which frame it is, and who did what. */
-  tell() {
+  /** Shows which frame it is, and which stage did what. */
+  update() {
     const { frame } = this;
     const time = frames.captured[frame];
     const board = boardOf(frame);

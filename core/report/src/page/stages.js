@@ -65,12 +65,12 @@ function showSpreads(body, spreads) {
       mark.style.left = `${share(ns) * 100}%`;
       return mark;
     };
-    const said = `${name}: half within ${duration(time.p50_ns)}, 95 of 100 within ${duration(time.p95_ns)}, longest ${duration(time.max_ns)}`;
+    const summary = `${name}: half within ${duration(time.p50_ns)}, 95 of 100 within ${duration(time.p95_ns)}, longest ${duration(time.max_ns)}`;
     return element(
       'div',
       { class: 'spread' },
       element('span', { class: 'name' }, name, element('small', {}, `${duration(time.p50_ns)} · ${duration(time.p95_ns)}`)),
-      element('div', { class: 'bars', role: 'img', 'aria-label': said }, bars, quantile(time.p50_ns, 'half'), quantile(time.p95_ns, 'most')),
+      element('div', { class: 'bars', role: 'img', 'aria-label': summary }, bars, quantile(time.p50_ns, 'half'), quantile(time.p95_ns, 'most')),
     );
   };
   const axis = element('div', { class: 'axis', 'aria-hidden': 'true' }, ticks.map((bin) => {

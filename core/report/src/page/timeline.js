@@ -30,13 +30,13 @@ const timeline = {
     );
     this.canvas = element('canvas', { role: 'img', 'aria-label': this.summary() });
     this.box = element('div', { class: 'lanes', tabindex: '0', role: 'group', 'aria-label': 'Time line; arrow keys move, plus and minus zoom' }, this.canvas);
-    this.told = element('p', { class: 'told-call' });
-    byId('timeline-body').append(this.box, this.told);
+    this.details = element('p', { class: 'call-details' });
+    byId('timeline-body').append(this.box, this.details);
     this.listen();
     new ResizeObserver(() => this.draw()).observe(this.box);
     onScheme(() => this.draw());
     player.moved.push(() => this.follow());
-    this.say();
+    this.describe();
   },
 
   summary() {
@@ -98,7 +98,7 @@ const timeline = {
     this.box.addEventListener('pointermove', (event) => {
       const x = at(event);
       if (!pointers.has(event.pointerId)) {
-        this.say(x, event.clientY - this.canvas.getBoundingClientRect().top);
+        this.describe(x, event.clientY - this.canvas.getBoundingClientRect().top);
         return;
       }
       const before = pointers.get(event.pointerId);
@@ -118,7 +118,7 @@ const timeline = {
     };
     this.box.addEventListener('pointerup', up);
     this.box.addEventListener('pointercancel', up);
-    this.box.addEventListener('pointerleave', () => this.say());
+    this.box.addEventListener('pointerleave', () => this.describe());
     this.box.addEventListener('wheel', (event) => {
       if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(event.deltaY * 0.004), this.time(at(event)));
       else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.move(event.deltaX / this.width);
@@ -168,12 +168,12 @@ const timeline = {
     player.go(frame >= 0 ? frame : after(frames.captured, this.time(x)) - 1);
   },
 
-  /** Says what is under the pointer. */
-  say(x, y) {
+  /** Describes what is under the pointer. */
+  describe(x, y) {
     const [lane, call] = x === undefined ? [] : this.under(x, y);
     if (!lane || call < 0) {
-      this.told.textContent = x === undefined ? 'Point at a bar, and what it stands for is told here.' : clockBy(this.time(x), (this.to - this.from) / 1000);
-      this.told.classList.toggle('quiet', x === undefined);
+      this.details.textContent = x === undefined ? 'Point at a bar to see its call here.' : clockBy(this.time(x), (this.to - this.from) / 1000);
+      this.details.classList.toggle('quiet', x === undefined);
       return;
     }
     const frame = lane.frame[call];
@@ -183,8 +183,8 @@ const timeline = {
       text(lane.text[call]) ? `. ${capital(text(lane.text[call]))}` : '',
       lane.wrong.has(call) ? `. ${capital(text(lane.wrong.get(call)))}` : '',
     ];
-    this.told.textContent = parts.join('');
-    this.told.classList.remove('quiet');
+    this.details.textContent = parts.join('');
+    this.details.classList.remove('quiet');
   },
 
   draw() {

@@ -1,7 +1,7 @@
 //! The pictures of a recording, small enough for a page.
 //!
-//! [`shrink`] makes them smaller, [`pack`] encodes them; of a picture that differs from one before in some places only, these
-//! [`tiles`] are kept. [`reel`] has the frames for the scrubber, [`stills`] the boards before and after.
+//! [`shrink`] makes them smaller, [`pack`] encodes them; of a picture that differs from one before in some places only,
+//! these [`tiles`] are kept. [`reel`] has the frames for the scrubber, [`stills`] the boards before and after.
 
 mod pack;
 mod reel;

@@ -48,8 +48,8 @@ struct Shot {
     frame: (u32, u32),
 }
 
-/// How small pictures are made: the longer side in pixels, and the quality. The next one is taken where with the one before
-/// more than half of the pictures do not fit.
+/// How small pictures are made: the longer side in pixels, and the quality. The next one is taken where with the one
+/// before more than half of the pictures do not fit.
 const STEPS: [(u32, u8); 3] = [(800, 75), (640, 72), (480, 65)];
 
 /// When more of a picture differs from the key picture, it is one itself.
@@ -258,7 +258,7 @@ impl Job<'_> {
                 .map(|stretch| scope.spawn(move || self.stretch(stretch)))
                 .collect();
             for thread in threads {
-                // A thread that panics takes its pictures with it; the page says how many there are.
+                // A thread that panics takes its pictures with it; the page states how many there are.
                 packed.append(thread.join().unwrap_or_default());
             }
         });

@@ -1,4 +1,4 @@
-//! Makes pictures smaller: each new pixel is the mean of the area that it stands for.
+//! Makes pictures smaller: each new pixel is the mean of the area that it covers.
 
 use flowpipe_recording::{Encoding, Pixels};
 
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_told_apart() {
+    fn colours_are_distinguished() {
         let pixels = Pixels {
             encoding: Encoding::Bgra8,
             width: 1,

@@ -42,8 +42,8 @@ const MARGIN: f64 = 0.05;
 /// A picture of the recording, and the part of it.
 type Cut = (usize, Area);
 
-/// Makes the stills of all boards in at most so many characters, and notes in each view which one is its own. Where even the
-/// smallest do not fit, the last boards have none.
+/// Makes the stills of all boards in at most so many characters, and notes in each view which one is its own. Where
+/// even the smallest do not fit, the last boards have none.
 pub fn stills(
     recording: &Recording,
     frames: &Frames,
@@ -66,7 +66,7 @@ pub fn stills(
     let mut made = HashMap::new();
     for (step, &size) in STEPS.iter().enumerate() {
         let last = step + 1 == STEPS.len();
-        // What a few of them take tells early that all would take too much.
+        // The size of a few of them shows early that all would take too much.
         let few = evenly(cuts.len(), FEW);
         let share = limit * few.len() / cuts.len().max(1);
         if !last && !make(recording, frames, &cuts, &few, size, share).1 {

@@ -53,7 +53,7 @@ struct Filling<'a> {
     /// What each node is joined to. Terminals have one, gaps none.
     joined: Vec<[Option<Node>; 2]>,
     gaps: Vec<Node>,
-    /// Where a node stands in `gaps`.
+    /// The index of a node in `gaps`.
     place: Vec<usize>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! On large boards with few flows there are very many solutions, and hardly anything for a SAT solver to conclude
 //! from; finding one of them is easy by other means. Where cells may stay empty, [`route`] finds paths that keep
-//! out of each other's way. Where they must be covered and flows may touch themselves, [`fill`] draws the rest of the board
-//! into these paths. Both give up soon; on boards with one solution mostly without success.
+//! out of each other's way. Where they must be covered and flows may touch themselves, [`fill`] draws the rest of the
+//! board into these paths. Both give up soon; on boards with one solution mostly without success.
 
 mod fill;
 mod random;

@@ -131,9 +131,9 @@ impl<'a> Router<'a> {
     }
 
     /// Puts a path on the board, or takes it away.
-    pub fn set(&mut self, path: &[Node], stands: bool) {
+    pub fn set(&mut self, path: &[Node], is_taken: bool) {
         for &node in path {
-            self.taken[node] = u64::from(stands);
+            self.taken[node] = u64::from(is_taken);
         }
     }
 

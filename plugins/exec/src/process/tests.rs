@@ -54,22 +54,22 @@ fn nothing_is_kept_for_what_a_command_leaves_in_another_session() {
     let _killed_at_last = Kill(&number);
     let pipes = [0, 1, 2].map(|file| pipe(&format!("/proc/{number}/fd/{file}")).unwrap());
     assert_eq!(held(&pipes), 3);
-    // More than its input holds, so that whoever writes it waits.
+    // More than its input holds, so that the writer waits.
     process
         .send([vec![b'\n'], vec![b' '; 1 << 20]].concat())
         .unwrap();
-    let heard = loop {
-        match process.hear(Duration::from_millis(5)) {
-            Ok(Heard::Nothing) => {}
+    let received = loop {
+        match process.read_line(Duration::from_millis(5)) {
+            Ok(Received::Nothing) => {}
             other => break other,
         }
     };
     // Its own output is read to its end.
-    let Ok(Heard::Line(line)) = heard else {
-        panic!("it wrote something: {:?}", heard.err());
+    let Ok(Received::Line(line)) = received else {
+        panic!("it wrote something: {:?}", received.err());
     };
     assert_eq!(line, b"last");
-    let Err(CommandError::Ended { status, words }) = process.hear(Duration::ZERO) else {
+    let Err(CommandError::Ended { status, words }) = process.read_line(Duration::ZERO) else {
         panic!("it has ended");
     };
     assert_eq!((status.code(), words.as_str()), (Some(7), "last"));

@@ -73,8 +73,8 @@ fn an_answer_that_has_arrived_is_read_before_the_clock_is_checked() {
     session.send_line(line(1, &json!({})).unwrap()).unwrap();
     wait_for_output(&session);
     let passed = Limit::Answer(Some(Instant::now()));
-    let heard: Result<Reply, _> = session.wait(1, passed, &mut Cancel::never());
-    assert!(heard.is_ok(), "{:?}", heard.err());
+    let received: Result<Reply, _> = session.wait(1, passed, &mut Cancel::never());
+    assert!(received.is_ok(), "{:?}", received.err());
 }
 
 #[test]

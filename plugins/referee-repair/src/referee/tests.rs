@@ -350,7 +350,7 @@ fn a_board_that_makes_way_half_played_was_not_solved() {
     assert_eq!(table.see(500, empty(3)), ["ask"]);
 }
 
-/// Looks at a board that stays as it is, ten times a second, until something is done. Gives after how long.
+/// Shows the referee a board that stays as it is, ten times a second, until something is done. Gives after how long.
 fn until_done(table: &mut Table, seen: &Sighting) -> (Vec<&'static str>, i64) {
     let began = table.now;
     loop {

@@ -86,7 +86,7 @@ impl Arc {
         }
     }
 
-    /// Takes from the target what the changed node can't live with. Whether something changed.
+    /// Removes from the target what no value of the changed node allows. Returns whether something changed.
     pub fn revise(self, network: &Network, changed: Node, domains: &mut Domains) -> bool {
         match self {
             Self::Beside { target, slot, back } => {

@@ -119,10 +119,10 @@ impl<'a> Router<'a> {
     fn take(&mut self, node: Node, way: Way, flow: Flow) -> bool {
         self.saved.clone_from(&self.domains);
         self.domains.fix(node, way, flow);
-        let stands = self.propagator.from(node, &mut self.domains).is_ok();
-        if !stands {
+        let is_consistent = self.propagator.from(node, &mut self.domains).is_ok();
+        if !is_consistent {
             std::mem::swap(&mut self.domains, &mut self.saved);
         }
-        stands
+        is_consistent
     }
 }

@@ -45,7 +45,7 @@ pub fn tables() {
     print("in place, a move between", &costs);
 }
 
-/// Looks at pictures by turns.
+/// Reads pictures, alternating.
 fn measure(label: String, frames: &[Frame], before: impl Fn(&mut Reader)) -> Costs {
     let config = Config {
         timed: true,

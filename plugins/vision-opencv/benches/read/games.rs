@@ -16,7 +16,7 @@ const DESKTOP: (u32, u32) = (1920, 1080);
 const PHONE: (u32, u32) = (600, 1067);
 /// Rows, columns, flows.
 const SIZES: [(usize, usize, usize); 3] = [(5, 5, 5), (9, 9, 8), (18, 15, 16)];
-/// So many cells more are drawn after a move.
+/// The number of cells that a move adds.
 pub const MOVE: usize = 4;
 /// How far a board has flipped, as shares of the flip: late ones are of the next board.
 pub const FLIPS: [f64; 8] = [0.78, 0.74, 0.82, 0.86, 0.7, 0.66, 0.9, 0.62];

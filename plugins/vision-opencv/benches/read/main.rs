@@ -1,4 +1,4 @@
-//! What reading a frame costs: by the full search, in place, the same frame once more, in a flip.
+//! What reading a frame costs: by the full search, in place, the same frame again, in a flip.
 //!
 //! `cargo bench -p vision-opencv --bench read`; with ` -- by-step` only the tables of what each step costs. The plugin is
 //! a dynamic library, which a bench cannot link to: its modules are built into the bench instead.
@@ -170,7 +170,7 @@ fn full(criterion: &mut Criterion, label: &str, frame: &Frame) {
     });
 }
 
-/// The board is known, and now has a move more, now a move less. And the same picture once more.
+/// The board is known, and now has a move more, now a move less. And the same picture again.
 fn in_place(criterion: &mut Criterion, game: &Game) {
     let frames = [0, MOVE].map(|more| game.frame(more));
     let mut reader = Reader::new(Config::default());
@@ -187,7 +187,7 @@ fn in_place(criterion: &mut Criterion, game: &Game) {
     });
 }
 
-/// Two pictures of a flip by turns: not every one can be read.
+/// Two pictures of a flip, alternating: not every one can be read.
 fn flip(criterion: &mut Criterion, game: &Game) {
     let mut reader = Reader::new(Config::default());
     state(&mut reader, &game.frame(0));

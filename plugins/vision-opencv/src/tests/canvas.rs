@@ -74,7 +74,7 @@ impl Canvas {
         }
     }
 
-    /// Fills what `inside` says is inside, with smooth edges.
+    /// Fills the points for which `inside` holds, with smooth edges.
     pub fn fill(
         &mut self,
         [x0, y0, x1, y1]: [f64; 4],

@@ -1,6 +1,6 @@
 //! Pictures in folders with a `truth.jsonl`: the project's own frames, and real screenshots.
 
-use super::truth::{Frames, Truth, Verdict, say, see};
+use super::truth::{Frames, Truth, Verdict, note, see};
 
 /// What is wrong with a reading, if anything.
 fn wrong(truth: &Truth, verdict: Verdict) -> Option<String> {
@@ -10,7 +10,7 @@ fn wrong(truth: &Truth, verdict: Verdict) -> Option<String> {
     }
 }
 
-/// Reads a folder, every picture of it exactly, and says how many there were.
+/// Reads a folder, every picture of it exactly, and prints how many there were.
 fn check(frames: &Frames) -> usize {
     let read = |truth: &Truth| {
         let verdict = Verdict::of(truth, &see(&frames.picture(truth)));

@@ -45,7 +45,7 @@ fn corners(face: &Face, size: (u32, u32), share: f64) -> [Point; 4] {
     })
 }
 
-/// Reads every picture of a flip by itself: as it is, or lying on its side, so that it turns about a level line.
+/// Reads every picture of a flip by itself: as it is, or lying on its side, so that it turns about a horizontal line.
 fn flip(game: &mut Game, faces: [&Face; 2], axis: Axis, counts: &mut Counts) {
     let [from, to] = faces;
     let shared = Arc::new(from.clone());
@@ -66,8 +66,8 @@ fn flip(game: &mut Game, faces: [&Face; 2], axis: Axis, counts: &mut Counts) {
         let picture = Picture::new(&pixels.rgba, info).unwrap();
         let quarter = Quarter::clockwise(&picture);
         let seen = match axis {
-            Axis::Upright => picture,
-            Axis::Level => quarter.picture().unwrap(),
+            Axis::Vertical => picture,
+            Axis::Horizontal => quarter.picture().unwrap(),
         };
         let reading = Reader::new(Config::default()).read(&seen).unwrap();
         let Reading::Board(board) = reading else {
@@ -86,7 +86,7 @@ fn flip(game: &mut Game, faces: [&Face; 2], axis: Axis, counts: &mut Counts) {
         let (width, height) = game.size;
         let cell = Layout::new(Style::Window, face.puzzle.board(), width, height).cell[0];
         let mut places = corners(face, game.size, share);
-        if axis == Axis::Level {
+        if axis == Axis::Horizontal {
             places = places.map(|[x, y]| [f64::from(height) - y, x]);
             places.rotate_right(1);
         }
@@ -102,7 +102,7 @@ fn flip(game: &mut Game, faces: [&Face; 2], axis: Axis, counts: &mut Counts) {
 
 /// Whether a board was seen as it is, or as it is when it lies on its side: what was on the left is on top.
 fn is_exact(seen: &SeenBoard, face: &Face, axis: Axis) -> bool {
-    if axis == Axis::Upright {
+    if axis == Axis::Vertical {
         return same(seen, face);
     }
     let board = face.puzzle.board();
@@ -152,7 +152,7 @@ fn check(axis: Axis, windows: &[(Theme, (u32, u32), u32)]) {
 #[test]
 fn single_pictures_of_a_flip_are_read_exactly_or_not_at_all() {
     check(
-        Axis::Upright,
+        Axis::Vertical,
         &[
             (Theme::Dark, (1920, 1080), 16),
             (Theme::Light, (1920, 1080), 16),
@@ -163,9 +163,9 @@ fn single_pictures_of_a_flip_are_read_exactly_or_not_at_all() {
 }
 
 #[test]
-fn so_are_those_of_a_flip_about_a_level_line() {
+fn so_are_those_of_a_flip_about_a_horizontal_line() {
     check(
-        Axis::Level,
+        Axis::Horizontal,
         &[
             (Theme::Dark, (600, 1067), 15),
             (Theme::Light, (1920, 1080), 16),

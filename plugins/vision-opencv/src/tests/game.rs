@@ -107,7 +107,7 @@ fn seen(reading: Reading) -> Box<SeenBoard> {
     }
 }
 
-/// What must be seen of drawn flows: those of one cell cannot be told from a terminal alone, and one
+/// What must be seen of drawn flows: those of one cell look the same as a terminal, and one
 /// that is joined begins at its first terminal.
 fn visible(flows: &[Flow], puzzle: &Puzzle) -> Vec<Flow> {
     let mut flows: Vec<Flow> = flows

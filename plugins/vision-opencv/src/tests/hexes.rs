@@ -12,7 +12,7 @@ use flowpipe_plugin::puzzle::{Board, Lattice};
 use flowpipe_plugin::{Format, PixelInfo};
 
 use super::levels::{PLAYED, Played, difference, drawn, levels};
-use super::truth::say;
+use super::truth::note;
 use crate::config::Config;
 use crate::picture::Picture;
 use crate::read::Reader;
@@ -94,7 +94,7 @@ fn see(pixels: &Pixels, columns: Range<u32>) -> Reading {
     Reader::new(Config::default()).read(&picture).unwrap()
 }
 
-/// Reads levels in some looks, and says what became of them.
+/// Reads levels in several themes, and prints the outcomes.
 fn check(kind: &str, levels: &[Level], themes: impl Fn(usize) -> Vec<Theme>) {
     let (mut count, mut failed, mut wrong) = (0, Vec::new(), 0);
     for (index, level) in levels.iter().enumerate() {

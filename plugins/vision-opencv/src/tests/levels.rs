@@ -10,12 +10,12 @@ use flowpipe_plugin::puzzle::{Board, Cell, Flow, Lattice, Puzzle};
 use flowpipe_plugin::{Format, PixelInfo};
 
 use super::summary::{pairs, ways};
-use super::truth::{say, shared};
+use super::truth::{note, shared};
 use crate::config::Config;
 use crate::picture::Picture;
 use crate::read::Reader;
 
-/// Real levels, where they are at hand; says so where they are not.
+/// Real levels, where they are at hand; prints a note where they are not.
 pub(super) fn levels() -> Vec<Level> {
     let file = shared("puzzles/flowfree-levels.txt");
     let Ok(text) = fs::read_to_string(&file) else {
@@ -153,7 +153,7 @@ pub(super) fn difference(
     }
 }
 
-/// Reads some levels each in some looks, and says what became of them.
+/// Reads some levels in several themes each, and prints the outcomes.
 fn check(looks: impl Fn(usize) -> Vec<(Theme, Played)> + Sync) {
     let levels = levels();
     let squares: Vec<(usize, &Level)> = levels

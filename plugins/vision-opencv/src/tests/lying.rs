@@ -13,9 +13,9 @@ use super::hexes::{own, paint, real};
 use super::levels::{PLAYED, Played, drawn};
 use super::robust::scene::Scene;
 use super::summary::{pairs, ways};
-use super::truth::{Frames, Verdict, say, see};
+use super::truth::{Frames, Verdict, note, see};
 
-/// So many boards of numbers are read at least: those upside down. Digits on their side are none.
+/// The least number of boards of numbers that must be read: those upside down. Digits on their side are none.
 const NUMBERS_READ: u32 = 8;
 /// Quarters that a picture is turned by, clockwise.
 const QUARTERS: [u32; 3] = [1, 2, 3];

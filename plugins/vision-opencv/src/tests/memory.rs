@@ -152,28 +152,28 @@ proptest! {
 }
 
 #[test]
-fn a_board_of_hexagons_is_read_in_place_as_it_is_read_anew() {
+fn a_board_of_hexagons_is_read_in_place_as_by_a_new_reader() {
     for theme in [Theme::Dark, Theme::Light, Theme::Blocks, Theme::Letters] {
         let game = Game::new(Lattice::Hex, theme, 3);
         let mut reader = Reader::new(Config::default());
         for cells in [0, 7, 20, 30, 12] {
             let pixels = game.picture(cells);
-            let [reading, anew] = [&mut reader, &mut Reader::new(Config::default())]
+            let [reading, fresh] = [&mut reader, &mut Reader::new(Config::default())]
                 .map(|reader| read(reader, &pixels));
             assert!(reader.is_known(), "{theme}, {cells} cells");
-            let (Reading::Board(board), Reading::Board(anew)) = (reading, anew) else {
+            let (Reading::Board(board), Reading::Board(fresh)) = (reading, fresh) else {
                 panic!("{theme}, {cells} cells: refused");
             };
             // Where lines are thought to be is known from the first picture.
-            let corners = [&board, &anew].map(|it| it.geometry.corners.into_iter().flatten());
+            let corners = [&board, &fresh].map(|it| it.geometry.corners.into_iter().flatten());
             let [one, other] = corners;
             assert!(
                 one.zip(other).all(|(a, b)| (a - b).abs() < 1.0),
                 "{theme}, {cells} cells"
             );
-            assert_eq!(board.puzzle, anew.puzzle, "{theme}, {cells} cells");
-            assert_eq!(board.drawn, anew.drawn, "{theme}, {cells} cells");
-            assert_eq!(board.state, anew.state, "{theme}, {cells} cells");
+            assert_eq!(board.puzzle, fresh.puzzle, "{theme}, {cells} cells");
+            assert_eq!(board.drawn, fresh.drawn, "{theme}, {cells} cells");
+            assert_eq!(board.state, fresh.state, "{theme}, {cells} cells");
         }
     }
 }

@@ -35,7 +35,7 @@ fn a_frame_becomes_a_sighting() {
         .unwrap();
     let sighting: Sighting = serde_json::from_value(emitted[0].body.clone()).unwrap();
     assert!(matches!(sighting.reading, Reading::Refused { .. }));
-    assert_eq!(sighting.steps, [], "nobody asked");
+    assert_eq!(sighting.steps, [], "not configured");
 }
 
 #[test]

@@ -107,7 +107,7 @@ proptest! {
             })
             .collect();
         let picture = Picture::new(&pixels, PixelInfo { format, width, height, stride }).unwrap();
-        // A board or none, but no panic and no error of OpenCV; and once more the same.
+        // A board or none, but no panic and no error of OpenCV; and the same result again.
         let reader = || Reader::new(Config::default()).read(&picture).unwrap();
         prop_assert_eq!(reader(), reader());
     }

@@ -270,8 +270,7 @@ fn a_picture_without_colours() {
             pixel.fill(brightest);
         }
     });
-    let text =
-        "its terminals are all grey: without colours it cannot be told which belong together";
+    let text = "its terminals are all grey: without colours it is unknown which belong together";
     is((step, reason), "colours", text);
 }
 

@@ -13,13 +13,13 @@ mod unreadable;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::truth::{Frames, say};
+use super::truth::{Frames, note};
 use disturb::{Disturbance, all, chance};
 use scene::Scene;
 use table::{Outcome, SMALL, Table};
 use unreadable::Spoil;
 
-/// So many of the pictures with cells of 24 pixels and more are read exactly at least. What is
+/// The least number of pictures with cells of 24 pixels and more that must be read exactly. What is
 /// measured today: raise it with the reader.
 const EXACT: f64 = 0.99;
 
@@ -54,7 +54,7 @@ impl Album {
     }
 }
 
-/// So many of the choices for each of the tasks, so that all are taken about equally often.
+/// The number of choices for each of the tasks, so that all are taken about equally often.
 fn dealt<T: Clone>(choices: &[T], tasks: usize, each: usize, name: &str) -> Vec<Vec<T>> {
     let mut rng = chance(&[name]);
     let mut deck: Vec<T> = Vec::new();

@@ -1,4 +1,4 @@
-//! The watch on the steps of a look.
+//! The timing of the steps of a reading.
 
 use std::path::Path;
 
@@ -65,7 +65,7 @@ fn a_step_has_the_sum_of_its_times_in_the_order_of_the_steps() {
     assert_eq!(names, ["thin", "shapes"]);
     assert!(times[0].ms >= 4.0 && times[1].ms >= 2.0, "{times:?}");
     assert!(times[0].ms + times[1].ms <= all + 0.1, "{times:?} of {all}");
-    assert_eq!(steps.take(), [], "told once");
+    assert_eq!(steps.take(), [], "reported once");
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub fn pairs(puzzle: &Puzzle) -> Vec<Vec<Cell>> {
     pairs
 }
 
-/// The cells of flows, whichever end is the first. The terminal at one end tells the colour.
+/// The cells of flows, whichever end is the first. The terminal at one end gives the colour.
 pub fn ways(flows: &[Flow]) -> Vec<Vec<Cell>> {
     let way = |flow: &Flow| {
         let back: Vec<Cell> = flow.cells.iter().rev().copied().collect();

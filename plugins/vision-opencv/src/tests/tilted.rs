@@ -7,7 +7,7 @@ use flowpipe_plugin::puzzle::message::Reading;
 use image::{DynamicImage, Rgb, RgbImage, RgbaImage};
 
 use super::game::{Game, fresh, same, solved};
-use super::truth::{say, see};
+use super::truth::{note, see};
 
 /// How a picture is tilted: degrees, and how much nearer its right and its lower edge are.
 type Tilted = (f64, f64, f64);
@@ -59,7 +59,7 @@ const TILTS: [Tilted; 8] = [
     (-2.0, 0.03, 0.06),
     (2.5, -0.06, 0.04),
 ];
-/// So many of them are read at least.
+/// The least number of them that must be read.
 const READ: u32 = 48;
 /// Corners are at most so many cells off.
 const OFF: f64 = 0.1;

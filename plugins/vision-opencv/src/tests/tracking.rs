@@ -60,7 +60,7 @@ fn a_board_that_moves_by_a_pixel_is_found_where_it_is_now() {
 }
 
 #[test]
-fn another_picture_size_or_grid_is_read_anew() {
+fn another_picture_size_or_grid_is_searched_again() {
     let mut reader = Reader::new(Config::default());
     read(&mut reader, &drawn(HOME, (460, 480), &SIX));
     let canvas = drawn(HOME, (461, 480), &SIX);

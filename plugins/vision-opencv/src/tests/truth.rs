@@ -34,7 +34,7 @@ pub struct Truth {
     /// Left, top, width and height of the board, to the middles of its border lines, in pixels.
     pub board_xywh: [f64; 4],
     pub state: BoardState,
-    /// Pipes, where somebody wrote them down.
+    /// Pipes, where they were written down.
     #[serde(default)]
     pub drawn: Option<Vec<Flow>>,
 }
@@ -125,7 +125,7 @@ impl Frames {
         Self::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pipelines/frames"))
     }
 
-    /// Real screenshots, where they are at hand; says so where they are not.
+    /// Real screenshots, where they are at hand; prints a note where they are not.
     pub fn real() -> Option<Self> {
         let folder = shared("frames");
         if !folder.join("truth.jsonl").exists() {

@@ -109,7 +109,7 @@ fn pictures_stay_within_their_limit_and_are_left_out_evenly() {
         );
         (kept, width) = (less.kept, smaller);
         // Every frame shows something, and from one own picture to the next it is nowhere more than twice as far: what was chosen
-        // evenly may be thinned evenly once more.
+        // evenly may be thinned evenly again.
         assert!(less.of.iter().all(|&shot| shot >= 0));
         let own: Vec<usize> = (0..40).filter(|&frame| less.own[frame]).collect();
         assert_eq!(own.len(), less.kept);

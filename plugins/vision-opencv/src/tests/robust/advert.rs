@@ -9,7 +9,7 @@ use crate::tests::canvas::{Canvas, Rgb};
 pub enum Advert {
     /// A shop: tiles in rows, each with something on it.
     Shop,
-    /// Squares of two colours in turns.
+    /// Squares of two alternating colours.
     Chequers,
     /// Another game: a grid of buttons with a gap between them.
     Buttons,
@@ -103,7 +103,7 @@ fn tiles(
     }
 }
 
-/// Letters are upright strokes with now and then a slash of another.
+/// Letters are vertical strokes with now and then a slash of another.
 fn writing(canvas: &mut Canvas, rng: &mut Rng) {
     let (width, height) = (canvas.width as f64, canvas.height as f64);
     let size = (width.min(height) / 14.0).max(5.0);

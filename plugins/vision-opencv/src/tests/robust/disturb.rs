@@ -143,7 +143,7 @@ fn beside(scene: &Scene, advert: Advert, rng: &mut Rng) -> Scene {
     scene.beside(&picture, side, gap, rng.f64())
 }
 
-/// On a board drawn here: what the truth says of a cell is seen in the picture where the truth says.
+/// On a board drawn here: each cell of the truth is seen in the picture where the truth places it.
 #[test]
 fn truths_move_with_their_pictures() {
     use crate::tests::canvas::{Canvas, Place, paint};

@@ -23,11 +23,11 @@ fn scribble(canvas: &mut Canvas, rng: &mut Rng) {
         }
         1 => {
             let (period, thick) = (1.0 + rng.f64() * 40.0, rng.f64() * 20.0);
-            let upright = rng.bool();
-            let length = if upright { width } else { height };
+            let vertical = rng.bool();
+            let length = if vertical { width } else { height };
             for stripe in 0..(length / period) as usize {
                 let at = stripe as f64 * period;
-                if upright {
+                if vertical {
                     canvas.rectangle(at, 0.0, thick, height, colour);
                 } else {
                     canvas.rectangle(0.0, at, width, thick, colour);

@@ -32,7 +32,7 @@ impl Scene {
         self.moved(picture, [-f64::from(x), -f64::from(y)])
     }
 
-    /// The board and up to 40 pixels around it, on each side as many as `margin` says.
+    /// The board and up to 40 pixels around it, on each side as many as `margin` gives.
     pub fn crop(&self, mut margin: impl FnMut() -> u32) -> Self {
         let [x, y, width, height] = self.truth.board_xywh;
         // Border lines have a width, and some truths are some pixels off.

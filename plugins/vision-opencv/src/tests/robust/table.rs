@@ -101,7 +101,7 @@ impl Table {
         }
     }
 
-    /// Of the outcomes that `counts` says.
+    /// Of the outcomes that `counts` selects.
     pub fn count(&self, counts: impl Fn(&Outcome) -> bool) -> Count {
         let mut count = Count::default();
         for outcome in self.outcomes.iter().filter(|outcome| counts(outcome)) {

@@ -21,7 +21,7 @@ pub enum Spoil {
     Cut(Side),
     /// A plain panel with round corners over the middle, 20 to 60 % of the board's width.
     Popup,
-    /// The same board once more beside it, nearly as large.
+    /// A second copy of the board beside it, nearly as large.
     TwoBoards,
     /// No board, but an advertisement.
     Only(Advert),

@@ -1,11 +1,11 @@
-//! The hand on the mouse.
+//! The mouse that is controlled.
 
 use enigo::{Button, Coordinate, Direction, Enigo, Mouse as _, Settings};
 use flowpipe_guardian::{Guardian, GuardianError, Input};
 use flowpipe_plugin::{Error, Result, tracing};
 
 /// Moves the pointer and presses its button, in screen pixels.
-pub trait Hand: Send {
+pub trait Mouse: Send {
     /// Where the pointer is.
     fn place(&mut self) -> Result<[i32; 2]>;
     /// Puts the pointer somewhere.
@@ -17,7 +17,7 @@ pub trait Hand: Send {
 }
 
 /// The system's own mouse, with a guardian that releases its button when this process dies.
-pub struct SystemHand {
+pub struct SystemMouse {
     mouse: Enigo,
     /// `None` on systems that have none.
     guardian: Option<Guardian>,
@@ -26,9 +26,9 @@ pub struct SystemHand {
 /// The left button, as display servers count.
 const LEFT: Input = Input::Button(1);
 
-impl SystemHand {
+impl SystemMouse {
     /// # Errors
-    /// When the system does not let this program move the mouse, or nobody would release it when this process dies.
+    /// When the system does not let this program move the mouse, or its button would stay pressed when this process dies.
     pub fn new() -> Result<Self> {
         let settings = Settings {
             // In milliseconds before every press and release; the pace is set elsewhere.
@@ -37,7 +37,7 @@ impl SystemHand {
         };
         let mouse = Enigo::new(&settings).map_err(|error| {
             Error::new(format!(
-                "can't take the mouse: {error} ({})",
+                "can't control the mouse: {error} ({})",
                 flowpipe_desktop::permission::hint()
             ))
         })?;
@@ -61,7 +61,7 @@ fn failed(error: enigo::InputError) -> Error {
     Error::new(format!("the mouse does not answer: {error}"))
 }
 
-impl Hand for SystemHand {
+impl Mouse for SystemMouse {
     fn place(&mut self) -> Result<[i32; 2]> {
         self.mouse.location().map(|(x, y)| [x, y]).map_err(failed)
     }
