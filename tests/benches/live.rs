@@ -9,12 +9,12 @@
     reason = "a measurement that can't go on should panic"
 )]
 
-#[path = "../support/live.rs"]
-mod live;
+#[path = "../support/live_play.rs"]
+mod live_play;
 #[path = "../support/screen.rs"]
 mod screen;
 
-use live::{Table, ready, with_plugin};
+use live_play::{Table, ready, with_plugin};
 use serde_json::Value;
 
 /// Time trials for each way of taking input.

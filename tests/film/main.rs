@@ -7,8 +7,8 @@
 )]
 
 mod animation;
-#[path = "../support/live.rs"]
-mod live;
+#[path = "../support/live_play.rs"]
+mod live_play;
 mod recording;
 #[path = "../support/screen.rs"]
 mod screen;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use flowpipe_desktop::Desktop;
 use flowpipe_tests::project;
-use live::{TITLE, Table, ready};
+use live_play::{TITLE, Table, ready};
 use recording::{Camera, Frame};
 
 /// The inside of the window, in pixels.

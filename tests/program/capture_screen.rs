@@ -3,9 +3,9 @@
 use std::io::{BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 
+use crate::screen::Screen;
 use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{Ran, flowpipe, pipeline};
-use crate::screen::Screen;
 
 const TITLE: &str = "flowpipe play";
 

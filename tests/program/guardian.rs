@@ -5,8 +5,8 @@ use std::os::unix::process::CommandExt as _;
 use std::time::{Duration, Instant};
 
 use crate::live_play::{Player, Table, ready};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use crate::screen::wait_for;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// So slow that a test can step in between a press and its release.
 const SLOW: &str =

@@ -459,7 +459,8 @@ fn calls_of_a_hundred_thousand_messages() {
 #[test]
 fn boards_of_a_hundred_thousand_cells() {
     let mut parts = good().clone();
-    let is_sighting = |it: &&crate::entries::Entry| parts.channels[it.channel].topic == "/vision/out";
+    let is_sighting =
+        |it: &&crate::entries::Entry| parts.channels[it.channel].topic == "/vision/out";
     let sighting = parts.entries.iter().find(is_sighting).unwrap().clone();
     for number in 0..2_000_u32 {
         let mut body: Value = serde_json::from_slice(&sighting.data).unwrap();

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::pty::Pty;
 use flowpipe_recording::entry::{About, AboutPlugin, AboutStage, Trouble};
 use flowpipe_recording::{FORMAT, Schemas, Topic, Writer};
 use flowpipe_tests::{compile, flowpipe, project};
-use crate::pty::Pty;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -286,7 +286,10 @@ fn puzzles() {
     escaped(&["play", "--terminal", &boards]);
     let titled = format!("// {ACTS}\nA.B\n...\nA.B\n");
     let titled = file(&folder, "titled.txt", &titled);
-    let mut game = Pty::start(crate::pty::flowpipe(&["play", "--terminal", &titled]), (80, 24));
+    let mut game = Pty::start(
+        crate::pty::flowpipe(&["play", "--terminal", &titled]),
+        (80, 24),
+    );
     game.wait_to_see("flows 0/2");
     let written = game.written();
     game.type_in("q");

@@ -101,7 +101,8 @@ fn in_every_phase() {
 /// Whoever runs the tests may ignore signals, as shells do for what they start in the background.
 #[test]
 fn signals_that_are_ignored_around_the_tests() {
-    let script = "trap '' HUP INT QUIT TERM; exec \"$0\" --exact interrupt::a_replay_that_waits_for_years";
+    let script =
+        "trap '' HUP INT QUIT TERM; exec \"$0\" --exact interrupt::a_replay_that_waits_for_years";
     let mut tests = Command::new("sh");
     tests
         .args(["-c", script])

@@ -10,16 +10,16 @@ mod boards;
 mod browser;
 #[path = "../support/edited.rs"]
 mod edited;
+#[path = "../fuzz/edits.rs"]
+mod edits;
+#[path = "../fuzz/entries.rs"]
+mod entries;
 #[path = "../support/live_play.rs"]
 mod live_play;
 #[path = "../support/pty.rs"]
 mod pty;
 #[path = "../support/screen.rs"]
 mod screen;
-#[path = "../fuzz/edits.rs"]
-mod edits;
-#[path = "../fuzz/entries.rs"]
-mod entries;
 
 mod c;
 mod capture_screen;

@@ -3,11 +3,11 @@
 use std::process::{Child, Stdio};
 
 use crate::boards::Boards;
+use crate::screen::{Screen, wait_for};
 use flowpipe_game::render::{Theme, paint};
 use flowpipe_puzzle::{Cell, Flow};
 use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{Ran, flowpipe, run};
-use crate::screen::{Screen, wait_for};
 use serde_json::Value;
 
 const TITLE: &str = "flowpipe play";

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use flowpipe_tests::Ran;
 use crate::live_play::{TITLE, Table, ready, with_plugin};
+use flowpipe_tests::Ran;
 
 /// Boards of each run.
 const BOARDS: usize = 4;

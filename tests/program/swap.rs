@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
+use crate::pty::{PATIENCE, Pty};
 use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{built, flowpipe, project, run};
-use crate::pty::{PATIENCE, Pty};
 use tempfile::TempDir;
 
 /// A run that goes on, and what it has said so far.

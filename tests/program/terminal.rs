@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::boards::Boards;
+use crate::pty::{Pty, flowpipe};
 use flowpipe_puzzle::{Board, Cell};
 use flowpipe_tests::run;
-use crate::pty::{Pty, flowpipe};
 
 /// The game in a terminal of its own, and its boards.
 struct Game {

@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
+use crate::pty::{PATIENCE, Pty};
 use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{flowpipe, pipeline, project};
 use portable_pty::CommandBuilder;
-use crate::pty::{PATIENCE, Pty};
 use serde_json::Value;
 use tempfile::TempDir;
 

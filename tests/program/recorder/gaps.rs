@@ -1,12 +1,9 @@
 //! Lineages that the recorder drops because it can't keep up.
 
-#[path = "../support/edited.rs"]
-mod edited;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use edited::{Edited, edit};
+use crate::edited::{Edited, edit};
 use flowpipe_recording::entry::{Call, DroppedLineages};
 use flowpipe_recording::{Recording, Topic};
 use flowpipe_tests::signals::send_signal;
