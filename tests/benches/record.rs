@@ -8,8 +8,8 @@
     reason = "a measurement that can't go on should panic"
 )]
 
-#[path = "../support/live.rs"]
-mod live;
+#[path = "../support/live_play.rs"]
+mod live_play;
 #[path = "../support/screen.rs"]
 mod screen;
 
@@ -18,7 +18,7 @@ use std::path::Path;
 use flowpipe_recording::entry::{About, AboutStage, Call, Emitted, Event};
 use flowpipe_recording::{Encoding, FORMAT, Pixels, Schemas, Topic, Writer};
 use flowpipe_tests::{Ran, project, run};
-use live::{Table, ready};
+use live_play::{Table, ready};
 
 /// How often each is run.
 const TURNS: usize = 5;
