@@ -225,7 +225,7 @@ struct Version {
     input: &'static str,
 }
 
-/// In a game that looks at the pointer once a display frame each point is a stop; in one that takes every
+/// In a game that samples the pointer once a display frame each point is a stop; in one that takes every
 /// event none is.
 const VERSIONS: [Version; 8] = {
     const fn version(

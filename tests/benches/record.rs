@@ -1,7 +1,7 @@
 //! What it costs a run to be written down: frames of 1920x1080, 60 a second.
 //!
-//! `cargo bench -p flowpipe-tests --bench record [-- live|all-different]`; the program and its plugins must be built for
-//! release (`./x bench` does both). Runs with and without a recorder take turns.
+//! `cargo bench -p flowpipe-tests --bench record [-- live|all-different]`; the program and its plugins must be built
+//! for release (`./x bench` does both). Runs with and without a recorder take turns.
 
 #![allow(
     clippy::unwrap_used,
@@ -141,8 +141,8 @@ fn compare(what: &str, stage: &str, run: impl Fn(bool) -> Ran) {
 }
 
 fn lineages_dropped(stderr: &str) -> u64 {
-    let told = stderr.split("seen before), ").nth(1);
-    told.and_then(|rest| rest.split(' ').next()?.parse().ok())
+    let rest = stderr.split("seen before), ").nth(1);
+    rest.and_then(|rest| rest.split(' ').next()?.parse().ok())
         .unwrap_or(0)
 }
 

@@ -1,4 +1,4 @@
-//! From pictures to a moving picture (APNG): one palette for all, and of each picture only the rectangle
+//! From pictures to an animation (APNG): one palette for all, and of each picture only the rectangle
 //! that changed.
 
 use std::cmp::Reverse;

@@ -1,10 +1,7 @@
 //! Films the program while it plays a time trial of the practice game, on a screen of its own, and
-//! writes `docs/timetrial.png`, a moving picture (APNG). `./x film` builds all that it needs and runs it.
+//! writes `docs/timetrial.png`, an animation (APNG). `./x film` builds all that it needs and runs it.
 
-#![expect(
-    clippy::expect_used,
-    reason = "a film that can't be made should panic and say why"
-)]
+#![expect(clippy::expect_used, reason = "a film that can't be made should panic")]
 
 mod animation;
 #[path = "../support/live_play.rs"]

@@ -82,7 +82,7 @@ unsafe impl GlobalAlloc for Counting {
 /// Does the work that an input asks for. It must end, and take no more memory than so many bytes.
 ///
 /// # Panics
-/// When it took more. When it does not end, the program is aborted, and says of which input.
+/// When it took more. When it does not end, the program is aborted with a message that names the input.
 pub fn within<T>(bytes: usize, input: &[u8], work: impl FnOnce() -> T) -> T {
     let shown = || String::from_utf8_lossy(&input[..input.len().min(2_000)]).into_owned();
     std::thread::scope(|scope| {

@@ -1,4 +1,5 @@
-//! Recordings edited at the level of their entries: repeated, moved, sent elsewhere, their numbers and names made others.
+//! Recordings edited at the level of their entries: repeated, moved, sent elsewhere, their numbers and names made
+//! others.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -39,7 +40,7 @@ enum Edit {
     Remove(Index),
     /// Two entries change places.
     Swap(Index, Index),
-    /// An entry is said on another topic.
+    /// An entry is moved to another topic.
     Retarget(Index, Index),
     /// It has another number.
     Sequence(Index, u32),
@@ -47,7 +48,7 @@ enum Edit {
     Time(Index, u64),
     /// A byte of it is another one.
     Byte(Index, Index, u8),
-    /// A value in its JSON, or in what is said of the run, is another one.
+    /// A value in its JSON, or in the description of the run, is changed.
     Value(Place, Leaf),
 }
 

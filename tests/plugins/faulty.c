@@ -1,4 +1,4 @@
-/* Stages that are each wrong in one way, for `flowpipe plugin check` to find out, and one that only looks so. */
+/* Stages with one fault each, for `flowpipe plugin check` to find, and one without that seems to have one. */
 #include <flowpipe.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void note(pid_t process) {
 }
 
 static flowpipe_status_t emit(faulty_t *self, const flowpipe_process_t *process, const char *answer) {
-  /* The sighting is handed on as it came, in an answer that says the same to everything. */
+  /* The sighting is forwarded as it came, in the same answer to everything. */
   const flowpipe_message_t *in = process->message;
   size_t size = in->json_length + strlen(answer) + 64;
   char *json = malloc(size);

@@ -1,4 +1,4 @@
-//! A stage that says it is deterministic, and is not: it writes the time of day into what it passes on.
+//! A stage that is declared deterministic, but is not: it writes the time of day into the messages that it forwards.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -38,7 +38,7 @@ mod stage {
 
     impl Drop for AtEnd {
         fn drop(&mut self) {
-            self.0.tell("thread-local");
+            self.0.report("thread-local");
         }
     }
 
@@ -62,19 +62,19 @@ mod stage {
             let made = host.new_frame(Format::Grey8, 4, 4).is_ok();
             let (ending, dry) = (host.is_ending(), host.is_dry());
             let pixels: u32 = frame.pixels().iter().map(|&it| u32::from(it)).sum();
-            let told = format!(
+            let text = format!(
                 "clock {now}, makes frames {made}, ending {ending}, dry {dry}, pixels {pixels}, written {written}"
             );
-            (now == "revoked", told)
+            (now == "revoked", text)
         }
 
-        fn tell(&self, where_from: &str) {
-            let (is_revoked, told) = self.use_all();
+        fn report(&self, where_from: &str) {
+            let (is_revoked, text) = self.use_all();
             if is_revoked {
                 self.host.end_run(Ending::Stopped, "from beyond");
             }
             // In one write, so that lines of several processes do not mix, and none is cut off by the end of one.
-            let line = format!("lingering in a {where_from}: {told}\n");
+            let line = format!("lingering in a {where_from}: {text}\n");
             let _ = std::io::stderr().write_all(line.as_bytes());
         }
     }
@@ -82,14 +82,14 @@ mod stage {
     /// Uses it without a pause, also while the stage is destroyed, and says when that is seen.
     fn use_for_ever(kept: &Kept) {
         while !kept.use_all().0 {}
-        kept.tell("thread");
+        kept.report("thread");
         for other in KEPT
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .iter()
             .take(1)
         {
-            other.tell("static");
+            other.report("static");
         }
         SAID.fetch_add(1, Ordering::SeqCst);
         loop {

@@ -1,4 +1,4 @@
-//! A stage made with the SDK that does wrong on purpose, as its config tells it.
+//! A stage that misbehaves on purpose, as its config selects.
 
 use flowpipe_plugin::{Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
 use serde::Deserialize;

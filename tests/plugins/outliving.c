@@ -19,13 +19,13 @@ typedef struct kept {
 } kept_t;
 
 static _Atomic(kept_t *) all;
-/* How many stages there are, how many are destroyed, and how many threads have said what they saw after that. */
-static atomic_int stages, destroyed, said;
+/* How many stages there are, how many are destroyed, and how many threads have reported what they saw after that. */
+static atomic_int stages, destroyed, reported;
 
 #define REVOKED_NS (INT64_MAX / 2)
 
-/* Calls what a handle of the host reaches, on any thread; whether it is revoked, and in words what it said. */
-static int use_all(const kept_t *kept, char *told, size_t size) {
+/* Calls what a handle of the host reaches, on any thread; whether it is revoked, and in words what it reported. */
+static int use_all(const kept_t *kept, char *text, size_t size) {
   const flowpipe_host_t *host = kept->host;
   int is_revoked = host->clock_now(host) == REVOKED_NS;
   host->log(host, FLOWPIPE_LEVEL_TRACE, "still here", 10);
@@ -50,33 +50,33 @@ static int use_all(const kept_t *kept, char *told, size_t size) {
   host->frame_info(host, kept->frame, &info);
   const uint8_t *read = host->frame_read(host, kept->frame);
   for (uint64_t i = 0; i < info.size; i++) sum += read[i];
-  snprintf(told, size, "clock %s, makes frames %d, ending %d, dry %d, pixels %d, written %d", is_revoked ? "revoked" : "going",
+  snprintf(text, size, "clock %s, makes frames %d, ending %d, dry %d, pixels %d, written %d", is_revoked ? "revoked" : "going",
            made != NULL, ending, dry, sum, written);
   return is_revoked;
 }
 
 /* In one write, so that lines of several processes do not mix. */
-static void tell(const char *where, const char *told) {
+static void report(const char *where, const char *text) {
   char line[256];
-  int length = snprintf(line, sizeof line, "outliving in a %s: %s\n", where, told);
+  int length = snprintf(line, sizeof line, "outliving in a %s: %s\n", where, text);
   if (write(2, line, (size_t)length) < 0) abort();
 }
 
 static void *use_for_ever(void *kept) {
-  char told[160];
-  while (!use_all(kept, told, sizeof told)) {
+  char text[160];
+  while (!use_all(kept, text, sizeof text)) {
   }
-  tell("thread", told);
-  atomic_fetch_add(&said, 1);
-  for (;;) use_all(kept, told, sizeof told);
+  report("thread", text);
+  atomic_fetch_add(&reported, 1);
+  for (;;) use_all(kept, text, sizeof text);
   return NULL;
 }
 
 __attribute__((destructor)) static void at_end(void) {
-  char told[160];
+  char text[160];
   for (kept_t *kept = all; kept; kept = kept->next) {
-    use_all(kept, told, sizeof told);
-    tell("destructor", told);
+    use_all(kept, text, sizeof text);
+    report("destructor", text);
   }
 }
 
@@ -100,7 +100,7 @@ static void destroy(flowpipe_stage_t *stage) {
   (void)stage;
   int others = atomic_fetch_add(&destroyed, 1);
   struct timespec pause = {0, 1000000};
-  for (int i = 0; i < 20000 && others + 1 == stages && said < others; i++) nanosleep(&pause, NULL);
+  for (int i = 0; i < 20000 && others + 1 == stages && reported < others; i++) nanosleep(&pause, NULL);
 }
 
 static const void *extension(flowpipe_stage_t *stage, const char *id) {

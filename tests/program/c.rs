@@ -71,7 +71,7 @@ fn a_stage_in_c_is_60_lines_and_does_its_work() {
     let file = pipeline(folder.path(), &PIPELINE.replace("cells = 8", "cell = 8"));
     let ran = in_c(&["check", &file]).expect(78);
     assert!(ran.stderr.contains("did you mean `cells`?"), "{ran:?}");
-    // The same again: it says that it is deterministic.
+    // The same answers: it is declared deterministic.
     let file = pipeline(folder.path(), PIPELINE);
     let recording = folder.path().join("run.mcap").display().to_string();
     in_c(&["run", &file, "-q", "--record", &recording]).expect(0);

@@ -1,4 +1,5 @@
-//! README.md's chapter "Write a solver": its commands are run word for word, and its file is written as it stands there.
+//! README.md's chapter "Write a solver": its commands are run word for word, and its file is written as it stands
+//! there.
 
 use flowpipe_tests::{begun, project};
 
@@ -53,7 +54,7 @@ fn the_chapter_holds_word_for_word() {
             .contains("Tries every path of every flow in turn.")
     );
     let [before, after] = steps(&ran.stdout)[..] else {
-        panic!("twice it is told: {ran:#?}");
+        panic!("expected two counts: {ran:#?}");
     };
     assert!(
         before > 250_000 && after < 300,

@@ -38,7 +38,7 @@ fn compare(a: &str, b: &str, recording: &str, args: &[&str]) -> Ran {
     run(&[&["compare", a, b, recording], args].concat())
 }
 
-/// What a comparison says, without what differs from run to run: times, how wide columns are, where files are.
+/// The output of a comparison, without what differs between runs: times, widths of columns, paths.
 fn snapshot(name: &str, text: &str, folder: &Path) {
     let text = text.replace(&folder.display().to_string(), "FOLDER");
     let lines: Vec<String> = text.lines().map(untimed).collect();
@@ -210,7 +210,7 @@ fn a_solver_that_runs_out_of_time_gave_up() {
 }
 
 #[test]
-fn another_solution_is_told_and_is_no_fault() {
+fn another_solution_is_reported_and_is_no_failure() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     // Twelve ways from corner to corner.
@@ -293,7 +293,7 @@ fn a_live_pipeline_touches_nothing() {
 }
 
 #[test]
-fn what_fails_and_what_is_not_read_is_told() {
+fn failures_and_unread_boards_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     // Every fifth board goes wrong.
@@ -362,7 +362,7 @@ fn rounds_take_turns() {
 
 /// A recorded stage feeds the source of its name, or the one that a source names itself.
 #[test]
-fn what_feeds_a_source_is_told_or_found() {
+fn the_recorded_output_of_a_source_is_given_or_found() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let solver = "[stages.solver]\nplugin = \"solver-search\"\nfrom = \"vision\"\n";
@@ -394,7 +394,7 @@ fn what_feeds_a_source_is_told_or_found() {
 }
 
 #[test]
-fn bad_files_are_told() {
+fn bad_files_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let none = folder.join("none").display().to_string();
@@ -402,8 +402,8 @@ fn bad_files_are_told() {
     assert!(ran.stderr.contains(&none), "{}", ran.stderr);
     let ran = compare(READY, &none, recorded(), &[]).expect(2);
     assert!(ran.stderr.contains(&none), "{}", ran.stderr);
-    let rubbish = written(folder, "rubbish.mcap", "no recording");
-    let ran = compare(READY, READY, &rubbish, &[]).expect(65);
+    let malformed = written(folder, "malformed.mcap", "no recording");
+    let ran = compare(READY, READY, &malformed, &[]).expect(65);
     assert!(ran.stderr.contains("is no recording"), "{}", ran.stderr);
     let bad = written(folder, "bad.toml", "[stages.a]\nplugin = \"nothing\"\n");
     let worse = written(folder, "worse.toml", "[stages.a]\nplugin = \"nobody\"\n");
@@ -416,7 +416,7 @@ fn bad_files_are_told() {
     run(&["compare", READY, READY, recorded(), "--repeat", "0"]).expect(2);
 }
 
-/// The same referee in a pipeline of one's own: each board is played once, and what became of it is told.
+/// The same referee in a pipeline of one's own: each board is played once, and its result is emitted.
 #[test]
 fn a_referee_for_recordings_counts_what_was_played() {
     let folder = tempfile::tempdir().unwrap();

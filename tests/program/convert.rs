@@ -22,7 +22,7 @@ fn every_format_takes_what_it_can_say() {
 }
 
 #[test]
-fn files_are_written_and_wrong_usage_is_told() {
+fn files_are_written_and_wrong_usage_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("out.txt");
     let path = file.display().to_string();

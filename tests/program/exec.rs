@@ -15,7 +15,7 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(line).collect()
 }
 
-/// What the solver in Python says of puzzles.
+/// The statuses of puzzles from the solver in Python.
 fn ask(puzzles: &str) -> Vec<Value> {
     let args = [
         "solve",
@@ -108,8 +108,8 @@ fn script(folder: &Path, body: &str) -> String {
         "import json, os, sys, time\n\
          def answer(asked):\n{}\n    return {{\"verdict\": \"unknown\", \"reason\": \"it was well\"}}\n\
          for asked in map(json.loads, sys.stdin):\n    \
-             said = {{\"answer\": answer(asked)}} if \"puzzle\" in asked else {{}}\n    \
-             print(json.dumps({{\"id\": asked[\"id\"], **said}}), flush=True)\n",
+             replies = {{\"answer\": answer(asked)}} if \"puzzle\" in asked else {{}}\n    \
+             print(json.dumps({{\"id\": asked[\"id\"], **replies}}), flush=True)\n",
         body.lines()
             .map(|line| format!("    {line}"))
             .collect::<Vec<_>>()
@@ -146,10 +146,10 @@ fn a_crash_costs_one_puzzle() {
         folder.path(),
         "if asked['puzzle']['board']['cols'] == 4: raise ValueError('no fours')",
     );
-    let said = statuses(&crash, &[]);
-    assert_eq!(said[0]["reason"], "it was well", "{said:?}");
-    assert_eq!(said[2]["reason"], "it was well", "{said:?}");
-    let why = said[1].to_string();
+    let replies = statuses(&crash, &[]);
+    assert_eq!(replies[0]["reason"], "it was well", "{replies:?}");
+    assert_eq!(replies[2]["reason"], "it was well", "{replies:?}");
+    let why = replies[1].to_string();
     assert!(
         why.contains("it ended (exit code 1) instead of answering"),
         "{why}"
@@ -170,10 +170,10 @@ fn one_that_is_late_is_killed_and_the_next_puzzle_is_answered() {
     let own = config.replace("backoff", "timeout_ms = 3000, backoff");
     for (config, more) in [(&config, &["--timeout", "10s"][..]), (&own, &[])] {
         let started = Instant::now();
-        let said = statuses(config, more);
-        assert_eq!(said[0]["reason"], "it was well", "{said:?}");
-        assert_ne!(said[1]["reason"], "it was well", "{said:?}");
-        assert_eq!(said[2]["reason"], "it was well", "{said:?}");
+        let replies = statuses(config, more);
+        assert_eq!(replies[0]["reason"], "it was well", "{replies:?}");
+        assert_ne!(replies[1]["reason"], "it was well", "{replies:?}");
+        assert_eq!(replies[2]["reason"], "it was well", "{replies:?}");
         assert!(started.elapsed() < Duration::from_secs(300));
         assert!(is_gone(&std::fs::read_to_string(&number).unwrap()));
     }
@@ -182,12 +182,12 @@ fn one_that_is_late_is_killed_and_the_next_puzzle_is_answered() {
 /// Whether a process is gone, or soon is.
 fn is_gone(number: &str) -> bool {
     let stat = format!("/proc/{number}/stat");
-    let lives = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+    let is_running = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
     let started = Instant::now();
-    while lives() && started.elapsed() < Duration::from_secs(60) {
+    while is_running() && started.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(20));
     }
-    !lives()
+    !is_running()
 }
 
 #[test]

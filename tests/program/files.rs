@@ -76,8 +76,11 @@ fn check(before: &[&str], after: &[&str], codes: [Option<i32>; 9]) {
                 let args = [before, &[&path], after].concat();
                 let ran = soon(flowpipe(&args));
                 assert_eq!(ran.code, Some(code), "{args:?}: {ran:#?}");
-                let said = [&*ran.stdout, &*ran.stderr].concat();
-                assert!(said.contains(kind), "{args:?} names no file: {ran:#?}");
+                let all_output = [&*ran.stdout, &*ran.stderr].concat();
+                assert!(
+                    all_output.contains(kind),
+                    "{args:?} names no file: {ran:#?}"
+                );
                 assert!(!ran.stderr.contains("panicked"), "{args:?}: {ran:#?}");
             });
         }

@@ -1,4 +1,4 @@
-//! The flight recorder: what is written when something goes wrong, and that it can be run again.
+//! The flight recorder: the files that it writes after a failure can be replayed.
 
 use std::path::{Path, PathBuf};
 
@@ -176,12 +176,12 @@ fn only_the_last_seconds_are_kept() {
         .collect();
     assert_eq!(numbers.last(), Some(&11));
     assert!(!numbers.contains(&1), "{numbers:?}");
-    // Numbers that do not begin at 1 are the same when it is run again.
+    // Numbers that do not start at 1 are the same in a replay.
     replay(file).expect(0);
 }
 
 #[test]
-fn what_makes_no_sense_is_told() {
+fn invalid_arguments_are_reported() {
     let ran = run(&["run", "pipelines/replay.toml", "--flight", "10"]).expect(2);
     assert!(ran.stderr.contains("write it as 500ms or 10s"), "{ran:#?}");
     run(&["run", "pipelines/replay.toml", "--flight-to", "a.mcap"]).expect(2);

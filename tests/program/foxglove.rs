@@ -1,4 +1,4 @@
-//! What Foxglove makes of a recording: read with MCAP's own reader, and held against the schemas that Foxglove
+//! A recording as Foxglove reads it: with MCAP's own reader, and validated against the schemas that Foxglove
 //! publishes. Nothing here reads with flowpipe's own reader but to compare.
 
 mod published;
@@ -168,7 +168,7 @@ fn annotations_keep_the_schema_that_foxglove_publishes() {
             .map(|error| format!("{error} at {}", error.instance_path()))
             .collect();
         assert!(errors.is_empty(), "{}: {errors:#?}", message.channel.topic);
-        // What the file itself says of them holds too.
+        // The file's own schemas match too.
         let own: Value = serde_json::from_slice(&schema.data).unwrap();
         assert!(jsonschema::draft7::new(&own).unwrap().is_valid(&body));
     }
@@ -252,7 +252,7 @@ fn of_a_file_that_is_cut_off_everything_whole_is_read() {
         assert_eq!(read, whole[..read.len()], "{percent} %");
         counts.push(read.len());
 
-        // And with ours: everything in chunks that are whole, for only those can be held against their checksum.
+        // And with ours: everything in chunks that are whole, only those have a checksum.
         let chunks = summary.chunk_indexes.iter();
         let chunks =
             chunks.filter(|it| it.chunk_start_offset + it.chunk_length <= cut.len() as u64);

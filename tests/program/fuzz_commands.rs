@@ -1,5 +1,5 @@
-//! `replay`, `compare` and `report` on recordings whose entries were edited: each ends, in bounded memory, without a panic,
-//! with an exit code that is documented. `PROPTEST_CASES=500` looks longer.
+//! `replay`, `compare` and `report` on recordings whose entries were edited: each ends, in bounded memory, without a
+//! panic, with an exit code that is documented. `PROPTEST_CASES=500` runs more cases.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};

@@ -1,11 +1,11 @@
-//! `flowpipe generate`: what it prints is what `solve` and the checker take, and the same again.
+//! `flowpipe generate`: `solve` and the checker accept its output, and it is deterministic.
 
 use std::collections::HashSet;
 
 use flowpipe_puzzle::{Puzzle, Solution, check, text};
 use flowpipe_tests::run;
 
-/// The puzzles and solutions in what was printed, held against the rules.
+/// The printed puzzles and solutions, checked against the rules.
 fn printed(args: &[&str]) -> Vec<(Puzzle, Solution)> {
     let ran = run(&[&["generate"], args].concat()).expect(0);
     text::read(&ran.stdout)
@@ -95,7 +95,7 @@ fn grids_hold_plain_boards() {
 
 #[test]
 fn what_cannot_be_made_is_said() {
-    let said = |args: &[&str], code| run(&[&["generate"], args].concat()).expect(code).stderr;
+    let stderr_of = |args: &[&str], code| run(&[&["generate"], args].concat()).expect(code).stderr;
     for (args, code, words) in [
         (&["--size=2"][..], 2, "each side must be from 3 to 60"),
         (&["--size=9y9"], 2, "a size is columns x rows"),
@@ -120,7 +120,7 @@ fn what_cannot_be_made_is_said() {
             "different puzzles of 3x3 were found",
         ),
     ] {
-        let stderr = said(args, code);
+        let stderr = stderr_of(args, code);
         assert!(stderr.contains(words), "{args:?}: {stderr}");
     }
 }

@@ -119,7 +119,7 @@ fn kill_programs(signals: &[Signal], rounds: usize) -> Vec<Duration> {
     let table = Table::set(&["--size", "6", "--seed", "1"]);
     let mut took = Vec::new();
     for send in [kill_process, kill_process_group] {
-        // On SIGHUP the program does not end but looks whether files have changed.
+        // On SIGHUP the program does not end, but reloads changed files.
         for &signal in signals.iter().filter(|&&signal| signal != Signal::HUP) {
             for _ in 0..rounds {
                 let player = mid_stroke(&table, &slow(""));
@@ -216,7 +216,7 @@ fn an_isolated_stage_lets_go_when_the_program_is_killed() {
     assert!(processes(&table, "isolated-stage").is_empty());
 }
 
-/// Whatever the pipeline says about errors and restarts.
+/// Whatever the pipeline configures for errors and restarts.
 #[test]
 fn a_run_whose_mouse_died_has_failed() {
     let table = Table::set(&["--size", "6", "--seed", "1"]);

@@ -48,8 +48,8 @@ fn plays(table: &Table, boards: usize, during: impl FnOnce()) -> Value {
     );
     during();
     let report = player.ended().expect(0).json();
-    let told = &report["boards"];
-    assert_eq!(told["accepted"], boards, "{told}");
+    let counts = &report["boards"];
+    assert_eq!(counts["accepted"], boards, "{counts}");
     // By the game's own log; the last one may still be on its way into the file.
     table.wait_for("solved", boards);
     let numbers: Vec<usize> = table
@@ -169,8 +169,8 @@ fn every_stage_is_changed_while_it_plays() {
         "{}",
         ran.stderr
     );
-    let told = &ran.json()["boards"];
-    assert_eq!(told["accepted"], boards, "{told}");
+    let counts = &ran.json()["boards"];
+    assert_eq!(counts["accepted"], boards, "{counts}");
     table.wait_for("solved", boards);
     let solved = table.logged("solved");
     let numbers: Vec<_> = solved
@@ -270,7 +270,7 @@ fn it_lets_go_at_ctrl_c() {
 fn it_lets_go_when_another_stage_crashes() {
     let table = Table::set(&["--size", "6", "--seed", "1"]);
     let text = ready("live.toml", &[("mouse", SLOW), STOPS]);
-    // Looks at what vision sees, and panics at its 25th message: heartbeats come ten times a second.
+    // Reads vision's messages, and panics at the 25th: heartbeats come ten times a second.
     let text = format!(
         "{text}\n[stages.crash]\nplugin = \"misbehaving\"\nfrom = \"vision\"\n\
          config = {{ how = \"panic-in-process\", every = 25 }}\n"

@@ -94,7 +94,7 @@ fn no_command_runs_code_of_unrelated_libraries() {
 }
 
 #[test]
-fn a_plugin_that_crashes_when_it_is_loaded_is_told_and_harms_nobody() {
+fn a_plugin_that_crashes_when_it_is_loaded_is_reported_and_isolated() {
     let folder = tempfile::tempdir().unwrap();
     let defines = ["_POSIX_C_SOURCE=200809L", "DEED=abort()"];
     compile(FIXTURE, folder.path(), "hostile", &defines);

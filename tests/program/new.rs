@@ -8,7 +8,7 @@ const ROLES: [&str; 6] = [
     "capture", "vision", "solver", "planner", "actuator", "stage",
 ];
 
-/// Begins a plugin of a role and gives its folder and what was said.
+/// Creates a plugin of a role, and returns its folder and the output of the command.
 fn new(folder: &Path, role: &str, language: &str) -> (PathBuf, String) {
     let name = format!("{role}-of-{language}");
     let place = folder.display().to_string();
@@ -16,9 +16,9 @@ fn new(folder: &Path, role: &str, language: &str) -> (PathBuf, String) {
     (folder.join(name), ran.stdout)
 }
 
-/// Does what was said to do next, word for word, and gives what was printed.
-fn follow(folder: &Path, said: &str) -> String {
-    let (_, next) = said.split_once("next:\n").unwrap();
+/// Runs the printed next steps word for word, and returns their output.
+fn follow(folder: &Path, output: &str) -> String {
+    let (_, next) = output.split_once("next:\n").unwrap();
     let ran = begun(folder, &format!("set -e\n{next}"));
     assert_eq!(ran.code, Some(0), "{next}\n{ran:#?}");
     ran.stdout + &ran.stderr
@@ -33,7 +33,7 @@ fn check(role: &str, printed: &str) {
         "vision" => "0 boards read, 1 frame without a board",
         "solver" | "planner" => "4 boards read, 4 solved, 4 played, 4 accepted",
         "actuator" => "4 boards read, 4 solved, 4 played, 0 accepted",
-        // Each is told twice: as it was read, and as it was passed on.
+        // Each board counts twice: as it was read, and as it was forwarded.
         _ => "8 boards read, 4 solved",
     };
     assert!(last.contains(expected), "{role}: {last}");
@@ -46,8 +46,8 @@ fn check(role: &str, printed: &str) {
 fn every_role_in_rust() {
     let folder = tempfile::tempdir().unwrap();
     for role in ROLES {
-        let (place, said) = new(folder.path(), role, "rust");
-        let printed = follow(folder.path(), &said);
+        let (place, output) = new(folder.path(), role, "rust");
+        let printed = follow(folder.path(), &output);
         check(role, &printed);
         assert!(printed.contains("test result: ok."), "{role}: {printed}");
         assert!(printed.contains("This line is what"), "{role}: {printed}");
@@ -62,12 +62,12 @@ fn every_role_in_rust() {
 fn every_role_in_c() {
     let folder = tempfile::tempdir().unwrap();
     for role in ROLES {
-        let (place, said) = new(folder.path(), role, "c");
-        assert!(said.contains("make test"), "{said}");
+        let (place, output) = new(folder.path(), role, "c");
+        assert!(output.contains("make test"), "{output}");
         // `make test` does this one too, and it takes its time.
-        let again = said.lines().find(|line| line.contains("plugin check"));
-        let again = again.unwrap_or_else(|| panic!("{said}"));
-        let printed = follow(folder.path(), &said.replace(again, ""));
+        let again = output.lines().find(|line| line.contains("plugin check"));
+        let again = again.unwrap_or_else(|| panic!("{output}"));
+        let printed = follow(folder.path(), &output.replace(again, ""));
         check(role, &printed);
         let command = again.split('#').next().unwrap_or_default().trim();
         assert!(printed.lines().any(|line| line == command), "{printed}");
@@ -82,7 +82,7 @@ fn the_test_of_a_plugin_in_c_can_fail() {
     let (place, _) = new(folder.path(), "planner", "c");
     let source = place.join("planner-of-c.c");
     let text = std::fs::read_to_string(&source).unwrap();
-    // It plans nothing any more, which breaks no rule of the border.
+    // It plans nothing any more, which breaks no rule of the ABI.
     let lazy = text.replacen("flows\"", "none\"", 1);
     assert_ne!(lazy, text);
     std::fs::write(&source, lazy).unwrap();
@@ -101,8 +101,8 @@ fn the_test_of_a_plugin_in_c_can_fail() {
 fn every_role_in_python() {
     let folder = tempfile::tempdir().unwrap();
     for role in ROLES {
-        let (_, said) = new(folder.path(), role, "python");
-        let printed = follow(folder.path(), &said);
+        let (_, output) = new(folder.path(), role, "python");
+        let printed = follow(folder.path(), &output);
         check(role, &printed);
         assert!(printed.contains("Ran 1 test"), "{role}: {printed}");
     }
@@ -110,9 +110,9 @@ fn every_role_in_python() {
 
 /// Python takes a script for a module of the same name, and its own modules are searched after the script's folder.
 #[test]
-fn a_script_stands_in_no_modules_way() {
+fn a_script_shadows_no_module() {
     let folder = tempfile::tempdir().unwrap();
-    // Neither does the folder's name stand in the way of its commands.
+    // The folder's name needs quoting in the commands.
     let inside = folder.path().join("it's a place");
     let place = inside.display().to_string();
     for name in [
@@ -136,7 +136,7 @@ fn a_script_stands_in_no_modules_way() {
 }
 
 #[test]
-fn nothing_is_overwritten_and_names_are_looked_at() {
+fn nothing_is_overwritten_and_names_are_checked() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().display().to_string();
     let refused = |args: &[&str], why: &str| {

@@ -53,7 +53,7 @@ fn outliving(settings: &str) -> Vec<String> {
     runs(folder.path(), "outliving", settings)
 }
 
-/// The clock tells that the host is revoked, and the frame that was kept is as it was.
+/// The clock returns that the host is revoked, and the kept frame is unchanged.
 const REVOKED: &str =
     "clock revoked, makes frames false, ending true, dry true, pixels 700, written 9";
 
@@ -61,7 +61,7 @@ const REVOKED: &str =
 const RAW_REVOKED: &str = "clock revoked, makes frames 0, ending 1, dry 1, pixels 700, written 9";
 
 /// What a plugin printed, as it is or, from a process of its own, in the log.
-fn told<'a>(stderr: &'a str, plugin: &str, by: &str) -> Vec<&'a str> {
+fn messages<'a>(stderr: &'a str, plugin: &str, by: &str) -> Vec<&'a str> {
     let by = format!("{plugin} in a {by}: ");
     let printed = |line: &'a str| {
         let line = line.trim_start();
@@ -78,8 +78,8 @@ fn told<'a>(stderr: &'a str, plugin: &str, by: &str) -> Vec<&'a str> {
 fn a_host_and_a_frame_outlive_their_stage() {
     for stderr in lingering("") {
         for by in ["thread", "static"] {
-            let told = told(&stderr, "lingering", by);
-            assert!(told.contains(&REVOKED), "{stderr}");
+            let messages = messages(&stderr, "lingering", by);
+            assert!(messages.contains(&REVOKED), "{stderr}");
         }
     }
 }
@@ -88,18 +88,18 @@ fn a_host_and_a_frame_outlive_their_stage() {
 #[test]
 fn also_in_a_process_of_its_own() {
     for stderr in lingering("isolation = \"process\"") {
-        let told = told(&stderr, "lingering", "thread-local");
-        assert_eq!(told, [REVOKED; 2], "{stderr}");
+        let messages = messages(&stderr, "lingering", "thread-local");
+        assert_eq!(messages, [REVOKED; 2], "{stderr}");
     }
 }
 
 #[test]
 fn a_raw_table_outlives_its_stage() {
     for stderr in outliving("") {
-        let by_thread = told(&stderr, "outliving", "thread");
+        let by_thread = messages(&stderr, "outliving", "thread");
         assert!(by_thread.contains(&RAW_REVOKED), "{stderr}");
         assert_eq!(
-            told(&stderr, "outliving", "destructor"),
+            messages(&stderr, "outliving", "destructor"),
             [RAW_REVOKED; 2],
             "{stderr}"
         );
@@ -113,8 +113,11 @@ fn so_does_one_in_a_process_of_its_own() {
     const REVOKED_APART: &str =
         "clock revoked, makes frames 0, ending 1, dry 1, pixels 700, written ";
     for stderr in outliving("isolation = \"process\"") {
-        let told = told(&stderr, "outliving", "destructor");
-        let is_revoked = |told: &&str| told.starts_with(REVOKED_APART);
-        assert!(told.len() == 2 && told.iter().all(is_revoked), "{stderr}");
+        let messages = messages(&stderr, "outliving", "destructor");
+        let is_revoked = |messages: &&str| messages.starts_with(REVOKED_APART);
+        assert!(
+            messages.len() == 2 && messages.iter().all(is_revoked),
+            "{stderr}"
+        );
     }
 }

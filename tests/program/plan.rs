@@ -199,7 +199,7 @@ fn strokes_are_drawn_into_a_folder() {
 }
 
 #[test]
-fn thousands_are_planned_side_by_side_and_told_in_order() {
+fn thousands_are_planned_in_parallel_and_printed_in_order() {
     let puzzles: Vec<String> = (0..1000)
         .map(|index| match index % 3 {
             0 => "AB\nAB\n".to_owned(),

@@ -105,7 +105,7 @@ impl Drop for Game {
 #[test]
 fn boards_are_drawn_with_the_mouse_and_escape_closes_the_window() {
     let mut game = Game::start(&[(6, 5), (4, 4)], &["--window", "500x900"]);
-    // The terminals are on the screen where the log says that the board is.
+    // The terminals are on the screen where the log places the board.
     let terminals = game.boards.boards[0].0.terminals();
     wait_for("picture", || {
         let seen = |terminal: &flowpipe_puzzle::Terminal| {
@@ -258,14 +258,14 @@ fn a_board_is_played_where_its_window_goes() {
 }
 
 #[test]
-fn without_a_screen_it_says_so() {
+fn a_missing_screen_is_reported() {
     let mut command = flowpipe(&["play"]);
     for name in ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"] {
         command.env_remove(name);
     }
     let ran = Ran::from(command.output().unwrap()).expect(1);
-    let said = "flowpipe: can't open a window: neither WAYLAND_DISPLAY";
-    assert!(ran.stderr.starts_with(said), "{ran:#?}");
+    let message = "flowpipe: can't open a window: neither WAYLAND_DISPLAY";
+    assert!(ran.stderr.starts_with(message), "{ran:#?}");
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn wrong_usage() {
         std::fs::write(&path, content).unwrap();
         path.display().to_string()
     };
-    for (args, code, said) in [
+    for (args, code, message) in [
         (&["--size", "3"][..], 2, "from 4 to 18"),
         (&["--drop", "1.5"], 2, "from 0 to 1"),
         (&["--window", "600"], 2, "600x1067"),
@@ -292,6 +292,6 @@ fn wrong_usage() {
         (&[&file("odd", "AB\nA.\n")], 65, "line 1, column 2"),
     ] {
         let ran = run(&[&["play"], args].concat()).expect(code);
-        assert!(ran.stderr.contains(said), "{ran:#?}");
+        assert!(ran.stderr.contains(message), "{ran:#?}");
     }
 }

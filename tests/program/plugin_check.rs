@@ -401,7 +401,7 @@ fn files_that_are_no_plugins_are_refused() {
     let file = library("capture_files").display().to_string();
     let ran = run(&["plugin", "check", &file]).expect(78);
     assert!(
-        ran.stderr.contains("can't do without a config"),
+        ran.stderr.contains("it requires a config"),
         "{}",
         ran.stderr
     );

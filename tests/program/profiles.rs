@@ -9,7 +9,7 @@ use flowpipe_tests::Ran;
 /// Boards of each run.
 const BOARDS: usize = 4;
 
-/// Plays some boards with a profile and a file for what is found, and says how the program ended.
+/// Plays some boards with a profile and a file for the measured profile, and returns how the program ended.
 fn play(table: &Table, profile: &str, games: &Path) -> Ran {
     let before = table.count("solved");
     let planner = format!("profile = \"{profile}\"");
@@ -23,7 +23,7 @@ fn play(table: &Table, profile: &str, games: &Path) -> Ran {
     ran
 }
 
-/// What the file says that the practice game needs; `None`: there is no file.
+/// The profile that the file names for the practice game; `None`: there is no file.
 fn kept(games: &Path) -> Option<String> {
     let text = std::fs::read_to_string(games).ok()?;
     let file: toml::Table = text.parse().unwrap();
@@ -31,7 +31,7 @@ fn kept(games: &Path) -> Option<String> {
 }
 
 /// In a game with these arguments this profile is found, kept, and begun with the next time; or a slower one
-/// on a machine so busy that the game misses looks. A faster one is never enough.
+/// on a machine so busy that the game misses samples. A faster one is never enough.
 fn is_found(args: &[&str], profile: &str) {
     const LADDER: [&str; 5] = ["events", "segments", "turns", "cells", "slow"];
     let rung = |profile: &str| LADDER.iter().position(|&name| name == profile).unwrap();
@@ -44,8 +44,8 @@ fn is_found(args: &[&str], profile: &str) {
     let found = kept(&games).unwrap();
     assert!(rung(&found) >= rung(profile), "{found}: {first:#?}");
     let second = play(&table, "auto", &games);
-    let said = format!("{begins} {found}, found earlier");
-    assert!(second.stderr.contains(&said), "{second:#?}");
+    let expected = format!("{begins} {found}, found earlier");
+    assert!(second.stderr.contains(&expected), "{second:#?}");
     assert!(rung(&kept(&games).unwrap()) >= rung(&found), "{second:#?}");
 }
 
@@ -63,7 +63,7 @@ fn a_game_that_takes_every_event_needs_no_finding() {
 }
 
 #[test]
-fn a_game_that_looks_once_a_frame_is_found_to_need_segments() {
+fn a_game_that_samples_once_a_frame_needs_segments() {
     is_found(&["--size", "5,7", "--input", "frames"], "segments");
 }
 

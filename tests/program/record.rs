@@ -1,4 +1,4 @@
-//! Runs that are written down and run again.
+//! Recording and replaying runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ fn bodies(path: &Path) -> BTreeMap<(String, u64), String> {
         .collect()
 }
 
-/// The time that a stage took is told by the clock, and no two runs share one.
+/// The times of stages come from the clock, and differ between runs.
 fn without_times(bodies: BTreeMap<(String, u64), String>) -> BTreeMap<(String, u64), String> {
     bodies
         .into_iter()
@@ -79,7 +79,7 @@ fn two_recordings_and_two_replays_are_the_same() {
 }
 
 #[test]
-fn a_recording_says_what_ran() {
+fn a_recording_describes_its_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = record(folder.path(), "a.mcap", "pipelines/replay.toml");
     let recording = Recording::open(&path).unwrap();
@@ -107,7 +107,7 @@ fn a_recording_says_what_ran() {
 }
 
 #[test]
-fn a_stage_that_only_says_that_it_is_deterministic_is_caught() {
+fn a_stage_wrongly_declared_deterministic_is_detected() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = changed(folder.path(), |ready| {
         ready
@@ -271,14 +271,14 @@ fn the_pipeline_can_ask_for_a_recording() {
 }
 
 #[test]
-fn bad_files_and_bad_wishes_are_told() {
+fn bad_files_and_bad_arguments_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let none = folder.path().join("none.mcap");
     let ran = run(&["replay", text(&none)]).expect(2);
     assert!(ran.stderr.contains("none.mcap"), "{}", ran.stderr);
-    let rubbish = folder.path().join("rubbish.mcap");
-    std::fs::write(&rubbish, "this is no recording").unwrap();
-    let ran = run(&["replay", text(&rubbish)]).expect(65);
+    let malformed = folder.path().join("malformed.mcap");
+    std::fs::write(&malformed, "this is no recording").unwrap();
+    let ran = run(&["replay", text(&malformed)]).expect(65);
     assert!(ran.stderr.contains("is no recording"), "{}", ran.stderr);
 
     let path = record(folder.path(), "a.mcap", "pipelines/replay.toml");

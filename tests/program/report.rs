@@ -60,7 +60,7 @@ fn colours(canvas: &str) -> String {
 }
 
 #[test]
-fn a_run_can_be_looked_at() {
+fn a_run_has_a_page() {
     let folder = tempfile::tempdir().unwrap();
     let page = page(folder.path(), "pipelines/replay.toml");
     let mut browser = Browser::start();
@@ -92,14 +92,14 @@ fn a_run_can_be_looked_at() {
         browser.value("document.querySelectorAll('.spread .bars').length"),
         6
     );
-    let told = browser.value("document.body.innerText");
-    let told = told.as_str().unwrap();
+    let page_text = browser.value("document.body.innerText");
+    let page_text = page_text.as_str().unwrap();
     for word in [
         "Nothing went wrong.",
         "No queue dropped anything.",
         "solver-search",
     ] {
-        assert!(told.contains(word), "{word}: {told}");
+        assert!(page_text.contains(word), "{word}: {page_text}");
     }
     browser.wait_for("document.querySelectorAll('#cards canvas[data-drawn]').length >= 2");
     for canvas in ["#cards canvas", ".screen canvas", ".lanes canvas"] {
@@ -155,7 +155,7 @@ fn the_scrubber_moves() {
     // What lies over the picture can be switched off.
     browser.value("document.querySelector('#player-toggles input').click()");
     browser.wait_for(&format!("{drawing} !== {first}"));
-    // A board leads to its frame, and a click on the time line to the frame there.
+    // A board leads to its frame, and a click on the timeline to the frame there.
     browser.value("document.querySelectorAll('#cards .go button')[6].click()");
     browser.wait_for(&at(6));
     let lanes = "document.querySelector('.lanes canvas').toDataURL()";
@@ -246,12 +246,12 @@ fn what_is_missing_is_said() {
         ),
     ] {
         open(&mut browser, &report(recording));
-        let told = browser.value("document.body.innerText");
-        let told = told.as_str().unwrap();
+        let page_text = browser.value("document.body.innerText");
+        let page_text = page_text.as_str().unwrap();
         for word in words {
             assert!(
-                told.contains(word),
-                "{}: {word}: {told}",
+                page_text.contains(word),
+                "{}: {word}: {page_text}",
                 recording.display()
             );
         }
@@ -306,10 +306,13 @@ fn drops_and_failures_are_shown() {
     let mut browser = Browser::start();
     browser.display(PHONE);
     open(&mut browser, &page);
-    let told = browser.value("document.body.innerText");
-    let told = told.as_str().unwrap();
-    assert!(told.contains("from frames.out to vision.in"), "{told}");
-    assert!(!told.contains("Nothing went wrong."), "{told}");
+    let page_text = browser.value("document.body.innerText");
+    let page_text = page_text.as_str().unwrap();
+    assert!(
+        page_text.contains("from frames.out to vision.in"),
+        "{page_text}"
+    );
+    assert!(!page_text.contains("Nothing went wrong."), "{page_text}");
     assert!(
         browser
             .value("document.querySelectorAll('.problems li').length")
@@ -401,15 +404,15 @@ fn a_page_that_nobody_named_leads_nowhere_else() {
 }
 
 #[test]
-fn files_and_wishes_that_make_no_sense_are_told() {
+fn invalid_files_and_arguments_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     run(&["report"]).expect(2);
     let ran = run(&["report", text(&folder.join("none.mcap"))]).expect(2);
     assert!(ran.stderr.contains("none.mcap"), "{}", ran.stderr);
-    let rubbish = folder.join("rubbish.mcap");
-    std::fs::write(&rubbish, "this is no recording").unwrap();
-    let ran = run(&["report", text(&rubbish)]).expect(65);
+    let malformed = folder.join("malformed.mcap");
+    std::fs::write(&malformed, "this is no recording").unwrap();
+    let ran = run(&["report", text(&malformed)]).expect(65);
     assert!(ran.stderr.contains("is no recording"), "{}", ran.stderr);
 
     let recording = folder.join("a.html");

@@ -61,7 +61,7 @@ fn a_panic_ends_the_run_or_costs_its_message() {
         "on_error = \"skip\"",
     )
     .expect(0);
-    // After the panic the stage is made anew, and counts its messages from the beginning.
+    // After the panic the stage is restarted, and counts its messages from 1.
     assert_eq!(solved(&ran), 2);
     assert_eq!(ran.json()["report"]["stages"][1]["failed"], 1);
 }
@@ -85,7 +85,7 @@ fn a_panic_at_the_end_takes_nothing_down() {
 }
 
 #[test]
-fn rubbish_moves_on_to_nobody() {
+fn malformed_messages_are_not_forwarded() {
     let ran = misbehaving("{ how = \"rubbish\", every = 3 }", "on_error = \"skip\"").expect(0);
     assert_eq!(solved(&ran), 2);
     assert!(

@@ -208,7 +208,7 @@ fn what_was_made_out_is_drawn_over_the_picture() {
     let before = picture(&project().join(BOARD));
     let after = picture(Path::new(&one));
     assert_eq!((before.0, before.1), (after.0, after.1));
-    // The board's corners, as pipelines/frames/truth.jsonl says, and the picture's.
+    // The board's corners, as in pipelines/frames/truth.jsonl, and the picture's.
     let changed = |x: u32, y: u32| {
         let mut around = (y.saturating_sub(5)..(y + 5).min(before.1))
             .flat_map(|y| (x.saturating_sub(5)..(x + 5).min(before.0)).map(move |x| (x, y)));
@@ -377,7 +377,7 @@ fn a_picture_is_read_as_if_it_was_the_first_however_often() {
     for record in records(&record) {
         let median = record["steps"].as_object().unwrap();
         let slow = record["steps_p95"].as_object().unwrap();
-        // Were it known from the look before, most looks would take no step but a comparison.
+        // With state from the call before, most calls would run no step but a comparison.
         assert!(median["terminals"].as_f64().unwrap() > 0.0, "{record}");
         for (step, ms) in median {
             assert!(ms.as_f64() <= slow[step].as_f64(), "{step}");

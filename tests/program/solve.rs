@@ -187,7 +187,7 @@ fn hostile() -> String {
 }
 
 #[test]
-fn out_of_time_is_told_and_the_next_puzzle_is_solved() {
+fn a_timeout_is_reported_and_the_next_puzzle_is_solved() {
     let args = [
         "solve",
         "-",
@@ -252,7 +252,7 @@ fn a_broken_solver_is_named_and_others_are_not_spoiled() {
 }
 
 #[test]
-fn thousands_are_solved_side_by_side_and_told_in_order() {
+fn thousands_are_solved_in_parallel_and_printed_in_order() {
     let puzzles: Vec<String> = (0..2000)
         .map(|index| match index % 4 {
             0 => "AB\nAB\n".to_owned(),

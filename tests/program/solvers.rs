@@ -16,10 +16,10 @@ fn file_of(puzzles: &[Puzzle]) -> tempfile::NamedTempFile {
     file
 }
 
-/// The solver that is whatever command it is told: here the example in Python.
+/// The solver that runs a command of its config: here the example in Python.
 const EXEC: &str = "solver-exec";
 
-/// What a solver says of each puzzle, as `flowpipe solve --json` tells it.
+/// A solver's answer to each puzzle, as `flowpipe solve --json` prints it.
 fn ask(solver: &str, puzzles: &[Puzzle], more: &[&str]) -> Vec<Value> {
     let file = file_of(puzzles);
     let path = file.path().display().to_string();

@@ -12,7 +12,7 @@ use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{built, flowpipe, project, run};
 use tempfile::TempDir;
 
-/// A run that goes on, and what it has said so far.
+/// A run in progress, and its output so far.
 struct Going {
     child: Child,
     stdout: Arc<Mutex<String>>,
@@ -40,29 +40,29 @@ impl Going {
         }
     }
 
-    fn said(&self) -> String {
+    fn stderr(&self) -> String {
         self.stderr.lock().unwrap().clone()
     }
 
-    fn told(&self) -> String {
+    fn stdout(&self) -> String {
         self.stdout.lock().unwrap().clone()
     }
 
-    /// Waits until something is said on standard error that was not there before.
+    /// Waits until new text is on standard error.
     #[track_caller]
-    fn says(&self, text: &str) {
+    fn wait_for_stderr(&self, text: &str) {
         until(text, || {
-            let said = self.said();
-            (said.contains(text), said)
+            let stderr = self.stderr();
+            (stderr.contains(text), stderr)
         });
     }
 
-    /// Waits until so much is told on standard output.
+    /// Waits until a text is on standard output this many times.
     #[track_caller]
-    fn tells(&self, text: &str, times: usize) {
+    fn wait_for_stdout(&self, text: &str, times: usize) {
         until(text, || {
-            let told = self.told();
-            (told.matches(text).count() >= times, told)
+            let stdout = self.stdout();
+            (stdout.matches(text).count() >= times, stdout)
         });
     }
 
@@ -70,19 +70,19 @@ impl Going {
         send_signal(signal, self.child.id());
     }
 
-    /// Ends as by Ctrl-C. What it told and said.
+    /// Stops it as by Ctrl-C. Returns standard output and standard error.
     fn stop(mut self) -> (String, String) {
         self.signal("INT");
         assert_eq!(
             self.child.wait().unwrap().code(),
             Some(130),
             "{}",
-            self.said()
+            self.stderr()
         );
         for reader in std::mem::take(&mut self.readers) {
             reader.join().unwrap();
         }
-        (self.told(), self.said())
+        (self.stdout(), self.stderr())
     }
 }
 
@@ -152,34 +152,34 @@ impl Place {
 fn an_edited_pipeline_is_taken_up_and_a_broken_one_is_not() {
     let place = Place::new();
     let run = Going::start(&["run", "--watch", place.file()]);
-    run.tells("solved by solver-search", 3);
+    run.wait_for_stdout("solved by solver-search", 3);
     let other = place.text.replace("solver-search", "solver-splr").replace(
         "plugin = \"planner-minlink\"",
         "plugin = \"planner-minlink\"\nconfig = { inner = 0.5 }",
     );
     place.write(&other);
-    run.says("changed: solver (solver-search -> solver-splr), planner (config)");
-    run.tells("solved by solver-splr", 3);
-    // An error is told with its place, and the run goes on.
+    run.wait_for_stderr("changed: solver (solver-search -> solver-splr), planner (config)");
+    run.wait_for_stdout("solved by solver-splr", 3);
+    // An error is reported with its place, and the run continues.
     place.write(&other.replace("solver-splr", "solver-spl"));
-    run.says("pipeline.toml:15:10");
-    run.says("not changed:");
-    run.says("the run goes on as it was");
-    let before = run.told().matches("solved by solver-splr").count();
-    run.tells("solved by solver-splr", before + 3);
+    run.wait_for_stderr("pipeline.toml:15:10");
+    run.wait_for_stderr("not changed:");
+    run.wait_for_stderr("the run goes on as it was");
+    let before = run.stdout().matches("solved by solver-splr").count();
+    run.wait_for_stdout("solved by solver-splr", before + 3);
     // A config that the plugin refuses only when it is made.
     place.write(&other.replace("pipelines/frames/*.png", "pipelines/frames/none-*.png"));
-    run.says("not changed: stage \"frames\": capture-files can't create: ");
+    run.wait_for_stderr("not changed: stage \"frames\": capture-files can't create: ");
     place.write(&place.text);
-    run.says("changed: solver (solver-splr -> solver-search), planner (config)");
-    let (told, said) = run.stop();
+    run.wait_for_stderr("changed: solver (solver-splr -> solver-search), planner (config)");
+    let (stdout, stderr) = run.stop();
     assert_eq!(
-        said.matches("\nchanged: ").count() + usize::from(said.starts_with("changed: ")),
+        stderr.matches("\nchanged: ").count() + usize::from(stderr.starts_with("changed: ")),
         2,
-        "{said}"
+        "{stderr}"
     );
     // Whatever changed meanwhile, each board was played, and accepted.
-    let last = told.trim_end().lines().last().unwrap();
+    let last = stdout.trim_end().lines().last().unwrap();
     let mut numbers = last
         .split(|c: char| !c.is_ascii_digit())
         .filter(|it| !it.is_empty());
@@ -191,21 +191,24 @@ fn an_edited_pipeline_is_taken_up_and_a_broken_one_is_not() {
 fn a_stage_comes_and_goes_by_the_file() {
     let place = Place::new();
     let run = Going::start(&["run", "--watch", place.file()]);
-    run.tells("solved by", 1);
+    run.wait_for_stdout("solved by", 1);
     let second = "\n[stages.second]\nplugin = \"actuator-simulated\"\nfrom = \"planner\"\n";
     place.write(&format!("{}{second}", place.text));
-    run.says("changed: second (added: actuator-simulated)");
+    run.wait_for_stderr("changed: second (added: actuator-simulated)");
     place.write(&place.text);
-    run.says("second (removed)");
+    run.wait_for_stderr("second (removed)");
     place.write(&format!(
         "name = \"other\"\n{}",
         place
             .text
             .replace("name = \"replay\"", "on_stop = \"drop\"")
     ));
-    run.says("changed: on_stop; from the next run on: name");
-    let (told, _) = run.stop();
-    assert!(told.contains("│ second"), "its counts are told: {told}");
+    run.wait_for_stderr("changed: on_stop; from the next run on: name");
+    let (stdout, _) = run.stop();
+    assert!(
+        stdout.contains("│ second"),
+        "its counts are reported: {stdout}"
+    );
 }
 
 /// Copies a plugin's library under a name, so that it takes the place of what has that name.
@@ -225,12 +228,12 @@ fn a_plugin_that_is_built_again_is_taken_up() {
     install("solver_search", &plugins);
     let dir = plugins.to_str().unwrap();
     let run = Going::start(&["run", "--watch", "--plugin-dir", dir, place.file()]);
-    run.tells("solved by solver-search", 2);
+    run.wait_for_stdout("solved by solver-search", 2);
     install("solver_search", &plugins);
-    run.says("changed: solver (new file)");
-    let before = run.told().matches("solved by solver-search").count();
-    run.tells("solved by solver-search", before + 2);
-    // What can't be loaded is not taken up.
+    run.wait_for_stderr("changed: solver (new file)");
+    let before = run.stdout().matches("solved by solver-search").count();
+    run.wait_for_stdout("solved by solver-search", before + 2);
+    // A file that can't be loaded is not reloaded.
     let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let file = plugins.join(format!("{prefix}solver_search{suffix}"));
     let other = built().join(format!("{prefix}solver_backtrack{suffix}"));
@@ -240,14 +243,14 @@ fn a_plugin_that_is_built_again_is_taken_up() {
     std::fs::rename(&half, &file).unwrap();
     // The one beside the program takes its place, for that has the name too.
     until("the other file", || {
-        let said = run.said();
-        (said.matches("solver (new file)").count() == 2, said)
+        let stderr = run.stderr();
+        (stderr.matches("solver (new file)").count() == 2, stderr)
     });
     // A plugin that was not there is found.
     install("solver_splr", &plugins);
     place.write(&place.text.replace("solver-search", "solver-splr"));
-    run.says("changed: solver (solver-search -> solver-splr)");
-    run.tells("solved by solver-splr", 1);
+    run.wait_for_stderr("changed: solver (solver-search -> solver-splr)");
+    run.wait_for_stdout("solved by solver-splr", 1);
     run.stop();
     let left: Vec<_> = std::fs::read_dir(&plugins)
         .unwrap()
@@ -261,16 +264,16 @@ fn a_plugin_that_is_built_again_is_taken_up() {
 fn sighup_takes_up_what_has_changed() {
     let place = Place::new();
     let run = Going::start(&["run", place.file()]);
-    run.tells("solved by solver-search", 1);
+    run.wait_for_stdout("solved by solver-search", 1);
     run.signal("HUP");
-    run.says("not changed: nothing differs");
+    run.wait_for_stderr("not changed: nothing differs");
     place.write(&place.text.replace("solver-search", "solver-splr"));
-    let before = run.told().matches("solved by solver-search").count();
-    run.tells("solved by solver-search", before + 5);
-    assert!(!run.said().contains("\nchanged"), "nobody asked");
+    let before = run.stdout().matches("solved by solver-search").count();
+    run.wait_for_stdout("solved by solver-search", before + 5);
+    assert!(!run.stderr().contains("\nchanged"), "nobody asked");
     run.signal("HUP");
-    run.says("changed: solver (solver-search -> solver-splr)");
-    run.tells("solved by solver-splr", 1);
+    run.wait_for_stderr("changed: solver (solver-search -> solver-splr)");
+    run.wait_for_stdout("solved by solver-splr", 1);
     run.stop();
 }
 
@@ -292,12 +295,14 @@ fn a_recording_of_a_run_that_changed_is_honest() {
     let recording = place.folder.path().join("run.mcap");
     let recording = recording.to_str().unwrap();
     let going = Going::start(&["run", "--watch", "--record", recording, place.file()]);
-    going.tells("solved by solver-search", 3);
+    going.wait_for_stdout("solved by solver-search", 3);
     let second = "\n[stages.second]\nplugin = \"planner-grid\"\nfrom = \"solver\"\n";
     let other = place.text.replace("solver-search", "solver-splr");
     place.write(&format!("{other}{second}"));
-    going.says("changed: solver (solver-search -> solver-splr), second (added: planner-grid)");
-    going.tells("solved by solver-splr", 3);
+    going.wait_for_stderr(
+        "changed: solver (solver-search -> solver-splr), second (added: planner-grid)",
+    );
+    going.wait_for_stdout("solved by solver-splr", 3);
     going.stop();
     let replayed = run(&["replay", recording, "--verify", "-q"]).expect(0);
     assert!(

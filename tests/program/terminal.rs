@@ -112,7 +112,7 @@ fn a_level_is_played_with_the_mouse_until_control_c() {
 }
 
 #[test]
-fn a_small_terminal_is_told_and_a_signal_ends_the_game() {
+fn a_small_terminal_is_reported_and_a_signal_ends_the_game() {
     let game = Game::start(&[(18, 15)], (50, 12), &["--time-trial", "30s"]);
     game.terminal.wait_to_see("32 x 21 characters");
     assert!(game.boards.logged("layout").is_empty());
@@ -125,10 +125,10 @@ fn a_small_terminal_is_told_and_a_signal_ends_the_game() {
 }
 
 #[test]
-fn without_a_terminal_it_says_so() {
+fn a_missing_terminal_is_reported() {
     let ran = run(&["play", "--terminal"]).expect(1);
-    let said = "flowpipe: can't play here: standard input is not a terminal\n";
-    assert_eq!(ran.stderr, said);
+    let expected = "flowpipe: can't play here: standard input is not a terminal\n";
+    assert_eq!(ran.stderr, expected);
     let ran = run(&["play", "--terminal", "--window", "500x500"]).expect(2);
     assert!(ran.stderr.contains("cannot be used with"), "{ran:#?}");
 }

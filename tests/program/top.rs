@@ -41,7 +41,7 @@ impl Place {
         command
     }
 
-    /// A run that can be looked at already.
+    /// A run that can be watched already.
     fn run(&self) -> Run {
         let child = self
             .command(&["run", &self.pipeline, "-q"])
@@ -134,7 +134,7 @@ fn rate(contents: &str, stage: &str) -> f64 {
 const STAGES: [&str; 5] = ["frames", "vision", "solver", "planner", "actuator"];
 
 #[test]
-fn a_run_is_seen_and_goes_on_without_who_looks() {
+fn a_run_is_watched_and_continues_without_viewers() {
     let place = Place::new();
     let run = place.run();
     let folder = std::fs::metadata(place.sockets()).unwrap();
@@ -172,17 +172,17 @@ fn a_run_is_seen_and_goes_on_without_who_looks() {
     assert_eq!(place.list(), "");
 }
 
-/// How many frames the run says it has captured.
+/// How many frames the run reports as captured.
 fn counts(socket: &Path) -> u64 {
     let lines = BufReader::new(UnixStream::connect(socket).unwrap()).lines();
-    let told = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
-    let mut counts = told.filter(|line| line["kind"] == "counts");
+    let messages = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let mut counts = messages.filter(|line| line["kind"] == "counts");
     let counts = counts.next().unwrap();
     counts["progress"]["stages"][0]["out"].as_u64().unwrap()
 }
 
 #[test]
-fn the_end_of_a_run_is_told() {
+fn the_end_of_a_run_is_reported() {
     let place = Place::new();
     let run = place.run();
     let pid = run.pid();
@@ -191,9 +191,9 @@ fn the_end_of_a_run_is_told() {
     assert!(!top.has_colours(), "NO_COLOR is set");
     run.stop();
     let left = top.ended(0);
-    let told = format!("replay (process {pid}) is over after ");
+    let expected = format!("replay (process {pid}) is over after ");
     assert!(
-        left.contains(&told) && left.contains("s: stopped"),
+        left.contains(&expected) && left.contains("s: stopped"),
         "{left}"
     );
 
@@ -203,11 +203,14 @@ fn the_end_of_a_run_is_told() {
     top.wait_until("run", |seen| rate(seen, "vision") > 0.0);
     run.kill();
     let left = top.ended(0);
-    let told = format!("replay (process {pid}) is over after ");
-    assert!(left.contains(&told) && left.contains("killed"), "{left}");
+    let expected = format!("replay (process {pid}) is over after ");
+    assert!(
+        left.contains(&expected) && left.contains("killed"),
+        "{left}"
+    );
     assert!(socket.exists(), "a killed run can't clean up");
     assert_eq!(place.list(), "");
-    assert!(!socket.exists(), "so whoever looks next does");
+    assert!(!socket.exists(), "so the next viewer does");
 }
 
 #[test]
@@ -245,7 +248,7 @@ fn one_can_wait_for_runs_and_go_from_one_to_another() {
 }
 
 #[test]
-fn replays_can_be_looked_at_too() {
+fn replays_can_be_watched_too() {
     let place = Place::new();
     let recording = place.folder.path().join("a.mcap");
     let recording = recording.to_str().unwrap();
@@ -282,16 +285,19 @@ fn who_reads_nothing_does_not_hold_the_run_up() {
 }
 
 #[test]
-fn without_runs_or_a_terminal_it_says_so() {
+fn missing_runs_and_terminals_are_reported() {
     let place = Place::new();
     let ran = |args: &[&str]| {
         let output = place.command(args).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         (output.status.code(), stderr)
     };
-    let (code, told) = ran(&["top"]);
+    let (code, stderr) = ran(&["top"]);
     assert_eq!(code, Some(1));
-    assert!(told.contains("standard input is not a terminal"), "{told}");
+    assert!(
+        stderr.contains("standard input is not a terminal"),
+        "{stderr}"
+    );
     assert_eq!(
         ran(&["top", "--list"]),
         (Some(0), "no pipeline runs\n".to_owned())
@@ -301,18 +307,18 @@ fn without_runs_or_a_terminal_it_says_so() {
     let left = place.top(&[]).ended(1);
     assert!(left.contains("no pipeline runs: start one"), "{left}");
     let left = place.top(&["1"]).ended(1);
-    assert!(left.contains("process 1 is no run"), "{left}");
+    assert!(left.contains("process 1 is not a run"), "{left}");
 }
 
 #[test]
-fn a_run_of_another_kind_is_told_apart() {
+fn a_run_with_another_protocol_is_reported() {
     let place = Place::new();
     std::fs::create_dir(place.sockets()).unwrap();
     let private = std::fs::Permissions::from_mode(0o700);
     std::fs::set_permissions(place.sockets(), private).unwrap();
     let socket = place.sockets().join("77.sock");
     let listener = UnixListener::bind(socket).unwrap();
-    let speaks = thread::spawn(move || {
+    let server = thread::spawn(move || {
         // Once for the list, once for the run itself.
         for _ in 0..2 {
             let hello = "{\"kind\":\"hello\",\"version\":2,\"flowpipe\":\"9.0.0\",\"more\":{}}\n";
@@ -322,7 +328,7 @@ fn a_run_of_another_kind_is_told_apart() {
     });
     let left = place.top(&["77"]).ended(1);
     assert!(left.contains("run 77 is of flowpipe 9.0.0"), "{left}");
-    speaks.join().unwrap();
+    server.join().unwrap();
 }
 
 #[test]
@@ -335,7 +341,7 @@ fn a_run_without_a_place_for_its_socket_goes_on() {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     let log = String::from_utf8(output.stderr).unwrap();
-    assert!(log.contains("can't look at this run"), "{log}");
+    assert!(log.contains("can't watch this run"), "{log}");
 }
 
 #[test]

@@ -324,7 +324,7 @@ fn a_killed_run_leaves_a_trace() {
 }
 
 #[test]
-fn paths_that_cannot_be_written_are_told_and_nothing_runs() {
+fn paths_that_cannot_be_written_are_reported_and_nothing_runs() {
     let folder = tempfile::tempdir().unwrap();
     for path in ["/dev/null/trace.json", text(folder.path())] {
         let ran = run(&["run", "pipelines/replay.toml", "--trace", path]).expect(2);

@@ -36,7 +36,7 @@ impl Bounded {
     }
 }
 
-/// How often the memory is looked at.
+/// How often the memory is sampled.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Runs a command to its end. It is killed when it takes more than so many bytes of memory or so long.
@@ -97,8 +97,8 @@ pub fn most_memory(child: &Child) -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// What a process and its children that it waited for have computed so far, as `/proc` tells it to 10 ms. 0 where there is
-/// none.
+/// What a process and its children that it waited for have computed so far, as `/proc` tells it to 10 ms. 0 where there
+/// is none.
 fn processor_time(child: &Child) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
     // The name comes second, in parentheses, and may hold anything.

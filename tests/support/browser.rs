@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::expect_used,
-    reason = "a test that lacks what it needs should panic and say so"
+    reason = "a test that lacks what it needs should panic"
 )]
 
 use std::io::{BufRead as _, BufReader};
@@ -58,20 +58,20 @@ impl Browser {
             .stderr(Stdio::piped())
             .spawn()
             .expect("chromium is not installed: `./x test` does it, or install it by that name");
-        let mut told = BufReader::new(process.stderr.take().expect("it is piped"));
+        let mut stderr = BufReader::new(process.stderr.take().expect("it is piped"));
         let mut line = String::new();
         let address = loop {
             line.clear();
-            let read = told
+            let read = stderr
                 .read_line(&mut line)
-                .expect("chromium says where it listens");
+                .expect("chromium prints where it listens");
             assert!(read > 0, "chromium ended before it listened");
             if let Some(at) = line.find("ws://") {
                 break line[at..].trim().to_owned();
             }
         };
-        // What it says further is read, so that it never waits for a reader.
-        std::thread::spawn(move || std::io::copy(&mut told, &mut std::io::sink()));
+        // The rest of the output is read, so that it never blocks.
+        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         let (socket, _) = tungstenite::connect(&address).expect("chromium takes a connection");
         if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
             let set = stream.set_read_timeout(Some(PATIENCE));

@@ -2,7 +2,7 @@
 
 #![allow(
     clippy::expect_used,
-    reason = "a test that lacks what it needs should panic and say so"
+    reason = "a test that lacks what it needs should panic"
 )]
 
 use std::collections::HashSet;
@@ -15,13 +15,13 @@ use flowpipe_recording::{Entry, Recording, Schemas, Topic, Writer};
 
 /// What of a recording is edited.
 pub struct Edited {
-    /// What it says of the run.
+    /// Its description of the run.
     pub about: About,
     /// The calls, in the order in which they ended.
     pub calls: Vec<Call>,
     /// The changes of the pipeline.
     pub changes: Vec<Change>,
-    /// What it says of lineages that were dropped.
+    /// Its entries of dropped lineages.
     pub dropped_lineages: Vec<DroppedLineages>,
     /// Messages that are left out; the others, and all pictures, stay as they are.
     pub left_out: HashSet<(Topic, u64)>,

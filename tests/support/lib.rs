@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::expect_used,
-    reason = "a test that lacks what it needs should panic and say so"
+    reason = "a test that lacks what it needs should panic"
 )]
 
 pub mod bounds;
@@ -39,7 +39,8 @@ pub fn built() -> PathBuf {
     folder.to_owned()
 }
 
-/// The program, in the project's folder, with the examples' plugins, and without the user's settings and ignored signals.
+/// The program, in the project's folder, with the examples' plugins, and without the user's settings and ignored
+/// signals.
 pub fn flowpipe(args: &[&str]) -> Command {
     let mut command = prepared(Command::new(built().join("flowpipe")));
     command.args(args);
@@ -145,8 +146,8 @@ pub fn run(args: &[&str]) -> Ran {
         .into()
 }
 
-/// Runs a shell script in a folder where somebody begins a plugin: `flowpipe` is the program, and cargo builds offline. What it
-/// builds of others is kept for the next one, in a folder beside the program.
+/// Runs a shell script in a folder where somebody begins a plugin: `flowpipe` is the program, and cargo builds offline.
+/// What it builds of others is kept for the next one, in a folder beside the program.
 pub fn begun(folder: &Path, script: &str) -> Ran {
     let built = built();
     let mut path = std::ffi::OsString::from(&built);
@@ -181,7 +182,7 @@ pub fn with_input(args: &[&str], input: &str) -> Ran {
     let stdin = child.stdin.take().expect("standard input is a pipe");
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A program that ends before it has read all is what the test looks at.
+            // A program that ends before it has read all is the subject of the test.
             let _ = std::io::Write::write_all(&mut { stdin }, input.as_bytes());
         });
         let output = child.wait_with_output();
@@ -222,7 +223,7 @@ fn library_file(name: &str) -> String {
 /// library.
 ///
 /// # Panics
-/// When the compiler does not run, or has anything to say.
+/// When the compiler does not run, or prints anything.
 pub fn compile(source: &str, folder: &Path, name: &str, defines: &[&str]) -> PathBuf {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let library = folder.join(library_file(name));
@@ -237,8 +238,8 @@ pub fn compile(source: &str, folder: &Path, name: &str, defines: &[&str]) -> Pat
         .arg(&library)
         .output()
         .expect("there is a C compiler");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{compiler}: {said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{compiler}: {stderr}");
     library
 }
 

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 #![expect(
     clippy::expect_used,
-    reason = "a test that lacks what it needs should panic and say so"
+    reason = "a test that lacks what it needs should panic"
 )]
 
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ impl Table {
         table
     }
 
-    /// Opens the game's window, again if it was closed; the log begins anew.
+    /// Opens the game's window, again if it was closed, with a new log.
     pub fn open_game(&mut self, args: &[&str]) {
         let log = self.log.display().to_string();
         let game = self
@@ -180,7 +180,7 @@ impl Player {
 impl Drop for Player {
     fn drop(&mut self) {
         if self.0.is_some() {
-            // Only when a test fails: what the program says may tell why.
+            // Only when a test fails: the output may show why.
             self.signal("INT");
             if let Some(Ok(output)) = self.0.take().map(Child::wait_with_output) {
                 eprintln!("{:#?}", Ran::from(output));

@@ -24,7 +24,7 @@ pub struct Pty {
     /// All that was written to the terminal.
     written: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
-    /// Nobody looks any more.
+    /// The viewer is gone.
     closed: Arc<AtomicBool>,
     /// The terminal's settings before the program.
     settings: String,
@@ -169,7 +169,7 @@ impl Pty {
         self.reader.take().unwrap().join().unwrap();
     }
 
-    /// Waits for the program's end, and looks whether the terminal is as it was; what is left on it.
+    /// Waits for the program's end, and checks that the terminal is restored. Returns what is left on it.
     #[track_caller]
     pub fn ended(mut self, code: u32) -> String {
         assert_eq!(self.child.wait().unwrap().exit_code(), code);

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 #![allow(
     clippy::expect_used,
-    reason = "a test that lacks what it needs should panic and say so"
+    reason = "a test that lacks what it needs should panic"
 )]
 
 #[path = "screen/input.rs"]
@@ -75,7 +75,7 @@ impl Screen {
         let stdout = server.stdout.take().expect("it is piped");
         BufReader::new(stdout)
             .read_line(&mut number)
-            .expect("Xvfb says its display's number");
+            .expect("Xvfb prints its display's number");
         assert!(!number.trim().is_empty(), "Xvfb did not start");
         let display = format!(":{}", number.trim());
         let (connection, screen) =

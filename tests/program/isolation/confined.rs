@@ -7,13 +7,13 @@ use super::apart;
 /// What the stages of a run did: how many messages each took, and that none had a problem.
 #[track_caller]
 fn without_problems(ran: &Ran) -> Vec<(String, u64)> {
-    let said = ran.json();
+    let report = ran.json();
     assert_eq!(
-        said["report"]["problems"],
+        report["report"]["problems"],
         serde_json::json!([]),
-        "{said:#}"
+        "{report:#}"
     );
-    let stages = said["report"]["stages"].as_array().unwrap();
+    let stages = report["report"]["stages"].as_array().unwrap();
     let took = |stage: &serde_json::Value| {
         (
             stage["name"].as_str().unwrap().to_owned(),
@@ -126,14 +126,14 @@ fn a_recording_is_read_apart() {
     let folder = tempfile::tempdir().unwrap();
     let recording = record(folder.path(), "a.mcap", "pipelines/replay.toml");
     let text = format!(
-        "[stages.tape]
+        "[stages.recorded]
 plugin = \"capture-recording\"
 isolation = \"process\"
 config = {{ file = {recording:?}, stage = \"frames\" }}
 
 [stages.vision]
 plugin = \"vision-opencv\"
-from = \"tape\"
+from = \"recorded\"
 isolation = \"process\"
 on_error = \"skip\"
 "

@@ -9,11 +9,11 @@ use super::misbehaving;
 /// What a run with two failures out of eight came to: the kinds and texts of its problems.
 #[track_caller]
 fn two_of_eight(ran: &Ran) -> Vec<(String, String)> {
-    let said = ran.json();
-    assert_eq!(said["boards"]["solved"], 6, "{said:#}");
-    let stage = &said["report"]["stages"][1];
+    let report = ran.json();
+    assert_eq!(report["boards"]["solved"], 6, "{report:#}");
+    let stage = &report["report"]["stages"][1];
     assert_eq!((&stage["in"], &stage["restarted"]), (&8.into(), &2.into()));
-    let problems = said["report"]["problems"].as_array().unwrap().clone();
+    let problems = report["report"]["problems"].as_array().unwrap().clone();
     let counted = problems.iter().filter(|it| it["kind"] != "slow");
     let sequences: Vec<_> = counted
         .clone()
@@ -53,8 +53,8 @@ fn the_end_of_a_run_tells_of_restarts() {
     let ran = run(&["replay", &recording]).expect(0);
     assert!(ran.stdout.contains(restarts), "{}", ran.stdout);
     let page = run(&["report", &recording, "-o", "-"]).expect(0);
-    let told: Vec<_> = page.stdout.match_indices("\"restarts\":").collect();
-    assert_eq!(told.len(), 3, "one a stage");
+    let restarts: Vec<_> = page.stdout.match_indices("\"restarts\":").collect();
+    assert_eq!(restarts.len(), 3, "one a stage");
     assert!(page.stdout.contains("\"restarts\":2"));
 
     let text = std::fs::read_to_string(&file).unwrap();
@@ -98,9 +98,9 @@ fn without_budget_on_error_decides() {
         run(&["run", "--json", &file])
     };
     let ran = always("restart = { max = 2, backoff = \"1ms\" }").expect(1);
-    let said = ran.json();
-    assert_eq!(said["report"]["failure"]["kind"], "crashed");
-    assert_eq!(said["report"]["stages"][1]["in"], 3);
+    let report = ran.json();
+    assert_eq!(report["report"]["failure"]["kind"], "crashed");
+    assert_eq!(report["report"]["stages"][1]["in"], 3);
     let ran = always("restart = { max = 2, backoff = \"1ms\" }\non_error = \"skip\"").expect(0);
     assert_eq!(ran.json()["report"]["stages"][1]["failed"], 8);
 }

@@ -1,4 +1,4 @@
-//! Recorded runs of stages apart are the same again.
+//! Replays of isolated stages give the same messages.
 
 use flowpipe_tests::{changed, pipeline, record, run};
 
@@ -63,7 +63,7 @@ isolation = \"process\"
     let file = pipeline(folder.path(), text);
     let ran = run(&["run", "--json", &file]).expect(0);
     assert_eq!(ran.json()["boards"]["solved"], 3);
-    // Whoever lost is told so after as many questions as then.
+    // The loser of a race is cancelled after the same number of polls.
     let recording = record(folder.path(), "race.mcap", &file);
     run(&["replay", &recording, "--verify", "-q"]).expect(0);
 }

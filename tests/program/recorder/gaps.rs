@@ -30,7 +30,7 @@ fn a_recorder_that_cannot_keep_up_drops_whole_lineages() {
     let running = Reporting::start(command, folder.path());
     running.wait_to_report("can't keep up");
     std::fs::write(&go, "").unwrap();
-    // Until frames are recorded again, behind the entry that tells of the others.
+    // Until frames are recorded again, after the entry that counts the others.
     wait_until("it never catches up", || {
         Recording::open(&path).is_ok_and(|it| !it.dropped_lineages().is_empty())
     });

@@ -83,7 +83,7 @@ fn survive_kills(count: usize) {
         let verdict = &ran.json()["verdict"];
         assert_eq!(verdict["differences"], serde_json::json!([]), "{ran:#?}");
         let same = verdict["same"].as_u64().unwrap();
-        // What was killed before a call had ended has nothing to compare, which is said.
+        // A run killed before the first call ended has nothing to compare, which is reported.
         assert_eq!(ran.code, Some(i32::from(same == 0)), "{ran:#?}");
         messages += same;
         finished += usize::from(by_itself);

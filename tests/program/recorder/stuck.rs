@@ -9,7 +9,7 @@ use flowpipe_tests::{Ran, pipeline};
 
 use super::{ended, endless, pipe, start, text};
 
-/// A pipe that somebody has open and does not read, for as long as the value lives.
+/// A pipe that is open and not read until this value is dropped.
 struct Stuck {
     path: PathBuf,
     reader: Child,
@@ -34,7 +34,7 @@ impl Drop for Stuck {
     }
 }
 
-/// Sends two signals, and looks how the program ends.
+/// Sends two signals, and returns how the program ends.
 fn end_by(child: Child, name: &str) -> Ran {
     send_signal(name, child.id());
     std::thread::sleep(Duration::from_millis(200));

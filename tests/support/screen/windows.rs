@@ -11,7 +11,7 @@ use x11rb::wrapper::ConnectionExt as _;
 use super::{Screen, wait_for};
 
 impl Screen {
-    /// Waits for a window to be on the screen, gives it the keyboard, and says where its inside
+    /// Waits for a window to be on the screen, gives it the keyboard, and returns where its inside
     /// begins.
     pub fn window(&self, title: &str) -> [i16; 2] {
         let window = wait_for("window", || self.find(title));
@@ -139,7 +139,7 @@ impl Screen {
             .send_event(false, self.root, to, event)
             .expect("the server is there")
             .check()
-            .expect("the manager can be told");
+            .expect("the window manager accepts it");
     }
 
     /// Asks for another place of a window's corner: its inside's, or with a manager its frame's.

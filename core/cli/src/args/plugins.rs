@@ -71,7 +71,8 @@ pub struct PluginCheck {
     /// Only this stage of the file.
     #[arg(long, value_name = "NAME")]
     pub stage: Option<String>,
-    /// The stage's config as a TOML inline table, for a stage that requires one. Stages that it does not fit are skipped.
+    /// The stage's config as a TOML inline table, for a stage that requires one. Stages that it does not fit are
+    /// skipped.
     #[arg(long, value_name = "TOML")]
     pub config: Option<String>,
     /// Only this check (may be given several times).

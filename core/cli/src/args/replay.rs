@@ -22,7 +22,8 @@ pub struct Replay {
     #[arg(long, value_name = "STAGE=PLUGIN{KEY=VALUE,...}", value_parser = swap)]
     pub swap: Vec<Swap>,
     /// Allow the stages that --from and --swap name this effect: reads-files, writes-files, runs-commands,
-    /// reads-screen, drives-mouse, uses-network, or unknown. Their effects are printed first. A replay is always a dry run.
+    /// reads-screen, drives-mouse, uses-network, or unknown. Their effects are printed first. A replay is always a dry
+    /// run.
     #[arg(long, value_name = "EFFECT", value_parser = allow)]
     pub allow: Vec<Option<EffectKind>>,
     /// Don't limit the time and memory of replayed calls to about what the recorded calls took: for recordings that you

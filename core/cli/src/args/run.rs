@@ -31,8 +31,8 @@ pub struct Run {
     /// from one frame. If the recording can't be written, the run stops.
     #[arg(long)]
     pub record_lossless: bool,
-    /// Keep the last seconds of the run in memory, such as 10s, and write them to a file when a stage fails or hangs, or
-    /// a board can't be solved or played.
+    /// Keep the last seconds of the run in memory, such as 10s, and write them to a file when a stage fails or hangs,
+    /// or a board can't be solved or played.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub flight: Option<Duration>,
     /// The file of --flight. {name} and {time} in it are replaced.

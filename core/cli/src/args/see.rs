@@ -24,8 +24,8 @@ pub struct See {
     /// 1.png, 2.png ….
     #[arg(long, value_name = "FILE|DIR")]
     pub overlay: Option<PathBuf>,
-    /// Save a picture of each step in this folder; for several pictures in folders 1, 2 … in it. The plugin must support
-    /// it, as vision-opencv does. The times are not meaningful then.
+    /// Save a picture of each step in this folder; for several pictures in folders 1, 2 … in it. The plugin must
+    /// support it, as vision-opencv does. The times are not meaningful then.
     #[arg(long, value_name = "DIR")]
     pub steps: Option<PathBuf>,
     /// Read each picture this many times, with no state in between, and print the median and the 95th percentile of the

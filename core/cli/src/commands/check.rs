@@ -1,4 +1,5 @@
-//! `flowpipe check FILE...`: every error in pipeline files, and the effects of those without errors. Nothing is started.
+//! `flowpipe check FILE...`: every error in pipeline files, and the effects of those without errors. Nothing is
+//! started.
 
 use std::io::Write as _;
 

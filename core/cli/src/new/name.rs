@@ -7,8 +7,8 @@ const TAKEN: &str = "abstract alloc as async await become box break const contin
     false final fn for gen if impl in let loop macro match mod move mut override priv proc-macro pub ref return self \
     static std struct super test trait true try type typeof union unsafe unsized use virtual where while yield";
 
-/// The dependencies of a plugin in Rust. With the name of one of flowpipe's own, Cargo can't write a lock file; with the
-/// name of another, `cargo -p` is ambiguous.
+/// The dependencies of a plugin in Rust. With the name of one of flowpipe's own, Cargo can't write a lock file; with
+/// the name of another, `cargo -p` is ambiguous.
 const BUILT_ON: &str = "flowpipe-abi flowpipe-plugin flowpipe-puzzle schemars serde serde-json";
 
 /// The maximum length of a name.

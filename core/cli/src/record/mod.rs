@@ -107,8 +107,8 @@ impl RunRecording {
         Self::start(to, about, &text, mode)
     }
 
-    /// Starts a recording of a replay. It describes the replayed run, with the current plugins. It is lossless: a replay
-    /// can wait for the recorder.
+    /// Starts a recording of a replay. It describes the replayed run, with the current plugins. It is lossless: a
+    /// replay can wait for the recorder.
     ///
     /// # Errors
     /// When the file can't be created.

@@ -1,7 +1,7 @@
 //! The thread that sends the state of a run to its viewers.
 //!
-//! Without viewers it sleeps, and the run pays only for keeping its last messages. A slow viewer is not waited for: what
-//! does not fit is skipped, and a viewer that reads nothing for long is disconnected.
+//! Without viewers it sleeps, and the run pays only for keeping its last messages. A slow viewer is not waited for:
+//! what does not fit is skipped, and a viewer that reads nothing for long is disconnected.
 
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};

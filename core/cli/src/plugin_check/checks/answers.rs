@@ -91,8 +91,8 @@ pub fn check(subject: &Subject, report: &Reporter) {
     ));
 }
 
-/// Whether a board was answered correctly (`true`) or skipped; the error is what is wrong. A cancelled call may give up,
-/// but not panic or answer wrongly.
+/// Whether a board was answered correctly (`true`) or skipped; the error is what is wrong. A cancelled call may give
+/// up, but not panic or answer wrongly.
 fn judge(board: &SampleBoard, tried: &Tried, cancelled: bool) -> Result<bool, String> {
     match &tried.end {
         End::Panicked(text) | End::Failed(ProblemKind::BadMessage, text) => {

@@ -133,8 +133,8 @@ fn give(trial: &mut Trial, step: &ScriptStep) -> Option<Tried> {
     tried.ok()
 }
 
-/// In the middle of the script, one stage saves its state, a second loads and saves it, and a third loads that. A fourth
-/// runs the script alone. Returns the first state.
+/// In the middle of the script, one stage saves its state, a second loads and saves it, and a third loads that. A
+/// fourth runs the script alone. Returns the first state.
 fn transfer(subject: &Subject, report: &Reporter, script: &Script) -> Result<State, String> {
     let given = script.before.len();
     let mut all = Vec::new();

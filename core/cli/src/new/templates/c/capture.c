@@ -1,5 +1,5 @@
 /* plugin-name: a flowpipe capture stage. This one draws a board with three flows.
- * flowpipe.h is the whole border; its comments are the specification. `make` builds it. */
+ * flowpipe.h is the whole ABI; its comments are the specification. `make` builds it. */
 #include "flowpipe.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ typedef struct {
   int64_t frames, given; /* from the config */
 } plugin_t;
 
-/* What the host and people read about it, before it is made: JSON. `effects` is what it does to the world: nothing. */
+/* The manifest, in JSON. The host reads it before it creates a stage. `effects`: the stage has none. */
 static const char manifest_text[] =
     "{ \"name\": \"plugin-name\", \"version\": \"0.1.0\", \"role\": \"capture\","
     "  \"doc\": \"Draws a board with three flows.\","
@@ -20,7 +20,7 @@ static const char manifest_text[] =
     "    \"frames\": { \"type\": \"integer\", \"default\": 3, \"description\": \"How many frames there are.\" } } },"
     "  \"deterministic\": true, \"effects\": [], \"panic\": \"abort\" }";
 
-/* The config has been held against the manifest; what is not written in it stays as it is here. */
+/* The host has validated the config against the manifest. Keys that it lacks keep the values set here. */
 static void configure(plugin_t *plugin, const flowpipe_document_t *config) {
   plugin->frames = 3;
   plugin->host->get_int(plugin->host, config, "/frames", &plugin->frames);
@@ -33,7 +33,7 @@ static const struct { int row, col; uint8_t colour[3]; } terminals[] = { /* blue
   { 1, 1, { 250, 80, 40 } },  { 0, 2, { 40, 220, 230 } }, { 1, 2, { 40, 220, 230 } },
 };
 
-/* What is to be seen at a pixel: black, with lines around the cells, and a disc at each terminal. */
+/* The colour of a pixel: black, with lines around the cells, and a disc at each terminal. */
 static const uint8_t *colour(int x, int y) {
   static const uint8_t black[3] = { 0, 0, 0 }, line[3] = { 110, 120, 110 };
   x -= 20, y -= 20;
@@ -51,7 +51,7 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
   plugin_t *plugin = (plugin_t *)stage;
   const flowpipe_host_t *host = plugin->host;
   if (plugin->given == plugin->frames) return FLOWPIPE_END;
-  /* Waiting counts as no work, and ends at once when the run does. */
+  /* Waiting does not count as work, and ends when the run stops. */
   if (host->wait_until(host, call->context, plugin->given * 100000000) != FLOWPIPE_OK) return FLOWPIPE_CANCELLED;
   flowpipe_frame_info_t info = { sizeof info, FLOWPIPE_FORMAT_BGR8, SIDE, SIDE, 3 * SIDE, 0 };
   flowpipe_frame_t *frame = host->frame_new(host, &info);

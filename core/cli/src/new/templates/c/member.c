@@ -1,6 +1,6 @@
 
-/* A member of a JSON object as it is written, to be sent on, or NULL. (What a member says, the host's getters tell.) The host
- * has read the text already, so a look at strings and brackets is enough. */
+/* A member of a JSON object as text, to be forwarded, or NULL. (The host's getters return the value of a member.) The
+ * host has parsed the text, so matching strings and brackets is enough. */
 static const char *member(const char *object, const char *key, int *length) {
   const char *value = NULL;
   int depth = 0;

@@ -1,5 +1,5 @@
 /* plugin-name: a flowpipe planner. This one drags through the centre of every cell of square boards.
- * flowpipe.h is the whole border; its comments are the specification. `make` builds it. */
+ * flowpipe.h is the whole ABI; its comments are the specification. `make` builds it. */
 #include "flowpipe.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ typedef struct {
   int64_t backwards; /* from the config */
 } plugin_t;
 
-/* What the host and people read about it, before it is made: JSON. `effects` is what it does to the world: nothing. */
+/* The manifest, in JSON. The host reads it before it creates a stage. `effects`: the stage has none. */
 static const char manifest_text[] =
     "{ \"name\": \"plugin-name\", \"version\": \"0.1.0\", \"role\": \"planner\","
     "  \"doc\": \"Drags through the centre of every cell of square boards.\","
@@ -22,7 +22,7 @@ static const char manifest_text[] =
     "    \"backwards\": { \"type\": \"integer\", \"default\": 0, \"description\": \"1: draw each flow from its other end.\" } } },"
     "  \"deterministic\": true, \"effects\": [], \"panic\": \"abort\" }";
 
-/* The config has been held against the manifest; what is not written in it stays as it is here. */
+/* The host has validated the config against the manifest. Keys that it lacks keep the values set here. */
 static void configure(plugin_t *plugin, const flowpipe_document_t *config) {
   plugin->backwards = 0;
   plugin->host->get_int(plugin->host, config, "/backwards", &plugin->backwards);
@@ -30,7 +30,7 @@ static void configure(plugin_t *plugin, const flowpipe_document_t *config) {
 TEXT
 MEMBER
 
-/* A number of the message; the pointer is made of a format and two indices. */
+/* A number of the message, by a JSON Pointer of a format and two indices. */
 static int64_t number(const plugin_t *plugin, const flowpipe_message_t *in, const char *format, size_t first, size_t second) {
   char pointer[96];
   int64_t value = 0;
@@ -47,10 +47,10 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
   size_t flows, cells;
   if (call->event != FLOWPIPE_EVENT_MESSAGE) return FLOWPIPE_OK;
   if (host->get_count(host, in->document, "/answer/solution/flows", &flows) != FLOWPIPE_OK)
-    return FLOWPIPE_OK; /* there is no solution */
+    return FLOWPIPE_OK; /* no solution */
   int64_t cols = number(plugin, in, "/sighting/reading/puzzle/board/cols", 0, 0);
   if (cols < 1 || cols > 1000) return FLOWPIPE_BAD_MESSAGE;
-  /* They are written only where a board is of hexes, or where pipes leave it at an edge to come in again at the other. */
+  /* These members are present only for boards of hexes, and for boards that wrap around. */
   if (host->get_count(host, in->document, "/sighting/reading/puzzle/board/lattice", &cells) != FLOWPIPE_NOT_FOUND ||
       host->get_count(host, in->document, "/sighting/reading/puzzle/board/warps", &cells) != FLOWPIPE_NOT_FOUND) {
     static const char line[] = "a board that is no plain square one";
@@ -75,7 +75,7 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
     add(&out, "],\"points\":[%s]}", points.start ? points.start : "");
     free(points.start);
   }
-  int answer = 0, solution = 0, sighting = 0; /* how long they are */
+  int answer = 0, solution = 0, sighting = 0; /* their lengths */
   const char *solution_text = member(member(in->json, "answer", &answer), "solution", &solution);
   const char *sighting_text = member(in->json, "sighting", &sighting);
   add(&out, "],\"solution\":%.*s,\"sighting\":%.*s}", solution, solution_text, sighting, sighting_text);

@@ -1,5 +1,5 @@
-/* plugin-name: a flowpipe solver, for plain boards of up to 64 cells. It tries every path of every flow in turn.
- * flowpipe.h is the whole border; its comments are the specification. `make` builds it. */
+/* plugin-name: a flowpipe solver, for plain boards of up to 64 cells. It tries every path of every flow.
+ * flowpipe.h is the whole ABI; its comments are the specification. `make` builds it. */
 #include "flowpipe.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,17 +12,17 @@ typedef struct {
   int64_t max_steps; /* from the config */
 } plugin_t;
 
-/* What the host and people read about it, before it is made: JSON. `effects` is what it does to the world: nothing. */
+/* The manifest, in JSON. The host reads it before it creates a stage. `effects`: the stage has none. */
 static const char manifest_text[] =
     "{ \"name\": \"plugin-name\", \"version\": \"0.1.0\", \"role\": \"solver\","
     "  \"doc\": \"Tries every path of every flow in turn, on plain boards of up to 64 cells.\","
     "  \"inputs\": [{ \"name\": \"in\", \"schema\": \"flowpipe.sighting/1\" }],"
     "  \"outputs\": [{ \"name\": \"out\", \"schema\": \"flowpipe.solved/1\" }],"
     "  \"config\": { \"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
-    "    \"max_steps\": { \"type\": \"integer\", \"default\": 0, \"description\": \"Give up after so many steps; 0: never.\" } } },"
+    "    \"max_steps\": { \"type\": \"integer\", \"default\": 0, \"description\": \"Give up after this many steps; 0: never.\" } } },"
     "  \"deterministic\": true, \"effects\": [], \"panic\": \"abort\" }";
 
-/* The config has been held against the manifest; what is not written in it stays as it is here. */
+/* The host has validated the config against the manifest. Keys that it lacks keep the values set here. */
 static void configure(plugin_t *plugin, const flowpipe_document_t *config) {
   plugin->max_steps = 0;
   plugin->host->get_int(plugin->host, config, "/max_steps", &plugin->max_steps);
@@ -31,26 +31,26 @@ TEXT
 
 #define CELLS 64
 
-/* What is drawn so far. */
+/* The flows drawn so far. */
 typedef struct {
   const plugin_t *plugin;
   flowpipe_context_t *context;
   int rows, cols, flows, free;
   int colour[CELLS];                      /* by cell: the flow there, or -1 */
   int name[CELLS], start[CELLS], goal[CELLS]; /* by flow: its colour, its two terminals */
-  int length[CELLS], path[CELLS][CELLS];  /* by flow: its cells up to where it has come */
+  int length[CELLS], path[CELLS][CELLS];  /* by flow: its cells so far */
   int64_t steps;
   int given_up; /* cancelled, or too many steps */
 } board_t;
 
-/* The cell beside, or -1. 0 north, 1 east, 2 south, 3 west. */
+/* The neighbour of a cell, or -1. 0 north, 1 east, 2 south, 3 west. */
 static int step(const board_t *board, int cell, int way) {
   int row = cell / board->cols + (way == 2) - (way == 0);
   int col = cell % board->cols + (way == 1) - (way == 3);
   return row < 0 || col < 0 || row >= board->rows || col >= board->cols ? -1 : row * board->cols + col;
 }
 
-/* Whether a cell touches its flow elsewhere than at `head` and at the goal. */
+/* Whether a cell touches its flow at other cells than `head` and the goal. */
 static int touches(const board_t *board, int cell, int head, int flow) {
   for (int way = 0; way < 4; way++) {
     int beside = step(board, cell, way);
@@ -59,7 +59,7 @@ static int touches(const board_t *board, int cell, int head, int flow) {
   return 0;
 }
 
-/* Grows a flow from a cell to its goal, and then those after it. Nonzero: all is drawn. */
+/* Extends a flow from a cell to its goal, and then the flows after it. Nonzero: all are drawn. */
 static int grow(board_t *board, int flow, int cell) {
   const plugin_t *plugin = board->plugin;
   int goal = board->goal[flow], at_goal = 0;
@@ -85,7 +85,7 @@ static int grow(board_t *board, int flow, int cell) {
   return 0;
 }
 
-/* A number of the message, or another one where it is not there. */
+/* A number of the message, or a default. */
 static int number(const plugin_t *plugin, const flowpipe_message_t *in, const char *format, size_t index, int otherwise) {
   char pointer[96];
   int64_t value = otherwise;
@@ -94,7 +94,7 @@ static int number(const plugin_t *plugin, const flowpipe_message_t *in, const ch
   return (int)value;
 }
 
-/* Why a puzzle is not taken, or NULL. Parts of a board are written only where it has them. */
+/* Why a puzzle is not supported, or NULL. Members of a board are present only if they apply. */
 static const char *refusal(const plugin_t *plugin, const flowpipe_message_t *in, const board_t *board) {
   static const char *const beyond[] = { "lattice", "warps", "holes", "bridges", "walls" };
   const flowpipe_host_t *host = plugin->host;
@@ -141,7 +141,7 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
   }
   if (board.flows == 0 && !too_large) return FLOWPIPE_BAD_MESSAGE;
   for (int flow = 0; flow < board.flows; flow++)
-    if (board.goal[flow] < 0) return FLOWPIPE_BAD_MESSAGE; /* it lacks its other end */
+    if (board.goal[flow] < 0) return FLOWPIPE_BAD_MESSAGE; /* it lacks its second terminal */
   board.free = cells - (int)terminals;
   text_t out = { 0 };
   add(&out, "{\"solver\":\"plugin-name\",\"answer\":");
@@ -149,7 +149,7 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
   if (beyond) {
     add(&out, "{\"verdict\":\"unsupported\",\"reason\":\"it does not take %s\"}", beyond);
   } else if (grow(&board, 0, board.start[0])) {
-    /* unique is null: whether there is another solution was not looked at. */
+    /* unique is null: the search stops at the first solution. */
     add(&out, "{\"verdict\":\"solution\",\"unique\":null,\"solution\":{\"flows\":[");
     for (int flow = 0; flow < board.flows; flow++) {
       add(&out, "%s{\"colour\":%d,\"cells\":[", flow ? "," : "", board.name[flow]);
@@ -162,7 +162,7 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
   } else {
     add(&out, "{\"verdict\":\"unsolvable\",\"reason\":null}");
   }
-  /* A solver's message carries the whole sighting on. */
+  /* A solver's message contains the whole sighting. */
   add(&out, ",\"effort\":{\"nodes\":%lld},\"sighting\":%.*s}", (long long)board.steps, (int)in->json_length, in->json);
   return emit(plugin, call, &out);
 }

@@ -1,5 +1,5 @@
-/* plugin-name: a flowpipe stage. This one passes on small boards alone.
- * flowpipe.h is the whole border; its comments are the specification. `make` builds it. */
+/* plugin-name: a flowpipe stage. This one forwards small boards only.
+ * flowpipe.h is the whole ABI; its comments are the specification. `make` builds it. */
 #include "flowpipe.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ typedef struct {
   int64_t cells; /* from the config */
 } plugin_t;
 
-/* What the host and people read about it, before it is made: JSON. `effects` is what it does to the world: nothing. */
+/* The manifest, in JSON. The host reads it before it creates a stage. `effects`: the stage has none. */
 static const char manifest_text[] =
     "{ \"name\": \"plugin-name\", \"version\": \"0.1.0\", \"role\": \"stage\","
     "  \"doc\": \"Passes on small boards alone.\","
@@ -20,7 +20,7 @@ static const char manifest_text[] =
     "    \"cells\": { \"type\": \"integer\", \"default\": 64, \"description\": \"The most cells of a board.\" } } },"
     "  \"deterministic\": true, \"effects\": [], \"panic\": \"abort\" }";
 
-/* The config has been held against the manifest; what is not written in it stays as it is here. */
+/* The host has validated the config against the manifest. Keys that it lacks keep the values set here. */
 static void configure(plugin_t *plugin, const flowpipe_document_t *config) {
   plugin->cells = 64;
   plugin->host->get_int(plugin->host, config, "/cells", &plugin->cells);
@@ -31,7 +31,7 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
   const flowpipe_host_t *host = plugin->host;
   const flowpipe_message_t *in = call->message;
   int64_t rows, cols;
-  if (call->event != FLOWPIPE_EVENT_MESSAGE) return FLOWPIPE_OK; /* all inputs have ended: nothing is held back */
+  if (call->event != FLOWPIPE_EVENT_MESSAGE) return FLOWPIPE_OK; /* all inputs have ended: there is nothing to flush */
   if (host->get_int(host, in->document, "/reading/puzzle/board/rows", &rows) != FLOWPIPE_OK ||
       host->get_int(host, in->document, "/reading/puzzle/board/cols", &cols) != FLOWPIPE_OK)
     return FLOWPIPE_OK; /* vision read no board */

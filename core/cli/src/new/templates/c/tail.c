@@ -1,5 +1,5 @@
 
-/* -------- From here on nothing needs to be changed: a library of one stage that keeps nothing between two messages. */
+/* -------- The rest needs no changes: a library of one stage that keeps no state between messages. */
 
 static flowpipe_status_t ok(flowpipe_stage_t *stage) {
   (void)stage;

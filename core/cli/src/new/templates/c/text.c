@@ -1,5 +1,5 @@
 
-/* Text that grows as it is written. */
+/* A growing text buffer. */
 typedef struct {
   char *start;
   size_t length, room;
@@ -13,7 +13,7 @@ static void add(text_t *text, const char *format, ...) {
   va_end(arguments);
   if (needed > text->room) {
     char *start = realloc(text->start, 2 * needed);
-    if (!start) abort(); /* as everybody does who has no memory left */
+    if (!start) abort(); /* out of memory */
     text->start = start;
     text->room = 2 * needed;
   }
@@ -21,7 +21,7 @@ static void add(text_t *text, const char *format, ...) {
   va_end(again);
 }
 
-/* Sends a text out of the first port and frees it. */
+/* Emits a text at the first output, and frees it. */
 static flowpipe_status_t emit(const plugin_t *plugin, const flowpipe_process_t *call, text_t *text) {
   flowpipe_output_t out = { sizeof out, 0, NULL, text->start, text->length, NULL, 0 };
   flowpipe_status_t status = plugin->host->emit(plugin->host, call->context, &out);

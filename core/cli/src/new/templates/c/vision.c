@@ -1,5 +1,5 @@
-/* plugin-name: a flowpipe vision stage. This one reads no boards: it tells dark pictures from bright ones.
- * flowpipe.h is the whole border; its comments are the specification. `make` builds it. */
+/* plugin-name: a flowpipe vision stage. This one reads no boards: it distinguishes dark pictures from bright ones.
+ * flowpipe.h is the whole ABI; its comments are the specification. `make` builds it. */
 #include "flowpipe.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ typedef struct {
   int64_t dark; /* from the config */
 } plugin_t;
 
-/* What the host and people read about it, before it is made: JSON. `effects` is what it does to the world: nothing. */
+/* The manifest, in JSON. The host reads it before it creates a stage. `effects`: the stage has none. */
 static const char manifest_text[] =
     "{ \"name\": \"plugin-name\", \"version\": \"0.1.0\", \"role\": \"vision\","
     "  \"doc\": \"Tells dark pictures from bright ones.\","
@@ -22,14 +22,14 @@ static const char manifest_text[] =
     "    \"dark\": { \"type\": \"integer\", \"default\": 64, \"description\": \"Below this a picture is dark, from 0 to 255.\" } } },"
     "  \"deterministic\": true, \"effects\": [], \"panic\": \"abort\" }";
 
-/* The config has been held against the manifest; what is not written in it stays as it is here. */
+/* The host has validated the config against the manifest. Keys that it lacks keep the values set here. */
 static void configure(plugin_t *plugin, const flowpipe_document_t *config) {
   plugin->dark = 64;
   plugin->host->get_int(plugin->host, config, "/dark", &plugin->dark);
 }
 TEXT
 
-/* Reads one frame. What can't be read exactly is refused with a reason: a wrong board would be played. */
+/* Reads one frame. A frame that can't be read exactly is refused with a reason: a wrong board would be played. */
 static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process_t *call) {
   const plugin_t *plugin = (const plugin_t *)stage;
   const flowpipe_host_t *host = plugin->host;
@@ -39,7 +39,7 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
   host->frame_info(host, in->frame, &info);
   const uint8_t *pixels = host->frame_read(host, in->frame);
   uint64_t size = info.format <= FLOWPIPE_FORMAT_RGBA8 ? 4 : info.format == FLOWPIPE_FORMAT_GREY8 ? 1 : 3;
-  uint64_t colours = size == 4 ? 3 : size; /* the last byte of four is no colour */
+  uint64_t colours = size == 4 ? 3 : size; /* the fourth byte is not a colour */
   uint64_t sum = 0, count = 0;
   for (uint64_t row = 0; row < info.height; row++)
     for (uint64_t col = 0; col < info.width; col++)

@@ -1,25 +1,25 @@
-"""plugin-name: a flowpipe actuator in Python, run by plugin exec. This one only says what it would do.
+"""plugin-name: a flowpipe actuator in Python, run by plugin exec. This one only prints what it would do.
 
-Standard output is for answers alone; print everything else to standard error (flowpipe shows it with -v).
+Standard output is for answers only; print everything else to standard error (flowpipe shows it with -v).
 """
 import json, sys
 
 settings = {}
 
 def process(id, strokes, pixels, **_):
-    """Plays the strokes. pixels: the points of each, where the mouse has to go on the screen."""
+    """Plays the strokes. pixels: the points of each, where the mouse goes on the screen."""
     outcomes = []
     for stroke, points in zip(strokes, pixels):
-        # When the button goes down, flowpipe wants to know; the first time counts.
+        # Reports a press to flowpipe; the first one counts.
         print(json.dumps({"id": id, "mark": "pressed"}), flush=True)
         print(f"{len(stroke['cells'])} cells by {points}", file=sys.stderr, flush=True)
-        # Nobody knows what the game made of it: accepted is null.
+        # The reaction of the game is unknown: accepted is null.
         outcomes.append({"colour": stroke["colour"], "accepted": None})
     return {"strokes": outcomes}
 
 for asked in map(json.loads, sys.stdin):
     answer = {}
-    if "protocol" in asked:  # the first message; the settings of the config are in it
+    if "protocol" in asked:  # the first message contains the settings of the config
         settings.update(asked["settings"])
     else:
         answer = process(**asked)

@@ -1,13 +1,13 @@
 """plugin-name: a flowpipe planner in Python, run by plugin exec. This one drags through the centre of every cell.
 
-Standard output is for answers alone; print everything else to standard error (flowpipe shows it with -v).
+Standard output is for answers only; print everything else to standard error (flowpipe shows it with -v).
 """
 import json, sys
 
 settings = {"backwards": False}  # True: draw each flow from its other end
 
 def process(solution, centres, **_):
-    """Plans the strokes of a solution, in board units. centres: where the middle of each cell lies."""
+    """Plans the strokes of a solution, in board units. centres: the centre of each cell."""
     strokes = []
     for flow in solution["flows"]:
         cells = flow["cells"][::-1] if settings["backwards"] else flow["cells"]
@@ -17,7 +17,7 @@ def process(solution, centres, **_):
 
 for asked in map(json.loads, sys.stdin):
     answer = {}
-    if "protocol" in asked:  # the first message; the settings of the config are in it
+    if "protocol" in asked:  # the first message contains the settings of the config
         settings.update(asked["settings"])
     else:
         answer = process(**asked)

@@ -1,10 +1,10 @@
-"""plugin-name: a flowpipe stage in Python, run by plugin exec. This one passes on small boards alone.
+"""plugin-name: a flowpipe stage in Python, run by plugin exec. This one forwards small boards only.
 
-Standard output is for answers alone; print everything else to standard error (flowpipe shows it with -v).
+Standard output is for answers only; print everything else to standard error (flowpipe shows it with -v).
 """
 import json, sys
 
-settings = {"cells": 64}  # the most cells of a board
+settings = {"cells": 64}  # the maximum number of cells of a board
 
 def process(message=None, finish=None, **_):
     if finish:  # all inputs have ended: the last chance to send something
@@ -21,7 +21,7 @@ def process(message=None, finish=None, **_):
 
 for asked in map(json.loads, sys.stdin):
     answer = {}
-    if "protocol" in asked:  # the first message; the settings of the config are in it
+    if "protocol" in asked:  # the first message contains the settings of the config
         settings.update(asked["settings"])
     else:
         answer = process(**asked)

@@ -1,4 +1,4 @@
-"""Tests plugin-name without a pipeline: says to it what flowpipe would say. Run it with `python3 test.py`."""
+"""Tests plugin-name without a pipeline: sends it the messages of flowpipe. Run it with `python3 test.py`."""
 import json, pathlib, subprocess, sys, unittest
 
 SCRIPT = pathlib.Path(__file__).with_name("script.py")

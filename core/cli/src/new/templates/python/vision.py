@@ -1,13 +1,13 @@
-"""plugin-name: a flowpipe vision stage in Python, run by plugin exec. This one tells dark pictures from bright ones.
+"""plugin-name: a flowpipe vision stage in Python, run by plugin exec. This one distinguishes dark pictures from bright ones.
 
-Standard output is for answers alone; print everything else to standard error (flowpipe shows it with -v).
+Standard output is for answers only; print everything else to standard error (flowpipe shows it with -v).
 """
 import json, mmap, sys
 
 settings = {"dark": 64}  # below this a picture is dark, from 0 to 255
 
 def process(frame, note, **_):
-    """Reads one frame. What can't be read exactly is refused with a reason: a wrong board would be played."""
+    """Reads one frame. A frame that can't be read exactly is refused with a reason: a wrong board would be played."""
     with open(frame["file"], "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pixels:
         row = pixels[frame["height"] // 2 * frame["stride"] :][: frame["stride"]]  # one row in the middle
     brightness = sum(row) // len(row)
@@ -17,7 +17,7 @@ def process(frame, note, **_):
 
 for asked in map(json.loads, sys.stdin):
     answer = {}
-    if "protocol" in asked:  # the first message; the settings of the config are in it
+    if "protocol" in asked:  # the first message contains the settings of the config
         settings.update(asked["settings"])
     else:
         answer = process(**asked)

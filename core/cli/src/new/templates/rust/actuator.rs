@@ -1,15 +1,15 @@
-//! A flowpipe actuator: it plays strokes. This one only says what it would do.
+//! A flowpipe actuator: it plays strokes. This one only logs what it would do.
 
 use flowpipe_plugin::puzzle::message::{StrokeOutcome, Strokes};
 use flowpipe_plugin::tracing::info;
 use flowpipe_plugin::{Acting, Actuator, Error, Host, JsonSchema, Played, Result};
 use serde::Deserialize;
 
-/// Says where the mouse would go. (This line is what `flowpipe plugins show` tells.)
+/// Logs where the mouse would go. (`flowpipe plugins show` prints this line.)
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Config {
-    /// Say every point, not only how many there are. (So is this one.)
+    /// Log every point, not only their number. (This one too.)
     points: bool,
 }
 
@@ -19,19 +19,19 @@ struct Plugin {
 
 impl Actuator for Plugin {
     const NAME: &'static str = "plugin-name";
-    /// True only of what touches nothing outside of the program: a replay runs it again.
+    /// Only for a stage without effects outside of the program: a replay runs it.
     const DETERMINISTIC: bool = true;
-    // It does not declare what it does outside of the program, so that no replay runs it again. One that does nothing there
-    // says `const EFFECTS: Option<&'static [Effect]> = Some(&[]);`; one that moves the mouse has
-    // `Effect::new(EffectKind::DrivesMouse, "")` among them.
+    // It declares no effects, so a replay does not run it. A stage without effects outside of the program declares
+    // `const EFFECTS: Option<&'static [Effect]> = Some(&[]);`; one that moves the mouse
+    // includes `Effect::new(EffectKind::DrivesMouse, "")`.
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {
         Ok(Self { config })
     }
 
-    /// Plays the strokes. One that moves a real mouse asks `acting.host().is_dry()` first, calls `acting.pressed()` at
-    /// each press, and lets the button go as soon as it is cancelled.
+    /// Plays the strokes. A stage that moves a real mouse checks `acting.host().is_dry()` first, calls
+    /// `acting.pressed()` at each press, and releases the button as soon as it is cancelled.
     fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
         let mut played = Played::default();
         for stroke in &strokes.strokes {
@@ -50,7 +50,7 @@ impl Actuator for Plugin {
             }
             played.strokes.push(StrokeOutcome {
                 colour: stroke.colour,
-                // Nobody knows what the game made of it.
+                // The reaction of the game is unknown.
                 accepted: None,
                 reason: None,
             });

@@ -1,14 +1,14 @@
-//! A flowpipe capture stage: it makes frames. This one draws a board with three flows.
+//! A flowpipe capture stage: it captures frames. This one draws a board with three flows.
 
 use flowpipe_plugin::puzzle::message::FrameNote;
 use flowpipe_plugin::{Capture, Effect, Format, FrameSink, Host, JsonSchema, Next, Result};
 use serde::Deserialize;
 
-/// Draws a board with three flows. (This line is what `flowpipe plugins show` tells.)
+/// Draws a board with three flows. (`flowpipe plugins show` prints this line.)
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Config {
-    /// How many frames there are. (So is this one.)
+    /// The number of frames. (This one too.)
     frames: u64,
     /// Frames a second.
     fps: f64,
@@ -42,9 +42,9 @@ const TERMINALS: [(u32, u32, [u8; 3]); 6] = [
 
 impl Capture for Plugin {
     const NAME: &'static str = "plugin-name";
-    /// The same frames every time: a replay could run it again.
+    /// The same frames every time: a replay can run it.
     const DETERMINISTIC: bool = true;
-    /// What it does outside of the program: reads or writes files, runs commands and so on. Nothing.
+    /// The effects outside of the program, such as reading files or running commands: none.
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
@@ -52,12 +52,12 @@ impl Capture for Plugin {
         Ok(Self { config, given: 0 })
     }
 
-    /// Emits the next frame, then returns; `Next::End` says that there are no more.
+    /// Emits the next frame; `Next::End` ends the stream.
     fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next> {
         if self.given == self.config.frames {
             return Ok(Next::End);
         }
-        // Waiting counts as no work, and ends at once when the run does.
+        // Waiting does not count as work, and ends when the run stops.
         let time = self.given as f64 / self.config.fps.max(0.001);
         sink.wait_until((time * 1e9) as i64)?;
         let side = 3 * CELL + 40;
@@ -74,7 +74,7 @@ impl Capture for Plugin {
     }
 }
 
-/// What is to be seen at a pixel: black, with lines around the cells, and a disc at each terminal.
+/// The colour of a pixel: black, with lines around the cells, and a disc at each terminal.
 fn colour(x: u32, y: u32) -> [u8; 3] {
     let (Some(x), Some(y)) = (x.checked_sub(20), y.checked_sub(20)) else {
         return [0; 3];

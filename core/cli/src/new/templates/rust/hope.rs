@@ -1,8 +1,8 @@
-//! Whether there is hope for what is drawn so far. The sooner this says no, the less is tried in vain.
+//! Prunes the search: whether the flows drawn so far can still become a solution. An early `false` saves work.
 
 use crate::search::Drawn;
 
-/// Whether the drawing may still become a solution. `at`: the flow that is growing; those before it are whole.
+/// Whether the drawn flows can still become a solution. `at`: the flow being extended; those before it are complete.
 pub fn is_left(_board: &Drawn<'_>, _at: usize) -> bool {
     true
 }

@@ -5,11 +5,11 @@ use flowpipe_plugin::puzzle::{Board, Cell, Colour, Solution, place};
 use flowpipe_plugin::{Effect, Host, JsonSchema, Plan, Planner, Result};
 use serde::Deserialize;
 
-/// Drags through the centre of every cell. (This line is what `flowpipe plugins show` tells.)
+/// Drags through the centre of every cell. (`flowpipe plugins show` prints this line.)
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Config {
-    /// Draw each flow from its other end. (So is this one.)
+    /// Draw each flow from its other end. (This one too.)
     backwards: bool,
 }
 
@@ -19,7 +19,7 @@ struct Plugin {
 
 impl Planner for Plugin {
     const NAME: &'static str = "plugin-name";
-    /// What it does outside of the program: reads or writes files, runs commands and so on. Nothing.
+    /// The effects outside of the program, such as reading files or running commands: none.
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
@@ -27,8 +27,8 @@ impl Planner for Plugin {
         Ok(Self { config })
     }
 
-    /// Plans the strokes of a solution, in board units: the top left cell's centre is (0.5, 0.5). Each is held against the
-    /// board before a mouse moves.
+    /// Plans the strokes of a solution, in board units: the top left cell's centre is (0.5, 0.5). The host checks each
+    /// against the board.
     fn plan(
         &mut self,
         board: &SeenBoard,
@@ -47,8 +47,8 @@ impl Planner for Plugin {
     }
 }
 
-/// Drags along cells. Over the edge of a board that warps a stroke ends one cell beyond it, and another one begins where the
-/// flow comes in again.
+/// Drags along cells. At an edge that wraps around, a stroke ends one cell beyond the edge, and another one starts
+/// where the flow continues.
 fn drag(board: &Board, colour: Colour, cells: &[Cell]) -> Vec<Stroke> {
     let begin = |cell| Stroke::new(colour, vec![cell], vec![place::centre(board, cell)]);
     let lattice = board.description().lattice;

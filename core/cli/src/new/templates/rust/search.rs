@@ -1,11 +1,11 @@
-//! The search: grows one flow after the other, cell by cell, and goes back where it is stuck.
+//! The search: extends one flow after the other, cell by cell, and backtracks.
 
 use flowpipe_plugin::puzzle::{Cell, Colour, Flow, Puzzle, Solution};
 use flowpipe_plugin::{Result, Watch};
 
 use crate::hope;
 
-/// Looks for a solution with at most so many steps. `None`: there is none, or the steps are used up.
+/// Searches a solution with a limit of steps. `None`: there is none, or the limit is reached.
 pub fn solve(
     puzzle: &Puzzle,
     watch: &mut Watch<'_>,
@@ -17,7 +17,7 @@ pub fn solve(
     Ok(found.then_some(Solution { flows: board.flows }))
 }
 
-/// Grows the flow with that number to its goal, and then those after it.
+/// Extends the flow with that index to its goal, and then the flows after it.
 fn grow(
     board: &mut Drawn<'_>,
     at: usize,
@@ -47,12 +47,12 @@ fn grow(
     Ok(false)
 }
 
-/// What is drawn so far.
+/// The flows drawn so far.
 pub struct Drawn<'a> {
     pub puzzle: &'a Puzzle,
     /// The colour of each cell, terminals included.
     pub colours: Vec<Option<Colour>>,
-    /// Each flow from its first terminal to where it has come.
+    /// The cells of each flow so far, from its first terminal.
     pub flows: Vec<Flow>,
     /// The other terminal of each flow.
     pub goals: Vec<Cell>,
@@ -85,7 +85,7 @@ impl<'a> Drawn<'a> {
         drawn
     }
 
-    /// The cells that touch a cell.
+    /// The neighbours of a cell.
     pub fn beside(&self, cell: Cell) -> impl Iterator<Item = Cell> {
         let graph = self.puzzle.board().graph();
         let links = graph
@@ -95,7 +95,7 @@ impl<'a> Drawn<'a> {
         links.map(|link| graph.cell_of(link.node))
     }
 
-    /// Where a flow can go on from where it has come.
+    /// The next cells of a flow.
     fn ways(&self, at: usize) -> Vec<Cell> {
         let (flow, goal) = (&self.flows[at], self.goals[at]);
         let head = flow.cells[flow.cells.len() - 1];

@@ -1,4 +1,4 @@
-//! A flowpipe solver. `search` is the algorithm, and `hope` the part of it to begin with.
+//! A flowpipe solver. `search` is the algorithm; `hope` prunes it, and is the part to improve first.
 
 mod hope;
 mod search;
@@ -10,11 +10,11 @@ use flowpipe_plugin::puzzle::message::{Effort, Verdict};
 use flowpipe_plugin::{Cancel, Effect, Host, JsonSchema, Result, Solver, Supports, Watch};
 use serde::Deserialize;
 
-/// Tries every path of every flow in turn. (This line is what `flowpipe plugins show` tells.)
+/// Tries every path of every flow in turn. (`flowpipe plugins show` prints this line.)
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Config {
-    /// Give up after so many steps. (So is this one.)
+    /// Give up after this many steps. (This one too.)
     max_steps: Option<u64>,
 }
 
@@ -25,9 +25,9 @@ struct Plugin {
 
 impl Solver for Plugin {
     const NAME: &'static str = "plugin-name";
-    /// What it does outside of the program: reads or writes files, runs commands and so on. Nothing.
+    /// The effects outside of the program, such as reading files or running commands: none.
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
-    /// What the search can deal with: all other puzzles are refused before they come here.
+    /// The supported kinds of puzzles: the SDK refuses all others.
     const SUPPORTS: Supports = Supports {
         hexes: true,
         holes: true,
@@ -41,14 +41,14 @@ impl Solver for Plugin {
         Ok(Self { config, steps: 0 })
     }
 
-    /// Answers one puzzle. `cancel` says when the answer is not wanted any more; a `Watch` asks it now and then.
+    /// Answers one puzzle. `cancel` is set when the answer is not needed any more; a `Watch` polls it.
     fn solve(&mut self, puzzle: &Puzzle, cancel: &Cancel<'_>) -> Result<Verdict> {
         self.steps = 0;
         let most = self.config.max_steps.unwrap_or(u64::MAX);
         let mut watch = Watch::new(*cancel, 1000);
         let found = search::solve(puzzle, &mut watch, &mut self.steps, most)?;
         Ok(match found {
-            // `None`: whether it is the only one was not looked at. Say `Some(true)` when it is proved.
+            // `None`: uniqueness is unknown. Return `Some(true)` if it is proved.
             Some(solution) => Verdict::solution(solution, None),
             None if self.steps >= most => Verdict::Unknown {
                 reason: format!("gave up after {most} steps"),
@@ -57,7 +57,7 @@ impl Solver for Plugin {
         })
     }
 
-    /// What the last answer cost: `flowpipe solve` and `flowpipe bench` show it.
+    /// The effort of the last answer, shown by `flowpipe solve` and `flowpipe bench`.
     fn effort(&mut self) -> Effort {
         Effort::nodes(self.steps)
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::Plugin;
 
-/// What the stage answers to a puzzle: it runs as in a pipeline, but without one.
+/// The stage's answer to a puzzle, without a pipeline.
 fn ask(puzzle: &str, config: Value) -> (flowpipe_plugin::puzzle::Puzzle, Verdict) {
     let puzzle = samples::puzzle(puzzle).unwrap();
     let mut harness = flowpipe_plugin::harness!(Plugin, config).unwrap();

@@ -1,15 +1,15 @@
-//! A flowpipe stage of no special role: any ports, any messages. This one passes on small boards alone.
+//! A flowpipe stage of no special role: any ports, any messages. This one forwards small boards only.
 
 use flowpipe_plugin::puzzle::message::{SIGHTING, Sighting};
 use flowpipe_plugin::tracing::info;
 use flowpipe_plugin::{Context, Effect, Host, Input, JsonSchema, Next, Port, Result, Stage};
 use serde::Deserialize;
 
-/// Passes on small boards alone. (This line is what `flowpipe plugins show` tells.)
+/// Forwards small boards only. (`flowpipe plugins show` prints this line.)
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Config {
-    /// The most cells of a board. (So is this one.)
+    /// The maximum number of cells of a board. (This one too.)
     cells: usize,
 }
 
@@ -25,13 +25,13 @@ struct Plugin {
 
 impl Stage for Plugin {
     const NAME: &'static str = "plugin-name";
-    /// The same messages in always give the same messages out: a replay runs it again.
+    /// The same messages in always give the same messages out: a replay runs it.
     const DETERMINISTIC: bool = true;
-    /// What it does outside of the program: reads or writes files, runs commands and so on. Nothing.
+    /// The effects outside of the program, such as reading files or running commands: none.
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
-    /// Each has a schema, or `*` for any; two stages are joined where theirs are the same.
+    /// Each has a schema, or `*` for any. An edge joins ports of the same schema.
     fn inputs() -> Vec<Port> {
         vec![Port::new("in", SIGHTING)]
     }
@@ -45,7 +45,7 @@ impl Stage for Plugin {
     }
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
-        // The other inputs are for sources, and for what a stage still holds when the run ends.
+        // The other inputs are for sources, and for flushing state at the end of the run.
         let Input::Message(message) = input else {
             return Ok(Next::More);
         };

@@ -1,14 +1,14 @@
-//! A flowpipe vision stage: it reads boards from frames. This one reads none, and says how bright the picture is.
+//! A flowpipe vision stage: it reads boards from frames. This one reads none, and reports how bright the picture is.
 
 use flowpipe_plugin::puzzle::message::Reading;
 use flowpipe_plugin::{Captured, Effect, Format, Host, JsonSchema, Result, Vision};
 use serde::Deserialize;
 
-/// Tells dark pictures from bright ones. (This line is what `flowpipe plugins show` tells.)
+/// Distinguishes dark pictures from bright ones. (`flowpipe plugins show` prints this line.)
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Config {
-    /// Below this a picture is dark, from 0 to 255. (So is this one.)
+    /// Below this a picture is dark, from 0 to 255. (This one too.)
     dark: f64,
 }
 
@@ -24,7 +24,7 @@ struct Plugin {
 
 impl Vision for Plugin {
     const NAME: &'static str = "plugin-name";
-    /// What it does outside of the program: reads or writes files, runs commands and so on. Nothing.
+    /// The effects outside of the program, such as reading files or running commands: none.
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = Config;
 
@@ -32,16 +32,17 @@ impl Vision for Plugin {
         Ok(Self { config })
     }
 
-    /// Reads one frame. What can't be read exactly is refused with a reason: a wrong board would be played. A board is
+    /// Reads one frame. A frame that can't be read exactly is refused with a reason: a wrong board would be played. A
+    /// board is
     /// `Reading::Board(Box::new(SeenBoard { … }))`.
     fn see(&mut self, captured: &Captured) -> Result<Reading> {
         let info = captured.info();
         let pixel = info.format.bytes_per_pixel();
         let (mut sum, mut count) = (0u64, 0u64);
         for row in captured.pixels().chunks(info.stride) {
-            // What is behind a row's last pixel, up to the stride, means nothing.
+            // The bytes after a row's last pixel, up to the stride, are padding.
             for pixel in row.chunks_exact(pixel).take(info.width as usize) {
-                // The last byte of four is no colour.
+                // The fourth byte is not a colour.
                 let colour = &pixel[..if info.format == Format::Grey8 { 1 } else { 3 }];
                 sum += colour.iter().map(|&byte| u64::from(byte)).sum::<u64>();
                 count += colour.len() as u64;
