@@ -178,7 +178,7 @@ fn an_edited_pipeline_is_taken_up_and_a_broken_one_is_not() {
     run.tells("solved by solver-splr", before + 3);
     // A config that the plugin refuses only when it is made.
     place.write(&other.replace("pipelines/frames/*.png", "pipelines/frames/none-*.png"));
-    run.says("not changed: stage \"frames\": capture-files can't create: ");
+    run.says("not changed: stage \"frames\": capture-files failed to start: ");
     place.write(&place.text);
     run.says("changed: solver (solver-splr -> solver-search), planner (config)");
     let (told, said) = run.stop();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use flowpipe_engine::report::Report;
 use flowpipe_engine::run::replay::verify::{Verdict, Verifier};
-use flowpipe_engine::run::replay::{Allowed, PlanError, Replay, Wish, Withheld};
+use flowpipe_engine::run::replay::{Allowed, PlanError, Replay, ReplayOptions, Withheld};
 use flowpipe_engine::run::{Observer, Options};
 use flowpipe_recording::Recording;
 use flowpipe_terminal::{eprintln, escape, escaped, stdout};
@@ -95,8 +95,8 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     })
 }
 
-fn wish(args: &args::Replay) -> Wish {
-    Wish {
+fn wish(args: &args::Replay) -> ReplayOptions {
+    ReplayOptions {
         from: args.from.clone(),
         swaps: args.swap.clone(),
         allowed: Allowed {
@@ -144,7 +144,7 @@ fn tell(
         let withheld: Vec<_> = replay.withheld().map(reason).collect();
         let exceeded = replay.exceeded().into_iter();
         let exceeded = exceeded.map(|(stage, excess, calls)| {
-            json!({ "stage": stage, "calls": calls, "reason": excess.words() })
+            json!({ "stage": stage, "calls": calls, "reason": excess.description() })
         });
         let exceeded: Vec<_> = exceeded.collect();
         let all = json!({
@@ -192,7 +192,7 @@ fn tell(
             "told from the recording instead of run again: {calls} calls of {}, which took {} (--no-limits gives them all \
              that they want)",
             escaped(stage),
-            excess.words()
+            excess.description()
         )?;
     }
     if replay.skipped() > 0 {

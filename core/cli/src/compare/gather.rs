@@ -86,7 +86,7 @@ impl Observer for Gather {
         true
     }
 
-    fn worked(&self, task: &Task<'_>, worked: &Completion<'_>) {
+    fn task_finished(&self, task: &Task<'_>, worked: &Completion<'_>) {
         // Of a race, the plugin that answered.
         if matches!(worked.result, TaskResult::Lost | TaskResult::Stopped) {
             return;

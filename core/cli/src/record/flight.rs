@@ -7,7 +7,7 @@ use std::time::Duration;
 use crossbeam_channel::Sender;
 use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{BoardResult, OUTCOME, Outcome, RESULT, SOLVED, Solved, Verdict};
-use flowpipe_recorder::record::{Alarm, Flight, Landed, Opened, Recorder, Recording};
+use flowpipe_recorder::record::{Alarm, Flight, FlightFile, Opened, Recorder, Recording};
 use flowpipe_recording::Writer;
 use flowpipe_terminal::{escape, escape_indented};
 use serde::de::DeserializeOwned;
@@ -61,7 +61,7 @@ impl FlightRecorder {
                 Ok(Opened { path, file, writer })
             }),
             annotator: || Some(Box::new(annotate::Foxglove)),
-            told: Arc::new(move |landed| {
+            on_file: Arc::new(move |landed| {
                 // Nobody listens any more when printing failed.
                 let _ = told.send(Happening::Landed(landed));
             }),
@@ -85,8 +85,8 @@ impl FlightRecorder {
 }
 
 /// Says what was written, and how it is run again.
-pub fn tell(landed: &Landed) -> String {
-    let Landed {
+pub fn tell(landed: &FlightFile) -> String {
+    let FlightFile {
         reason,
         file,
         length,

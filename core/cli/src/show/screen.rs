@@ -4,11 +4,11 @@ use std::io::Write as _;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crossbeam_channel::Sender;
-use flowpipe_engine::run::{LineUp, Observer, RunHandle};
+use flowpipe_engine::run::{Observer, PipelineChange, RunHandle};
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::Problem;
 use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED};
-use flowpipe_recorder::record::Landed;
+use flowpipe_recorder::record::FlightFile;
 use flowpipe_terminal::{escape_indented, stderr, stdout};
 
 use crate::args::Global;
@@ -37,7 +37,7 @@ pub enum Happening {
     /// Something went wrong.
     Problem(Problem),
     /// The flight recorder wrote the last seconds.
-    Landed(Landed),
+    Landed(FlightFile),
     /// The pipeline has changed: the stages' names by index.
     LineUp(Vec<String>),
     /// Something that is told on standard error as it is, what is foreign in it escaped.
@@ -84,7 +84,7 @@ impl Observer for Forward {
         let _ = self.told.send(Happening::Problem(problem.clone()));
     }
 
-    fn changed(&self, line: &LineUp<'_>) {
+    fn changed(&self, line: &PipelineChange<'_>) {
         let stages = line.pipeline().stages;
         let speaks = (0..stages.len()).map(|stage| cast::speaks(line.plugins(stage).first()));
         *self.speaks.write().unwrap_or_else(PoisonError::into_inner) = speaks.collect();

@@ -8,8 +8,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use flowpipe_engine::report::Spread;
-use flowpipe_engine::run::Looker;
+use flowpipe_engine::report::Distribution;
+use flowpipe_engine::run::RunView;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::slot::Slot;
@@ -30,11 +30,11 @@ const FAREWELL: Duration = Duration::from_millis(200);
 pub(super) struct Host {
     hello: Hello,
     slot: Arc<Slot>,
-    looker: Looker,
+    run_view: RunView,
     listener: UnixListener,
     is_over: UnixStream,
     guests: Vec<Guest>,
-    times: Vec<Spread>,
+    times: Vec<Distribution>,
     ticks: u32,
 }
 
@@ -54,14 +54,14 @@ impl Host {
     pub(super) fn new(
         hello: &Hello,
         slot: Arc<Slot>,
-        looker: Looker,
+        run_view: RunView,
         (listener, is_over): (UnixListener, UnixStream),
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self {
             hello: hello.clone(),
             slot,
-            looker,
+            run_view,
             listener,
             is_over,
             guests: Vec::new(),
@@ -155,12 +155,12 @@ impl Host {
 
     fn counts(&mut self) -> Line {
         if self.ticks.is_multiple_of(TIMES_EVERY) {
-            self.times = self.looker.times();
+            self.times = self.run_view.times();
         }
         self.ticks = self.ticks.wrapping_add(1);
         let changed = self.slot.changed();
         Line::Counts(Box::new(Counts {
-            progress: self.looker.progress(),
+            progress: self.run_view.progress(),
             times: self.times.clone(),
             boards: self.slot.tally(),
             changed: changed.map(|it| it.text),
@@ -171,7 +171,7 @@ impl Host {
     fn farewell(mut self) {
         // Its end is closed after a few words.
         let how = io::read_to_string(&mut self.is_over).unwrap_or_default();
-        self.times = self.looker.times();
+        self.times = self.run_view.times();
         self.ticks = 1;
         let mut last = line(&self.counts());
         last.extend(line(&Line::Over(Over { how })));

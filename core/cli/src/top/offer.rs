@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::report::{Ending, Report};
-use flowpipe_engine::run::{Looker, Options, RunHandle};
+use flowpipe_engine::run::{Options, RunHandle, RunView};
 
 use super::folder;
 use super::host::Host;
@@ -54,7 +54,7 @@ impl Offer {
 
     /// Lets others look from now on. Where that can't be, the run goes on without.
     pub fn open(&mut self, run: &RunHandle) {
-        match Serving::begin(&self.hello, &self.slot, run.looker()) {
+        match Serving::begin(&self.hello, &self.slot, run.view()) {
             Ok(serving) => self.serving = Some(serving),
             Err(error) => tracing::debug!("`flowpipe top` can't look at this run: {error}"),
         }
@@ -102,11 +102,11 @@ fn how(report: &Report) -> String {
 }
 
 impl Serving {
-    fn begin(hello: &Hello, slot: &Arc<Slot>, looker: Looker) -> io::Result<Self> {
+    fn begin(hello: &Hello, slot: &Arc<Slot>, run_view: RunView) -> io::Result<Self> {
         let place = folder::place(&folder::open()?, hello.pid);
         let listener = folder::listen(&place)?;
         let (over, is_over) = UnixStream::pair()?;
-        let host = Host::new(hello, slot.clone(), looker, (listener, is_over))?;
+        let host = Host::new(hello, slot.clone(), run_view, (listener, is_over))?;
         let thread = std::thread::Builder::new()
             .name("flowpipe-offer".into())
             .spawn(move || host.serve())?;

@@ -4,7 +4,7 @@
 //! A line of a kind that the other side does not know is passed over; when the meaning of one changes, [`VERSION`] does.
 
 use flowpipe_config::pipeline;
-use flowpipe_engine::report::{Progress, Spread};
+use flowpipe_engine::report::{Distribution, Progress};
 use flowpipe_puzzle::Flow;
 use flowpipe_puzzle::message::{Outcome, SeenBoard, Strokes};
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ pub struct Counts {
     /// The counts of the stages.
     pub progress: Progress,
     /// How long the stages' calls took since the run began, in the order of the pipeline.
-    pub times: Vec<Spread>,
+    pub times: Vec<Distribution>,
     /// What became of the boards.
     pub boards: Tally,
     /// How the pipeline changed last, if it did.
