@@ -41,7 +41,7 @@ pub(crate) struct Context<'a> {
     pub stopped: Cell<bool>,
     pub journal: Journal,
     /// The recorded call, in a replay.
-    pub script: Option<&'a entry::Call>,
+    pub recorded: Option<&'a entry::Call>,
 }
 
 /// The most messages that a stage may emit for one message. Sources have no limit: full queues slow them down.
@@ -53,13 +53,13 @@ const WAIT_STEP: Duration = Duration::from_millis(5);
 impl Context<'_> {
     /// Why the call is cancelled, if it is.
     pub(crate) fn cancelled(&self) -> Option<Reason> {
-        let reason = match self.script {
+        let reason = match self.recorded {
             Some(_) if self.stage.run.mode() == Mode::Abort => Some(Reason::Stop),
             // A plugin that replaces the recorded one has a timeout of its own.
-            Some(script) => self
+            Some(recorded) => self
                 .watch
                 .cancelled(self.call)
-                .or_else(|| self.journal.was_cancelled(script)),
+                .or_else(|| self.journal.was_cancelled(recorded)),
             None => self.cancelled_now(),
         };
         if let Some(reason) = reason {
@@ -101,11 +101,11 @@ impl Context<'_> {
     }
 
     fn send(&self, port: usize, message: Message) -> abi::Status {
-        let number = self.script.zip(self.stage.run.replay.as_ref());
-        let number = number.map(|(script, replay)| {
+        let number = self.recorded.zip(self.stage.run.replay.as_ref());
+        let number = number.map(|(recorded, replay)| {
             let name = self.stage.outputs.get(port).map_or("", |it| &it.name);
-            let recorded = self.journal.numbered_again(script, name);
-            recorded.unwrap_or_else(|| replay.new_number())
+            let sequence = self.journal.recorded_sequence(recorded, name);
+            sequence.unwrap_or_else(|| replay.new_sequence())
         });
         self.stage
             .send(self.watch, port, message, number, &self.journal)
@@ -190,8 +190,10 @@ impl Context<'_> {
     }
 
     fn lineage(&self, has_frame: bool, captured_ns: i64) -> Lineage {
-        let emitted_ns = match self.script {
-            Some(script) => self.journal.emitted_again(script, self.emitted.get()),
+        let emitted_ns = match self.recorded {
+            Some(recorded) => self
+                .journal
+                .recorded_emission_ns(recorded, self.emitted.get()),
             None => self.stage.run.now(),
         };
         let parent = self.parent.map_or(&[][..], |parent| &parent.lineage.hops);
@@ -266,8 +268,8 @@ impl CallContext for Context<'_> {
     }
 
     fn wait_until(&self, deadline_ns: i64) -> abi::Status {
-        if let Some(script) = self.script {
-            return match self.journal.wait_again(script) {
+        if let Some(recorded) = self.recorded {
+            return match self.journal.recorded_wait(recorded) {
                 true => abi::OK,
                 false => abi::CANCELLED,
             };
@@ -282,7 +284,7 @@ impl CallContext for Context<'_> {
             after: cancelled.after,
             reason: journal::reason(cancelled.reason) as u32,
         };
-        self.script.map(|script| script.cancelled.map(of))
+        self.recorded.map(|recorded| recorded.cancelled.map(of))
     }
 
     fn catch_up(&self, asked: u64, cancelled: Option<Cancellation>) {

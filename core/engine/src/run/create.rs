@@ -29,7 +29,9 @@ pub(crate) fn create(
     };
     let stage_clock = match &stage.run.replay {
         Some(replay) => StageClock::replaying(replay.next_times(stage.index, contestant)),
-        None if stage.run.logs_calls && stage.retraces => StageClock::Recording(Mutex::default()),
+        None if stage.run.logs_calls && stage.is_deterministic => {
+            StageClock::Recording(Mutex::default())
+        }
         None => StageClock::Run,
     };
     let host = Host::new(

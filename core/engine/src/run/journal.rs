@@ -64,8 +64,8 @@ impl Journal {
     }
 
     /// Why the recorded call was cancelled by now, if it was.
-    pub(crate) fn was_cancelled(&self, script: &Call) -> Option<Reason> {
-        let cancelled = script.cancelled?;
+    pub(crate) fn was_cancelled(&self, recorded: &Call) -> Option<Reason> {
+        let cancelled = recorded.cancelled?;
         let asked = self.asked.load(Ordering::Relaxed);
         (asked >= cancelled.after).then_some(reason(cancelled.reason))
     }
@@ -75,31 +75,31 @@ impl Journal {
     }
 
     /// Whether the recorded wait reached its deadline; true for waits that were not recorded.
-    pub(crate) fn wait_again(&self, script: &Call) -> bool {
+    pub(crate) fn recorded_wait(&self, recorded: &Call) -> bool {
         let mut waits = self.waits.borrow_mut();
-        let reached = script.waits.get(waits.len()).copied().unwrap_or(true);
+        let reached = recorded.waits.get(waits.len()).copied().unwrap_or(true);
         waits.push(reached);
         reached
     }
 
     /// When the recorded message of this number was emitted; for further messages, the time of the last one.
     /// `count`: the number of messages in this call, this one included.
-    pub(crate) fn emitted_again(&self, script: &Call, count: u64) -> i64 {
+    pub(crate) fn recorded_emission_ns(&self, recorded: &Call, count: u64) -> i64 {
         let index = usize::try_from(count)
             .unwrap_or(usize::MAX)
             .saturating_sub(1);
-        let known = script.emitted.get(index).or(script.emitted.last());
-        known.map_or(script.taken_ns, |emitted| emitted.at_ns)
+        let known = recorded.emitted.get(index).or(recorded.emitted.last());
+        known.map_or(recorded.taken_ns, |emitted| emitted.at_ns)
     }
 
     /// The recorded sequence number of the next message at an output. `None`: no more were recorded.
-    pub(crate) fn numbered_again(&self, script: &Call, port: &str) -> Option<u64> {
+    pub(crate) fn recorded_sequence(&self, recorded: &Call, port: &str) -> Option<u64> {
         let mut numbered = self.numbered.borrow_mut();
         let before = match numbered.get_mut(port) {
             Some(before) => before,
             None => numbered.entry(port.to_owned()).or_default(),
         };
-        let left = script.emitted.get(*before..).unwrap_or_default();
+        let left = recorded.emitted.get(*before..).unwrap_or_default();
         let next = left.iter().position(|it| it.port == port);
         *before += next.map_or(left.len(), |next| next + 1);
         next.and_then(|next| left.get(next)).map(|it| it.sequence)
@@ -174,11 +174,11 @@ pub(crate) fn write(
         waited_ns: context.watch.waited_in_call(),
         emitted: journal.take_emitted(),
         clock,
-        waits: match stage.retraces {
+        waits: match stage.is_deterministic {
             true => journal.waits.take(),
             false => Vec::new(),
         },
-        cancelled: match stage.retraces {
+        cancelled: match stage.is_deterministic {
             true => lock(&journal.cancelled).take(),
             false => None,
         },

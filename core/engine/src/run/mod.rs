@@ -18,7 +18,7 @@ pub(crate) mod plan;
 mod race;
 pub mod reload;
 pub mod replay;
-mod retrace;
+mod replay_worker;
 pub(crate) mod shared;
 pub(crate) mod stage;
 mod summary;

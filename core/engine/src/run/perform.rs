@@ -183,12 +183,12 @@ impl Control {
         let which = restarted.as_ref();
         let which = which.map(|it| it.iter().position(|it| *it).unwrap_or(0));
         let new = restarted.unwrap_or_else(|| {
-            let begins = replay.begins(stage.index);
-            vec![begins; instances.len()]
+            let reads_times = replay.reads_creation_times(stage.index);
+            vec![reads_times; instances.len()]
         });
         let started = self
             .threads
-            .add(|id| threads::start_retracer(&stage, instances, id, (&replay, new)));
+            .add(|id| threads::start_replay_worker(&stage, instances, id, (&replay, new)));
         match started {
             Ok(()) => {
                 if let Some(which) = which {

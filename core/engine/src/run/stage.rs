@@ -48,7 +48,7 @@ pub(crate) struct Stage {
     /// Whether its stream has ended and its ports are closed.
     pub over: AtomicBool,
     /// Whether its calls are recorded so that they can be rerun: its manifest declares it deterministic.
-    pub retraces: bool,
+    pub is_deterministic: bool,
 }
 
 /// The ends of the stage's edges.
@@ -125,7 +125,7 @@ impl Stage {
                 .map(OutPort::sent)
                 .cloned()
                 .collect(),
-            retraces: manifest.deterministic,
+            is_deterministic: manifest.deterministic,
             settings,
             inputs: manifest
                 .inputs

@@ -13,7 +13,7 @@ use crate::run::StartError;
 use crate::run::control::ControlEvent;
 use crate::run::driver::{self, Driver, RaceEvent};
 use crate::run::replay::Replay;
-use crate::run::retrace;
+use crate::run::replay_worker;
 use crate::run::stage::Stage;
 use crate::run::worker::Worker;
 use crate::supervisor::watchdog::Watchdog;
@@ -210,7 +210,7 @@ pub(crate) fn start_worker(
 }
 
 /// Starts the thread of a stage whose recorded calls are rerun. `new`: by contestant, whether it was just created.
-pub(crate) fn start_retracer(
+pub(crate) fn start_replay_worker(
     stage: &Arc<Stage>,
     instances: Vec<Instance>,
     id: usize,
@@ -234,7 +234,7 @@ pub(crate) fn start_retracer(
         processes,
         watchdog: Watchdog::default(),
         handle: spawn(stage, name, id, move || {
-            retrace::retrace(&own, workers, new, &replay)
+            replay_worker::run(&own, workers, new, &replay)
         })?,
     })
 }

@@ -150,12 +150,12 @@ impl Worker {
         WorkerExit::finished(self.instance)
     }
 
-    /// Calls the plugin once. `script`: the recorded call, in a replay.
+    /// Calls the plugin once. `recorded`: the recorded call, in a replay.
     pub(crate) fn process(
         &mut self,
         work: &Work,
         entrant: Option<Entrant<'_>>,
-        script: Option<&Call>,
+        recorded: Option<&Call>,
     ) -> Done {
         let stage = &self.stage;
         let parent = work
@@ -163,7 +163,7 @@ impl Worker {
             .as_ref()
             .map(|(port, message)| (*port, &**message));
         // In a replay, the recorded time is not that of this run's clock.
-        let since = match script {
+        let since = match recorded {
             Some(_) => stage.run.now(),
             None => work.taken_ns,
         };
@@ -180,7 +180,7 @@ impl Worker {
             refused: RefCell::new(None),
             stopped: Cell::new(false),
             journal: Journal::default(),
-            script,
+            recorded,
         };
         let nothing = |outcome| Done {
             outcome,

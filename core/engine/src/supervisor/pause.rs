@@ -246,7 +246,7 @@ impl Supervisor {
         for &stage in &pause.stages {
             if self.settle(stage) {
                 let present = self.present(stage);
-                self.start_again(stage, &present, Vec::new());
+                self.start_stage(stage, &present, Vec::new());
             }
         }
         if let Some(why) = pause.refused {
@@ -322,12 +322,12 @@ impl Supervisor {
                     None => self.stages.push(stage),
                 }
             }
-            self.start_again(index, &resumed.present, resumed.lost);
+            self.start_stage(index, &resumed.present, resumed.lost);
         }
     }
 
     /// Starts a stage's plugins. Missing ones had failed, and are created.
-    fn start_again(&mut self, index: usize, present: &[usize], lost: Vec<(usize, Problem)>) {
+    fn start_stage(&mut self, index: usize, present: &[usize], lost: Vec<(usize, Problem)>) {
         let Some(stage) = self.stages.get_mut(index) else {
             return;
         };

@@ -142,7 +142,7 @@ impl Replay {
 
     /// Whether a stage that is created now reads recorded times during its creation. The times are unknown for a stage
     /// that was created before the recording starts.
-    pub(crate) fn begins(&self, stage: usize) -> bool {
+    pub(crate) fn reads_creation_times(&self, stage: usize) -> bool {
         let part = self.parts.get(stage);
         self.recording.about().since_ns.is_none()
             && part.is_some_and(|part| part.next.load(Ordering::Relaxed) == 0)
@@ -154,15 +154,15 @@ impl Replay {
             return &[];
         };
         let next = part.next.load(Ordering::Relaxed);
-        if next == 0 && !self.begins(stage) {
+        if next == 0 && !self.reads_creation_times(stage) {
             return &[];
         }
-        let calls_by_plugin = self
+        let calls = self
             .calls_by_plugin
             .get(stage)
-            .and_then(|calls_by_plugin| calls_by_plugin.get(&plugin));
-        let calls_by_plugin = calls_by_plugin.map_or(&[][..], Vec::as_slice);
-        let call = calls_by_plugin.get(calls_by_plugin.partition_point(|&call| call < next));
+            .and_then(|by_plugin| by_plugin.get(&plugin));
+        let calls = calls.map_or(&[][..], Vec::as_slice);
+        let call = calls.get(calls.partition_point(|&call| call < next));
         call.and_then(|&call| part.calls.get(call))
             .map_or(&[], |call| &call.clock)
     }
@@ -219,7 +219,7 @@ impl Replay {
     }
 
     /// A sequence number for a message that was not recorded.
-    pub(crate) fn new_number(&self) -> u64 {
+    pub(crate) fn new_sequence(&self) -> u64 {
         self.unrecorded.fetch_add(1, Ordering::Relaxed) + 1
     }
 
@@ -308,7 +308,7 @@ impl Replay {
     }
 
     /// Whether a replay must emit a recorded message: its stage is rerun, and the call that emitted it is recorded.
-    pub(crate) fn gives(&self, topic: &Topic, sequence: u64) -> bool {
+    pub(crate) fn must_emit(&self, topic: &Topic, sequence: u64) -> bool {
         let source = self.ancestry.source(topic, sequence);
         source.is_some_and(|it| {
             self.runs_again(it.stage) && !lock(&self.store).was_skipped(it.stage, it.call)
@@ -316,7 +316,7 @@ impl Replay {
     }
 
     /// Whether the stage of an output is rerun.
-    pub(crate) fn is_of_a_stage_that_runs_again(&self, topic: &Topic) -> bool {
+    pub(crate) fn is_rerun_output(&self, topic: &Topic) -> bool {
         let stage = self.index_of(&topic.stage);
         stage.is_some_and(|stage| self.runs_again(stage))
     }

@@ -102,7 +102,7 @@ impl Verifier {
             if seen.messages.contains(&(topic.clone(), *sequence)) {
                 continue;
             }
-            if !self.replay.is_of_a_stage_that_runs_again(topic) {
+            if !self.replay.is_rerun_output(topic) {
                 from_recording += 1;
             } else if !self.expects(topic, *sequence) {
                 without_call += 1;
@@ -130,7 +130,7 @@ impl Verifier {
     /// Whether the replay must emit this message: its stage is rerun, and the call that emitted it is recorded and not
     /// skipped.
     fn expects(&self, topic: &Topic, sequence: u64) -> bool {
-        self.replay.gives(topic, sequence)
+        self.replay.must_emit(topic, sequence)
     }
 
     /// The edges that messages of an output go over.

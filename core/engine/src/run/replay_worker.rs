@@ -17,7 +17,7 @@ use crate::run::worker::{Outcome, Work, Worker};
 
 /// Reruns the recorded calls of a stage, in order, until the last one or until a plugin is to be restarted.
 /// `new`: by contestant, whether its instance was just created.
-pub(crate) fn retrace(
+pub(crate) fn run(
     stage: &Arc<Stage>,
     mut workers: Vec<Worker>,
     mut new: Vec<bool>,
