@@ -339,7 +339,8 @@ fn a_library_whose_manifest_changes_after_the_scan_is_not_used() {
         let folder = folder();
         let flag = folder.path().join("flag");
         let define = format!("FLAG=\"{}\"", flag.display());
-        let text = "TEXT=access(FLAG,F_OK)==0?manifest_of(\"hostile\")\" \":manifest_of(\"hostile\")";
+        let text =
+            "TEXT=access(FLAG,F_OK)==0?manifest_of(\"hostile\")\" \":manifest_of(\"hostile\")";
         compile("constructor.c", folder.path(), "liar", &[&define, text]);
         let catalogue = scan(folder.path());
         std::fs::write(&flag, "").unwrap();
