@@ -169,7 +169,7 @@ fn an_edited_pipeline_is_taken_up_and_a_broken_one_is_not() {
     run.wait_for_stdout("solved by solver-splr", before + 3);
     // A config that the plugin refuses only when it is made.
     place.write(&other.replace("pipelines/frames/*.png", "pipelines/frames/none-*.png"));
-    run.wait_for_stderr("not changed: stage \"frames\": capture-files can't create: ");
+    run.wait_for_stderr("not changed: stage \"frames\": capture-files failed to start: ");
     place.write(&place.text);
     run.wait_for_stderr("changed: solver (solver-splr -> solver-search), planner (config)");
     let (stdout, stderr) = run.stop();

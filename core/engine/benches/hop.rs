@@ -1,6 +1,5 @@
-//! What the runtime itself costs: a hop between two stages, and frames through five stages that do
-//! nothing, through real dynamic libraries. Where GStreamer's tools are installed, its queues carry
-//! the same frames in the same run.
+//! The overhead of the runtime: a hop between two stages, and frames through five stages that do nothing, with real
+//! dynamic libraries. If GStreamer's tools are installed, its queues carry the same frames in the same run.
 //!
 //! `cargo bench -p flowpipe-engine --bench hop`, with `-- hop`, `-- apart` or `-- stages` for one part of it.
 #![allow(
@@ -26,7 +25,7 @@ const HEIGHT: u32 = 1080;
 /// Messages that a queue holds, here and in GStreamer.
 const CAPACITY: usize = 16;
 const STAGES: usize = 5;
-/// Each figure is the median of so many runs.
+/// The number of runs. Each figure is their median.
 const ROUNDS: usize = 5;
 
 /// With this argument the bench is the process of a stage.
@@ -58,11 +57,11 @@ fn main() {
     }
 }
 
-/// The price of `isolation = "process"`: the receiver runs on a thread and in a process of its own, in turns.
+/// The cost of `isolation = "process"`: the receiver runs on a thread and in a process of its own, interleaved.
 #[cfg(unix)]
 fn apart(scale: u64) {
     println!(
-        "A hop into a process of its own (medians of {ROUNDS} runs, thread and process in turns)"
+        "A hop into a process of its own (medians of {ROUNDS} runs, thread and process interleaved)"
     );
     for (name, frames) in [("JSON message", false), ("1080p frame ", true)] {
         let both = |count: u64, delay_us: u64| {
@@ -127,8 +126,8 @@ fn hops(scale: u64) {
 
 fn stages(scale: u64) {
     let count = 1000 * scale;
-    // In turns, so that whatever else the machine does weighs on both alike. Each time is the
-    // difference of a long and a short run, so that starting and ending do not count.
+    // Interleaved, so that other load affects both alike. Each time is the difference of a long and a short run, so
+    // that startup and shutdown do not count.
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         ours.extend(rate(count, five_stages));
@@ -220,7 +219,7 @@ fn five_stages(count: u64) -> Option<Duration> {
     Some(start.elapsed())
 }
 
-/// Runs without an observer in the way of the messages, except where something is to be read.
+/// Runs without an observer, except where messages are to be read.
 fn run(mut pipeline: Builder) -> (flowpipe_engine::report::Report, Arc<Watcher>) {
     for edge in &mut pipeline.0.edges {
         edge.queue.capacity = CAPACITY;

@@ -1,12 +1,12 @@
-//! Runs pipelines: joins stages with queues and runs each on a thread. It moves messages and does not read them: what it
-//! needs to judge them is handed in ([`check`]).
+//! Runs pipelines: connects stages with queues and runs each on a thread. It moves messages and does not interpret
+//! them: the program passes in validators ([`check`]).
 //!
 //! # Layout
-//! - [`run`]: threads, races, timeouts, reloads; what a recorded run does again is in [`run::replay`].
-//! - `supervisor`: the life of every plugin, as a pure state machine.
+//! - [`run`]: threads, races, timeouts, reloads. Replays of recorded runs are in [`run::replay`].
+//! - `supervisor`: the lifecycle of every plugin, as a pure state machine.
 //! - `edge`: the queues.
-//! - [`report`]: what happened.
-//! - [`trial`]: one stage outside of a pipeline.
+//! - [`report`]: the results of a run.
+//! - [`trial`]: a single stage outside of a pipeline.
 
 pub mod check;
 mod edge;

@@ -1,10 +1,10 @@
-//! A frame as recordings take it.
+//! Frames in the form that recordings store.
 
 use flowpipe_abi as abi;
 use flowpipe_host::frame::Frame;
 use flowpipe_recording::{Encoding, Pixels};
 
-/// A frame's pixels as recordings take them. `None`: a format that they do not know.
+/// Returns a frame's pixels in the form that recordings store. `None`: recordings do not support the format.
 pub fn pixels(frame: &Frame) -> Option<Pixels<'_>> {
     let shape = frame.shape();
     Some(Pixels {

@@ -1,7 +1,7 @@
-//! A single stage outside of a pipeline: for tools that try plugins.
+//! A single stage outside of a pipeline, for tools that test plugins.
 //!
-//! It is called as in a run, by the same code: what it emits is checked, what it says is put in the same
-//! words. There are no queues, no watchdog and no thread: whoever calls is the stage's thread, and waits.
+//! The same code calls it as in a run, with the same validation and error messages. There are no queues, no watchdog
+//! and no threads: the caller's thread is the stage's thread.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,54 +27,54 @@ use crate::run::worker::{Work, Worker};
 use crate::run::{Observer, Options, StartError};
 use crate::watch::{Reason, Watch};
 
-/// Bytes that each trial leaves in memory on purpose: a plugin's pointer to its host stays valid. As the allocator of
-/// glibc counts them.
+/// Bytes that each trial leaks on purpose, as glibc's allocator counts them: a plugin's pointer to its host stays
+/// valid.
 pub const LEFT_BY_EACH: u64 = table::LEAKED_BYTES;
 
-/// A stage that is made and active.
+/// An active stage.
 pub struct Trial {
     worker: Worker,
     plan: Plan,
-    caught: Arc<Caught>,
+    emitted_messages: Arc<EmittedMessages>,
     sent: u64,
 }
 
-/// What came of one call.
+/// The result of one call.
 #[derive(Debug)]
 pub struct Tried {
     /// How the call ended.
     pub end: End,
-    /// What it emitted, in order, by output.
+    /// The emitted messages, in order, each with its output.
     pub emitted: Vec<(usize, Arc<Message>)>,
-    /// How long it took, without waits that it asked for.
+    /// How long it took, without the waits that it requested.
     pub worked: Duration,
 }
 
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// As it should.
+    /// Successfully.
     Fine,
-    /// The stage has nothing more to give.
+    /// The stage has no more output.
     Ended,
-    /// It gave up because it was told to.
+    /// It stopped because it was cancelled.
     Stopped,
-    /// It caught a panic of its own, told in words.
+    /// It caught a panic of its own, with this message.
     Panicked(String),
-    /// It failed, in words.
+    /// It failed, with this message.
     Failed(ProblemKind, String),
 }
 
-/// What came of handing over what another stage remembers.
+/// The result of loading the state of another stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// It has it.
+    /// The state was loaded.
     Taken,
     /// It does not know the format.
     Unknown,
-    /// It caught a panic of its own, told in words.
+    /// It caught a panic of its own, with this message.
     Panicked(String),
-    /// It can't use it, in words.
+    /// It rejected the state, with this message.
     Refused(String),
 }
 
@@ -82,25 +82,25 @@ pub enum Taken {
 #[derive(Clone)]
 pub struct Canceller(Arc<Watch>);
 
-/// What the stage emitted.
+/// Collects the messages that the stage emits.
 #[derive(Default)]
-struct Caught(Mutex<Vec<(usize, Arc<Message>)>>);
+struct EmittedMessages(Mutex<Vec<(usize, Arc<Message>)>>);
 
-impl Observer for Caught {
+impl Observer for EmittedMessages {
     fn message(&self, _: usize, port: usize, message: &Arc<Message>) {
         lock(&self.0).push((port, message.clone()));
     }
 }
 
 impl Trial {
-    /// Makes and activates a stage. Of the options, the checks and whether it is dry are used. The stage is told
-    /// times that are the same in each trial, also of when its frames were captured.
+    /// Creates and activates a stage. Of the options, the validators and `dry` are used. The stage reads times that are
+    /// the same in each trial, also the capture times of its frames.
     ///
     /// # Errors
-    /// What the plugin says of its config, or of getting ready.
+    /// When the plugin rejects its config, or fails to activate.
     pub fn new(found: &Found, config: Value, mut options: Options) -> Result<Self, StartError> {
-        let caught = Arc::new(Caught::default());
-        options.observers = vec![caught.clone()];
+        let emitted_messages = Arc::new(EmittedMessages::default());
+        options.observers = vec![emitted_messages.clone()];
         let stage = Stage {
             name: found.manifest.name.clone(),
             contestants: vec![Contestant {
@@ -138,7 +138,7 @@ impl Trial {
         );
         let config = stage.settings.contestants.first().map(|it| &it.config);
         let mut instance = InProcess::create(found, config.unwrap_or(&Value::Null), host)
-            .map_err(|reason| refuse("create", reason))?;
+            .map_err(|reason| refuse("start", reason))?;
         if let Err(reason) = instance.activate(&*stage.run) {
             instance.destroy();
             return Err(refuse("activate", reason));
@@ -154,15 +154,15 @@ impl Trial {
         Ok(Self {
             worker,
             plan,
-            caught,
+            emitted_messages,
             sent: 0,
         })
     }
 
-    /// Hands over a message.
+    /// Sends a message to the stage.
     ///
     /// # Errors
-    /// When the body is not JSON in UTF-8: such a one never reaches a plugin.
+    /// When the body is not JSON in UTF-8: such a message never reaches a plugin.
     pub fn message(
         &mut self,
         port: usize,
@@ -191,20 +191,20 @@ impl Trial {
         Ok(self.work(&Work::message(port, Arc::new(message), now)))
     }
 
-    /// Lets a source produce.
+    /// Calls a source once.
     pub fn tick(&mut self) -> Tried {
         self.event(abi::EVENT_TICK)
     }
 
-    /// Tells the stage that its inputs have ended.
+    /// Calls the stage after its inputs have ended.
     pub fn finish(&mut self) -> Tried {
         self.event(abi::EVENT_FINISH)
     }
 
-    /// Makes the stage forget what earlier messages left behind.
+    /// Resets the stage's state.
     ///
     /// # Errors
-    /// What the stage says.
+    /// When the stage fails.
     pub fn reset(&mut self) -> Result<(), String> {
         match self.worker.instance.reset() {
             abi::OK => Ok(()),
@@ -212,16 +212,16 @@ impl Trial {
         }
     }
 
-    /// What the stage remembers. `None`: it hands nothing over.
+    /// Saves the stage's state. `None`: it does not support that.
     ///
     /// # Errors
-    /// What the stage says.
+    /// When the stage fails.
     pub fn save(&mut self) -> Option<Result<State, String>> {
         let limits = self.worker.stage.limits();
         self.worker.instance.save(&limits).transpose()
     }
 
-    /// Hands over what another stage remembers; the border has it that this one has got no message yet.
+    /// Loads the state of another stage. The ABI demands that this stage has processed no message yet.
     pub fn load(&mut self, state: &State) -> Taken {
         let limits = self.worker.stage.limits();
         match self.worker.instance.load(state, &limits) {
@@ -232,8 +232,7 @@ impl Trial {
         }
     }
 
-    /// Puts stages at the same place of a run: they are told the same times from now on, and their messages have
-    /// the same numbers.
+    /// Synchronizes stages: from now on they read the same times, and their messages have the same sequence numbers.
     pub fn side_by_side(all: &mut [Self]) {
         let sent = all.iter().map(|trial| trial.sent).max().unwrap_or(0);
         let skip = |trial: &Self, time| trial.worker.instance.host().stage_clock().skip_to(time);
@@ -244,7 +243,7 @@ impl Trial {
         }
     }
 
-    /// A frame of the host's memory, filled by `fill`. `None` when memory is short.
+    /// Creates a frame in the host's memory, filled by `fill`. `None`: out of memory.
     #[must_use]
     pub fn frame(&self, shape: Shape, fill: impl FnOnce(&mut [u8])) -> Option<Frame> {
         let pool = &self.worker.stage.run.services.pool;
@@ -255,28 +254,28 @@ impl Trial {
         Some(frame)
     }
 
-    /// How many frames live, also those that were handed over.
+    /// The number of live frames, including those that the stage holds.
     #[must_use]
     pub fn living_frames(&self) -> usize {
         self.worker.stage.run.services.pool.statistics().live
     }
 
-    /// For another thread.
+    /// Returns a canceller for other threads.
     #[must_use]
     pub fn canceller(&self) -> Canceller {
         Canceller(self.worker.watch.clone())
     }
 
-    /// Deactivates and destroys the stage. Returns how many frames it left behind.
+    /// Deactivates and destroys the stage. Returns the number of frames that it leaked.
     pub fn end(self) -> usize {
         let Self {
             worker,
             plan,
-            caught,
+            emitted_messages,
             ..
         } = self;
         worker.instance.destroy();
-        lock(&caught.0).clear();
+        lock(&emitted_messages.0).clear();
         plan.shared.services.pool.statistics().live
     }
 
@@ -290,13 +289,13 @@ impl Trial {
         let end = match done.outcome {
             Outcome::Fine => End::Fine,
             Outcome::End => End::Ended,
-            Outcome::Stopped | Outcome::Lost | Outcome::GivenUp => End::Stopped,
+            Outcome::Stopped | Outcome::Lost | Outcome::Abandoned => End::Stopped,
             Outcome::Failed(_, text) if text.starts_with(PANICKED) => End::Panicked(text),
             Outcome::Failed(kind, text) => End::Failed(kind, text),
         };
         Tried {
             end,
-            emitted: std::mem::take(&mut *lock(&self.caught.0)),
+            emitted: std::mem::take(&mut *lock(&self.emitted_messages.0)),
             worked: Duration::from_nanos(u64::try_from(done.worked_ns).unwrap_or(0)),
         }
     }

@@ -1,4 +1,4 @@
-//! What one worker is doing right now, for the watchdog to see.
+//! The current call of one worker, as the watchdog sees it.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,38 +7,38 @@ use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::message::Message;
 use flowpipe_host::run::StageProcess;
 
-/// The state of a worker: one plugin instance on one thread. The thread writes it around each
-/// `process` call, the control thread reads it, and both may end the call: the thread by returning,
-/// the control thread by giving the worker up. Only one of them succeeds.
+/// The state of a worker: one plugin instance on one thread. The thread writes it around each `process` call, the
+/// control thread reads it. Both may end the call: the thread by returning, the control thread by abandoning the
+/// worker. Only one of them succeeds.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     /// The number of the call, shifted, and its phase.
     state: AtomicU64,
-    /// The number of the call whose work is not wanted any more, shifted, and why.
+    /// The number of the cancelled call, shifted, and the reason.
     cancelled: AtomicU64,
     since: AtomicI64,
     /// Nanoseconds of this call spent waiting: for full queues, or because the plugin asked to.
     waited: AtomicI64,
-    /// Since when it waits; 0: it doesn't.
+    /// Since when it waits; 0: it does not wait.
     waits_since: AtomicI64,
     port: AtomicU64,
     source: [AtomicUsize; 2],
     sequence: AtomicU64,
     frame: AtomicU64,
-    /// The processes of isolated plugins, which are told.
+    /// The processes of isolated plugins, to which cancellations are passed.
     processes: OnceLock<Vec<Arc<dyn StageProcess>>>,
 }
 
 const PHASE: u64 = 3;
 const IDLE: u64 = 0;
 const BUSY: u64 = 1;
-const GIVEN_UP: u64 = 2;
+const ABANDONED: u64 = 2;
 
 /// Number of one `process` call of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Call(u64);
+pub(crate) struct CallId(u64);
 
-/// Why work is not wanted any more.
+/// Why a call is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Reason {
@@ -58,33 +58,33 @@ impl Reason {
     }
 }
 
-/// A call in progress, as the watchdog sees it.
+/// A snapshot of a call in progress.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
-    pub call: Call,
-    /// Nanoseconds of work, waiting for full queues left out.
+pub(crate) struct CallSnapshot {
+    pub call: CallId,
+    /// Nanoseconds since the call began, without waits.
     pub worked: i64,
     pub cancelled: Option<Reason>,
     /// When the call began.
     pub since: i64,
-    pub message: Option<InHand>,
+    pub message: Option<MessageSnapshot>,
 }
 
-/// The message that a call works on.
+/// The message that a call processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct InHand {
-    /// The input that it came by.
+pub(crate) struct MessageSnapshot {
+    /// Its input.
     pub port: usize,
     /// The output that emitted it.
     pub source: PortRef,
     pub sequence: u64,
-    /// The number of the frame that it descends from; 0: none.
+    /// The sequence number of the frame that it descends from; 0: none.
     pub frame: u64,
 }
 
 impl Watch {
-    /// A call begins.
-    pub(crate) fn begin(&self, now: i64, message: Option<(usize, &Message)>) -> Call {
+    /// Starts a call.
+    pub(crate) fn begin(&self, now: i64, message: Option<(usize, &Message)>) -> CallId {
         let call = (self.state.load(Ordering::Relaxed) >> 2) + 1;
         self.since.store(now, Ordering::Relaxed);
         self.waited.store(0, Ordering::Relaxed);
@@ -103,32 +103,32 @@ impl Watch {
         }
         // Sequentially consistent: whoever wins a race either sees this call or is seen by it.
         self.state.store(call << 2 | BUSY, Ordering::SeqCst);
-        Call(call)
+        CallId(call)
     }
 
-    /// A call has returned. False: the worker was given up meanwhile.
-    pub(crate) fn end(&self, call: Call) -> bool {
+    /// Ends a call that has returned. False: the worker was abandoned meanwhile.
+    pub(crate) fn end(&self, call: CallId) -> bool {
         self.step(call, IDLE)
     }
 
-    /// Gives the worker up. False: it has returned meanwhile.
-    pub(crate) fn give_up(&self, call: Call) -> bool {
-        self.step(call, GIVEN_UP)
+    /// Abandons the worker. False: its call has returned meanwhile.
+    pub(crate) fn abandon(&self, call: CallId) -> bool {
+        self.step(call, ABANDONED)
     }
 
-    fn step(&self, call: Call, phase: u64) -> bool {
+    fn step(&self, call: CallId, phase: u64) -> bool {
         let (from, to) = (call.0 << 2 | BUSY, call.0 << 2 | phase);
         self.state
             .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst)
             .is_ok()
     }
 
-    pub(crate) fn is_given_up(&self) -> bool {
-        self.state.load(Ordering::SeqCst) & PHASE == GIVEN_UP
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.state.load(Ordering::SeqCst) & PHASE == ABANDONED
     }
 
-    /// Asks for the end of a call.
-    pub(crate) fn cancel(&self, call: Call, reason: Reason) {
+    /// Cancels a call.
+    pub(crate) fn cancel(&self, call: CallId, reason: Reason) {
         let cancelled = call.0 << 2 | u64::from(reason as u32);
         self.cancelled.store(cancelled, Ordering::SeqCst);
         for process in self.processes.get().into_iter().flatten() {
@@ -136,40 +136,39 @@ impl Watch {
         }
     }
 
-    /// Asks for the end of the call in progress, if there is one.
+    /// Cancels the call in progress, if there is one.
     pub(crate) fn cancel_current(&self, reason: Reason) {
         let state = self.state.load(Ordering::SeqCst);
         if state & PHASE == BUSY {
-            self.cancel(Call(state >> 2), reason);
+            self.cancel(CallId(state >> 2), reason);
         }
     }
 
-    pub(crate) fn cancelled(&self, call: Call) -> Option<Reason> {
+    pub(crate) fn cancelled(&self, call: CallId) -> Option<Reason> {
         let cancelled = self.cancelled.load(Ordering::Relaxed);
         (cancelled >> 2 == call.0)
             .then(|| Reason::from_number((cancelled & PHASE) as u32))
             .flatten()
     }
 
-    /// From now on these processes see what is asked of the calls.
-    pub(crate) fn show(&self, processes: Vec<Arc<dyn StageProcess>>) {
+    /// Passes cancellations to these processes from now on.
+    pub(crate) fn attach_processes(&self, processes: Vec<Arc<dyn StageProcess>>) {
         for process in &processes {
-            // What an earlier watch asked there is not meant for the calls that are counted from here on.
+            // A cancellation of an earlier watch does not apply to the calls of this one.
             process.set_cancelled(0);
         }
-        // A watch is shown once, before its first call.
+        // Called once, before the first call.
         let _ = self.processes.set(processes);
     }
 
-    /// The call waits and does no work from now on.
-    pub(crate) fn waits(&self, now: i64) {
+    /// The call starts to wait.
+    pub(crate) fn begin_wait(&self, now: i64) {
         self.waits_since.store(now.max(1), Ordering::Release);
     }
 
-    /// It goes on.
-    pub(crate) fn waited(&self, now: i64) {
-        // Added before the mark is taken away: between the two a reader sees too little work, never
-        // too much.
+    /// The call ends its wait.
+    pub(crate) fn end_wait(&self, now: i64) {
+        // Added before the start is reset: between the two a reader sees too short a call time, never too long a one.
         self.waited.fetch_add(
             now - self.waits_since.load(Ordering::Relaxed),
             Ordering::Release,
@@ -182,13 +181,13 @@ impl Watch {
         self.waited.load(Ordering::Relaxed)
     }
 
-    /// The call in progress, if there is one.
-    pub(crate) fn look(&self, now: i64) -> Option<Look> {
+    /// Returns a snapshot of the call in progress, if there is one.
+    pub(crate) fn snapshot(&self, now: i64) -> Option<CallSnapshot> {
         let state = self.state.load(Ordering::SeqCst);
         if state & PHASE != BUSY {
             return None;
         }
-        let call = Call(state >> 2);
+        let call = CallId(state >> 2);
         let waits_since = self.waits_since.load(Ordering::Acquire);
         let waits = if waits_since == 0 {
             0
@@ -198,7 +197,7 @@ impl Watch {
         let waited = self.waited.load(Ordering::Acquire) + waits;
         let since = self.since.load(Ordering::Relaxed);
         let sequence = self.sequence.load(Ordering::Relaxed);
-        let message = (sequence != 0).then(|| InHand {
+        let message = (sequence != 0).then(|| MessageSnapshot {
             port: self.port.load(Ordering::Relaxed) as usize,
             source: PortRef {
                 stage: self.source[0].load(Ordering::Relaxed),
@@ -207,15 +206,15 @@ impl Watch {
             sequence,
             frame: self.frame.load(Ordering::Relaxed),
         });
-        let look = Look {
+        let snapshot = CallSnapshot {
             call,
             worked: now - since - waited,
             since,
             cancelled: self.cancelled(call),
             message,
         };
-        // The fields belong together only when no other call began while they were read.
-        (self.state.load(Ordering::SeqCst) == state).then_some(look)
+        // The fields are consistent only if no other call began while they were read.
+        (self.state.load(Ordering::SeqCst) == state).then_some(snapshot)
     }
 }
 
@@ -224,16 +223,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_is_no_work() {
+    fn call_time_excludes_waits() {
         let watch = Watch::default();
-        assert!(watch.look(5).is_none());
+        assert!(watch.snapshot(5).is_none());
         let call = watch.begin(100, None);
-        watch.waits(150);
-        assert_eq!(watch.look(400).unwrap().worked, 50);
-        watch.waited(500);
-        assert_eq!(watch.look(510).unwrap().worked, 60);
+        watch.begin_wait(150);
+        assert_eq!(watch.snapshot(400).unwrap().worked, 50);
+        watch.end_wait(500);
+        assert_eq!(watch.snapshot(510).unwrap().worked, 60);
         assert!(watch.end(call));
-        assert!(watch.look(520).is_none());
+        assert!(watch.snapshot(520).is_none());
     }
 
     #[test]
@@ -241,15 +240,15 @@ mod tests {
         let watch = Watch::default();
         let first = watch.begin(0, None);
         assert!(watch.end(first));
-        assert!(!watch.give_up(first), "it has returned");
+        assert!(!watch.abandon(first), "it has returned");
         let second = watch.begin(1, None);
-        assert!(watch.give_up(second));
+        assert!(watch.abandon(second));
         assert!(!watch.end(second));
-        assert!(watch.is_given_up());
+        assert!(watch.is_abandoned());
     }
 
     #[test]
-    fn cancelling_is_for_one_call() {
+    fn a_cancellation_applies_to_one_call() {
         let watch = Watch::default();
         let first = watch.begin(0, None);
         watch.cancel(first, Reason::Timeout);

@@ -1,4 +1,4 @@
-//! Library files, spoiled: they are refused, or loaded by the scanner alone. Whatever they are, this process stays whole.
+//! Spoiled library files are refused, or loaded only by the scanner. This process is not affected.
 #![cfg(unix)]
 #![allow(
     clippy::expect_used,
@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
     #[test]
-    fn spoiled_libraries_harm_nobody(spoils in prop::collection::vec(spoil(), 1..6)) {
+    fn spoiled_libraries_do_no_harm(spoils in prop::collection::vec(spoil(), 1..6)) {
         let mut bytes = good().to_vec();
         for spoil in &spoils {
             apply(&mut bytes, spoil);
@@ -112,7 +112,7 @@ proptest! {
         let (_folder, path) = file(&bytes);
         let catalogue = within(160 * MIB, &bytes, || Catalogue::of_file(&path, &scanner()));
         let known = catalogue.stages().len() + catalogue.refused().len();
-        prop_assert!(known > 0, "nothing is said of it");
+        prop_assert!(known > 0, "it is neither listed nor refused");
     }
 }
 

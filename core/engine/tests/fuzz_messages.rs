@@ -1,5 +1,4 @@
-//! Message bodies of any bytes, read and handed to a stage across the border: refused as no JSON, or passed on as
-//! they are.
+//! Message bodies of any bytes, parsed and passed to a stage over the ABI: rejected as no JSON, or forwarded unchanged.
 #![allow(
     clippy::unwrap_used,
     reason = "what fails in a test's helper fails the test"
@@ -55,7 +54,7 @@ const POINTERS: &[&str] = &[
 ];
 
 thread_local! {
-    /// One passes everything on, the others ask for a number.
+    /// One forwards everything, the others read a number.
     static STAGES: RefCell<Vec<Trial>> = RefCell::new(["pass", "join", "count-down"].map(stage).into());
 }
 

@@ -1,4 +1,4 @@
-//! Each call of a stage is a span of `tracing`, for whoever listens.
+//! Each call of a stage is a span of `tracing`.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,

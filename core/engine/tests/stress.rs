@@ -1,5 +1,5 @@
-//! Many messages, pictures and threads at once: what the sanitizers look at (`./x check deep`), and short enough to run
-//! with all other tests. `FLOWPIPE_STRESS` is how many times as long it takes.
+//! Many messages, pictures and threads at once: the program of the sanitizers (`./x check deep`), and short enough to
+//! run with all other tests. `FLOWPIPE_STRESS` is how many times as long it takes.
 #![cfg(unix)]
 #![allow(
     clippy::expect_used,
@@ -67,8 +67,8 @@ fn each_kind_of_queue_between_a_fast_and_a_slow_stage() {
             let mut pipeline = Builder::new();
             let config = json!({ "count": count, "delay_us": source_us });
             let source = pipeline.stage("pictures", config);
-            let first = pipeline.stage("look", json!({ "delay_us": look_us }));
-            let second = pipeline.stage("look", json!({}));
+            let first = pipeline.stage("inspect", json!({ "delay_us": look_us }));
+            let second = pipeline.stage("inspect", json!({}));
             for (from, to) in [(source, first), (first, second)] {
                 pipeline.edge((from, 0), (to, 0), queue(capacity, when_full));
             }
@@ -91,12 +91,12 @@ fn pictures_that_several_stages_read_paint_over_and_drop_on_threads_of_their_own
     let count = 400 * times();
     let mut pipeline = Builder::new();
     let source = pipeline.stage("pictures", json!({ "count": count }));
-    let readers: Vec<_> = ["look", "paint", "share", "share"]
+    let readers: Vec<_> = ["inspect", "paint", "share", "share"]
         .into_iter()
         .map(|plugin| pipeline.stage(plugin, json!({ "threads": 2, "width": 16 })))
         .collect();
     for (index, &reader) in readers.iter().enumerate() {
-        let last = pipeline.stage("look", json!({ "delay_us": 10 * (index as u64 % 2) }));
+        let last = pipeline.stage("inspect", json!({ "delay_us": 10 * (index as u64 % 2) }));
         pipeline.edge((source, 0), (reader, 0), queue(3, WhenFull::Block));
         pipeline.edge((reader, 0), (last, 0), queue(3, WhenFull::Block));
     }
@@ -109,17 +109,17 @@ fn pictures_that_several_stages_read_paint_over_and_drop_on_threads_of_their_own
 }
 
 #[test]
-fn a_race_whose_losers_ask_on_several_threads_whether_they_have_lost() {
+fn a_race_whose_losers_check_for_cancellation_on_several_threads() {
     let count = 150 * times();
     let mut pipeline = Builder::new();
     let source = pipeline.stage("pictures", json!({ "count": count }));
     let race = pipeline.race(&[
         ("lose", json!({ "threads": 3 })),
-        ("look", json!({ "delay_us": 50 })),
+        ("inspect", json!({ "delay_us": 50 })),
         ("lose", json!({})),
-        ("look", json!({ "delay_us": 50 })),
+        ("inspect", json!({ "delay_us": 50 })),
     ]);
-    let last = pipeline.stage("look", json!({}));
+    let last = pipeline.stage("inspect", json!({}));
     pipeline.join(source, race);
     pipeline.join(race, last);
     let (report, watcher) = run(pipeline.0);
@@ -129,13 +129,13 @@ fn a_race_whose_losers_ask_on_several_threads_whether_they_have_lost() {
     assert_eq!(numbers, all, "each was answered once");
 }
 
-/// Pictures without end -> share -> share, which fails now and then -> look.
+/// Pictures without end -> share -> share, which fails now and then -> inspect.
 fn endless(isolation: Isolation) -> Pipeline {
     let mut pipeline = Builder::new();
     pipeline.stage("pictures", json!({}));
     pipeline.stage("share", json!({ "threads": 2 }));
     pipeline.stage("share", json!({ "threads": 2, "every": 7 }));
-    pipeline.stage("look", json!({}));
+    pipeline.stage("inspect", json!({}));
     for stage in 0..3 {
         pipeline.edge((stage, 0), (stage + 1, 0), queue(2, WhenFull::Block));
     }
@@ -166,7 +166,7 @@ fn changes(isolation: Isolation, swaps: u64, end: impl Fn(&RunHandle)) {
             for swap in 0..swaps {
                 set(&mut other, 1, json!({ "threads": 1 + swap % 3 }));
                 other.edges[0].queue.capacity = 1 + swap as usize % 4;
-                // It fails where the other change came in between, or while a plugin is made that failed.
+                // It fails if the other change came first, or while a failed plugin is being restarted.
                 let _ = changer.change(other.clone(), catalogue());
             }
         });
@@ -227,7 +227,7 @@ fn runs_that_end_at_any_moment() {
         let run = start(pipeline, &watcher);
         std::thread::sleep(Duration::from_micros(round * 137 % 3000));
         std::thread::scope(|scope| {
-            let (first, second) = (run.stopper(), run.looker());
+            let (first, second) = (run.stopper(), run.view());
             scope.spawn(move || first.stop());
             scope.spawn(move || {
                 let _ = (second.progress(), second.times());
@@ -243,12 +243,12 @@ fn runs_that_end_at_any_moment() {
     }
 }
 
-/// A faulty plugin. `./x check deep` demands that a sanitizer reports it, else what it says of the others is worth nothing.
+/// A faulty plugin. `./x check deep` demands that a sanitizer reports it, to prove that sanitizers work.
 fn plant(fault: &str) {
     let mut pipeline = Builder::new();
     let source = pipeline.stage("pictures", json!({ "count": 20 }));
     let faulty = pipeline.stage("plant", json!({ "do": fault }));
-    let last = pipeline.stage("look", json!({}));
+    let last = pipeline.stage("inspect", json!({}));
     pipeline.join(source, faulty);
     pipeline.join(faulty, last);
     let report = finish(start(pipeline.0, &Arc::default()));

@@ -1,4 +1,4 @@
-//! What is written of a run while it goes on: observers, which change nothing of it.
+//! Observers that record and trace a run. They do not change it.
 //!
 //! # Layout
 //! - [`record`]: a recording, from which the run can be replayed.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use flowpipe_engine::report::Report;
 use flowpipe_engine::run::replay::verify::{Verdict, Verifier};
-use flowpipe_engine::run::replay::{Allowed, PlanError, Replay, Wish, Withheld};
+use flowpipe_engine::run::replay::{Allowed, PlanError, Replay, ReplayOptions, Withheld};
 use flowpipe_engine::run::{Observer, Options};
 use flowpipe_recording::Recording;
 use flowpipe_terminal::{eprintln, escape, escaped, stdout};
@@ -98,8 +98,8 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     })
 }
 
-fn wish(args: &args::Replay) -> Wish {
-    Wish {
+fn wish(args: &args::Replay) -> ReplayOptions {
+    ReplayOptions {
         from: args.from.clone(),
         swaps: args.swap.clone(),
         allowed: Allowed {
@@ -147,7 +147,7 @@ fn print(
         let withheld: Vec<_> = replay.withheld().map(reason).collect();
         let exceeded = replay.exceeded().into_iter();
         let exceeded = exceeded.map(|(stage, excess, calls)| {
-            json!({ "stage": stage, "calls": calls, "reason": excess.words() })
+            json!({ "stage": stage, "calls": calls, "reason": excess.description() })
         });
         let exceeded: Vec<_> = exceeded.collect();
         let all = json!({
@@ -194,7 +194,7 @@ fn print(
             stdout,
             "played back instead of replayed: {calls} calls of {}, which took {} (--no-limits removes the limits)",
             escaped(stage),
-            excess.words()
+            excess.description()
         )?;
     }
     if replay.skipped() > 0 {

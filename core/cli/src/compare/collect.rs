@@ -88,7 +88,7 @@ impl Observer for Collector {
         true
     }
 
-    fn worked(&self, task: &Task<'_>, worked: &Completion<'_>) {
+    fn task_finished(&self, task: &Task<'_>, worked: &Completion<'_>) {
         // In a race, only the winner counts.
         if matches!(worked.result, TaskResult::Lost | TaskResult::Stopped) {
             return;

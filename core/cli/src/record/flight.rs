@@ -7,7 +7,7 @@ use std::time::Duration;
 use crossbeam_channel::Sender;
 use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{BoardResult, OUTCOME, Outcome, RESULT, SOLVED, Solved, Verdict};
-use flowpipe_recorder::record::{Alarm, Flight, Landed, Opened, Recorder, Recording};
+use flowpipe_recorder::record::{Alarm, Flight, FlightFile, Opened, Recorder, Recording};
 use flowpipe_recording::Writer;
 use flowpipe_terminal::{escape, escape_indented};
 use serde::de::DeserializeOwned;
@@ -62,7 +62,7 @@ impl FlightRecorder {
                 Ok(Opened { path, file, writer })
             }),
             annotator: || Some(Box::new(annotate::Foxglove)),
-            told: Arc::new(move |landed| {
+            on_file: Arc::new(move |landed| {
                 // The receiver is gone once printing has failed.
                 let _ = events.send(RunEvent::Landed(landed));
             }),
@@ -86,8 +86,8 @@ impl FlightRecorder {
 }
 
 /// The notice of a file: why it was written, and how to replay it.
-pub fn notice(landed: &Landed) -> String {
-    let Landed {
+pub fn notice(landed: &FlightFile) -> String {
+    let FlightFile {
         reason,
         file,
         length,

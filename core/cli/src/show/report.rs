@@ -2,7 +2,7 @@
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
-use flowpipe_engine::report::{Report, Spread};
+use flowpipe_engine::report::{Distribution, Report};
 use flowpipe_terminal::{escape, escape_indented};
 
 use crate::show::colour::{BAD, HEADING, QUIET, paint};
@@ -93,7 +93,7 @@ fn action(report: &Report, colours: bool) -> String {
     }
 }
 
-fn percentiles(time: &Spread) -> String {
+fn percentiles(time: &Distribution) -> String {
     let [p50, p95, max] = [time.p50_ns, time.p95_ns, time.max_ns].map(duration);
     format!("p50 {p50}, p95 {p95}, max {max} ({} frames)", time.count)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use flowpipe_engine::report::Spread;
+use flowpipe_engine::report::Distribution;
 
 use super::protocol::{BoardView, Counts, Hello, Line, RunEnd};
 
@@ -33,7 +33,7 @@ pub struct StageState {
     /// The share of the time in which it works, from 0 to 1; in a race, of the whole stage.
     pub busy: f64,
     /// Since the run started.
-    pub time: Spread,
+    pub time: Distribution,
     pub queued: u64,
     /// 0 if it has no queue.
     pub capacity: u64,
@@ -198,7 +198,7 @@ pub mod tests {
             queued,
             capacity,
         };
-        let time = |each: u64, count: u64| Spread {
+        let time = |each: u64, count: u64| Distribution {
             count,
             p50_ns: each,
             p95_ns: each * 2,

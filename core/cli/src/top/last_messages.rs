@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use flowpipe_engine::run::{LineUp, Observer};
+use flowpipe_engine::run::{Observer, PipelineChange};
 use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{
     OUTCOME, Outcome, Reading, SIGHTING, SOLVED, Sighting, Solved, Strokes, Verdict,
@@ -60,7 +60,7 @@ impl Observer for LastMessages {
         drop(before);
     }
 
-    fn changed(&self, line: &LineUp<'_>) {
+    fn changed(&self, line: &PipelineChange<'_>) {
         let stages = line.pipeline().stages;
         self.lock().changed = Some(Changed {
             text: line.changes.to_string(),

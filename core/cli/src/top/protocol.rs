@@ -4,7 +4,7 @@
 //! run ended. A viewer ignores lines of an unknown kind. If the meaning of a kind changes, so does [`VERSION`].
 
 use flowpipe_config::pipeline;
-use flowpipe_engine::report::{Progress, Spread};
+use flowpipe_engine::report::{Distribution, Progress};
 use flowpipe_puzzle::Flow;
 use flowpipe_puzzle::message::{Outcome, SeenBoard, Strokes};
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ pub struct Counts {
     /// The counts of the stages.
     pub progress: Progress,
     /// The times of the stages' calls since the run started, in the order of the pipeline.
-    pub times: Vec<Spread>,
+    pub times: Vec<Distribution>,
     /// The counts of the boards.
     pub boards: Tally,
     /// How the pipeline changed last, if it did.

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::report::{Ending, Report};
-use flowpipe_engine::run::{Looker, Options, RunHandle};
+use flowpipe_engine::run::{Options, RunHandle, RunView};
 
 use super::last_messages::LastMessages;
 use super::protocol::{Hello, StageHello, VERSION};
@@ -54,7 +54,7 @@ impl Publisher {
 
     /// Opens the socket. If that fails, the run goes on without.
     pub fn open(&mut self, run: &RunHandle) {
-        match ServerThread::start(&self.hello, &self.messages, run.looker()) {
+        match ServerThread::start(&self.hello, &self.messages, run.view()) {
             Ok(server) => self.server = Some(server),
             Err(error) => tracing::debug!("`flowpipe top` can't watch this run: {error}"),
         }
@@ -102,11 +102,11 @@ fn how(report: &Report) -> String {
 }
 
 impl ServerThread {
-    fn start(hello: &Hello, messages: &Arc<LastMessages>, looker: Looker) -> io::Result<Self> {
+    fn start(hello: &Hello, messages: &Arc<LastMessages>, run_view: RunView) -> io::Result<Self> {
         let socket = sockets::socket(&sockets::open()?, hello.pid);
         let listener = sockets::listen(&socket)?;
         let (over, is_over) = UnixStream::pair()?;
-        let server = Server::new(hello, messages.clone(), looker, (listener, is_over))?;
+        let server = Server::new(hello, messages.clone(), run_view, (listener, is_over))?;
         let thread = std::thread::Builder::new()
             .name("flowpipe-offer".into())
             .spawn(move || server.serve())?;

@@ -8,8 +8,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use flowpipe_engine::report::Spread;
-use flowpipe_engine::run::Looker;
+use flowpipe_engine::report::Distribution;
+use flowpipe_engine::run::RunView;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::last_messages::LastMessages;
@@ -30,11 +30,11 @@ const END_TIMEOUT: Duration = Duration::from_millis(200);
 pub(super) struct Server {
     hello: Hello,
     messages: Arc<LastMessages>,
-    looker: Looker,
+    run_view: RunView,
     listener: UnixListener,
     is_over: UnixStream,
     clients: Vec<Client>,
-    times: Vec<Spread>,
+    times: Vec<Distribution>,
     ticks: u32,
 }
 
@@ -54,14 +54,14 @@ impl Server {
     pub(super) fn new(
         hello: &Hello,
         messages: Arc<LastMessages>,
-        looker: Looker,
+        run_view: RunView,
         (listener, is_over): (UnixListener, UnixStream),
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self {
             hello: hello.clone(),
             messages,
-            looker,
+            run_view,
             listener,
             is_over,
             clients: Vec::new(),
@@ -155,12 +155,12 @@ impl Server {
 
     fn counts(&mut self) -> Line {
         if self.ticks.is_multiple_of(TIMES_INTERVAL) {
-            self.times = self.looker.times();
+            self.times = self.run_view.times();
         }
         self.ticks = self.ticks.wrapping_add(1);
         let changed = self.messages.changed();
         Line::Counts(Box::new(Counts {
-            progress: self.looker.progress(),
+            progress: self.run_view.progress(),
             times: self.times.clone(),
             boards: self.messages.tally(),
             changed: changed.map(|it| it.text),
@@ -171,7 +171,7 @@ impl Server {
     fn send_end(mut self) {
         // The other end is closed after one line.
         let how = io::read_to_string(&mut self.is_over).unwrap_or_default();
-        self.times = self.looker.times();
+        self.times = self.run_view.times();
         self.ticks = 1;
         let mut last = line(&self.counts());
         last.extend(line(&Line::Over(RunEnd { how })));

@@ -1,15 +1,15 @@
-//! What passed over one edge. Each number has one writer, so none needs a locked instruction.
+//! The counters of one edge. Each has one writer, so none needs a locked instruction.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The counts of one edge.
+/// The counters of one edge.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     sender: SenderSide,
     receiver: ReceiverSide,
 }
 
-/// Written by the sender. On a cache line of its own, so that the two sides don't slow each other.
+/// Written by the sender. On a cache line of its own, to avoid false sharing.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct SenderSide {
@@ -27,18 +27,18 @@ struct ReceiverSide {
     closed: AtomicBool,
 }
 
-/// One look at an edge.
+/// A snapshot of an edge's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct EdgeCounts {
     /// Messages that the sender offered.
     pub offered: u64,
     /// Of these, dropped because the queue was full.
     pub dropped: u64,
     /// Of these, taken by the receiver.
     pub taken: u64,
-    /// Of these, worked off.
+    /// Of these, fully processed.
     pub done: u64,
-    /// The receiver takes no more.
+    /// The receiver is closed.
     pub closed: bool,
     /// The most that were queued at once.
     pub longest: u64,
@@ -66,7 +66,7 @@ impl Counters {
         add(&self.receiver.taken, 1);
     }
 
-    /// Everything taken so far is worked off: the receiver comes for more.
+    /// Marks everything taken so far as processed: the receiver asks for the next message.
     pub(crate) fn finish_taken(&self) {
         self.receiver.done.store(
             self.receiver.taken.load(Ordering::Relaxed),
@@ -78,15 +78,16 @@ impl Counters {
         self.receiver.closed.store(true, Ordering::SeqCst);
     }
 
-    /// There is a receiver again, who has nothing in hand: what the one before left lying is dropped. Neither side works.
+    /// Reopens the edge for a new receiver, which has taken nothing. What the previous receiver left in the queue
+    /// counts as dropped. Call it while neither side is active.
     pub(crate) fn reopen(&self) {
         self.finish_taken();
-        self.drop_messages(self.look().discarded());
+        self.drop_messages(self.snapshot().discarded());
         self.receiver.closed.store(false, Ordering::SeqCst);
     }
 
-    pub(crate) fn look(&self) -> Counts {
-        Counts {
+    pub(crate) fn snapshot(&self) -> EdgeCounts {
+        EdgeCounts {
             offered: self.sender.offered.load(Ordering::SeqCst),
             dropped: self.sender.dropped.load(Ordering::SeqCst),
             taken: self.receiver.taken.load(Ordering::SeqCst),
@@ -97,8 +98,8 @@ impl Counters {
     }
 }
 
-impl Counts {
-    /// Messages that were thrown away when the run ended or the receiver was gone.
+impl EdgeCounts {
+    /// Messages that were discarded because the run ended or the receiver was closed.
     pub(crate) fn discarded(&self) -> u64 {
         self.offered
             .saturating_sub(self.dropped)
@@ -106,7 +107,7 @@ impl Counts {
     }
 }
 
-/// Adds to a number that only this side writes.
+/// Adds to a counter that only this side writes.
 fn add(number: &AtomicU64, count: u64) {
     number.store(number.load(Ordering::Relaxed) + count, Ordering::Release);
 }

@@ -1,7 +1,7 @@
 //! The end of the stream in a cycle.
 //!
-//! In a cycle every stage waits for another to end first. It has ended when nothing can come in from
-//! outside any more and every message inside has been worked off: then nobody can make a new one.
+//! In a cycle every stage waits for another to end first. The cycle has ended when its edges from outside are closed
+//! and drained and every message inside has been processed: then no stage can emit another one.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -10,9 +10,9 @@ use crossbeam_channel::{Receiver, Sender};
 use flowpipe_config::pipeline::{Edge, WhenFull};
 use flowpipe_sync::lock;
 
-use crate::edge::counters::{Counters, Counts};
+use crate::edge::counters::{Counters, EdgeCounts};
 
-/// Stages that reach each other.
+/// Stages that can reach each other.
 pub(crate) struct Cycle {
     /// The edges into its stages.
     edges: Vec<Inlet>,
@@ -24,7 +24,7 @@ pub(crate) struct Cycle {
 /// An edge into a cycle.
 pub(crate) struct Inlet {
     pub counters: Arc<Counters>,
-    /// From a stage of the cycle itself.
+    /// Its sender is a stage of the cycle.
     pub inside: bool,
 }
 
@@ -43,32 +43,35 @@ impl Cycle {
         &self.ended
     }
 
-    /// Looks whether the cycle has ended, and if so tells its stages.
+    /// Checks whether the cycle has ended, and notifies its stages if so.
     ///
-    /// Called by each stage of the cycle when it runs out of messages or ends: the last of these
-    /// calls sees the others' counts at rest.
+    /// Each stage of the cycle calls this when it runs out of messages or ends. The last of these calls sees all counts
+    /// at rest.
     pub(crate) fn check(&self) -> bool {
-        // Counts never go back. When two looks in a row see the same, nothing moved between them,
-        // and what was at rest then stays so.
-        let before = self.look();
+        // Counts never decrease. When two snapshots in a row are equal, nothing moved between them, and what was at
+        // rest stays at rest.
+        let before = self.snapshot();
         let at_rest = self
             .edges
             .iter()
             .zip(&before)
             .all(|(edge, counts)| edge.is_at_rest(counts));
-        if at_rest && before == self.look() {
+        if at_rest && before == self.snapshot() {
             lock(&self.open).take();
         }
         lock(&self.open).is_none()
     }
 
-    fn look(&self) -> Vec<Counts> {
-        self.edges.iter().map(|edge| edge.counters.look()).collect()
+    fn snapshot(&self) -> Vec<EdgeCounts> {
+        self.edges
+            .iter()
+            .map(|edge| edge.counters.snapshot())
+            .collect()
     }
 }
 
 impl Inlet {
-    fn is_at_rest(&self, counts: &Counts) -> bool {
+    fn is_at_rest(&self, counts: &EdgeCounts) -> bool {
         if counts.closed {
             counts.taken == counts.done
         } else {
@@ -96,7 +99,7 @@ pub(crate) fn cycles(stages: usize, edges: &[Edge]) -> Vec<Option<usize>> {
     of
 }
 
-/// A stage that can end up waiting for itself, because it lies on a cycle of blocking edges.
+/// Finds a stage that can deadlock, because it is part of a cycle of blocking edges.
 pub(crate) fn blocking_cycle(stages: usize, edges: &[Edge]) -> Option<usize> {
     let blocking = edges
         .iter()
@@ -105,15 +108,16 @@ pub(crate) fn blocking_cycle(stages: usize, edges: &[Edge]) -> Option<usize> {
     (0..stages).find(|&stage| reach[stage][stage])
 }
 
-/// The stages in an order in which each comes before those that it may have to wait for: over blocking edges, senders
-/// before receivers.
+/// Orders the stages so that each comes before those that it may have to wait for: over blocking edges, senders before
+/// receivers.
 pub(crate) fn senders_first(stages: usize, edges: &[Edge]) -> Vec<usize> {
     let blocking = edges
         .iter()
         .filter(|edge| edge.queue.when_full == WhenFull::Block);
     let reach = reachable(stages, blocking);
     let mut order: Vec<_> = (0..stages).collect();
-    // Who reaches more comes first: there is no cycle of blocking edges, so that a receiver reaches less than its sender.
+    // More reachable stages come first: without cycles of blocking edges, a receiver reaches fewer stages than its
+    // sender.
     order.sort_by_key(|&stage| {
         let reached = reach[stage].iter().filter(|it| **it).count();
         std::cmp::Reverse(reached)
@@ -173,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_when_all_is_worked_off() {
+    fn ends_when_all_messages_are_processed() {
         let outside = Arc::new(Counters::default());
         let inside = Arc::new(Counters::default());
         let cycle = Cycle::new(vec![
@@ -191,16 +195,16 @@ mod tests {
         outside.take();
         outside.close();
         inside.offer();
-        assert!(!cycle.check(), "a message is under way inside");
+        assert!(!cycle.check(), "a message is queued inside");
         outside.finish_taken();
         inside.take();
-        assert!(!cycle.check(), "it is in hand");
+        assert!(!cycle.check(), "it is being processed");
         inside.finish_taken();
         assert!(cycle.check());
     }
 
     #[test]
-    fn what_one_left_lying_does_not_keep_the_next_waiting() {
+    fn messages_of_a_closed_receiver_do_not_block_the_next_one() {
         let inside = Arc::new(Counters::default());
         inside.offer();
         inside.offer();
@@ -209,7 +213,7 @@ mod tests {
         inside.reopen();
         assert!(cycle_of(&inside).check());
         inside.offer();
-        assert!(!cycle_of(&inside).check(), "a new one is under way");
+        assert!(!cycle_of(&inside).check(), "a new message is queued");
     }
 
     fn cycle_of(inside: &Arc<Counters>) -> Arc<Cycle> {

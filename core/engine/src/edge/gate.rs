@@ -1,4 +1,4 @@
-//! Where a stage's thread is asked to pause: at a message boundary, also while it waits for messages.
+//! Pauses a stage's thread at a message boundary, also while it waits for messages.
 
 use crossbeam_channel::{Receiver, Select, Sender};
 use flowpipe_sync::gate::Bell;
@@ -10,7 +10,7 @@ pub(crate) struct Gate {
     bell: Channel,
 }
 
-/// Holds something while the gate is closed, so that who sleeps wakes up.
+/// Holds an item while the gate is closed, so that a sleeping thread wakes up.
 struct Channel(Sender<()>, Receiver<()>);
 
 impl Default for Channel {
@@ -22,7 +22,7 @@ impl Default for Channel {
 
 impl Bell for Channel {
     fn ring(&self) {
-        // Full: it rings already.
+        // Full: it is ringing already.
         let _ = self.0.try_send(());
     }
 
@@ -32,32 +32,32 @@ impl Bell for Channel {
 }
 
 impl Gate {
-    /// Asks whoever comes to the gate to pause.
+    /// Closes the gate: the thread that reaches it next pauses.
     pub(crate) fn close(&self) {
         self.state.close(&self.bell);
     }
 
-    /// Whoever comes need not pause any more. False: somebody does already.
+    /// Opens the gate again, unless a thread has paused at it. Returns whether it is open.
     pub(crate) fn open_again(&self) -> bool {
         self.state.open_again(&self.bell)
     }
 
-    /// Lets through again, now that whoever came has ended its thread.
+    /// Opens the gate after the thread that paused at it has ended.
     pub(crate) fn open(&self) {
         self.state.open(&self.bell);
     }
 
-    /// Whether whoever comes is to pause.
+    /// Whether the gate is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.state.is_closed()
     }
 
-    /// Somebody comes, and pauses if this returns true.
+    /// Called by a thread that reaches the gate. It must pause if this returns true.
     pub(crate) fn pauses(&self) -> bool {
         self.state.pauses()
     }
 
-    /// Makes a select wake up when the gate closes. It takes nothing out.
+    /// Makes a select wake up when the gate closes. Nothing is received.
     pub(crate) fn watch<'a>(&'a self, select: &mut Select<'a>) {
         select.recv(&self.bell.1);
     }
@@ -68,12 +68,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_opens_it_again_learns_whether_somebody_pauses() {
+    fn reopening_reports_whether_a_thread_has_paused() {
         let gate = Gate::default();
         assert!(!gate.pauses(), "it is open");
         gate.close();
         assert!(gate.is_closed());
-        assert!(gate.open_again() && !gate.pauses(), "nobody came");
+        assert!(gate.open_again() && !gate.pauses(), "no thread reached it");
         gate.close();
         assert!(gate.pauses() && !gate.open_again());
         gate.open();

@@ -1,4 +1,4 @@
-//! Everything that flows into one stage.
+//! The inputs of one stage.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use flowpipe_host::message::Message;
 
 use crate::edge::cycle::Cycle;
 use crate::edge::gate::Gate;
-use crate::edge::{Head, Taken};
+use crate::edge::{Head, Received};
 
 /// The receiving ends of a stage's edges.
 #[derive(Default)]
 pub(crate) struct Inputs {
-    /// Those that have not ended.
+    /// The edges that have not ended.
     heads: Vec<InEdge>,
-    /// The cycle that the stage lies on.
+    /// The cycle that the stage is part of.
     cycle: Option<Arc<Cycle>>,
-    /// Where the next search begins, so that no edge starves the others.
+    /// The edge to poll first next time, so that no edge starves the others.
     next: usize,
 }
 
@@ -29,13 +29,13 @@ pub(crate) struct InEdge {
     pub head: Head,
 }
 
-/// What comes next.
+/// The next event of a stage's inputs.
 pub(crate) enum Next {
-    /// A message, and the port that it came by.
+    /// A message and its input port.
     Message(usize, Arc<Message>),
-    /// Nothing any more: all inputs have ended.
+    /// All inputs have ended.
     Ended,
-    /// Whatever it is, it has to wait: the gate is closed.
+    /// The gate is closed: the stage has to pause.
     Paused,
 }
 
@@ -48,13 +48,13 @@ impl Inputs {
         }
     }
 
-    /// What comes next, waiting for it.
+    /// Waits for the next event.
     pub(crate) fn take(&mut self, gate: &Gate) -> Next {
         if let (None, [edge]) = (&self.cycle, self.heads.as_slice()) {
             return match edge.head.take(gate) {
-                Taken::Message(message) => Next::Message(edge.port, message),
-                Taken::Empty => Next::Paused,
-                Taken::Ended => Next::Ended,
+                Received::Message(message) => Next::Message(edge.port, message),
+                Received::Empty => Next::Paused,
+                Received::Ended => Next::Ended,
             };
         }
         if self.cycle.is_some() {
@@ -73,24 +73,24 @@ impl Inputs {
             if self.heads.is_empty() || over {
                 return Next::Ended;
             }
-            self.heads.iter().for_each(|edge| edge.head.begin_to_wait());
+            self.heads.iter().for_each(|edge| edge.head.begin_wait());
             let found = self.find();
             if found.is_none() && !self.heads.is_empty() {
                 self.sleep(gate);
             }
-            self.heads.iter().for_each(|edge| edge.head.wait_no_more());
+            self.heads.iter().for_each(|edge| edge.head.end_wait());
             if let Some((port, message)) = found {
                 return Next::Message(port, message);
             }
         }
     }
 
-    /// Takes them apart, so that they can be put together in another way. Nothing ends by that.
+    /// Decomposes the inputs, to rewire them. No edge ends by that.
     pub(crate) fn into_parts(mut self) -> (Vec<InEdge>, Option<Arc<Cycle>>) {
         (std::mem::take(&mut self.heads), self.cycle.take())
     }
 
-    /// Takes a message if there is one, and forgets edges that have ended.
+    /// Takes a message if there is one, and removes edges that have ended.
     fn find(&mut self) -> Option<(usize, Arc<Message>)> {
         let mut left = self.heads.len();
         while left > 0 {
@@ -100,13 +100,13 @@ impl Inputs {
             }
             let edge = self.heads.get(self.next)?;
             match edge.head.try_take() {
-                Taken::Message(message) => {
+                Received::Message(message) => {
                     let port = edge.port;
                     self.next += 1;
                     return Some((port, message));
                 }
-                Taken::Empty => self.next += 1,
-                Taken::Ended => {
+                Received::Empty => self.next += 1,
+                Received::Ended => {
                     self.heads.remove(self.next);
                 }
             }
@@ -114,7 +114,7 @@ impl Inputs {
         None
     }
 
-    /// Sleeps until something may have come.
+    /// Sleeps until there may be a message.
     fn sleep(&self, gate: &Gate) {
         let mut select = Select::new();
         for edge in &self.heads {

@@ -1,13 +1,11 @@
 //! Edges: bounded queues from one stage's output to another's input.
 //!
-//! Every edge has one sender and one receiver. The messages lie in a ring; beside it are two channels
-//! of one place through which the ends wake each other (`flowpipe_sync::wake_up`): `items` wakes the receiver, `room`
-//! the sender.
-//! An end that is awake costs the other nothing but a look at a flag. A sender that found the queue
-//! full sleeps until it is half empty: so the two take turns in batches, where waking it for each
-//! free place would make the system switch threads for each message.
+//! Every edge has one sender and one receiver. The messages are in a ring buffer. Two channels of capacity one let the
+//! ends wake each other (`flowpipe_sync::wake_up`): `items` wakes the receiver, `room` the sender. While an end is
+//! awake, the other only reads a flag. A sender that finds the queue full sleeps until it is half empty: waking it for
+//! each free slot would cause a context switch for each message.
 //!
-//! When the sender is gone and the queue is empty, the edge has ended.
+//! An edge has ended when its sender is dropped and its queue is empty.
 
 pub(crate) mod counters;
 pub(crate) mod cycle;
@@ -44,51 +42,51 @@ pub(crate) struct Head {
     ring: Arc<Ring>,
     items: Receiver<()>,
     room: Sender<()>,
-    /// Another edge has taken this one's place.
+    /// Another edge has replaced this one.
     moved: bool,
 }
 
-/// What both ends share. The flags are written seldom, so that looking at them costs nothing.
+/// The state that both ends share. The flags are written seldom, so reading them is cheap.
 struct Ring {
     queue: ArrayQueue<Item>,
-    /// How many it may hold: fewer than there is room for where more came over from an edge before it.
+    /// The capacity of the edge. The buffer is larger when it took over more messages from the edge that it replaces.
     limit: usize,
     wake_up: WakeUp,
     receiver_gone: AtomicBool,
 }
 
-/// What became of a message that was sent.
+/// The result of sending a message.
 pub(crate) enum Sent {
-    /// It is queued; these others (or itself) were dropped for it.
+    /// It was queued. These messages (or it itself) were dropped.
     Queued { dropped: Vec<Item> },
-    /// It is queued as soon as there is room: hand it to [`Tail::wait`].
+    /// The queue is full: pass the message to [`Tail::wait`].
     Full(Item),
-    /// Nobody receives any more.
+    /// The receiver is gone.
     Gone,
 }
 
-/// What a receiver found.
-pub(crate) enum Taken {
+/// The result of receiving.
+pub(crate) enum Received {
     /// A message.
     Message(Item),
-    /// Nothing yet.
+    /// There is no message now.
     Empty,
-    /// Nothing any more.
+    /// The edge has ended.
     Ended,
 }
 
-/// Both ends of a new edge.
+/// Creates an edge and returns both ends.
 pub(crate) fn edge(queue: Queue) -> (Tail, Head) {
     edge_with(queue, Arc::default(), Vec::new())
 }
 
-/// Both ends of an edge that takes the place of one before it: it goes on counting where that one stopped, and what lay
-/// in that one's queue lies in this one's, also where it is more than this one holds.
+/// Creates an edge that replaces another one: it continues that one's counters and starts with its queued messages,
+/// even if they exceed its capacity.
 pub(crate) fn edge_with(queue: Queue, counters: Arc<Counters>, items: Vec<Item>) -> (Tail, Head) {
     let limit = queue.capacity.max(1);
     let places = ArrayQueue::new(limit.max(items.len()));
     for item in items {
-        // There is a place for each.
+        // There is a slot for each.
         let _ = places.push(item);
     }
     let ring = Arc::new(Ring {
@@ -134,7 +132,7 @@ impl Tail {
         Sent::Queued { dropped }
     }
 
-    /// Waits until there is room. Returns whether the message was queued.
+    /// Waits until there is room, and queues the message. Returns false if the receiver is gone.
     pub(crate) fn wait(&self, item: Item) -> bool {
         let ring = &*self.ring;
         let is_queued =
@@ -146,16 +144,16 @@ impl Tail {
         is_queued
     }
 
-    /// A message is in the ring: counts, and wakes the receiver if it sleeps.
+    /// Updates the counters after a push, and wakes the receiver if it sleeps.
     fn queued(&self) {
         self.counters.note_length(self.ring.queue.len());
         self.ring.wake_up.pushed(|| {
-            // Full: it has been told already. Gone: shows when the next message is sent.
+            // Full: it is being woken already. Gone: the next send notices.
             let _ = self.items.try_send(());
         });
     }
 
-    /// Puts a message into the ring as the policy says; returns those that were dropped.
+    /// Pushes a message according to the overflow policy. Returns the dropped messages.
     fn push(&self, item: Item) -> Result<Vec<Item>, Item> {
         let ring = &*self.ring;
         let queue = &ring.queue;
@@ -182,12 +180,12 @@ impl Tail {
 }
 
 impl Ring {
-    /// Whether there is more room than may be used.
+    /// Whether the buffer is larger than the capacity of the edge.
     fn is_wide(&self) -> bool {
         self.queue.capacity() > self.limit
     }
 
-    /// Puts a message in if it may: only the sender does.
+    /// Pushes a message if there is room. Only the sender calls this.
     fn push(&self, item: Item) -> Result<(), Item> {
         if self.is_wide() && self.queue.len() >= self.limit {
             return Err(item);
@@ -198,30 +196,30 @@ impl Ring {
 
 impl Head {
     /// Takes a message if there is one.
-    pub(crate) fn try_take(&self) -> Taken {
+    pub(crate) fn try_take(&self) -> Received {
         loop {
             if let Some(item) = self.pop() {
-                return Taken::Message(item);
+                return Received::Message(item);
             }
             match self.items.try_recv() {
                 Ok(()) => {}
-                Err(TryRecvError::Empty) => return Taken::Empty,
+                Err(TryRecvError::Empty) => return Received::Empty,
                 Err(TryRecvError::Disconnected) => {
                     // The last message may have come just before the end.
-                    return self.pop().map_or_else(|| self.end(), Taken::Message);
+                    return self.pop().map_or_else(|| self.end(), Received::Message);
                 }
             }
         }
     }
 
-    /// Takes a message, waiting for one until the gate closes: then there is nothing yet.
-    pub(crate) fn take(&self, gate: &Gate) -> Taken {
+    /// Waits for a message, or until the gate closes; then returns [`Received::Empty`].
+    pub(crate) fn take(&self, gate: &Gate) -> Received {
         loop {
             if gate.is_closed() {
-                return Taken::Empty;
+                return Received::Empty;
             }
             if let Some(item) = self.pop() {
-                return Taken::Message(item);
+                return Received::Message(item);
             }
             let sleep = || {
                 let mut select = Select::new();
@@ -231,29 +229,29 @@ impl Head {
             };
             let item = self.ring.wake_up.wait_to_pop(|| self.pop(), sleep);
             if let Some(item) = item {
-                return Taken::Message(item);
+                return Received::Message(item);
             }
             if let Err(TryRecvError::Disconnected) = self.items.try_recv() {
                 // The last message may have come just before the end.
-                return self.pop().map_or_else(|| self.end(), Taken::Message);
+                return self.pop().map_or_else(|| self.end(), Received::Message);
             }
         }
     }
 
-    /// What lies in the queue, in its order. The edge neither ends nor counts that as taken: another takes its place.
+    /// Removes the queued messages, in order. The edge neither ends nor counts them as taken: another edge replaces it.
     pub(crate) fn dissolve(mut self) -> Vec<Item> {
         self.moved = true;
         std::iter::from_fn(|| self.ring.queue.pop()).collect()
     }
 
-    /// From here on the sender wakes whoever waits through [`Self::watch`]. Look once more for a
-    /// message before you sleep.
-    pub(crate) fn begin_to_wait(&self) {
+    /// Registers a wait through [`Self::watch`]: from here on the sender wakes the receiver. Poll once more before
+    /// sleeping.
+    pub(crate) fn begin_wait(&self) {
         self.ring.wake_up.receiver_will_wait();
     }
 
-    /// The sender need not wake anybody.
-    pub(crate) fn wait_no_more(&self) {
+    /// Ends the wait: the sender need not wake the receiver.
+    pub(crate) fn end_wait(&self) {
         self.ring.wake_up.receiver_is_awake();
     }
 
@@ -269,16 +267,16 @@ impl Head {
         ring.wake_up.popped(
             || ring.queue.len() <= ring.limit / 2,
             || {
-                // Full: it has been told already. Gone: it waits no more.
+                // Full: it is being woken already. Gone: it no longer waits.
                 let _ = self.room.try_send(());
             },
         );
         Some(item)
     }
 
-    fn end(&self) -> Taken {
+    fn end(&self) -> Received {
         self.counters.close();
-        Taken::Ended
+        Received::Ended
     }
 }
 
@@ -313,8 +311,8 @@ mod tests {
         })
     }
 
-    /// Sends ten messages into a queue of three; gives the numbers that are left, and the counts.
-    fn ten_into_three(when_full: WhenFull) -> (Vec<u64>, counters::Counts) {
+    /// Sends ten messages into a queue of capacity three. Returns the numbers that remain, and the counts.
+    fn ten_into_three(when_full: WhenFull) -> (Vec<u64>, counters::EdgeCounts) {
         let (tail, head) = edge(Queue {
             capacity: 3,
             when_full,
@@ -325,15 +323,15 @@ mod tests {
         let counters = tail.counters.clone();
         drop(tail);
         let mut left = Vec::new();
-        while let Taken::Message(message) = head.take(&Gate::default()) {
+        while let Received::Message(message) = head.take(&Gate::default()) {
             left.push(message.lineage.sequence);
         }
-        assert!(matches!(head.try_take(), Taken::Ended));
-        (left, counters.look())
+        assert!(matches!(head.try_take(), Received::Ended));
+        (left, counters.snapshot())
     }
 
     #[test]
-    fn full_queues_drop_what_the_policy_says() {
+    fn full_queues_drop_according_to_the_policy() {
         for (when_full, expected) in [
             (WhenFull::DropOldest, vec![8, 9, 10]),
             (WhenFull::DropNewest, vec![1, 2, 3]),
@@ -349,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_blocking_queue_gives_the_message_back() {
+    fn a_full_blocking_queue_returns_the_message() {
         let (tail, head) = edge(Queue {
             capacity: 1,
             when_full: WhenFull::Block,
@@ -360,13 +358,13 @@ mod tests {
         let Sent::Full(second) = tail.send(message(2)) else {
             panic!("it is full")
         };
-        assert!(matches!(head.try_take(), Taken::Message(_)));
+        assert!(matches!(head.try_take(), Received::Message(_)));
         assert!(tail.wait(second));
-        assert_eq!(tail.counters.look().offered, 2);
+        assert_eq!(tail.counters.snapshot().offered, 2);
     }
 
     #[test]
-    fn an_edge_takes_over_more_than_it_holds() {
+    fn an_edge_takes_over_more_messages_than_its_capacity() {
         for (when_full, dropped, left) in [
             (WhenFull::Block, 0, vec![1, 2, 3, 4, 5, 6]),
             (WhenFull::DropNewest, 1, vec![1, 2, 3, 4, 5]),
@@ -386,11 +384,11 @@ mod tests {
                 when_full,
             };
             let (tail, head) = edge_with(narrow, counters.clone(), head.dissolve());
-            assert!(!counters.look().closed);
+            assert!(!counters.snapshot().closed);
             let mut got = Vec::new();
             let mut take = || match head.try_take() {
-                Taken::Message(message) => got.push(message.lineage.sequence),
-                Taken::Empty | Taken::Ended => panic!("there is one"),
+                Received::Message(message) => got.push(message.lineage.sequence),
+                Received::Empty | Received::Ended => panic!("there is one"),
             };
             match tail.send(message(6)) {
                 Sent::Queued { dropped: gone } => assert_eq!(gone.len(), dropped, "{when_full:?}"),
@@ -399,20 +397,20 @@ mod tests {
                     (0..4).for_each(|_| take());
                     assert!(tail.wait(item));
                 }
-                Sent::Gone => panic!("the receiver is there"),
+                Sent::Gone => panic!("the receiver exists"),
             }
             drop(tail);
-            while let Taken::Message(message) = head.try_take() {
+            while let Received::Message(message) = head.try_take() {
                 got.push(message.lineage.sequence);
             }
             assert_eq!(got, left, "{when_full:?}");
-            let counts = counters.look();
+            let counts = counters.snapshot();
             assert_eq!((counts.offered, counts.discarded()), (6, 0));
         }
     }
 
     #[test]
-    fn a_sender_notices_that_nobody_receives() {
+    fn a_sender_notices_that_the_receiver_is_gone() {
         for when_full in [WhenFull::Block, WhenFull::DropOldest, WhenFull::Latest] {
             let (tail, head) = edge(Queue {
                 capacity: 2,
@@ -421,7 +419,7 @@ mod tests {
             assert!(matches!(tail.send(message(1)), Sent::Queued { .. }));
             drop(head);
             assert!(matches!(tail.send(message(2)), Sent::Gone), "{when_full:?}");
-            assert_eq!(tail.counters.look().discarded(), 2);
+            assert_eq!(tail.counters.snapshot().discarded(), 2);
         }
     }
 }

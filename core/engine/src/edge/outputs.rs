@@ -1,4 +1,4 @@
-//! Everything that flows out of one stage.
+//! The outputs of one stage.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,37 +17,36 @@ pub(crate) struct Outputs {
 #[derive(Default)]
 pub(crate) struct OutPort {
     tails: Vec<OutEdge>,
-    /// The number of the last message. It outlives the port: numbers are given once in a run.
+    /// The sequence number of the last message. It outlives the port: a number is used once in a run.
     sent: Arc<AtomicU64>,
     gone: usize,
 }
 
 /// The sending end of one edge.
 pub(crate) struct OutEdge {
-    /// Its number in the run.
+    /// Its index in the run.
     pub index: usize,
     /// For the log.
     name: String,
     tail: Tail,
     gone: bool,
     dropped: u64,
-    /// The count at which drops are logged next: 1, 10, 100 and so on, so that a busy edge does not
-    /// fill the log.
+    /// The count at which drops are logged next: 1, 10, 100 and so on, so that a busy edge does not flood the log.
     logged_at: u64,
 }
 
-/// What the sender does around sending.
+/// Callbacks of the sender.
 pub(crate) trait Sending {
-    /// A queue is full: the sender begins to wait.
-    fn waits(&self);
-    /// It waits no more.
-    fn waited(&self);
+    /// The queue is full: the sender starts to wait.
+    fn begin_wait(&self);
+    /// The wait has ended.
+    fn end_wait(&self);
     /// The queue of an edge was full, and a message was dropped.
     fn dropped(&self, edge: usize, message: &Message);
 }
 
 impl OutPort {
-    /// A port that goes on counting its messages there, with these edges.
+    /// Creates a port with these edges that continues the sequence numbers of `sent`.
     pub(crate) fn new(sent: Arc<AtomicU64>, tails: Vec<OutEdge>) -> Self {
         let gone = tails.iter().filter(|edge| edge.gone).count();
         Self { tails, sent, gone }
@@ -58,7 +57,7 @@ impl OutPort {
         self.tails.push(edge);
     }
 
-    /// The number for the next message.
+    /// Returns the sequence number for the next message.
     pub(crate) fn number(&mut self) -> u64 {
         // Written by one thread at a time, with the ports locked.
         let number = self.sent.load(Ordering::Relaxed) + 1;
@@ -66,13 +65,13 @@ impl OutPort {
         number
     }
 
-    /// Where it counts its messages.
+    /// The counter of its sequence numbers.
     pub(crate) fn sent(&self) -> &Arc<AtomicU64> {
         &self.sent
     }
 
-    /// Sends a message over every edge, waiting where a queue is full. Returns whether anybody takes
-    /// messages of this port, now or later; a port without edges takes everything.
+    /// Sends a message over every edge, waiting where a queue is full. Returns whether the port still has a receiver;
+    /// true for a port without edges.
     pub(crate) fn send(&mut self, message: Arc<Message>, sending: &impl Sending) -> bool {
         let Some((last, others)) = self.tails.split_last_mut() else {
             return true;
@@ -90,7 +89,7 @@ impl OutPort {
 }
 
 impl OutEdge {
-    /// The edge of a number; `name` is for the log.
+    /// Creates the edge of an index; `name` is for the log.
     pub(crate) fn new(index: usize, name: String, tail: Tail) -> Self {
         Self {
             index,
@@ -102,7 +101,7 @@ impl OutEdge {
         }
     }
 
-    /// Returns false the first time that the receiver turns out to be gone.
+    /// Returns false the first time that the receiver is gone.
     fn send(&mut self, message: Arc<Message>, sending: &impl Sending) -> bool {
         if self.gone {
             self.tail.counters.offer();
@@ -117,9 +116,9 @@ impl OutEdge {
                 true
             }
             Sent::Full(message) => {
-                sending.waits();
+                sending.begin_wait();
                 let queued = self.tail.wait(message);
-                sending.waited();
+                sending.end_wait();
                 queued
             }
             Sent::Gone => false,
@@ -127,16 +126,14 @@ impl OutEdge {
         self.gone = !alive;
         alive
     }
-}
 
-impl OutEdge {
     fn note_dropped(&mut self, count: u64) {
         self.dropped += count;
         if count > 0 && self.dropped >= self.logged_at {
             tracing::info!(
                 edge = self.name,
                 dropped = self.dropped,
-                "the queue is full: dropped"
+                "queue full: dropped messages"
             );
             while self.dropped >= self.logged_at {
                 self.logged_at = self.logged_at.saturating_mul(10);
@@ -155,7 +152,7 @@ impl Outputs {
         &self.ports
     }
 
-    /// Takes them apart.
+    /// Decomposes the outputs into their edges.
     pub(crate) fn into_parts(self) -> Vec<OutEdge> {
         self.ports.into_iter().flat_map(|port| port.tails).collect()
     }
@@ -164,7 +161,7 @@ impl Outputs {
         self.ports.get_mut(port)
     }
 
-    /// Whether the stage works for nobody: it has edges, and every receiver is gone.
+    /// Whether the stage has edges and every receiver is gone.
     pub(crate) fn are_gone(&self) -> bool {
         self.ports.iter().any(|port| !port.tails.is_empty())
             && self.ports.iter().all(OutPort::is_gone)

@@ -1,4 +1,4 @@
-//! From a frame's capture to the first time that something of a name happened to it.
+//! The time from a frame's capture to its first mark of each name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -7,14 +7,14 @@ use flowpipe_host::message::Origin;
 use flowpipe_sync::lock;
 use serde::Serialize;
 
-use crate::report::times::{Spread, Times};
+use crate::report::times::{Distribution, Times};
 
-/// How long it took from capture to mark.
+/// The time from capture to mark.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct MarkReport {
-    /// One duration a frame.
+    /// One duration per frame.
     #[serde(flatten)]
-    pub time: Spread,
+    pub time: Distribution,
 }
 
 /// All marks of a run.
@@ -24,12 +24,12 @@ pub(crate) struct Marks(Mutex<BTreeMap<String, Mark>>);
 #[derive(Debug, Default)]
 struct Mark {
     times: Times,
-    /// Frames that have this mark: capturing stage and sequence.
+    /// Frames with this mark: capturing stage and sequence.
     seen: BTreeSet<(usize, u64)>,
 }
 
-/// So many frames are remembered for each name. Later marks of older frames count again, which
-/// happens only when a stage is that many frames behind another.
+/// The number of frames remembered for each name. Later marks of older frames count again, which happens only when a
+/// stage is that many frames behind another.
 const REMEMBERED: usize = 4096;
 
 impl Marks {
@@ -56,7 +56,7 @@ impl Marks {
                 (
                     name.clone(),
                     MarkReport {
-                        time: mark.times.spread(),
+                        time: mark.times.distribution(),
                     },
                 )
             })

@@ -1,4 +1,4 @@
-//! What a run did: counts, times, drops, problems.
+//! The report of a run: counts, times, drops, problems.
 
 pub(crate) mod marks;
 pub(crate) mod times;
@@ -11,38 +11,37 @@ pub use flowpipe_host::run::{Ended, Ending};
 use serde::{Deserialize, Serialize};
 
 pub use crate::report::marks::MarkReport;
-pub use crate::report::times::Spread;
+pub use crate::report::times::Distribution;
 
-/// What a run did from start to end.
+/// The report of a finished run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The pipeline's name.
     pub pipeline: String,
     /// How long it ran, in seconds.
     pub seconds: f64,
-    /// Whether somebody asked it to stop.
+    /// Whether it was asked to stop.
     pub stopped: bool,
-    /// The stage that ended it, when one did on purpose.
+    /// The stage that ended it on purpose, if any.
     pub ended: Option<Ended>,
-    /// What ended it, when a stage failed; else the first death of a stage that drove the mouse, even where the run went
-    /// on.
+    /// The failure that ended it; else the first crash or hang of a stage that drove the mouse, even if the run
+    /// continued.
     pub failure: Option<Problem>,
     /// In the order of the pipeline.
     pub stages: Vec<StageReport>,
     /// In the order of the pipeline.
     pub edges: Vec<EdgeReport>,
-    /// From a frame's capture to its first mark, by the mark's name: `action` is the first press of
-    /// the mouse.
+    /// The time from a frame's capture to its first mark, by the mark's name: `action` is the first press of the mouse.
     pub marks: BTreeMap<String, MarkReport>,
     /// Frame memory.
     pub frames: PoolStatistics,
-    /// How many problems of each kind there were.
+    /// The number of problems of each kind.
     pub problem_counts: BTreeMap<String, u64>,
-    /// The first hundred of them.
+    /// The first hundred problems.
     pub problems: Vec<Problem>,
 }
 
-/// What one stage did.
+/// The report of one stage.
 #[derive(Clone, Debug, Serialize)]
 pub struct StageReport {
     /// Its name in the pipeline.
@@ -57,36 +56,36 @@ pub struct StageReport {
     pub dropped: u64,
     /// Messages on which it failed.
     pub failed: u64,
-    /// Messages on which it ran out of time.
+    /// Messages on which it timed out.
     pub timed_out: u64,
-    /// How often one of its plugins was made anew after a failure.
+    /// How often one of its plugins was restarted after a failure.
     pub restarted: u64,
-    /// Plugin instances that hung and were given up. They still live.
+    /// Plugin instances that hung and were abandoned. They still exist.
     pub given_up: u64,
-    /// Frames that it allocated and somebody still holds.
+    /// Frames that it allocated and that are still referenced.
     pub frames_left: usize,
-    /// Time in `process`, waiting for full queues left out.
-    pub time: Spread,
-    /// Its part of the time of all stages, from 0 to 1.
+    /// Time in `process`, without waits for full queues.
+    pub time: Distribution,
+    /// Its share of the time of all stages, from 0 to 1.
     pub share: f64,
-    /// One a plugin: more than one when it is a race.
+    /// One per plugin: more than one in a race.
     pub contestants: Vec<ContestantReport>,
 }
 
-/// What one plugin of a stage did.
+/// The report of one plugin of a stage.
 #[derive(Clone, Debug, Serialize)]
 pub struct ContestantReport {
     /// The plugin's name.
     pub plugin: String,
     /// Races won. 0 where there is no race.
     pub won: u64,
-    /// Races in which it still sat on an earlier message.
+    /// Races that it missed because it was still processing an earlier message.
     pub sat_out: u64,
     /// Races in which it failed.
     pub failed: u64,
 }
 
-/// What passed over one edge: `sent = delivered + dropped + discarded` when the run is over.
+/// The report of one edge: `sent = delivered + dropped + discarded` when the run is over.
 #[derive(Clone, Debug, Serialize)]
 pub struct EdgeReport {
     /// Stage and output, such as `screen.out`.
@@ -103,11 +102,11 @@ pub struct EdgeReport {
     pub discarded: u64,
     /// The most messages that were queued at once.
     pub longest: u64,
-    /// How many it may hold.
+    /// The capacity of the queue.
     pub capacity: usize,
 }
 
-/// The counts of a run that goes on.
+/// The counts of an active run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Progress {
     /// Seconds since it began.
@@ -116,7 +115,7 @@ pub struct Progress {
     pub stages: Vec<StageProgress>,
 }
 
-/// The counts of a stage of a run that goes on.
+/// The counts of one stage of an active run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StageProgress {
     /// Its name in the pipeline.
@@ -129,13 +128,13 @@ pub struct StageProgress {
     pub emitted: u64,
     /// Messages that its input queues dropped.
     pub dropped: u64,
-    /// Messages on which it failed or ran out of time.
+    /// Messages on which it failed or timed out.
     pub failed: u64,
-    /// How often one of its plugins was made anew after a failure.
+    /// How often one of its plugins was restarted after a failure.
     #[serde(default)]
     pub restarted: u64,
-    /// Messages that wait in its input queues.
+    /// Messages in its input queues.
     pub queued: u64,
-    /// How many these hold together; 0: it has none.
+    /// The total capacity of its input queues; 0: it has none.
     pub capacity: u64,
 }

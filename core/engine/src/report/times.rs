@@ -3,25 +3,25 @@
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// How durations spread, in nanoseconds.
+/// The distribution of durations: count, percentiles, maximum and sum, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spread {
-    /// How many there were.
+pub struct Distribution {
+    /// The number of durations.
     pub count: u64,
-    /// Half were at most this, to three digits.
+    /// The median, to three digits.
     pub p50_ns: u64,
-    /// 95 of 100 were at most this, to three digits.
+    /// The 95th percentile, to three digits.
     pub p95_ns: u64,
     /// The longest.
     pub max_ns: u64,
-    /// All together.
+    /// The sum.
     pub total_ns: u64,
 }
 
 /// Collects durations.
 #[derive(Debug)]
 pub(crate) struct Times {
-    /// `None` only if the crate refused its own settings.
+    /// `None` only if `hdrhistogram` rejects these bounds.
     histogram: Option<Histogram<u64>>,
     max: u64,
     total: u64,
@@ -31,7 +31,7 @@ const HOUR: u64 = 3_600_000_000_000;
 
 impl Default for Times {
     fn default() -> Self {
-        // From 1 ns to an hour; what takes longer counts as an hour in the quantiles.
+        // From 1 ns to an hour; longer durations count as an hour in the percentiles.
         Self {
             histogram: Histogram::new_with_bounds(1, HOUR, 3).ok(),
             max: 0,
@@ -49,14 +49,14 @@ impl Times {
         self.total = self.total.saturating_add(nanoseconds);
     }
 
-    pub(crate) fn spread(&self) -> Spread {
+    pub(crate) fn distribution(&self) -> Distribution {
         let histogram = self.histogram.as_ref();
         let at = |quantile| {
             histogram
                 .map_or(0, |histogram| histogram.value_at_quantile(quantile))
                 .min(self.max)
         };
-        Spread {
+        Distribution {
             count: histogram.map_or(0, Histogram::len),
             p50_ns: at(0.5),
             p95_ns: at(0.95),
@@ -71,18 +71,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spreads() {
+    fn percentiles_have_three_digits() {
         let mut times = Times::default();
-        assert_eq!(times.spread(), Spread::default());
+        assert_eq!(times.distribution(), Distribution::default());
         for value in 1..=100 {
             times.note(value * 1000);
         }
-        let spread = times.spread();
+        let distribution = times.distribution();
         assert_eq!(
-            (spread.count, spread.max_ns, spread.total_ns),
+            (
+                distribution.count,
+                distribution.max_ns,
+                distribution.total_ns
+            ),
             (100, 100_000, 5_050_000)
         );
-        assert!((49_900..=50_100).contains(&spread.p50_ns), "{spread:?}");
-        assert!((94_900..=95_100).contains(&spread.p95_ns), "{spread:?}");
+        assert!(
+            (49_900..=50_100).contains(&distribution.p50_ns),
+            "{distribution:?}"
+        );
+        assert!(
+            (94_900..=95_100).contains(&distribution.p95_ns),
+            "{distribution:?}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! One `process` call: what the plugin may ask of the host while it works.
+//! One `process` call: the host functions that a plugin may call while it processes.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
@@ -19,48 +19,47 @@ use crate::run::journal;
 use crate::run::journal::Journal;
 use crate::run::race::Entrant;
 use crate::run::stage::Stage;
-use crate::watch::{Call, Reason, Watch};
+use crate::watch::{CallId, Reason, Watch};
 
-/// One call. It lives on the worker's stack.
+/// The context of one call, on the worker's stack.
 pub(crate) struct Context<'a> {
     pub stage: &'a Stage,
     pub watch: &'a Watch,
-    pub call: Call,
-    /// The message in hand.
+    pub call: CallId,
+    /// The message being processed.
     pub parent: Option<&'a Message>,
-    /// The frame in hand, which at the end of the stream is that of the last message.
+    /// The frame being processed; at the end of the stream, that of the last message.
     pub origin: Option<Origin>,
-    /// When the message was taken, or the call began.
+    /// When the message was taken, or the call started.
     pub taken_ns: i64,
-    /// In a race: which, and as whom.
+    /// The race and the contestant, if the stage races.
     pub entrant: Option<Entrant<'a>>,
     pub emitted: Cell<u64>,
-    /// Why the first message that could not move on was refused.
+    /// Why the first invalid message was refused.
     pub refused: RefCell<Option<String>>,
-    /// Whether emit said that nobody takes messages any more.
+    /// Whether `emit` returned that there is no receiver any more.
     pub stopped: Cell<bool>,
     pub journal: Journal,
-    /// The call as it was recorded, where it is run again.
-    pub script: Option<&'a entry::Call>,
+    /// The recorded call, in a replay.
+    pub recorded: Option<&'a entry::Call>,
 }
 
-/// A stage that answers one message with more than this is broken. Sources may emit as much as they
-/// like: full queues slow them down.
+/// The most messages that a stage may emit for one message. Sources have no limit: full queues slow them down.
 const MOST_ANSWERS: u64 = 100_000;
 
-/// How late a cancellation may be noticed while a stage waits.
+/// The interval at which a waiting stage checks for cancellation.
 const WAIT_STEP: Duration = Duration::from_millis(5);
 
 impl Context<'_> {
-    /// Why the work in hand is not wanted any more.
+    /// Why the call is cancelled, if it is.
     pub(crate) fn cancelled(&self) -> Option<Reason> {
-        let reason = match self.script {
+        let reason = match self.recorded {
             Some(_) if self.stage.run.mode() == Mode::Abort => Some(Reason::Stop),
-            // A plugin that stands in for the recorded one has a timeout of its own.
-            Some(script) => self
+            // A plugin that replaces the recorded one has a timeout of its own.
+            Some(recorded) => self
                 .watch
                 .cancelled(self.call)
-                .or_else(|| self.journal.was_cancelled(script)),
+                .or_else(|| self.journal.was_cancelled(recorded)),
             None => self.cancelled_now(),
         };
         if let Some(reason) = reason {
@@ -82,7 +81,7 @@ impl Context<'_> {
     }
 
     fn send_output(&self, output: &abi::Output) -> abi::Status {
-        if self.watch.is_given_up() || self.cancelled().is_some() {
+        if self.watch.is_abandoned() || self.cancelled().is_some() {
             self.stopped.set(true);
             return abi::STOPPED;
         }
@@ -102,22 +101,22 @@ impl Context<'_> {
     }
 
     fn send(&self, port: usize, message: Message) -> abi::Status {
-        let number = self.script.zip(self.stage.run.replay.as_ref());
-        let number = number.map(|(script, replay)| {
+        let number = self.recorded.zip(self.stage.run.replay.as_ref());
+        let number = number.map(|(recorded, replay)| {
             let name = self.stage.outputs.get(port).map_or("", |it| &it.name);
-            let recorded = self.journal.numbered_again(script, name);
-            recorded.unwrap_or_else(|| replay.new_number())
+            let sequence = self.journal.recorded_sequence(recorded, name);
+            sequence.unwrap_or_else(|| replay.new_sequence())
         });
         self.stage
             .send(self.watch, port, message, number, &self.journal)
     }
 
     /// Sleeps in short steps, so that a cancellation is noticed.
-    fn wait_in_truth(&self, deadline_ns: i64) -> abi::Status {
+    fn wait_for_deadline(&self, deadline_ns: i64) -> abi::Status {
         let run = &self.stage.run;
-        self.watch.waits(run.now());
+        self.watch.begin_wait(run.now());
         let status = loop {
-            if self.watch.is_given_up() || self.cancelled().is_some() {
+            if self.watch.is_abandoned() || self.cancelled().is_some() {
                 break abi::CANCELLED;
             }
             let left = deadline_ns.saturating_sub(run.now());
@@ -126,11 +125,11 @@ impl Context<'_> {
             }
             std::thread::sleep(Duration::from_nanos(left.unsigned_abs()).min(WAIT_STEP));
         };
-        self.watch.waited(run.now());
+        self.watch.end_wait(run.now());
         status
     }
 
-    /// Makes a message of what the plugin emits. The error says why it can't move on.
+    /// Builds and validates a message from what the plugin emits. The error is the reason why it is refused.
     fn check(&self, output: &abi::Output) -> Result<(usize, Message, Judgement), String> {
         self.emitted.set(self.emitted.get() + 1);
         if self.emitted.get() > MOST_ANSWERS && !self.stage.is_source() {
@@ -144,7 +143,7 @@ impl Context<'_> {
             .get(index)
             .ok_or_else(|| format!("it emitted at output {index}, but has {}", outputs.len()))?;
         let refuse = |why: String| format!("it emitted at \"{}\" {why}", port.name);
-        // SAFETY: the border demands NUL-terminated text or null.
+        // SAFETY: the ABI demands NUL-terminated text or null.
         let given = unsafe { (!output.schema.is_null()).then(|| CStr::from_ptr(output.schema)) };
         let schema = match (&port.schema, given) {
             (Some(schema), None) => schema.clone(),
@@ -160,12 +159,12 @@ impl Context<'_> {
         let body = if output.json.is_null() {
             Document::empty()
         } else {
-            // SAFETY: the border demands json_length readable bytes.
+            // SAFETY: the ABI demands json_length readable bytes.
             let json =
                 unsafe { std::slice::from_raw_parts(output.json.cast::<u8>(), output.json_length) };
             Document::new(json).map_err(|error| refuse(format!("a message that is {error}")))?
         };
-        // SAFETY: the border demands null or a reference that the plugin holds and keeps.
+        // SAFETY: the ABI demands null or a reference that the plugin holds and keeps.
         let frame = unsafe {
             let borrowed = std::mem::ManuallyDrop::new(Frame::from_abi(output.frame));
             (*borrowed).clone()
@@ -191,8 +190,10 @@ impl Context<'_> {
     }
 
     fn lineage(&self, has_frame: bool, captured_ns: i64) -> Lineage {
-        let emitted_ns = match self.script {
-            Some(script) => self.journal.emitted_again(script, self.emitted.get()),
+        let emitted_ns = match self.recorded {
+            Some(recorded) => self
+                .journal
+                .recorded_emission_ns(recorded, self.emitted.get()),
             None => self.stage.run.now(),
         };
         let parent = self.parent.map_or(&[][..], |parent| &parent.lineage.hops);
@@ -251,7 +252,7 @@ impl CallContext for Context<'_> {
     fn is_cancelled(&self) -> bool {
         let cancelled = self.cancelled().is_some();
         self.journal.note_asked();
-        cancelled || self.watch.is_given_up()
+        cancelled || self.watch.is_abandoned()
     }
 
     fn mark(&self, name: &str, at_ns: Option<i64>) {
@@ -267,13 +268,13 @@ impl CallContext for Context<'_> {
     }
 
     fn wait_until(&self, deadline_ns: i64) -> abi::Status {
-        if let Some(script) = self.script {
-            return match self.journal.wait_again(script) {
+        if let Some(recorded) = self.recorded {
+            return match self.journal.recorded_wait(recorded) {
                 true => abi::OK,
                 false => abi::CANCELLED,
             };
         }
-        let status = self.wait_in_truth(deadline_ns);
+        let status = self.wait_for_deadline(deadline_ns);
         self.journal.note_wait(status == abi::OK);
         status
     }
@@ -283,7 +284,7 @@ impl CallContext for Context<'_> {
             after: cancelled.after,
             reason: journal::reason(cancelled.reason) as u32,
         };
-        self.script.map(|script| script.cancelled.map(of))
+        self.recorded.map(|recorded| recorded.cancelled.map(of))
     }
 
     fn catch_up(&self, asked: u64, cancelled: Option<Cancellation>) {

@@ -1,7 +1,7 @@
-//! The control thread: creates the stages, watches over them while they run, ends them.
+//! The control thread: creates the stages, supervises them while they run, and ends them.
 //!
-//! What is to be done about plugins that fail, hang, pause or end is decided by the [`Supervisor`]. The control thread
-//! reports to it what happens, and does what it returns ([`crate::run::perform`]).
+//! The [`Supervisor`] decides what to do about plugins that fail, hang, pause or end. The control thread reports events
+//! to it and performs the actions that it returns ([`crate::run::perform`]).
 //!
 //! [`Supervisor`]: crate::supervisor::Supervisor
 
@@ -17,52 +17,51 @@ use flowpipe_host::problem::{Problem, ProblemKind};
 use crate::report::Report;
 use crate::run::StartError;
 use crate::run::create::create;
-use crate::run::driver::News;
+use crate::run::driver::RaceEvent;
 use crate::run::instances::Instances;
 use crate::run::journal;
 use crate::run::plan::Plan;
 use crate::run::reload::pausing::{Request, Resume};
-use crate::run::stage::Stage;
-use crate::run::summary::{self, CurrentLine};
+use crate::run::summary::{self, CurrentTopology};
 use crate::run::threads::{Role, Thread, Threads, WorkerExit};
 use crate::supervisor::watchdog::{Limits, nanoseconds};
 use crate::supervisor::{self, DEFERRED, Exit, Resumed, Slot};
-use crate::watch::{Look, Reason, Watch};
+use crate::watch::{CallSnapshot, Reason, Watch};
 
-/// What wakes the control thread.
-pub(crate) enum Event {
-    /// Something changed: look again.
+/// An event that wakes the control thread.
+pub(crate) enum ControlEvent {
+    /// Something changed: check again.
     Nudge,
-    /// A thread has ended, and hands back its instances.
+    /// A thread has ended, and returns its instances.
     Ended {
         /// The number of the thread.
         id: usize,
         exit: WorkerExit,
-        /// It panicked, which is a fault of this program.
+        /// It panicked, which is a bug in this program.
         panicked: bool,
     },
-    /// A plugin with a process of its own was created, or could not be.
+    /// A plugin with a process of its own was created, or failed to start.
     Created(Slot, Box<Result<Instance, StartError>>),
     /// One was destroyed.
     Destroyed(Slot),
-    /// Stages are to pause, so that they can be changed.
+    /// Pause stages, so that they can be changed.
     Pause(Request),
-    /// They continue.
+    /// Resume them.
     Resume(Resume),
 }
 
-/// The control thread's own.
+/// The state of the control thread.
 pub(crate) struct Control {
     pub plan: Plan,
     pub threads: Threads,
     pub instances: Instances,
-    /// To the race of a stage, by the stage's number.
-    pub races: HashMap<usize, Sender<News>>,
-    /// Who wants stages to pause.
+    /// Channels to the race of each stage, by the stage's index.
+    pub races: HashMap<usize, Sender<RaceEvent>>,
+    /// The pending request to pause stages.
     pub request: Option<Request>,
-    /// Why a thread could not be started.
+    /// Why a thread failed to start.
     pub failed_start: Option<StartError>,
-    current: CurrentLine,
+    current: CurrentTopology,
 }
 
 /// The shortest sleep of the control thread.
@@ -71,11 +70,11 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// The longest sleep.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How often to look whether whoever asked for a pause still lives.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often to check whether the thread that requested a pause still exists.
+const REQUESTER_CHECK: Duration = Duration::from_secs(1);
 
 impl Control {
-    pub(crate) fn new(plan: Plan, current: CurrentLine) -> Self {
+    pub(crate) fn new(plan: Plan, current: CurrentTopology) -> Self {
         Self {
             threads: Threads::default(),
             instances: Instances::new(plan.shared.clone()),
@@ -87,23 +86,23 @@ impl Control {
         }
     }
 
-    /// Runs from the start to the end. Reports on `ready` when the pipeline has started, or why it could not.
+    /// Runs the pipeline from start to end. Sends on `ready` when it has started, or why it failed to start.
     pub(crate) fn run(mut self, ready: &Sender<Result<(), StartError>>) -> Report {
         let started = self.start();
         if started.is_err() {
             self.plan.shared.abort();
         }
-        // The starter waits for this; gone only if it panicked.
+        // The starting thread waits for this; it is gone only if it panicked.
         let _ = ready.send(started);
         self.watch();
         self.apply(supervisor::Event::Over);
         self.instances.destroy_all();
         let Plan { name, shared, .. } = self.plan;
-        let line = self.current.line();
-        summary::report(name, &shared, &line.stages, &line.edges)
+        let topology = self.current.topology();
+        summary::report(name, &shared, &topology.stages, &topology.edges)
     }
 
-    /// Creates all stages first, so that nothing runs when one refuses.
+    /// Creates all stages first, so that nothing runs when one fails to start.
     fn start(&mut self) -> Result<(), StartError> {
         let mut resumed = Vec::new();
         for (stage, found) in self.plan.stages.iter().zip(&self.plan.found) {
@@ -129,20 +128,20 @@ impl Control {
         match self.failed_start.take() {
             None => Ok(()),
             Some(error) => {
-                // What has started ends by itself: the run is aborted.
+                // The threads that have started end by themselves: the run is aborted.
                 self.plan.stages.iter().for_each(|stage| stage.close());
                 Err(error)
             }
         }
     }
 
-    /// Sleeps, and between looks after the threads, until all have ended.
+    /// Supervises the threads until all have ended.
     fn watch(&mut self) {
         loop {
             for slot in self.instances.destroy_leaving() {
                 self.apply(supervisor::Event::Destroyed(slot));
             }
-            self.look_after_asker();
+            self.check_requester();
             self.apply(supervisor::Event::Tick);
             let (is_over, tick) = {
                 let supervisor = self.plan.shared.supervisor();
@@ -153,12 +152,12 @@ impl Control {
             }
             let now = self.plan.shared.now();
             let tick = tick.map_or(LONGEST, |at| nanoseconds(at.saturating_sub(now)));
-            let mut sleep = self.look().min(tick);
+            let mut sleep = self.check_workers().min(tick);
             if self.instances.some_leave() {
                 sleep = sleep.min(DEFERRED);
             }
             if self.request.is_some() {
-                sleep = sleep.min(LOOK);
+                sleep = sleep.min(REQUESTER_CHECK);
             }
             match self.plan.events.recv_timeout(sleep.max(SHORTEST)) {
                 Ok(event) => self.handle(event),
@@ -167,18 +166,18 @@ impl Control {
         }
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: ControlEvent) {
         match event {
-            Event::Nudge => {}
-            Event::Ended { id, exit, panicked } => self.ended(id, exit, panicked),
-            Event::Created(slot, created) => self.note_created(slot, *created),
-            Event::Destroyed(slot) => self.apply(supervisor::Event::Destroyed(slot)),
-            Event::Pause(request) => self.pause(request),
-            Event::Resume(resume) => self.resume(resume),
+            ControlEvent::Nudge => {}
+            ControlEvent::Ended { id, exit, panicked } => self.ended(id, exit, panicked),
+            ControlEvent::Created(slot, created) => self.note_created(slot, *created),
+            ControlEvent::Destroyed(slot) => self.apply(supervisor::Event::Destroyed(slot)),
+            ControlEvent::Pause(request) => self.pause(request),
+            ControlEvent::Resume(resume) => self.resume(resume),
         }
     }
 
-    /// Reports to the supervisor what happened, and does what it returns.
+    /// Reports an event to the supervisor, and performs the actions that it returns.
     pub(crate) fn apply(&mut self, event: supervisor::Event) {
         let mut actions = VecDeque::from(self.plan.shared.supervise(event));
         while let Some(action) = actions.pop_front() {
@@ -194,7 +193,7 @@ impl Control {
         };
         let stage = thread.stage.clone();
         if panicked {
-            let text = "its thread panicked, which is a fault of flowpipe itself".to_owned();
+            let text = "its thread panicked, which is a bug in flowpipe itself".to_owned();
             let problem = stage.problem(ProblemKind::Failed, thread.contestant(), None, text);
             self.plan.shared.fail(problem);
         }
@@ -229,8 +228,8 @@ impl Control {
         thread.join();
     }
 
-    /// Looks at every worker once; returns how long nothing can happen.
-    fn look(&mut self) -> Duration {
+    /// Checks every worker once. Returns how long no further check is needed.
+    fn check_workers(&mut self) -> Duration {
         let (now, mode) = (self.plan.shared.now(), self.plan.shared.mode());
         let mut sleep = LONGEST;
         for id in self.threads.ids() {
@@ -247,27 +246,29 @@ impl Control {
                 mode,
                 is_source: thread.stage.is_source(),
             };
-            // Work that starts a moment from now has its own time.
+            // Also for work that starts a moment from now.
             sleep = sleep.min(limits.soonest());
-            let Some(look) = watch.look(now) else {
+            let Some(snapshot) = watch.snapshot(now) else {
                 continue;
             };
-            let finding = thread.watchdog.look(&look, &limits);
+            let finding = thread.watchdog.check(&snapshot, &limits);
             if let Some(reason) = finding.cancel {
-                watch.cancel(look.call, reason);
+                watch.cancel(snapshot.call, reason);
             }
             if let Some(worked) = finding.warn {
                 let text = format!("it has not come back for {worked:.1?}");
-                let problem = thread.problem(ProblemKind::Slow, &look, text);
+                let problem = thread.problem(ProblemKind::Slow, &snapshot, text);
                 thread.stage.run.report(problem);
             }
             sleep = sleep.min(finding.next);
             if let Some(why) = finding.hangs {
                 let busy = thread.processes.iter().find(|process| process.is_busy());
                 match busy {
-                    // Its thread comes back by itself then.
+                    // Its thread then returns by itself.
                     Some(process) => process.kill(&why),
-                    None if thread.processes.is_empty() => self.abandon(id, &watch, &look, &why),
+                    None if thread.processes.is_empty() => {
+                        self.abandon(id, &watch, &snapshot, &why);
+                    }
                     None => {}
                 }
                 sleep = SHORTEST;
@@ -276,77 +277,67 @@ impl Control {
         sleep
     }
 
-    /// Leaves a worker that hangs behind, unless it has come back meanwhile.
-    fn abandon(&mut self, id: usize, watch: &Watch, look: &Look, why: &str) {
+    /// Abandons a worker that hangs, unless its call has returned meanwhile.
+    fn abandon(&mut self, id: usize, watch: &Watch, snapshot: &CallSnapshot, why: &str) {
         let Some(thread) = self.threads.get_mut(id) else {
             return;
         };
         let stage = thread.stage.clone();
         let races = thread.role != Role::Replay && stage.settings.contestants.len() > 1;
         let is_abandoned = match races {
-            // The ports are the race's, which continues without this contestant.
-            true => watch.give_up(look.call),
-            // Held by a worker that sends or waits for a message, and such a worker does not hang.
+            // The race owns the ports, and continues without this contestant.
+            true => watch.abandon(snapshot.call),
+            // A worker that holds the lock sends or waits for a message: it does not hang.
             false => match stage.ports.try_lock() {
-                Ok(_ports) => watch.give_up(look.call),
-                Err(TryLockError::Poisoned(_ports)) => watch.give_up(look.call),
+                Ok(_ports) => watch.abandon(snapshot.call),
+                Err(TryLockError::Poisoned(_ports)) => watch.abandon(snapshot.call),
                 Err(TryLockError::WouldBlock) => return,
             },
         };
         if !is_abandoned {
             return;
         }
-        // Never joined: it may not end before the process does.
+        // Never joined: it may never end.
         let Some(thread) = self.threads.end(id) else {
             return;
         };
         let contestant = thread.contestant();
         stage.counts.given_up.fetch_add(1, Ordering::Relaxed);
         if stage.run.logs_calls {
-            let call = journal::write_hung(&stage, contestant, look, why);
-            stage.tell_call(Some(Box::new(call)));
+            let call = journal::write_hung(&stage, contestant, snapshot, why);
+            stage.report_call(Some(Box::new(call)));
         }
-        let text = format!("{why}; it is left behind");
-        let problem = thread.problem(ProblemKind::Hang, look, text);
+        let text = format!("{why}; it was abandoned");
+        let problem = thread.problem(ProblemKind::Hang, snapshot, text);
         let can_create = self.instances.can_create();
         self.apply(supervisor::Event::Hung {
             slot: stage.slot(contestant),
-            was_stopped: look.cancelled == Some(Reason::Stop),
+            was_stopped: snapshot.cancelled == Some(Reason::Stop),
             can_create,
             problem,
         });
     }
 
-    /// Whoever asked for a pause may have panicked.
-    fn look_after_asker(&mut self) {
-        let gone = |request: &Request| request.asker.strong_count() == 0;
+    /// Handles that the thread that requested a pause has panicked.
+    fn check_requester(&mut self) {
+        let gone = |request: &Request| request.requester.strong_count() == 0;
         if !self.request.as_ref().is_some_and(gone) {
             return;
         }
         self.request = None;
         let text =
-            "the thread that changed the pipeline failed, which is a fault of flowpipe itself";
+            "the thread that changed the pipeline panicked, which is a bug in flowpipe itself";
         let stage = self.plan.stages.first();
         let problem = stage.map(|it| it.problem(ProblemKind::Failed, 0, None, text.to_owned()));
-        self.apply(supervisor::Event::AskerGone(problem));
+        self.apply(supervisor::Event::RequesterGone(problem));
     }
 }
 
 impl Thread {
-    fn problem(&self, kind: ProblemKind, look: &Look, text: String) -> Problem {
-        let message = look
+    fn problem(&self, kind: ProblemKind, snapshot: &CallSnapshot, text: String) -> Problem {
+        let message = snapshot
             .message
             .map(|it| self.stage.message_id(it.port, it.sequence, it.frame));
         self.stage.problem(kind, self.contestant(), message, text)
-    }
-}
-
-impl Stage {
-    /// The place of one of its plugins.
-    pub(crate) fn slot(&self, contestant: usize) -> Slot {
-        Slot {
-            stage: self.index,
-            contestant,
-        }
     }
 }

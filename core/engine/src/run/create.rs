@@ -1,4 +1,4 @@
-//! Creates the instance of a plugin in a stage, active and with its host.
+//! Creates the instance of a plugin in a stage, with its host, and activates it.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use flowpipe_isolation::stage::{IsolatedStage, Start};
 use crate::run::StartError;
 use crate::run::stage::Stage;
 
-/// Creates an active instance.
+/// Creates and activates an instance.
 pub(crate) fn create(
     stage: &Stage,
     contestant: usize,
@@ -29,7 +29,9 @@ pub(crate) fn create(
     };
     let stage_clock = match &stage.run.replay {
         Some(replay) => StageClock::replaying(replay.next_times(stage.index, contestant)),
-        None if stage.run.logs_calls && stage.retraces => StageClock::Recording(Mutex::default()),
+        None if stage.run.logs_calls && stage.is_deterministic => {
+            StageClock::Recording(Mutex::default())
+        }
         None => StageClock::Run,
     };
     let host = Host::new(
@@ -48,7 +50,7 @@ pub(crate) fn create(
         Isolation::Thread => InProcess::create(found, config, host),
         Isolation::Process => create_isolated(stage, found, config, host),
     }
-    .map_err(|reason| refuse("create", reason))?;
+    .map_err(|reason| refuse("start", reason))?;
     if let Err(reason) = instance.activate(&*stage.run) {
         instance.destroy();
         return Err(refuse("activate", reason));
@@ -66,7 +68,7 @@ fn create_isolated(
     let Some(program) = &stage.run.program else {
         return Err("this program can't start processes for stages".to_owned());
     };
-    // Memory that other processes can see costs the system more: it is taken from when there are such.
+    // Shared memory costs the system more: it is used only from now on, when there are other processes.
     stage.run.services.pool.share();
     let start = Start {
         program,

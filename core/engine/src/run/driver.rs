@@ -1,5 +1,4 @@
-//! The driver of a race: hands each message to the contestants that are free, and waits for the
-//! race to be decided.
+//! The driver of a race: passes each message to the contestants that are free, and waits for the result.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,9 +10,9 @@ use flowpipe_host::run::Mode;
 
 use crate::run::journal::Journal;
 use crate::run::race::{Entrant, Race};
-use crate::run::stage::{Stage, Then};
+use crate::run::stage::{LoopControl, Stage};
 use crate::run::threads::WorkerExit;
-use crate::run::worker::{Coming, Done, Outcome, Work, Worker};
+use crate::run::worker::{Done, NextWork, Outcome, Work, Worker};
 use crate::supervisor;
 use crate::watch::Watch;
 
@@ -21,24 +20,24 @@ use crate::watch::Watch;
 pub(crate) struct Driver {
     stage: Arc<Stage>,
     slots: Vec<RaceSlot>,
-    news: Receiver<News>,
-    /// Kept so that the news never end while the driver waits for some.
-    _sender: Sender<News>,
-    /// For answers that the driver itself sends; never busy.
+    events: Receiver<RaceEvent>,
+    /// Keeps the channel open while the driver waits for events.
+    _sender: Sender<RaceEvent>,
+    /// For answers that the driver itself sends. Never busy.
     watch: Watch,
 }
 
-/// What the driver hears.
-pub(crate) enum News {
-    /// A contestant came back from its work.
+/// An event that the driver receives.
+pub(crate) enum RaceEvent {
+    /// A contestant has finished its call.
     Done { contestant: usize, done: Done },
-    /// A contestant is not there: it hangs and was abandoned, or could not be created.
+    /// A contestant has no instance: it hung and was abandoned, or failed to start.
     Missing {
         contestant: usize,
-        /// Another instance takes its place.
+        /// Another instance will replace it.
         returns: bool,
     },
-    /// A contestant is there, at the start or instead of one that was given up or hangs.
+    /// A contestant has an instance: at the start, or because it was restarted.
     Joined {
         contestant: usize,
         jobs: Sender<Arc<Race>>,
@@ -46,29 +45,29 @@ pub(crate) enum News {
     },
 }
 
-/// Where one contestant stands.
+/// The state of one contestant.
 #[derive(Default)]
 struct RaceSlot {
-    /// `None`: nobody sits here.
+    /// `None`: it has no instance.
     contestant: Option<(Sender<Arc<Race>>, Arc<Watch>)>,
     busy: bool,
-    /// Whoever sat here is restarted, and joins again or is missing for good.
+    /// It is being restarted: [`RaceEvent::Joined`] or [`RaceEvent::Missing`] follows.
     away: bool,
 }
 
-/// What one contestant did.
+/// The counts of one contestant.
 #[derive(Debug, Default)]
-pub(crate) struct Contest {
+pub(crate) struct ContestantCounts {
     pub won: AtomicU64,
     pub sat_out: AtomicU64,
     pub failed: AtomicU64,
 }
 
-/// Works on races until the driver lets go, or until the plugin is to be restarted.
-pub(crate) fn contest(
+/// Processes races until the driver closes the channel, or until the plugin is to be restarted.
+pub(crate) fn run_contestant(
     mut worker: Worker,
     jobs: &Receiver<Arc<Race>>,
-    news: &Sender<News>,
+    driver: &Sender<RaceEvent>,
 ) -> WorkerExit {
     for race in jobs {
         let contestant = worker.contestant;
@@ -80,13 +79,13 @@ pub(crate) fn contest(
             }),
             None,
         );
-        if matches!(done.outcome, Outcome::GivenUp) {
-            return worker.leave_behind();
+        if matches!(done.outcome, Outcome::Abandoned) {
+            return worker.abandon();
         }
         worker.decide(&mut done);
         let (restart, gone) = (done.restart, done.gone);
-        // The driver may have ended without waiting for those who lost.
-        let _ = news.send(News::Done { contestant, done });
+        // The driver may have ended without waiting for the losers.
+        let _ = driver.send(RaceEvent::Done { contestant, done });
         if let Some(after) = restart {
             return WorkerExit::restart(vec![worker.instance], 0, after);
         }
@@ -98,7 +97,10 @@ pub(crate) fn contest(
 }
 
 impl Driver {
-    pub(crate) fn new(stage: Arc<Stage>, (sender, news): (Sender<News>, Receiver<News>)) -> Self {
+    pub(crate) fn new(
+        stage: Arc<Stage>,
+        (sender, events): (Sender<RaceEvent>, Receiver<RaceEvent>),
+    ) -> Self {
         let slots = stage
             .settings
             .contestants
@@ -108,7 +110,7 @@ impl Driver {
         Self {
             stage,
             slots,
-            news,
+            events,
             _sender: sender,
             watch: Watch::default(),
         }
@@ -117,45 +119,45 @@ impl Driver {
     /// Races until the stream ends or the stage is to pause.
     pub(crate) fn run(mut self) -> WorkerExit {
         let stage = self.stage.clone();
-        let mut then = Then::GoOn;
-        while then == Then::GoOn {
-            then = match stage.next() {
-                Coming::Work(work) => self.race(work),
-                Coming::Nothing => break,
-                Coming::Pause => {
+        let mut control = LoopControl::Continue;
+        while control == LoopControl::Continue {
+            control = match stage.next() {
+                NextWork::Work(work) => self.race(work),
+                NextWork::EndOfStream => break,
+                NextWork::Pause => {
                     self.wait_for_all();
                     return WorkerExit::paused(None);
                 }
             };
         }
-        if then == Then::GoOn && stage.run.mode() < Mode::Abort {
+        if control == LoopControl::Continue && stage.run.mode() < Mode::Abort {
             self.race(stage.finish());
         }
         stage.close();
         WorkerExit::default()
     }
 
-    /// Waits until those who lost have come back too, or were given up.
+    /// Waits until the losers have finished too, or were abandoned.
     fn wait_for_all(&mut self) {
         while self.slots.iter().any(|slot| slot.busy) {
-            let late = self.hear();
-            self.tell_late(late);
+            let late = self.wait_for_event();
+            self.report_late(late);
         }
     }
 
     /// Runs one race to its end.
-    fn race(&mut self, work: Work) -> Then {
+    fn race(&mut self, work: Work) -> LoopControl {
         if !self.wait_for_a_free_slot() {
             if self.stage.must_end() {
-                return Then::End;
+                return LoopControl::End;
             }
-            // The control thread has told why each of them was given up.
-            let text = "none of its plugins is left".to_owned();
+            // The control thread has reported why each of them was abandoned.
+            let text = "none of its plugins is available any more".to_owned();
             let problem =
                 self.stage
                     .problem(ProblemKind::Hang, 0, work.message_id(&self.stage), text);
             self.stage.run.fail(problem);
-            return Then::End;
+            return LoopControl::End;
         }
         let mut running = BTreeSet::new();
         let mut entrants = Vec::new();
@@ -178,23 +180,23 @@ impl Driver {
             .winner()
             .map_or(!running.is_empty(), |winner| running.contains(&winner))
         {
-            match self.hear() {
+            match self.wait_for_event() {
                 Some((contestant, done)) if running.remove(&contestant) => {
                     outcomes.push((contestant, done));
                 }
-                other => self.tell_late(other),
+                other => self.report_late(other),
             }
         }
         self.conclude(&race, outcomes)
     }
 
-    /// Tells of the call of a contestant that came back after its race was over.
-    fn tell_late(&self, late: Option<(usize, Option<Done>)>) {
+    /// Reports the call of a contestant that finished after its race was over.
+    fn report_late(&self, late: Option<(usize, Option<Done>)>) {
         let Some((contestant, Some(done))) = late else {
             return;
         };
-        self.stage.tell_call(done.written);
-        // What it said to a race that was over counts nothing; that it crashed does.
+        self.stage.report_call(done.written);
+        // Its answer does not count any more; a crash does.
         if let Outcome::Failed(kind @ (ProblemKind::Crashed | ProblemKind::Hang), text) =
             done.outcome
         {
@@ -208,22 +210,21 @@ impl Driver {
         if let Some(slot) = self.slots.get_mut(contestant)
             && let Some((jobs, _)) = &slot.contestant
         {
-            // It is gone only after it was given up, which is heard of next.
+            // It is gone only after it was abandoned, and that event is received next.
             let _ = jobs.send(race.clone());
             slot.busy = true;
         }
     }
 
-    /// Waits for news; `Some` when a contestant's work is over, with what came of it unless it was
-    /// given up.
-    fn hear(&mut self) -> Option<(usize, Option<Done>)> {
-        let news = self.news.recv().ok()?;
-        self.note(news)
+    /// Waits for an event. `Some` when a contestant's call is over, with its result unless it was abandoned.
+    fn wait_for_event(&mut self) -> Option<(usize, Option<Done>)> {
+        let event = self.events.recv().ok()?;
+        self.note(event)
     }
 
-    fn note(&mut self, news: News) -> Option<(usize, Option<Done>)> {
-        match news {
-            News::Done { contestant, done } => {
+    fn note(&mut self, event: RaceEvent) -> Option<(usize, Option<Done>)> {
+        match event {
+            RaceEvent::Done { contestant, done } => {
                 let slot = self.slots.get_mut(contestant)?;
                 slot.busy = false;
                 slot.away = done.restart.is_some();
@@ -237,7 +238,7 @@ impl Driver {
                 }
                 Some((contestant, Some(done)))
             }
-            News::Missing {
+            RaceEvent::Missing {
                 contestant,
                 returns,
             } => {
@@ -249,13 +250,13 @@ impl Driver {
                 };
                 hung.then_some((contestant, None))
             }
-            News::Joined {
+            RaceEvent::Joined {
                 contestant,
                 jobs,
                 watch,
             } => {
                 let slot = self.slots.get_mut(contestant)?;
-                // Nobody has told of the one before: it hangs, and was replaced at once.
+                // No event came for the previous one: it hung, and was replaced at once.
                 let hung = slot.busy;
                 *slot = RaceSlot {
                     contestant: Some((jobs, watch)),
@@ -266,11 +267,11 @@ impl Driver {
         }
     }
 
-    /// False: there is nobody left to wait for.
+    /// Returns false if no contestant is left to wait for.
     fn wait_for_a_free_slot(&mut self) -> bool {
-        while let Ok(news) = self.news.try_recv() {
-            let late = self.note(news);
-            self.tell_late(late);
+        while let Ok(event) = self.events.try_recv() {
+            let late = self.note(event);
+            self.report_late(late);
         }
         loop {
             if self
@@ -284,13 +285,13 @@ impl Driver {
             if self.slots.iter().all(gone) {
                 return false;
             }
-            let late = self.hear();
-            self.tell_late(late);
+            let late = self.wait_for_event();
+            self.report_late(late);
         }
     }
 
-    /// Counts and reports what came of a race.
-    fn conclude(&mut self, race: &Race, outcomes: Vec<(usize, Option<Done>)>) -> Then {
+    /// Counts and reports the result of a race.
+    fn conclude(&mut self, race: &Race, outcomes: Vec<(usize, Option<Done>)>) -> LoopControl {
         let stage = self.stage.clone();
         let weak = race.close();
         let winner = race.winner().or(weak.as_ref().map(|weak| weak.contestant));
@@ -322,7 +323,7 @@ impl Driver {
                 }
                 Outcome::Fine => abstained = true,
                 Outcome::End => ended = true,
-                Outcome::Stopped | Outcome::Lost | Outcome::GivenUp => {}
+                Outcome::Stopped | Outcome::Lost | Outcome::Abandoned => {}
             }
         }
         stage.note_time(worked_ns);
@@ -344,7 +345,7 @@ impl Driver {
             }
         }
         for call in written {
-            stage.tell_call(Some(call));
+            stage.report_call(Some(call));
         }
         if winner_failed || winner.is_none() && !abstained && !ended && !failures.is_empty() {
             return self.fail(race, &failures, restarts);
@@ -352,14 +353,19 @@ impl Driver {
         let gone = |slot: &RaceSlot| slot.contestant.is_none() && !slot.away;
         let empty = self.slots.iter().all(gone);
         if ended && empty {
-            Then::End
+            LoopControl::End
         } else {
-            Then::GoOn
+            LoopControl::Continue
         }
     }
 
-    /// All that ran failed. `restarts`: one of them is restarted, so that this costs the message alone.
-    fn fail(&self, race: &Race, failures: &[(usize, ProblemKind, String)], restarts: bool) -> Then {
+    /// All contestants that ran failed. `restarts`: one of them is restarted, so only the message is lost.
+    fn fail(
+        &self,
+        race: &Race,
+        failures: &[(usize, ProblemKind, String)],
+        restarts: bool,
+    ) -> LoopControl {
         let stage = &self.stage;
         let timed_out = failures
             .iter()
@@ -369,22 +375,22 @@ impl Driver {
         } else {
             ProblemKind::Failed
         };
-        let told: Vec<_> = failures
+        let reasons: Vec<_> = failures
             .iter()
             .map(|(contestant, _, text)| format!("{}: {text}", stage.plugin(*contestant)))
             .collect();
         let first = failures.first().map_or(0, |(contestant, ..)| *contestant);
-        let text = format!("no contestant answered ({})", told.join("; "));
+        let text = format!("no contestant answered ({})", reasons.join("; "));
         let problem = stage.problem(kind, first, race.work.message_id(stage), text);
         if restarts {
             stage.skip(problem);
-            return Then::GoOn;
+            return LoopControl::Continue;
         }
         stage.fail(problem)
     }
 }
 
-fn count(stage: &Stage, contestant: usize, which: impl Fn(&Contest) -> &AtomicU64) {
+fn count(stage: &Stage, contestant: usize, which: impl Fn(&ContestantCounts) -> &AtomicU64) {
     if let Some(contest) = stage.contests.get(contestant) {
         which(contest).fetch_add(1, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Instances without a thread: those that wait, and those that are created and destroyed.
+//! Instances without a thread: those that wait, and those that are being created and destroyed.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,20 +8,20 @@ use std::thread::JoinHandle;
 use flowpipe_host::instance::Instance;
 use flowpipe_sync::lock;
 
-use crate::run::control::Event;
+use crate::run::control::ControlEvent;
 use crate::run::shared::Shared;
 use crate::supervisor::Slot;
 
-/// The instances that the control thread keeps. Those in this process are created and destroyed by one thread at a
-/// time (see [`Shared::control_calls`]). What has a process of its own may take its time, and gets a thread.
+/// The instances that the control thread owns. Those in this process are created and destroyed by one thread at a time
+/// (see [`Shared::control_calls`]). Those with a process of their own are created and destroyed on helper threads.
 pub(crate) struct Instances {
     shared: Arc<Shared>,
     waiting: HashMap<Slot, Instance>,
-    /// Destroyed as soon as plugins can be called.
+    /// To be destroyed as soon as plugins can be called.
     leaving: Vec<(Slot, Instance)>,
-    /// Another stage has their slots. They are destroyed at the end of the run.
+    /// Instances whose slot has another instance. They are destroyed at the end of the run.
     replaced: Vec<Instance>,
-    /// Threads that do what the control thread must not wait for.
+    /// Threads for work that the control thread must not wait for.
     helpers: Vec<JoinHandle<()>>,
 }
 
@@ -36,17 +36,17 @@ impl Instances {
         }
     }
 
-    /// Keeps an instance.
+    /// Stores an instance.
     pub(crate) fn put(&mut self, slot: Slot, instance: Instance) {
         self.replaced.extend(self.waiting.insert(slot, instance));
     }
 
-    /// Gives an instance away.
+    /// Removes an instance.
     pub(crate) fn take(&mut self, slot: Slot) -> Option<Instance> {
         self.waiting.remove(&slot)
     }
 
-    /// Whether plugins in this process can be created now. Those that leave are destroyed before.
+    /// Whether plugins in this process can be created now. Leaving instances are destroyed first.
     pub(crate) fn can_create(&self) -> bool {
         self.leaving.is_empty() && self.shared.try_control_calls().is_some()
     }
@@ -56,8 +56,8 @@ impl Instances {
         !self.leaving.is_empty()
     }
 
-    /// Destroys an instance as soon as that can be. One with a process of its own is reported as destroyed to the
-    /// control thread; of the others [`Self::destroy_leaving`] tells.
+    /// Destroys an instance as soon as possible. For one with a process of its own, the control thread receives
+    /// [`ControlEvent::Destroyed`]; the others are returned by [`Self::destroy_leaving`].
     pub(crate) fn destroy(&mut self, slot: Slot) {
         let Some(instance) = self.take(slot) else {
             return;
@@ -67,14 +67,14 @@ impl Instances {
         }
         let events = self.shared.events.clone();
         self.help("flowpipe-destroy", move || {
-            // Whatever happens, the control thread must hear of it.
+            // Also after a panic: the control thread needs the event.
             let _ = catch_unwind(AssertUnwindSafe(|| instance.destroy()));
-            // Gone only when the run is over.
-            let _ = events.send(Event::Destroyed(slot));
+            // Disconnected only when the run is over.
+            let _ = events.send(ControlEvent::Destroyed(slot));
         });
     }
 
-    /// Destroys what leaves, unless another thread calls plugins just now. Returns what was destroyed.
+    /// Destroys the leaving instances, unless another thread is calling plugins. Returns their slots.
     pub(crate) fn destroy_leaving(&mut self) -> Vec<Slot> {
         if self.leaving.is_empty() {
             return Vec::new();
@@ -90,7 +90,7 @@ impl Instances {
         self.leaving.drain(..).map(destroy).collect()
     }
 
-    /// At the end of a run: destroys all that are left.
+    /// Destroys all remaining instances, at the end of a run.
     pub(crate) fn destroy_all(mut self) {
         let waiting = std::mem::take(&mut self.waiting).into_values();
         let leaving = std::mem::take(&mut self.leaving).into_iter();
@@ -105,18 +105,18 @@ impl Instances {
             for instance in here {
                 match &calls {
                     Some(_) => instance.destroy(),
-                    // A plugin that another thread has called does not come back.
+                    // A plugin that another thread called has not returned.
                     None => std::mem::forget(instance),
                 }
             }
         }
         for helper in self.helpers {
-            // What it destroys is not of this run any more, also where that panics.
+            // A panic in `destroy` does not concern the run any more.
             let _ = helper.join();
         }
     }
 
-    /// Does something on a thread of its own, which ends before the run does.
+    /// Runs a closure on a thread of its own, which ends before the run does.
     pub(crate) fn help(&mut self, name: &str, work: impl FnOnce() + Send + 'static) {
         self.helpers.retain(|helper| !helper.is_finished());
         let work = Arc::new(Mutex::new(Some(work)));
@@ -127,7 +127,7 @@ impl Instances {
         };
         match std::thread::Builder::new().name(name.into()).spawn(run) {
             Ok(helper) => self.helpers.push(helper),
-            // Without a thread somebody has to wait.
+            // Without a thread, run it here.
             Err(_) => {
                 let work = lock(&work).take();
                 work.into_iter().for_each(|work| work());

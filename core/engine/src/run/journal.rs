@@ -1,4 +1,4 @@
-//! What one call is written down as, and what it is told when it is run again.
+//! The journal of one call: what is recorded of it, and what a replay feeds back.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,37 +17,37 @@ use crate::run::call::Context;
 use crate::run::shared::Shared;
 use crate::run::stage::Stage;
 use crate::run::worker::{Outcome, Work};
-use crate::watch::{Look, Reason};
+use crate::watch::{CallSnapshot, Reason};
 
-/// What happens in one call, as it happens.
+/// What happens in one call.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
-    /// How often the stage has asked whether its work is wanted, from any thread.
+    /// How often the stage has checked for cancellation, from any thread.
     asked: AtomicU64,
     cancelled: Mutex<Option<Cancelled>>,
     waits: RefCell<Vec<bool>>,
     emitted: RefCell<Vec<Emitted>>,
-    /// By output: how many of the recorded messages were looked through for numbers.
+    /// By output: how many of the recorded messages were searched for numbers.
     numbered: RefCell<HashMap<String, usize>>,
     marks: RefCell<Vec<Mark>>,
 }
 
 impl Journal {
-    /// The stage asks whether its work is wanted, and is answered next.
+    /// Counts a cancellation check of the stage.
     pub(crate) fn note_asked(&self) {
         self.asked.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The work is not wanted any more, and the stage gets to know it.
+    /// Notes that the stage sees its call cancelled.
     pub(crate) fn note_cancelled(&self, reason: Reason) {
         self.note_cancelled_after(self.asked.load(Ordering::Relaxed), reason);
     }
 
-    /// Takes over what another process counted.
+    /// Adopts the counts of another process.
     #[cfg(unix)]
-    pub(crate) fn catch_up(&self, asked: u64, told: Option<(u64, Reason)>) {
+    pub(crate) fn catch_up(&self, asked: u64, cancelled: Option<(u64, Reason)>) {
         self.asked.store(asked, Ordering::Relaxed);
-        if let Some((after, reason)) = told {
+        if let Some((after, reason)) = cancelled {
             self.note_cancelled_after(after, reason);
         }
     }
@@ -63,9 +63,9 @@ impl Journal {
         });
     }
 
-    /// Whether the work had become unwanted by now, when the call was recorded.
-    pub(crate) fn was_cancelled(&self, script: &Call) -> Option<Reason> {
-        let cancelled = script.cancelled?;
+    /// Why the recorded call was cancelled by now, if it was.
+    pub(crate) fn was_cancelled(&self, recorded: &Call) -> Option<Reason> {
+        let cancelled = recorded.cancelled?;
         let asked = self.asked.load(Ordering::Relaxed);
         (asked >= cancelled.after).then_some(reason(cancelled.reason))
     }
@@ -74,32 +74,32 @@ impl Journal {
         self.waits.borrow_mut().push(reached);
     }
 
-    /// How the wait that comes now ended when the call was recorded; one more than there were is reached at once.
-    pub(crate) fn wait_again(&self, script: &Call) -> bool {
+    /// Whether the recorded wait reached its deadline; true for waits that were not recorded.
+    pub(crate) fn recorded_wait(&self, recorded: &Call) -> bool {
         let mut waits = self.waits.borrow_mut();
-        let reached = script.waits.get(waits.len()).copied().unwrap_or(true);
+        let reached = recorded.waits.get(waits.len()).copied().unwrap_or(true);
         waits.push(reached);
         reached
     }
 
-    /// When the message that comes now was emitted as the call was recorded; one more than there were comes with the last.
-    /// `count`: of the messages of this call, it included.
-    pub(crate) fn emitted_again(&self, script: &Call, count: u64) -> i64 {
+    /// When the recorded message of this number was emitted; for further messages, the time of the last one.
+    /// `count`: the number of messages in this call, this one included.
+    pub(crate) fn recorded_emission_ns(&self, recorded: &Call, count: u64) -> i64 {
         let index = usize::try_from(count)
             .unwrap_or(usize::MAX)
             .saturating_sub(1);
-        let known = script.emitted.get(index).or(script.emitted.last());
-        known.map_or(script.taken_ns, |emitted| emitted.at_ns)
+        let known = recorded.emitted.get(index).or(recorded.emitted.last());
+        known.map_or(recorded.taken_ns, |emitted| emitted.at_ns)
     }
 
-    /// The number of the message that comes now at an output, as the call was recorded. `None`: there were no more.
-    pub(crate) fn numbered_again(&self, script: &Call, port: &str) -> Option<u64> {
+    /// The recorded sequence number of the next message at an output. `None`: no more were recorded.
+    pub(crate) fn recorded_sequence(&self, recorded: &Call, port: &str) -> Option<u64> {
         let mut numbered = self.numbered.borrow_mut();
         let before = match numbered.get_mut(port) {
             Some(before) => before,
             None => numbered.entry(port.to_owned()).or_default(),
         };
-        let left = script.emitted.get(*before..).unwrap_or_default();
+        let left = recorded.emitted.get(*before..).unwrap_or_default();
         let next = left.iter().position(|it| it.port == port);
         *before += next.map_or(left.len(), |next| next + 1);
         next.and_then(|next| left.get(next)).map(|it| it.sequence)
@@ -128,13 +128,13 @@ impl Journal {
         });
     }
 
-    /// What was sent since the last time.
+    /// Returns the messages sent since the last call.
     pub(crate) fn take_emitted(&self) -> Vec<Emitted> {
         self.emitted.take()
     }
 }
 
-/// Why work is not wanted any more, as recordings have it.
+/// Converts the reason of a cancellation from its recorded form.
 pub(crate) fn reason(of: CancelReason) -> Reason {
     match of {
         CancelReason::Timeout => Reason::Timeout,
@@ -151,7 +151,7 @@ fn named(run: &Shared, origin: message::Origin) -> Origin {
     }
 }
 
-/// Writes a call down that has come back.
+/// Builds the record of a call that has returned.
 pub(crate) fn write(
     context: &Context<'_>,
     work: &Work,
@@ -174,11 +174,11 @@ pub(crate) fn write(
         waited_ns: context.watch.waited_in_call(),
         emitted: journal.take_emitted(),
         clock,
-        waits: match stage.retraces {
+        waits: match stage.is_deterministic {
             true => journal.waits.take(),
             false => Vec::new(),
         },
-        cancelled: match stage.retraces {
+        cancelled: match stage.is_deterministic {
             true => lock(&journal.cancelled).take(),
             false => None,
         },
@@ -192,21 +192,26 @@ pub(crate) fn write(
     }
 }
 
-/// Writes down a call that never came back.
-pub(crate) fn write_hung(stage: &Stage, contestant: usize, look: &Look, why: &str) -> Call {
+/// Builds the record of a call that never returned.
+pub(crate) fn write_hung(
+    stage: &Stage,
+    contestant: usize,
+    snapshot: &CallSnapshot,
+    why: &str,
+) -> Call {
     let run = &*stage.run;
     Call {
         stage: stage.settings.name.clone(),
         plugin: contestant,
-        event: match look.message {
+        event: match snapshot.message {
             Some(_) => Event::Message,
             None if stage.is_source() => Event::Tick,
             None => Event::Finish,
         },
-        took: look
+        took: snapshot
             .message
             .map(|message| taken(stage, message.port, message.source, message.sequence)),
-        taken_ns: look.since,
+        taken_ns: snapshot.since,
         ended_ns: run.now(),
         failed: Some(why.to_owned()),
         hung: true,

@@ -1,9 +1,8 @@
 //! Runs a pipeline.
 //!
-//! A run has one control thread, which makes the stages, watches over them and ends them
-//! ([`control`]), and one thread for each stage ([`worker`]); a stage whose plugins race has a
-//! [`driver`] and a thread for each plugin. Messages go from thread to thread over the edges of
-//! [`crate::edge`].
+//! A run has one control thread, which creates the stages, supervises them and ends them ([`control`]), and one thread
+//! for each stage ([`worker`]). A stage whose plugins race has a [`driver`] and a thread for each plugin. Messages go
+//! from thread to thread over the edges of [`crate::edge`].
 
 pub(crate) mod call;
 pub(crate) mod control;
@@ -12,18 +11,18 @@ mod driver;
 mod instances;
 mod journal;
 pub(crate) mod names;
+mod notify;
 pub(crate) mod outcome;
 mod perform;
 pub(crate) mod plan;
 mod race;
 pub mod reload;
 pub mod replay;
-mod retrace;
+mod replay_worker;
 pub(crate) mod shared;
 pub(crate) mod stage;
 mod summary;
 mod task;
-pub mod tell;
 mod threads;
 pub(crate) mod worker;
 
@@ -39,97 +38,96 @@ use flowpipe_isolation::Program;
 use flowpipe_recording::entry::Call;
 
 use crate::check::Validators;
-use crate::report::{Progress, Report, Spread};
+use crate::report::{Distribution, Progress, Report};
 use crate::run::control::Control;
-pub use crate::run::reload::{ChangeError, Changed, Changer, Changes, LineUp, What};
+pub use crate::run::reload::{ChangeError, Changed, Changer, Changes, PipelineChange, What};
 use crate::run::replay::Replay;
 use crate::run::shared::Shared;
-use crate::run::summary::{CurrentLine, Line};
-pub use crate::run::task::{Completion, Task, TaskResult};
+use crate::run::summary::{CurrentTopology, Topology};
+pub use crate::run::task::{Completion, Task, TaskResult, event_name};
 
-/// What the program hands to a run.
+/// The options of a run.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Checks of what plugins say, by schema id.
+    /// Validators of messages, by schema id.
     pub validators: Validators,
-    /// Whoever watches.
+    /// Observers of the run.
     pub observers: Vec<Arc<dyn Observer>>,
-    /// Stages touch nothing outside of the program, and say in the log what they would have done.
+    /// A dry run: stages have no effects outside of the program, and log what they would have done.
     pub dry: bool,
-    /// The run's clock: it is started already.
+    /// The run's clock, already started.
     pub clock: Clock,
-    /// A recorded run that is to be run again, instead of one of its own.
+    /// A recorded run to replay.
     pub replay: Option<Arc<Replay>>,
-    /// How processes are started for stages that have one of their own.
+    /// How to start processes for isolated stages.
     pub program: Option<Program>,
 }
 
-/// Sees what happens in a run. Called on the stages' threads, so it should be quick; what it does
-/// not override costs next to nothing.
+/// Observes a run. Called on the stages' threads, so it should be quick. Methods that are not overridden cost next to
+/// nothing.
 pub trait Observer: Send + Sync {
     /// A stage emits a message at one of its outputs, in the order of the output's sequence numbers.
     fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {
         let _ = (stage, port, message);
     }
 
-    /// Whether stages are to wait before they emit more, as they do for a full queue.
+    /// Whether stages have to wait before they emit more, as they do for a full queue.
     fn wants_time(&self) -> bool {
         false
     }
 
-    /// Waits until it does not want more time, or until the waiting is given up.
+    /// Waits until [`Self::wants_time`] is false, or until `gives_up` returns true.
     fn wait_for_room(&self, gives_up: &dyn Fn() -> bool) {
         let _ = gives_up;
     }
 
-    /// A stage marks that something of a name happened now (by the run's clock) to the message in its
-    /// hands.
+    /// A stage sets a mark on the message that it is processing, at this time of the run's clock.
     fn mark(&self, stage: usize, name: &str, message: Option<&Message>, now_ns: i64) {
         let _ = (stage, name, message, now_ns);
     }
 
-    /// Something went wrong, at this time of the run's clock. It has been logged and counted.
+    /// A problem occurred, at this time of the run's clock. It has been logged and counted.
     fn problem(&self, problem: &Problem, now_ns: i64) {
         let _ = (problem, now_ns);
     }
 
-    /// Whether calls are to be written down for [`Self::call`].
+    /// Whether [`Self::call`] is to be called.
     fn wants_calls(&self) -> bool {
         false
     }
 
-    /// A call of a stage has come back.
+    /// A call of a stage has returned.
     fn call(&self, stage: usize, call: &Call) {
         let _ = (stage, call);
     }
 
-    /// Whether [`Self::begins`] and [`Self::worked`] are to be called.
+    /// Whether [`Self::task_started`] and [`Self::task_finished`] are to be called.
     fn wants_tasks(&self) -> bool {
         false
     }
 
-    /// A plugin begins to work. What it emits and marks until [`Self::worked`] is told on the same thread.
-    fn begins(&self, task: &Task<'_>) {
+    /// A call of a plugin starts. What it emits and marks until [`Self::task_finished`] is reported on the same thread.
+    fn task_started(&self, task: &Task<'_>) {
         let _ = task;
     }
 
-    /// A plugin has come back from its work. Not called where it was given up meanwhile.
-    fn worked(&self, task: &Task<'_>, worked: &Completion<'_>) {
-        let _ = (task, worked);
+    /// A call of a plugin has returned. Not called if the plugin was abandoned meanwhile.
+    fn task_finished(&self, task: &Task<'_>, completion: &Completion<'_>) {
+        let _ = (task, completion);
     }
 
-    /// The pipeline has changed. Told before anything new speaks; what is not new goes on meanwhile.
-    fn changed(&self, line: &LineUp<'_>) {
-        let _ = line;
+    /// The pipeline has changed. Called before new plugins run; unchanged stages continue meanwhile.
+    fn changed(&self, change: &PipelineChange<'_>) {
+        let _ = change;
     }
 
-    /// The queue of an edge (a number in [`Pipeline::edges`], see [`LineUp`]) was full: it dropped a message.
+    /// The queue of an edge (an index into [`Pipeline::edges`], see [`PipelineChange`]) was full and dropped a message.
     fn dropped(&self, edge: usize, message: &Message, now_ns: i64) {
         let _ = (edge, message, now_ns);
     }
 }
 
-/// Why a run could not start.
+/// Why a run failed to start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// No plugin of that name was found.
@@ -148,22 +146,22 @@ pub enum StartError {
         /// What is wrong.
         reason: String,
     },
-    /// A plugin could not be made into a stage.
-    #[error("stage \"{stage}\": {plugin} can't {step}: {reason}")]
+    /// A plugin failed to start.
+    #[error("stage \"{stage}\": {plugin} failed to {step}: {reason}")]
     Plugin {
         /// The stage's name.
         stage: String,
         /// The plugin's name.
         plugin: String,
-        /// `create` or `activate`.
+        /// `start` or `activate`.
         step: &'static str,
-        /// What the plugin said.
+        /// The plugin's error.
         reason: String,
     },
-    /// The system gave no thread.
-    #[error("can't start a thread: {0}")]
+    /// The system could not create a thread.
+    #[error("failed to start a thread: {0}")]
     Thread(#[from] std::io::Error),
-    /// The control thread ended before it answered.
+    /// The control thread panicked while the run started.
     #[error("the control thread failed; its panic message is above")]
     Control,
 }
@@ -171,31 +169,31 @@ pub enum StartError {
 /// Starts runs.
 pub struct Run;
 
-/// A run that goes on. Dropping it leaves the run going, unwatched.
+/// A handle of an active run. Dropping it detaches the run, which continues.
 pub struct RunHandle {
     shared: Arc<Shared>,
-    current: CurrentLine,
+    current: CurrentTopology,
     changer: Changer,
     control: JoinHandle<Report>,
 }
 
-/// Asks a run to stop, from anywhere: see [`RunHandle::stopper`].
+/// Stops a run, from any thread: see [`RunHandle::stopper`].
 #[derive(Clone)]
 pub struct Stopper(Arc<Shared>);
 
-/// Looks at a run, from anywhere: see [`RunHandle::looker`].
+/// Reads the counts of a run, from any thread: see [`RunHandle::view`].
 #[derive(Clone)]
-pub struct Looker {
+pub struct RunView {
     shared: Arc<Shared>,
-    current: CurrentLine,
+    current: CurrentTopology,
 }
 
 impl Run {
-    /// Makes all stages ready and starts their threads.
+    /// Creates and activates all stages, and starts their threads.
     ///
     /// # Errors
-    /// When the pipeline names plugins that the catalogue has not, when its parts don't fit, and
-    /// when a plugin refuses its config or fails to get ready. Nothing runs then.
+    /// When the catalogue lacks a plugin of the pipeline, when stages don't fit together, and when a plugin rejects its
+    /// config or fails to activate. Nothing runs then.
     pub fn start(
         pipeline: Pipeline,
         catalogue: &Catalogue,
@@ -203,7 +201,7 @@ impl Run {
     ) -> Result<RunHandle, StartError> {
         let plan = plan::Plan::new(pipeline, catalogue, options)?;
         let shared = plan.shared.clone();
-        let current = CurrentLine::new(Line {
+        let current = CurrentTopology::new(Topology {
             stages: plan.stages.clone(),
             edges: plan.edges.clone(),
         });
@@ -224,14 +222,14 @@ impl Run {
 }
 
 impl RunHandle {
-    /// Asks the run to end as the pipeline says: sources end, and what is queued is worked off or
-    /// dropped. Asked a second time, it ends at once.
+    /// Stops the run as `on_stop` of the pipeline specifies: sources end, and queues are drained or dropped. A second
+    /// call aborts it.
     pub fn stop(&self) {
         self.shared.ask_to_stop();
     }
 
-    /// Cancels all work. Plugins that don't notice within a second, or their stage's shorter
-    /// watchdog time, are left behind.
+    /// Cancels all calls. Plugins that don't return within a second, or their stage's `watchdog` if that is shorter,
+    /// are abandoned.
     pub fn abort(&self) {
         self.shared.abort();
     }
@@ -245,13 +243,13 @@ impl RunHandle {
     /// The counts so far.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        self.looker().progress()
+        self.view().progress()
     }
 
     /// Changes the pipeline while it runs: see [`Changer::change`].
     ///
     /// # Errors
-    /// When the new pipeline can't be taken up; the run goes on as it was.
+    /// When the run can't be changed to the new pipeline. It continues unchanged.
     pub fn change(
         &self,
         pipeline: Pipeline,
@@ -266,10 +264,10 @@ impl RunHandle {
         self.changer.clone()
     }
 
-    /// Looks at the run from other threads, also while [`Self::wait`] waits and when it is over.
+    /// Reads the counts of the run from other threads, also while [`Self::wait`] waits and when it is over.
     #[must_use]
-    pub fn looker(&self) -> Looker {
-        Looker {
+    pub fn view(&self) -> RunView {
+        RunView {
             shared: self.shared.clone(),
             current: self.current.clone(),
         }
@@ -291,19 +289,19 @@ impl RunHandle {
     }
 }
 
-impl Looker {
+impl RunView {
     /// As [`RunHandle::progress`].
     #[must_use]
     pub fn progress(&self) -> Progress {
-        let line = self.current.line();
-        summary::progress(&self.shared, &line.stages, &line.edges)
+        let topology = self.current.topology();
+        summary::progress(&self.shared, &topology.stages, &topology.edges)
     }
 
-    /// How long each stage's calls took so far, in the order of the pipeline. It walks through histograms, some
-    /// tens of microseconds a stage, and a call that ends meanwhile waits for that: ask a few times a second.
+    /// The durations of each stage's calls so far, in the order of the pipeline. Walks histograms, which takes some
+    /// tens of microseconds per stage and blocks calls that end meanwhile: call it at most a few times a second.
     #[must_use]
-    pub fn times(&self) -> Vec<Spread> {
-        summary::times(&self.current.line().stages)
+    pub fn times(&self) -> Vec<Distribution> {
+        summary::times(&self.current.topology().stages)
     }
 }
 

@@ -1,11 +1,11 @@
-//! What stages and their outputs are called.
+//! The names of stages and their outputs.
 
 use std::sync::{PoisonError, RwLock};
 
 use flowpipe_config::manifest::Manifest;
 use flowpipe_config::pipeline::{Pipeline, PortRef};
 
-/// Names by the numbers that messages carry. Stages may come, and never go.
+/// Names by the indices that messages carry. Stages may be added, and are never removed.
 #[derive(Debug, Default)]
 pub(crate) struct Names(RwLock<Vec<(String, Vec<String>)>>);
 
@@ -18,7 +18,7 @@ impl Names {
         names
     }
 
-    /// Adds a stage: its number is the next one.
+    /// Adds a stage with the next index.
     pub(crate) fn add(&self, stage: &str, manifest: &Manifest) {
         let outputs = manifest.outputs.iter().map(|port| port.name.clone());
         let named = (stage.to_owned(), outputs.collect());

@@ -11,21 +11,21 @@ use crate::watch::Reason;
 
 /// How a call ended.
 pub(crate) enum Outcome {
-    /// As it should.
+    /// Successfully.
     Fine,
-    /// The plugin has nothing more to give.
+    /// The plugin has no more output.
     End,
-    /// The run or the receivers are ending.
+    /// The run is ending, or there is no receiver any more.
     Stopped,
     /// Another contestant was faster.
     Lost,
-    /// It failed, in words.
+    /// It failed, with this message.
     Failed(ProblemKind, String),
-    /// The control thread gave the worker up while it was in the call.
-    GivenUp,
+    /// The control thread abandoned the worker during the call.
+    Abandoned,
 }
 
-/// What a status means, seen together with what happened in the call.
+/// Derives the outcome from the status and from what happened in the call.
 pub(crate) fn outcome(status: abi::Status, context: &Context<'_>, instance: &Instance) -> Outcome {
     let cancelled = context.cancelled();
     let timeout = context.stage.settings.timeout.unwrap_or_default();
@@ -51,9 +51,9 @@ pub(crate) fn outcome(status: abi::Status, context: &Context<'_>, instance: &Ins
         (abi::OK, _) => Outcome::Fine,
         (abi::END, _) => Outcome::End,
         (abi::CANCELLED, Some(Reason::Stop)) => Outcome::Stopped,
-        // It asked the run itself (`flowpipe.run/1`).
+        // It queried the run itself (`flowpipe.run/1`).
         (abi::CANCELLED, None) if context.stage.run.mode() > Mode::Run => Outcome::Stopped,
-        // Failing because emit said that nobody takes messages any more is not failing.
+        // Failing because `emit` returned that there is no receiver is not a failure.
         (abi::STOPPED | abi::CANCELLED | abi::ERROR, _) if context.stopped.get() => {
             instance.host().take_error();
             Outcome::Stopped

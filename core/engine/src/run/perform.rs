@@ -1,4 +1,4 @@
-//! What the control thread does because the supervisor says so.
+//! Performs the actions that the supervisor returns.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,16 +8,18 @@ use flowpipe_host::instance::Instance;
 use flowpipe_host::problem::ProblemKind;
 
 use crate::run::StartError;
-use crate::run::control::{Control, Event};
+use crate::run::control::{Control, ControlEvent};
 use crate::run::create::create;
-use crate::run::driver::News;
-use crate::run::reload::pausing::{PausedStage, PausedStages, Refusal, Request, Resume, Resumed};
+use crate::run::driver::RaceEvent;
+use crate::run::reload::pausing::{
+    PauseRefused, PausedStage, PausedStages, Request, Resume, ResumedStage,
+};
 use crate::run::stage::Stage;
 use crate::run::threads;
 use crate::supervisor::{self, Action, Answer, Exit, Slot};
 
 impl Control {
-    /// Does one thing. Returns what came of it, where that is known at once.
+    /// Performs one action. Returns the resulting event, if it is known at once.
     pub(crate) fn perform(&mut self, action: Action) -> Option<supervisor::Event> {
         match action {
             // For workers alone.
@@ -34,11 +36,11 @@ impl Control {
             }
             Action::Destroy(slot) => self.instances.destroy(slot),
             Action::Close { stage } => self.close(stage),
-            Action::TellRace { slot, returns } => {
+            Action::NotifyRace { slot, returns } => {
                 if let Some(race) = self.races.get(&slot.stage) {
                     let contestant = slot.contestant;
-                    // Gone only when the race has ended and needs nobody.
-                    let _ = race.send(News::Missing {
+                    // Disconnected only when the race has ended.
+                    let _ = race.send(RaceEvent::Missing {
                         contestant,
                         returns,
                     });
@@ -65,17 +67,17 @@ impl Control {
             return self.created(slot, Err(StartError::Control));
         };
         if stage.settings.isolation == Isolation::Process {
-            // Starting a process takes its time.
+            // Starting a process is slow.
             self.instances.help("flowpipe-create", move || {
                 let create = || create(&stage, slot.contestant, &found);
-                // Whatever happens, the control thread must hear of it.
+                // Also after a panic: the control thread needs the event.
                 let created = std::panic::catch_unwind(std::panic::AssertUnwindSafe(create));
                 let created = created.unwrap_or(Err(StartError::Control));
                 // The control thread waits for it.
                 let _ = stage
                     .run
                     .events
-                    .send(Event::Created(slot, Box::new(created)));
+                    .send(ControlEvent::Created(slot, Box::new(created)));
             });
             return None;
         }
@@ -91,7 +93,7 @@ impl Control {
         self.created(slot, created)
     }
 
-    /// A plugin with a process of its own was created, or could not be.
+    /// Handles that a plugin with a process of its own was created, or failed to start.
     pub(crate) fn note_created(&mut self, slot: Slot, created: Result<Instance, StartError>) {
         if let Some(event) = self.created(slot, created) {
             self.apply(event);
@@ -181,12 +183,12 @@ impl Control {
         let which = restarted.as_ref();
         let which = which.map(|it| it.iter().position(|it| *it).unwrap_or(0));
         let new = restarted.unwrap_or_else(|| {
-            let begins = replay.begins(stage.index);
-            vec![begins; instances.len()]
+            let reads_times = replay.reads_creation_times(stage.index);
+            vec![reads_times; instances.len()]
         });
         let started = self
             .threads
-            .add(|id| threads::start_retracer(&stage, instances, id, (&replay, new)));
+            .add(|id| threads::start_replay_worker(&stage, instances, id, (&replay, new)));
         match started {
             Ok(()) => {
                 if let Some(which) = which {
@@ -202,7 +204,7 @@ impl Control {
         }
     }
 
-    /// The system gives no thread: the run ends for it, or does not start.
+    /// Handles that a thread failed to start: the run ends, or does not start.
     fn fail_to_start(&mut self, stage: &Arc<Stage>, error: StartError) {
         stage.close();
         let problem = stage.problem(ProblemKind::Replace, 0, None, error.to_string());
@@ -217,10 +219,10 @@ impl Control {
         }
     }
 
-    /// Somebody wants stages to pause. One change at a time is made.
+    /// Starts to pause stages. There is one change at a time.
     pub(crate) fn pause(&mut self, request: Request) {
         let stages = request.stages.iter().map(|stage| stage.index).collect();
-        // Besides its own work it may wait for the work of another that its queue leads to.
+        // Besides its own call, a stage may have to wait for that of the stage behind a full queue.
         let patience = self.threads.patience() * 2;
         self.request = Some(request);
         self.apply(supervisor::Event::Pause { stages, patience });
@@ -231,8 +233,8 @@ impl Control {
         let stage = |index: usize| self.plan.stages[index].clone();
         let answer = match answer {
             Answer::Refused(why) => Err(match why {
-                supervisor::Refusal::Busy { stage: index } => Refusal::Busy(stage(index)),
-                supervisor::Refusal::Ending => Refusal::Ending,
+                supervisor::Refusal::Busy { stage: index } => PauseRefused::Busy(stage(index)),
+                supervisor::Refusal::Ending => PauseRefused::Ending,
             }),
             Answer::Paused { stages } => {
                 let mut paused = PausedStages::new();
@@ -251,14 +253,14 @@ impl Control {
             }
         };
         let is_refused = answer.is_err();
-        // Whoever asked lives, or is missed at the next look.
+        // A requester that is gone is detected by the next check.
         let _ = request.answer.send(answer);
         if is_refused {
             self.request = None;
         }
     }
 
-    /// Paused stages continue, others start.
+    /// Resumes paused stages, and starts new ones.
     pub(crate) fn resume(&mut self, resume: Resume) {
         self.request = None;
         let paused = resume.stages.into_iter();
@@ -267,8 +269,8 @@ impl Control {
         let _ = resume.done.send(());
     }
 
-    fn take_back(&mut self, resumed: Resumed) -> supervisor::Resumed {
-        let Resumed {
+    fn take_back(&mut self, resumed: ResumedStage) -> supervisor::Resumed {
+        let ResumedStage {
             stage,
             found,
             mut instances,
@@ -289,10 +291,10 @@ impl Control {
         let mut lost = Vec::new();
         for (contestant, instance) in instances.extract_if(.., |(_, it)| it.crash().is_some()) {
             if let Some((kind, text)) = instance.crash() {
-                let text = format!("{text}, while its state was to be handed over");
+                let text = format!("{text}, while its state was being transferred");
                 lost.push((contestant, stage.problem(kind, contestant, None, text)));
             }
-            // There is nothing left of it to wait for.
+            // Its process has ended, so this does not block.
             instance.destroy();
         }
         let present = instances

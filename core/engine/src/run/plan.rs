@@ -1,4 +1,4 @@
-//! From a pipeline to stages joined by edges, before any plugin is asked.
+//! Builds stages and edges from a pipeline, before any plugin is created.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock, Weak};
@@ -14,7 +14,7 @@ use crate::edge::cycle::{Cycle, Inlet, blocking_cycle, cycles};
 use crate::edge::inputs::{InEdge, Inputs};
 use crate::edge::outputs::{OutEdge, OutPort, Outputs};
 use crate::edge::{self};
-use crate::run::control::Event;
+use crate::run::control::ControlEvent;
 use crate::run::names::Names;
 use crate::run::replay::Replay;
 use crate::run::shared::Shared;
@@ -30,8 +30,8 @@ pub(crate) struct Plan {
     /// The plugins of each stage.
     pub found: Vec<Vec<Found>>,
     pub edges: Vec<Arc<EdgeSummary>>,
-    pub events: Receiver<Event>,
-    /// What the stages and edges were made of.
+    pub events: Receiver<ControlEvent>,
+    /// The pipeline that the stages and edges were built from.
     pub pipeline: Pipeline,
 }
 
@@ -42,13 +42,14 @@ impl Plan {
         options: Options,
     ) -> Result<Self, StartError> {
         let found = find_plugins(&pipeline, catalogue, options.replay.as_deref())?;
-        let told = |(stage, found): (usize, &Vec<Found>)| match (found.first(), &options.replay) {
+        let manifest = |(stage, found): (usize, &Vec<Found>)| match (found.first(), &options.replay)
+        {
             (Some(found), _) => found.manifest.clone(),
-            // A stage that is not run again: its messages come out of the recording.
+            // A stage that is not rerun: its messages come from the recording.
             (None, Some(replay)) => replay.manifest(stage),
             (None, None) => Manifest::default(),
         };
-        let manifests: Vec<_> = found.iter().enumerate().map(told).collect();
+        let manifests: Vec<_> = found.iter().enumerate().map(manifest).collect();
         let manifests: Vec<_> = manifests.iter().collect();
         check_edges(&pipeline, &manifests)?;
         let (ports, edges) = join(&pipeline, &manifests);
@@ -61,7 +62,7 @@ impl Plan {
         let names = Names::new(&pipeline, &manifests);
         let on_stop = pipeline.on_stop;
         let shared = Arc::new(Shared::new(services, options, names, on_stop, sender));
-        // The services are new: nobody has set it yet.
+        // The services are new: it is not set yet.
         let run: Weak<Shared> = Arc::downgrade(&shared);
         let _ = shared.services.run.set(run);
         let stages: Vec<_> = pipeline
@@ -97,8 +98,8 @@ fn misfit(stage: &str, reason: String) -> StartError {
     }
 }
 
-/// The plugins of each stage: at least one, and all with the same ports. None for a stage whose messages come out
-/// of a recording.
+/// Finds the plugins of each stage: at least one, and all with the same ports. None for a stage whose messages come
+/// from a recording.
 pub(crate) fn find_plugins(
     pipeline: &Pipeline,
     catalogue: &Catalogue,
@@ -185,7 +186,7 @@ pub(crate) fn check_edges(pipeline: &Pipeline, manifests: &[&Manifest]) -> Resul
     Ok(())
 }
 
-/// Makes the edges and hands their ends to the stages.
+/// Creates the edges and gives their ends to the stages.
 fn join(pipeline: &Pipeline, manifests: &[&Manifest]) -> (Vec<Ports>, Vec<Arc<EdgeSummary>>) {
     let mut heads: Vec<Vec<_>> = manifests.iter().map(|_| Vec::new()).collect();
     let mut outputs: Vec<Vec<OutPort>> = manifests

@@ -1,4 +1,4 @@
-//! A race: several plugins work on one message, and the first answer that passes the checks wins.
+//! A race: several plugins process one message, and the first answer that the validators accept wins.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,18 +12,18 @@ use crate::run::call::Context;
 use crate::run::worker::Work;
 use crate::watch::{Reason, Watch};
 
-/// One race: one message.
+/// A race for one message.
 pub(crate) struct Race {
     pub work: Work,
     entrants: Vec<(usize, Arc<Watch>)>,
-    /// The contestant that won; [`NOBODY`] so far.
+    /// The contestant that won, or [`NOBODY`].
     winner: AtomicUsize,
     closed: AtomicBool,
-    weak: Mutex<Option<Weak>>,
+    weak: Mutex<Option<WeakAnswers>>,
 }
 
-/// Answers that count only when nobody gives a better one: those of the first to give any.
-pub(crate) struct Weak {
+/// The weak answers of the first contestant that gave one. They count only when no contestant gives a better one.
+pub(crate) struct WeakAnswers {
     pub contestant: usize,
     pub reason: String,
     pub answers: Vec<(usize, Message)>,
@@ -52,9 +52,9 @@ impl Race {
         Some(self.winner.load(Ordering::SeqCst)).filter(|&winner| winner != NOBODY)
     }
 
-    /// Ends the race: later answers are ignored, whoever still works on it is cancelled. Returns the
-    /// weak answers when nobody won.
-    pub(crate) fn close(&self) -> Option<Weak> {
+    /// Ends the race: later answers are ignored, contestants that still run are cancelled. Returns the
+    /// weak answers when no contestant won.
+    pub(crate) fn close(&self) -> Option<WeakAnswers> {
         let mut weak = lock(&self.weak);
         self.closed.store(true, Ordering::SeqCst);
         self.cancel_others(self.winner());
@@ -75,7 +75,7 @@ impl Race {
 }
 
 impl Entrant<'_> {
-    /// Whether this contestant's answers don't count any more.
+    /// Whether this contestant's answers no longer count.
     pub(crate) fn has_lost(&self) -> bool {
         match self.race.winner() {
             Some(winner) => winner != self.contestant,
@@ -83,7 +83,7 @@ impl Entrant<'_> {
         }
     }
 
-    /// Takes an answer that is not refused: forwards the winner's, keeps weak ones for later.
+    /// Takes a valid answer: sends it if the contestant wins or has won, keeps it if it is weak.
     pub(crate) fn offer(
         &self,
         context: &Context<'_>,
@@ -101,7 +101,7 @@ impl Entrant<'_> {
             match judgement {
                 Judgement::Weak(reason) if race.winner().is_none() => {
                     let contestant = self.contestant;
-                    let kept = weak.get_or_insert_with(|| Weak {
+                    let kept = weak.get_or_insert_with(|| WeakAnswers {
                         contestant,
                         reason,
                         answers: Vec::new(),

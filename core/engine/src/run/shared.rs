@@ -1,4 +1,4 @@
-//! What all threads of a run share.
+//! The state that all threads of a run share.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -17,7 +17,7 @@ use flowpipe_sync::lock;
 use crate::check::Validators;
 use crate::report::marks::Marks;
 use crate::run::Observer;
-use crate::run::control::Event;
+use crate::run::control::ControlEvent;
 use crate::run::names::Names;
 use crate::run::replay::Replay;
 use crate::supervisor::{self, Action, Supervisor};
@@ -27,23 +27,23 @@ pub(crate) struct Shared {
     pub services: Arc<Services>,
     pub validators: Validators,
     pub observers: Vec<Arc<dyn Observer>>,
-    /// Whether one of them wants calls.
+    /// Whether an observer wants calls.
     pub logs_calls: bool,
-    /// Whether one of them wants tasks.
+    /// Whether an observer wants tasks.
     pub reports_tasks: bool,
-    /// What is run again, where this is no run of its own.
+    /// The replay, if this run is one.
     pub replay: Option<Arc<Replay>>,
     pub names: Names,
-    /// Whether what is queued is dropped when somebody asks for the end.
+    /// Whether queued messages are dropped when the run is asked to stop.
     drops: AtomicBool,
     pub marks: Marks,
-    /// Nothing outside of the program is to be touched.
+    /// A dry run: no effects outside of the program.
     pub dry: bool,
     /// To the control thread.
-    pub events: Sender<Event>,
-    /// The lives of all plugins.
+    pub events: Sender<ControlEvent>,
+    /// The states of all plugins.
     supervisor: Mutex<Supervisor>,
-    /// Held while a plugin is in a call that belongs to the control thread.
+    /// Locked while a plugin is in a `[control-thread]` call.
     calls: Mutex<()>,
     mode: AtomicU8,
     asked: AtomicBool,
@@ -57,23 +57,23 @@ pub(crate) struct Shared {
     pub program: Option<Program>,
 }
 
-/// What went wrong so far.
+/// The problems so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Problems {
-    /// How many of each kind.
+    /// The number of each kind.
     pub counts: HashMap<ProblemKind, u64>,
     /// The first ones, in full.
     pub first: Vec<Problem>,
     /// The one that ended the run.
     pub failure: Option<Problem>,
-    /// The first death of a stage that drove the mouse.
+    /// The first crash or hang of a stage that drove the mouse.
     pub mouse_lost: Option<Problem>,
 }
 
-/// So many problems are kept in full for the report, and logged in full.
+/// The number of problems that are kept for the report and logged as warnings.
 const KEPT: usize = 100;
 
-/// So long one thread waits for another that makes or ends a plugin.
+/// How long a thread waits for another one that creates or destroys a plugin.
 const CALL_PATIENCE: Duration = Duration::from_secs(10);
 
 impl Shared {
@@ -82,7 +82,7 @@ impl Shared {
         options: super::Options,
         names: Names,
         on_stop: OnStop,
-        events: Sender<Event>,
+        events: Sender<ControlEvent>,
     ) -> Self {
         Self {
             services,
@@ -128,8 +128,8 @@ impl Shared {
         }
     }
 
-    /// Reports to the supervisor what happened; returns what is to be done. See [`Supervisor::handle`] for who may
-    /// report what.
+    /// Reports an event to the supervisor, and returns the actions to perform. See [`Supervisor::handle`] for which
+    /// thread may report which event.
     pub(crate) fn supervise(&self, event: supervisor::Event) -> Vec<Action> {
         let mut supervisor = self.supervisor();
         supervisor.handle(event, self.now())
@@ -139,26 +139,26 @@ impl Shared {
         lock(&self.supervisor)
     }
 
-    /// Goes on towards the end and tells the control thread.
+    /// Advances the run's mode and notifies the control thread.
     pub(crate) fn advance(&self, mode: Mode) {
         if self.mode.fetch_max(mode as u8, Ordering::SeqCst) < mode as u8 {
             self.supervise(supervisor::Event::Mode(mode));
             for process in lock(&self.processes).iter().filter_map(Weak::upgrade) {
                 process.set_mode(mode);
             }
-            // Gone only when the run is over already.
-            let _ = self.events.send(Event::Nudge);
+            // Disconnected only when the run is over.
+            let _ = self.events.send(ControlEvent::Nudge);
         }
     }
 
-    /// Says what becomes of what is queued when somebody asks for the end. Whether that is new.
+    /// Sets whether queued messages are dropped when the run is asked to stop. Returns whether that is a change.
     pub(crate) fn set_on_stop(&self, on_stop: OnStop) -> bool {
         let drops = on_stop == OnStop::Drop;
         self.drops.swap(drops, Ordering::Relaxed) != drops
     }
 
-    /// The right to call plugins as the control thread does, which one thread at a time has. `None`: a plugin that
-    /// another thread has called so does not come back.
+    /// Acquires the right to make `[control-thread]` calls, which one thread at a time has. `None`: such a call of
+    /// another thread does not return.
     pub(crate) fn control_calls(&self) -> Option<MutexGuard<'_, ()>> {
         let began = Instant::now();
         loop {
@@ -170,7 +170,7 @@ impl Shared {
         }
     }
 
-    /// The same without waiting. `None`: another thread has it.
+    /// As [`Self::control_calls`], without waiting. `None`: another thread has the right.
     pub(crate) fn try_control_calls(&self) -> Option<MutexGuard<'_, ()>> {
         match self.calls.try_lock() {
             Ok(calls) => Some(calls),
@@ -179,7 +179,7 @@ impl Shared {
         }
     }
 
-    /// Ends the run as the pipeline says.
+    /// Ends the run as `on_stop` of the pipeline specifies.
     pub(crate) fn stop(&self) {
         self.advance(match self.drops.load(Ordering::Relaxed) {
             false => Mode::Drain,
@@ -187,7 +187,7 @@ impl Shared {
         });
     }
 
-    /// Ends the run because somebody outside asked; the second time at once.
+    /// Stops the run on request. The second request aborts it.
     pub(crate) fn ask_to_stop(&self) {
         if self.asked.swap(true, Ordering::Relaxed) {
             self.advance(Mode::Abort);
@@ -196,35 +196,35 @@ impl Shared {
         }
     }
 
-    /// Whether somebody outside asked for the end.
+    /// Whether the run was asked to stop.
     pub(crate) fn was_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Somebody outside wants the end at once.
+    /// Aborts the run on request.
     pub(crate) fn abort(&self) {
         self.asked.store(true, Ordering::Relaxed);
         self.advance(Mode::Abort);
     }
 
-    /// Which stage ended the run, if one did.
+    /// The stage that ended the run, if any.
     pub(crate) fn ended(&self) -> Option<Ended> {
         lock(&self.ended).clone()
     }
 
-    /// A stage of this name drives the mouse: a run in which it dies has failed, whatever follows.
+    /// Notes that a stage drives the mouse: a run in which it crashes or hangs has failed.
     pub(crate) fn note_drives_mouse(&self, stage: &str) {
         lock(&self.drives_mouse).insert(stage.to_owned());
     }
 
-    /// Notes a problem, and tells whoever watches.
+    /// Counts and logs a problem, and notifies the observers.
     pub(crate) fn report(&self, problem: Problem) {
         let is_death = matches!(problem.kind, ProblemKind::Crashed | ProblemKind::Hang);
-        let loses_mouse = is_death && lock(&self.drives_mouse).contains(&problem.stage);
+        let is_mouse_loss = is_death && lock(&self.drives_mouse).contains(&problem.stage);
         let kept = {
             let mut problems = lock(&self.problems);
             *problems.counts.entry(problem.kind).or_default() += 1;
-            if loses_mouse {
+            if is_mouse_loss {
                 problems.mouse_lost.get_or_insert_with(|| problem.clone());
             }
             let kept = problems.first.len() < KEPT;
@@ -243,7 +243,7 @@ impl Shared {
         }
     }
 
-    /// Notes the problem that ends the run, and ends it. The first one counts.
+    /// Reports the problem that ends the run, and ends it. The first such problem is the run's failure.
     pub(crate) fn fail(&self, problem: Problem) {
         lock(&self.problems)
             .failure

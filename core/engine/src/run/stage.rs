@@ -1,4 +1,4 @@
-//! One stage of a run: what its threads share and what outlives each of them.
+//! One stage of a run: the state that its threads share and that outlives each of them.
 
 use std::ffi::CStr;
 use std::ffi::CString;
@@ -21,35 +21,34 @@ use crate::edge::gate::Gate;
 use crate::edge::inputs::Inputs;
 use crate::edge::outputs::{OutPort, Outputs, Sending};
 use crate::report::times::Times;
-use crate::run::driver::Contest;
+use crate::run::driver::ContestantCounts;
 use crate::run::journal::Journal;
 use crate::run::shared::Shared;
-use crate::supervisor::{Policy, Settings, Threads};
+use crate::supervisor::{Policy, Settings, Slot, ThreadModel};
 use crate::watch::Watch;
 
-/// A stage, whoever runs it at the moment.
+/// A stage of a run.
 pub(crate) struct Stage {
     pub run: Arc<Shared>,
     pub index: usize,
     pub settings: pipeline::Stage,
     pub inputs: Vec<String>,
     pub outputs: Vec<OutputPort>,
-    /// Held while a message is awaited or sent, and not while the plugin works: so that the ports
-    /// can be taken from a worker that hangs.
+    /// Locked while a message is awaited or sent, and not while the plugin is called, so that the ports can be taken
+    /// from a worker that hangs.
     pub ports: Mutex<Ports>,
-    /// What it has sent, by output: what a stage of this name goes on with that is put in its place.
+    /// The last sequence number of each output. A stage that replaces this one continues them.
     pub sent: Vec<Arc<AtomicU64>>,
-    pub counts: Arc<Counts>,
+    pub counts: Arc<StageCounts>,
     pub times: Arc<Mutex<Times>>,
     /// By contestant.
-    pub contests: Vec<Arc<Contest>>,
+    pub contests: Vec<Arc<ContestantCounts>>,
     /// Closed while the stage is to pause.
     pub gate: Gate,
-    /// Its stream has ended, and its ports are closed.
+    /// Whether its stream has ended and its ports are closed.
     pub over: AtomicBool,
-    /// Whether its calls are written down so that they can be run again: it says that it is
-    /// deterministic.
-    pub retraces: bool,
+    /// Whether its calls are recorded so that they can be rerun: its manifest declares it deterministic.
+    pub is_deterministic: bool,
 }
 
 /// The ends of the stage's edges.
@@ -57,13 +56,13 @@ pub(crate) struct Stage {
 pub(crate) struct Ports {
     pub inputs: Inputs,
     pub outputs: Outputs,
-    /// The frame that the last message descended from.
+    /// The frame that the last message descends from.
     pub origin: Option<Origin>,
 }
 
 impl Ports {
-    /// The ports of a stage that nothing is joined to yet.
-    pub(crate) fn unjoined(manifest: &Manifest) -> Self {
+    /// The ports of a stage without edges.
+    pub(crate) fn unconnected(manifest: &Manifest) -> Self {
         let outputs = manifest.outputs.iter().map(|_| OutPort::default());
         Self {
             outputs: Outputs::new(outputs.collect()),
@@ -72,16 +71,16 @@ impl Ports {
     }
 }
 
-/// What messages of an output must be.
+/// An output port.
 pub(crate) struct OutputPort {
     pub name: String,
     /// `None`: the plugin names the schema of each message.
     pub schema: Option<Arc<CStr>>,
 }
 
-/// What happened in a stage.
+/// The counts of a stage.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct StageCounts {
     pub received: AtomicU64,
     pub emitted: AtomicU64,
     pub failed: AtomicU64,
@@ -90,10 +89,10 @@ pub(crate) struct Counts {
     pub restarted: AtomicU64,
 }
 
-/// Whether a stage goes on.
+/// Whether a stage's loop continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Then {
-    GoOn,
+pub(crate) enum LoopControl {
+    Continue,
     End,
 }
 
@@ -126,7 +125,7 @@ impl Stage {
                 .map(OutPort::sent)
                 .cloned()
                 .collect(),
-            retraces: manifest.deterministic,
+            is_deterministic: manifest.deterministic,
             settings,
             inputs: manifest
                 .inputs
@@ -142,14 +141,14 @@ impl Stage {
         }
     }
 
-    /// A stage that takes the place of this one, which has the same ports: it goes on counting where this one stopped.
+    /// Creates a stage that replaces this one and has the same ports. It continues this one's counts.
     pub(crate) fn successor(&self, settings: pipeline::Stage, manifest: &Manifest) -> Self {
         let run = self.run.clone();
         let mut next = Self::new(run, self.index, settings, manifest, Ports::default());
         next.sent.clone_from(&self.sent);
         next.counts = self.counts.clone();
         next.times = self.times.clone();
-        let known = |(index, contest): (usize, &mut Arc<Contest>)| {
+        let known = |(index, contest): (usize, &mut Arc<ContestantCounts>)| {
             let plugin = next.settings.contestants.get(index).map(|it| &it.plugin);
             let is_it = |it: &pipeline::Contestant| Some(&it.plugin) == plugin;
             let contestants = &self.settings.contestants;
@@ -165,7 +164,7 @@ impl Stage {
         next
     }
 
-    /// Notes what it does to the world, by the manifests of its plugins.
+    /// Notes its effects, by the manifests of its plugins.
     pub(crate) fn note_effects(&self, found: &[Found]) {
         let mut plugins = self.settings.contestants.iter().zip(found);
         if !self.run.dry && plugins.any(|(it, found)| found.manifest.acts(&[], &it.config)) {
@@ -173,38 +172,46 @@ impl Stage {
         }
     }
 
+    /// The supervisor's slot of one of its plugins.
+    pub(crate) fn slot(&self, contestant: usize) -> Slot {
+        Slot {
+            stage: self.index,
+            contestant,
+        }
+    }
+
     pub(crate) fn is_source(&self) -> bool {
         self.inputs.is_empty()
     }
 
-    /// Whether a source has to end, or any stage after the message in hand.
+    /// Whether the stage has to end after the current call.
     pub(crate) fn must_end(&self) -> bool {
         let mode = self.run.mode();
         mode >= Mode::Drop || mode == Mode::Drain && self.is_source()
     }
 
-    /// How long it may take to come back from one thing.
+    /// How long one call may take.
     pub(crate) fn patience(&self) -> Duration {
         let timeout = self.settings.timeout.unwrap_or_default();
         timeout.saturating_add(self.settings.watchdog)
     }
 
-    /// What the supervisor knows of it. `contestants`: how many plugins it has.
+    /// The supervisor's settings of the stage. `contestants`: the number of its plugins.
     pub(crate) fn supervision(&self, contestants: usize) -> Settings {
         Settings {
             policy: Policy::new(&self.settings),
             is_source: self.is_source(),
             threads: match self.settings.contestants.len() {
-                _ if self.run.replay.is_some() => Threads::Replay,
-                1 => Threads::One,
-                _ => Threads::Race,
+                _ if self.run.replay.is_some() => ThreadModel::Replay,
+                1 => ThreadModel::One,
+                _ => ThreadModel::Race,
             },
             contestants,
             is_removed: false,
         }
     }
 
-    /// What a call outside of `process` may take.
+    /// The limits of calls other than `process`.
     pub(crate) fn limits(&self) -> Limits<'_> {
         Limits {
             run: &*self.run,
@@ -212,7 +219,7 @@ impl Stage {
         }
     }
 
-    /// The plugin's name of one of the contestants.
+    /// The plugin name of a contestant.
     pub(crate) fn plugin(&self, contestant: usize) -> &str {
         self.settings
             .contestants
@@ -220,8 +227,8 @@ impl Stage {
             .map_or("?", |contestant| &contestant.plugin)
     }
 
-    /// Sends a message out of a port of the stage, on behalf of a worker. `number`: its own, where it is not the next
-    /// of the port.
+    /// Sends a message through an output port, on behalf of a worker. `number`: its sequence number, if not the next
+    /// one of the port.
     pub(crate) fn send(
         &self,
         watch: &Watch,
@@ -232,7 +239,7 @@ impl Stage {
     ) -> abi::Status {
         self.wait_for_observers(watch);
         let mut ports = lock(&self.ports);
-        if watch.is_given_up() {
+        if watch.is_abandoned() {
             return abi::STOPPED;
         }
         let Some(output) = ports.outputs.port(port) else {
@@ -253,29 +260,29 @@ impl Stage {
             replay.keep(message);
             return abi::OK;
         }
-        if output.send(message, &Sender { stage: self, watch }) {
+        if output.send(message, &TimedSender { stage: self, watch }) {
             abi::OK
         } else {
             abi::STOPPED
         }
     }
 
-    /// Waits for those who watch and want time, as for a full queue.
+    /// Waits for observers that want time, as for a full queue.
     fn wait_for_observers(&self, watch: &Watch) {
         let observers = &self.run.observers;
         if observers.iter().all(|observer| !observer.wants_time()) {
             return;
         }
-        watch.waits(self.run.now());
-        let gives_up = || watch.is_given_up() || self.run.mode() == Mode::Abort;
+        watch.begin_wait(self.run.now());
+        let gives_up = || watch.is_abandoned() || self.run.mode() == Mode::Abort;
         for observer in observers {
             observer.wait_for_room(&gives_up);
         }
-        watch.waited(self.run.now());
+        watch.end_wait(self.run.now());
     }
 
-    /// Tells those who want to know of a call that has come back.
-    pub(crate) fn tell_call(&self, call: Option<Box<Call>>) {
+    /// Reports a call that has returned to the observers.
+    pub(crate) fn report_call(&self, call: Option<Box<Call>>) {
         if let Some(call) = call {
             for observer in &self.run.observers {
                 observer.call(self.index, &call);
@@ -283,27 +290,27 @@ impl Stage {
         }
     }
 
-    /// Notes that a message was worked on, and how long.
+    /// Notes how long a message was processed.
     pub(crate) fn note_time(&self, nanoseconds: i64) {
         lock(&self.times).note(u64::try_from(nanoseconds).unwrap_or(0));
     }
 
-    /// The stage failed on a message: goes on or ends the run, as configured.
-    pub(crate) fn fail(&self, problem: Problem) -> Then {
+    /// Handles a failure on a message: continues or ends the run, as `on_error` specifies.
+    pub(crate) fn fail(&self, problem: Problem) -> LoopControl {
         match self.settings.on_error {
             OnError::Skip => {
                 self.skip(problem);
-                Then::GoOn
+                LoopControl::Continue
             }
             OnError::Stop => {
                 self.count(&problem);
                 self.run.fail(problem);
-                Then::End
+                LoopControl::End
             }
         }
     }
 
-    /// The stage failed on a message, which is all that it costs.
+    /// Handles a failure that costs only the message.
     pub(crate) fn skip(&self, problem: Problem) {
         self.count(&problem);
         self.run.report(problem);
@@ -343,28 +350,28 @@ impl Stage {
         }
     }
 
-    /// Gives up all ports: upstream notices that nobody takes, downstream that the stream has ended.
+    /// Closes all ports: senders notice that the receiver is gone, receivers that the stream has ended.
     pub(crate) fn close(&self) {
         self.over.store(true, Ordering::SeqCst);
         let ports = std::mem::take(&mut *lock(&self.ports));
-        // Dropped outside the lock: what is still queued is freed here.
+        // Dropped outside the lock: this frees the queued messages.
         drop(ports);
     }
 }
 
-/// Keeps the time that a worker waits for full queues out of the time that it works.
-struct Sender<'a> {
+/// Excludes waits for full queues from the worker's call time.
+struct TimedSender<'a> {
     stage: &'a Stage,
     watch: &'a Watch,
 }
 
-impl Sending for Sender<'_> {
-    fn waits(&self) {
-        self.watch.waits(self.stage.run.now());
+impl Sending for TimedSender<'_> {
+    fn begin_wait(&self) {
+        self.watch.begin_wait(self.stage.run.now());
     }
 
-    fn waited(&self) {
-        self.watch.waited(self.stage.run.now());
+    fn end_wait(&self) {
+        self.watch.end_wait(self.stage.run.now());
     }
 
     fn dropped(&self, edge: usize, message: &Message) {

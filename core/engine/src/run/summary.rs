@@ -1,4 +1,4 @@
-//! Adds up what happened.
+//! Builds reports and progress from the counters.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,39 +7,39 @@ use flowpipe_sync::lock;
 
 use crate::edge::counters::Counters;
 use crate::report::{
-    ContestantReport, EdgeReport, Progress, Report, Spread, StageProgress, StageReport,
+    ContestantReport, Distribution, EdgeReport, Progress, Report, StageProgress, StageReport,
 };
 use crate::run::shared::Shared;
 use crate::run::stage::Stage;
 
-/// Every stage and edge that a run has had so far, by their numbers. Those that were taken out keep theirs.
+/// Every stage and edge that a run has had so far, by index. Removed ones keep their index.
 #[derive(Default)]
-pub(crate) struct Line {
+pub(crate) struct Topology {
     pub stages: Vec<Arc<Stage>>,
     pub edges: Vec<Arc<EdgeSummary>>,
 }
 
-/// The line as it is now, for those who look.
+/// The current topology, shared with views of the run.
 #[derive(Clone, Default)]
-pub(crate) struct CurrentLine(Arc<Mutex<Arc<Line>>>);
+pub(crate) struct CurrentTopology(Arc<Mutex<Arc<Topology>>>);
 
-impl CurrentLine {
-    pub(crate) fn new(line: Line) -> Self {
-        Self(Arc::new(Mutex::new(Arc::new(line))))
+impl CurrentTopology {
+    pub(crate) fn new(topology: Topology) -> Self {
+        Self(Arc::new(Mutex::new(Arc::new(topology))))
     }
 
-    pub(crate) fn line(&self) -> Arc<Line> {
+    pub(crate) fn topology(&self) -> Arc<Topology> {
         lock(&self.0).clone()
     }
 
-    pub(crate) fn set(&self, line: Line) {
-        let before = std::mem::replace(&mut *lock(&self.0), Arc::new(line));
-        // Outside the lock: stages may end here.
+    pub(crate) fn set(&self, topology: Topology) {
+        let before = std::mem::replace(&mut *lock(&self.0), Arc::new(topology));
+        // Dropped outside the lock: stages may be freed here.
         drop(before);
     }
 }
 
-/// What is kept of an edge for counting.
+/// The names and counters of an edge.
 pub(crate) struct EdgeSummary {
     pub from: String,
     pub to: String,
@@ -59,7 +59,7 @@ fn seconds(shared: &Shared) -> f64 {
 
 fn dropped(stage: usize, edges: &[Arc<EdgeSummary>]) -> u64 {
     let into = edges.iter().filter(|edge| edge.receiver == stage);
-    into.map(|edge| edge.counters.look().dropped).sum()
+    into.map(|edge| edge.counters.snapshot().dropped).sum()
 }
 
 pub(crate) fn progress(
@@ -69,7 +69,7 @@ pub(crate) fn progress(
 ) -> Progress {
     let queued = |stage| {
         let into = edges.iter().filter(|edge| edge.receiver == stage);
-        into.map(|edge| edge.counters.look().discarded()).sum()
+        into.map(|edge| edge.counters.snapshot().discarded()).sum()
     };
     let capacity = |stage| {
         let into = edges.iter().filter(|edge| edge.receiver == stage);
@@ -92,9 +92,9 @@ pub(crate) fn progress(
     }
 }
 
-pub(crate) fn times(stages: &[Arc<Stage>]) -> Vec<Spread> {
-    let spread = |stage: &Arc<Stage>| lock(&stage.times).spread();
-    stages.iter().map(spread).collect()
+pub(crate) fn times(stages: &[Arc<Stage>]) -> Vec<Distribution> {
+    let distribution = |stage: &Arc<Stage>| lock(&stage.times).distribution();
+    stages.iter().map(distribution).collect()
 }
 
 pub(crate) fn report(
@@ -160,7 +160,7 @@ fn contestants(stage: &Stage) -> Vec<ContestantReport> {
 }
 
 fn edge_report(edge: &EdgeSummary) -> EdgeReport {
-    let counts = edge.counters.look();
+    let counts = edge.counters.snapshot();
     EdgeReport {
         from: edge.from.clone(),
         to: edge.to.clone(),

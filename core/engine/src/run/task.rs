@@ -1,32 +1,31 @@
-//! What an observer is told of a plugin's work while it happens.
+//! A plugin's calls, as observers see them while they happen.
 
 use flowpipe_host::message::{Message, Origin};
 use flowpipe_recording::entry::Event;
 
-/// One call of a plugin. Where a recorded run is run again, its times are those of now and not those of
-/// then.
+/// One call of a plugin. In a replay, its times are those of the replay and not the recorded ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// The stage's index in the pipeline.
     pub stage: usize,
     /// The plugin's index in the stage: not 0 only in a race.
     pub plugin: usize,
-    /// What the call is for.
+    /// The kind of the call.
     pub event: Event,
-    /// The message in hand, and the index of the input that it came by.
+    /// The message being processed, with the index of its input.
     pub taken: Option<(usize, &'a Message)>,
-    /// The frame in hand, which at the end of the stream is that of the last message.
+    /// The frame being processed; at the end of the stream, that of the last message.
     pub origin: Option<Origin>,
-    /// When it began, by the run's clock in nanoseconds.
+    /// When it started, by the run's clock in nanoseconds.
     pub began_ns: i64,
 }
 
-/// What came of a [`Task`].
+/// The result of a [`Task`], with times.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion<'a> {
-    /// When it came back, by the run's clock in nanoseconds.
+    /// When it returned, by the run's clock in nanoseconds.
     pub ended_ns: i64,
-    /// Of that, nanoseconds of waiting: for full queues, or because the plugin asked to wait.
+    /// Nanoseconds spent waiting: for full queues, or because the plugin asked to wait.
     pub waited_ns: i64,
     /// Messages that it emitted.
     pub emitted: u64,
@@ -37,12 +36,21 @@ pub struct Completion<'a> {
 /// How a [`Task`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskResult<'a> {
-    /// As it should.
+    /// Successfully.
     Done,
     /// The run was ending.
     Stopped,
     /// Another plugin of the race was faster.
     Lost,
-    /// It failed, in words.
+    /// It failed, with this message.
     Failed(&'a str),
+}
+
+/// The name of an event in spans and traces.
+pub fn event_name(event: Event) -> &'static str {
+    match event {
+        Event::Message => "message",
+        Event::Finish => "finish",
+        Event::Tick => "tick",
+    }
 }

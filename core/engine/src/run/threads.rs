@@ -1,4 +1,4 @@
-//! The threads of a run, as the control thread keeps them.
+//! The threads of a run, as the control thread manages them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use flowpipe_host::instance::Instance;
 use flowpipe_host::run::StageProcess;
 
 use crate::run::StartError;
-use crate::run::control::Event;
-use crate::run::driver::{self, Driver, News};
+use crate::run::control::ControlEvent;
+use crate::run::driver::{self, Driver, RaceEvent};
 use crate::run::replay::Replay;
-use crate::run::retrace;
+use crate::run::replay_worker;
 use crate::run::stage::Stage;
 use crate::run::worker::Worker;
 use crate::supervisor::watchdog::Watchdog;
 use crate::watch::Watch;
 
-/// The threads of a run that have neither ended nor hang, by number.
+/// The threads of a run that have neither ended nor been abandoned, by id.
 #[derive(Default)]
 pub(crate) struct Threads {
     threads: BTreeMap<usize, Thread>,
@@ -32,31 +32,31 @@ pub(crate) struct Thread {
     pub role: Role,
     /// `None`: it calls no plugin.
     pub watch: Option<Arc<Watch>>,
-    /// The processes of its plugins, where they have some.
+    /// The processes of its isolated plugins.
     pub processes: Vec<Arc<dyn StageProcess>>,
     pub watchdog: Watchdog,
     handle: JoinHandle<()>,
 }
 
-/// What a thread does.
+/// The role of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// It calls this contestant.
     Plugin(usize),
     /// It drives a race.
     Race,
-    /// It calls all plugins of its stage, as a recording says.
+    /// It calls all plugins of its stage, as recorded.
     Replay,
 }
 
-/// What a thread hands back when it ends.
+/// The result of a thread that ends.
 #[derive(Default)]
 pub(crate) struct WorkerExit {
-    /// None: a race's thread, or one that was left behind.
+    /// Empty for a race's thread, and for one that was abandoned.
     pub instances: Vec<Instance>,
     /// One of the instances is to be restarted after this time.
     pub restart: Option<(usize, Duration)>,
-    /// The stage pauses, and has more to do.
+    /// The stage pauses, and has more work.
     pub is_paused: bool,
 }
 
@@ -87,10 +87,10 @@ impl WorkerExit {
 }
 
 impl Threads {
-    /// Starts a thread, which gets its number.
+    /// Starts a thread with a new id.
     ///
     /// # Errors
-    /// When it can't be started.
+    /// When it failed to start.
     pub(crate) fn add(
         &mut self,
         start: impl FnOnce(usize) -> Result<Thread, StartError>,
@@ -101,7 +101,7 @@ impl Threads {
         Ok(())
     }
 
-    /// A thread has said that it ends. `None`: it was left behind before.
+    /// Removes a thread that has ended. `None`: it was abandoned before.
     pub(crate) fn end(&mut self, id: usize) -> Option<Thread> {
         self.threads.remove(&id)
     }
@@ -114,7 +114,7 @@ impl Threads {
         self.threads.keys().copied().collect()
     }
 
-    /// The longest time that a stage with a thread may take to come back from one thing.
+    /// The longest time that one call of any of these stages may take.
     pub(crate) fn patience(&self) -> Duration {
         let all = self.threads.values().map(|thread| thread.stage.patience());
         all.max().unwrap_or_default()
@@ -122,12 +122,12 @@ impl Threads {
 }
 
 impl Thread {
-    /// Waits for its end. It has said that it ends, and its panic, if any, was caught.
+    /// Waits for its end. It has reported its exit, and its panic, if any, was caught.
     pub(crate) fn join(self) {
         let _ = self.handle.join();
     }
 
-    /// The plugin that problems of this thread are reported of.
+    /// The contestant that problems of this thread are attributed to.
     pub(crate) fn contestant(&self) -> usize {
         match self.role {
             Role::Plugin(contestant) => contestant,
@@ -136,40 +136,40 @@ impl Thread {
     }
 }
 
-/// A watch over these instances, and the processes of those that have one.
+/// Creates a watch for these instances. Also returns the processes of the isolated ones.
 fn watch(instances: &[Instance]) -> (Arc<Watch>, Vec<Arc<dyn StageProcess>>) {
     let watch = Arc::new(Watch::default());
     let processes: Vec<_> = instances
         .iter()
         .filter_map(|it| it.stage_process())
         .collect();
-    watch.show(processes.clone());
+    watch.attach_processes(processes.clone());
     (watch, processes)
 }
 
 /// Starts the threads of a race.
 ///
 /// # Errors
-/// When the system gives no thread.
+/// When the system can't create a thread.
 pub(crate) fn start_race(
     stage: &Arc<Stage>,
     instances: Vec<(usize, Instance)>,
     missing: &[usize],
     threads: &mut Threads,
-) -> Result<Sender<News>, StartError> {
-    let (sender, news) = crossbeam_channel::unbounded();
+) -> Result<Sender<RaceEvent>, StartError> {
+    let (sender, events) = crossbeam_channel::unbounded();
     for &contestant in missing {
-        let is_created = News::Missing {
+        let missing = RaceEvent::Missing {
             contestant,
             returns: true,
         };
-        // The race that hears it is started below.
-        let _ = sender.send(is_created);
+        // The race that receives it is started below.
+        let _ = sender.send(missing);
     }
     for (contestant, instance) in instances {
         threads.add(|id| start_contestant(stage, contestant, instance, id, &sender))?;
     }
-    let driver = Driver::new(stage.clone(), (sender.clone(), news));
+    let driver = Driver::new(stage.clone(), (sender.clone(), events));
     let name = stage.settings.name.clone();
     threads.add(|id| {
         Ok(Thread {
@@ -184,7 +184,7 @@ pub(crate) fn start_race(
     Ok(sender)
 }
 
-/// Starts the thread of a stage that does not race.
+/// Starts the thread of a stage with one plugin.
 pub(crate) fn start_worker(
     stage: &Arc<Stage>,
     instance: Instance,
@@ -209,8 +209,8 @@ pub(crate) fn start_worker(
     })
 }
 
-/// Starts the thread of a stage whose recorded calls are run again. By contestant: whether it was made just now.
-pub(crate) fn start_retracer(
+/// Starts the thread of a stage whose recorded calls are rerun. `new`: by contestant, whether it was just created.
+pub(crate) fn start_replay_worker(
     stage: &Arc<Stage>,
     instances: Vec<Instance>,
     id: usize,
@@ -234,18 +234,18 @@ pub(crate) fn start_retracer(
         processes,
         watchdog: Watchdog::default(),
         handle: spawn(stage, name, id, move || {
-            retrace::retrace(&own, workers, new, &replay)
+            replay_worker::run(&own, workers, new, &replay)
         })?,
     })
 }
 
-/// Starts the thread of one plugin of a race, and tells the driver.
+/// Starts the thread of one plugin of a race, and notifies the driver.
 pub(crate) fn start_contestant(
     stage: &Arc<Stage>,
     contestant: usize,
     instance: Instance,
     id: usize,
-    driver: &Sender<News>,
+    driver: &Sender<RaceEvent>,
 ) -> Result<Thread, StartError> {
     let (watch, processes) = watch(std::slice::from_ref(&instance));
     let worker = Worker {
@@ -256,13 +256,13 @@ pub(crate) fn start_contestant(
         may_have_failed: true,
     };
     let (jobs, work) = crossbeam_channel::unbounded();
-    let news = driver.clone();
+    let events = driver.clone();
     let name = format!("{}/{}", stage.settings.name, stage.plugin(contestant));
     let handle = spawn(stage, name, id, move || {
-        driver::contest(worker, &work, &news)
+        driver::run_contestant(worker, &work, &events)
     })?;
-    // Gone only when the driver has ended, and then the new contestant ends at once.
-    let _ = driver.send(News::Joined {
+    // Disconnected only when the driver has ended, and then the new contestant ends at once.
+    let _ = driver.send(RaceEvent::Joined {
         contestant,
         jobs,
         watch: watch.clone(),
@@ -277,7 +277,7 @@ pub(crate) fn start_contestant(
     })
 }
 
-/// Starts a thread that reports to the control thread when it ends, also by a panic.
+/// Starts a thread that reports to the control thread when it ends or panics.
 fn spawn(
     stage: &Arc<Stage>,
     name: String,
@@ -291,12 +291,12 @@ fn spawn(
         if panicked {
             stage.close();
         }
-        let ended = Event::Ended {
+        let ended = ControlEvent::Ended {
             id,
             exit: result.unwrap_or_default(),
             panicked,
         };
-        // The control thread is gone only when this thread was given up.
+        // Disconnected only when this thread was abandoned.
         let _ = stage.run.events.send(ended);
     })?;
     Ok(thread)

@@ -17,30 +17,31 @@ use flowpipe_sync::lock;
 use crate::edge::inputs;
 use crate::run::call::Context;
 use crate::run::journal::{self, Journal};
+use crate::run::notify;
 pub(crate) use crate::run::outcome::Outcome;
 use crate::run::outcome::outcome;
 use crate::run::race::Entrant;
 use crate::run::stage::Stage;
 use crate::run::threads::WorkerExit;
-use crate::supervisor::{Action, Event as Life, Verdict};
+use crate::supervisor::{self, Action, Decision};
 use crate::watch::Watch;
 
-/// One plugin instance and what is known of it from outside.
+/// One plugin instance with its stage and watch.
 pub(crate) struct Worker {
     pub stage: Arc<Stage>,
-    /// Which of the stage's contestants it is; 0 where there is no race.
+    /// Its index among the stage's contestants; 0 without a race.
     pub contestant: usize,
     pub watch: Arc<Watch>,
     pub instance: Instance,
-    /// It has not processed a message since it started or failed.
+    /// Whether it has not processed a message since it started or failed.
     pub may_have_failed: bool,
 }
 
-/// What there is to do in one call.
+/// The work of one call.
 #[derive(Clone)]
 pub(crate) struct Work {
     pub event: abi::Event,
-    /// The message and the port that it came by.
+    /// The message and its input port.
     pub message: Option<(usize, Arc<Message>)>,
     /// The frame that the work descends from.
     pub origin: Option<Origin>,
@@ -48,19 +49,19 @@ pub(crate) struct Work {
     pub taken_ns: i64,
 }
 
-/// What came of one call.
+/// The result of one call.
 pub(crate) struct Done {
     pub outcome: Outcome,
-    /// Nanoseconds in the call, waiting for full queues left out.
+    /// Nanoseconds in the call, without waits for full queues.
     pub worked_ns: i64,
     pub emitted: u64,
-    /// The call, where somebody wants it written down.
+    /// The record of the call, if an observer wants it.
     pub written: Option<Box<Call>>,
-    /// What it failed on.
+    /// The message that it failed on.
     pub message: Option<MessageId>,
-    /// The plugin is restarted after this time. Known once that is decided.
+    /// The plugin is restarted after this time. Set by [`Worker::decide`].
     pub restart: Option<Duration>,
-    /// It can't go on, and nobody takes its place.
+    /// It can't continue, and is not replaced.
     pub gone: bool,
 }
 
@@ -85,7 +86,7 @@ impl Work {
         }
     }
 
-    /// What the call is for.
+    /// The kind of the call.
     pub(crate) fn kind(&self) -> Event {
         match self.event {
             abi::EVENT_MESSAGE => Event::Message,
@@ -94,7 +95,7 @@ impl Work {
         }
     }
 
-    /// Names the message in hand.
+    /// The id of the message being processed.
     pub(crate) fn message_id(&self, stage: &Stage) -> Option<MessageId> {
         self.message.as_ref().map(|(port, message)| {
             let frame = message.lineage.origin.map_or(0, |origin| origin.sequence);
@@ -104,44 +105,44 @@ impl Work {
 }
 
 impl Worker {
-    /// Works until the stream ends, the stage is to pause, or the plugin is to be restarted.
+    /// Runs until the stream ends, the stage is to pause, or the plugin is to be restarted.
     pub(crate) fn run(mut self) -> WorkerExit {
         let stage = self.stage.clone();
-        let mut pause = Pause::default();
+        let mut idle = IdleBackoff::default();
         let end = loop {
             let work = match stage.next() {
-                Coming::Work(work) => work,
-                Coming::Nothing => break End::Stream,
-                Coming::Pause => return WorkerExit::paused(Some(self.instance)),
+                NextWork::Work(work) => work,
+                NextWork::EndOfStream => break LoopEnd::Stream,
+                NextWork::Pause => return WorkerExit::paused(Some(self.instance)),
             };
             let mut done = self.process(&work, None, None);
-            if matches!(done.outcome, Outcome::GivenUp) {
-                return self.leave_behind();
+            if matches!(done.outcome, Outcome::Abandoned) {
+                return self.abandon();
             }
             let failed = matches!(done.outcome, Outcome::Failed(..));
             let next = self.decide(&mut done);
-            stage.tell_call(done.written);
+            stage.report_call(done.written);
             stage.note_time(done.worked_ns);
             self.conclude(done.outcome, next, &work);
             match next {
-                Verdict::Continue => {}
-                Verdict::Restart(after) => {
+                Decision::Continue => {}
+                Decision::Restart(after) => {
                     return WorkerExit::restart(vec![self.instance], 0, after);
                 }
-                Verdict::End => break End::Early,
+                Decision::End => break LoopEnd::Early,
             }
             if stage.is_source() {
-                pause.after(done.emitted, failed);
+                idle.after(done.emitted, failed);
             }
         };
-        if end == End::Stream && !stage.is_source() && stage.run.mode() < Mode::Abort {
+        if end == LoopEnd::Stream && !stage.is_source() && stage.run.mode() < Mode::Abort {
             let work = stage.finish();
             let mut done = self.process(&work, None, None);
-            if matches!(done.outcome, Outcome::GivenUp) {
-                return self.leave_behind();
+            if matches!(done.outcome, Outcome::Abandoned) {
+                return self.abandon();
             }
             let next = self.decide(&mut done);
-            stage.tell_call(done.written);
+            stage.report_call(done.written);
             stage.note_time(done.worked_ns);
             self.conclude(done.outcome, next, &work);
         }
@@ -149,21 +150,20 @@ impl Worker {
         WorkerExit::finished(self.instance)
     }
 
-    /// Lets the plugin do one piece of work.
-    /// `script`: the call as it was recorded, when it is run again.
+    /// Calls the plugin once. `recorded`: the recorded call, in a replay.
     pub(crate) fn process(
         &mut self,
         work: &Work,
         entrant: Option<Entrant<'_>>,
-        script: Option<&Call>,
+        recorded: Option<&Call>,
     ) -> Done {
         let stage = &self.stage;
         let parent = work
             .message
             .as_ref()
             .map(|(port, message)| (*port, &**message));
-        // A call that is run again was taken long ago.
-        let since = match script {
+        // In a replay, the recorded time is not that of this run's clock.
+        let since = match recorded {
             Some(_) => stage.run.now(),
             None => work.taken_ns,
         };
@@ -180,7 +180,7 @@ impl Worker {
             refused: RefCell::new(None),
             stopped: Cell::new(false),
             journal: Journal::default(),
-            script,
+            recorded,
         };
         let nothing = |outcome| Done {
             outcome,
@@ -191,13 +191,13 @@ impl Worker {
             restart: None,
             gone: false,
         };
-        // Looked at after `begin`, so that either this sees the winner or the winner saw this call.
+        // Checked after `begin`, so that either this sees the winner or the winner saw this call.
         if context.entrant.as_ref().is_some_and(Entrant::has_lost) {
             let over = self.watch.end(call);
             return nothing(if over {
                 Outcome::Lost
             } else {
-                Outcome::GivenUp
+                Outcome::Abandoned
             });
         }
         let lineage = parent.map(|(_, message)| message.lineage.as_abi());
@@ -225,26 +225,26 @@ impl Worker {
                 .map_or(std::ptr::null(), std::ptr::from_ref),
             context: handle.as_abi(),
         };
-        let task = stage.begins(self.contestant, work);
-        let _span = stage.span(self.contestant, work).entered();
-        let forgotten = match work.message.is_some() && stage.settings.fresh {
+        let task = notify::task_started(stage, self.contestant, work);
+        let _span = notify::span(stage, self.contestant, work).entered();
+        let reset = match work.message.is_some() && stage.settings.fresh {
             true => self.instance.reset(),
             false => abi::OK,
         };
-        let status = match forgotten {
+        let status = match reset {
             failed @ ..abi::OK => failed,
-            // SAFETY: the message and the handle live until the call returns.
+            // SAFETY: the message and the handle outlive the call.
             _ => unsafe { self.instance.process(&process) },
         };
         if !self.watch.end(call) {
-            return nothing(Outcome::GivenUp);
+            return nothing(Outcome::Abandoned);
         }
         let outcome = outcome(status, &context, &self.instance);
         let failed = matches!(outcome, Outcome::Failed(..));
         let worked_ns = stage.run.now() - work.taken_ns - self.watch.waited_in_call();
         if let Some(task) = &task {
             let waited_ns = self.watch.waited_in_call();
-            stage.worked(task, waited_ns, context.emitted.get(), &outcome);
+            notify::task_finished(stage, task, waited_ns, context.emitted.get(), &outcome);
         }
         let written = stage.run.logs_calls.then(|| {
             let clock = self.instance.host().stage_clock().take();
@@ -265,118 +265,118 @@ impl Worker {
         }
     }
 
-    /// Leaves a worker that was given up as it is: the plugin may still hold on to its host.
-    pub(crate) fn leave_behind(self) -> WorkerExit {
+    /// Leaks the instance of a worker that was abandoned: the plugin may still use its host.
+    pub(crate) fn abandon(self) -> WorkerExit {
         std::mem::forget(self.instance);
         WorkerExit::default()
     }
 
     /// Whether the plugin continues after this call, is restarted or ends.
-    pub(crate) fn decide(&mut self, done: &mut Done) -> Verdict {
-        let verdict = match &done.outcome {
+    pub(crate) fn decide(&mut self, done: &mut Done) -> Decision {
+        let decision = match &done.outcome {
             Outcome::Fine => {
                 self.succeeded();
-                Verdict::Continue
+                Decision::Continue
             }
-            Outcome::End | Outcome::GivenUp => Verdict::End,
-            // Whether the stage has to end shows when it looks for more work.
-            Outcome::Stopped | Outcome::Lost => Verdict::Continue,
+            Outcome::End | Outcome::Abandoned => Decision::End,
+            // The stage checks whether it has to end before its next work.
+            Outcome::Stopped | Outcome::Lost => Decision::Continue,
             Outcome::Failed(..) => self.failed(),
         };
-        done.gone = verdict == Verdict::End && self.instance.death().is_some();
-        if let Verdict::Restart(after) = verdict {
+        done.gone = decision == Decision::End && self.instance.death().is_some();
+        if let Decision::Restart(after) = decision {
             done.restart = Some(after);
             if let Some(call) = &mut done.written {
                 call.anew = true;
             }
         }
-        verdict
+        decision
     }
 
-    /// Only the first success after failures is news.
+    /// Reports the first success after failures.
     fn succeeded(&mut self) {
         if std::mem::take(&mut self.may_have_failed) {
             let slot = self.stage.slot(self.contestant);
-            self.stage.run.supervise(Life::Succeeded(slot));
+            self.stage.run.supervise(supervisor::Event::Succeeded(slot));
         }
     }
 
-    fn failed(&mut self) -> Verdict {
+    fn failed(&mut self) -> Decision {
         self.may_have_failed = true;
-        let failed = Life::Failed {
+        let failed = supervisor::Event::Failed {
             slot: self.stage.slot(self.contestant),
             is_alive: self.instance.death().is_none(),
         };
         let decided = |action| match action {
-            Action::Decide(verdict) => Some(verdict),
+            Action::Decide(decision) => Some(decision),
             _ => None,
         };
         let actions = self.stage.run.supervise(failed).into_iter();
-        actions.filter_map(decided).next().unwrap_or(Verdict::End)
+        actions.filter_map(decided).next().unwrap_or(Decision::End)
     }
 
-    /// Counts and reports what came of a call.
-    fn conclude(&self, outcome: Outcome, verdict: Verdict, work: &Work) {
+    /// Counts and reports the outcome of a call.
+    fn conclude(&self, outcome: Outcome, decision: Decision, work: &Work) {
         if let Outcome::Failed(kind, text) = outcome {
             let problem = self.problem(kind, text, work);
-            match verdict {
-                Verdict::Restart(_) => self.stage.skip(problem),
-                Verdict::Continue | Verdict::End => {
+            match decision {
+                Decision::Restart(_) => self.stage.skip(problem),
+                Decision::Continue | Decision::End => {
                     self.stage.fail(problem);
                 }
             }
         }
     }
 
-    /// A problem of this worker's plugin with the work in hand.
+    /// A problem of this worker's plugin with this work.
     pub(crate) fn problem(&self, kind: ProblemKind, text: String, work: &Work) -> Problem {
         let message = work.message_id(&self.stage);
         self.stage.problem(kind, self.contestant, message, text)
     }
 }
 
-/// What comes next in a stage.
-pub(crate) enum Coming {
-    /// A piece of work.
+/// The next work of a stage.
+pub(crate) enum NextWork {
+    /// There is work.
     Work(Work),
-    /// Nothing any more.
-    Nothing,
-    /// The stage is to pause before it.
+    /// The stream has ended.
+    EndOfStream,
+    /// The stage has to pause.
     Pause,
 }
 
 impl Stage {
-    /// The next piece of work, waiting for it.
-    pub(crate) fn next(&self) -> Coming {
+    /// Waits for the next work.
+    pub(crate) fn next(&self) -> NextWork {
         loop {
             if self.must_end() {
-                return Coming::Nothing;
+                return NextWork::EndOfStream;
             }
             if self.gate.is_closed() && self.gate.pauses() {
-                return Coming::Pause;
+                return NextWork::Pause;
             }
             let mut ports = lock(&self.ports);
             if ports.outputs.are_gone() {
-                return Coming::Nothing;
+                return NextWork::EndOfStream;
             }
             if self.is_source() {
                 drop(ports);
-                return Coming::Work(Work::event(abi::EVENT_TICK, None, self.run.now()));
+                return NextWork::Work(Work::event(abi::EVENT_TICK, None, self.run.now()));
             }
             match ports.inputs.take(&self.gate) {
                 inputs::Next::Message(port, message) => {
                     ports.origin = message.lineage.origin;
                     drop(ports);
                     self.counts.received.fetch_add(1, Ordering::Relaxed);
-                    return Coming::Work(Work::message(port, message, self.run.now()));
+                    return NextWork::Work(Work::message(port, message, self.run.now()));
                 }
-                inputs::Next::Ended => return Coming::Nothing,
+                inputs::Next::Ended => return NextWork::EndOfStream,
                 inputs::Next::Paused => {}
             }
         }
     }
 
-    /// The work of the end.
+    /// The work at the end of the stream.
     pub(crate) fn finish(&self) -> Work {
         let origin = lock(&self.ports).origin;
         Work::event(abi::EVENT_FINISH, origin, self.run.now())
@@ -385,24 +385,24 @@ impl Stage {
 
 /// Why a worker's loop ended.
 #[derive(PartialEq, Eq)]
-enum End {
-    /// There is no more work: the plugin may emit what it still holds.
+enum LoopEnd {
+    /// There is no more work: the plugin may emit what it has buffered.
     Stream,
     /// The plugin is done, or failed.
     Early,
 }
 
-/// Keeps a source that gives nothing from burning a processor.
+/// Keeps a source without output from spinning.
 #[derive(Default)]
-struct Pause {
+struct IdleBackoff {
     failures: u32,
 }
 
-impl Pause {
+impl IdleBackoff {
     fn after(&mut self, emitted: u64, failed: bool) {
         self.failures = if failed { self.failures + 1 } else { 0 };
         if emitted == 0 || failed {
-            // 1 ms, and up to 128 ms for one that fails again and again.
+            // 1 ms, and up to 128 ms for repeated failures.
             std::thread::sleep(Duration::from_millis(1 << self.failures.min(7)));
         }
     }

@@ -1,52 +1,52 @@
-//! What the supervisor is told, and what it returns.
+//! The events of the supervisor, and the actions that it returns.
 
 use std::time::Duration;
 
 use flowpipe_host::problem::Problem;
 use flowpipe_host::run::Mode;
 
-use crate::supervisor::{Answer, Resumed, Verdict};
+use crate::supervisor::{Answer, Decision, Resumed};
 
-/// The place of one plugin of a stage.
+/// The slot of one plugin of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Slot {
     pub stage: usize,
     pub contestant: usize,
 }
 
-/// Where the plugin of a slot is in its life. Times are nanoseconds of the run's clock.
+/// The state of a slot. Times are nanoseconds of the run's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum SlotState {
     /// An instance is being created.
     Creating,
     /// Its instance has a thread.
     Running,
-    /// As running, in a stage that the pipeline does not have any more: it drains its queue.
+    /// As running, in a removed stage: it drains its queue.
     Draining,
     /// There is no instance. One is created at this time.
     Backoff { until: i64 },
-    /// It continues without a thread of its own, with an instance or without.
+    /// It has no thread while its stage is paused. `is_there`: whether it has an instance.
     Paused { is_there: bool },
     /// Its instance is being destroyed. It is to be restarted at this time, if at all.
     Destroying { restart: Option<i64> },
     /// Its stream has ended. The instance waits for the end of the run.
     Finished,
-    /// It has no instance any more, and gets none.
+    /// It has no instance, and gets none any more.
     Gone,
-    /// Its instance hangs, and was left behind with its thread. Nothing takes its place.
+    /// Its instance hung, and was abandoned with its thread. It is not replaced.
     Abandoned,
 }
 
-/// What happened.
+/// An event.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// The run is on its way to the end.
+    /// The run is ending.
     Mode(Mode),
-    /// Stages start, or continue after a pause.
+    /// Stages start, or resume after a pause.
     Resumed(Vec<Resumed>),
     /// An instance was created.
     Created(Slot),
-    /// An instance could not be created.
+    /// An instance failed to start.
     Refused(Slot, Problem),
     /// No instance could be created now, because another thread creates or destroys one.
     Deferred(Slot),
@@ -56,7 +56,7 @@ pub(crate) enum Event {
     Succeeded(Slot),
     /// A plugin failed. `is_alive`: it could continue as it is.
     Failed { slot: Slot, is_alive: bool },
-    /// A plugin hangs. It and its thread were left behind. `was_stopped`: it was cancelled because the run ends.
+    /// A plugin hung. It and its thread were abandoned. `was_stopped`: it was cancelled because the run ends.
     /// `can_create`: no other thread creates or destroys a plugin now.
     Hung {
         slot: Slot,
@@ -66,79 +66,79 @@ pub(crate) enum Event {
     },
     /// The thread of a plugin has ended.
     Ended(Slot, Exit),
-    /// The thread of a race has ended, to pause or for good.
+    /// The thread of a race has ended, to pause or with the stream.
     RaceEnded { stage: usize, to_pause: bool },
-    /// A plugin does not take part in its race any more.
+    /// A plugin has left its race.
     LeftRace(Slot),
-    /// The pipeline does not have a stage any more.
+    /// A stage was removed from the pipeline.
     Removed { stage: usize },
-    /// Stages are to pause, in this order. `patience`: how long each may take.
+    /// A request to pause stages, in this order. `patience`: how long each may take.
     Pause {
         stages: Vec<usize>,
         patience: Duration,
     },
-    /// The gate of a stage was to be opened again. False: its thread ends already.
+    /// The result of [`Action::ReopenGate`]. `is_open` is false if the stage's thread is ending already.
     Reopened { stage: usize, is_open: bool },
-    /// Whoever asked for the pause does not exist any more.
-    AskerGone(Option<Problem>),
+    /// The thread that requested the pause has panicked.
+    RequesterGone(Option<Problem>),
     /// Time has passed.
     Tick,
     /// The run is over.
     Over,
 }
 
-/// How the thread of a plugin ended. Where one thread calls all plugins of a stage, each of them is told.
+/// How the thread of a plugin ended. Where one thread calls all plugins of a stage, there is one exit for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Its stream has ended, or it has.
+    /// The stream or the plugin has ended.
     Finished,
-    /// To pause.
+    /// The stage pauses.
     Paused,
     /// The plugin is to be restarted after this time.
     Restart(Duration),
     /// Another plugin of the same thread is to be restarted.
     Waits,
-    /// By a panic, which destroyed nothing.
+    /// By a panic. The instance was not destroyed.
     Panicked,
 }
 
-/// What is to be done.
+/// An action to perform.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// To the thread that reported a failure.
-    Decide(Verdict),
-    /// Create an instance. The answer is created, refused or deferred.
+    /// The answer to the thread that reported a failure.
+    Decide(Decision),
+    /// Create an instance. The result is [`Event::Created`], [`Event::Refused`] or [`Event::Deferred`].
     Create(Slot),
-    /// Start the thread of an instance that is there. `is_restart`: it was created because another failed.
+    /// Start the thread of an instance. `is_restart`: it replaces one that failed.
     Start { slot: Slot, is_restart: bool },
-    /// Start the threads of a race. `missing`: contestants that are to be created yet.
+    /// Start the threads of a race. `missing`: contestants that are still to be created.
     StartRace {
         stage: usize,
         present: Vec<usize>,
         missing: Vec<usize>,
     },
-    /// Start the one thread that calls all plugins of a stage. `restarted`: by plugin, whether it was restarted just
-    /// now. `None`: the stage starts.
+    /// Start the one thread that calls all plugins of a stage. `restarted`: by plugin, whether it was just restarted.
+    /// `None`: the stage starts.
     StartReplay {
         stage: usize,
         restarted: Option<Vec<bool>>,
     },
-    /// Destroy an instance. The answer is destroyed.
+    /// Destroy an instance. The result is [`Event::Destroyed`].
     Destroy(Slot),
-    /// Close the ports of a stage: nothing works in it any more.
+    /// Close the ports of a stage.
     Close { stage: usize },
-    /// Tell a race that a contestant is not there, and whether another instance takes its place.
-    TellRace { slot: Slot, returns: bool },
+    /// Notify a race that a contestant has no instance, and whether another one replaces it.
+    NotifyRace { slot: Slot, returns: bool },
     /// Close the gate of a stage, so that it pauses.
     CloseGate { stage: usize },
-    /// Open the gate of a stage, unless its thread ends already. The answer is reopened.
+    /// Open the gate of a stage, unless its thread is ending already. The result is [`Event::Reopened`].
     ReopenGate { stage: usize },
     /// Open the gate of a stage.
     OpenGate { stage: usize },
-    /// Tell whoever asked for the pause.
+    /// Answer the thread that requested the pause.
     Answer(Answer),
     /// Report a problem.
     Report(Problem),
-    /// Report a problem, and end the run for it.
+    /// Report a problem that ends the run.
     Fail(Problem),
 }

@@ -1,4 +1,5 @@
-//! Changes of a running pipeline: stages pause one after the other, belong to whoever asked, and continue.
+//! Pauses stages one after the other, to change a running pipeline. The requester owns their instances until they
+//! resume.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -8,67 +9,67 @@ use flowpipe_host::run::Mode;
 
 use crate::supervisor::watchdog::ABORT_GRACE;
 use crate::supervisor::{
-    Action, Contestant, Policy, Slot, Stage, State, Supervisor, Threads, Verdict,
+    Action, Contestant, Decision, Policy, Slot, SlotState, SupervisedStage, Supervisor, ThreadModel,
 };
 
-/// Stages that pause, or are about to.
+/// A pause in progress.
 #[derive(Debug)]
 pub(super) struct Pause {
     stages: Vec<usize>,
-    /// Those that do not pause yet, the one that is asked first.
-    to_come: VecDeque<usize>,
-    /// When the one that is asked has not paused in time.
+    /// The stages that are not paused yet. The first one's gate is closed.
+    remaining: VecDeque<usize>,
+    /// When the first of `remaining` has to be paused.
     deadline: i64,
     patience: Duration,
-    /// They belong to whoever asked.
+    /// All stages are paused, and the requester owns their instances.
     is_answered: bool,
-    /// Plugins that were created before their time.
+    /// Plugins that were created before their backoff elapsed.
     hurried: BTreeSet<Slot>,
-    /// They are not to pause, as soon as that shows: why.
+    /// Why the pause is refused, if it is.
     refused: Option<Refusal>,
-    /// When stages of an aborted run are ended without whoever asked.
+    /// When the stages of an aborted run are ended without waiting for the requester.
     abandoned_at: Option<i64>,
 }
 
-/// What whoever asked for a pause is told.
+/// The answer to the requester of a pause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// They pause, and belong to whoever asked: each with its contestants that have an instance. `None`: the stage had
-    /// ended.
+    /// The stages are paused, and the requester owns their instances. Each with its contestants that have an instance;
+    /// `None`: the stage had ended.
     Paused {
         stages: Vec<(usize, Option<Vec<usize>>)>,
     },
-    /// They continue as they were.
+    /// The stages resume unchanged.
     Refused(Refusal),
 }
 
-/// Why stages do not pause.
+/// Why a pause is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// This one does not come back from its message.
+    /// This stage does not return from its call.
     Busy { stage: usize },
     /// The run is ending.
     Ending,
 }
 
-/// A stage that starts, or continues after a pause.
+/// A stage that starts, or resumes after a pause.
 #[derive(Debug)]
 pub(crate) struct Resumed {
     pub stage: usize,
-    /// It starts, or its settings have changed.
+    /// Set if it starts or its settings have changed.
     pub settings: Option<Settings>,
     /// Contestants with an instance.
     pub present: Vec<usize>,
-    /// Contestants whose instance was lost during the pause, and what became of it.
+    /// Contestants whose instance was lost during the pause, with the problem.
     pub lost: Vec<(usize, Problem)>,
 }
 
-/// What the supervisor knows of a stage.
+/// The supervisor's settings of a stage.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub policy: Policy,
     pub is_source: bool,
-    pub threads: Threads,
+    pub threads: ThreadModel,
     pub contestants: usize,
     pub is_removed: bool,
 }
@@ -84,23 +85,23 @@ impl Pause {
 }
 
 impl Supervisor {
-    /// Whether a stage is to pause, and belongs to nobody else yet.
+    /// Whether a stage is to pause, and the requester does not own it yet.
     pub(super) fn is_asked_to_pause(&self, stage: usize) -> bool {
         let pause = self.pause.as_ref();
         pause.is_some_and(|pause| !pause.is_answered && pause.stages.contains(&stage))
     }
 
-    /// Whether a plugin is created before its time. Whoever is to pause may wait for room in the queue of a stage that
-    /// has none: that one hurries, once.
+    /// Whether a plugin skips its backoff, which it may do once per pause. A pausing stage may wait for room in the
+    /// queue of a stage that has no instance.
     pub(super) fn hurries(&mut self, slot: Slot) -> bool {
         let pause = self.pause.as_mut().filter(|pause| !pause.is_answered);
         pause.is_some_and(|pause| pause.hurried.insert(slot))
     }
 
-    /// One change at a time is made.
-    pub(super) fn begin_to_pause(&mut self, stages: Vec<usize>, patience: Duration) {
+    /// Starts a pause. There is one at a time.
+    pub(super) fn start_pause(&mut self, stages: Vec<usize>, patience: Duration) {
         self.pause = Some(Pause {
-            to_come: stages.iter().copied().collect(),
+            remaining: stages.iter().copied().collect(),
             stages,
             deadline: self.after(patience),
             patience,
@@ -109,12 +110,12 @@ impl Supervisor {
             refused: None,
             abandoned_at: None,
         });
-        self.ask_next();
+        self.close_next_gate();
     }
 
-    fn ask_next(&mut self) {
+    fn close_next_gate(&mut self) {
         let Some(pause) = &mut self.pause else { return };
-        let Some(&stage) = pause.to_come.front() else {
+        let Some(&stage) = pause.remaining.front() else {
             return;
         };
         let patience = pause.patience;
@@ -132,8 +133,8 @@ impl Supervisor {
         }
     }
 
-    /// Looks how far the stages are.
-    pub(super) fn go_on_pausing(&mut self) {
+    /// Advances the pause as far as the stages allow.
+    pub(super) fn advance_pause(&mut self) {
         while let Some(pause) = &self.pause {
             if pause.is_answered {
                 return self.abandon_when_aborted();
@@ -142,40 +143,40 @@ impl Supervisor {
                 return self.refuse_when_quiet();
             }
             if self.mode > Mode::Run {
-                return self.begin_to_refuse(Refusal::Ending);
+                return self.start_refusal(Refusal::Ending);
             }
-            let Some(&stage) = pause.to_come.front() else {
+            let Some(&stage) = pause.remaining.front() else {
                 return self.answer();
             };
             if self.stages.get(stage).is_some_and(|it| it.is_busy(false)) {
                 if pause.deadline <= self.now {
-                    self.begin_to_refuse(Refusal::Busy { stage });
+                    self.start_refusal(Refusal::Busy { stage });
                 }
                 return;
             }
             self.note_paused(stage);
             if let Some(pause) = &mut self.pause {
-                pause.to_come.pop_front();
+                pause.remaining.pop_front();
             }
-            self.ask_next();
+            self.close_next_gate();
         }
     }
 
-    /// Nothing works in a stage. What was to be created is created when it continues.
+    /// Marks a stage as paused. Instances in backoff are created when it resumes.
     fn note_paused(&mut self, stage: usize) {
         let Some(stage) = self.stages.get_mut(stage) else {
             return;
         };
         for contestant in &mut stage.slots {
-            if let State::Backoff { .. } = contestant.state {
-                contestant.state = State::Paused { is_there: false };
-                // It has no thread that could say that it pauses.
-                stage.is_paused |= stage.threads != Threads::Race;
+            if let SlotState::Backoff { .. } = contestant.state {
+                contestant.state = SlotState::Paused { is_there: false };
+                // It has no thread that could report the pause.
+                stage.is_paused |= stage.threads != ThreadModel::Race;
             }
         }
     }
 
-    /// All pause: they belong to whoever asked.
+    /// Answers that all stages are paused.
     fn answer(&mut self) {
         let Some(pause) = &mut self.pause else { return };
         pause.is_answered = true;
@@ -189,7 +190,7 @@ impl Supervisor {
         self.actions.push(Action::Answer(answer));
     }
 
-    /// Whether a stage pauses. If not, it had ended, and its plugins are of no more use.
+    /// Returns whether a stage is paused. If not, it has ended, and its plugins are finished.
     fn settle(&mut self, stage: usize) -> bool {
         let Some(stage) = self.stages.get_mut(stage) else {
             return false;
@@ -200,11 +201,11 @@ impl Supervisor {
         stage.is_paused
     }
 
-    /// They are not to pause. The one that is asked may pause already: then it is waited for.
-    fn begin_to_refuse(&mut self, why: Refusal) {
+    /// Starts to refuse the pause. Waits for the stage whose gate is closed if it is pausing already.
+    fn start_refusal(&mut self, why: Refusal) {
         let Some(pause) = &mut self.pause else { return };
         pause.refused = Some(why);
-        match pause.to_come.front() {
+        match pause.remaining.front() {
             Some(&stage) => self.actions.push(Action::ReopenGate { stage }),
             None => self.refuse(),
         }
@@ -212,19 +213,19 @@ impl Supervisor {
 
     pub(super) fn reopened(&mut self, stage: usize, is_open: bool) {
         let Some(pause) = &self.pause else { return };
-        if pause.refused.is_none() || pause.to_come.front() != Some(&stage) {
+        if pause.refused.is_none() || pause.remaining.front() != Some(&stage) {
             return;
         }
         if is_open {
             self.set_gate(stage, false);
             self.refuse();
         }
-        // Else its thread ends just now, after which nothing works in it.
+        // Else its thread is ending: `refuse_when_quiet` refuses after that.
     }
 
     fn refuse_when_quiet(&mut self) {
         let Some(pause) = &self.pause else { return };
-        let Some(&stage) = pause.to_come.front() else {
+        let Some(&stage) = pause.remaining.front() else {
             return self.refuse();
         };
         let stage = self.stages.get(stage);
@@ -233,7 +234,7 @@ impl Supervisor {
         }
     }
 
-    /// They continue as they were.
+    /// Refuses the pause: all stages resume unchanged.
     fn refuse(&mut self) {
         let Some(pause) = self.pause.take() else {
             return;
@@ -245,7 +246,7 @@ impl Supervisor {
         for &stage in &pause.stages {
             if self.settle(stage) {
                 let present = self.present(stage);
-                self.start_again(stage, &present, Vec::new());
+                self.start_stage(stage, &present, Vec::new());
             }
         }
         if let Some(why) = pause.refused {
@@ -256,19 +257,19 @@ impl Supervisor {
     fn present(&self, stage: usize) -> Vec<usize> {
         let slots = self.stages.get(stage).map_or(&[][..], |it| &it.slots);
         let slots = slots.iter().enumerate();
-        let there = slots.filter(|(_, it)| it.state == State::Paused { is_there: true });
+        let there = slots.filter(|(_, it)| it.state == SlotState::Paused { is_there: true });
         there.map(|(contestant, _)| contestant).collect()
     }
 
-    /// Whoever asked does not come back with what belongs to it.
-    pub(super) fn asker_gone(&mut self, problem: Option<Problem>) {
+    /// Handles that the requester has panicked: its instances are lost.
+    pub(super) fn requester_gone(&mut self, problem: Option<Problem>) {
         if let Some(pause) = self.pause.take() {
             self.actions.extend(problem.map(Action::Fail));
             self.end_paused(pause.is_answered);
         }
     }
 
-    /// What pauses ends: nobody lets it continue. `is_lent`: it belongs to whoever asked.
+    /// Ends all paused stages. `is_lent`: the requester owns their instances.
     fn end_paused(&mut self, is_lent: bool) {
         for stage in 0..self.stages.len() {
             if self.stages[stage].is_gated {
@@ -284,7 +285,7 @@ impl Supervisor {
         }
     }
 
-    /// A plugin that is to give its state away, or to take one, may hang.
+    /// Ends the pause some time after an abort: a plugin may hang while it saves or loads its state.
     fn abandon_when_aborted(&mut self) {
         if self.mode < Mode::Abort {
             return;
@@ -297,22 +298,22 @@ impl Supervisor {
         }
     }
 
-    /// Paused stages continue, others start.
+    /// Resumes paused stages, and starts new ones.
     pub(super) fn resume(&mut self, stages: Vec<Resumed>) {
         for stage in self.pause.take().map_or(Vec::new(), |pause| pause.stages) {
             self.set_gate(stage, false);
             self.actions.push(Action::OpenGate { stage });
-            // It has ended, or was taken out and has nothing to do.
+            // It has ended, or is a removed source.
             if !stages.iter().any(|it| it.stage == stage)
                 && let Some(stage) = self.stages.get_mut(stage)
             {
-                stage.slots.iter_mut().for_each(forget);
+                stage.slots.iter_mut().for_each(set_gone);
             }
         }
         for resumed in stages {
             let index = resumed.stage;
             if let Some(settings) = resumed.settings {
-                let mut stage = Stage::new(&settings);
+                let mut stage = SupervisedStage::new(&settings);
                 match self.stages.get_mut(index) {
                     Some(place) => {
                         stage.hung = place.hung;
@@ -321,12 +322,12 @@ impl Supervisor {
                     None => self.stages.push(stage),
                 }
             }
-            self.start_again(index, &resumed.present, resumed.lost);
+            self.start_stage(index, &resumed.present, resumed.lost);
         }
     }
 
-    /// Its plugins continue. Those that are missing had failed, and are created.
-    fn start_again(&mut self, index: usize, present: &[usize], lost: Vec<(usize, Problem)>) {
+    /// Starts a stage's plugins. Missing ones had failed, and are created.
+    fn start_stage(&mut self, index: usize, present: &[usize], lost: Vec<(usize, Problem)>) {
         let Some(stage) = self.stages.get_mut(index) else {
             return;
         };
@@ -336,7 +337,7 @@ impl Supervisor {
         for (contestant, slot) in stage.slots.iter_mut().enumerate() {
             slot.state = match slot.state {
                 _ if present.contains(&contestant) => running,
-                State::Paused { .. } => State::Backoff { until: self.now },
+                SlotState::Paused { .. } => SlotState::Backoff { until: self.now },
                 state => state,
             };
         }
@@ -351,7 +352,7 @@ impl Supervisor {
         }
         let stage = &mut self.stages[index];
         match threads {
-            Threads::One => {
+            ThreadModel::One => {
                 let start = |&contestant: &usize| Action::Start {
                     slot: Slot {
                         stage: index,
@@ -361,14 +362,14 @@ impl Supervisor {
                 };
                 self.actions.extend(present.iter().map(start));
             }
-            Threads::Replay => {
+            ThreadModel::Replay => {
                 self.actions.push(Action::StartReplay {
                     stage: index,
                     restarted: None,
                 });
             }
-            Threads::Race => {
-                let waits = |it: &Contestant| matches!(it.state, State::Backoff { .. });
+            ThreadModel::Race => {
+                let waits = |it: &Contestant| matches!(it.state, SlotState::Backoff { .. });
                 let missing = stage.slots.iter().enumerate();
                 let missing = missing.filter(|(_, it)| waits(it)).map(|(it, _)| it);
                 stage.races = true;
@@ -381,16 +382,16 @@ impl Supervisor {
         }
     }
 
-    /// A plugin's process has ended during the pause.
+    /// Handles a plugin whose process ended during the pause.
     fn lose(&mut self, slot: Slot, problem: Problem) {
-        let verdict = self.after_failure(slot, false);
-        let is_alone = self.stages[slot.stage].threads != Threads::Race;
-        if let Verdict::Restart(after) = verdict {
+        let decision = self.after_failure(slot, false);
+        let is_alone = self.stages[slot.stage].threads != ThreadModel::Race;
+        if let Decision::Restart(after) = decision {
             let until = self.after(after);
-            self.set(slot, State::Backoff { until });
+            self.set(slot, SlotState::Backoff { until });
             return self.actions.push(Action::Report(problem));
         }
-        self.set(slot, State::Gone);
+        self.set(slot, SlotState::Gone);
         if is_alone {
             let stage = slot.stage;
             self.actions.push(Action::Close { stage });
@@ -400,36 +401,36 @@ impl Supervisor {
     }
 }
 
-/// A plugin is of no more use.
+/// Marks a paused plugin as finished.
 fn finish(contestant: &mut Contestant) {
     contestant.state = match contestant.state {
-        State::Paused { is_there: true } => State::Finished,
-        State::Paused { is_there: false } => State::Gone,
+        SlotState::Paused { is_there: true } => SlotState::Finished,
+        SlotState::Paused { is_there: false } => SlotState::Gone,
         state => state,
     };
 }
 
-/// A plugin is whoever asked's.
-fn forget(contestant: &mut Contestant) {
-    if let State::Paused { .. } = contestant.state {
-        contestant.state = State::Gone;
+/// Marks a paused plugin as gone: the requester owns its instance.
+fn set_gone(contestant: &mut Contestant) {
+    if let SlotState::Paused { .. } = contestant.state {
+        contestant.state = SlotState::Gone;
     }
 }
 
-/// Nothing takes the place of a plugin.
+/// Ends a paused plugin, which is not replaced.
 fn end(contestant: &mut Contestant, is_lent: bool) {
     contestant.state = match contestant.state {
-        State::Paused { is_there: true } if !is_lent => State::Finished,
-        State::Paused { .. } | State::Backoff { .. } => State::Gone,
-        State::Destroying { .. } => State::Destroying { restart: None },
+        SlotState::Paused { is_there: true } if !is_lent => SlotState::Finished,
+        SlotState::Paused { .. } | SlotState::Backoff { .. } => SlotState::Gone,
+        SlotState::Destroying { .. } => SlotState::Destroying { restart: None },
         state => state,
     };
 }
 
-impl Stage {
+impl SupervisedStage {
     pub(super) fn new(settings: &Settings) -> Self {
         let contestant = Contestant {
-            state: State::Paused { is_there: false },
+            state: SlotState::Paused { is_there: false },
             failures: 0,
             is_restart: false,
             has_left: false,

@@ -1,10 +1,10 @@
-//! Whether a plugin is restarted after a failure, and how soon.
+//! The restart policy: whether a plugin is restarted after a failure, and how soon.
 
 use std::time::Duration;
 
 use flowpipe_config::pipeline::{Isolation, OnError, Restart, Stage};
 
-/// What the pipeline says about failures of one stage.
+/// The restart policy of one stage.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     on_error: OnError,
@@ -12,18 +12,18 @@ pub(crate) struct Policy {
     isolation: Isolation,
 }
 
-/// What follows from a failure.
+/// The decision after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Decision {
     /// The plugin continues as it is.
     Continue,
-    /// It is destroyed, and created again after this time.
+    /// It is destroyed, and recreated after this time.
     Restart(Duration),
     /// The stage ends, and the run with it.
     End,
 }
 
-/// No backoff is longer, unless the pipeline asks for a longer one from the start.
+/// The longest backoff, unless the pipeline configures a longer initial one.
 pub(crate) const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 
 impl Policy {
@@ -35,30 +35,30 @@ impl Policy {
         }
     }
 
-    /// A plugin failed for the `failures`th time in a row. `is_alive`: it could continue as it is.
-    pub(super) fn after_failure(&self, failures: u32, is_alive: bool) -> Verdict {
+    /// Decides after the `failures`th failure in a row. `is_alive`: the plugin could continue as it is.
+    pub(super) fn after_failure(&self, failures: u32, is_alive: bool) -> Decision {
         let restart = self.restart(is_alive);
         if let Some(restart) = restart
             && failures <= restart.max
         {
-            return Verdict::Restart(backoff(restart, failures));
+            return Decision::Restart(backoff(restart, failures));
         }
         match self.on_error {
-            OnError::Stop => Verdict::End,
-            OnError::Skip if is_alive => Verdict::Continue,
+            OnError::Stop => Decision::End,
+            OnError::Skip if is_alive => Decision::Continue,
             OnError::Skip => {
-                Verdict::Restart(restart.map_or(Duration::ZERO, |it| backoff(it, failures)))
+                Decision::Restart(restart.map_or(Duration::ZERO, |it| backoff(it, failures)))
             }
         }
     }
 
-    /// A plugin could not be created, which is its `failures`th failure in a row. `None`: it is not tried again.
+    /// Decides after a plugin failed to start, its `failures`th failure in a row. `None`: no further attempt.
     pub(super) fn after_refusal(&self, failures: u32) -> Option<Duration> {
         let restart = self.restart(false)?;
         (failures <= restart.max).then(|| backoff(restart, failures))
     }
 
-    /// The restart rule for failures after which the plugin is alive, or is not.
+    /// The restart settings for failures after which the plugin is alive, or is not.
     fn restart(&self, is_alive: bool) -> Option<Restart> {
         let is_isolated = self.isolation == Isolation::Process;
         let default = (is_isolated && !is_alive).then(Restart::default);
@@ -66,7 +66,7 @@ impl Policy {
     }
 }
 
-/// How long to wait after so many failures in a row: twice as long each time.
+/// The backoff after this many failures in a row. It doubles each time.
 fn backoff(restart: Restart, failures: u32) -> Duration {
     let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
     let longest = LONGEST_BACKOFF.max(restart.backoff);

@@ -1,5 +1,4 @@
-//! The machine under random events. The executor of these tests has no threads: it keeps in a list who would act next,
-//! and knows of each instance where it is.
+//! The state machine under random events. The executor of these tests has no threads. It tracks where each instance is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,7 +10,7 @@ use proptest::prelude::*;
 use super::policy::LONGEST_BACKOFF;
 use super::*;
 
-/// Something that the world may do. The numbers choose among what is possible then.
+/// A step of a test. The numbers choose among the possible slots or stages.
 #[derive(Clone, Debug)]
 enum Step {
     /// A call of a plugin fails.
@@ -26,17 +25,17 @@ enum Step {
     Panic(usize),
     /// A thread whose gate is closed pauses.
     Pause(usize),
-    /// What is being created or destroyed is done.
+    /// A creation and a destruction complete.
     Settle(usize, bool),
-    /// Somebody changes the pipeline.
+    /// A change of the pipeline requests a pause.
     Ask(Vec<usize>),
-    /// That continues.
+    /// The change completes, and the stages resume.
     Resume(Vec<bool>),
-    /// Or never comes back.
+    /// The requester panics.
     Vanish,
-    /// A stage is taken out.
+    /// A stage is removed.
     Remove(usize),
-    /// The run is on its way to the end.
+    /// The run is ending.
     Mode(u8),
     /// Time passes.
     Wait(u16),
@@ -95,8 +94,8 @@ fn stages() -> impl Strategy<Value = Vec<Settings>> {
         }),
         is_source: is_source && contestants == 1,
         threads: match contestants {
-            1 => Threads::One,
-            _ => Threads::Race,
+            1 => ThreadModel::One,
+            _ => ThreadModel::Race,
         },
         contestants,
         is_removed: false,
@@ -113,7 +112,7 @@ enum Place {
     Thread,
     /// It is being destroyed.
     Leaving,
-    /// It belongs to whoever changes the pipeline.
+    /// The requester of the pause owns it.
     Lent,
 }
 
@@ -124,15 +123,15 @@ struct World {
     mode: Mode,
     /// The instance of each slot that has one.
     instances: BTreeMap<Slot, Place>,
-    /// Slots of which an instance is being created.
+    /// Slots whose instance is being created.
     creating: BTreeSet<Slot>,
     /// Threads of races.
     races: BTreeSet<usize>,
     closed: BTreeSet<usize>,
     gated: BTreeSet<usize>,
-    /// A thread came to the closed gate.
+    /// Stages whose thread has reached the closed gate.
     paused: BTreeSet<usize>,
-    /// What is to be answered.
+    /// Whether a request awaits its answer.
     asked: bool,
     lent: Option<Vec<(usize, Option<Vec<usize>>)>>,
     created: usize,
@@ -174,7 +173,7 @@ impl World {
                 lost: Vec::new(),
             });
         }
-        world.tell(Event::Resumed(resumed));
+        world.handle(Event::Resumed(resumed));
         world
     }
 
@@ -185,8 +184,8 @@ impl World {
             .map(|(slot, _)| *slot)
     }
 
-    /// Reports an event, and does what follows.
-    fn tell(&mut self, event: Event) {
+    /// Reports an event, and performs the actions.
+    fn handle(&mut self, event: Event) {
         let actions = self.supervisor.handle(event, self.now);
         for action in actions {
             self.perform(action);
@@ -200,7 +199,7 @@ impl World {
             "after the end: {action:?}"
         );
         match action {
-            Action::Decide(Verdict::Restart(after)) => assert!(after <= LONGEST_BACKOFF),
+            Action::Decide(Decision::Restart(after)) => assert!(after <= LONGEST_BACKOFF),
             Action::Decide(_) | Action::Report(_) | Action::Fail(_) => {}
             Action::Create(slot) => {
                 assert!(
@@ -236,7 +235,7 @@ impl World {
             Action::Close { stage } => {
                 self.closed.insert(stage);
             }
-            Action::TellRace { .. } => {}
+            Action::NotifyRace { .. } => {}
             Action::CloseGate { stage } => {
                 self.gated.insert(stage);
             }
@@ -249,10 +248,10 @@ impl World {
                 if is_open {
                     self.gated.remove(&stage);
                 }
-                self.tell(Event::Reopened { stage, is_open });
+                self.handle(Event::Reopened { stage, is_open });
             }
             Action::Answer(answer) => {
-                assert!(std::mem::take(&mut self.asked), "nobody asked");
+                assert!(std::mem::take(&mut self.asked), "there was no request");
                 if let Answer::Paused { stages } = answer {
                     for (stage, present) in &stages {
                         for &contestant in present.iter().flatten() {
@@ -275,7 +274,7 @@ impl World {
         assert_eq!(place, Some(Place::Kept), "{slot:?}");
     }
 
-    /// The machine and the world agree on who has an instance and where.
+    /// Checks that the supervisor's states match the tracked instances.
     fn check(&self) {
         for (index, stage) in self.supervisor.stages.iter().enumerate() {
             for (contestant, it) in stage.slots.iter().enumerate() {
@@ -285,19 +284,19 @@ impl World {
                 };
                 let place = self.instances.get(&slot).copied();
                 let fits = match it.state {
-                    State::Creating => place.is_none() && self.creating.contains(&slot),
-                    State::Running | State::Draining => place == Some(Place::Thread),
-                    State::Backoff { until } => {
+                    SlotState::Creating => place.is_none() && self.creating.contains(&slot),
+                    SlotState::Running | SlotState::Draining => place == Some(Place::Thread),
+                    SlotState::Backoff { until } => {
                         assert!(until - self.now <= LONGEST_BACKOFF.as_nanos() as i64);
                         place.is_none()
                     }
-                    State::Paused { is_there: true } => {
+                    SlotState::Paused { is_there: true } => {
                         matches!(place, Some(Place::Kept | Place::Lent))
                     }
-                    State::Paused { is_there: false } | State::Abandoned => place.is_none(),
-                    State::Destroying { .. } => place == Some(Place::Leaving),
-                    State::Finished => place == Some(Place::Kept),
-                    State::Gone => matches!(place, None | Some(Place::Lent)),
+                    SlotState::Paused { is_there: false } | SlotState::Abandoned => place.is_none(),
+                    SlotState::Destroying { .. } => place == Some(Place::Leaving),
+                    SlotState::Finished => place == Some(Place::Kept),
+                    SlotState::Gone => matches!(place, None | Some(Place::Lent)),
                 };
                 assert!(fits, "{slot:?}: {:?}, {place:?}", it.state);
             }
@@ -334,26 +333,26 @@ impl World {
                     let actions = self.supervisor.handle(event, self.now);
                     assert_eq!(actions.len(), 1, "{actions:?}");
                     match actions[0] {
-                        Action::Decide(Verdict::Restart(after)) => {
+                        Action::Decide(Decision::Restart(after)) => {
                             assert!(after <= LONGEST_BACKOFF);
                             self.end(slot, Exit::Restart(after));
                         }
-                        Action::Decide(Verdict::End) => self.end(slot, Exit::Finished),
-                        Action::Decide(Verdict::Continue) => assert!(is_alive),
+                        Action::Decide(Decision::End) => self.end(slot, Exit::Finished),
+                        Action::Decide(Decision::Continue) => assert!(is_alive),
                         ref other => panic!("{other:?}"),
                     }
                 }
             }
             Step::Succeed(number) => {
                 if let Some(slot) = choose(self.threads(), number) {
-                    self.tell(Event::Succeeded(slot));
+                    self.handle(Event::Succeeded(slot));
                 }
             }
             Step::Hang(number, can_create) => {
                 if let Some(slot) = choose(self.threads(), number) {
                     self.instances.remove(&slot);
                     self.abandoned += 1;
-                    self.tell(Event::Hung {
+                    self.handle(Event::Hung {
                         slot,
                         was_stopped: number.is_multiple_of(2),
                         can_create,
@@ -373,7 +372,7 @@ impl World {
                 let stages: BTreeSet<_> = stages.iter().map(|it| it % self.stages()).collect();
                 if !self.asked && self.lent.is_none() && self.mode == Mode::Run {
                     self.asked = true;
-                    self.tell(Event::Pause {
+                    self.handle(Event::Pause {
                         stages: stages.into_iter().collect(),
                         patience: Duration::from_millis(20),
                     });
@@ -384,21 +383,21 @@ impl World {
                 if self.asked || self.lent.is_some() {
                     self.asked = false;
                     self.forget_lent();
-                    self.tell(Event::AskerGone(Some(problem())));
+                    self.handle(Event::RequesterGone(Some(problem())));
                 }
             }
             Step::Remove(number) => {
                 let stage = number % self.stages();
-                self.tell(Event::Removed { stage });
+                self.handle(Event::Removed { stage });
             }
             Step::Mode(mode) => {
                 let mode = [Mode::Run, Mode::Drain, Mode::Drop, Mode::Abort][usize::from(mode)];
                 self.mode = self.mode.max(mode);
-                self.tell(Event::Mode(mode));
+                self.handle(Event::Mode(mode));
             }
             Step::Wait(time) => {
                 self.now += i64::from(time) * 1_000_000;
-                self.tell(Event::Tick);
+                self.handle(Event::Tick);
                 if self.lent.is_some() && self.supervisor.pause.is_none() {
                     self.forget_lent();
                 }
@@ -410,7 +409,7 @@ impl World {
         self.supervisor.stages.len()
     }
 
-    /// A stream ends: of a stage without a race, or of a race.
+    /// Ends the stream of a stage or of a race.
     fn finish(&mut self, number: usize) {
         let alone = self
             .threads()
@@ -424,7 +423,7 @@ impl World {
 
     fn end_race(&mut self, stage: usize, to_pause: bool) {
         self.races.remove(&stage);
-        self.tell(Event::RaceEnded { stage, to_pause });
+        self.handle(Event::RaceEnded { stage, to_pause });
         let all: Vec<_> = self.threads().filter(|slot| slot.stage == stage).collect();
         for slot in all {
             if self.instances.get(&slot) == Some(&Place::Thread) {
@@ -433,7 +432,7 @@ impl World {
         }
     }
 
-    /// A thread comes to a closed gate.
+    /// A thread reaches a closed gate.
     fn pause(&mut self, number: usize) {
         if let Some(stage) = choose(self.gated.iter().copied(), number) {
             if self.races.contains(&stage) {
@@ -454,11 +453,11 @@ impl World {
             if good {
                 self.created += 1;
                 self.instances.insert(slot, Place::Kept);
-                self.tell(Event::Created(slot));
+                self.handle(Event::Created(slot));
             } else if number.is_multiple_of(3) {
-                self.tell(Event::Deferred(slot));
+                self.handle(Event::Deferred(slot));
             } else {
-                self.tell(Event::Refused(slot, problem()));
+                self.handle(Event::Refused(slot, problem()));
             }
         }
         let leaving = self.instances.iter();
@@ -466,11 +465,11 @@ impl World {
         if let Some(slot) = choose(leaving.map(|(slot, _)| *slot), number) {
             self.instances.remove(&slot);
             self.destroyed += 1;
-            self.tell(Event::Destroyed(slot));
+            self.handle(Event::Destroyed(slot));
         }
     }
 
-    /// The change is made. What was lost in it is destroyed by whoever made it.
+    /// Completes the change. The requester has destroyed the lost instances.
     fn resume(&mut self, lost: &[bool]) {
         let Some(lent) = self.lent.take() else { return };
         if self.supervisor.pause.is_none() {
@@ -497,10 +496,10 @@ impl World {
                 lost: gone.into_iter().map(|it| (it, problem())).collect(),
             });
         }
-        self.tell(Event::Resumed(resumed));
+        self.handle(Event::Resumed(resumed));
     }
 
-    /// Whoever has the instances keeps them for ever.
+    /// The requester leaks its instances.
     fn forget_lent(&mut self) {
         self.lent = None;
         let before = self.instances.len();
@@ -508,8 +507,8 @@ impl World {
         self.abandoned += before - self.instances.len();
     }
 
-    /// All that is left ends: the run must be over after some steps.
-    fn come_to_an_end(&mut self) {
+    /// Aborts the run, which must be over after some steps.
+    fn end_run(&mut self) {
         self.step(&Step::Mode(3));
         for round in 0..1000 {
             self.step(&Step::Wait(u16::MAX));
@@ -522,7 +521,7 @@ impl World {
         assert!(self.supervisor.is_over(), "{:#?}", self.supervisor);
         assert_eq!(self.threads().count() + self.races.len(), 0);
         self.over = true;
-        self.tell(Event::Over);
+        self.handle(Event::Over);
         for round in 0..100 {
             self.step(&Step::Settle(round, false));
         }
@@ -533,8 +532,8 @@ impl World {
 }
 
 proptest! {
-    /// Every instance is destroyed once or abandoned once, nothing is created after the end, no backoff is longer than
-    /// the bound, and the run comes to its end from everywhere.
+    /// Every instance is destroyed once or abandoned once, nothing is created after the end, no backoff exceeds the
+    /// bound, and the run ends from every state.
     #[test]
     fn every_instance_is_destroyed_or_abandoned_once(
         stages in stages(),
@@ -544,6 +543,6 @@ proptest! {
         for step in &steps {
             world.step(step);
         }
-        world.come_to_an_end();
+        world.end_run();
     }
 }

@@ -1,17 +1,17 @@
-//! Whether a call takes too long: it is cancelled, then warned of, and at last it hangs.
+//! The watchdog: detects calls that take too long. It cancels them, logs a warning, and finally declares a hang.
 
 use std::time::Duration;
 
 use flowpipe_host::run::Mode;
 
-use crate::watch::{Call, Look, Reason};
+use crate::watch::{CallId, CallSnapshot, Reason};
 
-/// What the watchdog has noted of the call in progress.
+/// The watchdog's state of the call in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Watchdog {
-    call: Option<Call>,
+    call: Option<CallId>,
     is_warned: bool,
-    /// How long the work had taken when it was first seen to be cancelled.
+    /// How long the call had taken when it was first seen cancelled.
     cancelled_at: Option<Duration>,
 }
 
@@ -20,32 +20,32 @@ pub(crate) struct Watchdog {
 pub(crate) struct Limits {
     pub timeout: Option<Duration>,
     pub watchdog: Duration,
-    /// How far the run is.
+    /// The mode of the run.
     pub mode: Mode,
     pub is_source: bool,
 }
 
-/// What follows from one look at a call.
+/// The result of one check of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     /// Cancel the call.
     pub cancel: Option<Reason>,
-    /// Report that it has not come back for this time.
+    /// Report that it has not returned for this time.
     pub warn: Option<Duration>,
-    /// It hangs. In words.
+    /// It hangs, with a description.
     pub hangs: Option<String>,
-    /// Look again after this time.
+    /// Check again after this time.
     pub next: Duration,
 }
 
-/// When the run is aborted, plugins get at most this long to notice.
+/// How long plugins have at most to return after an abort.
 pub(crate) const ABORT_GRACE: Duration = Duration::from_secs(1);
 
-/// The longest time between two looks.
+/// The longest time between two checks.
 const LONGEST: Duration = Duration::from_secs(60);
 
 impl Limits {
-    /// How soon something can follow from work that has not started yet.
+    /// How soon a call that has not started yet may need a check.
     pub(crate) fn soonest(&self) -> Duration {
         let timeout = self.timeout.unwrap_or(self.watchdog);
         timeout.min(self.watchdog)
@@ -53,11 +53,11 @@ impl Limits {
 }
 
 impl Watchdog {
-    /// Looks at a call in progress.
-    pub(crate) fn look(&mut self, look: &Look, limits: &Limits) -> Finding {
-        if self.call != Some(look.call) {
+    /// Checks a call in progress.
+    pub(crate) fn check(&mut self, snapshot: &CallSnapshot, limits: &Limits) -> Finding {
+        if self.call != Some(snapshot.call) {
             *self = Self {
-                call: Some(look.call),
+                call: Some(snapshot.call),
                 ..Self::default()
             };
         }
@@ -73,15 +73,15 @@ impl Watchdog {
             mode,
             is_source,
         } = *limits;
-        let worked = nanoseconds(look.worked);
+        let worked = nanoseconds(snapshot.worked);
         let stops = mode == Mode::Abort || mode >= Mode::Drain && is_source;
-        let mut cancelled = look.cancelled.or(stops.then_some(Reason::Stop));
+        let mut cancelled = snapshot.cancelled.or(stops.then_some(Reason::Stop));
         if let (None, Some(timeout)) = (cancelled, timeout) {
             if worked >= timeout {
                 cancelled = Some(Reason::Timeout);
                 finding.cancel = cancelled;
             } else {
-                finding.look_again_after(timeout - worked);
+                finding.check_again_after(timeout - worked);
             }
         }
         if let Some(reason) = cancelled {
@@ -95,14 +95,14 @@ impl Watchdog {
                 finding.hangs = Some(describe(reason, worked, timeout));
                 return finding;
             }
-            finding.look_again_after(grace - ignored);
+            finding.check_again_after(grace - ignored);
         }
         if !self.is_warned {
             if worked >= watchdog {
                 self.is_warned = true;
                 finding.warn = Some(worked);
             } else {
-                finding.look_again_after(watchdog - worked);
+                finding.check_again_after(watchdog - worked);
             }
         }
         finding
@@ -110,7 +110,7 @@ impl Watchdog {
 }
 
 impl Finding {
-    fn look_again_after(&mut self, time: Duration) {
+    fn check_again_after(&mut self, time: Duration) {
         self.next = self.next.min(time);
     }
 }

@@ -1,4 +1,4 @@
-//! Runs whose stages have processes of their own, each of which runs one test of the same file.
+//! Runs with isolated stages. Each stage's process runs one test of the same file.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub fn start(pipeline: Pipeline, catalogue: &Catalogue, watcher: &Arc<Watcher>) 
     run.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs to the end, where no frame is left.
+/// Runs to the end, and checks that no frame is left.
 pub fn run(pipeline: Pipeline, catalogue: &Catalogue) -> (Report, Arc<Watcher>) {
     let watcher = Arc::new(Watcher::default());
     let report = finish(start(pipeline, catalogue, &watcher));
@@ -51,12 +51,12 @@ pub fn run(pipeline: Pipeline, catalogue: &Catalogue) -> (Report, Arc<Watcher>) 
     (report, watcher)
 }
 
-/// Runs an ignored test of the same file in a process where nothing else runs.
+/// Runs an ignored test of the same file in a process of its own.
 pub fn alone(test: &str) {
     let output = std::process::Command::new(std::env::current_exe().expect("this file is there"))
         .args([test, "--exact", "--ignored", "--nocapture"])
         .output()
         .expect("it can be started");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
 }

@@ -1,4 +1,4 @@
-//! Manifests are read by a process that runs one test of the same file.
+//! A scanner whose process runs one test of the same file.
 
 use flowpipe_isolation::Program;
 use flowpipe_isolation::scanner::{Scanner, child};

@@ -1,4 +1,4 @@
-//! What the tests and benches share: compiling fixtures, building pipelines, watching runs.
+//! Shared by the tests and benches: compiling fixtures, building pipelines, observing runs.
 #![allow(dead_code, reason = "each test uses a part of it")]
 #![allow(
     clippy::expect_used,
@@ -29,7 +29,7 @@ pub fn compile(source: &str, folder: &Path, name: &str, defines: &[&str]) -> Pat
     compile_against("include", source, folder, name, defines)
 }
 
-/// Compiles a fixture with the header that lies in this folder of `core/abi`.
+/// Compiles a fixture with the header in this folder of `core/abi`.
 pub fn compile_against(
     header: &str,
     source: &str,
@@ -189,7 +189,7 @@ impl Builder {
     }
 }
 
-/// Ten messages through the fixture `act`, which misbehaves as its config says.
+/// Ten messages through the fixture `act`, which misbehaves as configured.
 pub fn ten(on_error: OnError, config: Value) -> Builder {
     let mut line = Builder::line(10, "act", config);
     line.0.stages[1].on_error = on_error;
@@ -203,7 +203,7 @@ pub fn queue(capacity: usize, when_full: WhenFull) -> Queue {
     }
 }
 
-/// Waits for the end of a run that must end by itself. So long a wait that only a deadlock meets it.
+/// Waits for the end of a run that must end by itself. The limit is so long that only a deadlock exceeds it.
 pub fn finish(run: RunHandle) -> Report {
     let start = Instant::now();
     while !run.is_over() {
@@ -217,7 +217,7 @@ pub fn finish(run: RunHandle) -> Report {
     run.wait()
 }
 
-/// What must hold for every run that came to its end.
+/// Checks the invariants of every finished run.
 pub fn adds_up(report: &Report) {
     for edge in &report.edges {
         assert_eq!(
@@ -239,7 +239,7 @@ pub fn adds_up(report: &Report) {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
@@ -251,13 +251,13 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Remembers what a run showed. It keeps no frames alive.
+/// Records what happens in a run. It keeps no frames alive.
 #[derive(Default)]
 pub struct Watcher {
     messages: Mutex<Vec<Seen>>,
     problems: Mutex<Vec<Problem>>,
     marks: Mutex<Vec<(usize, String, Option<u64>)>>,
-    /// Looks at nothing but measurements, so that it costs nothing.
+    /// Records nothing but measurements, so that it adds no cost.
     only_last: bool,
 }
 
@@ -270,7 +270,7 @@ pub struct Seen {
     pub json: Value,
     pub frame_sequence: u64,
     pub hops: Vec<u32>,
-    /// Where its pixels lie, and the first of them.
+    /// The address of its pixels, and the first one.
     pub pixels: Option<(usize, u8)>,
 }
 
@@ -305,7 +305,7 @@ impl Observer for Watcher {
 }
 
 impl Watcher {
-    /// One that looks at nothing but what the fixture `meter` says.
+    /// A watcher that records only the messages of the fixture `meter`.
     pub fn only_last() -> Self {
         Self {
             only_last: true,
@@ -313,7 +313,7 @@ impl Watcher {
         }
     }
 
-    /// What a stage emitted.
+    /// The messages that a stage emitted.
     pub fn from(&self, stage: usize) -> Vec<Seen> {
         self.messages
             .lock()
@@ -324,7 +324,7 @@ impl Watcher {
             .collect()
     }
 
-    /// The stage, the name and the number of the message in hand of each mark.
+    /// Of each mark: the stage, the name, and the sequence number of the message.
     pub fn marks(&self) -> Vec<(usize, String, Option<u64>)> {
         self.marks.lock().unwrap().clone()
     }

@@ -34,7 +34,7 @@ pub fn start(pipeline: &Pipeline, watcher: &Arc<Watcher>) -> RunHandle {
     Run::start(pipeline.clone(), catalogue(), options).unwrap()
 }
 
-/// The numbers that a stage passed on.
+/// The numbers that a stage forwarded.
 pub fn numbers(watcher: &Watcher, stage: usize) -> Vec<i64> {
     let seen = watcher.from(stage);
     seen.iter()

@@ -1,5 +1,5 @@
-//! Whatever a plugin does, the host says which plugin and which message, and goes on or ends as the
-//! pipeline says.
+//! Whatever a plugin does, the host reports the plugin and the message, and continues or ends as the pipeline is
+//! configured.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ fn on_fourth(what: &str) -> Value {
     json!({ "do": what, "on": 4 })
 }
 
-/// Runs both ways: with skip nine messages arrive, with stop the run ends at the fourth. Both times
-/// the one problem names stage, plugin and message.
+/// Runs with `skip`, where nine messages arrive, and with `stop`, where the run ends at the fourth. Both times the only
+/// problem names stage, plugin and message.
 fn misbehaves(what: &str, kind: ProblemKind, text: &str) {
     let (report, watcher) = ten(OnError::Skip, on_fourth(what)).run();
     let problem = watcher.problem();
@@ -72,14 +72,14 @@ fn failing() {
 }
 
 #[test]
-fn returning_rubbish() {
+fn returning_an_invalid_status() {
     let odd = |status| format!("it returned {status}, which is not a status for this call");
     misbehaves("odd-status", ProblemKind::Failed, &odd(77));
     misbehaves("odd-negative-status", ProblemKind::Failed, &odd(-77));
     misbehaves("stopped-unasked", ProblemKind::Failed, &odd(-6));
     let unasked = "it returned CANCELLED, but nothing was cancelled";
     misbehaves("cancelled-unasked", ProblemKind::Failed, unasked);
-    // Emitting without a context gives BAD_MESSAGE back, and the fixture hands that on.
+    // Emitting without a context returns BAD_MESSAGE, and the fixture returns that too.
     misbehaves(
         "no-context",
         ProblemKind::Failed,
@@ -88,7 +88,7 @@ fn returning_rubbish() {
 }
 
 #[test]
-fn emitting_rubbish() {
+fn emitting_malformed_messages() {
     let kind = ProblemKind::BadMessage;
     misbehaves(
         "not-json",
@@ -114,7 +114,7 @@ fn emitting_rubbish() {
 }
 
 #[test]
-fn emitting_nothing_is_no_fault() {
+fn emitting_nothing_is_no_failure() {
     let (report, watcher) = ten(OnError::Stop, on_fourth("nothing")).run();
     assert_eq!(watcher.problems(), []);
     assert_eq!(
@@ -163,7 +163,7 @@ fn a_source_that_fails_again_and_again() {
 }
 
 #[test]
-fn stages_that_can_not_be_made() {
+fn stages_that_fail_to_start() {
     let refused = |how: &str| {
         let pipeline = Builder::line(1, "act", json!({ "create": how }));
         match Run::start(pipeline.0, catalogue(), Options::default()) {
@@ -171,17 +171,17 @@ fn stages_that_can_not_be_made() {
             Err(error) => error.to_string(),
         }
     };
-    let stage = "stage \"act-1\": act can't";
-    assert_eq!(refused("fail"), format!("{stage} create: no memory"));
-    let config = format!("{stage} create: the config can't be used: n < 0");
+    let stage = "stage \"act-1\": act failed to";
+    assert_eq!(refused("fail"), format!("{stage} start: no memory"));
+    let config = format!("{stage} start: the config can't be used: n < 0");
     assert_eq!(refused("bad-config"), config);
-    let silent = format!("{stage} create: it created no stage and gave no reason");
+    let silent = format!("{stage} start: it created no stage and gave no reason");
     assert_eq!(refused("null"), silent);
-    let small = format!("{stage} create: its stage table has 16 bytes, 64 are needed");
+    let small = format!("{stage} start: its stage table has 16 bytes, 64 are needed");
     assert_eq!(refused("small-table"), small);
-    let misaligned = format!("{stage} create: its stage table is not aligned");
+    let misaligned = format!("{stage} start: its stage table is not aligned");
     assert_eq!(refused("misaligned"), misaligned);
-    let slot = format!("{stage} create: a function is missing in its stage table");
+    let slot = format!("{stage} start: a function is missing in its stage table");
     assert_eq!(refused("null-slot"), slot);
     assert_eq!(
         refused("fail-to-activate"),
@@ -190,7 +190,7 @@ fn stages_that_can_not_be_made() {
 }
 
 #[test]
-fn plugins_that_are_not_there() {
+fn unknown_plugins() {
     let pipeline = Builder::line(1, "nobody", json!({}));
     let error = Run::start(pipeline.0, catalogue(), Options::default())
         .err()
@@ -206,7 +206,7 @@ struct NotFour;
 
 impl Validator for NotFour {
     fn judge(&self, parent: Option<&Message>, message: &Message) -> Judgement {
-        // The source has no parent; only what the second stage says is judged.
+        // The source has no parent; only messages of the second stage are judged.
         if parent.is_some() && message.value()["n"] == 4 {
             Judgement::Refuse("four is not allowed".into())
         } else {
@@ -235,5 +235,5 @@ fn answers_that_do_not_pass_the_checks() {
             .ends_with("does not pass the checks: four is not allowed"),
         "{problem}"
     );
-    assert_eq!(report.stages[2].received, 9, "it moved on to nobody");
+    assert_eq!(report.stages[2].received, 9, "it was not sent");
 }

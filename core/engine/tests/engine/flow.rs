@@ -113,21 +113,21 @@ fn a_steady_pipeline_allocates_no_frames() {
     }
     let (report, _) = pipeline.run();
     let frames = report.frames;
-    // In two queues of two, in three hands, and one being given back.
+    // In two queues of two, in three stages, and one being returned.
     assert!(frames.allocated <= 8, "{frames:?}");
     assert_eq!(frames.allocated + frames.reused, 500);
     assert_eq!(frames.live, 0);
 }
 
 #[test]
-fn frames_that_a_plugin_keeps_are_told() {
+fn frames_that_a_plugin_leaks_are_reported() {
     let mut pipeline = Builder::line(5, "act", json!({ "do": "leak", "on": 2 }));
     pipeline.0.stages[0].contestants[0].config = json!({ "count": 5, "width": 8, "height": 8 });
     let (report, _) = pipeline.run();
     assert_eq!(report.frames.live, 1);
     assert_eq!(
         report.stages[0].frames_left, 1,
-        "told of the stage that allocated it"
+        "attributed to the stage that allocated it"
     );
 }
 
@@ -195,7 +195,7 @@ fn several_ports_and_several_edges_into_one() {
 }
 
 #[test]
-fn cycles_end_when_all_is_worked_off() {
+fn cycles_end_when_all_messages_are_processed() {
     let mut pipeline = Builder::new();
     let source = pipeline.stage("source", json!({ "count": 20 }));
     let counter = pipeline.stage("count-down", json!({}));
@@ -277,12 +277,12 @@ fn stopping_drains_or_drops() {
 }
 
 #[test]
-fn stopping_twice_or_aborting_cancels_the_work_in_hand() {
+fn stopping_twice_or_aborting_cancels_the_current_calls() {
     for abort in [false, true] {
         let pipeline = Builder::line(u64::MAX >> 1, "act", json!({ "do": "slow" }));
         let watcher = Arc::new(Watcher::default());
         let run = pipeline.start(&watcher);
-        until("a message in hand", || {
+        until("a call in progress", || {
             run.progress().stages[1].received == 1
         });
         let stopper = run.stopper();
@@ -348,7 +348,7 @@ fn marks_give_the_time_from_capture() {
 }
 
 #[test]
-fn a_stage_can_end_the_run_and_says_why() {
+fn a_stage_can_end_the_run_with_a_reason() {
     for (what, how) in [("end-done", Ending::Done), ("end-stopped", Ending::Stopped)] {
         let mut pipeline = Builder::line(1_000_000, "act", json!({ "do": what, "on": 5 }));
         pipeline.0.stages[0].contestants[0].config = json!({ "delay_us": 500 });
@@ -364,11 +364,11 @@ fn a_stage_can_end_the_run_and_says_why() {
 
 #[test]
 fn a_stage_sees_that_the_run_ends_without_being_cancelled() {
-    // Draining cancels nobody but sources; whoever holds a mouse asks for himself.
+    // Draining cancels only sources; a stage that holds the mouse queries the run.
     let pipeline = Builder::line(3, "act", json!({ "do": "until-ending", "on": 1 }));
     let watcher = Arc::new(Watcher::default());
     let run = pipeline.start(&watcher);
-    until("a message in hand", || {
+    until("a call in progress", || {
         run.progress().stages[1].received == 1
     });
     run.stop();
@@ -382,15 +382,15 @@ fn a_stage_sees_that_the_run_ends_without_being_cancelled() {
 fn a_stage_knows_whether_the_run_is_dry() {
     for dry in [false, true] {
         let watcher = Arc::new(Watcher::default());
-        let pipeline = Builder::line(1, "act", json!({ "do": "tell-run" }));
+        let pipeline = Builder::line(1, "act", json!({ "do": "report-run" }));
         finish(pipeline.start_with(Options {
             observers: vec![watcher.clone()],
             dry,
             ..Options::default()
         }));
-        let told = &watcher.from(1)[0].json;
+        let reported = &watcher.from(1)[0].json;
         assert_eq!(
-            *told,
+            *reported,
             json!({ "dry": i32::from(dry), "ending": 0, "others": 0 })
         );
     }

@@ -50,7 +50,7 @@ fn pictures_stay_what_they_were() {
     assert_eq!(report.failure, None);
     for seen in watcher.from(spoil) {
         assert_eq!(seen.json["could"], 0, "{}", seen.json);
-        // Whoever may look at what is mapped has a descriptor of it.
+        // Root may open what is mapped, and then has a descriptor of it.
         let is_root = rustix::process::geteuid().is_root();
         assert!(!is_root || seen.json["opened"] != 0, "{}", seen.json);
     }
@@ -145,7 +145,7 @@ fn attempts(plugin: &str) -> Vec<(String, i64)> {
     let address = SocketAddr::from_abstract_name(&name).unwrap();
     let _abstract = UnixListener::bind_addr(&address).unwrap();
 
-    // Whoever starts programs without closing it leaves it to them.
+    // A descriptor without close-on-exec is inherited by child processes.
     let inherited = rustix::io::dup(std::fs::File::open(place("secret")).unwrap()).unwrap();
 
     let mut pipeline = Builder::new();
@@ -260,7 +260,7 @@ fn stages_with_such_a_display() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn whoever_runs_commands_may_do_what_they_may() {
+fn plugins_that_run_commands_may_do_what_commands_may() {
     for plugin in ["hostile-runs", "hostile-unknown"] {
         check(plugin, |attempt| !NONE.contains(&attempt));
     }

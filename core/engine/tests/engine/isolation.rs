@@ -1,4 +1,4 @@
-//! Stages in processes of their own.
+//! Isolated stages: crashes, hangs, restarts, reloads.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -15,15 +15,15 @@ use serde_json::{Value, json};
 
 use crate::common::{Builder, Watcher, finish, lasting_catalogue, ten, until};
 
-fn start(pipeline: Builder, watcher: &Arc<Watcher>) -> RunHandle {
+pub fn start(pipeline: Builder, watcher: &Arc<Watcher>) -> RunHandle {
     crate::isolated::start(pipeline.0, lasting_catalogue(), watcher)
 }
 
-fn run(pipeline: Builder) -> (Report, Arc<Watcher>) {
+pub fn run(pipeline: Builder) -> (Report, Arc<Watcher>) {
     crate::isolated::run(pipeline.0, lasting_catalogue())
 }
 
-fn isolated(mut line: Builder, stage: usize) -> Builder {
+pub fn isolated(mut line: Builder, stage: usize) -> Builder {
     let stage = &mut line.0.stages[stage];
     stage.isolation = Isolation::Process;
     stage.restart = stage.restart.or(Some(Restart {
@@ -34,14 +34,14 @@ fn isolated(mut line: Builder, stage: usize) -> Builder {
 }
 
 /// Ten messages with pictures through an isolated stage that does this, on the fourth.
-fn act(on_error: OnError, what: &str) -> Builder {
+pub fn act(on_error: OnError, what: &str) -> Builder {
     let mut line = ten(on_error, json!({ "do": what, "on": 4 }));
     line.0.stages[0].contestants[0].config = json!({ "count": 10, "width": 64, "height": 64 });
     isolated(line, 1)
 }
 
 /// The numbers of the messages that came through.
-fn numbers(watcher: &Watcher, stage: usize) -> Vec<i64> {
+pub fn numbers(watcher: &Watcher, stage: usize) -> Vec<i64> {
     let seen = watcher.from(stage);
     seen.iter()
         .map(|it| it.json["n"].as_i64().unwrap())
@@ -49,7 +49,7 @@ fn numbers(watcher: &Watcher, stage: usize) -> Vec<i64> {
 }
 
 #[test]
-fn a_crash_costs_its_message_and_is_told_in_words() {
+fn a_crash_costs_its_message_and_is_reported() {
     for (what, text) in [
         ("segv", "its process was killed by SIGSEGV"),
         ("abort", "its process aborted (SIGABRT"),
@@ -87,7 +87,7 @@ fn a_hang_is_killed() {
 }
 
 #[test]
-fn a_timeout_is_noticed_without_being_asked_for() {
+fn a_timeout_is_noticed_without_a_check() {
     let mut line = act(OnError::Skip, "slow");
     line.0.stages[1].timeout = Some(Duration::from_millis(200));
     let (report, watcher) = run(line);
@@ -99,7 +99,7 @@ fn a_timeout_is_noticed_without_being_asked_for() {
 }
 
 #[test]
-fn errors_are_what_they_are_in_the_program_itself() {
+fn errors_are_the_same_as_in_the_program_itself() {
     for what in [
         "fail",
         "fail-silently",
@@ -121,7 +121,7 @@ fn errors_are_what_they_are_in_the_program_itself() {
         apart.0.stages[1].restart = None;
         here.0.stages[1].isolation = Isolation::Thread;
         if what == "flood" {
-            // Each of a hundred thousand answers is a conversation.
+            // Each of its hundred thousand messages is a round trip.
             continue;
         }
         let (_, here) = run(here);
@@ -146,187 +146,19 @@ fn after_too_many_crashes_on_error_decides() {
 }
 
 #[test]
-fn pixels_are_not_copied() {
-    // The stage says where the pixels lie in its process; that is a mapping of the memory that the host has.
-    let (_, watcher) = run(act(OnError::Stop, "pass"));
-    let from_source: Vec<_> = watcher.from(0).iter().map(|it| it.pixels).collect();
-    let from_stage: Vec<_> = watcher.from(1).iter().map(|it| it.pixels).collect();
-    assert_eq!(
-        from_stage, from_source,
-        "what it sends on is the host's own memory"
-    );
-
-    let mut line = act(OnError::Stop, "where");
-    line.0.stages[1].contestants[0].config = json!({ "do": "where" });
-    let watcher = Arc::new(Watcher::default());
-    line.0.stages[0].contestants[0].config =
-        json!({ "count": 200, "width": 64, "height": 64, "delay_us": 5_000 });
-    let run = start(line, &watcher);
-    until("an answer", || !watcher.from(1).is_empty());
-    let said = watcher.from(1)[0].json.clone();
-    let process = said["process"].as_u64().unwrap();
-    assert_ne!(process, u64::from(std::process::id()));
-    if cfg!(target_os = "linux") {
-        let place = said["pixels"].as_u64().unwrap();
-        let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
-        let shared = maps.lines().any(|line| {
-            let (range, rest) = line.split_once(' ').unwrap();
-            let (from, to) = range.split_once('-').unwrap();
-            let number = |text| u64::from_str_radix(text, 16).unwrap();
-            (number(from)..number(to)).contains(&place)
-                && rest.starts_with("r--s")
-                && rest.contains("memfd:flowpipe")
-        });
-        assert!(shared, "{place:x} in {maps}");
-    }
-    run.stop();
-    let _ = finish(run);
-}
-
-#[test]
-fn a_frame_of_the_librarys_own_host_is_a_frame() {
-    let (_, watcher) = run(act(OnError::Stop, "library-frame"));
-    assert_eq!(watcher.problems(), []);
-    let pixels: Vec<_> = watcher
-        .from(2)
-        .iter()
-        .map(|it| it.pixels.unwrap().1)
-        .collect();
-    assert_eq!(pixels, [0, 1, 2, 200, 4, 5, 6, 7, 8, 9]);
-
-    // One of a library in the program goes to a stage apart.
-    let mut line = act(OnError::Stop, "library-frame");
-    line.0.stages[1].isolation = Isolation::Thread;
-    let (_, watcher) = run(isolated(line, 2));
-    assert_eq!(watcher.problems(), []);
-    let pixels: Vec<_> = watcher
-        .from(2)
-        .iter()
-        .map(|it| it.pixels.unwrap().1)
-        .collect();
-    assert_eq!(pixels, [0, 1, 2, 200, 4, 5, 6, 7, 8, 9]);
-}
-
-/// The pictures that came from a stage: the message's number, and the first pixel.
-fn pictures(watcher: &Watcher, stage: usize) -> Vec<(i64, u8)> {
-    let seen = watcher.from(stage);
-    let picture = |it: &crate::common::Seen| (it.json["n"].as_i64().unwrap(), it.pixels.unwrap().1);
-    seen.iter().map(picture).collect()
-}
-
-#[test]
-fn a_wild_write_into_what_others_see_is_a_crash() {
-    let (report, watcher) = run(act(OnError::Stop, "scribble-unasked"));
-    let problem = watcher.problem();
-    let signals = ["SIGSEGV", "SIGBUS"].map(|it| format!("its process was killed by {it}"));
-    assert!(
-        signals.iter().any(|it| problem.text.starts_with(it)),
-        "{problem}"
-    );
-    assert_eq!(problem.message.unwrap().sequence, 4);
-    let made: Vec<_> = (1..=10).map(|n| (n, n as u8 - 1)).collect();
-    assert_eq!(pictures(&watcher, 0), made);
-    let through: Vec<_> = made.into_iter().filter(|(n, _)| *n != 4).collect();
-    assert_eq!(pictures(&watcher, 2), through);
-    assert_eq!(report.failure, None);
-}
-
-#[test]
-fn nobody_sees_a_wild_write_into_what_was_sent_on_or_given_back() {
-    for what in ["scribble-sent", "scribble-gone"] {
-        let (report, watcher) = run(act(OnError::Stop, what));
-        assert_eq!(watcher.problems(), [], "{what}");
-        assert_eq!(report.failure, None, "{what}");
-        let made: Vec<_> = (1..=10).map(|n| (n, n as u8 - 1)).collect();
-        assert_eq!(pictures(&watcher, 0), made, "{what}");
-        let mut through = made;
-        match what {
-            "scribble-sent" => through[3] = (0, 1),
-            _ => drop(through.remove(3)),
-        }
-        assert_eq!(pictures(&watcher, 2), through, "{what}");
-    }
-}
-
-#[test]
-fn frames_made_written_and_kept_apart_are_right() {
-    // A source of more pictures than there can be alive at once.
-    let mut line = Builder::line(200, "pass", json!({}));
-    line.0.stages[0].contestants[0].config = json!({ "count": 200, "width": 64, "height": 64 });
-    let (report, watcher) = run(isolated(line, 0));
-    let first: Vec<_> = watcher
-        .from(0)
-        .iter()
-        .map(|it| it.pixels.unwrap().1)
-        .collect();
-    assert_eq!(first, (0..200).collect::<Vec<_>>());
-    assert!(report.frames.allocated < 100, "{:?}", report.frames);
-
-    // Copied before it is written.
-    let mut line = Builder::line(10, "scribble", json!({}));
-    line.0.stages[0].contestants[0].config = json!({ "count": 10, "width": 64, "height": 64 });
-    let (_, watcher) = run(isolated(line, 1));
-    let values: Vec<_> = watcher
-        .from(1)
-        .iter()
-        .map(|it| it.pixels.unwrap().1)
-        .collect();
-    let expected: Vec<u8> = (0..10).flat_map(|n| [255, n]).collect();
-    assert_eq!(values, expected);
-
-    // Held beyond its call, and by a process that ends.
-    let mut line = act(OnError::Stop, "keep");
-    line.0.stages[1].contestants[0].config = json!({ "do": "keep" });
-    let (_, watcher) = run(line);
-    assert_eq!(numbers(&watcher, 2).len(), 10);
-}
-
-/// How many frames of that size a stage apart is given.
-fn hoard(size: u32, count: u32) -> u64 {
-    let mut line = act(OnError::Stop, "hoard");
-    line.0.stages[1].contestants[0].config =
-        json!({ "do": "hoard", "on": 4, "width": size, "height": size, "count": count });
-    let (_, watcher) = run(line);
-    watcher.from(1)[3].json["made"].as_u64().unwrap()
-}
-
-#[test]
-fn a_stage_apart_is_not_given_all_memory() {
-    // Of 1 GiB each: 4 GiB, less the picture of the message in hand.
-    assert_eq!(hoard(16384, 32), 3);
-}
-
-#[test]
-#[ignore = "alone in its process: `many_small_pictures_may_be_alive` starts it"]
-fn many_small_pictures() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = Rlimit {
-        current: Some(256),
-        ..getrlimit(Resource::Nofile)
-    };
-    setrlimit(Resource::Nofile, limit).unwrap();
-    assert_eq!(hoard(8, 1000), 1000);
-}
-
-#[test]
-fn many_small_pictures_may_be_alive() {
-    crate::isolated::alone("isolation::many_small_pictures");
-}
-
-#[test]
-fn what_the_host_tells_is_told() {
+fn host_getters_work_in_a_process() {
     let mut line = act(OnError::Stop, "getters");
     line.0.stages[1].contestants[0].config = json!({ "do": "getters" });
     let (report, watcher) = run(line);
     let expected = |n: i64| json!({ "n": n, "waited": 1, "hops": 1, "later": 1 });
-    let said: Vec<Value> = watcher.from(1).into_iter().map(|it| it.json).collect();
-    assert_eq!(said, (1..=10).map(expected).collect::<Vec<_>>());
+    let answers: Vec<Value> = watcher.from(1).into_iter().map(|it| it.json).collect();
+    assert_eq!(answers, (1..=10).map(expected).collect::<Vec<_>>());
     assert!(report.marks.contains_key("marked"), "{:?}", report.marks);
 }
 
 #[test]
 fn a_stage_apart_knows_of_the_run_and_can_end_it() {
-    let (_, watcher) = run(act(OnError::Stop, "tell-run"));
+    let (_, watcher) = run(act(OnError::Stop, "report-run"));
     assert_eq!(
         watcher.from(1)[3].json,
         json!({ "dry": 0, "ending": 0, "others": 0 })
@@ -347,20 +179,20 @@ fn a_bad_config_starts_nothing() {
     for (config, text) in [
         (
             json!({ "create": "bad-config" }),
-            "can't create: the config can't be used: n < 0",
+            "failed to start: the config can't be used: n < 0",
         ),
-        (json!({ "create": "fail" }), "can't create: no memory"),
+        (json!({ "create": "fail" }), "failed to start: no memory"),
         (
             json!({ "create": "null" }),
             "it created no stage and gave no reason",
         ),
         (
             json!({ "create": "fail-to-activate" }),
-            "can't activate: no device",
+            "failed to activate: no device",
         ),
         (
             json!({ "create": "emit-to-activate" }),
-            "can't activate: its process was killed for an invalid packet: it emits, marks or waits outside of process",
+            "failed to activate: its process was killed for an invalid packet: it emits, marks or waits outside of process",
         ),
     ] {
         let mut line = act(OnError::Stop, "pass");
@@ -385,12 +217,12 @@ fn an_aborted_run_leaves_no_process_waiting() {
     until("the hang", || run.progress().stages[1].received == 4);
     run.abort();
     let report = finish(run);
-    assert_eq!(report.failure, None, "somebody asked for it");
+    assert_eq!(report.failure, None, "the run was aborted on request");
     assert_eq!(watcher.problems().pop().unwrap().kind, ProblemKind::Hang);
 }
 
 #[test]
-fn one_of_a_race_crashes_and_the_others_answer() {
+fn a_contestant_crashes_and_the_others_answer() {
     let mut pipeline = Builder::new();
     let source = pipeline.stage("source", json!({ "count": 20, "delay_us": 5_000 }));
     let race = pipeline.race(&[
@@ -417,7 +249,7 @@ fn one_of_a_race_crashes_and_the_others_answer() {
 }
 
 #[test]
-fn one_that_crashes_too_often_is_left_out_of_the_race() {
+fn a_contestant_that_crashes_too_often_leaves_the_race() {
     let mut pipeline = Builder::new();
     let source = pipeline.stage("source", json!({ "count": 40, "delay_us": 20_000 }));
     let race = pipeline.race(&[
@@ -438,7 +270,7 @@ fn one_that_crashes_too_often_is_left_out_of_the_race() {
 }
 
 #[test]
-fn a_loser_is_told_at_once() {
+fn a_loser_is_cancelled_at_once() {
     let mut pipeline = Builder::new();
     let source = pipeline.stage("source", json!({ "count": 5 }));
     let race = pipeline.race(&[
@@ -451,8 +283,7 @@ fn a_loser_is_told_at_once() {
     assert_eq!(watcher.problems(), []);
 }
 
-/// A run whose plugin crashes on the fourth message, with its library of the first generation, to which something
-/// happens meanwhile.
+/// A run whose plugin crashes on the fourth message, while `happens` changes its library of the first generation.
 fn crash_after(happens: impl FnOnce(&Path)) -> (Report, Arc<Watcher>) {
     let folder = tempfile::tempdir().unwrap();
     let library = crate::common::compile("stages.c", folder.path(), "stages", &["GENERATION=1"]);
@@ -467,7 +298,7 @@ fn crash_after(happens: impl FnOnce(&Path)) -> (Report, Arc<Watcher>) {
 }
 
 #[test]
-fn a_restart_takes_the_file_that_was_loaded() {
+fn a_restart_uses_the_file_that_was_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let other = crate::common::compile("stages.c", folder.path(), "stages", &["GENERATION=2"]);
     let replace = |library: &Path| {
@@ -487,7 +318,7 @@ fn a_restart_takes_the_file_that_was_loaded() {
 }
 
 #[test]
-fn a_file_that_was_written_into_is_not_started_again() {
+fn a_file_that_was_written_into_is_not_restarted() {
     let (report, watcher) = crash_after(|library| {
         let file = std::fs::File::options().append(true).open(library).unwrap();
         let later = std::time::SystemTime::now() + Duration::from_secs(5);
@@ -499,7 +330,7 @@ fn a_file_that_was_written_into_is_not_started_again() {
     assert!(report.failure.is_some());
 }
 
-/// The calls of a run, as they are written down.
+/// The recorded calls of a run.
 #[derive(Default)]
 struct Calls(Mutex<Vec<Call>>);
 
@@ -514,7 +345,7 @@ impl Observer for Calls {
 }
 
 #[test]
-fn a_call_that_ends_in_a_crash_is_written_down_with_what_was_told_in_it() {
+fn a_call_that_ends_in_a_crash_is_recorded_with_its_cancellation() {
     let mut line = act(OnError::Skip, "ask-and-exit");
     line.0.stages[1].contestants[0].plugin = "act-again".into();
     line.0.stages[1].timeout = Some(Duration::from_millis(200));
@@ -530,13 +361,13 @@ fn a_call_that_ends_in_a_crash_is_written_down_with_what_was_told_in_it() {
     let (text, cancelled) = failed.next().unwrap();
     let cancelled = cancelled.unwrap();
     assert_eq!(cancelled.reason, CancelReason::Timeout);
-    // It exits with as many as it counted.
+    // Its exit code is the number of checks that it counted.
     let code = cancelled.after & 0xff;
     assert_eq!(*text, format!("its process exited with code {code}"));
     assert_eq!(failed.next(), None);
 }
 
-/// What this process and its children hold: file descriptors, children, shared memory.
+/// The number of file descriptors and children of this process.
 #[cfg(target_os = "linux")]
 fn held() -> (usize, usize) {
     let files = std::fs::read_dir("/proc/self/fd").unwrap().count();
@@ -556,12 +387,12 @@ fn held() -> (usize, usize) {
 #[test]
 #[ignore = "alone in its process: `a_hundred_crashes_leave_nothing_behind` starts it"]
 fn a_hundred_crashes() {
-    // What is made once and kept is made before.
+    // Initialize what is created once and kept.
     let _ = run(act(OnError::Stop, "pass"));
     let before = held();
     let mut line = act(OnError::Stop, "pass");
     line.0.stages[0].contestants[0].config = json!({ "count": 200, "width": 640, "height": 480 });
-    // A message that gets through between two crashes makes the next one the first in a row.
+    // A message processed between two crashes resets the count of failures in a row.
     line.0.stages[1].contestants[0].config = json!({ "do": "hold-and-abort", "every": 2 });
     let (report, watcher) = run(line);
     assert_eq!(report.stages[1].failed, 100, "{report:#?}");
@@ -588,7 +419,7 @@ fn a_stage_moves() {
         assert_eq!(changes.to_string(), "act-1 (isolation)");
         until("its process", || held().1 == count);
         let before = run.progress().stages[2].emitted;
-        until("it goes on", || {
+        until("it continues", || {
             run.progress().stages[2].emitted > before + 20
         });
     }

@@ -73,10 +73,10 @@ fn a_file_that_was_replaced_is_loaded_beside_the_old_one() {
     assert_eq!(
         catalogue.stages()[0].path,
         place,
-        "it is told by its own name"
+        "it is listed under its own path"
     );
     let left = std::fs::read_dir(folder.path()).expect("it is listed");
-    assert_eq!(left.count(), 1, "copies leave nothing behind");
+    assert_eq!(left.count(), 1, "copies are removed");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn what_is_no_plugin_is_refused() {
 }
 
 #[test]
-fn truncated_libraries_are_refused_and_kill_nobody() {
+fn truncated_libraries_are_refused_without_a_crash() {
     let whole = folder();
     let path = compile("bad.c", whole.path(), "whole", &[]);
     let bytes = std::fs::read(path).unwrap();

@@ -20,11 +20,14 @@ mod graphs;
 mod hostile;
 #[cfg(unix)]
 mod isolation;
+#[cfg(unix)]
+mod isolation_frames;
 mod loading;
 mod oldest;
 mod race;
 mod reload;
 mod reload_restart;
+mod reload_stages;
 mod restart;
 #[cfg(unix)]
 mod scanning;

@@ -1,4 +1,4 @@
-//! Plugins that were built long ago work as they did: the source is kept, and so are the headers of then.
+//! Plugins built against old headers keep working. The source and the headers are kept.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::common::{Builder, Watcher, adds_up, compile_against, finish};
 
-/// Runs both stages of the fixture, built against a header of then, as a pipeline.
+/// Runs both stages of the fixture, built against an old header, as a pipeline.
 fn works_built_against(header: &str) {
     let folder = tempfile::tempdir().unwrap();
     compile_against(header, "oldest.c", folder.path(), "oldest", &[]);

@@ -14,20 +14,20 @@ use serde_json::{Value, json};
 
 use crate::common::{Builder, Watcher, finish};
 
-/// Knows what a wrong and what a weak answer is.
+/// Judges wrong and weak answers.
 struct Judge;
 
 impl Validator for Judge {
     fn judge(&self, _: Option<&Message>, message: &Message) -> Judgement {
         match message.value()["answer"].as_str() {
             Some("wrong") => Judgement::Refuse("it is wrong".into()),
-            Some("weak") => Judgement::Weak("it says little".into()),
+            Some("weak") => Judgement::Weak("it is incomplete".into()),
             _ => Judgement::Accept,
         }
     }
 }
 
-/// Contestants by what they do and after how many milliseconds.
+/// Contestants by behaviour and delay in milliseconds.
 fn race(count: u64, on_error: OnError, contestants: &[(&str, u64)]) -> (Report, Arc<Watcher>) {
     let mut pipeline = Builder::new();
     let source = pipeline.stage("source", json!({ "count": count }));
@@ -81,7 +81,7 @@ fn the_first_answer_wins_and_the_others_are_cancelled() {
 }
 
 #[test]
-fn a_wrong_answer_is_named_and_the_race_goes_on() {
+fn a_wrong_answer_is_reported_and_the_race_continues() {
     let (report, watcher) = race(3, OnError::Stop, &[("wrong", 0), ("good", 20)]);
     assert_eq!(answers(&watcher), ["good"; 3]);
     let problems = watcher.problems();
@@ -97,7 +97,7 @@ fn a_wrong_answer_is_named_and_the_race_goes_on() {
 }
 
 #[test]
-fn a_weak_answer_counts_only_when_nobody_does_better() {
+fn a_weak_answer_counts_only_without_a_better_one() {
     let (_, watcher) = race(2, OnError::Stop, &[("weak", 0), ("good", 20)]);
     assert_eq!(answers(&watcher), ["good"; 2]);
     let (report, watcher) = race(
@@ -114,8 +114,8 @@ fn a_weak_answer_counts_only_when_nobody_does_better() {
 fn when_all_fail_the_stage_fails() {
     let (report, watcher) = race(2, OnError::Skip, &[("fail", 0), ("wrong", 5)]);
     assert_eq!(report.stages[1].failed, 2);
-    let told = watcher.problems();
-    let last = told.last().unwrap();
+    let problems = watcher.problems();
+    let last = problems.last().unwrap();
     assert!(
         last.text
             .starts_with("no contestant answered (racer: on purpose; racer: it emitted")
@@ -128,7 +128,7 @@ fn when_all_fail_the_stage_fails() {
 }
 
 #[test]
-fn who_says_nothing_does_not_fail() {
+fn a_contestant_without_an_answer_does_not_fail() {
     let (report, watcher) = race(3, OnError::Stop, &[("silent", 0), ("silent", 2)]);
     assert_eq!(watcher.problems(), []);
     assert_eq!(
@@ -138,10 +138,10 @@ fn who_says_nothing_does_not_fail() {
 }
 
 #[test]
-fn a_loser_that_hangs_sits_out_and_is_left_behind() {
+fn a_loser_that_hangs_is_abandoned() {
     let (report, watcher) = race(60, OnError::Stop, &[("hang", 0), ("good", 10)]);
     assert_eq!(answers(&watcher).len(), 60);
-    assert_eq!(report.failure, None, "the race goes on without it");
+    assert_eq!(report.failure, None, "the race continues without it");
     let racers = &report.stages[1].contestants;
     assert!(racers[0].sat_out > 0);
     let problem = watcher.problems().pop().unwrap();
@@ -157,7 +157,7 @@ fn a_loser_that_hangs_sits_out_and_is_left_behind() {
 }
 
 #[test]
-fn with_skip_one_that_hangs_is_made_anew() {
+fn with_skip_a_contestant_that_hangs_is_restarted() {
     let (report, watcher) = race(60, OnError::Skip, &[("hang", 0), ("good", 10)]);
     assert_eq!(answers(&watcher).len(), 60);
     assert!(report.stages[1].given_up >= 1);
@@ -178,7 +178,7 @@ fn all_hang(on_error: OnError) -> Report {
 }
 
 #[test]
-fn when_all_hang_the_run_ends_or_goes_on() {
+fn when_all_hang_the_run_ends_or_continues() {
     let report = all_hang(OnError::Stop);
     assert!(report.failure.is_some());
     assert_eq!(

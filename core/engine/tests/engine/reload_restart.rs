@@ -1,4 +1,4 @@
-//! Pipelines that change while plugins of theirs have failed, wait to be made anew, or do not come back.
+//! Reloads while plugins have failed, wait for a restart, or do not return.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::common::{Watcher, catalogue, finish, until};
 const LONG: Duration = Duration::from_secs(600);
 
 #[test]
-fn a_stage_that_waits_to_be_made_anew_is_changed_meanwhile() {
+fn a_stage_that_waits_for_a_restart_can_be_changed() {
     let mut pipeline = line(100, "act", json!({ "do": "fail", "on": 50 })).0;
     pipeline.stages[2].restart = Some(Restart {
         max: 1,
@@ -33,7 +33,7 @@ fn a_stage_that_waits_to_be_made_anew_is_changed_meanwhile() {
 }
 
 #[test]
-fn a_stage_that_waits_to_be_made_anew_goes_on_when_its_queues_are_changed() {
+fn a_stage_that_waits_for_a_restart_resumes_when_its_queues_are_changed() {
     let mut pipeline = line(100, "act", json!({ "do": "fail", "on": 50 })).0;
     pipeline.stages[2].restart = Some(Restart {
         max: 1,
@@ -53,9 +53,9 @@ fn a_stage_that_waits_to_be_made_anew_goes_on_when_its_queues_are_changed() {
 }
 
 #[test]
-fn a_race_is_changed_while_one_of_its_plugins_waits_to_be_made_anew() {
+fn a_race_is_changed_while_one_of_its_plugins_waits_for_a_restart() {
     let mut pipeline = line(100, "pass", json!({})).0;
-    // The one that answers is so slow that the other surely gets to fail, at the first message or a later one.
+    // The one that answers is so slow that the other one fails at the first message or a later one.
     let racers = [
         ("act", json!({ "do": "fail" })),
         ("pass", json!({ "delay_us": 2_000 })),
@@ -81,7 +81,7 @@ fn a_race_is_changed_while_one_of_its_plugins_waits_to_be_made_anew() {
 }
 
 #[test]
-fn a_race_of_which_nobody_is_left_for_now_is_changed_meanwhile() {
+fn a_race_whose_plugins_all_wait_for_a_restart_can_be_changed() {
     let mut pipeline = line(100, "act", json!({ "do": "fail" })).0;
     let other = pipeline.stages[2].contestants[0].clone();
     pipeline.stages[2].contestants.push(other);
@@ -91,7 +91,7 @@ fn a_race_of_which_nobody_is_left_for_now_is_changed_meanwhile() {
     });
     let watcher = Arc::new(Watcher::default());
     let run = start(&pipeline, &watcher);
-    // Both, and what came of the message.
+    // One for each plugin, and one for the message.
     until("the failures", || watcher.problems().len() == 3);
     for contestant in &mut pipeline.stages[2].contestants {
         contestant.config = json!({ "do": "nothing", "on": 1_000 });
@@ -100,7 +100,7 @@ fn a_race_of_which_nobody_is_left_for_now_is_changed_meanwhile() {
     let report = finish(run);
     assert_eq!(report.failure, None);
     adds_up(&report);
-    // What was in hand when the change came is lost as the first was.
+    // The message being processed during the change is lost, as the first one was.
     let went_on = numbers(&watcher, 3);
     let all = (3..=100).collect::<Vec<_>>();
     assert!(went_on.ends_with(&all), "{went_on:?}");
@@ -131,7 +131,7 @@ fn a_change_does_not_use_up_the_attempts_of_other_stages() {
 }
 
 #[test]
-fn a_plugin_that_hangs_over_its_state_does_not_hold_up_the_end() {
+fn a_plugin_that_hangs_in_a_state_transfer_does_not_block_the_end() {
     let mut pipeline = line(10_000_000, "counter", json!({ "state": "hang" })).0;
     let watcher = Arc::new(Watcher::default());
     let run = start(&pipeline, &watcher);
@@ -140,21 +140,21 @@ fn a_plugin_that_hangs_over_its_state_does_not_hold_up_the_end() {
     pipeline.stages[2].contestants[0].config = json!({});
     let (done, is_done) = std::sync::mpsc::channel();
     std::thread::spawn(move || done.send(changer.change(pipeline, catalogue())));
-    let stands = || {
+    let hangs = || {
         let before = run.progress().stages[2].received;
         std::thread::sleep(Duration::from_millis(200));
         run.progress().stages[2].received == before
     };
-    until("it hangs", stands);
+    until("it hangs", hangs);
     run.stop();
     run.stop();
     let report = finish(run);
     assert_eq!(report.stages[2].failed, 0);
-    assert!(is_done.try_recv().is_err(), "it does not come back");
+    assert!(is_done.try_recv().is_err(), "the change does not return");
 }
 
 #[test]
-fn what_is_taken_out_is_destroyed_when_it_has_worked_off() {
+fn a_removed_stage_is_destroyed_after_it_has_drained_its_queue() {
     let folder = tempfile::tempdir().unwrap();
     let mark = folder.path().join("destroyed");
     let plain = line(10_000_000, "pass", json!({}));

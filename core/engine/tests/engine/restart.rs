@@ -1,4 +1,4 @@
-//! Plugins that fail and are made anew.
+//! Plugins that fail and are restarted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,8 +48,8 @@ fn a_timeout_that_is_obeyed_is_a_failure_too() {
 }
 
 #[test]
-fn what_was_kept_from_earlier_messages_is_gone() {
-    // A source that counts its calls: made anew, it fails at its own fourth call again.
+fn a_restarted_plugin_starts_with_no_state() {
+    // A source that counts its calls: after a restart it fails at its fourth call again.
     let mut pipeline = Builder::new();
     let config = json!({ "do": "fail", "on": 4 });
     let source = pipeline.stage("act-source", config);
@@ -62,7 +62,10 @@ fn what_was_kept_from_earlier_messages_is_gone() {
     run.stop();
     let report = finish(run);
     assert!(report.stages[source].restarted >= 2, "{report:#?}");
-    assert_eq!(report.failure, None, "calls between failures forget them");
+    assert_eq!(
+        report.failure, None,
+        "successful calls reset the count of failures"
+    );
 }
 
 #[test]
@@ -104,13 +107,13 @@ fn the_end_of_the_run_does_not_wait() {
     until("the failure", || !watcher.problems().is_empty());
     run.stop();
     let report = finish(run);
-    // It drains: what is queued is worked off.
+    // It drains its queue.
     assert_eq!(report.stages[1].restarted, 1);
     assert_eq!(report.failure, None);
 }
 
 #[test]
-fn one_of_a_race_is_made_anew_and_the_others_go_on() {
+fn a_contestant_is_restarted_while_the_others_continue() {
     let mut pipeline = Builder::new();
     let source = pipeline.stage("source", json!({ "count": 20, "delay_us": 10_000 }));
     let race = pipeline.race(&[
@@ -144,7 +147,7 @@ fn a_race_that_all_lose_costs_its_message_alone() {
 }
 
 #[test]
-fn the_end_of_a_run_does_not_wait_for_one_that_the_race_does_not_need_any_more() {
+fn the_end_of_a_run_does_not_wait_for_a_restart_that_the_race_does_not_need() {
     let mut pipeline = Builder::new();
     let source = pipeline.stage("source", json!({ "count": 20 }));
     let race = pipeline.race(&[
@@ -163,7 +166,7 @@ fn the_end_of_a_run_does_not_wait_for_one_that_the_race_does_not_need_any_more()
 }
 
 #[test]
-fn who_is_made_anew_at_once_does_not_hold_up_the_run() {
+fn a_restart_without_backoff_does_not_block_the_run() {
     let mut line = Builder::line(u64::MAX >> 1, "act", json!({ "do": "fail", "on": 4 }));
     line.0.stages[1].restart = Some(Restart {
         max: 1,
@@ -171,7 +174,7 @@ fn who_is_made_anew_at_once_does_not_hold_up_the_run() {
     });
     let mut pipeline = line.0.clone();
     let run = line.start(&Arc::default());
-    until("it goes on", || run.progress().stages[1].received > 10);
+    until("it continues", || run.progress().stages[1].received > 10);
     let changer = run.changer();
     let (done, is_done) = std::sync::mpsc::channel();
     std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Libraries are loaded to read their manifests, and what they do then is theirs to bear.
+//! Libraries are loaded by the scanner to read their manifests. What they do then affects only their own entry.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -85,7 +85,7 @@ fn a_library_that_writes_to_what_is_not_its_own_costs_its_own_entry() {
 }
 
 #[test]
-fn a_library_that_does_not_come_back_costs_its_own_entry() {
+fn a_library_that_hangs_costs_its_own_entry() {
     let hangs = std::thread::spawn(|| between_good_ones("bad", "for(;;)pause()"));
     let writes = std::thread::spawn(|| between_good_ones("bad", "flood(1)"));
     for reason in [hangs.join().unwrap(), writes.join().unwrap()] {
@@ -94,7 +94,7 @@ fn a_library_that_does_not_come_back_costs_its_own_entry() {
 }
 
 #[test]
-fn several_that_do_not_come_back_take_no_longer_than_one() {
+fn several_libraries_that_hang_take_no_longer_than_one() {
     let folder = folder();
     for name in ["b_hangs", "c_hangs", "e_hangs"] {
         hostile(folder.path(), name, "for(;;)pause()");
@@ -115,7 +115,7 @@ fn several_that_do_not_come_back_take_no_longer_than_one() {
 }
 
 #[test]
-fn what_libraries_print_or_start_disturbs_nobody() {
+fn output_and_processes_of_libraries_do_not_disturb_the_scan() {
     let folder = folder();
     for (name, deed) in [
         ("a_prints", "scribble(1,2)"),
@@ -130,7 +130,7 @@ fn what_libraries_print_or_start_disturbs_nobody() {
     assert_eq!(catalogue.refused(), []);
     let all = ["a-prints", "b-forks", "c-keeps", "d-good"];
     assert_eq!(catalogue.names(), all);
-    // Nobody waited for what holds the connection open.
+    // The scan did not wait for the process that holds the connection open.
     assert!(began.elapsed() < Duration::from_secs(9));
 }
 
@@ -279,8 +279,8 @@ fn what_belongs_to_others_is_not_loaded() {
         "plugin",
         &format!("leave(\"{}\")", left.display()),
     );
-    let nobody = Some(12_345);
-    if std::os::unix::fs::chown(&library, nobody, None).is_err() {
+    let other_user = Some(12_345);
+    if std::os::unix::fs::chown(&library, other_user, None).is_err() {
         // Only root can make it so.
         return;
     }
@@ -290,8 +290,8 @@ fn what_belongs_to_others_is_not_loaded() {
         "{reason}"
     );
     std::os::unix::fs::chown(&library, Some(0), None).unwrap();
-    // A group that is nobody's in particular.
-    std::os::unix::fs::chown(outer.path(), None, nobody).unwrap();
+    // A group without other members.
+    std::os::unix::fs::chown(outer.path(), None, other_user).unwrap();
     chmod(outer.path(), 0o775);
     let reason = refused_in(outer.path(), &library, &left);
     assert!(reason.contains("(mode 775)"), "{reason}");
@@ -334,12 +334,13 @@ fn starts(catalogue: &Catalogue, isolation: Isolation) -> String {
 }
 
 #[test]
-fn a_library_that_tells_the_scanner_something_else_is_not_used() {
+fn a_library_whose_manifest_changes_after_the_scan_is_not_used() {
     for isolation in [Isolation::Thread, Isolation::Process] {
         let folder = folder();
         let flag = folder.path().join("flag");
         let define = format!("FLAG=\"{}\"", flag.display());
-        let text = "TEXT=access(FLAG,F_OK)==0?says(\"hostile\")\" \":says(\"hostile\")";
+        let text =
+            "TEXT=access(FLAG,F_OK)==0?manifest_of(\"hostile\")\" \":manifest_of(\"hostile\")";
         compile("constructor.c", folder.path(), "liar", &[&define, text]);
         let catalogue = scan(folder.path());
         std::fs::write(&flag, "").unwrap();

@@ -1,10 +1,10 @@
-//! What a stage remembers goes to the one in its place, from and to processes of their own.
+//! State transfer between a stage and its replacement, in threads and in processes of their own.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use flowpipe_config::pipeline::{Contestant, Isolation, Pipeline, Restart};
-use flowpipe_engine::run::{LineUp, Observer, Run, RunHandle};
+use flowpipe_engine::run::{Observer, PipelineChange, Run, RunHandle};
 use flowpipe_host::problem::ProblemKind;
 use serde_json::{Value, json};
 
@@ -27,24 +27,24 @@ fn start(pipeline: &Pipeline, watcher: &Arc<Watcher>) -> RunHandle {
     crate::isolated::start(pipeline.clone(), lasting_catalogue(), watcher)
 }
 
-/// What observers are told of changes.
+/// The changes that observers receive.
 #[derive(Default)]
-struct Told(Mutex<Vec<String>>);
+struct ChangeLog(Mutex<Vec<String>>);
 
-impl Observer for Told {
-    fn changed(&self, line: &LineUp<'_>) {
-        self.0.lock().unwrap().push(line.changes.to_string());
+impl Observer for ChangeLog {
+    fn changed(&self, change: &PipelineChange<'_>) {
+        self.0.lock().unwrap().push(change.changes.to_string());
     }
 }
 
-fn goes_on(run: &RunHandle) {
+fn check_continues(run: &RunHandle) {
     let before = run.progress().stages[2].emitted;
-    until("it goes on", || {
+    until("it continues", || {
         run.progress().stages[2].emitted > before + 20
     });
 }
 
-/// What came through, each with its count. Nothing is missing, and nothing comes twice.
+/// The counts of the messages that arrived. Checks that no message is missing or arrives twice.
 fn counts(watcher: &Watcher) -> Vec<i64> {
     let seen = watcher.from(2);
     for (number, seen) in (1..).zip(&seen) {
@@ -62,7 +62,7 @@ fn ends_well(run: RunHandle, watcher: &Watcher) -> Vec<i64> {
     counts(watcher)
 }
 
-fn never_began_anew(counts: &[i64]) {
+fn check_never_restarted(counts: &[i64]) {
     assert!(
         (1..).zip(counts).all(|(number, count)| number == *count),
         "{counts:?}"
@@ -70,13 +70,13 @@ fn never_began_anew(counts: &[i64]) {
 }
 
 #[test]
-fn the_count_goes_on_in_and_out_of_processes() {
+fn the_count_continues_across_threads_and_processes() {
     use Isolation::{Process, Thread};
     for config in [json!({}), json!({ "state": "large" })] {
         let mut pipeline = line(Thread, config.clone());
         let watcher = Arc::new(Watcher::default());
         let run = start(&pipeline, &watcher);
-        for (isolation, plugin, told) in [
+        for (isolation, plugin, expected) in [
             (Process, "counter", "middle (isolation, state kept)"),
             (Process, "counter-too", "(counter -> counter-too, state"),
             (Process, "counter", "middle (counter-too -> counter, state"),
@@ -84,21 +84,21 @@ fn the_count_goes_on_in_and_out_of_processes() {
             (Process, "counter-too", "isolation, state kept)"),
             (Thread, "counter", "isolation, state kept)"),
         ] {
-            goes_on(&run);
+            check_continues(&run);
             pipeline.stages[1].isolation = isolation;
             pipeline.stages[1].contestants[0].plugin = plugin.to_owned();
             let changes = run.change(pipeline.clone(), lasting_catalogue());
             let changes = changes.unwrap_or_else(|error| panic!("{error}"));
-            assert!(changes.to_string().contains(told), "{changes}");
+            assert!(changes.to_string().contains(expected), "{changes}");
         }
-        goes_on(&run);
-        never_began_anew(&ends_well(run, &watcher));
+        check_continues(&run);
+        check_never_restarted(&ends_well(run, &watcher));
         assert_eq!(watcher.problems(), []);
     }
 }
 
 #[test]
-fn what_fails_in_a_process_changes_nothing_and_says_why() {
+fn a_failure_in_a_process_changes_nothing_and_reports_the_reason() {
     for isolation in [Isolation::Thread, Isolation::Process] {
         let pipeline = line(isolation, json!({}));
         let watcher = Arc::new(Watcher::default());
@@ -107,81 +107,78 @@ fn what_fails_in_a_process_changes_nothing_and_says_why() {
             (
                 "counter",
                 "no-load",
-                "counter can't take over the state: too much to remember",
+                "counter failed to load the state: too much to remember",
             ),
             (
                 "counter",
                 "stranger",
-                "counter can't take over the state: it does not know the format \"counter/1\"",
+                "counter failed to load the state: it does not know the format \"counter/1\"",
             ),
             (
                 "counter-too",
                 "crash-load",
-                "counter-too can't take over the state: its process aborted (SIGABRT",
+                "counter-too failed to load the state: its process aborted (SIGABRT",
             ),
         ] {
             let mut other = pipeline.clone();
             other.stages[1].isolation = Isolation::Process;
             other.stages[1].contestants[0].plugin = plugin.to_owned();
             other.stages[1].contestants[0].config = json!({ "state": state });
-            let told = run.change(other, lasting_catalogue()).unwrap_err();
-            assert!(told.to_string().contains(reason), "{told}");
-            goes_on(&run);
+            let error = run.change(other, lasting_catalogue()).unwrap_err();
+            assert!(error.to_string().contains(reason), "{error}");
+            check_continues(&run);
         }
-        never_began_anew(&ends_well(run, &watcher));
+        check_never_restarted(&ends_well(run, &watcher));
         assert_eq!(watcher.problems(), []);
     }
 }
 
 #[test]
-fn a_state_that_a_process_can_not_tell_keeps_the_old_one() {
+fn a_process_that_fails_to_save_its_state_keeps_running() {
     for (state, reason) in [
         (
             "no-save",
-            "counter can't hand over the state: nothing to tell",
+            "counter failed to save the state: nothing to save",
         ),
         (
             "silent",
-            "counter can't hand over the state: it saved nothing",
+            "counter failed to save the state: it saved nothing",
         ),
-        (
-            "not-json",
-            "counter can't hand over the state: its state is",
-        ),
+        ("not-json", "counter failed to save the state: its state is"),
     ] {
         let mut pipeline = line(Isolation::Process, json!({ "state": state }));
         let watcher = Arc::new(Watcher::default());
         let run = start(&pipeline, &watcher);
         pipeline.stages[1].contestants[0].config = json!({});
         pipeline.stages[1].isolation = Isolation::Thread;
-        let told = run.change(pipeline, lasting_catalogue()).unwrap_err();
-        assert!(told.to_string().contains(reason), "{told}");
-        goes_on(&run);
-        never_began_anew(&ends_well(run, &watcher));
+        let error = run.change(pipeline, lasting_catalogue()).unwrap_err();
+        assert!(error.to_string().contains(reason), "{error}");
+        check_continues(&run);
+        check_never_restarted(&ends_well(run, &watcher));
     }
-    // One of another name begins afresh when it does not know the format.
+    // A plugin of another name starts with no state if it does not know the format.
     let mut pipeline = line(Isolation::Process, json!({ "state": "new" }));
     let watcher = Arc::new(Watcher::default());
     let run = start(&pipeline, &watcher);
-    goes_on(&run);
+    check_continues(&run);
     pipeline.stages[1].contestants[0].plugin = "counter-too".into();
     let changes = run.change(pipeline, lasting_catalogue()).unwrap();
     assert_eq!(changes.to_string(), "middle (counter -> counter-too)");
-    goes_on(&run);
-    began_anew_once(&ends_well(run, &watcher));
+    check_continues(&run);
+    check_restarted_once(&ends_well(run, &watcher));
 }
 
-fn began_anew_once(counts: &[i64]) {
-    let anew = counts.iter().rposition(|count| *count == 1).unwrap();
-    assert!(anew > 0, "{counts:?}");
-    let (before, after) = counts.split_at(anew);
-    never_began_anew(before);
-    never_began_anew(after);
+fn check_restarted_once(counts: &[i64]) {
+    let restart = counts.iter().rposition(|count| *count == 1).unwrap();
+    assert!(restart > 0, "{counts:?}");
+    let (before, after) = counts.split_at(restart);
+    check_never_restarted(before);
+    check_never_restarted(after);
 }
 
 #[test]
-fn one_that_hangs_over_its_state_is_killed() {
-    // Long enough for what does come back.
+fn a_process_that_hangs_in_a_state_transfer_is_killed() {
+    // Long enough for the calls that return.
     let watchdog = Duration::from_secs(5);
     let patient = |config| {
         let mut pipeline = line(Isolation::Process, config);
@@ -189,60 +186,60 @@ fn one_that_hangs_over_its_state_is_killed() {
         pipeline
     };
     let late = "it has not come back after 5s; its process was killed";
-    // The new one: the old one goes on.
+    // The new one hangs: the old one continues.
     let watcher = Arc::new(Watcher::default());
     let run = start(&patient(json!({})), &watcher);
     let other = patient(json!({ "state": "hang-load" }));
-    let told = run.change(other, lasting_catalogue()).unwrap_err();
-    let told = told.to_string();
+    let error = run.change(other, lasting_catalogue()).unwrap_err();
+    let error = error.to_string();
     assert!(
-        told.contains("can't take over the state") && told.contains(late),
-        "{told}"
+        error.contains("failed to load the state") && error.contains(late),
+        "{error}"
     );
-    goes_on(&run);
-    never_began_anew(&ends_well(run, &watcher));
+    check_continues(&run);
+    check_never_restarted(&ends_well(run, &watcher));
     assert_eq!(watcher.problems(), []);
-    // The old one: it is made anew.
+    // The old one hangs: it is restarted.
     let watcher = Arc::new(Watcher::default());
     let run = start(&patient(json!({ "state": "hang-save" })), &watcher);
-    goes_on(&run);
-    let told = run
+    check_continues(&run);
+    let error = run
         .change(patient(json!({})), lasting_catalogue())
         .unwrap_err();
-    let told = told.to_string();
+    let error = error.to_string();
     assert!(
-        told.contains("can't hand over the state") && told.contains(late),
-        "{told}"
+        error.contains("failed to save the state") && error.contains(late),
+        "{error}"
     );
-    goes_on(&run);
-    began_anew_once(&ends_well(run, &watcher));
+    check_continues(&run);
+    check_restarted_once(&ends_well(run, &watcher));
     assert_eq!(watcher.problem().kind, ProblemKind::Hang);
 }
 
 #[test]
-fn one_that_crashes_over_its_state_is_made_anew_and_costs_no_message() {
+fn a_process_that_crashes_while_it_saves_is_restarted_without_message_loss() {
     for after in [Isolation::Process, Isolation::Thread] {
         let mut pipeline = line(Isolation::Process, json!({ "state": "crash-save" }));
         let watcher = Arc::new(Watcher::default());
-        let told = Arc::new(Told::default());
+        let changes = Arc::new(ChangeLog::default());
         let mut options = crate::isolated::options(&watcher);
-        options.observers.push(told.clone());
+        options.observers.push(changes.clone());
         let run = Run::start(pipeline.clone(), lasting_catalogue(), options).unwrap();
-        goes_on(&run);
+        check_continues(&run);
         pipeline.stages[1].isolation = after;
         pipeline.stages[1].contestants[0].config = json!({ "state": "other" });
         let error = run.change(pipeline, lasting_catalogue()).unwrap_err();
-        let reason = "counter can't hand over the state: its process aborted (SIGABRT";
+        let reason = "counter failed to save the state: its process aborted (SIGABRT";
         assert!(error.to_string().contains(reason), "{error}");
-        // A recording has to know that it is another one.
-        assert_eq!(*told.0.lock().unwrap(), ["middle (made anew)"]);
-        goes_on(&run);
+        // A recording has to note that it is a new instance.
+        assert_eq!(*changes.0.lock().unwrap(), ["middle (restarted)"]);
+        check_continues(&run);
         run.stop();
         let report = finish(run);
         adds_up(&report);
         let (stage, failure) = (&report.stages[1], report.failure);
         assert_eq!((stage.restarted, stage.failed, failure), (1, 0, None));
-        began_anew_once(&counts(&watcher));
+        check_restarted_once(&counts(&watcher));
         let problem = watcher.problem();
         assert_eq!(
             (problem.kind, problem.message),
@@ -251,7 +248,7 @@ fn one_that_crashes_over_its_state_is_made_anew_and_costs_no_message() {
         assert!(
             problem
                 .text
-                .ends_with(", while its state was to be handed over"),
+                .ends_with(", while its state was being transferred"),
             "{}",
             problem.text
         );
@@ -259,7 +256,7 @@ fn one_that_crashes_over_its_state_is_made_anew_and_costs_no_message() {
 }
 
 #[test]
-fn one_that_may_not_be_made_anew_ends_the_run_with_its_crash() {
+fn without_restarts_a_crash_while_saving_ends_the_run() {
     let mut pipeline = line(Isolation::Process, json!({ "state": "crash-save" }));
     pipeline.stages[1].restart = Some(Restart {
         max: 0,
@@ -267,15 +264,15 @@ fn one_that_may_not_be_made_anew_ends_the_run_with_its_crash() {
     });
     let watcher = Arc::new(Watcher::default());
     let run = start(&pipeline, &watcher);
-    goes_on(&run);
+    check_continues(&run);
     pipeline.stages[1].contestants[0].config = json!({});
     run.change(pipeline, lasting_catalogue()).unwrap_err();
     let report = finish(run);
     assert_eq!(report.failure.unwrap().kind, ProblemKind::Crashed);
-    never_began_anew(&counts(&watcher));
+    check_never_restarted(&counts(&watcher));
 }
 
-/// A race of a counter that is asked for its state like this, and another.
+/// A race of a counter with this `state` config, and another plugin.
 fn race(state: &str, round: u32, other: &str, config: Value) -> Pipeline {
     let config_of = json!({ "state": state, "do": round.to_string() });
     let mut pipeline = line(Isolation::Process, config_of);
@@ -287,37 +284,37 @@ fn race(state: &str, round: u32, other: &str, config: Value) -> Pipeline {
 }
 
 #[test]
-fn one_of_a_race_hands_over_its_state() {
+fn a_contestant_transfers_its_state() {
     let race = |round| race("", round, "act", json!({ "do": "slow" }));
     let watcher = Arc::new(Watcher::default());
     let run = start(&race(0), &watcher);
     for round in 1..4 {
-        goes_on(&run);
+        check_continues(&run);
         let changes = run.change(race(round), lasting_catalogue());
         let changes = changes.unwrap_or_else(|error| panic!("{error}"));
         assert!(changes.to_string().contains("state kept"), "{changes}");
     }
-    goes_on(&run);
-    never_began_anew(&ends_well(run, &watcher));
+    check_continues(&run);
+    check_never_restarted(&ends_well(run, &watcher));
     assert_eq!(watcher.problems(), []);
 }
 
 #[test]
-fn one_of_a_race_crashes_over_its_state_and_comes_back() {
-    // The other answers too, without a count: what is raced before the counter is back is its own.
+fn a_contestant_that_crashes_while_it_saves_is_restarted() {
+    // The other contestant answers too, without a count, until the counter is restarted.
     let race = |state, round| race(state, round, "pass", json!({ "delay_us": 20_000 }));
     let watcher = Arc::new(Watcher::default());
     let run = start(&race("crash-save", 0), &watcher);
-    goes_on(&run);
-    let told = run.change(race("", 1), lasting_catalogue()).unwrap_err();
-    assert!(told.to_string().contains("can't hand over"), "{told}");
+    check_continues(&run);
+    let error = run.change(race("", 1), lasting_catalogue()).unwrap_err();
+    assert!(error.to_string().contains("failed to save"), "{error}");
     let before = watcher.from(2).len();
-    let counts_anew = || {
+    let counts_again = || {
         let seen = watcher.from(2);
         let mut counts = seen.iter().skip(before);
         counts.any(|it| it.json["count"].is_i64())
     };
-    until("the counter answers again", counts_anew);
+    until("the counter answers again", counts_again);
     run.stop();
     let report = finish(run);
     adds_up(&report);
@@ -329,7 +326,7 @@ fn one_of_a_race_crashes_over_its_state_and_comes_back() {
 }
 
 #[test]
-fn a_run_that_began_with_threads_takes_up_processes() {
+fn a_run_that_started_with_threads_can_add_processes() {
     let mut pipeline = line(Isolation::Thread, json!({}));
     pipeline.stages[0].contestants[0].config =
         json!({ "count": 10_000_000, "width": 64, "height": 64 });
@@ -337,12 +334,12 @@ fn a_run_that_began_with_threads_takes_up_processes() {
     let watcher = Arc::new(Watcher::default());
     let run = start(&pipeline, &watcher);
     for isolation in [Isolation::Process, Isolation::Thread, Isolation::Process] {
-        goes_on(&run);
+        check_continues(&run);
         pipeline.stages[1].isolation = isolation;
         let changes = run.change(pipeline.clone(), lasting_catalogue()).unwrap();
         assert!(changes.to_string().contains("state kept"), "{changes}");
     }
-    goes_on(&run);
-    never_began_anew(&ends_well(run, &watcher));
+    check_continues(&run);
+    check_never_restarted(&ends_well(run, &watcher));
     assert_eq!(watcher.problems(), []);
 }

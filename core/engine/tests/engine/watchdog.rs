@@ -1,4 +1,4 @@
-//! Plugins that take too long or never come back: named, cancelled, left behind.
+//! Plugins that take too long or never return: reported, cancelled, abandoned.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,11 +47,11 @@ fn a_timeout_cancels_the_work() {
 }
 
 #[test]
-fn a_plugin_that_hangs_is_left_behind_and_made_anew() {
+fn a_plugin_that_hangs_is_abandoned_and_restarted() {
     let (report, watcher) = late(OnError::Skip, "hang", json!({}));
     assert!(
         watcher.kinds().contains(&ProblemKind::Slow),
-        "named while it still may answer"
+        "reported while it still may answer"
     );
     let problem = watcher.problems().pop().unwrap();
     assert_eq!(problem.kind, ProblemKind::Hang);
@@ -63,7 +63,7 @@ fn a_plugin_that_hangs_is_left_behind_and_made_anew() {
     assert!(
         problem
             .text
-            .ends_with("that its 150ms were over; it is left behind")
+            .ends_with("that its 150ms were over; it was abandoned")
     );
     assert_eq!(
         (problem.plugin.as_str(), problem.message.unwrap().sequence),
@@ -77,7 +77,7 @@ fn a_plugin_that_hangs_is_left_behind_and_made_anew() {
 }
 
 #[test]
-fn a_plugin_that_hangs_ends_the_run_when_it_shall() {
+fn with_on_error_stop_a_plugin_that_hangs_ends_the_run() {
     let (report, _) = late(OnError::Stop, "hang", json!({}));
     let failure = report.failure.unwrap();
     assert_eq!(
@@ -91,7 +91,7 @@ fn a_plugin_that_hangs_ends_the_run_when_it_shall() {
 }
 
 #[test]
-fn what_comes_after_all_from_one_that_was_left_behind_is_ignored() {
+fn late_messages_of_an_abandoned_plugin_are_ignored() {
     // It sleeps through timeout and grace, and then emits.
     let (report, watcher) = late(OnError::Skip, "sleep", json!({ "delay_us": 1_500_000 }));
     assert_eq!(report.stages[1].given_up, 1);
@@ -155,14 +155,14 @@ fn a_hang_without_a_timeout_ends_when_the_run_is_aborted() {
     let pipeline = ten(OnError::Stop, json!({ "do": "hang", "on": 4 }));
     let watcher = Arc::new(Watcher::default());
     let run = pipeline.start(&watcher);
-    until("a message in hand", || {
+    until("a call in progress", || {
         run.progress().stages[1].received == 4
     });
     run.stop();
     run.abort();
     let report = finish(run);
     assert_eq!(report.stages[1].given_up, 1);
-    assert_eq!(report.failure, None, "somebody asked for it");
+    assert_eq!(report.failure, None, "the run was aborted on request");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a recording says of its run before it begins.
+//! The description of a run that starts its recording.
 
 use flowpipe_config::pipeline::{self, Edge, Isolation, Pipeline, PortRef, WhenFull};
 use flowpipe_host::catalogue::{Catalogue, Found};
@@ -6,8 +6,8 @@ use flowpipe_host::clock::Clock;
 use flowpipe_recording::entry::{About, AboutEdge, AboutPlugin, AboutStage};
 use flowpipe_recording::{FORMAT, file_hash};
 
-/// Describes a run that is about to begin. `file`: the pipeline's file, for people. Plugins that the catalogue has not are left out: such a
-/// pipeline does not run.
+/// Describes a run that is about to start. `file`: the pipeline's file, for display. Plugins that the catalogue lacks
+/// are left out: such a pipeline fails to start.
 #[must_use]
 pub fn about(
     pipeline: &Pipeline,
@@ -81,8 +81,8 @@ fn plugin(found: &Found, config: &serde_json::Value) -> AboutPlugin {
         name: found.manifest.name.clone(),
         version: found.manifest.version.clone(),
         hash: file_hash(&found.path).unwrap_or_else(|error| {
-            // It was loaded a moment ago; gone since, it has no hash.
-            tracing::warn!(path = %found.path.display(), "can't be read again: {error}");
+            // The file was deleted after it was loaded: there is no hash.
+            tracing::warn!(path = %found.path.display(), "failed to hash the plugin: {error}");
             String::new()
         }),
         config: config.clone(),

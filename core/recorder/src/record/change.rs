@@ -1,39 +1,39 @@
-//! How a change of the pipeline is written down.
+//! How a change of the pipeline is recorded.
 
 use flowpipe_config::pipeline::Pipeline;
-use flowpipe_engine::run::{LineUp, What};
+use flowpipe_engine::run::{PipelineChange, What};
 use flowpipe_host::catalogue::Found;
 use flowpipe_recording::entry::{AboutStage, Change, ChangedStage};
 
 use crate::record::about::{about_edge, about_stage};
 
-/// A change, before files are read for it: that is left to the thread that writes.
+/// A change to be recorded. The recorder's thread reads the plugins' files for it.
 #[derive(Clone)]
-pub(crate) struct Changing {
+pub(crate) struct PendingChange {
     text: String,
     /// By the run's clock.
     pub at_ns: i64,
-    /// With what was taken out.
+    /// With removed stages and edges.
     pipeline: Pipeline,
     /// By stage.
     found: Vec<Vec<Found>>,
     /// Whether each edge is part of the pipeline.
-    carries: Vec<bool>,
-    /// The number of each stage that changed, and how.
-    stages: Vec<(usize, How)>,
+    live_edges: Vec<bool>,
+    /// The index of each changed stage, and how it changed.
+    stages: Vec<(usize, ChangeKind)>,
 }
 
 #[derive(Clone, Copy)]
-struct How {
+struct ChangeKind {
     added: bool,
     removed: bool,
     other: bool,
 }
 
-impl Changing {
-    pub(crate) fn new(line: &LineUp<'_>) -> Self {
-        let pipeline = line.pipeline();
-        let how = |what: &[What]| How {
+impl PendingChange {
+    pub(crate) fn new(change: &PipelineChange<'_>) -> Self {
+        let pipeline = change.pipeline();
+        let how = |what: &[What]| ChangeKind {
             added: what.iter().any(|it| matches!(it, What::Added(_))),
             removed: what.contains(&What::Removed),
             other: what.iter().any(|it| {
@@ -41,20 +41,20 @@ impl Changing {
                 !stays && !matches!(it, What::Added(_))
             }),
         };
-        let changed = line.changes.stages.iter();
+        let changed = change.changes.stages.iter();
         Self {
-            text: line.changes.to_string(),
-            at_ns: line.now_ns,
+            text: change.changes.to_string(),
+            at_ns: change.now_ns,
             found: (0..pipeline.stages.len())
-                .map(|stage| line.plugins(stage).to_vec())
+                .map(|stage| change.plugins(stage).to_vec())
                 .collect(),
-            carries: line.edges(),
+            live_edges: change.edges(),
             pipeline,
             stages: changed.map(|it| (it.index, how(&it.what))).collect(),
         }
     }
 
-    /// The stages and queues by their numbers, without what is read from files.
+    /// The stages and queues by index, without what is read from files.
     pub(crate) fn names(
         &self,
     ) -> (
@@ -75,9 +75,9 @@ impl Changing {
         (stages, edges)
     }
 
-    /// As it is written. Reads the plugins' files, for their hashes.
+    /// The entry to write. Reads the plugins' files, to hash them.
     pub(crate) fn entry(&self) -> Change {
-        let stage = |(index, how): &(usize, How)| {
+        let stage = |(index, how): &(usize, ChangeKind)| {
             let settings = self.pipeline.stages.get(*index)?;
             let found: Vec<_> = self.found.get(*index)?.iter().map(Some).collect();
             Some(ChangedStage {
@@ -88,13 +88,13 @@ impl Changing {
             })
         };
         let (_, edges) = self.names();
-        let edges = edges.into_iter().zip(&self.carries);
+        let edges = edges.into_iter().zip(&self.live_edges);
         Change {
             text: self.text.clone(),
             at_ns: self.at_ns,
             stages: self.stages.iter().filter_map(stage).collect(),
             edges: edges
-                .filter_map(|(edge, carries)| edge.filter(|_| *carries))
+                .filter_map(|(edge, is_live)| edge.filter(|_| *is_live))
                 .collect(),
         }
     }

@@ -1,4 +1,4 @@
-//! The flight recorder: keeps the last seconds of a run, and writes them into a file when something goes wrong.
+//! The flight recorder: keeps the last seconds of a run, and writes them to a file when a problem occurs.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -14,91 +14,91 @@ use flowpipe_output::OutputFile;
 use flowpipe_recording::entry::About;
 use flowpipe_recording::{WriteError, Writer};
 
-use crate::record::change::Changing;
+use crate::record::change::PendingChange;
+use crate::record::file_sink::{Annotator, FileSink};
 use crate::record::flight_buffer::{FlightBuffer, Kept};
-use crate::record::tell::{self, Annotator};
 use crate::record::{Item, Put, Sink};
 
-/// How the last seconds of a run are kept.
+/// The settings of the flight recorder.
 pub struct Flight {
-    /// How long back.
+    /// How many seconds are kept.
     pub length: Duration,
-    /// Sees in messages that something went wrong. What goes wrong in stages is seen without it.
+    /// Detects problems in messages. Problems of stages are detected without it.
     pub alarm: Option<Box<dyn Alarm>>,
-    /// Makes a file for a recording.
+    /// Creates a file for a recording.
     pub open: Arc<Open>,
-    /// What viewers draw over pictures.
+    /// Creates the annotator of a file.
     pub annotator: fn() -> Option<Box<dyn Annotator>>,
-    /// Is told of each file.
-    pub told: Arc<Told>,
+    /// Called after each file.
+    pub on_file: Arc<OnFile>,
 }
 
-/// Makes a file for a recording.
+/// Creates a file for a recording.
 pub type Open = dyn Fn(&About) -> Result<Opened, WriteError> + Send + Sync;
 
 /// A file for a recording.
 pub struct Opened {
-    /// Where it belongs.
+    /// Its final path.
     pub path: PathBuf,
-    /// The file, which grows.
+    /// The file, until it is committed.
     pub file: OutputFile,
-    /// Writes on it.
+    /// The writer of the recording.
     pub writer: Writer<BufWriter<File>>,
 }
 
-/// Is told of each file, on a thread of its own.
-pub type Told = dyn Fn(Landed) + Send + Sync;
+/// Called after each file, on a thread of its own.
+pub type OnFile = dyn Fn(FlightFile) + Send + Sync;
 
-/// Sees in a message that something went wrong. Called on the recorder's thread.
+/// Detects problems in messages. Called on the recorder's thread.
 pub trait Alarm: Send {
-    /// What went wrong, in a few words, if anything did.
+    /// Returns a short description if the message shows a problem.
     fn alarm(&mut self, message: &Message) -> Option<String>;
 }
 
-/// The last seconds, written into a file.
+/// A file with the last seconds of a run.
 #[derive(Debug)]
-pub struct Landed {
-    /// What went wrong.
+pub struct FlightFile {
+    /// The problem.
     pub reason: String,
-    /// The file, or why there is none.
+    /// The file's path, or why writing failed.
     pub file: Result<PathBuf, WriteError>,
     /// How long the recording is.
     pub length: Duration,
-    /// Whether it is the last: no more are written in this run.
+    /// Whether it is the last file of this run.
     pub is_last: bool,
 }
 
-/// What is kept takes at most so many bytes; a busy screen is then kept for less long.
+/// The most bytes to keep in memory. A busy screen is kept for a shorter time.
 const MOST_HELD: usize = 512 << 20;
-/// So many files are written in one run.
+/// The most files per run.
 const MOST_FILES: usize = 20;
-/// What still comes after something went wrong is waited for so long: the end of the call, and what others make of it.
+/// How long to keep recording after a problem, until calls in progress and their messages are recorded too.
 const AFTER: Duration = Duration::from_millis(600);
 
-/// Keeps what is recorded, for a while.
-pub(crate) struct Ring {
+/// Keeps the last seconds in memory, and writes them to files.
+pub(crate) struct FlightSink {
     flight: Flight,
     about: About,
     clock: Clock,
     buffer: FlightBuffer,
-    /// How the pipeline changed.
-    changes: Vec<Changing>,
-    wanted: Option<Wanted>,
+    /// The changes of the pipeline.
+    changes: Vec<PendingChange>,
+    pending: Option<PendingFile>,
     /// When the last file was written.
-    landed_ns: Option<i64>,
+    last_file_ns: Option<i64>,
     files: usize,
-    landing: Option<JoinHandle<()>>,
+    writing: Option<JoinHandle<()>>,
 }
 
-/// What went wrong and is to be written. Times by the run's clock.
-struct Wanted {
+/// A file to be written because of a problem. Times by the run's clock.
+struct PendingFile {
     reason: String,
     at_ns: i64,
-    /// Not before.
+    /// The earliest time to write it.
     due_ns: i64,
 }
 
-impl Ring {
+impl FlightSink {
     pub(crate) fn new(flight: Flight, about: About, clock: Clock) -> Self {
         Self {
             buffer: FlightBuffer::new(&about.edges, MOST_HELD),
@@ -106,33 +106,33 @@ impl Ring {
             changes: Vec::new(),
             about,
             clock,
-            wanted: None,
-            landed_ns: None,
+            pending: None,
+            last_file_ns: None,
             files: 0,
-            landing: None,
+            writing: None,
         }
     }
 
-    /// Something went wrong. What comes soon after it goes into the same file, and files begin no earlier than the one before
-    /// ended; only the end of the run does not wait for that.
-    fn want(&mut self, reason: String) {
-        if self.wanted.is_some() || self.files == MOST_FILES {
+    /// Requests a file because of a problem. Problems that follow soon go into the same file. A file starts no earlier
+    /// than the previous one ended, except at the end of the run.
+    fn request_file(&mut self, reason: String) {
+        if self.pending.is_some() || self.files == MOST_FILES {
             return;
         }
         let at_ns = self.clock.now();
         let soon = at_ns + nanoseconds(AFTER);
-        let apart = self.landed_ns.map_or(soon, |it| it + self.length_ns());
-        self.wanted = Some(Wanted {
+        let apart = self.last_file_ns.map_or(soon, |it| it + self.length_ns());
+        self.pending = Some(PendingFile {
             reason,
             at_ns,
             due_ns: soon.max(apart),
         });
     }
 
-    /// Lets go of what is too old, also for what is to be written.
+    /// Drops what is too old, also for a pending file.
     fn forget(&mut self, now: i64) {
-        let wanted = self.wanted.as_ref();
-        let from = wanted.map_or(now, |wanted| wanted.at_ns);
+        let pending = self.pending.as_ref();
+        let from = pending.map_or(now, |pending| pending.at_ns);
         self.buffer.forget_before(from - self.length_ns());
     }
 
@@ -140,16 +140,16 @@ impl Ring {
         nanoseconds(self.flight.length)
     }
 
-    /// Writes everything that is kept into a file, on a thread of its own: the run goes on meanwhile.
-    fn land(&mut self) {
+    /// Writes everything that is kept to a file, on a thread of its own, so that the run is not blocked.
+    fn write_file(&mut self) {
         self.wait();
         let now = self.clock.now();
         self.forget(now);
-        let Some(Wanted { reason, .. }) = self.wanted.take() else {
+        let Some(PendingFile { reason, .. }) = self.pending.take() else {
             return;
         };
         self.files += 1;
-        self.landed_ns = Some(now);
+        self.last_file_ns = Some(now);
         let Kept { items, since_ns } = self.buffer.kept();
         let changes = self.changes.iter().cloned().map(Box::new).map(Item::Change);
         let items = changes.chain(items).collect();
@@ -160,39 +160,41 @@ impl Ring {
         let since = since_ns.unwrap_or_default();
         let length = Duration::from_nanos(u64::try_from(now - since).unwrap_or_default());
         let is_last = self.files == MOST_FILES;
-        let (open, told) = (self.flight.open.clone(), self.flight.told.clone());
+        let (open, on_file) = (self.flight.open.clone(), self.flight.on_file.clone());
         let annotator = (self.flight.annotator)();
         let write = move || {
             let file = write(&*open, &about, items, annotator);
-            told(Landed {
+            on_file(FlightFile {
                 reason,
                 file,
                 length,
                 is_last,
             });
         };
-        let thread = std::thread::Builder::new().name("flowpipe-landing".into());
+        let thread = std::thread::Builder::new().name("flowpipe-flight".into());
         match thread.spawn(write) {
-            Ok(landing) => self.landing = Some(landing),
-            Err(error) => tracing::warn!("can't write the last seconds: no thread: {error}"),
+            Ok(writing) => self.writing = Some(writing),
+            Err(error) => tracing::warn!(
+                "failed to write the last seconds: failed to start a thread: {error}"
+            ),
         }
     }
 
     fn wait(&mut self) {
-        if let Some(landing) = self.landing.take()
-            && let Err(panic) = landing.join()
+        if let Some(writing) = self.writing.take()
+            && let Err(panic) = writing.join()
         {
             std::panic::resume_unwind(panic);
         }
     }
 }
 
-impl Sink for Ring {
+impl Sink for FlightSink {
     fn put(&mut self, item: Item) -> Result<Put, WriteError> {
-        if let Item::Change(changing) = item {
-            // How it came about belongs to each recording, however short.
-            self.buffer.join(&changing.entry().edges);
-            self.changes.push(*changing);
+        if let Item::Change(change) = item {
+            // Each file contains all changes.
+            self.buffer.join(&change.entry().edges);
+            self.changes.push(*change);
             return Ok(Put::Plain);
         }
         let wrong = match &item {
@@ -207,7 +209,7 @@ impl Sink for Ring {
         };
         let repeated = self.buffer.add(item);
         if let Some(wrong) = wrong {
-            self.want(wrong);
+            self.request_file(wrong);
         }
         Ok(match repeated {
             None => Put::Plain,
@@ -219,15 +221,15 @@ impl Sink for Ring {
     fn flush(&mut self) -> Result<(), WriteError> {
         let now = self.clock.now();
         self.forget(now);
-        let is_due = self.wanted.as_ref().is_some_and(|it| it.due_ns <= now);
-        if is_due && self.landing.as_ref().is_none_or(JoinHandle::is_finished) {
-            self.land();
+        let is_due = self.pending.as_ref().is_some_and(|it| it.due_ns <= now);
+        if is_due && self.writing.as_ref().is_none_or(JoinHandle::is_finished) {
+            self.write_file();
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), WriteError> {
-        self.land();
+        self.write_file();
         self.wait();
         Ok(())
     }
@@ -240,7 +242,7 @@ fn write(
     annotator: Option<Box<dyn Annotator>>,
 ) -> Result<PathBuf, WriteError> {
     let Opened { path, file, writer } = open(about)?;
-    let mut recording = Box::new(tell::File::new(writer, annotator));
+    let mut recording = Box::new(FileSink::new(writer, annotator));
     for item in items {
         recording.put(item)?;
     }

@@ -1,4 +1,5 @@
-//! The last seconds of a run in memory: lineage buffers, each with what descends from one frame, so that what is kept belongs together.
+//! The last seconds of a run in memory. Each lineage buffer holds what descends from one frame, so that lineages stay
+//! whole.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -10,32 +11,32 @@ use flowpipe_recording::{Packed, Topic};
 
 use crate::record::{Item, Picture};
 
-/// What is kept of a run.
+/// The last seconds of a run.
 ///
-/// A lineage buffer is dropped when nothing was added to it for as long as is kept, and all its messages were taken: what a stage
-/// sits on for minutes is still there when it is given up.
+/// A lineage buffer is dropped when nothing was added to it for the configured time and all its messages were taken.
+/// The message of a call that hangs for minutes is therefore still there when the plugin is abandoned.
 pub(crate) struct FlightBuffer {
-    lineages: HashMap<Key, LineageBuffer>,
+    lineages: HashMap<LineageKey, LineageBuffer>,
     /// The lineage of each message.
-    of: HashMap<(Topic, u64), Key>,
+    of: HashMap<(Topic, u64), LineageKey>,
     edges: Vec<OpenEdge>,
-    /// By hash: a screen at rest is kept once.
+    /// By hash, so that an unchanged screen is kept once.
     pictures: HashMap<u128, Weak<Packed>>,
-    /// Bytes that are held.
+    /// Bytes in memory.
     held: usize,
     most: usize,
-    /// How many items there were.
+    /// The number of items so far.
     count: u64,
-    /// Whether something has gone.
+    /// Whether nothing was dropped yet.
     is_whole: bool,
 }
 
-/// What a lineage descends from.
+/// The key of a lineage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Key {
-    /// The frame that a stage captured: the stage and the message's number.
+enum LineageKey {
+    /// The frame that a stage captured: the stage and the message's sequence number.
     Frame(usize, u64),
-    /// No frame: an item by itself.
+    /// An item without a frame.
     Alone(u64),
 }
 
@@ -49,27 +50,27 @@ struct LineageBuffer {
     size: usize,
 }
 
-/// The messages of an edge that were not taken yet, as far as is known.
+/// The messages of an edge that were not taken yet, as far as known.
 struct OpenEdge {
     from: Topic,
     to: String,
-    /// What the queue holds, and what both its ends may have in hand.
+    /// The capacity of the queue, plus one message at each end.
     most: usize,
     open: VecDeque<u64>,
 }
 
-/// What is kept, in order.
+/// The items in the buffer, in order.
 pub(crate) struct Kept {
     pub items: Vec<Item>,
-    /// When the first of it happened, by the run's clock; nothing: it is the whole run.
+    /// The time of the first item, by the run's clock. `None`: the buffer holds the whole run.
     pub since_ns: Option<i64>,
 }
 
-/// Bytes of an item beside its text.
+/// Estimated bytes of an item, without its text.
 const ITEM: usize = 256;
 
 impl FlightBuffer {
-    /// Nothing yet. `most`: bytes.
+    /// Creates an empty buffer that holds at most `most` bytes.
     pub(crate) fn new(edges: &[AboutEdge], most: usize) -> Self {
         Self {
             lineages: HashMap::new(),
@@ -83,7 +84,7 @@ impl FlightBuffer {
         }
     }
 
-    /// Knows these edges besides from now on. What was known stays: what lies in it is still worked off.
+    /// Adds edges. Known edges are kept: their receivers still drain them.
     pub(crate) fn join(&mut self, edges: &[AboutEdge]) {
         for edge in edges {
             let new = OpenEdge::new(edge);
@@ -95,7 +96,7 @@ impl FlightBuffer {
         }
     }
 
-    /// Keeps an item. Returns whether its picture was there already, if it has one.
+    /// Adds an item. If it has a picture, returns whether that was known already.
     pub(crate) fn add(&mut self, item: Item) -> Option<bool> {
         self.count += 1;
         let mut repeated = None;
@@ -130,16 +131,21 @@ impl FlightBuffer {
                 let at_ns = dropped.at_ns;
                 (self.known(&message), Item::Dropped(dropped), at_ns, 0)
             }
-            // Kept elsewhere.
+            // `FlightSink` keeps these.
             Item::Change(_) => return None,
             Item::DroppedLineages(dropped) => {
                 let at_ns = dropped.until_ns;
                 let item = Item::DroppedLineages(dropped);
-                (Key::Alone(self.count), item, at_ns, 0)
+                (LineageKey::Alone(self.count), item, at_ns, 0)
             }
             Item::Problem(problem) => {
                 let (at_ns, size) = (problem.at_ns, problem.text.len());
-                (Key::Alone(self.count), Item::Problem(problem), at_ns, size)
+                (
+                    LineageKey::Alone(self.count),
+                    Item::Problem(problem),
+                    at_ns,
+                    size,
+                )
             }
         };
         let lineage = self.lineages.entry(key).or_default();
@@ -153,13 +159,13 @@ impl FlightBuffer {
         repeated
     }
 
-    /// Lets go of what ended before this time of the run's clock.
+    /// Drops the lineages that ended before this time of the run's clock.
     pub(crate) fn forget_before(&mut self, ns: i64) {
         let open = self.open();
         self.forget(|key, lineage| lineage.last_ns < ns && !open.contains(key));
     }
 
-    /// Everything that is kept.
+    /// Returns everything in the buffer.
     pub(crate) fn kept(&self) -> Kept {
         let mut items: Vec<_> = self.lineages.values().flat_map(|it| &it.items).collect();
         items.sort_by_key(|(number, _)| *number);
@@ -170,7 +176,7 @@ impl FlightBuffer {
         }
     }
 
-    /// Whatever it is, the oldest goes first.
+    /// Drops the oldest lineages.
     fn make_room(&mut self) {
         let mut ages: Vec<_> = self.lineages.values().map(|it| it.last_ns).collect();
         ages.sort_unstable();
@@ -184,7 +190,7 @@ impl FlightBuffer {
         }
     }
 
-    fn forget(&mut self, goes: impl Fn(&Key, &LineageBuffer) -> bool) {
+    fn forget(&mut self, goes: impl Fn(&LineageKey, &LineageBuffer) -> bool) {
         let before = self.lineages.len();
         self.lineages.retain(|key, lineage| !goes(key, lineage));
         if self.lineages.len() == before {
@@ -216,36 +222,36 @@ impl FlightBuffer {
         (Picture::Packed(packed), false)
     }
 
-    fn of_message(&self, message: &Message) -> Key {
+    fn of_message(&self, message: &Message) -> LineageKey {
         message
             .lineage()
             .origin
-            .map_or(Key::Alone(self.count), |origin| {
-                Key::Frame(origin.stage, origin.sequence)
+            .map_or(LineageKey::Alone(self.count), |origin| {
+                LineageKey::Frame(origin.stage, origin.sequence)
             })
     }
 
-    fn of_call(&self, call: &Call) -> Key {
+    fn of_call(&self, call: &Call) -> LineageKey {
         let taken = call.took.as_ref();
         let taken = taken.map(|it| (Topic::new(&it.from, &it.output), it.sequence));
         let emitted = call.emitted.first();
         let emitted = emitted.map(|it| (Topic::new(&call.stage, &it.port), it.sequence));
         match taken.or(emitted) {
             Some(message) => self.known(&message),
-            None => Key::Alone(self.count),
+            None => LineageKey::Alone(self.count),
         }
     }
 
-    fn known(&self, message: &(Topic, u64)) -> Key {
+    fn known(&self, message: &(Topic, u64)) -> LineageKey {
         let known = self.of.get(message);
-        known.copied().unwrap_or(Key::Alone(self.count))
+        known.copied().unwrap_or(LineageKey::Alone(self.count))
     }
 
     fn settle_call(&mut self, call: &Call) {
         let Some(taken) = &call.took else { return };
         for edge in &mut self.edges {
             if edge.to == call.stage && edge.comes_from(&taken.from, &taken.output) {
-                // Queues keep the order: what came before was taken or dropped before.
+                // Queues are ordered: earlier messages were taken or dropped before.
                 edge.open.retain(|number| *number > taken.sequence);
             }
         }
@@ -260,7 +266,7 @@ impl FlightBuffer {
     }
 
     /// The lineages with messages that were not taken yet.
-    fn open(&self) -> HashSet<Key> {
+    fn open(&self) -> HashSet<LineageKey> {
         let open = self.edges.iter().flat_map(|edge| {
             let key = |number: &u64| self.of.get(&(edge.from.clone(), *number)).copied();
             edge.open.iter().filter_map(key)
@@ -301,7 +307,7 @@ impl Item {
             Self::Dropped(dropped) => dropped.at_ns,
             Self::Problem(problem) => problem.at_ns,
             Self::DroppedLineages(dropped) => dropped.at_ns,
-            Self::Change(changing) => changing.at_ns,
+            Self::Change(change) => change.at_ns,
         }
     }
 }
@@ -377,7 +383,7 @@ mod tests {
         }))
     }
 
-    /// The frames of what is kept.
+    /// The frames in the buffer.
     fn frames(buffer: &FlightBuffer) -> Vec<u64> {
         let frame = |item: &Item| match item {
             Item::Message(topic, message, _) if topic.stage == "screen" => {
@@ -389,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_goes_with_all_that_belongs_to_it() {
+    fn old_lineages_are_dropped_whole() {
         let mut buffer = FlightBuffer::new(&edges(), usize::MAX);
         for frame in 1..=4 {
             let at = frame as i64 * 100;
@@ -407,12 +413,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_stage_sits_on_stays() {
+    fn a_message_in_a_hanging_call_is_kept() {
         let mut buffer = FlightBuffer::new(&edges(), usize::MAX);
         buffer.add(message(0, 1, 0));
         buffer.add(message(1, 1, 10));
         buffer.add(call("vision", "screen", 1, 11));
-        // The solver has taken it, and does not come back.
+        // The solver has taken it, and its call does not return.
         buffer.forget_before(1_000 * MILLISECOND);
         assert_eq!(frames(&buffer), [1]);
         buffer.add(call("solver", "vision", 1, 60_000));
@@ -421,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_does_not_pile_up() {
+    fn untaken_messages_are_bounded() {
         let mut buffer = FlightBuffer::new(&edges(), usize::MAX);
         for frame in 1..=100 {
             buffer.add(message(0, frame, frame as i64));

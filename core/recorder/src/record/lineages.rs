@@ -1,4 +1,4 @@
-//! Which lineages the recorder has dropped: everything that descends from one message of a source.
+//! The lineages that the recorder has dropped. A lineage is everything that descends from one message of a source.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,42 +6,48 @@ use flowpipe_config::pipeline::PortRef;
 use flowpipe_recording::Topic;
 use flowpipe_recording::entry::DroppedLineages;
 
-/// A message: its output and its number there.
-pub(crate) type Key = (PortRef, u64);
+/// The key of a message: its output and sequence number.
+pub(crate) type MessageKey = (PortRef, u64);
 
-/// What was dropped so far.
+/// The dropped messages and lineages.
 #[derive(Debug, Default)]
 pub(crate) struct Lineages {
     /// Messages that are not in the recording.
     messages: HashMap<PortRef, Numbers>,
-    /// The first messages of lineages of which nothing more is recorded.
+    /// The first messages of lineages that are not recorded any more.
     cut: HashMap<PortRef, Numbers>,
-    /// What no entry says yet.
-    untold: Vec<DroppedLineages>,
-    /// How many lineages, and messages in them.
+    /// Dropped lineages that are not written to the recording yet.
+    pending: Vec<DroppedLineages>,
+    /// The number of dropped lineages, and of messages in them.
     pub counts: (u64, u64),
 }
 
 impl Lineages {
     /// Whether a message is not in the recording.
-    pub(crate) fn has_dropped(&self, message: Key) -> bool {
+    pub(crate) fn has_dropped(&self, message: MessageKey) -> bool {
         contains(&self.messages, message)
     }
 
-    /// Whether nothing more of a lineage is recorded.
-    pub(crate) fn is_gone(&self, root: Key) -> bool {
+    /// Whether a lineage is not recorded any more.
+    pub(crate) fn is_gone(&self, root: MessageKey) -> bool {
         contains(&self.messages, root) || contains(&self.cut, root)
     }
 
-    /// A message is not recorded.
-    pub(crate) fn drop_message(&mut self, message: Key) {
+    /// Notes that a message is not recorded.
+    pub(crate) fn drop_message(&mut self, message: MessageKey) {
         self.counts.1 += 1;
         let numbers = self.messages.entry(message.0).or_default();
         numbers.insert(message.1);
     }
 
-    /// A lineage is not recorded from here on. `partly`: its beginning is.
-    pub(crate) fn drop_lineage(&mut self, root: Key, topic: &Topic, partly: bool, at_ns: i64) {
+    /// Notes that a lineage is not recorded from here on. `partly`: its beginning is recorded.
+    pub(crate) fn drop_lineage(
+        &mut self,
+        root: MessageKey,
+        topic: &Topic,
+        partly: bool,
+        at_ns: i64,
+    ) {
         self.counts.0 += 1;
         self.cut.entry(root.0).or_default().insert(root.1);
         let number = root.1;
@@ -49,12 +55,12 @@ impl Lineages {
             let is_of = it.stage == topic.stage && it.port == topic.port && it.partly == partly;
             is_of && it.last + 1 == number
         };
-        if let Some(known) = self.untold.iter_mut().rev().find(follows) {
+        if let Some(known) = self.pending.iter_mut().rev().find(follows) {
             known.last = number;
             known.until_ns = at_ns;
             return;
         }
-        self.untold.push(DroppedLineages {
+        self.pending.push(DroppedLineages {
             stage: topic.stage.clone(),
             port: topic.port.clone(),
             first: number,
@@ -65,22 +71,22 @@ impl Lineages {
         });
     }
 
-    /// What is to be said in the recording of what was dropped since the last time.
-    pub(crate) fn take_untold(&mut self) -> Vec<DroppedLineages> {
-        std::mem::take(&mut self.untold)
+    /// Returns the lineages dropped since the last call, to be written to the recording.
+    pub(crate) fn take_pending(&mut self) -> Vec<DroppedLineages> {
+        std::mem::take(&mut self.pending)
     }
 }
 
-fn contains(of: &HashMap<PortRef, Numbers>, message: Key) -> bool {
+fn contains(of: &HashMap<PortRef, Numbers>, message: MessageKey) -> bool {
     of.get(&message.0)
         .is_some_and(|numbers| numbers.contains(message.1))
 }
 
-/// A set of numbers, most of which follow each other: the last of each range by its first.
+/// A set of mostly consecutive numbers: the end of each range by its start.
 #[derive(Debug, Default)]
 struct Numbers(BTreeMap<u64, u64>);
 
-/// So many ranges are told apart. What lies between the oldest ones ended long ago.
+/// The most ranges. Beyond that the oldest two are merged: the lineages between them ended long ago.
 const MOST_RANGES: usize = 100_000;
 
 impl Numbers {

@@ -1,16 +1,16 @@
-//! Writes a run down while it goes on.
+//! Records a run.
 //!
-//! A [`Recorder`] observes the run on the stages' threads and hands everything to a thread of its own, which
-//! writes the file. Between them lies a [`queue`] that is bounded in bytes: when that thread can't keep up, whole
-//! lineages are dropped, and the recording says which; or the stages wait, where nothing may be lost.
+//! A [`Recorder`] observes the run on the stages' threads and sends everything to a thread of its own, which writes the
+//! file. The [`queue`] between them is bounded in bytes. When the thread can't keep up, whole lineages are dropped, and
+//! the recording lists them. In lossless mode the stages wait instead.
 
 mod about;
 mod change;
+mod file_sink;
 mod flight;
 mod flight_buffer;
 mod lineages;
 mod queue;
-mod tell;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -18,51 +18,52 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub use about::about;
-pub use flight::{Alarm, Flight, Landed, Opened};
+pub use file_sink::{Annotator, Extra};
+pub use flight::{Alarm, Flight, FlightFile, Opened};
 use flowpipe_config::pipeline::PortRef;
-use flowpipe_engine::run::{LineUp, Observer};
+use flowpipe_engine::run::{Observer, PipelineChange};
 use flowpipe_host::clock::Clock;
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::Problem;
 use flowpipe_recording::entry::{About, Call, Dropped, DroppedLineages, Event, Trouble};
 use flowpipe_recording::{Packed, Topic, WriteError, Writer};
-pub use tell::{Annotator, Extra};
 
-use crate::record::change::Changing;
-use crate::record::queue::{Belongs, Popped, Queue};
+use crate::record::change::PendingChange;
+use crate::record::file_sink::FileSink;
+use crate::record::queue::{Dependency, Popped, Queue};
 
-/// Observes a run and has it written down.
+/// Observes a run and records it.
 pub struct Recorder {
     /// With all stages and queues that the run has had so far.
     about: RwLock<About>,
     to: Arc<Queue>,
 }
 
-/// The writing side, to be waited for when the run is over.
+/// A handle of the recorder's thread, to wait for when the run is over.
 pub struct Recording {
     thread: JoinHandle<Result<(), WriteError>>,
     queue: Arc<Queue>,
     counts: Arc<Counts>,
 }
 
-/// How a run is recorded.
+/// The settings of a recorder.
 pub struct Settings {
-    /// Nothing is dropped: stages wait until there is room.
+    /// Lossless mode: stages wait until there is room, and nothing is dropped.
     pub lossless: bool,
-    /// Bytes that may wait to be written.
+    /// The most bytes in the queue.
     pub limit: usize,
-    /// Is told at once when the recording can't be written any more, which [`Recording::finish`] gives too.
+    /// Called at once when writing fails. [`Recording::finish`] returns the error too.
     pub failed: Box<dyn FnOnce(&WriteError) + Send>,
 }
 
-/// What was written.
+/// The counts of a finished recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Written {
     /// Messages.
     pub messages: u64,
     /// Pictures stored.
     pub pictures: u64,
-    /// Pictures that were there already.
+    /// Pictures that were stored already.
     pub repeated: u64,
     /// Lineages that were dropped, because the disk or the processor could not keep up.
     pub dropped_lineages: u64,
@@ -77,16 +78,16 @@ struct Counts {
     repeated: AtomicU64,
 }
 
-/// What goes from the stages to the writer.
+/// An item for the recorder's thread.
 #[derive(Clone)]
 pub(crate) enum Item {
-    /// A message, and what is to become of its pixels.
+    /// A message, with its pixels.
     Message(Topic, Arc<Message>, Picture),
     Call(Box<Call>),
     Dropped(Dropped),
     DroppedLineages(DroppedLineages),
     Problem(Trouble),
-    Change(Box<Changing>),
+    Change(Box<PendingChange>),
 }
 
 /// The pixels of a message that is to be recorded.
@@ -94,17 +95,17 @@ pub(crate) enum Item {
 pub(crate) enum Picture {
     /// It has none.
     None,
-    /// Those of its frame.
+    /// The pixels of its frame.
     Frame,
-    /// There was no memory for them: the message comes without its frame.
+    /// There was no memory for them. The message has no frame.
     LeftOut,
-    /// They are packed already: the message comes without its frame.
+    /// They are packed already. The message has no frame.
     Packed(Arc<Packed>),
 }
 
-/// So many bytes may wait for the writer: half a second of 1080p at 60 frames a second.
+/// The default limit of the queue in bytes: half a second of 1080p at 60 frames a second.
 const MOST_WAITING: usize = 256 << 20;
-/// What was recorded lies in the file after this time.
+/// The flush interval.
 const FLUSH: Duration = Duration::from_millis(400);
 
 impl Default for Settings {
@@ -117,52 +118,52 @@ impl Default for Settings {
     }
 }
 
-/// Where a recorder writes to.
+/// The destination of a recorder.
 pub(crate) trait Sink: Send {
     /// Takes one item.
     fn put(&mut self, item: Item) -> Result<Put, WriteError>;
-    /// Makes what was put safe. Called now and then, also when nothing was put.
+    /// Flushes what was put. Called periodically, also when nothing was put.
     fn flush(&mut self) -> Result<(), WriteError>;
-    /// The run is over.
+    /// Completes the recording, when the run is over.
     fn finish(self: Box<Self>) -> Result<(), WriteError>;
 }
 
-/// What became of an item.
+/// How an item was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Put {
-    /// It is written; it had no pixels.
+    /// It was written, without pixels.
     Plain,
-    /// Its pixels are stored.
+    /// Its pixels were stored.
     Stored,
-    /// Its pixels are there already.
+    /// Its pixels were stored already.
     Repeated,
 }
 
 impl Recorder {
-    /// Begins a recording in a file.
+    /// Starts a recording in a file.
     ///
     /// # Errors
-    /// When there is no thread to be had.
+    /// When the system can't create a thread.
     pub fn to_file<W: std::io::Write + Send + 'static>(
         writer: Writer<W>,
         about: About,
         annotator: Option<Box<dyn Annotator>>,
         settings: Settings,
     ) -> std::io::Result<(Arc<Self>, Recording)> {
-        let sink = tell::File::new(writer, annotator);
+        let sink = FileSink::new(writer, annotator);
         Self::start(about, Box::new(sink), settings)
     }
 
-    /// Keeps the last of the run in memory, and writes it into files when something goes wrong.
+    /// Starts a flight recorder: keeps the last seconds in memory, and writes them to a file when a problem occurs.
     ///
     /// # Errors
-    /// When there is no thread to be had.
+    /// When the system can't create a thread.
     pub fn in_flight(
         flight: Flight,
         about: About,
         clock: Clock,
     ) -> std::io::Result<(Arc<Self>, Recording)> {
-        let sink = flight::Ring::new(flight, about.clone(), clock);
+        let sink = flight::FlightSink::new(flight, about.clone(), clock);
         Self::start(about, Box::new(sink), Settings::default())
     }
 
@@ -173,7 +174,7 @@ impl Recorder {
     ) -> std::io::Result<(Arc<Self>, Recording)> {
         let queue = Queue::new(settings.limit, settings.lossless);
         let counts = Arc::new(Counts::default());
-        let scribe = Scribe {
+        let writer_thread = RecorderThread {
             items: queue.clone(),
             sink,
             counts: counts.clone(),
@@ -181,7 +182,7 @@ impl Recorder {
         let failed = settings.failed;
         let thread = std::thread::Builder::new()
             .name("flowpipe-recorder".into())
-            .spawn(move || scribe.write().inspect_err(|error| failed(error)))?;
+            .spawn(move || writer_thread.write().inspect_err(|error| failed(error)))?;
         let recorder = Self {
             about: RwLock::new(about),
             to: queue.clone(),
@@ -204,7 +205,7 @@ impl Recorder {
         self.about.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The output of a name, as messages have it.
+    /// Finds an output by name.
     fn port(&self, stage: &str, output: &str) -> Option<PortRef> {
         let about = self.about();
         let index = about.stages.iter().position(|it| it.name == stage)?;
@@ -223,12 +224,12 @@ impl Observer for Recorder {
             Some(_) => Picture::Frame,
             None => Picture::None,
         };
-        let belongs = Belongs::Message {
+        let dependency = Dependency::Message {
             own: message.key(),
             root: message.root(),
         };
         self.to
-            .push(Item::Message(topic, message.clone(), picture), belongs);
+            .push(Item::Message(topic, message.clone(), picture), dependency);
     }
 
     fn wants_time(&self) -> bool {
@@ -247,7 +248,7 @@ impl Observer for Recorder {
             text: problem.to_string(),
             at_ns: now_ns,
         };
-        self.to.push(Item::Problem(trouble), Belongs::Nothing);
+        self.to.push(Item::Problem(trouble), Dependency::Nothing);
     }
 
     fn wants_calls(&self) -> bool {
@@ -260,12 +261,12 @@ impl Observer for Recorder {
         let emitted = call.emitted.iter();
         let emitted =
             emitted.filter_map(|it| Some((self.port(&call.stage, &it.port)?, it.sequence)));
-        let belongs = Belongs::Call {
+        let dependency = Dependency::Call {
             took,
             emitted: emitted.collect(),
             is_of_source: call.event == Event::Tick,
         };
-        self.to.push(Item::Call(Box::new(call.clone())), belongs);
+        self.to.push(Item::Call(Box::new(call.clone())), dependency);
     }
 
     fn dropped(&self, edge: usize, message: &Message, now_ns: i64) {
@@ -277,14 +278,14 @@ impl Observer for Recorder {
             at_ns: now_ns,
         });
         if let Some(dropped) = dropped {
-            let belongs = Belongs::About(message.key());
-            self.to.push(Item::Dropped(dropped), belongs);
+            let dependency = Dependency::About(message.key());
+            self.to.push(Item::Dropped(dropped), dependency);
         }
     }
 
-    fn changed(&self, line: &LineUp<'_>) {
-        let changing = Changing::new(line);
-        let (stages, edges) = changing.names();
+    fn changed(&self, change: &PipelineChange<'_>) {
+        let change = PendingChange::new(change);
+        let (stages, edges) = change.names();
         {
             let mut about = self.about.write().unwrap_or_else(PoisonError::into_inner);
             let known = about.stages.len();
@@ -293,12 +294,12 @@ impl Observer for Recorder {
             about.edges.extend(edges.into_iter().skip(known).flatten());
         }
         self.to
-            .push(Item::Change(Box::new(changing)), Belongs::Always);
+            .push(Item::Change(Box::new(change)), Dependency::Always);
     }
 }
 
 impl Recording {
-    /// The run is over: takes nothing more. What waits is still written.
+    /// Closes the queue, when the run is over. Queued items are still written.
     pub fn close(&self) {
         self.queue.close();
     }
@@ -330,18 +331,18 @@ impl Recording {
     }
 }
 
-/// The thread that writes.
-struct Scribe {
+/// The recorder's thread.
+struct RecorderThread {
     items: Arc<Queue>,
     sink: Box<dyn Sink>,
     counts: Arc<Counts>,
 }
 
-impl Scribe {
+impl RecorderThread {
     fn write(mut self) -> Result<(), WriteError> {
         let written = self.write_all();
         if written.is_err() {
-            // Nobody waits for room any more, and no memory is held.
+            // Wake waiting stages, and free the memory.
             self.items.fail();
         }
         written?;
@@ -357,7 +358,7 @@ impl Scribe {
                     self.items.written(size);
                 }
                 Popped::Nothing => {}
-                // A stage that was given up may hold on to the recorder for ever: it is told when the run is over.
+                // An abandoned stage may hold a reference to the recorder forever, so the queue is closed explicitly.
                 Popped::Over => return Ok(()),
             }
             if Instant::now() >= next {

@@ -1,9 +1,9 @@
-//! What waits to be recorded: a queue that is bounded in bytes.
+//! The recorder's queue, bounded in bytes.
 //!
-//! When it is full, no new lineages begin in the recording until it is half empty: of what descends from one message of a
-//! source, all is recorded or nothing is. Lineages that have begun go on up to a second limit; one that meets that is
-//! taken out of the queue, and nothing more of it is recorded. What was dropped is told in the recording by an entry
-//! ahead of what is recorded next.
+//! When it is full, new lineages are dropped until it is half empty: either everything that descends from one message
+//! of a source is recorded, or nothing. Lineages that are partly recorded continue up to a second limit. One that
+//! exceeds that limit is removed from the queue and dropped. An entry ahead of the next recorded item lists the dropped
+//! lineages.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,14 +16,14 @@ use flowpipe_recording::Topic;
 use flowpipe_sync::lock;
 
 use crate::record::Item;
-use crate::record::lineages::{Key, Lineages};
+use crate::record::lineages::{Lineages, MessageKey};
 
-/// The queue between the stages and the thread that writes.
+/// The queue between the stages and the recorder's thread.
 pub(crate) struct Queue {
     state: Mutex<State>,
     filled: Condvar,
     drained: Condvar,
-    /// As in the state, for a look without a lock.
+    /// A copy of `state.bytes`, to be read without the lock.
     bytes: AtomicUsize,
     limit: usize,
     lossless: bool,
@@ -35,11 +35,11 @@ struct State {
     /// Bytes of the items, and of the one that is being written.
     bytes: usize,
     lineages: Lineages,
-    /// Of the outputs that lineages begin at.
+    /// The topics of the outputs where lineages start.
     names: HashMap<PortRef, Topic>,
-    /// No new lineages begin.
+    /// New lineages are dropped.
     is_full: bool,
-    /// That has been told.
+    /// Whether the drop was logged.
     has_warned: bool,
     is_closed: bool,
 }
@@ -47,45 +47,45 @@ struct State {
 struct Queued {
     item: Item,
     size: usize,
-    belongs: Belongs,
+    dependency: Dependency,
 }
 
-/// What an item needs in the recording.
+/// The messages that an item depends on. It is dropped if one of them is.
 #[derive(Clone, Debug)]
-pub(crate) enum Belongs {
-    /// A message: itself, and what it descends from, which may be itself.
-    Message { own: Key, root: Key },
+pub(crate) enum Dependency {
+    /// A message: itself, and the root of its lineage, which may be itself.
+    Message { own: MessageKey, root: MessageKey },
     /// A call: the message that it took, and those that it emitted.
     Call {
-        took: Option<Key>,
-        emitted: Vec<Key>,
+        took: Option<MessageKey>,
+        emitted: Vec<MessageKey>,
         is_of_source: bool,
     },
-    /// What is said of a message.
-    About(Key),
-    /// What is recorded as long as there is any room.
+    /// An item about a message.
+    About(MessageKey),
+    /// No message. Recorded as long as there is room.
     Nothing,
-    /// What is always recorded.
+    /// Always recorded.
     Always,
 }
 
-/// What there is to write.
+/// The result of [`Queue::pop`].
 pub(crate) enum Popped {
     /// An item, and its size.
     Item(Item, usize),
-    /// Nothing so far.
+    /// No item before the deadline.
     Nothing,
-    /// Nothing any more.
+    /// The queue is closed and empty.
     Over,
 }
 
-/// Bytes of an item beside its text and its pixels.
+/// Estimated bytes of an item, without its text and pixels.
 const ITEM: usize = 256;
-/// How often a stage that waits for room looks whether it is still to wait.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often a stage that waits for room checks whether to give up.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Queue {
-    /// Holds about so many bytes. `lossless`: nothing is dropped; whoever pushes is to wait for room before.
+    /// Creates a queue of about `limit` bytes. `lossless`: nothing is dropped; callers wait for room before they push.
     pub(crate) fn new(limit: usize, lossless: bool) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::default(),
@@ -97,36 +97,36 @@ impl Queue {
         })
     }
 
-    /// Whether stages are to wait before they emit more.
+    /// Whether stages have to wait before they emit more.
     pub(crate) fn wants_time(&self) -> bool {
         self.lossless && self.bytes.load(Ordering::Relaxed) >= self.limit
     }
 
-    /// Waits for room, or until the waiting is given up.
+    /// Waits for room, or until `gives_up` returns true.
     pub(crate) fn wait_for_room(&self, gives_up: &dyn Fn() -> bool) {
         let mut state = lock(&self.state);
         while state.bytes >= self.limit && !state.is_closed && !gives_up() {
-            let woken = self.drained.wait_timeout(state, LOOK);
+            let woken = self.drained.wait_timeout(state, POLL_INTERVAL);
             state = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
     /// Adds an item, or drops it.
-    pub(crate) fn push(&self, item: Item, belongs: Belongs) {
+    pub(crate) fn push(&self, item: Item, dependency: Dependency) {
         let mut state = lock(&self.state);
         if state.is_closed {
             return;
         }
         let size = size(&item);
-        if self.lossless || state.admits(&item, &belongs, size, self.limit) {
-            state.put(item, belongs, size);
+        if self.lossless || state.admits(&item, &dependency, size, self.limit) {
+            state.put(item, dependency, size);
         }
         self.note(&state);
         drop(state);
         self.filled.notify_one();
     }
 
-    /// The next item, waiting for it until then.
+    /// Returns the next item, waiting for it until the deadline.
     pub(crate) fn pop(&self, until: Instant) -> Popped {
         let mut state = lock(&self.state);
         loop {
@@ -144,7 +144,7 @@ impl Queue {
         }
     }
 
-    /// An item of this size was written.
+    /// Notes that an item of this size was written.
     pub(crate) fn written(&self, size: usize) {
         let mut state = lock(&self.state);
         state.bytes = state.bytes.saturating_sub(size);
@@ -153,11 +153,11 @@ impl Queue {
         self.drained.notify_all();
     }
 
-    /// Takes nothing more. What is queued is still written.
+    /// Closes the queue. Queued items are still written.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.state);
         if !state.is_closed {
-            state.tell_dropped();
+            state.record_dropped();
             state.is_closed = true;
         }
         drop(state);
@@ -165,7 +165,7 @@ impl Queue {
         self.drained.notify_all();
     }
 
-    /// Nothing can be written any more.
+    /// Closes and clears the queue after a write error.
     pub(crate) fn fail(&self) {
         let mut state = lock(&self.state);
         state.is_closed = true;
@@ -173,12 +173,12 @@ impl Queue {
         let items = std::mem::take(&mut state.items);
         self.note(&state);
         drop(state);
-        // Frames among them go back to their pool outside of the lock.
+        // Dropped outside the lock: frames return to their pool.
         drop(items);
         self.drained.notify_all();
     }
 
-    /// How many lineages were dropped, and how many messages in them.
+    /// The number of dropped lineages, and of messages in them.
     pub(crate) fn dropped(&self) -> (u64, u64) {
         lock(&self.state).lineages.counts
     }
@@ -189,25 +189,25 @@ impl Queue {
 }
 
 impl State {
-    fn put(&mut self, item: Item, belongs: Belongs, size: usize) {
+    fn put(&mut self, item: Item, dependency: Dependency, size: usize) {
         self.bytes += size;
         self.items.push_back(Queued {
             item,
             size,
-            belongs,
+            dependency,
         });
     }
 
     /// Whether an item is recorded.
-    fn admits(&mut self, item: &Item, belongs: &Belongs, size: usize, limit: usize) -> bool {
-        // Lineages that have begun, and what belongs to none.
-        let is_crammed = self.bytes + size > limit + limit / 4;
-        match belongs {
-            Belongs::Message { own, root } if own == root => {
-                self.begins(item, *own, self.bytes + size, limit)
+    fn admits(&mut self, item: &Item, dependency: &Dependency, size: usize, limit: usize) -> bool {
+        // The second limit: for lineages that are partly recorded, and for items without one.
+        let is_over_limit = self.bytes + size > limit + limit / 4;
+        match dependency {
+            Dependency::Message { own, root } if own == root => {
+                self.admits_lineage(item, *own, self.bytes + size, limit)
             }
-            Belongs::Message { own, root } => {
-                if !self.lineages.is_gone(*root) && is_crammed {
+            Dependency::Message { own, root } => {
+                if !self.lineages.is_gone(*root) && is_over_limit {
                     self.cut(*root, item);
                 }
                 let is_gone = self.lineages.is_gone(*root);
@@ -216,32 +216,38 @@ impl State {
                 }
                 !is_gone
             }
-            Belongs::Call {
+            Dependency::Call {
                 took,
                 emitted,
                 is_of_source,
             } => {
-                let is_gone = |message: &Key| self.lineages.has_dropped(*message);
+                let is_gone = |message: &MessageKey| self.lineages.has_dropped(*message);
                 let lacks = match is_of_source {
-                    // One call may begin many lineages; one that begins none says nothing that is needed.
+                    // One call may start many lineages. One that starts none is not needed.
                     true => emitted.iter().all(is_gone) && (self.is_full || !emitted.is_empty()),
-                    // Run again, it would give what is not in the recording.
+                    // Rerun, it would emit messages that are not in the recording.
                     false => emitted.iter().any(is_gone),
                 };
-                !lacks && !took.as_ref().is_some_and(is_gone) && !is_crammed
+                !lacks && !took.as_ref().is_some_and(is_gone) && !is_over_limit
             }
-            Belongs::About(message) => !self.lineages.has_dropped(*message) && !is_crammed,
-            Belongs::Nothing => !is_crammed,
-            Belongs::Always => true,
+            Dependency::About(message) => !self.lineages.has_dropped(*message) && !is_over_limit,
+            Dependency::Nothing => !is_over_limit,
+            Dependency::Always => true,
         }
     }
 
-    /// Whether a lineage begins in the recording.
-    fn begins(&mut self, item: &Item, root: Key, bytes: usize, limit: usize) -> bool {
+    /// Whether a new lineage is recorded.
+    fn admits_lineage(
+        &mut self,
+        item: &Item,
+        root: MessageKey,
+        bytes: usize,
+        limit: usize,
+    ) -> bool {
         if self.is_full {
             self.is_full = bytes > limit / 2;
             if !self.is_full {
-                self.tell_dropped();
+                self.record_dropped();
             }
         } else {
             self.set_full(bytes > limit);
@@ -257,9 +263,9 @@ impl State {
         !self.is_full
     }
 
-    /// Ends a lineage that has begun. `item`: what there is no room for.
-    fn cut(&mut self, root: Key, item: &Item) {
-        let is_of = |queued: &Queued| matches!(queued.belongs, Belongs::Message { root: it, .. } if it == root);
+    /// Drops a lineage that is partly recorded. `item`: the item that there is no room for.
+    fn cut(&mut self, root: MessageKey, item: &Item) {
+        let is_of = |queued: &Queued| matches!(queued.dependency, Dependency::Message { root: it, .. } if it == root);
         let mut partly = true;
         let (mut kept, mut gone) = (VecDeque::new(), 0);
         for queued in self.items.drain(..) {
@@ -268,16 +274,16 @@ impl State {
                 continue;
             }
             gone += queued.size;
-            if let Belongs::Message { own, .. } = queued.belongs {
+            if let Dependency::Message { own, .. } = queued.dependency {
                 self.lineages.drop_message(own);
                 partly &= own != root;
             }
         }
-        // Calls that took or emitted what is gone go too.
+        // Also drop calls that took or emitted dropped messages.
         let lineages = &self.lineages;
         kept.retain(|queued| {
-            let lacks = match &queued.belongs {
-                Belongs::Call {
+            let lacks = match &queued.dependency {
+                Dependency::Call {
                     took,
                     emitted,
                     is_of_source: false,
@@ -285,7 +291,7 @@ impl State {
                     .iter()
                     .chain(emitted)
                     .any(|it| lineages.has_dropped(*it)),
-                Belongs::About(message) => lineages.has_dropped(*message),
+                Dependency::About(message) => lineages.has_dropped(*message),
                 _ => false,
             };
             gone += if lacks { queued.size } else { 0 };
@@ -300,21 +306,21 @@ impl State {
         self.set_full(true);
     }
 
-    /// No lineage begins while it is full. The first time is told.
+    /// Sets whether the queue is full. Logs a warning the first time.
     fn set_full(&mut self, is_full: bool) {
         self.is_full = is_full;
         if is_full && !std::mem::replace(&mut self.has_warned, true) {
             tracing::warn!(
-                "the recorder can't keep up: what descends from some frames is not recorded (--record-lossless has \
-                 the run wait instead)"
+                "the recorder can't keep up: what descends from some frames is not recorded (with --record-lossless the \
+                 run waits instead)"
             );
         }
     }
 
-    /// Queues entries of what was dropped, ahead of what comes next.
-    fn tell_dropped(&mut self) {
-        for dropped in self.lineages.take_untold() {
-            self.put(Item::DroppedLineages(dropped), Belongs::Always, ITEM);
+    /// Queues entries that list the dropped lineages, ahead of the next item.
+    fn record_dropped(&mut self) {
+        for dropped in self.lineages.take_pending() {
+            self.put(Item::DroppedLineages(dropped), Dependency::Always, ITEM);
         }
     }
 }

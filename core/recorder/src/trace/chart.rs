@@ -1,4 +1,4 @@
-//! What a trace needs to know of a pipeline: its tracks, and its queues.
+//! The tracks and queues of a trace, built from the pipeline.
 
 use flowpipe_config::pipeline::{Pipeline, PortRef};
 
@@ -9,20 +9,20 @@ pub(super) struct Chart {
     pub tracks: Vec<Track>,
     /// By stage: the first of its tracks.
     first: Vec<usize>,
-    pub queues: Vec<Queue>,
+    pub queues: Vec<QueueTrack>,
 }
 
-/// One plugin of one stage: it works on one thing at a time.
+/// The track of one plugin of one stage.
 pub(super) struct Track {
     pub stage: usize,
     pub stage_name: String,
     pub plugin: String,
-    /// What it is called: the stage's name, in a race with the plugin's.
+    /// Its name: the stage's name, in a race with the plugin's.
     pub name: String,
 }
 
 /// A queue.
-pub(super) struct Queue {
+pub(super) struct QueueTrack {
     pub name: String,
     pub capacity: u64,
     pub from: PortRef,
@@ -58,7 +58,7 @@ impl Chart {
                 0 => name,
                 more => format!("{name} ({})", more + 1),
             };
-            chart.queues.push(Queue {
+            chart.queues.push(QueueTrack {
                 name,
                 capacity: edge.queue.capacity as u64,
                 from: edge.from,
@@ -73,12 +73,12 @@ impl Chart {
         let Some(first) = self.first.get(stage) else {
             return 0;
         };
-        // A plugin that has joined a race since is told as the last of its stage.
+        // A plugin that joined a race later shares the last track of its stage.
         let count = self.tracks.iter().filter(|it| it.stage == stage).count();
         first + plugin.min(count.saturating_sub(1))
     }
 
-    /// Whether a stage was there when the trace began: one that came later is not told.
+    /// Whether a stage existed when the trace started. Stages that were added later are not traced.
     pub(super) fn has(&self, stage: usize) -> bool {
         stage < self.first.len()
     }
@@ -98,14 +98,14 @@ impl Chart {
             .map_or(first, |track| track.0)
     }
 
-    /// The queue from an output to an input. A run that is run again has none.
+    /// The queue from an output to an input. A replay has none.
     pub(super) fn queue(&self, from: PortRef, to: PortRef) -> Option<usize> {
-        let joins = |queue: &Queue| (queue.from, queue.to) == (from, to);
+        let joins = |queue: &QueueTrack| (queue.from, queue.to) == (from, to);
         self.queues.iter().position(joins)
     }
 
-    /// What the way from an output to an input is called.
-    pub(super) fn way(&self, from: PortRef, to: PortRef) -> String {
+    /// The name of the edge from an output to an input.
+    pub(super) fn edge_name(&self, from: PortRef, to: PortRef) -> String {
         let queue = self.queue(from, to).and_then(|it| self.queues.get(it));
         queue.map_or_else(|| self.between(from, to), |queue| queue.name.clone())
     }

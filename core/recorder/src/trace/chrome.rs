@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-/// One event. What is not told is left out.
+/// One event. Absent fields are not written.
 #[derive(Serialize)]
 pub(super) struct Entry<'a, A: Serialize> {
     /// What kind of event it is.
@@ -23,7 +23,7 @@ pub(super) struct Entry<'a, A: Serialize> {
     /// Microseconds.
     #[serde(rename = "dur", skip_serializing_if = "Option::is_none")]
     duration: Option<f64>,
-    /// Joins a flow's beginning and its end.
+    /// Connects the start and the end of a flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<u64>,
     /// A flow's end belongs to the slice around it.
@@ -39,22 +39,22 @@ pub(super) struct Entry<'a, A: Serialize> {
 /// The kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Phase {
-    /// What a process or a track is called.
+    /// The name of a process or a track.
     #[serde(rename = "M")]
     Name,
-    /// Something that took time.
+    /// A duration.
     #[serde(rename = "X")]
     Slice,
-    /// An arrow begins.
+    /// The start of a flow arrow.
     #[serde(rename = "s")]
     Leaves,
-    /// An arrow ends.
+    /// The end of a flow arrow.
     #[serde(rename = "f")]
     Arrives,
-    /// Something at one moment.
+    /// An instant.
     #[serde(rename = "i")]
     Instant,
-    /// A number that changes.
+    /// A counter.
     #[serde(rename = "C")]
     Counter,
 }
@@ -76,7 +76,7 @@ impl<'a, A: Serialize> Entry<'a, A> {
         }
     }
 
-    /// As long as this.
+    /// Sets the duration.
     pub(super) fn lasting(self, duration_ns: i64) -> Self {
         Self {
             duration: Some(microseconds(duration_ns)),
@@ -84,12 +84,12 @@ impl<'a, A: Serialize> Entry<'a, A> {
         }
     }
 
-    /// In a category.
+    /// Sets the category.
     pub(super) fn of_kind(self, category: Option<&'a str>) -> Self {
         Self { category, ..self }
     }
 
-    /// One end of the arrow of this number.
+    /// Sets the id of the flow.
     pub(super) fn of_flow(self, id: u64) -> Self {
         Self {
             id: Some(id),
@@ -97,7 +97,7 @@ impl<'a, A: Serialize> Entry<'a, A> {
         }
     }
 
-    /// With these details.
+    /// Sets the arguments.
     pub(super) fn with(self, args: A) -> Self {
         Self {
             args: Some(args),
@@ -106,18 +106,18 @@ impl<'a, A: Serialize> Entry<'a, A> {
     }
 }
 
-/// Microseconds with nanoseconds behind the point.
+/// Converts nanoseconds to fractional microseconds.
 pub(super) fn microseconds(nanoseconds: i64) -> f64 {
     nanoseconds as f64 / 1e3
 }
 
-/// A trace that is being written, an event a line.
-pub(super) struct File<W: Write> {
+/// A trace file, one event per line.
+pub(super) struct TraceFile<W: Write> {
     out: W,
     is_empty: bool,
 }
 
-impl<W: Write> File<W> {
+impl<W: Write> TraceFile<W> {
     pub(super) fn begin(mut out: W) -> io::Result<Self> {
         out.write_all(b"[")?;
         out.flush()?;

@@ -1,14 +1,14 @@
-//! Writes down who worked on what, when, as a trace that `chrome://tracing` and <https://ui.perfetto.dev> show.
+//! Traces the calls of a run in the format of `chrome://tracing` and <https://ui.perfetto.dev>.
 //!
-//! A [`Tracer`] observes a run on the stages' threads and hands small notes to a thread of its own, which writes the
-//! file in pieces: what a killed process leaves is a trace too, for the format does not ask for its last bracket.
-//! What it knows of the run stands in `chart`, the format in `chrome`, what becomes of a note in `scribe`.
+//! A [`Tracer`] observes a run on the stages' threads and sends small notes to a thread of its own, which writes the
+//! file incrementally. The trace of a killed process is readable too, because the format does not require the last
+//! bracket. `chart` holds the tracks of the run, `chrome` the format; `writer` writes the notes.
 
 mod chart;
 mod chrome;
-mod scribe;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -23,22 +23,22 @@ use flowpipe_host::clock::Clock;
 use flowpipe_host::message::{Message, Origin};
 use flowpipe_host::problem::Problem;
 use flowpipe_recording::entry::Event;
-use scribe::Scribe;
+use writer::TraceWriter;
 
-/// Observes a run and has its trace written.
+/// Observes a run and traces it.
 pub struct Tracer {
     clock: Clock,
     chart: Arc<Chart>,
     notes: Sender<Note>,
 }
 
-/// The writing side, to be waited for when the run is over.
+/// A handle of the tracer's thread, to wait for when the run is over.
 pub struct Trace {
     notes: Sender<Note>,
     thread: JoinHandle<io::Result<Traced>>,
 }
 
-/// What was written.
+/// The counts of a finished trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Traced {
     /// Calls of plugins.
@@ -47,7 +47,7 @@ pub struct Traced {
     pub messages: u64,
 }
 
-/// What goes from the stages to the writer.
+/// A note for the tracer's thread.
 enum Note {
     Completion(Box<Slice>),
     Began {
@@ -55,7 +55,7 @@ enum Note {
         at_ns: i64,
     },
     Emitted {
-        /// In which call, where it was in one of a plugin.
+        /// The call that emitted it, if a plugin did.
         call: Option<Current>,
         source: PortRef,
         sequence: u64,
@@ -104,7 +104,7 @@ struct Slice {
     failed: Option<String>,
 }
 
-/// A call that goes on.
+/// A call in progress.
 #[derive(Clone, Copy)]
 struct Current {
     track: usize,
@@ -112,15 +112,15 @@ struct Current {
 }
 
 thread_local! {
-    /// The call that goes on, on this thread.
+    /// The call in progress on this thread.
     static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
 }
 
 impl Tracer {
-    /// Begins a trace. `has_queues`: messages wait in queues, as in a run of its own; in one that is run again they do not.
+    /// Starts a trace. `has_queues`: messages wait in queues; false for a replay.
     ///
     /// # Errors
-    /// When nothing can be written, or there is no thread to be had.
+    /// When writing fails, or the system can't create a thread.
     pub fn start<W: Write + Send + 'static>(
         out: W,
         pipeline: &Pipeline,
@@ -128,12 +128,12 @@ impl Tracer {
         has_queues: bool,
     ) -> io::Result<(Arc<Self>, Trace)> {
         let chart = Arc::new(Chart::new(pipeline));
-        let (notes, told) = crossbeam_channel::unbounded();
-        let mut scribe = Scribe::begin(out, chart.clone(), has_queues)?;
+        let (notes, received) = crossbeam_channel::unbounded();
+        let mut writer = TraceWriter::begin(out, chart.clone(), has_queues)?;
         let thread = std::thread::Builder::new()
             .name("flowpipe-tracer".into())
             .spawn(move || {
-                let written = scribe.write(&told);
+                let written = writer.write(&received);
                 written.inspect_err(|error| tracing::error!("the trace ends here: {error}"))
             })?;
         let trace = Trace {
@@ -148,12 +148,12 @@ impl Tracer {
         Ok((Arc::new(tracer), trace))
     }
 
-    /// Nobody takes it only when writing failed, which [`Trace::finish`] tells.
+    /// Sends a note. Fails only after a write error, which [`Trace::finish`] returns.
     fn note(&self, note: Note) {
         let _ = self.notes.send(note);
     }
 
-    /// The track of what happens on this thread now to a stage.
+    /// The track of the call in progress on this thread, if it is one of this stage; else the stage's first track.
     fn track(&self, stage: usize) -> usize {
         CURRENT
             .get()
@@ -199,7 +199,7 @@ impl Observer for Tracer {
         true
     }
 
-    fn begins(&self, task: &Task<'_>) {
+    fn task_started(&self, task: &Task<'_>) {
         if !self.chart.has(task.stage) {
             return;
         }
@@ -213,12 +213,12 @@ impl Observer for Tracer {
         });
     }
 
-    fn worked(&self, task: &Task<'_>, worked: &Completion<'_>) {
+    fn task_finished(&self, task: &Task<'_>, completion: &Completion<'_>) {
         if !self.chart.has(task.stage) {
             return;
         }
         CURRENT.set(None);
-        let (lost, stopped, failed) = match worked.result {
+        let (lost, stopped, failed) = match completion.result {
             TaskResult::Done => (false, false, None),
             TaskResult::Lost => (true, false, None),
             TaskResult::Stopped => (false, true, None),
@@ -230,9 +230,9 @@ impl Observer for Tracer {
             taken: taken(task),
             origin: task.origin,
             began_ns: task.began_ns,
-            ended_ns: worked.ended_ns,
-            waited_ns: worked.waited_ns,
-            emitted: worked.emitted,
+            ended_ns: completion.ended_ns,
+            waited_ns: completion.waited_ns,
+            emitted: completion.emitted,
             lost,
             stopped,
             failed,
@@ -256,7 +256,7 @@ impl Trace {
     /// # Errors
     /// When something could not be written.
     pub fn finish(self) -> io::Result<Traced> {
-        // A stage that was given up may hold on to the tracer for ever, so that the channel's end can't be waited for.
+        // An abandoned stage may hold a reference to the tracer forever, so the channel may never disconnect.
         let _ = self.notes.send(Note::Over);
         match self.thread.join() {
             Ok(traced) => traced,

@@ -1,4 +1,4 @@
-//! What is written of what was noted.
+//! Tests of the written events.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -11,9 +11,9 @@ use super::*;
 
 /// A file that the test can read.
 #[derive(Clone, Default)]
-struct Paper(Arc<Mutex<Vec<u8>>>);
+struct Buffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Paper {
+impl Write for Buffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend(bytes);
         Ok(bytes.len())
@@ -65,7 +65,7 @@ fn pipeline() -> Pipeline {
     }
 }
 
-/// In which everything is emitted.
+/// The call that emits all messages.
 const CALL: Current = Current {
     track: 0,
     began_ns: 5,
@@ -108,15 +108,15 @@ fn emitted(sequence: u64, at_ns: i64) -> Note {
     }
 }
 
-/// What is written of these notes.
+/// The events written for these notes.
 fn written(notes: Vec<Note>) -> Vec<Value> {
-    let paper = Paper::default();
-    let (tracer, trace) = Tracer::start(paper.clone(), &pipeline(), Clock::start(), true).unwrap();
+    let buffer = Buffer::default();
+    let (tracer, trace) = Tracer::start(buffer.clone(), &pipeline(), Clock::start(), true).unwrap();
     notes.into_iter().for_each(|note| tracer.note(note));
-    // It is held on to, as by a stage that hangs.
+    // The tracer is still referenced, as by a stage that hangs.
     trace.finish().unwrap();
     drop(tracer);
-    let bytes = paper.0.lock().unwrap().clone();
+    let bytes = buffer.0.lock().unwrap().clone();
     serde_json::from_slice(&bytes).unwrap()
 }
 
@@ -205,12 +205,12 @@ fn drops_marks_and_problems_are_instants() {
         },
     ]);
     let instants = of(&events, "i");
-    let told: Vec<_> = instants
+    let tracks: Vec<_> = instants
         .iter()
         .map(|event| (event["cat"].as_str(), event["tid"].as_u64()))
         .collect();
     assert_eq!(
-        told,
+        tracks,
         [
             (Some("drop"), Some(1)),
             (Some("mark"), Some(3)),
@@ -227,26 +227,26 @@ fn drops_marks_and_problems_are_instants() {
 }
 
 #[test]
-fn queues_between_the_same_stages_are_told_apart() {
+fn queues_between_the_same_stages_have_different_names() {
     let mut pipeline = pipeline();
     pipeline.edges.push(pipeline.edges[0]);
     pipeline.edges[1].to.port = 1;
     let chart = Chart::new(&pipeline);
     let names: Vec<_> = chart.queues.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["camera -> solver", "camera -> solver (2)"]);
-    assert_eq!(chart.way(port(0), port(1)), names[0]);
-    assert_eq!(chart.way(port(0), pipeline.edges[1].to), names[1]);
-    assert_eq!(chart.way(port(1), port(0)), "solver -> camera");
+    assert_eq!(chart.edge_name(port(0), port(1)), names[0]);
+    assert_eq!(chart.edge_name(port(0), pipeline.edges[1].to), names[1]);
+    assert_eq!(chart.edge_name(port(1), port(0)), "solver -> camera");
 }
 
 #[test]
-fn only_messages_that_are_remembered_have_arrows() {
-    let mut emissions = scribe::Emissions::default();
-    let last = scribe::REMEMBERED as u64 + 1;
+fn only_remembered_messages_have_arrows() {
+    let mut emissions = writer::Emissions::default();
+    let last = writer::REMEMBERED as u64 + 1;
     for sequence in 1..=last {
         emissions.note((port(0), sequence), CALL);
     }
-    assert_eq!(emissions.of.len(), scribe::REMEMBERED);
+    assert_eq!(emissions.of.len(), writer::REMEMBERED);
     assert!(!emissions.of.contains_key(&(port(0), 1)));
     assert!(emissions.of.contains_key(&(port(0), last)));
     let events = written(vec![slice(2, (10, 20), Some(1))]);
@@ -255,7 +255,7 @@ fn only_messages_that_are_remembered_have_arrows() {
 }
 
 #[test]
-fn a_disk_that_is_full_is_told() {
+fn a_full_disk_is_an_error() {
     struct Full;
     impl Write for Full {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -1,4 +1,4 @@
-//! What has changed in a run.
+//! The changes of a reload.
 
 use std::fmt;
 
@@ -7,70 +7,69 @@ use flowpipe_host::catalogue::Found;
 
 use crate::run::reload::live::LivePipeline;
 
-/// What was changed. Its text is one line.
+/// The changes of a reload. `Display` gives one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// By stage.
     pub stages: Vec<Changed>,
-    /// Keys of the pipeline itself that are taken up.
+    /// Changed keys of the pipeline itself that take effect now.
     pub keys: Vec<&'static str>,
-    /// Keys that differ and count from the next run on.
+    /// Changed keys that take effect in the next run.
     pub later: Vec<&'static str>,
 }
 
-/// What changed of one stage.
+/// The changes of one stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// Its name.
     pub stage: String,
-    /// Its number in the run, which it keeps.
+    /// Its index in the run, which never changes.
     pub index: usize,
-    /// What.
+    /// Its changes.
     pub what: Vec<What>,
 }
 
-/// What can change of a stage.
+/// A change of a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// It is new.
     Added(Vec<String>),
-    /// It is taken out.
+    /// It is removed.
     Removed,
     /// Other plugins.
     Plugins {
-        /// Before.
+        /// The previous plugins.
         before: Vec<String>,
-        /// From now on.
+        /// The new plugins.
         after: Vec<String>,
     },
-    /// The plugin comes from another file, or its file is another one.
+    /// The plugin's library is another file, or has changed.
     File,
     /// The config of a plugin.
     Config,
     /// A setting of the stage, by its key: `timeout` and so on.
     Setting(&'static str),
-    /// What feeds it.
+    /// Its inputs.
     From,
-    /// The queue of what feeds it.
+    /// The queue of an input.
     Queue,
-    /// A plugin's state was handed over to the one in its place.
+    /// The state of a plugin was transferred to its replacement.
     State,
-    /// Nothing else: its process ended while its state was asked for, and it begins with nothing.
-    Anew,
+    /// Nothing else: its process ended while its state was saved. It restarts with no state.
+    Restarted,
 }
 
-/// A run as it is from now on, with all the stages and edges that it has had by their numbers.
-pub struct LineUp<'a> {
+/// A change of a running pipeline, with all the stages and edges that the run has had, by index.
+pub struct PipelineChange<'a> {
     pub(crate) live: &'a LivePipeline,
-    /// What is new.
+    /// The changes.
     pub changes: &'a Changes,
-    /// When, by the run's clock.
+    /// When it takes effect, by the run's clock.
     pub now_ns: i64,
 }
 
-impl LineUp<'_> {
-    /// The pipeline, with the stages and edges that were taken out: those have no plugin to do with it any more, and keep
-    /// their numbers.
+impl PipelineChange<'_> {
+    /// The pipeline after the change. It includes removed stages and edges, which keep their indices.
     #[must_use]
     pub fn pipeline(&self) -> Pipeline {
         let stages = self.live.stages.iter();
@@ -91,7 +90,7 @@ impl LineUp<'_> {
         live_stage.map_or(&[], |it| &it.found)
     }
 
-    /// By number, whether an edge is part of the pipeline.
+    /// By index, whether an edge is part of the pipeline.
     #[must_use]
     pub fn edges(&self) -> Vec<bool> {
         self.live.edges.iter().map(|it| it.is_live).collect()
@@ -148,7 +147,7 @@ impl fmt::Display for What {
             Self::From => f.write_str("from"),
             Self::Queue => f.write_str("queue"),
             Self::State => f.write_str("state kept"),
-            Self::Anew => f.write_str("made anew"),
+            Self::Restarted => f.write_str("restarted"),
         }
     }
 }

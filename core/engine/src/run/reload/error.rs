@@ -2,15 +2,15 @@
 
 use crate::run::StartError;
 
-/// Why a running pipeline could not be changed. It goes on as it was.
+/// Why a running pipeline could not be changed. It continues unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// The new one could not be started either, as a whole or one of its plugins.
+    /// The new pipeline, or one of its plugins, failed to start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// A stage's plugin has other ports than the one that runs.
+    /// The new plugin of a stage has other ports than the running one.
     #[error(
-        "stage \"{stage}\": {plugin} has other inputs or outputs than {before}, which a stage can't change while it runs; under another name it is a new stage"
+        "stage \"{stage}\": the inputs or outputs of {plugin} differ from those of {before}, and can't change while the stage runs; give the stage another name to add a new one"
     )]
     Ports {
         /// The stage's name.
@@ -20,44 +20,42 @@ pub enum ChangeError {
         /// The plugin that runs or ran.
         before: String,
     },
-    /// A stage that is to be changed has ended.
-    #[error("stage \"{stage}\" has ended already: it can't be changed any more")]
+    /// A stage to be changed has ended.
+    #[error("stage \"{stage}\" has ended already and can't be changed any more")]
     Ended {
         /// The stage's name.
         stage: String,
     },
-    /// A stage of that name was taken out before, and is not done.
+    /// A stage of that name was removed before, and has not ended yet.
     #[error(
-        "stage \"{stage}\" was taken out and still works off what it was given: try again when it is done"
+        "stage \"{stage}\" was removed and is still draining its queue: try again when it has ended"
     )]
     Leaving {
         /// The stage's name.
         stage: String,
     },
-    /// A stage does not come to the end of its message.
-    #[error(
-        "stage \"{stage}\" does not come back from what it has in hand, so that nothing can be put in its place"
-    )]
+    /// A stage did not pause in time.
+    #[error("stage \"{stage}\" does not return from its current call and can't be replaced")]
     Busy {
         /// The stage's name.
         stage: String,
     },
-    /// A plugin does not give or take its state.
-    #[error("stage \"{stage}\": {plugin} can't {step} the state: {reason}")]
+    /// A plugin failed to save or load its state.
+    #[error("stage \"{stage}\": {plugin} failed to {step} the state: {reason}")]
     State {
         /// The stage's name.
         stage: String,
         /// The plugin.
         plugin: String,
-        /// `hand over` or `take over`.
+        /// `save` or `load`.
         step: &'static str,
-        /// What the plugin said.
+        /// The plugin's error.
         reason: String,
     },
     /// There are too many stages.
     #[error("no more than {0} stages can be added to a run")]
     TooMany(usize),
-    /// A replay is what was recorded.
+    /// The run is a replay.
     #[error("a replay can't be changed")]
     Replay,
     /// The run is ending or over.

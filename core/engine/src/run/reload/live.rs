@@ -1,4 +1,4 @@
-//! What stands in a run: every stage and edge that it has had, by the numbers that they keep.
+//! The pipeline of a run: every stage and edge that it has had, by index. Indices never change.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use crate::run::plan::Plan;
 use crate::run::stage::Stage;
 use crate::run::summary::EdgeSummary;
 
-/// All of it.
+/// The pipeline of a run, with its removed stages and edges.
 #[derive(Clone)]
 pub(crate) struct LivePipeline {
     pub name: String,
@@ -25,7 +25,7 @@ pub(crate) struct LivePipeline {
 pub(crate) struct LiveStage {
     pub stage: Arc<Stage>,
     pub found: Vec<Found>,
-    /// It is part of the pipeline. One that is not works off what it was given, and ends.
+    /// Whether it is part of the pipeline. A removed stage drains its queue, and ends.
     pub is_live: bool,
 }
 
@@ -34,15 +34,15 @@ pub(crate) struct LiveStage {
 pub(crate) struct LiveEdge {
     pub edge: Edge,
     pub summary: Arc<EdgeSummary>,
-    /// It is part of the pipeline.
+    /// Whether it is part of the pipeline.
     pub is_live: bool,
-    /// Its sender is gone: what lies in it is worked off.
+    /// Its sender is gone: the receiver drains it.
     pub cut: bool,
-    /// It is about to be laid again after it had ended, or while it does.
+    /// It is about to be added again, after it was removed before.
     pub reopens: bool,
 }
 
-/// The edges into the cycle that a stage lies on, each with whether it comes from inside. Those that have ended are left out.
+/// The open edges into the cycle that a stage is part of, each with whether its sender is in the cycle too.
 pub(crate) type Inlets = Vec<(usize, bool)>;
 
 impl LivePipeline {
@@ -71,7 +71,7 @@ impl LivePipeline {
         }
     }
 
-    /// The number of the edge from one port to another; the n-th such, where there are several.
+    /// The index of the n-th edge from one port to another.
     pub(crate) fn edge_between(&self, from: PortRef, to: PortRef, nth: usize) -> Option<usize> {
         let mut found = self.edges.iter().enumerate();
         let is_it = |it: &&LiveEdge| it.edge.from == from && it.edge.to == to;
@@ -79,26 +79,26 @@ impl LivePipeline {
         found.nth(nth).map(|(index, _)| index)
     }
 
-    /// Whether something may still be sent over an edge.
+    /// Whether messages may still be sent over an edge.
     pub(crate) fn carries(&self, edge: &LiveEdge) -> bool {
         let sender = &self.stages[edge.edge.from.stage];
         edge.is_live || !edge.cut && !sender.is_live && !sender.stage.over.load(Ordering::SeqCst)
     }
 
-    /// The edges over which something may still be sent.
+    /// The edges over which messages may still be sent.
     pub(crate) fn carrying(&self) -> Vec<Edge> {
         let edges = self.edges.iter().filter(|edge| self.carries(edge));
         edges.map(|edge| edge.edge).collect()
     }
 
-    /// The cycles, and which one each stage lies on.
+    /// The cycles, and the one that each stage is part of.
     pub(crate) fn cycles(&self) -> (Vec<Inlets>, Vec<Option<usize>>) {
         let of = cycles(self.stages.len(), &self.carrying());
         let count = of.iter().flatten().max().map_or(0, |last| last + 1);
         let inlets = |cycle| {
             let edges = self.edges.iter().enumerate();
             let into = edges.filter(|(_, it)| of[it.edge.to.stage] == Some(cycle));
-            let open = into.filter(|(_, it)| it.reopens || !it.summary.counters.look().closed);
+            let open = into.filter(|(_, it)| it.reopens || !it.summary.counters.snapshot().closed);
             open.map(|(index, it)| {
                 let inside = of[it.edge.from.stage] == Some(cycle) && self.carries(it);
                 (index, inside)
@@ -108,7 +108,7 @@ impl LivePipeline {
         ((0..count).map(inlets).collect(), of)
     }
 
-    /// By stage, the edges into the cycle that it lies on.
+    /// By stage, the edges into the cycle that it is part of.
     pub(crate) fn inlets(&self) -> Vec<Option<Inlets>> {
         let (cycles, of) = self.cycles();
         of.into_iter()

@@ -1,12 +1,12 @@
 //! Changes a pipeline while it runs.
 //!
-//! What differs is found by the stages' names ([`difference`]), new plugins are made and got ready beside those that
-//! run, and only then the stages that it concerns pause, each between two messages ([`pausing`]). State is handed over
-//! ([`state_transfer`]), queues with what lies in them are joined as the new pipeline says ([`rewire`]), and all go on. Whatever fails
-//! before that leaves everything as it was.
+//! Stages are compared by name ([`diff`]). New plugins are created and activated beside the running ones. Only then the
+//! affected stages pause, each between two messages ([`pausing`]). Their state is transferred ([`state_transfer`]), the
+//! queues are rewired with their messages ([`rewire`]), and the stages resume. A failure before that leaves the run
+//! unchanged.
 
 mod changes;
-mod difference;
+mod diff;
 mod error;
 mod live;
 pub(crate) mod pausing;
@@ -16,7 +16,7 @@ mod state_transfer;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-pub use changes::{Changed, Changes, LineUp, What};
+pub use changes::{Changed, Changes, PipelineChange, What};
 pub use error::ChangeError;
 use flowpipe_config::pipeline::{Isolation, Pipeline};
 use flowpipe_host::catalogue::Catalogue;
@@ -24,31 +24,33 @@ use flowpipe_host::instance::Instance;
 use flowpipe_host::run::Mode;
 use flowpipe_sync::lock;
 
-use crate::run::control::Event;
+use crate::run::control::ControlEvent;
 use crate::run::create::create;
 use crate::run::plan::Plan;
-use crate::run::reload::difference::{Difference, same_code};
+use crate::run::reload::diff::{PipelineDiff, same_code};
 use crate::run::reload::live::LivePipeline;
-use crate::run::reload::pausing::{PausedStage, PausedStages, Refusal, Request, Resume, Resumed};
+use crate::run::reload::pausing::{
+    PauseRefused, PausedStage, PausedStages, Request, Resume, ResumedStage,
+};
 use crate::run::shared::Shared;
 use crate::run::stage::Stage;
-use crate::run::summary::{CurrentLine, Line};
+use crate::run::summary::{CurrentTopology, Topology};
 use crate::supervisor;
 
-/// Changes a run, from anywhere.
+/// Changes a run, from any thread.
 #[derive(Clone)]
 pub struct Changer {
     shared: Arc<Shared>,
-    current: CurrentLine,
-    /// Locked while a change is made: one comes after the other.
+    current: CurrentTopology,
+    /// Locked during a change: there is one at a time.
     live: Arc<Mutex<LivePipeline>>,
 }
 
 /// Instances by stage and contestant.
-type Made = HashMap<(usize, usize), Instance>;
+type CreatedInstances = HashMap<(usize, usize), Instance>;
 
 impl Changer {
-    pub(crate) fn new(plan: &Plan, current: CurrentLine) -> Self {
+    pub(crate) fn new(plan: &Plan, current: CurrentTopology) -> Self {
         Self {
             shared: plan.shared.clone(),
             current,
@@ -56,19 +58,20 @@ impl Changer {
         }
     }
 
-    /// Makes the running pipeline into another one. Stages are known by their names; what is the same goes on untouched,
-    /// and nothing that was emitted is lost or worked on twice. A stage whose plugin, config or settings differ pauses between
-    /// two messages, as do those whose queues are joined in another way. A stage that is taken out works off what it
-    /// was given, and ends. Plugins are the same when the catalogue has them from the same libraries as before.
+    /// Changes the running pipeline to another one. Stages are matched by name. Unchanged stages keep running, and no
+    /// emitted message is lost or processed twice. A stage whose plugin, config or settings differ pauses between two
+    /// messages, and so does a stage whose queues are rewired. A removed stage drains its queue, and ends. A plugin is
+    /// unchanged if the catalogue has it from the same library as before.
     ///
-    /// Waits until the change is made: besides what new plugins take to get ready and plugins for their states, for each stage
-    /// that pauses no longer than two times the longest `timeout` and `watchdog` of all stages. A process of its own gets the
-    /// `timeout` and `watchdog` of its stage for each step with its state.
+    /// Blocks until the change is complete. Besides the time to activate new plugins and to transfer state, it waits
+    /// for each pausing stage at most twice the longest `timeout` plus `watchdog` of all stages. An isolated plugin
+    /// gets the `timeout` and `watchdog` of its stage for each step of its state transfer.
     ///
     /// # Errors
-    /// When the new pipeline can't be started, when a plugin refuses its config, does not get ready or does not give or take its state,
-    /// when a stage does not come back from its message, and for what can't be changed in a run. The run goes on as it was; a
-    /// plugin whose own process ends while its state is asked for is made anew, as after other crashes.
+    /// When the new pipeline fails to start, when a plugin rejects its config, fails to activate or fails to save or
+    /// load its state, when a stage does not return from its call, and for changes that a run does not support. The run
+    /// then continues unchanged. An isolated plugin whose process ends while its state is saved is restarted, as after
+    /// other crashes.
     pub fn change(
         &self,
         pipeline: Pipeline,
@@ -82,98 +85,93 @@ impl Changer {
         if shared.mode() > Mode::Run {
             return Err(ChangeError::Ending);
         }
-        let mut difference = Difference::new(shared, &live, &pipeline, catalogue)?;
-        if !difference.changes.stages.is_empty() {
-            self.apply(&mut live, &mut difference)?;
+        let mut diff = PipelineDiff::new(shared, &live, &pipeline, catalogue)?;
+        if !diff.changes.stages.is_empty() {
+            self.apply(&mut live, &mut diff)?;
         }
         if shared.set_on_stop(pipeline.on_stop) {
-            difference.changes.keys.push("on_stop");
+            diff.changes.keys.push("on_stop");
         }
-        Ok(difference.changes)
+        Ok(diff.changes)
     }
 
-    fn apply(
-        &self,
-        live: &mut LivePipeline,
-        difference: &mut Difference,
-    ) -> Result<(), ChangeError> {
-        let mut made = self.make(live, difference)?;
-        let asker = Arc::new(());
-        let mut paused = match self.pause(live, difference, &asker) {
+    fn apply(&self, live: &mut LivePipeline, diff: &mut PipelineDiff) -> Result<(), ChangeError> {
+        let mut created = self.create_instances(live, diff)?;
+        let requester = Arc::new(());
+        let mut paused = match self.pause(live, diff, &requester) {
             Ok(paused) => paused,
             Err(error) => {
-                self.destroy(made.into_values());
+                self.destroy(created.into_values());
                 return Err(error);
             }
         };
-        let taken_over = nobody_ended(difference, &paused).and_then(|()| {
-            state_transfer::transfer(&self.shared, live, difference, &mut paused, &mut made)
+        let transferred = check_none_ended(diff, &paused).and_then(|()| {
+            state_transfer::transfer(&self.shared, live, diff, &mut paused, &mut created)
         });
-        if let Err(error) = taken_over {
-            let lost = state_transfer::lost(live, difference, &paused);
+        if let Err(error) = transferred {
+            let lost = state_transfer::lost(live, diff, &paused);
             if !lost.is_empty() {
-                self.tell(live, &lost);
+                self.notify_observers(live, &lost);
             }
-            let stages = difference.pausing.iter().map(|&index| &live.stages[index]);
+            let stages = diff.pausing.iter().map(|&index| &live.stages[index]);
             self.resume(stages.filter_map(|it| {
-                Some(Resumed {
+                Some(ResumedStage {
                     stage: it.stage.clone(),
                     found: it.found.clone(),
                     instances: instances(&mut paused, it.stage.index)?,
                 })
             }));
-            self.destroy(made.into_values());
+            self.destroy(created.into_values());
             return Err(error);
         }
-        for live_stage in &difference.next.stages[live.stages.len()..] {
-            let manifest = difference::manifest(&live_stage.found);
+        for live_stage in &diff.next.stages[live.stages.len()..] {
+            let manifest = diff::manifest(&live_stage.found);
             let name = &live_stage.stage.settings.name;
             self.shared.names.add(name, manifest);
         }
-        self.tell(&difference.next, &difference.changes);
-        let pausing: Vec<_> = difference
+        self.notify_observers(&diff.next, &diff.changes);
+        let pausing: Vec<_> = diff
             .pausing
             .iter()
             .map(|&index| live.stages[index].stage.clone())
             .collect();
-        // Known before they lose their senders, after which they may end at any time.
-        for live_stage in difference.next.stages.iter().filter(|it| !it.is_live) {
+        // Reported before they lose their senders, after which they may end at any time.
+        for live_stage in diff.next.stages.iter().filter(|it| !it.is_live) {
             let stage = live_stage.stage.index;
             self.shared.supervise(supervisor::Event::Removed { stage });
         }
-        rewire::rewire(difference, &pausing);
-        let (resumed, left) = cast(live, difference, &mut paused, made);
-        self.current.set(Line {
-            stages: difference
-                .next
-                .stages
-                .iter()
-                .map(|it| it.stage.clone())
-                .collect(),
-            edges: difference
+        rewire::rewire(diff, &pausing);
+        let (resumed, left) = assign_instances(live, diff, &mut paused, created);
+        self.current.set(Topology {
+            stages: diff.next.stages.iter().map(|it| it.stage.clone()).collect(),
+            edges: diff
                 .next
                 .edges
                 .iter()
                 .map(|it| it.summary.clone())
                 .collect(),
         });
-        *live = difference.next.clone();
+        *live = diff.next.clone();
         self.resume(resumed.into_iter());
         self.destroy(left.into_iter());
         Ok(())
     }
 
-    /// Makes all new instances, and gets them ready.
-    fn make(&self, live: &LivePipeline, difference: &Difference) -> Result<Made, ChangeError> {
-        let mut made = Made::new();
-        for &index in difference.changed.iter().chain(&difference.added) {
-            let next = &difference.next.stages[index];
-            let known = kept(live, difference, index);
+    /// Creates and activates all new instances.
+    fn create_instances(
+        &self,
+        live: &LivePipeline,
+        diff: &PipelineDiff,
+    ) -> Result<CreatedInstances, ChangeError> {
+        let mut created = CreatedInstances::new();
+        for &index in diff.changed.iter().chain(&diff.added) {
+            let next = &diff.next.stages[index];
+            let known = kept_contestants(live, diff, index);
             for (contestant, found) in next.found.iter().enumerate() {
                 if known[contestant].is_some() {
                     continue;
                 }
-                // What runs in a process of its own calls no plugin here.
+                // An isolated plugin is not called in this process.
                 let calls = match next.stage.settings.isolation {
                     Isolation::Process => None,
                     Isolation::Thread => {
@@ -183,25 +181,25 @@ impl Changer {
                 let instance = create(&next.stage, contestant, found);
                 drop(calls);
                 match instance {
-                    Ok(instance) => made.insert((index, contestant), instance),
+                    Ok(instance) => created.insert((index, contestant), instance),
                     Err(error) => {
-                        self.destroy(made.into_values());
+                        self.destroy(created.into_values());
                         return Err(error.into());
                     }
                 };
             }
         }
-        Ok(made)
+        Ok(created)
     }
 
-    /// Has stages pause, and gets their instances.
+    /// Pauses stages, and receives their instances.
     fn pause(
         &self,
         live: &LivePipeline,
-        difference: &Difference,
-        asker: &Arc<()>,
+        diff: &PipelineDiff,
+        requester: &Arc<()>,
     ) -> Result<PausedStages, ChangeError> {
-        let stages = difference.pausing.iter();
+        let stages = diff.pausing.iter();
         let stages: Vec<Arc<Stage>> = stages
             .map(|&index| live.stages[index].stage.clone())
             .collect();
@@ -209,46 +207,46 @@ impl Changer {
         let request = Request {
             stages,
             answer,
-            asker: Arc::downgrade(asker),
+            requester: Arc::downgrade(requester),
         };
-        let sent = self.shared.events.send(Event::Pause(request));
+        let sent = self.shared.events.send(ControlEvent::Pause(request));
         sent.map_err(|_| ChangeError::Ending)?;
         match answered.recv() {
             Ok(Ok(paused)) => Ok(paused),
-            Ok(Err(Refusal::Busy(stage))) => Err(ChangeError::Busy {
+            Ok(Err(PauseRefused::Busy(stage))) => Err(ChangeError::Busy {
                 stage: stage.settings.name.clone(),
             }),
-            Ok(Err(Refusal::Ending)) | Err(_) => Err(ChangeError::Ending),
+            Ok(Err(PauseRefused::Ending)) | Err(_) => Err(ChangeError::Ending),
         }
     }
 
-    /// Tells those who watch, before anything new speaks.
-    fn tell(&self, live: &LivePipeline, changes: &Changes) {
-        let line = LineUp {
+    /// Notifies the observers, before new plugins run.
+    fn notify_observers(&self, live: &LivePipeline, changes: &Changes) {
+        let change = PipelineChange {
             live,
             changes,
             now_ns: self.shared.now(),
         };
         tracing::info!("changed: {changes}");
         for observer in &self.shared.observers {
-            observer.changed(&line);
+            observer.changed(&change);
         }
     }
 
-    fn resume(&self, resumed: impl Iterator<Item = Resumed>) {
+    fn resume(&self, resumed: impl Iterator<Item = ResumedStage>) {
         let (done, is_done) = crossbeam_channel::bounded(1);
         let resumed = resumed.collect();
-        let sent = self.shared.events.send(Event::Resume(Resume {
+        let sent = self.shared.events.send(ControlEvent::Resume(Resume {
             stages: resumed,
             done,
         }));
         if sent.is_ok() {
-            // The control thread waits for this, and answers at once.
+            // The control thread answers at once.
             let _ = is_done.recv();
         }
     }
 
-    /// Ends instances that are of no more use.
+    /// Destroys instances that are no longer needed.
     fn destroy(&self, instances: impl Iterator<Item = Instance>) {
         for instance in instances {
             if instance.stage_process().is_some() {
@@ -263,23 +261,23 @@ impl Changer {
     }
 }
 
-/// A stage that was to be changed may have ended on its own meanwhile.
-fn nobody_ended(difference: &Difference, paused: &PausedStages) -> Result<(), ChangeError> {
-    let laid = difference.laid.iter();
-    let receivers = laid.map(|&edge| difference.next.edges[edge].edge.to.stage);
-    let mut needed = difference.changed.iter().copied().chain(receivers);
+/// Checks that no stage to be changed has ended meanwhile.
+fn check_none_ended(diff: &PipelineDiff, paused: &PausedStages) -> Result<(), ChangeError> {
+    let new_edges = diff.new_edges.iter();
+    let receivers = new_edges.map(|&edge| diff.next.edges[edge].edge.to.stage);
+    let mut needed = diff.changed.iter().copied().chain(receivers);
     let ended = needed.find(|stage| matches!(paused.get(stage), Some(PausedStage::Over)));
-    let name = |stage: usize| difference.next.stages[stage].stage.settings.name.clone();
+    let name = |stage: usize| diff.next.stages[stage].stage.settings.name.clone();
     ended.map_or(Ok(()), |stage| {
         Err(ChangeError::Ended { stage: name(stage) })
     })
 }
 
-/// Which contestant of what stands goes on as which one of a stage that changes.
-fn kept(live: &LivePipeline, difference: &Difference, index: usize) -> Vec<Option<usize>> {
-    let next = &difference.next.stages[index];
+/// By contestant of a changed stage: the running contestant that it keeps, if any.
+fn kept_contestants(live: &LivePipeline, diff: &PipelineDiff, index: usize) -> Vec<Option<usize>> {
+    let next = &diff.next.stages[index];
     let mut taken = Vec::new();
-    // In another process it is another one.
+    // With another isolation it is a new instance.
     let isolation = next.stage.settings.isolation;
     let before = live.stages.get(index);
     let before = before.filter(|it| it.is_live && it.stage.settings.isolation == isolation);
@@ -308,23 +306,20 @@ fn instances(paused: &mut PausedStages, index: usize) -> Option<Vec<(usize, Inst
     }
 }
 
-/// Who goes on in which stage, and who is of no more use.
-fn cast(
+/// Assigns the instances to the stages that resume. Also returns those that are no longer needed.
+fn assign_instances(
     live: &LivePipeline,
-    difference: &Difference,
+    diff: &PipelineDiff,
     paused: &mut PausedStages,
-    mut made: Made,
-) -> (Vec<Resumed>, Vec<Instance>) {
+    mut created: CreatedInstances,
+) -> (Vec<ResumedStage>, Vec<Instance>) {
     let mut resumed = Vec::new();
     let mut left = Vec::new();
-    // Receivers first, so that nobody waits for long.
-    let stages = difference
-        .added
-        .iter()
-        .chain(difference.pausing.iter().rev());
+    // Receivers first, so that senders don't wait for long.
+    let stages = diff.added.iter().chain(diff.pausing.iter().rev());
     for &index in stages {
-        let next = &difference.next.stages[index];
-        let is_new = difference.added.contains(&index);
+        let next = &diff.next.stages[index];
+        let is_new = diff.added.contains(&index);
         let old = match instances(paused, index) {
             Some(old) => old,
             None if is_new => Vec::new(),
@@ -334,23 +329,23 @@ fn cast(
             left.extend(old.into_iter().map(|(_, instance)| instance));
             continue;
         }
-        let changes = is_new || difference.changed.contains(&index);
+        let changes = is_new || diff.changed.contains(&index);
         let instances = match changes {
             false => old,
             true => {
                 let mut old: HashMap<_, _> = old.into_iter().collect();
-                let known = kept(live, difference, index);
+                let known = kept_contestants(live, diff, index);
                 let mut paused_stage = Vec::new();
                 for (contestant, known) in known.into_iter().enumerate() {
                     let kept = known.and_then(|known| old.remove(&known));
-                    let instance = kept.or_else(|| made.remove(&(index, contestant)));
+                    let instance = kept.or_else(|| created.remove(&(index, contestant)));
                     paused_stage.extend(instance.map(|instance| (contestant, instance)));
                 }
                 left.extend(old.into_values());
                 paused_stage
             }
         };
-        resumed.push(Resumed {
+        resumed.push(ResumedStage {
             stage: next.stage.clone(),
             found: next.found.clone(),
             instances,

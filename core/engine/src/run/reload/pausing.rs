@@ -1,8 +1,8 @@
-//! What whoever changes a pipeline and the control thread say to each other: stages pause one after the other
-//! ([`crate::supervisor`]), and continue.
+//! The protocol between the thread that changes a pipeline and the control thread: stages pause one after the other
+//! ([`crate::supervisor`]), and resume.
 //!
-//! The control thread watches over all meanwhile. What happens between, the transfer of state and the joining of queues, is
-//! done by the thread that asked for the change.
+//! The requesting thread transfers state and rewires queues in between. The control thread supervises the run
+//! meanwhile.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -13,44 +13,44 @@ use flowpipe_host::instance::Instance;
 
 use crate::run::stage::Stage;
 
-/// Which stages are to pause.
+/// A request to pause stages.
 pub(crate) struct Request {
-    /// In this order: whoever may have to wait for another pauses before it.
+    /// In this order: a stage that may have to wait for another one pauses before it.
     pub stages: Vec<Arc<Stage>>,
-    /// To whoever asked.
-    pub answer: Sender<Result<PausedStages, Refusal>>,
-    /// Alive while whoever asked is.
-    pub asker: Weak<()>,
+    /// To the requester.
+    pub answer: Sender<Result<PausedStages, PauseRefused>>,
+    /// Alive while the requester is.
+    pub requester: Weak<()>,
 }
 
-/// What became of each stage, by its number.
+/// The result of the pause, by stage index.
 pub(crate) type PausedStages = HashMap<usize, PausedStage>;
 
-/// What became of a stage that was to pause.
+/// The result of pausing one stage.
 pub(crate) enum PausedStage {
-    /// It pauses. Its instances, by contestant; those that were given up are missing.
+    /// It is paused. Its instances, by contestant, without those that were abandoned.
     Paused(Vec<(usize, Instance)>),
     /// It had ended before.
     Over,
 }
 
-/// Why stages do not pause. They go on.
-pub(crate) enum Refusal {
-    /// This one does not come back from its message.
+/// Why the stages did not pause. They resume.
+pub(crate) enum PauseRefused {
+    /// This stage does not return from its call.
     Busy(Arc<Stage>),
     /// The run is ending.
     Ending,
 }
 
-/// How paused stages go on.
+/// A request to resume stages.
 pub(crate) struct Resume {
-    pub stages: Vec<Resumed>,
-    /// Told when their threads have started.
+    pub stages: Vec<ResumedStage>,
+    /// Signalled when their threads have started.
     pub done: Sender<()>,
 }
 
-/// A stage that goes on.
-pub(crate) struct Resumed {
+/// A stage to resume.
+pub(crate) struct ResumedStage {
     pub stage: Arc<Stage>,
     pub found: Vec<Found>,
     /// By contestant.

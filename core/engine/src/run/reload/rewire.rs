@@ -1,4 +1,4 @@
-//! Joins the stages anew, while those that it concerns pause.
+//! Rewires the edges between stages while the affected stages are paused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,47 +11,47 @@ use crate::edge::cycle::{Cycle, Inlet};
 use crate::edge::edge_with;
 use crate::edge::inputs::{InEdge, Inputs};
 use crate::edge::outputs::{OutEdge, OutPort, Outputs};
-use crate::run::reload::difference::Difference;
+use crate::run::reload::diff::PipelineDiff;
 use crate::run::stage::{Ports, Stage};
 
-/// The ends of edges that are in nobody's hands now.
+/// The ends of edges that are detached from their stages.
 #[derive(Default)]
-struct Loose {
+struct DetachedEnds {
     heads: BTreeMap<usize, InEdge>,
     tails: BTreeMap<usize, OutEdge>,
     cycles: BTreeMap<usize, Option<Arc<Cycle>>>,
     origins: BTreeMap<usize, Option<Origin>>,
 }
 
-/// Moves the ends of edges, with what lies between them, to the stages that are to have them. `paused` pause, as they
-/// were before.
-pub(crate) fn rewire(difference: &mut Difference, paused: &[Arc<Stage>]) {
-    let mut loose = Loose::default();
+/// Moves the ends of edges, with the queued messages, to the stages of the new pipeline. `paused`: the paused stages of
+/// the old one.
+pub(crate) fn rewire(diff: &mut PipelineDiff, paused: &[Arc<Stage>]) {
+    let mut detached = DetachedEnds::default();
     for stage in paused {
-        loose.take(stage);
+        detached.detach(stage);
     }
-    for index in difference.laid.iter().chain(&difference.requeued) {
-        loose.lay(difference, *index);
+    for index in diff.new_edges.iter().chain(&diff.requeued) {
+        detached.connect(diff, *index);
     }
-    for edge in &mut difference.next.edges {
+    for edge in &mut diff.next.edges {
         edge.reopens = false;
     }
     let mut cycles = BTreeMap::new();
     let paused = paused.iter().map(|stage| stage.index);
-    for index in paused.chain(difference.added.iter().copied()) {
-        let next = &difference.next.stages[index];
+    for index in paused.chain(diff.added.iter().copied()) {
+        let next = &diff.next.stages[index];
         if next.is_live || !next.stage.is_source() {
-            loose.give(difference, index, &mut cycles);
+            detached.attach(diff, index, &mut cycles);
         } else {
-            // Its stream ends here: it is called no more.
+            // Its stream ends here: it is not called any more.
             next.stage.close();
         }
     }
-    // What is left is the sending end of edges that are no more: what lies in them is worked off.
+    // The remaining ends are senders of removed edges. Their receivers drain them.
 }
 
-impl Loose {
-    fn take(&mut self, stage: &Stage) {
+impl DetachedEnds {
+    fn detach(&mut self, stage: &Stage) {
         let Ports {
             inputs,
             outputs,
@@ -66,16 +66,16 @@ impl Loose {
         self.origins.insert(stage.index, origin);
     }
 
-    /// Makes an edge that is new, or has a new queue. What lay in it before lies in it again.
-    fn lay(&mut self, difference: &Difference, index: usize) {
-        let live = &difference.next.edges[index];
+    /// Creates an edge that is new or has a new queue. It keeps the queued messages.
+    fn connect(&mut self, diff: &PipelineDiff, index: usize) {
+        let live = &diff.next.edges[index];
         let (edge, summary) = (&live.edge, &live.summary);
         let is_over = |stage: usize| {
-            let stage = &difference.next.stages[stage].stage;
+            let stage = &diff.next.stages[stage].stage;
             stage.over.load(Ordering::SeqCst)
         };
         if is_over(edge.to.stage) {
-            // Nobody takes what is sent there, with whatever queue.
+            // There is no receiver any more.
             return;
         }
         let before = self.heads.remove(&index);
@@ -101,26 +101,25 @@ impl Loose {
         }
     }
 
-    /// Gives a stage its ports.
-    fn give(
+    /// Attaches its ports to a stage.
+    fn attach(
         &mut self,
-        difference: &Difference,
+        diff: &PipelineDiff,
         index: usize,
         cycles: &mut BTreeMap<usize, Arc<Cycle>>,
     ) {
-        let next = &difference.next;
+        let next = &diff.next;
         let stage = &next.stages[index].stage;
         let is_into = |edge: &usize| next.edges[*edge].edge.to.stage == index;
         let heads: Vec<_> = self.heads.keys().copied().filter(is_into).collect();
         let heads = heads.iter().filter_map(|edge| self.heads.remove(edge));
         let heads = heads.collect();
         let known = self.cycles.remove(&index).flatten();
-        let cycle = match difference.knows_cycle[index] {
+        let cycle = match diff.knows_cycle[index] {
             true => known,
-            false => difference.cycles.1[index].map(|cycle| {
+            false => diff.cycles.1[index].map(|cycle| {
                 let made = cycles.entry(cycle);
-                made.or_insert_with(|| make_cycle(difference, cycle))
-                    .clone()
+                made.or_insert_with(|| make_cycle(diff, cycle)).clone()
             }),
         };
         let ports = stage.sent.iter().enumerate().map(|(port, sent)| {
@@ -141,12 +140,12 @@ impl Loose {
     }
 }
 
-fn make_cycle(difference: &Difference, cycle: usize) -> Arc<Cycle> {
-    let inlets = difference.cycles.0[cycle].iter();
+fn make_cycle(diff: &PipelineDiff, cycle: usize) -> Arc<Cycle> {
+    let inlets = diff.cycles.0[cycle].iter();
     let inlets = inlets.map(|(edge, inside)| Inlet {
-        counters: difference.next.edges[*edge].summary.counters.clone(),
+        counters: diff.next.edges[*edge].summary.counters.clone(),
         inside: *inside,
     });
-    // One that ended a moment ago brings nothing any more.
-    Cycle::new(inlets.filter(|it| !it.counters.look().closed).collect())
+    // Without edges that ended a moment ago.
+    Cycle::new(inlets.filter(|it| !it.counters.snapshot().closed).collect())
 }

@@ -1,37 +1,38 @@
-//! Hands over what a plugin remembers to the one in its place.
+//! Transfers the state of a plugin to its replacement.
 
 use flowpipe_host::instance::Instance;
 
 use crate::run::reload::changes::{Changed, Changes, What};
-use crate::run::reload::difference::Difference;
+use crate::run::reload::diff::PipelineDiff;
 use crate::run::reload::error::ChangeError;
 use crate::run::reload::live::LivePipeline;
 use crate::run::reload::pausing::{PausedStage, PausedStages};
-use crate::run::reload::{Made, kept};
+use crate::run::reload::{CreatedInstances, kept_contestants};
 use crate::run::shared::Shared;
 
-/// Hands over the state of each plugin that another takes the place of, where both know how: one of the same name, else
-/// the one that stands in its place. One of another name may begin afresh when it does not know the format; one of the same name may not.
+/// Transfers the state of each plugin that is replaced, if both plugins support it. The replacement is the new plugin
+/// of the same name, else the one in the same position. A plugin of another name may start with no state if it does not
+/// know the format; one of the same name may not.
 ///
 /// # Errors
-/// When a plugin can't hand over its state or take it over.
+/// When a plugin fails to save or load the state.
 pub(crate) fn transfer(
     shared: &Shared,
     live: &LivePipeline,
-    difference: &mut Difference,
+    diff: &mut PipelineDiff,
     paused: &mut PausedStages,
-    made: &mut Made,
+    created: &mut CreatedInstances,
 ) -> Result<(), ChangeError> {
-    for index in difference.changed.clone() {
+    for index in diff.changed.clone() {
         let Some(PausedStage::Paused(old)) = paused.get_mut(&index) else {
             continue;
         };
         let last = &live.stages[index].stage;
-        let next = &difference.next.stages[index].stage.clone();
+        let next = &diff.next.stages[index].stage.clone();
         let (before, after) = (&last.settings.contestants, &next.settings);
-        let kept = kept(live, difference, index);
+        let kept = kept_contestants(live, diff, index);
         for (contestant, plugin) in after.contestants.iter().enumerate() {
-            let Some(new) = made.get_mut(&(index, contestant)) else {
+            let Some(new) = created.get_mut(&(index, contestant)) else {
                 continue;
             };
             let leaves = |it: &(usize, _)| !kept.contains(&Some(it.0));
@@ -60,55 +61,54 @@ pub(crate) fn transfer(
                 reason,
             };
             let has_state = call(shared, new, |new| new.has_state(&next.limits()))?;
-            if !has_state.map_err(|reason| fail(&plugin.plugin, "take over", reason))? {
+            if !has_state.map_err(|reason| fail(&plugin.plugin, "load", reason))? {
                 continue;
             }
             let state = call(shared, &mut old.1, |old| old.save(&last.limits()))?;
-            let state = state.map_err(|reason| fail(of, "hand over", reason))?;
+            let state = state.map_err(|reason| fail(of, "save", reason))?;
             let Some(state) = state else {
                 continue;
             };
             match call(shared, new, |new| new.load(&state, &next.limits()))? {
-                Ok(true) => difference.tell_state(index),
+                Ok(true) => diff.note_state_kept(index),
                 Ok(false) if of != plugin.plugin => tracing::debug!(
                     stage = after.name,
                     format = state.format,
-                    "{} begins afresh: it does not know the state of {of}",
+                    "{} starts with no state: it does not know the format of {of}",
                     plugin.plugin
                 ),
                 Ok(false) => {
                     let reason = format!("it does not know the format {:?}", state.format);
-                    return Err(fail(&plugin.plugin, "take over", reason));
+                    return Err(fail(&plugin.plugin, "load", reason));
                 }
-                Err(reason) => return Err(fail(&plugin.plugin, "take over", reason)),
+                Err(reason) => return Err(fail(&plugin.plugin, "load", reason)),
             }
         }
     }
     Ok(())
 }
 
-/// The stages that can't go on as they were, for a process of theirs ended while its state was asked for.
-pub(crate) fn lost(live: &LivePipeline, difference: &Difference, paused: &PausedStages) -> Changes {
+/// The stages that can't continue unchanged, because a process of theirs ended while its state was saved.
+pub(crate) fn lost(live: &LivePipeline, diff: &PipelineDiff, paused: &PausedStages) -> Changes {
     let ended = |stage: &usize| match paused.get(stage) {
         Some(PausedStage::Paused(instances)) => {
             instances.iter().any(|(_, it)| it.crash().is_some())
         }
         Some(PausedStage::Over) | None => false,
     };
-    let stages = difference.pausing.iter().copied().filter(ended);
-    let anew = |index: usize| Changed {
+    let stages = diff.pausing.iter().copied().filter(ended);
+    let restarted = |index: usize| Changed {
         stage: live.stages[index].stage.settings.name.clone(),
         index,
-        what: vec![What::Anew],
+        what: vec![What::Restarted],
     };
     Changes {
-        stages: stages.map(anew).collect(),
+        stages: stages.map(restarted).collect(),
         ..Changes::default()
     }
 }
 
-/// Calls a plugin as the control thread does. One in a process of its own comes back or is killed, and keeps nobody waiting
-/// meanwhile.
+/// Makes a `[control-thread]` call. An isolated plugin returns or is killed, and blocks no other thread meanwhile.
 fn call<T>(
     shared: &Shared,
     instance: &mut Instance,

@@ -1,9 +1,9 @@
-//! How long calls may work that are run again, and in how much memory. What they work on, and with which config, is what a
-//! recording says: it may be a hard board and a solver that is to count all solutions.
+//! Limits on the time and memory of rerun calls. Their messages and configs come from a recording, which is untrusted:
+//! it may hold a hard board and a config that counts all solutions.
 //!
-//! A call may take [`FACTOR`] times as long as when it was recorded, and [`SHORTEST`] in any case; all calls together
-//! [`FACTOR`] times as long as they took then, and [`SPARE`] more. While a call works, the program may grow by
-//! [`MEMORY`]. A call that takes more is cancelled, and the recording speaks for it.
+//! A call may take [`FACTOR`] times its recorded time, and at least [`SHORTEST`]. All calls together may take
+//! [`FACTOR`] times their recorded time plus [`SPARE`]. During a call, the program may grow by [`MEMORY`]. A call that
+//! exceeds a limit is cancelled, and its recorded messages are used instead.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,17 +18,17 @@ use flowpipe_sync::lock;
 use crate::run::stage::Stage;
 use crate::watch::{Reason, Watch};
 
-/// A machine may be so much slower than the one that recorded.
+/// How much slower than the recording machine this one may be.
 const FACTOR: u32 = 10;
-/// What each call may take.
+/// The shortest limit of a call.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// What all calls may take together beyond what they took then.
+/// The time that all calls may take beyond their scaled recorded time.
 const SPARE: Duration = Duration::from_secs(2);
-/// No call counts as longer than this, whatever the recording says.
+/// The longest recorded time that counts for one call.
 const LONGEST: Duration = Duration::from_secs(60);
-/// By so many bytes the program may grow while a call works.
+/// The number of bytes by which the program may grow during a call.
 const MEMORY: u64 = 256 << 20;
-/// How often calls are looked at.
+/// How often calls are checked.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// Why a call was cancelled.
@@ -41,36 +41,36 @@ pub enum Excess {
 }
 
 impl Excess {
-    /// What it took, in words.
+    /// A description of what the call exceeded.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
-            Self::Time => "more time than a replay gives to what the recording says",
-            Self::Memory => "more memory than a replay gives to what the recording says",
+            Self::Time => "more time than a replay allows",
+            Self::Memory => "more memory than a replay allows",
         }
     }
 }
 
-/// What is left for the calls of a replay.
+/// The time and memory allowance of a replay.
 pub(crate) struct Allowance(Arc<Inner>);
 
 struct Inner {
-    state: Mutex<State>,
+    state: Mutex<AllowanceState>,
     began: Condvar,
-    /// What all calls may take together. `None`: there are no limits.
+    /// The time that all calls may take together. `None`: no limits.
     total: Option<Duration>,
 }
 
 #[derive(Default)]
-struct State {
-    /// What calls took that are over.
+struct AllowanceState {
+    /// The time that finished calls took.
     spent: Duration,
-    /// Those in progress, by a number.
+    /// The calls in progress, by a number.
     calls: HashMap<u64, Running>,
     last: u64,
-    /// A thread looks at them.
+    /// Whether a thread checks them.
     is_watched: bool,
-    /// It waits for one to begin.
+    /// Whether that thread waits for a call to start.
     is_idle: bool,
     is_over: bool,
 }
@@ -79,23 +79,23 @@ struct Running {
     stage: Arc<Stage>,
     watch: Arc<Watch>,
     began: Instant,
-    /// What it may take.
+    /// The time that it may take.
     most: Duration,
-    /// The process in which it works, where that is another one.
+    /// Its process, if it is isolated.
     process: Option<u32>,
-    /// The memory when it was looked at first.
+    /// The memory use at the first check.
     memory: Option<u64>,
     excess: Option<Excess>,
 }
 
-/// A call that is run again.
-pub(crate) struct Turn<'a> {
+/// A rerun call in progress. Ends it when dropped.
+pub(crate) struct CallGuard<'a> {
     inner: &'a Inner,
     number: u64,
 }
 
 impl Allowance {
-    /// What calls may take that took so long when they were recorded. `None`: they have no limits.
+    /// Creates the allowance for calls that took `recorded` together. `None`: no limits.
     pub(super) fn of(recorded: Option<Duration>) -> Self {
         Self(Arc::new(Inner {
             state: Mutex::default(),
@@ -104,18 +104,17 @@ impl Allowance {
         }))
     }
 
-    /// A call begins that took so long when it was recorded. `process`: the number of that in which it works, where that
-    /// is another one.
+    /// Starts a call that took `recorded`. `process`: the id of its process, if it is isolated.
     ///
     /// # Errors
-    /// When nothing is left for it.
+    /// When the allowance is used up.
     pub(super) fn begin(
         &self,
         stage: &Arc<Stage>,
         watch: &Arc<Watch>,
         process: Option<u32>,
         recorded: Duration,
-    ) -> Result<Turn<'_>, Excess> {
+    ) -> Result<CallGuard<'_>, Excess> {
         let inner = &*self.0;
         let mut state = lock(&inner.state);
         if inner.total.is_some_and(|total| state.spent >= total) {
@@ -136,9 +135,9 @@ impl Allowance {
         if !state.is_watched {
             match self.watch() {
                 Ok(()) => state.is_watched = true,
-                // Without a thread nothing ends it, so that it must not begin.
+                // Without the thread nothing would cancel it, so it must not start.
                 Err(error) if inner.total.is_some() => {
-                    tracing::warn!("can't start a thread that looks at calls: {error}");
+                    tracing::warn!("failed to start the thread that checks calls: {error}");
                     state.calls.remove(&number);
                     return Err(Excess::Time);
                 }
@@ -147,7 +146,7 @@ impl Allowance {
         } else if state.is_idle {
             inner.began.notify_one();
         }
-        Ok(Turn { inner, number })
+        Ok(CallGuard { inner, number })
     }
 
     fn watch(&self) -> io::Result<()> {
@@ -165,7 +164,7 @@ impl Drop for Allowance {
 }
 
 impl Inner {
-    /// Looks at the calls in progress until the replay is over.
+    /// Checks the calls in progress until the replay is over.
     fn watch(&self) {
         let mut state = lock(&self.state);
         while !state.is_over {
@@ -174,7 +173,7 @@ impl Inner {
                 let woken = self.began.wait(state);
                 woken.unwrap_or_else(PoisonError::into_inner)
             } else {
-                state.look(self.total);
+                state.check(self.total);
                 let woken = self.began.wait_timeout(state, INTERVAL);
                 woken.unwrap_or_else(PoisonError::into_inner).0
             };
@@ -182,23 +181,23 @@ impl Inner {
     }
 }
 
-impl State {
-    /// Cancels the calls that have taken what they may, and those that nobody wants.
-    fn look(&mut self, total: Option<Duration>) {
+impl AllowanceState {
+    /// Cancels the calls that have exceeded a limit, and all calls when the run stops.
+    fn check(&mut self, total: Option<Duration>) {
         let here = total.and_then(|_| memory("self"));
         let mut all = self.spent;
-        let mut works = Vec::new();
+        let mut snapshots = Vec::new();
         for call in self.calls.values_mut() {
-            // It is about to begin, or has just come back.
-            let Some(work) = call.watch.look(call.stage.run.now()) else {
+            // It is about to start, or has just returned.
+            let Some(snapshot) = call.watch.snapshot(call.stage.run.now()) else {
                 continue;
             };
-            let worked = Duration::from_nanos(u64::try_from(work.worked).unwrap_or(0));
+            let worked = Duration::from_nanos(u64::try_from(snapshot.worked).unwrap_or(0));
             all = all.saturating_add(worked);
-            works.push((call, work, worked));
+            snapshots.push((call, snapshot, worked));
         }
         let is_spent = total.is_some_and(|total| all >= total);
-        for (call, work, worked) in works {
+        for (call, snapshot, worked) in snapshots {
             if total.is_some() && call.excess.is_none() {
                 let there = call.process.and_then(|it| memory(&it.to_string()));
                 let now = here.unwrap_or(0).saturating_add(there.unwrap_or(0));
@@ -213,15 +212,15 @@ impl State {
                 Some(_) => Some(Reason::Timeout),
                 None => stops.then_some(Reason::Stop),
             };
-            if let (Some(reason), None) = (reason, work.cancelled) {
-                call.watch.cancel(work.call, reason);
+            if let (Some(reason), None) = (reason, snapshot.cancelled) {
+                call.watch.cancel(snapshot.call, reason);
             }
         }
     }
 }
 
-impl Turn<'_> {
-    /// The call has come back; says why it was cancelled, if it was.
+impl CallGuard<'_> {
+    /// Ends the call. Returns why it was cancelled, if it was.
     pub(crate) fn end(self) -> Option<Excess> {
         self.take()
     }
@@ -239,18 +238,18 @@ impl Turn<'_> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         self.take();
     }
 }
 
-/// What a call may take that took so long when it was recorded.
+/// The time limit of a call with this recorded time.
 fn most(recorded: Duration) -> Duration {
     recorded.min(LONGEST).saturating_mul(FACTOR).max(SHORTEST)
 }
 
-/// How long a call worked when it was recorded.
+/// The recorded time of a call, without waits.
 pub(super) fn length(call: &Call) -> Duration {
     let waited = call.waited_ns.max(0);
     let worked = call.ended_ns.saturating_sub(call.taken_ns);
@@ -258,7 +257,7 @@ pub(super) fn length(call: &Call) -> Duration {
     Duration::from_nanos(worked).min(LONGEST)
 }
 
-/// How long all calls worked together: times of one plugin that overlap count once, since it did one after the other.
+/// The recorded time of all calls. Overlapping calls of one plugin count once, since it runs one at a time.
 pub(super) fn recorded<'a>(calls: impl Iterator<Item = &'a Call>) -> Duration {
     let mut last = HashMap::new();
     let mut all = Duration::ZERO;
@@ -274,7 +273,7 @@ pub(super) fn recorded<'a>(calls: impl Iterator<Item = &'a Call>) -> Duration {
     all
 }
 
-/// The memory of a process that no file stands for, bytes. `None`: the system does not tell.
+/// The anonymous memory of a process in bytes. `None`: unknown on this system.
 fn memory(process: &str) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     let mut pages = text.split(' ').skip(1).map_while(|it| it.parse().ok());
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_a_plugin_count_once() {
+    fn overlapping_calls_of_a_plugin_count_once() {
         let calls = [
             call("a", 0, 100),
             call("a", 50, 120),
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_recording_says_is_bounded() {
+    fn recorded_times_are_bounded() {
         let year = call("a", 0, 365 * 86_400 * 1_000_000_000);
         assert_eq!(length(&year), LONGEST);
         assert_eq!(most(length(&year)), LONGEST * FACTOR);
@@ -319,9 +318,9 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn memory_that_is_taken_is_seen() {
+    fn allocated_memory_is_measured() {
         let before = memory("self").unwrap();
-        let taken = std::hint::black_box(vec![1_u8; 64 << 20]);
-        assert!(memory("self").unwrap() > before + (taken.len() as u64) / 2);
+        let allocated = std::hint::black_box(vec![1_u8; 64 << 20]);
+        assert!(memory("self").unwrap() > before + (allocated.len() as u64) / 2);
     }
 }

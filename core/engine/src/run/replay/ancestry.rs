@@ -1,4 +1,4 @@
-//! Which recorded call emitted a message, and which one emitted what that call took.
+//! Which recorded call emitted each message, and which call emitted the message that it took.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use flowpipe_recording::entry::Call;
 /// Where the recorded messages come from.
 #[derive(Debug, Default)]
 pub(crate) struct Ancestry {
-    /// By output and number.
+    /// By output and sequence number.
     sources: HashMap<Topic, HashMap<u64, Source>>,
     /// By stage and call: the source of the message that it took.
     parents: Vec<Vec<Option<Source>>>,
@@ -18,25 +18,27 @@ pub(crate) struct Ancestry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     pub stage: usize,
-    /// Its number among the stage's calls.
+    /// Its index among the stage's calls.
     pub call: usize,
-    /// The message's number among those that it emitted.
+    /// The message's index among those that the call emitted.
     pub emitted: usize,
 }
 
-/// A call that took what descends from itself, which only an edited recording has: stage and number.
+/// A call that took a message descending from itself, as stage and call index. Only edited recordings have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cycle {
+pub(crate) struct CallCycle {
     pub stage: usize,
     pub call: usize,
 }
 
 impl Ancestry {
-    /// That of the stages' calls.
+    /// Builds the ancestry of the stages' calls.
     ///
     /// # Errors
-    /// When calls form a cycle, so that messages would have no first ancestor.
-    pub(crate) fn of<'a>(calls: impl Iterator<Item = &'a [Call]> + Clone) -> Result<Self, Cycle> {
+    /// When calls form a cycle.
+    pub(crate) fn of<'a>(
+        calls: impl Iterator<Item = &'a [Call]> + Clone,
+    ) -> Result<Self, CallCycle> {
         let mut sources: HashMap<Topic, HashMap<u64, Source>> = HashMap::new();
         for (stage, calls) in calls.clone().enumerate() {
             for (call, recorded) in calls.iter().enumerate() {
@@ -68,18 +70,18 @@ impl Ancestry {
         }
     }
 
-    /// Where a message comes from.
+    /// The source of a message.
     pub(crate) fn source(&self, topic: &Topic, sequence: u64) -> Option<Source> {
         self.sources.get(topic)?.get(&sequence).copied()
     }
 
-    /// The sources of a message, its own first, then that of the message that this call took, and so on.
+    /// The sources of a message: its own first, then that of the message that this call took, and so on.
     pub(crate) fn line(&self, topic: &Topic, sequence: u64) -> impl Iterator<Item = Source> + '_ {
         let own = self.source(topic, sequence);
         std::iter::successors(own, |source| self.parent(source.stage, source.call))
     }
 
-    /// The highest number of a message.
+    /// The highest sequence number of a message.
     pub(crate) fn last(&self) -> u64 {
         let numbers = self.sources.values().flat_map(HashMap::keys);
         numbers.copied().max().unwrap_or_default()
@@ -89,9 +91,9 @@ impl Ancestry {
         *self.parents.get(stage)?.get(call)?
     }
 
-    /// Each call has one parent at most: whoever comes upon a call of the same walk has found a cycle.
-    fn cycle(&self) -> Option<Cycle> {
-        // By stage and call: the walk that came by first, 0 where none did.
+    /// Each call has at most one parent: a walk that reaches one of its own calls has found a cycle.
+    fn cycle(&self) -> Option<CallCycle> {
+        // By stage and call: the first walk that visited it, or 0.
         let mut walked: Vec<Vec<usize>> = self
             .parents
             .iter()
@@ -107,7 +109,7 @@ impl Ancestry {
                 {
                     match *by {
                         0 => *by = walk,
-                        by if by == walk => return Some(Cycle { stage, call }),
+                        by if by == walk => return Some(CallCycle { stage, call }),
                         _ => break,
                     }
                     let parent = self.parent(stage, call);
@@ -147,7 +149,7 @@ mod tests {
         }
     }
 
-    fn of(stages: &[Vec<Call>]) -> Result<Ancestry, Cycle> {
+    fn of(stages: &[Vec<Call>]) -> Result<Ancestry, CallCycle> {
         Ancestry::of(stages.iter().map(Vec::as_slice))
     }
 
@@ -175,7 +177,7 @@ mod tests {
     #[test]
     fn cycles_are_found() {
         let own = [vec![call("a", Some(("a", 1)), &[1])]];
-        assert_eq!(of(&own).unwrap_err(), Cycle { stage: 0, call: 0 });
+        assert_eq!(of(&own).unwrap_err(), CallCycle { stage: 0, call: 0 });
         let two = [
             vec![call("a", None, &[9]), call("a", Some(("b", 1)), &[1])],
             vec![
@@ -183,8 +185,8 @@ mod tests {
                 call("b", Some(("a", 1)), &[1]),
             ],
         ];
-        assert_eq!(of(&two).unwrap_err(), Cycle { stage: 0, call: 1 });
-        // A loop of the pipeline is none, as long as each message is another one.
+        assert_eq!(of(&two).unwrap_err(), CallCycle { stage: 0, call: 1 });
+        // A cycle of the pipeline is none, as long as each message is a new one.
         let rounds = |stage: &str, from: &str, first: u64| -> Vec<_> {
             let round = |number| call(stage, Some((from, number - first)), &[number]);
             (1..1000).map(round).collect()

@@ -1,14 +1,13 @@
-//! Runs a recorded run again: each stage gets the messages that it took then, in that order, and the
-//! times that it was told then. So whatever the threads do, a stage that is deterministic gives the same
-//! messages.
+//! Replays a recorded run: each stage gets the recorded messages in the recorded order, and reads the recorded times. A
+//! deterministic stage therefore emits the same messages, whatever the scheduling of threads.
 //!
-//! Stages that are not run again (sources, and whatever has effects on the world) speak out of the recording ([`again`]).
-//! [`verify`] holds what comes out against what is recorded.
+//! For stages that are not rerun (sources, and plugins with effects), the recorded messages are used ([`rerun`]).
+//! [`verify`] compares the emitted messages with the recorded ones.
 
-mod again;
 mod allowance;
 mod ancestry;
 mod pipeline;
+mod rerun;
 mod store;
 pub mod verify;
 
@@ -17,10 +16,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-pub use again::{ALLOW_UNKNOWN, Allowed, Withheld};
 use allowance::Allowance;
+pub(crate) use allowance::CallGuard;
 pub use allowance::Excess;
-pub(crate) use allowance::Turn;
 use ancestry::Ancestry;
 use flowpipe_config::manifest::{Manifest, Port};
 use flowpipe_config::pipeline::PortRef;
@@ -29,74 +27,75 @@ use flowpipe_host::run::Mode;
 use flowpipe_recording::entry::{AboutStage, Call, Emitted, Taken};
 use flowpipe_recording::{Recording, Topic};
 use flowpipe_sync::lock;
-pub use pipeline::{PlanError, Swap, Wish};
+pub use pipeline::{PlanError, ReplayOptions, Swap};
+pub use rerun::{ALLOW_UNKNOWN, Allowed, Withheld};
 use store::Store;
 
 use crate::run::stage::Stage;
 use crate::run::worker::Worker;
 
-/// A recorded run, and which of its stages are run again.
+/// A replay of a recorded run.
 pub struct Replay {
     recording: Arc<Recording>,
     /// By stage.
-    parts: Vec<Part>,
-    /// How often faster than it was; `None`: as fast as it goes.
+    parts: Vec<ReplayedStage>,
+    /// The speed factor. `None`: as fast as possible.
     speed: Option<f64>,
     began: Instant,
     ancestry: Ancestry,
-    /// By stage and plugin: the calls of the plugin, by their numbers.
-    turns: Vec<HashMap<usize, Vec<usize>>>,
+    /// By stage and plugin: the indices of the plugin's calls.
+    calls_by_plugin: Vec<HashMap<usize, Vec<usize>>>,
     store: Mutex<Store>,
     arrived: Condvar,
-    /// What calls may take.
+    /// The limits of calls.
     allowance: Allowance,
-    /// The calls that took more, by stage and why.
+    /// The number of calls that exceeded a limit, by stage and limit.
     exceeded: Mutex<BTreeMap<(usize, Excess), usize>>,
-    /// The last number given to a message that is not recorded: beyond all that are.
+    /// The last sequence number given to a message that was not recorded. Higher than all recorded ones.
     unrecorded: AtomicU64,
 }
 
-/// One stage of it.
-struct Part {
+/// One stage of a replay.
+struct ReplayedStage {
     about: AboutStage,
-    /// Its recorded calls, in the order in which they began.
+    /// Its recorded calls, ordered by their start.
     calls: Vec<Call>,
     runs_again: bool,
-    /// What it does to the world when it runs again, in words.
+    /// Descriptions of its effects when it is rerun.
     effects: Vec<String>,
-    /// Why it does not run again, where that could be expected.
+    /// Why it is not rerun, if it could be expected to be.
     withheld: Option<Withheld>,
-    /// Another plugin has its place: what is recorded says nothing of how long that takes.
+    /// It has another plugin than recorded: the recorded times do not limit it.
     is_swapped: bool,
-    /// The call that comes next.
+    /// The index of the next call.
     next: AtomicUsize,
 }
 
-/// What there is for a call to take.
+/// The message for a call.
 pub(crate) enum Fetched {
     /// The message.
     Message(Arc<Message>),
-    /// It can't be had: the call is left out.
+    /// It is not available: the call is skipped.
     Skip,
 }
 
-/// How often a waiting stage looks whether the run is to end.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often a waiting stage checks whether the run is ending.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Replay {
-    /// Whether the calls of a stage are run again.
+    /// Whether a stage is rerun.
     #[must_use]
     pub fn runs_again(&self, stage: usize) -> bool {
         self.parts.get(stage).is_some_and(|part| part.runs_again)
     }
 
-    /// The stages that speak out of the recording although they might be expected to run again, and why.
+    /// The stages that are not rerun although they could be expected to be, and why.
     pub fn withheld(&self) -> impl Iterator<Item = (&str, &Withheld)> {
         let parts = self.parts.iter();
         parts.filter_map(|part| Some((part.about.name.as_str(), part.withheld.as_ref()?)))
     }
 
-    /// What stages that run again do to the world, in words.
+    /// Descriptions of the effects of rerun stages.
     pub fn effects(&self) -> impl Iterator<Item = (&str, &str)> {
         let parts = self.parts.iter();
         parts.flat_map(|part| {
@@ -111,7 +110,7 @@ impl Replay {
         &self.recording
     }
 
-    /// What a stage that is not run again says of itself.
+    /// The manifest of a stage that is not rerun, as far as it is recorded.
     pub(crate) fn manifest(&self, stage: usize) -> Manifest {
         let Some(part) = self.parts.get(stage) else {
             return Manifest::default();
@@ -134,55 +133,58 @@ impl Replay {
         }
     }
 
-    /// The next call of a stage that is run again, with its number. `None`: there are no more.
+    /// The next call of a rerun stage, with its index. `None`: there are no more.
     pub(crate) fn next_call(&self, stage: usize) -> Option<(usize, &Call)> {
         let part = self.parts.get(stage)?;
         let number = part.next.fetch_add(1, Ordering::Relaxed);
         part.calls.get(number).map(|call| (number, call))
     }
 
-    /// Whether a stage that is made now is told the times of the recorded one while it is made: those of one that was made
-    /// before the recording begins are not known.
-    pub(crate) fn begins(&self, stage: usize) -> bool {
+    /// Whether a stage that is created now reads recorded times during its creation. The times are unknown for a stage
+    /// that was created before the recording starts.
+    pub(crate) fn reads_creation_times(&self, stage: usize) -> bool {
         let part = self.parts.get(stage);
         self.recording.about().since_ns.is_none()
             && part.is_some_and(|part| part.next.load(Ordering::Relaxed) == 0)
     }
 
-    /// The times that a plugin which is made now was told while it was made and in its next call.
+    /// The times that a plugin read during its creation and its next call.
     pub(crate) fn next_times(&self, stage: usize, plugin: usize) -> &[i64] {
         let Some(part) = self.parts.get(stage) else {
             return &[];
         };
         let next = part.next.load(Ordering::Relaxed);
-        if next == 0 && !self.begins(stage) {
+        if next == 0 && !self.reads_creation_times(stage) {
             return &[];
         }
-        let turns = self.turns.get(stage).and_then(|turns| turns.get(&plugin));
-        let turns = turns.map_or(&[][..], Vec::as_slice);
-        let turn = turns.get(turns.partition_point(|&call| call < next));
-        turn.and_then(|&call| part.calls.get(call))
+        let calls = self
+            .calls_by_plugin
+            .get(stage)
+            .and_then(|by_plugin| by_plugin.get(&plugin));
+        let calls = calls.map_or(&[][..], Vec::as_slice);
+        let call = calls.get(calls.partition_point(|&call| call < next));
+        call.and_then(|&call| part.calls.get(call))
             .map_or(&[], |call| &call.clock)
     }
 
-    /// Waits until it is time for a call, or until `over`.
+    /// Waits until a call is due, or until `over` returns true.
     pub(crate) fn pace(&self, call: &Call, over: impl Fn() -> bool) {
         let Some(speed) = self.speed else { return };
         let due = Duration::from_nanos(u64::try_from(call.taken_ns).unwrap_or(0)).div_f64(speed);
         while let Some(left) = due.checked_sub(self.began.elapsed())
             && !over()
         {
-            std::thread::sleep(left.min(LOOK));
+            std::thread::sleep(left.min(POLL_INTERVAL));
         }
     }
 
-    /// The message that a call took: what a stage made of it this time, or what is recorded.
+    /// The message that a call took: emitted in this replay, or recorded.
     pub(crate) fn fetch(&self, taker: &Stage, taken: &Taken) -> Fetched {
         let topic = Topic::new(&taken.from, &taken.output);
         let known = self.ancestry.source(&topic, taken.sequence);
         let from = match known {
             Some(source) => Some(source.stage),
-            // The call that emitted it had not come back when the recording ended.
+            // The call that emitted it had not returned when the recording ended.
             None => self.index_of(&taken.from),
         };
         if !from.is_some_and(|from| self.runs_again(from)) {
@@ -201,27 +203,27 @@ impl Replay {
                 return Fetched::Skip;
             }
             if !store.wait(taker.index) {
-                // Everybody waits for somebody: nothing comes any more.
+                // All stages wait: no message will arrive.
                 return Fetched::Skip;
             }
-            let woken = self.arrived.wait_timeout(store, LOOK);
+            let woken = self.arrived.wait_timeout(store, POLL_INTERVAL);
             store = woken.unwrap_or_else(std::sync::PoisonError::into_inner).0;
-            store.wait_no_more(taker.index);
+            store.end_wait(taker.index);
         }
     }
 
-    /// Whether the recorder had dropped lineages before a call.
+    /// Whether the recorder dropped lineages before a call.
     pub(crate) fn follows_a_gap(&self, call: &Call) -> bool {
         let first = self.recording.dropped_lineages().first();
         first.is_some_and(|dropped| dropped.at_ns <= call.ended_ns)
     }
 
-    /// A number for a message that was not recorded.
-    pub(crate) fn new_number(&self) -> u64 {
+    /// A sequence number for a message that was not recorded.
+    pub(crate) fn new_sequence(&self) -> u64 {
         self.unrecorded.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// A stage that is run again has emitted a message.
+    /// Stores a message that a rerun stage has emitted.
     pub(crate) fn keep(&self, message: Arc<Message>) {
         let source = message.source();
         if let Some(topic) = self.topic(source) {
@@ -230,40 +232,40 @@ impl Replay {
         }
     }
 
-    /// A call can't be run again: others get what it emitted then.
+    /// Skips a call that can't be rerun: its recorded messages are used.
     pub(crate) fn skip(&self, stage: &Stage, number: usize, call: &Call) {
         self.keep_recorded(stage, call);
         lock(&self.store).skip(stage.index, number);
     }
 
-    /// A call is about to run again. `Ok(None)`: it may take what it likes.
+    /// Starts to rerun a call. `Ok(None)`: it has no limits.
     ///
     /// # Errors
-    /// When nothing is left for it.
+    /// When the allowance is used up.
     pub(crate) fn begin_call(
         &self,
         stage: &Arc<Stage>,
         worker: &Worker,
         call: &Call,
-    ) -> Result<Option<Turn<'_>>, Excess> {
+    ) -> Result<Option<CallGuard<'_>>, Excess> {
         let part = self.parts.get(stage.index);
         if part.is_some_and(|part| part.is_swapped) {
             return Ok(None);
         }
-        // What took so much once would do so again.
+        // Further calls of the stage would take as much.
         if lock(&self.exceeded).contains_key(&(stage.index, Excess::Memory)) {
             return Err(Excess::Memory);
         }
         let recorded = allowance::length(call);
         let process = worker.instance.stage_process().map(|it| it.id());
-        let turn = self
+        let guard = self
             .allowance
             .begin(stage, &worker.watch, process, recorded)?;
-        Ok(Some(turn))
+        Ok(Some(guard))
     }
 
-    /// A call took more than it may: others get what it emitted when it was recorded.
-    pub(crate) fn speak_for(&self, stage: &Stage, call: &Call, excess: Excess) {
+    /// Replaces the output of a call that exceeded a limit by its recorded messages.
+    pub(crate) fn substitute_recorded(&self, stage: &Stage, call: &Call, excess: Excess) {
         let calls = {
             let mut exceeded = lock(&self.exceeded);
             let calls = exceeded.entry((stage.index, excess)).or_default();
@@ -271,16 +273,16 @@ impl Replay {
             *calls
         };
         if calls == 1 {
-            let (stage, what) = (&stage.settings.name, excess.words());
+            let (stage, what) = (&stage.settings.name, excess.description());
             tracing::warn!(
                 stage,
-                "a call that ran again was cancelled: it took {what}; the recording speaks for it"
+                "a call was cancelled: it took {what}; its recorded messages are used instead"
             );
         }
         self.keep_recorded(stage, call);
     }
 
-    /// How many calls of which stage took more than they may, and of what.
+    /// The number of calls that exceeded a limit, by stage and limit.
     pub fn exceeded(&self) -> Vec<(&str, Excess, usize)> {
         let exceeded = lock(&self.exceeded);
         let name = |(&(stage, excess), &calls): (&(usize, Excess), &usize)| {
@@ -299,22 +301,22 @@ impl Replay {
         }
     }
 
-    /// A stage makes no more messages.
+    /// A stage has ended: it emits no more messages.
     pub(crate) fn end(&self, stage: usize) {
         lock(&self.store).end(stage);
         self.arrived.notify_all();
     }
 
-    /// Whether a replay must give a recorded message: its stage is run again, and the call that emitted it is recorded.
-    pub(crate) fn gives(&self, topic: &Topic, sequence: u64) -> bool {
+    /// Whether a replay must emit a recorded message: its stage is rerun, and the call that emitted it is recorded.
+    pub(crate) fn must_emit(&self, topic: &Topic, sequence: u64) -> bool {
         let source = self.ancestry.source(topic, sequence);
         source.is_some_and(|it| {
             self.runs_again(it.stage) && !lock(&self.store).was_skipped(it.stage, it.call)
         })
     }
 
-    /// Whether the stage of an output is run again.
-    pub(crate) fn is_of_a_stage_that_runs_again(&self, topic: &Topic) -> bool {
+    /// Whether the stage of an output is rerun.
+    pub(crate) fn is_rerun_output(&self, topic: &Topic) -> bool {
         let stage = self.index_of(&topic.stage);
         stage.is_some_and(|stage| self.runs_again(stage))
     }
@@ -329,18 +331,18 @@ impl Replay {
         self.topic(PortRef { stage, port })
     }
 
-    /// How many calls could not be run again: the pixels that they took were left out of the recording, or a message never came.
+    /// The number of skipped calls: pixels that they took are not in the recording, or a message never arrived.
     #[must_use]
     pub fn skipped(&self) -> usize {
         lock(&self.store).skipped()
     }
 
-    /// The frame that the messages of a call without a message descended from.
+    /// The frame that the messages of a call without an input message descend from.
     pub(crate) fn last_origin(&self, call: &Call) -> Option<Origin> {
         self.origin(call.emitted.first()?)
     }
 
-    /// A message as it is recorded.
+    /// Loads a recorded message.
     fn load(&self, stage: &Stage, topic: &Topic, sequence: u64) -> Option<Arc<Message>> {
         let (schema, body) = self.recording.message(topic, sequence)?;
         let frame = match self.recording.has_pixels(topic, sequence) {

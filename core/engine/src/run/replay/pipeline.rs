@@ -1,4 +1,4 @@
-//! From a recording to a pipeline whose stages are run again.
+//! Builds the pipeline of a replay from a recording.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -12,28 +12,28 @@ use flowpipe_recording::entry::{About, AboutPlugin, AboutStage, Call};
 use flowpipe_recording::{CALLS, Entry, Fault, Recording, Topic};
 use serde_json::Value;
 
-use crate::run::replay::again::{self, Allowed, Withheld};
 use crate::run::replay::allowance::{self, Allowance};
 use crate::run::replay::ancestry::Ancestry;
+use crate::run::replay::rerun::{self, Allowed, Withheld};
 use crate::run::replay::store::Store;
-use crate::run::replay::{Part, Replay};
+use crate::run::replay::{Replay, ReplayedStage};
 
-/// How a recording is to be run again.
+/// The options of a replay.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
-    /// Only this stage, and what comes after it.
+pub struct ReplayOptions {
+    /// Rerun only this stage and those downstream of it.
     pub from: Option<String>,
-    /// Other plugins than those recorded.
+    /// Plugins that replace recorded ones.
     pub swaps: Vec<Swap>,
-    /// What the stages that `from` and `swaps` name may do to the world.
+    /// The effects that the stages named by `from` and `swaps` may have.
     pub allowed: Allowed,
-    /// How often faster than it was; `None`: as fast as it goes.
+    /// The speed factor. `None`: as fast as possible.
     pub speed: Option<f64>,
-    /// Calls that run again may take as long and as much memory as they like.
+    /// Rerun calls have no limits of time and memory.
     pub has_no_limits: bool,
 }
 
-/// Another plugin in a stage's place.
+/// A plugin that replaces the recorded one of a stage.
 #[derive(Clone, Debug)]
 pub struct Swap {
     /// The stage.
@@ -44,36 +44,36 @@ pub struct Swap {
     pub config: Value,
 }
 
-/// Why a recording can't be run again as wished.
+/// Why a recording can't be replayed with these options.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// It has no such stage.
+    /// The recording has no such stage.
     #[error("the recording has no stage \"{name}\"; it has {}", there.join(", "))]
     NoStage {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The recorded stages.
         there: Vec<String>,
     },
-    /// No stage can be run again.
+    /// No stage can be rerun.
     #[error(
         "no stage of the recording can be run again: none has a plugin here that takes messages, is deterministic and has no effects"
     )]
     Nothing,
-    /// A stage can't be run again at all.
+    /// A source can't be rerun.
     #[error("stage \"{0}\" can't be run again: it takes no messages")]
     Source(String),
-    /// Another plugin does not fit in a stage's place.
-    #[error("{plugin} can't stand in for stage \"{stage}\": its inputs and outputs differ")]
+    /// The ports of a plugin differ from those of the stage.
+    #[error("{plugin} can't replace stage \"{stage}\": its inputs and outputs differ")]
     Ports {
         /// The stage.
         stage: String,
         /// The plugin.
         plugin: String,
     },
-    /// A stage was another one before and after.
+    /// A stage changed while it was recorded.
     #[error(
-        "stage \"{0}\" can't be run again: its plugin, config or settings changed while it ran; --swap puts one plugin in its place"
+        "stage \"{0}\" can't be run again: its plugin, config or settings changed while it ran; use --swap to replace it"
     )]
     Changed(String),
     /// Calls of the recording form a cycle.
@@ -84,7 +84,7 @@ pub enum PlanError {
         /// Which call.
         fault: Box<Fault>,
     },
-    /// A stage has effects that nobody allowed.
+    /// A stage has effects that are not allowed.
     #[error(
         "stage \"{stage}\" is not run again: {plugin} {}; {} permits it",
         effects.join(", and "),
@@ -95,9 +95,9 @@ pub enum PlanError {
         stage: String,
         /// Its plugin.
         plugin: String,
-        /// What it would do, in words.
+        /// Descriptions of its effects.
         effects: Vec<String>,
-        /// What has to be allowed.
+        /// The effects that have to be allowed.
         needed: Vec<String>,
     },
     /// A plugin's config can't be used.
@@ -112,11 +112,11 @@ pub enum PlanError {
     },
 }
 
-/// A stage that sits on one message for so long is warned about, and hangs when its call was cancelled.
+/// The watchdog time of rerun stages.
 const WATCHDOG: Duration = Duration::from_secs(60);
-/// The same for one that did hang.
+/// The watchdog time of a stage that hung in the recording.
 const SHORT_WATCHDOG: Duration = Duration::from_secs(2);
-/// A plugin that stands in for another gets so long where the recorded one had no limit.
+/// The timeout of a replacement whose recorded stage has none.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl PlanError {
@@ -150,13 +150,13 @@ impl PlanError {
 }
 
 impl Replay {
-    /// Which stages of a recording are run again, as a pipeline to run with [`crate::run::Options::replay`].
+    /// Plans a replay. Returns the pipeline to run with [`crate::run::Options::replay`].
     ///
     /// # Errors
-    /// When the wish names stages that are not there, and when nothing is left to run.
+    /// When the options name stages that the recording lacks, and when no stage can be rerun.
     pub fn new(
         recording: Arc<Recording>,
-        wish: &Wish,
+        options: &ReplayOptions,
         catalogue: &Catalogue,
     ) -> Result<(Pipeline, Arc<Self>), PlanError> {
         let about = recording.about().clone();
@@ -168,10 +168,10 @@ impl Replay {
             })
         };
         let mut swapped = HashMap::new();
-        for swap in &wish.swaps {
+        for swap in &options.swaps {
             swapped.insert(index(&swap.stage)?, swap);
         }
-        let from = wish.from.as_ref().map(index).transpose()?;
+        let from = options.from.as_ref().map(index).transpose()?;
         let below = from.map(|from| downstream(&about, from));
         let changed = changed(&recording);
         let mut calls = by_stage(&recording);
@@ -181,29 +181,29 @@ impl Replay {
             let is_other = changed.contains(&stage.name.as_str());
             let among = below.as_ref().is_none_or(|below| below.contains(&number));
             let swap = swapped.get(&number);
-            let again = match swap {
-                Some(swap) => Ok(again::swapped(stage, swap, &wish.allowed, catalogue)?),
+            let rerun = match swap {
+                Some(swap) => Ok(rerun::swapped(stage, swap, &options.allowed, catalogue)?),
                 None if from == Some(number) && is_other => {
                     return Err(PlanError::Changed(stage.name.clone()));
                 }
                 None if from == Some(number) => {
-                    Ok(again::as_recorded(stage, &wish.allowed, catalogue)?)
+                    Ok(rerun::as_recorded(stage, &options.allowed, catalogue)?)
                 }
                 None if is_other => Err(Some(Withheld::Changed)),
                 None if !among => Err(None),
-                None => again::by_itself(stage, catalogue).map(|plugins| (plugins, Vec::new())),
+                None => rerun::by_itself(stage, catalogue).map(|plugins| (plugins, Vec::new())),
             };
             let mut calls = calls.remove(&stage.name).unwrap_or_default();
             if swap.is_some() {
-                calls.iter_mut().for_each(forget);
+                calls.iter_mut().for_each(clear_responses);
             }
-            let runs_again = again.is_ok();
-            let (contestants, effects, withheld) = match again {
+            let runs_again = rerun.is_ok();
+            let (contestants, effects, withheld) = match rerun {
                 Ok((contestants, effects)) => (contestants, effects, None),
                 Err(withheld) => (as_recorded(stage), Vec::new(), withheld),
             };
             plugins.push(contestants);
-            parts.push(Part {
+            parts.push(ReplayedStage {
                 about: stage.clone(),
                 calls,
                 runs_again,
@@ -221,23 +221,27 @@ impl Replay {
             stages: stages(&about, plugins, &parts, |stage| {
                 swapped.contains_key(&stage)
             }),
-            // A stage gets its messages by the recorded order, and from no queue.
+            // Stages get their messages in the recorded order, and from no queue.
             edges: Vec::new(),
             on_stop: OnStop::Drop,
             record: None,
         };
-        let replay = Self::of(recording, parts, wish)?;
+        let replay = Self::of(recording, parts, options)?;
         Ok((pipeline, Arc::new(replay)))
     }
 
-    fn of(recording: Arc<Recording>, parts: Vec<Part>, wish: &Wish) -> Result<Self, PlanError> {
+    fn of(
+        recording: Arc<Recording>,
+        parts: Vec<ReplayedStage>,
+        options: &ReplayOptions,
+    ) -> Result<Self, PlanError> {
         let ancestry = Ancestry::of(parts.iter().map(|part| part.calls.as_slice()));
         let ancestry = ancestry.map_err(|cycle| {
             let calls = parts.get(cycle.stage).map_or(&[][..], |part| &part.calls);
             PlanError::cycle(&recording, calls.get(cycle.call))
         })?;
         let mut takers = HashMap::new();
-        let mut turns = Vec::new();
+        let mut calls_by_plugin = Vec::new();
         for part in &parts {
             let mut by_plugin: HashMap<usize, Vec<usize>> = HashMap::new();
             for (number, call) in part.calls.iter().enumerate() {
@@ -247,7 +251,7 @@ impl Replay {
                     *takers.entry((topic, taken.sequence)).or_default() += 1;
                 }
             }
-            turns.push(by_plugin);
+            calls_by_plugin.push(by_plugin);
         }
         let last = ancestry.last();
         let working = parts.iter().enumerate().filter(|(_, part)| part.runs_again);
@@ -255,14 +259,14 @@ impl Replay {
         let running = parts.iter().filter(|part| part.runs_again);
         let recorded = allowance::recorded(running.flat_map(|part| &part.calls));
         Ok(Self {
-            allowance: Allowance::of((!wish.has_no_limits).then_some(recorded)),
+            allowance: Allowance::of((!options.has_no_limits).then_some(recorded)),
             exceeded: Mutex::default(),
             recording,
             parts,
-            speed: wish.speed,
+            speed: options.speed,
             began: Instant::now(),
             ancestry,
-            turns,
+            calls_by_plugin,
             store: Mutex::new(store),
             arrived: Condvar::new(),
             unrecorded: AtomicU64::new(last),
@@ -270,19 +274,18 @@ impl Replay {
     }
 }
 
-/// Stages that were other ones at the start of their run than at its end: what they remembered when they became others is
-/// not recorded.
+/// Stages that changed while they were recorded. Their state at that time is not in the recording.
 pub(super) fn changed(recording: &Recording) -> Vec<&str> {
     let changes = recording.changes().iter();
     let stages = changes.flat_map(|change| &change.stages);
     let mut seen = HashSet::new();
-    let mut told = HashSet::new();
+    let mut noted = HashSet::new();
     let mut changed = Vec::new();
     for stage in stages {
         let name = stage.stage.name.as_str();
-        // One that came back began anew.
+        // A stage that was added again started with no state.
         let came_back = stage.added && seen.contains(name);
-        if (stage.other || came_back) && told.insert(name) {
+        if (stage.other || came_back) && noted.insert(name) {
             changed.push(name);
         }
         seen.insert(name);
@@ -290,7 +293,7 @@ pub(super) fn changed(recording: &Recording) -> Vec<&str> {
     changed
 }
 
-/// The recorded calls by stage, in the order in which they began. Of a race, those of the plugin that answered.
+/// The recorded calls by stage, ordered by their start. Of a race, those of the plugin that answered.
 fn by_stage(recording: &Recording) -> HashMap<String, Vec<Call>> {
     let mut stages: HashMap<String, Vec<Call>> = HashMap::new();
     for call in recording.calls() {
@@ -325,15 +328,15 @@ fn keep_answers(calls: &mut Vec<Call>) {
     });
 }
 
-/// Another plugin asks other questions: what the recorded one was told says nothing to it.
-fn forget(call: &mut Call) {
+/// Clears the recorded host responses: another plugin makes other host calls.
+fn clear_responses(call: &mut Call) {
     call.plugin = 0;
     call.clock.clear();
     call.waits.clear();
     call.cancelled = None;
 }
 
-/// The plugins of a stage that is not run again.
+/// The plugins of a stage that is not rerun.
 fn as_recorded(stage: &AboutStage) -> Vec<Contestant> {
     let plugins = stage.plugins.iter();
     let contestant = |plugin: &AboutPlugin| Contestant {
@@ -343,7 +346,7 @@ fn as_recorded(stage: &AboutStage) -> Vec<Contestant> {
     plugins.map(contestant).collect()
 }
 
-/// A stage, and all that get its messages, directly or through others.
+/// A stage and all stages downstream of it.
 fn downstream(about: &About, from: usize) -> Vec<usize> {
     let index = |name: &str| about.stages.iter().position(|stage| stage.name == name);
     let mut found = vec![from];
@@ -365,7 +368,7 @@ fn downstream(about: &About, from: usize) -> Vec<usize> {
 fn stages(
     about: &About,
     plugins: Vec<Vec<Contestant>>,
-    parts: &[Part],
+    parts: &[ReplayedStage],
     is_swapped: impl Fn(usize) -> bool,
 ) -> Vec<pipeline::Stage> {
     let stage = |((number, stage), contestants): ((usize, &AboutStage), Vec<Contestant>)| {
@@ -378,11 +381,11 @@ fn stages(
         pipeline::Stage {
             name: stage.name.clone(),
             contestants,
-            // What ran into its timeout then is told so at the same point now; what hung did not ask.
+            // A recorded timeout is replayed at the same check; a call that hung did not check.
             timeout: (is_swapped(number) || hung).then(|| limit.unwrap_or(PATIENCE)),
             on_error: OnError::Skip,
             watchdog: if hung { SHORT_WATCHDOG } else { WATCHDOG },
-            // What crashed then would take the replay along now.
+            // A plugin that crashed would crash the replay.
             isolation: match stage.isolated {
                 true => Isolation::Process,
                 false => Isolation::Thread,

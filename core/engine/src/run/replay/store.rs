@@ -1,4 +1,4 @@
-//! The messages that were made anew and are still to be taken.
+//! The messages that rerun stages have emitted and that are still to be taken.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use flowpipe_host::frame::{Frame, Shape};
 use flowpipe_host::message::Message;
 use flowpipe_recording::{Encoding, Pixels, Topic};
 
-/// What lies between the stages of a replay.
+/// The messages between the stages of a replay.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
-    /// How often each message is still taken.
+    /// How often each message is still to be taken.
     takers: HashMap<(Topic, u64), usize>,
     messages: HashMap<(Topic, u64), Arc<Message>>,
-    /// The stages that make messages anew and have not ended.
+    /// The rerun stages that have not ended.
     working: HashSet<usize>,
     waiting: HashSet<usize>,
-    /// Calls that were left out, by stage and number.
+    /// Skipped calls, by stage and index.
     skipped: HashSet<(usize, usize)>,
 }
 
@@ -34,12 +34,12 @@ impl Store {
         }
     }
 
-    /// Keeps a message for those that take it.
+    /// Stores a message for the calls that take it.
     pub(crate) fn keep(&mut self, topic: &Topic, message: Arc<Message>) {
         let key = (topic.clone(), message.lineage().sequence);
         if self.takers.contains_key(&key) {
             self.messages.insert(key, message);
-            // Whoever waits looks again.
+            // Waiting stages check again.
             self.waiting.clear();
         }
     }
@@ -57,7 +57,7 @@ impl Store {
         Some(message)
     }
 
-    /// A stage begins to wait. False: all others wait too, so that nothing comes any more.
+    /// Registers a waiting stage. Returns false if all others wait too, so that no message can arrive.
     pub(crate) fn wait(&mut self, stage: usize) -> bool {
         self.waiting.insert(stage);
         if self.waiting.len() < self.working.len() {
@@ -67,7 +67,7 @@ impl Store {
         false
     }
 
-    pub(crate) fn wait_no_more(&mut self, stage: usize) {
+    pub(crate) fn end_wait(&mut self, stage: usize) {
         self.waiting.remove(&stage);
     }
 
@@ -76,7 +76,7 @@ impl Store {
         self.waiting.remove(&stage);
     }
 
-    /// A call is left out.
+    /// Notes a skipped call.
     pub(crate) fn skip(&mut self, stage: usize, call: usize) {
         self.skipped.insert((stage, call));
     }
@@ -94,7 +94,7 @@ impl Store {
     }
 }
 
-/// Recorded pixels as a frame. `None`: memory is short, or they make no picture.
+/// Creates a frame from recorded pixels. `None`: out of memory, or invalid pixels.
 pub(crate) fn frame(pool: &Arc<Pool>, owner: u32, pixels: &Pixels<'_>) -> Option<Frame> {
     let shape = Shape::new(&abi::FrameInfo {
         struct_size: size_of::<abi::FrameInfo>() as u32,
@@ -115,7 +115,7 @@ pub(crate) fn frame(pool: &Arc<Pool>, owner: u32, pixels: &Pixels<'_>) -> Option
     if pixels.bytes.len() != shape.size() {
         return None;
     }
-    // SAFETY: a frame holds `size` bytes, nobody else has this one, and the bytes lie elsewhere.
+    // SAFETY: a frame holds `size` bytes, this is its only reference, and the bytes don't overlap.
     unsafe { std::ptr::copy_nonoverlapping(pixels.bytes.as_ptr(), to.as_ptr(), shape.size()) };
     Some(frame)
 }

@@ -1,4 +1,4 @@
-//! Holds what a replay gives against what is recorded.
+//! Compares the messages of a replay with the recorded ones.
 
 use std::sync::{Arc, Mutex};
 
@@ -24,55 +24,55 @@ struct Seen {
     differences: Vec<Difference>,
 }
 
-/// One message that is not as it was.
+/// A message that differs from the recorded one.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Difference {
-    /// The edges that the message went over, such as `vision.out -> solver.in`, or the output where nobody took it.
+    /// The edges of the message, such as `vision.out -> solver.in`, or its output if it has no edge.
     pub edge: String,
-    /// The message's number.
+    /// The message's sequence number.
     pub sequence: u64,
-    /// Where in the message, as a JSON Pointer; empty: the message as a whole.
+    /// The place in the message, as a JSON Pointer. Empty: the whole message.
     pub field: String,
-    /// What the recording has there.
+    /// The recorded value.
     pub recorded: String,
-    /// What there is now.
+    /// The value in the replay.
     pub now: String,
-    /// When the recorded message was emitted, by the run's clock; of one that is new, the end of time.
+    /// When the recorded message was emitted, by the run's clock; `i64::MAX` if it was not recorded.
     #[serde(skip)]
     at_ns: i64,
 }
 
-/// What was compared.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Verdict {
-    /// Messages that are byte for byte as they were.
+    /// Messages that are identical, byte for byte.
     pub same: usize,
-    /// Those that are not, by the time of the recorded ones.
+    /// Messages that differ, ordered by their recorded time.
     pub differences: Vec<Difference>,
-    /// Calls that could not be run again.
+    /// Calls that were skipped.
     pub skipped: usize,
-    /// Recorded messages of stages that did not run again. They were not compared.
+    /// Recorded messages of stages that were not rerun. They were not compared.
     pub from_recording: usize,
-    /// Recorded messages of stages that ran again, which were not compared: the recording lacks the calls that emitted
-    /// them, or these calls could not be run again.
+    /// Recorded messages of rerun stages that were not compared: the recording lacks the calls that emitted them, or
+    /// these calls were skipped.
     pub without_call: usize,
 }
 
 impl Verdict {
-    /// Whether messages were compared, and all of them are the same. A replay that compares nothing verifies nothing.
+    /// Whether at least one message was compared, and all are identical.
     #[must_use]
     pub fn is_verified(&self) -> bool {
         self.same > 0 && self.differences.is_empty()
     }
 }
 
-/// What stands for a message that is not there.
+/// The value shown for a missing message.
 const NOTHING: &str = "(no message)";
 /// Longer values are cut when they are shown.
 const SHOWN: usize = 200;
 
 impl Verifier {
-    /// Compares with the recording that is replayed.
+    /// Creates a verifier of this replay.
     #[must_use]
     pub fn new(replay: Arc<Replay>) -> Arc<Self> {
         Arc::new(Self {
@@ -81,7 +81,7 @@ impl Verifier {
         })
     }
 
-    /// What came of it, once the replay is over.
+    /// Returns the result, once the replay is over.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let recording = self.replay.recording();
@@ -102,7 +102,7 @@ impl Verifier {
             if seen.messages.contains(&(topic.clone(), *sequence)) {
                 continue;
             }
-            if !self.replay.is_of_a_stage_that_runs_again(topic) {
+            if !self.replay.is_rerun_output(topic) {
                 from_recording += 1;
             } else if !self.expects(topic, *sequence) {
                 without_call += 1;
@@ -127,9 +127,10 @@ impl Verifier {
         }
     }
 
-    /// Whether a replay must give this message: its stage is run again, and the call that emitted it is recorded and was not left out.
+    /// Whether the replay must emit this message: its stage is rerun, and the call that emitted it is recorded and not
+    /// skipped.
     fn expects(&self, topic: &Topic, sequence: u64) -> bool {
-        self.replay.gives(topic, sequence)
+        self.replay.must_emit(topic, sequence)
     }
 
     /// The edges that messages of an output go over.
@@ -208,7 +209,7 @@ impl Observer for Verifier {
     }
 }
 
-/// The first place where two values differ, as a JSON Pointer, with what is there.
+/// The first place where two values differ, as a JSON Pointer, with both values.
 fn first_difference(then: &Value, now: &Value, at: String) -> Option<(String, String, String)> {
     match (then, now) {
         (Value::Object(then), Value::Object(now)) => {

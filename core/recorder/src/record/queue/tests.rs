@@ -1,7 +1,4 @@
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test helper that can't go on should panic"
-)]
+#![allow(clippy::unwrap_used, reason = "tests end by panicking")]
 
 use std::ffi::CString;
 
@@ -19,7 +16,7 @@ fn port(stage: usize) -> PortRef {
 }
 
 /// A message of some 1,000 bytes that descends from a frame, as all of its number do.
-fn message(stage: usize, number: u64) -> (Item, Belongs) {
+fn message(stage: usize, number: u64) -> (Item, Dependency) {
     let root = (port(0), number);
     let message = Message {
         schema: CString::new("a/1").unwrap().into(),
@@ -33,19 +30,19 @@ fn message(stage: usize, number: u64) -> (Item, Belongs) {
         },
         source: port(stage),
     };
-    let belongs = Belongs::Message {
+    let dependency = Dependency::Message {
         own: message.key(),
         root: message.root(),
     };
     let topic = Topic::new(STAGES[stage], "out");
     (
         Item::Message(topic, Arc::new(message), Picture::None),
-        belongs,
+        dependency,
     )
 }
 
 /// The call of the second stage that took a frame and emitted a message.
-fn call(number: u64) -> (Item, Belongs) {
+fn call(number: u64) -> (Item, Dependency) {
     let call = Call {
         stage: STAGES[1].into(),
         took: Some(Taken {
@@ -56,19 +53,19 @@ fn call(number: u64) -> (Item, Belongs) {
         }),
         ..Call::default()
     };
-    let belongs = Belongs::Call {
+    let dependency = Dependency::Call {
         took: Some((port(0), number)),
         emitted: vec![(port(1), number)],
         is_of_source: false,
     };
-    (Item::Call(Box::new(call)), belongs)
+    (Item::Call(Box::new(call)), dependency)
 }
 
-fn push(queue: &Queue, (item, belongs): (Item, Belongs)) {
-    queue.push(item, belongs);
+fn push(queue: &Queue, (item, dependency): (Item, Dependency)) {
+    queue.push(item, dependency);
 }
 
-/// What is queued, in short.
+/// A summary of the queued items.
 fn pop_all(queue: &Queue) -> Vec<String> {
     let mut all = Vec::new();
     while let Popped::Item(item, size) = queue.pop(Instant::now()) {
@@ -97,7 +94,7 @@ fn a_full_queue_drops_whole_lineages() {
     for number in 1..=9 {
         push(&queue, message(0, number));
     }
-    // What descends from them comes while there is room again.
+    // Their descendants arrive after there is room again.
     let first = pop_all(&queue);
     assert_eq!(first, ["screen 1", "screen 2", "screen 3", "screen 4"]);
     for number in 3..=6 {
@@ -126,7 +123,7 @@ fn a_queue_that_is_not_emptied_stays_bounded() {
     }
     push(&queue, message(1, 2));
     queue.close();
-    // Of the first nothing is left. Of the other all.
+    // The first lineage is dropped as a whole. The second one is recorded as a whole.
     let left = ["screen 2", "vision 2", "dropped screen 1..1 false"];
     assert_eq!(pop_all(&queue), left);
 }
@@ -140,20 +137,20 @@ fn a_lineage_whose_beginning_is_written_is_cut() {
         let (Item::Message(topic, sent, picture), _) = message(1, number) else {
             unreachable!("it is a message");
         };
-        let belongs = Belongs::Message {
+        let dependency = Dependency::Message {
             own: sent.key(),
             root: (port(0), 1),
         };
-        queue.push(Item::Message(topic, sent, picture), belongs);
+        queue.push(Item::Message(topic, sent, picture), dependency);
         push(&queue, call(number));
     }
-    assert!(lock(&queue.state).has_warned, "what is cut is told too");
+    assert!(lock(&queue.state).has_warned, "a cut lineage is logged too");
     queue.close();
     assert_eq!(pop_all(&queue), ["dropped screen 1..1 true"]);
 }
 
 #[test]
-fn a_lossless_queue_has_its_stages_wait() {
+fn a_lossless_queue_makes_stages_wait() {
     let queue = Queue::new(2_000, true);
     for number in 1..=4 {
         assert_eq!(queue.wants_time(), number > 2);
@@ -164,7 +161,7 @@ fn a_lossless_queue_has_its_stages_wait() {
         let waiting = scope.spawn(|| queue.wait_for_room(&|| false));
         assert_eq!(pop_all(&queue).len(), 4, "nothing is dropped");
         waiting.join().unwrap();
-        // Nor does anybody wait for a recorder that has failed.
+        // A failed recorder wakes waiting stages.
         for number in 5..=8 {
             push(&queue, message(0, number));
         }

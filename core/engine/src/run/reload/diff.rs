@@ -1,4 +1,4 @@
-//! What differs between what stands in a run and a new pipeline.
+//! The difference between a running pipeline and a new one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -17,30 +17,30 @@ use crate::run::shared::Shared;
 use crate::run::stage::{Ports, Stage};
 use crate::run::summary::EdgeSummary;
 
-/// The way from what stands to what is to stand.
-pub(crate) struct Difference {
-    /// What is to stand: changed stages are new objects there.
+/// The difference between a running pipeline and a new one.
+pub(crate) struct PipelineDiff {
+    /// The pipeline after the change. Changed stages are new objects in it.
     pub next: LivePipeline,
-    /// Stages of which a contestant, or a setting, is another one.
+    /// Stages with a changed contestant or setting.
     pub changed: Vec<usize>,
-    /// Stages that are new.
+    /// New stages.
     pub added: Vec<usize>,
-    /// Stages that are taken out.
+    /// Removed stages.
     pub removed: Vec<usize>,
-    /// Edges that are new.
-    pub laid: Vec<usize>,
-    /// Edges whose queue is another one.
+    /// New edges.
+    pub new_edges: Vec<usize>,
+    /// Edges with a changed queue.
     pub requeued: Vec<usize>,
-    /// Stages that have to pause meanwhile, senders before receivers.
+    /// Stages that have to pause during the change, senders before receivers.
     pub pausing: Vec<usize>,
-    /// The cycles that there will be, and which one each stage lies on.
+    /// The cycles after the change, and the one that each stage is part of.
     pub cycles: (Vec<Inlets>, Vec<Option<usize>>),
-    /// Stages that know their cycle already.
+    /// By stage, whether its cycle is unchanged.
     pub knows_cycle: Vec<bool>,
     pub changes: Changes,
 }
 
-impl Difference {
+impl PipelineDiff {
     pub(crate) fn new(
         shared: &Arc<Shared>,
         live: &LivePipeline,
@@ -55,7 +55,7 @@ impl Difference {
             changed: Vec::new(),
             added: Vec::new(),
             removed: Vec::new(),
-            laid: Vec::new(),
+            new_edges: Vec::new(),
             requeued: Vec::new(),
             pausing: Vec::new(),
             cycles: Default::default(),
@@ -68,7 +68,7 @@ impl Difference {
             .collect::<Result<Vec<_>, _>>()?;
         this.remove(live, &places);
         this.join(live, pipeline, &manifests, &places)?;
-        this.who_pauses(live);
+        this.find_pausing(live);
         if pipeline.name != live.name {
             this.changes.later.push("name");
         }
@@ -78,7 +78,7 @@ impl Difference {
         Ok(this)
     }
 
-    /// Finds a stage of the new pipeline its number.
+    /// Finds or assigns the index of a stage of the new pipeline.
     fn place(
         &mut self,
         shared: &Arc<Shared>,
@@ -92,7 +92,7 @@ impl Difference {
             if self.added.len() >= pool::ROOM || index >= shared.services.pool.owners() {
                 return Err(ChangeError::TooMany(pool::ROOM));
             }
-            let ports = Ports::unjoined(manifest(found));
+            let ports = Ports::unconnected(manifest(found));
             let stage = Stage::new(
                 shared.clone(),
                 index,
@@ -145,7 +145,7 @@ impl Difference {
         };
         if before.is_live {
             self.changed.push(index);
-            self.tell(index, what);
+            self.note(index, what);
         } else {
             self.add(index, settings);
         }
@@ -154,21 +154,21 @@ impl Difference {
 
     fn add(&mut self, index: usize, settings: &pipeline::Stage) {
         self.added.push(index);
-        self.tell(index, vec![What::Added(plugins(settings))]);
+        self.note(index, vec![What::Added(plugins(settings))]);
     }
 
-    /// Takes out what is not in the new pipeline.
+    /// Marks the stages that the new pipeline lacks as removed.
     fn remove(&mut self, live: &LivePipeline, places: &[usize]) {
         for (index, live_stage) in live.stages.iter().enumerate() {
             if live_stage.is_live && !places.contains(&index) {
                 self.next.stages[index].is_live = false;
                 self.removed.push(index);
-                self.tell(index, vec![What::Removed]);
+                self.note(index, vec![What::Removed]);
             }
         }
     }
 
-    /// Finds the edges of the new pipeline their numbers.
+    /// Finds or assigns the indices of the new pipeline's edges.
     fn join(
         &mut self,
         live: &LivePipeline,
@@ -209,7 +209,7 @@ impl Difference {
                     cut: false,
                     reopens: false,
                 });
-                self.lay(live, index, receiver)?;
+                self.connect(live, index, receiver)?;
                 continue;
             };
             let next = &mut self.next.edges[index];
@@ -218,10 +218,10 @@ impl Difference {
                 next.is_live = true;
                 next.cut = false;
                 next.reopens = true;
-                self.lay(live, index, receiver)?;
+                self.connect(live, index, receiver)?;
             } else if before.edge.queue != placed.queue {
                 self.requeued.push(index);
-                self.tell(receiver, vec![What::Queue]);
+                self.note(receiver, vec![What::Queue]);
             }
         }
         for (index, edge) in live.edges.iter().enumerate() {
@@ -233,10 +233,10 @@ impl Difference {
             let is_source = live.stages[sender].stage.is_source();
             let next = &mut self.next.edges[index];
             next.is_live = false;
-            // A stage that is taken out may still have something to send.
+            // A removed stage may still have messages to send.
             next.cut = !sender_ends || is_source;
             if self.next.stages[edge.edge.to.stage].is_live {
-                self.tell(edge.edge.to.stage, vec![What::From]);
+                self.note(edge.edge.to.stage, vec![What::From]);
             }
         }
         Ok(())
@@ -246,13 +246,13 @@ impl Difference {
         self.added.contains(&stage)
     }
 
-    fn lay(
+    fn connect(
         &mut self,
         live: &LivePipeline,
         edge: usize,
         receiver: usize,
     ) -> Result<(), ChangeError> {
-        self.laid.push(edge);
+        self.new_edges.push(edge);
         if self.is_new(receiver) {
             return Ok(());
         }
@@ -261,16 +261,16 @@ impl Difference {
             let stage = stage.settings.name.clone();
             return Err(ChangeError::Ended { stage });
         }
-        self.tell(receiver, vec![What::From]);
+        self.note(receiver, vec![What::From]);
         Ok(())
     }
 
-    /// Finds out who has to pause, in which order.
-    fn who_pauses(&mut self, live: &LivePipeline) {
+    /// Finds the stages that have to pause, in order.
+    fn find_pausing(&mut self, live: &LivePipeline) {
         let mut pausing: BTreeSet<usize> = self.changed.iter().copied().collect();
         let is_source = |stage: &usize| live.stages[*stage].stage.is_source();
         pausing.extend(self.removed.iter().copied().filter(is_source));
-        for &edge in self.laid.iter().chain(&self.requeued) {
+        for &edge in self.new_edges.iter().chain(&self.requeued) {
             let edge = self.next.edges[edge].edge;
             pausing.extend([edge.from.stage, edge.to.stage]);
         }
@@ -299,7 +299,7 @@ impl Difference {
         self.pausing.retain(|stage| pausing.contains(stage));
     }
 
-    fn tell(&mut self, index: usize, what: Vec<What>) {
+    fn note(&mut self, index: usize, what: Vec<What>) {
         let known = self.changes.stages.iter_mut().find(|it| it.index == index);
         let known = match known {
             Some(known) => known,
@@ -323,13 +323,13 @@ impl Difference {
         }
     }
 
-    /// Tells that a plugin's state was handed over.
-    pub(crate) fn tell_state(&mut self, index: usize) {
-        self.tell(index, vec![What::State]);
+    /// Notes that a plugin's state was transferred.
+    pub(crate) fn note_state_kept(&mut self, index: usize) {
+        self.note(index, vec![What::State]);
     }
 }
 
-/// What plugins of a stage say of their ports: they say the same.
+/// The manifest of a stage's first plugin. All plugins of a stage have the same ports.
 pub(crate) fn manifest(found: &[Found]) -> &Manifest {
     static NONE: std::sync::LazyLock<Manifest> = std::sync::LazyLock::new(Manifest::default);
     found.first().map_or(&NONE, |found| &found.manifest)

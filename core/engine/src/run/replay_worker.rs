@@ -1,4 +1,4 @@
-//! A stage whose recorded calls are run again.
+//! A stage whose recorded calls are rerun.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,21 +10,21 @@ use flowpipe_host::problem::ProblemKind;
 use flowpipe_host::run::Mode;
 use flowpipe_recording::entry::Event;
 
-use crate::run::replay::{Fetched, Replay, Turn};
+use crate::run::replay::{CallGuard, Fetched, Replay};
 use crate::run::stage::Stage;
 use crate::run::threads::WorkerExit;
 use crate::run::worker::{Outcome, Work, Worker};
 
-/// Runs the recorded calls of a stage again, in their order, until the last or until a plugin is to be restarted.
-/// By contestant: whether it was created just now.
-pub(crate) fn retrace(
+/// Reruns the recorded calls of a stage, in order, until the last one or until a plugin is to be restarted.
+/// `new`: by contestant, whether its instance was just created.
+pub(crate) fn run(
     stage: &Arc<Stage>,
     mut workers: Vec<Worker>,
     mut new: Vec<bool>,
     replay: &Arc<Replay>,
 ) -> WorkerExit {
-    // However this ends, others do not wait for its messages.
-    let ended = Ended(replay, stage.index);
+    // However this ends, other stages must not wait for its messages.
+    let ended = EndGuard(replay, stage.index);
     while let Some((number, call)) = replay.next_call(stage.index) {
         if stage.run.mode() >= Mode::Drop {
             break;
@@ -32,8 +32,8 @@ pub(crate) fn retrace(
         let Some(worker) = workers.get_mut(call.plugin) else {
             continue;
         };
-        if replay.follows_a_gap(call) && remembers(stage, worker) {
-            // What it would have to remember is not in the recording.
+        if replay.follows_a_gap(call) && has_state(stage, worker) {
+            // The recording lacks messages that its state depends on.
             replay.skip(stage, number, call);
             continue;
         }
@@ -68,44 +68,43 @@ pub(crate) fn retrace(
             origin,
             taken_ns: call.taken_ns,
         };
-        // What was told while the stage was made is told already, together with its next call's.
+        // A new instance already has the recorded times of its creation and of its next call.
         if !std::mem::take(new.get_mut(call.plugin).unwrap_or(&mut false)) {
             let stage_clock = worker.instance.host().stage_clock();
             stage_clock.load(&call.clock, call.taken_ns);
         }
-        let turn = match replay.begin_call(stage, worker, call) {
-            Ok(turn) => turn,
+        let guard = match replay.begin_call(stage, worker, call) {
+            Ok(guard) => guard,
             Err(excess) => {
-                replay.speak_for(stage, call, excess);
+                replay.substitute_recorded(stage, call, excess);
                 continue;
             }
         };
         let began = stage.run.now();
         let mut done = worker.process(&work, None, Some(call));
-        let excess = turn.and_then(Turn::end);
-        if matches!(done.outcome, Outcome::GivenUp) {
-            // Its place is taken already.
+        let excess = guard.and_then(CallGuard::end);
+        if matches!(done.outcome, Outcome::Abandoned) {
+            // Its slot has another instance already.
             std::mem::forget(ended);
             std::mem::forget(workers);
             return WorkerExit::default();
         }
         if let Some(excess) = excess {
-            replay.speak_for(stage, call, excess);
-            // That is told, and is no failure of the stage.
+            replay.substitute_recorded(stage, call, excess);
+            // The excess is reported, and is no failure of the stage.
             if matches!(done.outcome, Outcome::Failed(ProblemKind::TimedOut, _)) {
                 done.outcome = Outcome::Stopped;
             }
         }
-        stage.tell_call(done.written);
+        stage.report_call(done.written);
         stage.note_time(stage.run.now() - began);
         if let Outcome::Failed(kind, text) = done.outcome {
             let contestant = call.plugin;
-            // As it was in the recording, the stage goes on; that it failed then too, whoever compares
-            // the messages finds.
+            // The stage continues, as it did in the recording. Comparing the messages shows whether it failed then too.
             stage.fail(stage.problem(kind, contestant, work.message_id(stage), text));
         }
-        let lives = |worker: &Worker| worker.instance.death().is_none();
-        if call.anew || !workers.get(call.plugin).is_none_or(lives) {
+        let is_alive = |worker: &Worker| worker.instance.death().is_none();
+        if call.anew || !workers.get(call.plugin).is_none_or(is_alive) {
             std::mem::forget(ended);
             let instances = instances(workers);
             return WorkerExit::restart(instances, call.plugin, Duration::ZERO);
@@ -117,8 +116,8 @@ pub(crate) fn retrace(
     }
 }
 
-/// Whether a plugin remembers what it was given before: it offers to hand that over. One that can't be asked may.
-fn remembers(stage: &Stage, worker: &mut Worker) -> bool {
+/// Whether a plugin has state that depends on earlier messages. True if it can't be queried.
+fn has_state(stage: &Stage, worker: &mut Worker) -> bool {
     let Some(_calls) = stage.run.control_calls() else {
         return true;
     };
@@ -129,9 +128,9 @@ fn instances(workers: Vec<Worker>) -> Vec<Instance> {
     workers.into_iter().map(|worker| worker.instance).collect()
 }
 
-struct Ended<'a>(&'a Replay, usize);
+struct EndGuard<'a>(&'a Replay, usize);
 
-impl Drop for Ended<'_> {
+impl Drop for EndGuard<'_> {
     fn drop(&mut self) {
         self.0.end(self.1);
     }

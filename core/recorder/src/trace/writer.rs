@@ -7,55 +7,55 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use flowpipe_config::pipeline::PortRef;
-use flowpipe_engine::run::tell::word;
+use flowpipe_engine::run::event_name;
 use serde::Serialize;
 
 use super::chart::Chart;
-use super::chrome::{Entry, File, Phase, microseconds};
+use super::chrome::{Entry, Phase, TraceFile, microseconds};
 use super::{Current, Note, Slice, Taken, Traced};
 
-/// What was noted lies in the file after this time.
+/// The flush interval.
 const FLUSH: Duration = Duration::from_millis(400);
 
-/// So many messages that nobody has taken yet are remembered.
+/// The most emitted messages that are remembered for arrows.
 pub(super) const REMEMBERED: usize = 65_536;
 
-/// Writes notes down.
-pub(super) struct Scribe<W: Write> {
-    file: File<BufWriter<W>>,
+/// Writes notes to the trace file.
+pub(super) struct TraceWriter<W: Write> {
+    file: TraceFile<BufWriter<W>>,
     chart: Arc<Chart>,
-    /// By queue; nothing where there are none.
+    /// By queue. Empty without queues.
     fills: Vec<Fill>,
     emissions: Emissions,
-    /// Arrows so far.
+    /// The number of arrows so far.
     arrows: u64,
     traced: Traced,
 }
 
-/// The messages that were emitted last: in which calls.
+/// The calls that emitted the latest messages.
 #[derive(Default)]
 pub(super) struct Emissions {
     pub of: HashMap<(PortRef, u64), Current>,
     oldest: VecDeque<(PortRef, u64)>,
 }
 
-/// How full a queue is.
+/// The fill level of a queue.
 #[derive(Clone, Copy, Default)]
 struct Fill {
     messages: u64,
-    /// The number of the last message that was taken: in a race several plugins take it.
+    /// The number of the last message that was taken. In a race several plugins take it.
     taken: u64,
 }
 
-/// What is told of a call.
+/// The arguments of a call's event.
 #[derive(Serialize)]
 struct Call<'a> {
     plugin: &'a str,
     event: &'static str,
-    /// The way that the message came by.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    way: Option<&'a str>,
-    /// The index of the input that it came by.
+    /// The edge that the message went over.
+    #[serde(rename = "way", skip_serializing_if = "Option::is_none")]
+    edge: Option<&'a str>,
+    /// The index of its input.
     #[serde(skip_serializing_if = "Option::is_none")]
     input: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,10 +99,10 @@ struct Messages {
     messages: u64,
 }
 
-impl<W: Write> Scribe<W> {
-    /// Begins a trace with the names of its tracks.
+impl<W: Write> TraceWriter<W> {
+    /// Starts a trace with the names of its tracks.
     pub(super) fn begin(out: W, chart: Arc<Chart>, has_queues: bool) -> io::Result<Self> {
-        let mut file = File::begin(BufWriter::new(out))?;
+        let mut file = TraceFile::begin(BufWriter::new(out))?;
         let name = format!("flowpipe {}", chart.name);
         let process = Entry::new(Phase::Name, "process_name", None, 0);
         file.put(&process.with(Named { name: &name }))?;
@@ -124,11 +124,11 @@ impl<W: Write> Scribe<W> {
         })
     }
 
-    /// Writes what is told until the run is over.
-    pub(super) fn write(&mut self, told: &Receiver<Note>) -> io::Result<Traced> {
+    /// Writes the received notes until the run is over.
+    pub(super) fn write(&mut self, notes: &Receiver<Note>) -> io::Result<Traced> {
         let mut flushed = Instant::now();
         loop {
-            match told.recv_timeout(FLUSH) {
+            match notes.recv_timeout(FLUSH) {
                 Ok(Note::Over) | Err(RecvTimeoutError::Disconnected) => break,
                 Ok(note) => self.put(&note)?,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -221,7 +221,7 @@ impl<W: Write> Scribe<W> {
             return Ok(());
         };
         let taken = slice.taken.as_ref();
-        let way = taken.map(|taken| chart.way(taken.from, taken.to));
+        let edge = taken.map(|taken| chart.edge_name(taken.from, taken.to));
         let captured_by = slice.origin.map(|origin| chart.track(origin.stage, 0));
         let captured_by = captured_by.and_then(|track| chart.tracks.get(track));
         let frame = slice.origin.map(|origin| origin.sequence);
@@ -233,8 +233,8 @@ impl<W: Write> Scribe<W> {
         );
         let entry = entry.lasting(slice.ended_ns - slice.began_ns).with(Call {
             plugin: &track.plugin,
-            event: word(slice.event),
-            way: way.as_deref(),
+            event: event_name(slice.event),
+            edge: edge.as_deref(),
             input: taken.map(|taken| taken.to.port),
             sequence: taken.map(|taken| taken.sequence),
             frame,
@@ -252,15 +252,15 @@ impl<W: Write> Scribe<W> {
             failed: slice.failed.as_deref(),
         });
         self.file.put(&entry.of_kind(Some("call")))?;
-        match (taken, way) {
-            (Some(taken), Some(way)) => self.arrow(slice, taken, &way),
+        match (taken, edge) {
+            (Some(taken), Some(edge)) => self.arrow(slice, taken, &edge),
             _ => Ok(()),
         }
     }
 
-    /// The arrow from the call that emitted a message to the one that took it. Where it was emitted elsewhere, such as
-    /// by a recording, there is none.
-    fn arrow(&mut self, slice: &Slice, taken: &Taken, way: &str) -> io::Result<()> {
+    /// Writes the arrow from the call that emitted a message to the one that took it. There is none if no traced call
+    /// emitted it, such as for a recorded message.
+    fn arrow(&mut self, slice: &Slice, taken: &Taken, edge: &str) -> io::Result<()> {
         let emission = self.emissions.of.get(&(taken.from, taken.sequence));
         let Some(&call) = emission else {
             return Ok(());
@@ -271,14 +271,14 @@ impl<W: Write> Scribe<W> {
         };
         self.arrows += 1;
         let ends = [
-            // Viewers bind an arrow to what began last before it, and a mark is such a thing: so it leaves where the call
-            // begins.
+            // Viewers bind an arrow to the last event before it, which may be a mark: so the arrow starts where the
+            // call starts.
             (Phase::Leaves, call.track, call.began_ns + 1),
             (Phase::Arrives, slice.track, slice.began_ns),
         ];
         for (phase, track, at_ns) in ends {
             let entry = Entry::<()>::new(phase, &name, Some(track), at_ns)
-                .of_kind(Some(way))
+                .of_kind(Some(edge))
                 .of_flow(self.arrows);
             self.file.put(&entry)?;
         }
@@ -297,7 +297,7 @@ impl<W: Write> Scribe<W> {
         self.file.put(&entry.of_kind(Some(category)).with(which))
     }
 
-    /// A plugin takes a message: the first time it leaves its queue.
+    /// Handles that a plugin takes a message. The message leaves its queue the first time.
     fn taken(&mut self, taken: &Taken, at_ns: i64) -> io::Result<()> {
         let Some(queue) = self.chart.queue(taken.from, taken.to) else {
             return Ok(());
@@ -319,7 +319,7 @@ impl<W: Write> Scribe<W> {
             return Ok(());
         };
         change(fill);
-        // One more than it holds is with the sender, which waits.
+        // A message beyond the capacity is held by the waiting sender.
         let messages = fill.messages.min(of.capacity);
         let name = format!("queue {}", of.name);
         let entry = Entry::new(Phase::Counter, &name, None, at_ns);

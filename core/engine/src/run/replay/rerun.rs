@@ -1,5 +1,5 @@
-//! Which stages of a recording run again, and with which config: decided by the manifests of the plugins that are loaded. What
-//! the recording says of itself (a role, inputs, that it is deterministic) decides nothing.
+//! Which stages of a recording are rerun, and with which config. Only the manifests of the loaded plugins decide. The
+//! recording's own claims (a role, inputs, that a plugin is deterministic) are not trusted.
 
 use std::fmt;
 
@@ -12,16 +12,16 @@ use serde_json::Value;
 
 use crate::run::replay::pipeline::{PlanError, Swap};
 
-/// The effects that the user allows to the stages that he names.
+/// The effects that the user allows for the stages that the options name.
 #[derive(Clone, Debug, Default)]
 pub struct Allowed {
-    /// These.
+    /// The allowed effects.
     pub kinds: Vec<EffectKind>,
-    /// Whatever a plugin does whose effects are unknown.
+    /// Whether plugins with unknown effects are allowed.
     pub unknown: bool,
 }
 
-/// Why a stage speaks out of the recording although it says that it is deterministic.
+/// Why a stage is not rerun although it could be expected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Withheld {
     /// Its plugin, config or settings changed while it was recorded.
@@ -38,8 +38,8 @@ pub enum Withheld {
     UnknownEffects,
 }
 
-/// A stage that runs again: its plugins, and what they do to the world, in words.
-pub(super) type Again = (Vec<Contestant>, Vec<String>);
+/// A stage to rerun: its plugins, and descriptions of their effects.
+pub(super) type Rerun = (Vec<Contestant>, Vec<String>);
 
 impl fmt::Display for Withheld {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -57,8 +57,8 @@ impl fmt::Display for Withheld {
     }
 }
 
-/// A stage that nobody named: it runs again when its plugins are here, fit, are deterministic and have no effects. `Err`: it
-/// does not; with the reason where the plugin could be expected to.
+/// Decides on a stage that the options don't name. It is rerun if its plugins are available, have the same ports, are
+/// deterministic and have no effects. `Err`: it is not rerun; with the reason if it could be expected to be.
 pub(super) fn by_itself(
     stage: &AboutStage,
     catalogue: &Catalogue,
@@ -106,30 +106,30 @@ fn harmless(
     })
 }
 
-/// A stage that the user named, as it was recorded.
+/// Reruns a stage that the options name, with its recorded plugins.
 ///
 /// # Errors
-/// When it can't run again, or has effects that are not allowed.
+/// When it can't be rerun, or has effects that are not allowed.
 pub(super) fn as_recorded(
     stage: &AboutStage,
     allowed: &Allowed,
     catalogue: &Catalogue,
-) -> Result<Again, PlanError> {
-    let mut again = Again::default();
+) -> Result<Rerun, PlanError> {
+    let mut rerun = Rerun::default();
     for plugin in &stage.plugins {
-        let wanted = Wanted {
+        let candidate = Candidate {
             plugin: &plugin.name,
             config: &plugin.config,
             is_typed: false,
         };
-        let (contestant, effects) = wanted.admit(stage, allowed, catalogue)?;
-        again.0.push(contestant);
-        again.1.extend(effects);
+        let (contestant, effects) = candidate.admit(stage, allowed, catalogue)?;
+        rerun.0.push(contestant);
+        rerun.1.extend(effects);
     }
-    Ok(again)
+    Ok(rerun)
 }
 
-/// A stage with the plugin that the user puts in its place. What he typed himself is allowed.
+/// Reruns a stage with the plugin that the options give. Effects that its typed config enables are allowed.
 ///
 /// # Errors
 /// As [`as_recorded`].
@@ -138,25 +138,25 @@ pub(super) fn swapped(
     swap: &Swap,
     allowed: &Allowed,
     catalogue: &Catalogue,
-) -> Result<Again, PlanError> {
-    let wanted = Wanted {
+) -> Result<Rerun, PlanError> {
+    let candidate = Candidate {
         plugin: &swap.plugin,
         config: &swap.config,
         is_typed: true,
     };
-    let (contestant, effects) = wanted.admit(stage, allowed, catalogue)?;
+    let (contestant, effects) = candidate.admit(stage, allowed, catalogue)?;
     Ok((vec![contestant], effects))
 }
 
-/// A plugin that is to run in a stage's place.
-struct Wanted<'a> {
+/// A plugin to run in a stage.
+struct Candidate<'a> {
     plugin: &'a str,
     config: &'a Value,
-    /// The user typed the config; else the recording has it.
+    /// The user typed the config; else it comes from the recording.
     is_typed: bool,
 }
 
-impl Wanted<'_> {
+impl Candidate<'_> {
     fn admit(
         &self,
         stage: &AboutStage,
@@ -171,7 +171,7 @@ impl Wanted<'_> {
             if stage.inputs.is_empty() {
                 return Err(PlanError::Source(stage.name.clone()));
             }
-            // The run names it when it starts.
+            // The start of the run reports it.
             return Ok((contestant(self.config.clone()), Vec::new()));
         };
         let manifest = &found.manifest;
@@ -233,12 +233,12 @@ impl Wanted<'_> {
     }
 }
 
-/// What is said of effects that a manifest does not declare.
+/// The description of effects that a manifest does not declare.
 const UNKNOWN: &str = "has unknown effects: its manifest does not declare any";
-/// What allows them.
+/// The word that allows them.
 pub const ALLOW_UNKNOWN: &str = "unknown";
 
-/// Why a config does not fit the plugin's schema. The plugin may rely on it that a config fits, and a recording says anything.
+/// Why a config does not match the plugin's schema. Plugins rely on valid configs, and recordings are untrusted input.
 fn refusal(manifest: &Manifest, config: &Value) -> Option<String> {
     match config_schema(&manifest.config) {
         Ok(schema) => schema.validate(config).err().map(|error| error.to_string()),
@@ -246,7 +246,7 @@ fn refusal(manifest: &Manifest, config: &Value) -> Option<String> {
     }
 }
 
-/// Whether a plugin has the inputs and outputs that a stage had.
+/// Whether a plugin has the recorded inputs and outputs of a stage.
 fn fits(manifest: &Manifest, stage: &AboutStage) -> bool {
     let inputs = manifest.inputs.iter().map(|port| &port.name);
     let outputs = manifest

@@ -1,4 +1,4 @@
-//! What is told of an item in the file.
+//! Writes items to a recording file.
 
 use std::io::Write;
 
@@ -8,16 +8,17 @@ use flowpipe_recording::{Pixels, Topic, WriteError, Writer};
 
 use crate::record::{Item, Picture, Put, Sink};
 
-/// Makes of a message what viewers draw over the picture that it descends from. Called on the recorder's thread.
+/// Creates the annotations that viewers draw over the picture that a message descends from. Called on the recorder's
+/// thread.
 pub trait Annotator: Send {
-    /// What is to be shown, if anything.
+    /// Returns the annotations of a message.
     fn annotate(&mut self, message: &Message, captured_unix_ns: u64) -> Vec<Extra>;
 }
 
-/// A message for viewers.
+/// An annotation message for viewers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extra {
-    /// Behind the topic of the message that it belongs to.
+    /// The suffix to the topic of the annotated message.
     pub name: &'static str,
     /// The schema's name, such as `foxglove.ImageAnnotations`.
     pub schema: &'static str,
@@ -25,13 +26,13 @@ pub struct Extra {
     pub body: Vec<u8>,
 }
 
-/// A recording in a file.
-pub(crate) struct File<W: Write> {
+/// A sink that writes a recording file.
+pub(crate) struct FileSink<W: Write> {
     writer: Writer<W>,
     annotator: Option<Box<dyn Annotator>>,
 }
 
-impl<W: Write> File<W> {
+impl<W: Write> FileSink<W> {
     pub(crate) fn new(writer: Writer<W>, annotator: Option<Box<dyn Annotator>>) -> Self {
         Self { writer, annotator }
     }
@@ -63,7 +64,7 @@ impl<W: Write> File<W> {
             Picture::None => return Ok(Put::Plain),
             Picture::LeftOut => None,
             Picture::Frame => message.frame().and_then(pixels).map(|it| store(&it)),
-            // Memory is too short to unpack it.
+            // `None`: out of memory.
             Picture::Packed(packed) => packed.unpack(store).ok(),
         };
         match stored.transpose()? {
@@ -77,7 +78,7 @@ impl<W: Write> File<W> {
     }
 }
 
-impl<W: Write + Send> Sink for File<W> {
+impl<W: Write + Send> Sink for FileSink<W> {
     fn put(&mut self, item: Item) -> Result<Put, WriteError> {
         match item {
             Item::Message(topic, message, picture) => {
@@ -87,7 +88,7 @@ impl<W: Write + Send> Sink for File<W> {
             Item::Dropped(dropped) => self.writer.dropped(&dropped)?,
             Item::DroppedLineages(dropped) => self.writer.dropped_lineages(&dropped)?,
             Item::Problem(problem) => self.writer.problem(&problem)?,
-            Item::Change(changing) => self.writer.change(&changing.entry())?,
+            Item::Change(change) => self.writer.change(&change.entry())?,
         }
         Ok(Put::Plain)
     }

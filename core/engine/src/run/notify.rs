@@ -1,0 +1,73 @@
+//! Reports a plugin's calls to observers and to `tracing`.
+
+use tracing::Span;
+
+use crate::run::stage::Stage;
+use crate::run::task::{Completion, Task, TaskResult, event_name};
+use crate::run::worker::{Outcome, Work};
+
+/// The span of one call, at the level `TRACE`. Without a subscriber for that level, it costs one atomic load.
+pub(crate) fn span(stage: &Stage, contestant: usize, work: &Work) -> Span {
+    tracing::trace_span!(
+        "stage",
+        name = stage.settings.name,
+        plugin = stage.plugin(contestant),
+        event = event_name(work.kind()),
+        port = work
+            .message
+            .as_ref()
+            .and_then(|(port, _)| stage.inputs.get(*port))
+            .map(String::as_str),
+        sequence = work
+            .message
+            .as_ref()
+            .map(|(_, message)| message.lineage.sequence),
+        frame = work.origin.map(|origin| origin.sequence),
+    )
+}
+
+/// Reports to observers that a call starts. `None`: no observer wants tasks.
+pub(crate) fn task_started<'a>(stage: &Stage, plugin: usize, work: &'a Work) -> Option<Task<'a>> {
+    if !stage.run.reports_tasks {
+        return None;
+    }
+    let task = Task {
+        stage: stage.index,
+        plugin,
+        event: work.kind(),
+        taken: work
+            .message
+            .as_ref()
+            .map(|(port, message)| (*port, &**message)),
+        origin: work.origin,
+        began_ns: stage.run.now(),
+    };
+    for observer in &stage.run.observers {
+        observer.task_started(&task);
+    }
+    Some(task)
+}
+
+/// Reports to observers that a call has returned.
+pub(crate) fn task_finished(
+    stage: &Stage,
+    task: &Task<'_>,
+    waited_ns: i64,
+    emitted: u64,
+    outcome: &Outcome,
+) {
+    let completion = Completion {
+        ended_ns: stage.run.now(),
+        waited_ns,
+        emitted,
+        result: match outcome {
+            Outcome::Fine | Outcome::End => TaskResult::Done,
+            Outcome::Stopped | Outcome::Abandoned => TaskResult::Stopped,
+            Outcome::Lost => TaskResult::Lost,
+            Outcome::Failed(_, text) => TaskResult::Failed(text),
+        },
+    };
+    for observer in &stage.run.observers {
+        observer.task_finished(task, &completion);
+    }
+}
