@@ -82,8 +82,8 @@ impl Journal {
         reached
     }
 
-    /// When the message that comes now was emitted as the call was recorded; one more than there were comes with the last.
-    /// `count`: of the messages of this call, it included.
+    /// When the message that comes now was emitted as the call was recorded; one more than there were comes with the
+    /// last. `count`: of the messages of this call, it included.
     pub(crate) fn emitted_again(&self, script: &Call, count: u64) -> i64 {
         let index = usize::try_from(count)
             .unwrap_or(usize::MAX)
@@ -188,7 +188,7 @@ pub(crate) fn write(
             _ => None,
         },
         hung: matches!(outcome, Outcome::Failed(ProblemKind::Hang, _)),
-        anew: false,
+        restarted: false,
     }
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn retrace(
             stage.fail(stage.problem(kind, contestant, work.message_id(stage), text));
         }
         let lives = |worker: &Worker| worker.instance.death().is_none();
-        if call.anew || !workers.get(call.plugin).is_none_or(lives) {
+        if call.restarted || !workers.get(call.plugin).is_none_or(lives) {
             std::mem::forget(ended);
             let instances = instances(workers);
             return WorkerExit::restart(instances, call.plugin, Duration::ZERO);

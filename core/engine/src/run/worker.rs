@@ -287,7 +287,7 @@ impl Worker {
         if let Verdict::Restart(after) = verdict {
             done.restart = Some(after);
             if let Some(call) = &mut done.written {
-                call.anew = true;
+                call.restarted = true;
             }
         }
         verdict
