@@ -299,7 +299,7 @@ fn times_and_failures_of_a_recording_do_no_harm() {
             stage(edited, "planner").timeout_ns = Some(timeout);
             for call in &mut edited.calls {
                 call.hung = call.stage == "planner";
-                call.anew = true;
+                call.restarted = true;
                 call.plugin = usize::MAX * usize::from(call.stage == "vision");
                 call.taken_ns = i64::MAX;
                 call.clock = vec![i64::MIN, i64::MAX];

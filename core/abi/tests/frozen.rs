@@ -2,7 +2,7 @@
 //! that the Rust twin is equal to the header.
 //!
 //! What may be added: new declarations (extensions, constants), and slots at the end of a struct that
-//! begins with `struct_size`; such slots need a new minor number.
+//! starts with `struct_size`; such slots need a new minor number.
 
 const TODAY: &str = include_str!("../include/flowpipe.h");
 const FROZEN: &str = include_str!("frozen/0.1/flowpipe.h");
@@ -18,7 +18,7 @@ fn every_change_of_a_slot_is_found() {
     let host_end = "                                  int64_t deadline_ns);\n};";
     let mark =
         "void (*mark)(const flowpipe_host_t *host, flowpipe_context_t *context, const char *name);";
-    for (from, to, told) in [
+    for (from, to, expected) in [
         (
             "FLOWPIPE_MAGIC UINT64_C(0x45",
             "FLOWPIPE_MAGIC UINT64_C(0x46",
@@ -65,7 +65,7 @@ fn every_change_of_a_slot_is_found() {
         assert_ne!(changed, FROZEN, "{from} is not in the header");
         let changes = changes(FROZEN, &changed);
         assert!(
-            changes.len() == 1 && changes[0].starts_with(told),
+            changes.len() == 1 && changes[0].starts_with(expected),
             "{from}: {changes:?}"
         );
     }
@@ -102,7 +102,7 @@ fn changes(frozen: &str, today: &str) -> Vec<String> {
         } else if new.slots.len() > old.slots.len() {
             match old.slots.first().map(String::as_str) {
                 Some("uint32_t struct_size") => has_grown = true,
-                _ => changes.push(format!("{} has grown and tells no size", old.head)),
+                _ => changes.push(format!("{} has grown and states no size", old.head)),
             }
         }
     }

@@ -3,11 +3,11 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crossbeam_channel::Sender;
-use flowpipe_engine::run::{LineUp, Observer};
+use flowpipe_engine::run::{Observer, PipelineChange};
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::Problem;
 use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED};
-use flowpipe_recorder::record::Landed;
+use flowpipe_recorder::record::FlightFile;
 
 use crate::visibility;
 
@@ -18,9 +18,9 @@ pub enum RunEvent {
     /// A stage reported a problem.
     Problem(Problem),
     /// The flight recorder wrote the last seconds.
-    Landed(Landed),
+    FlightFile(FlightFile),
     /// The pipeline changed: the stages' names by index.
-    LineUp(Vec<String>),
+    Pipeline(Vec<String>),
     /// Text for standard error, escaped already.
     Notice(String),
     /// A lossless recording failed: the run stops. Text for standard error, escaped already.
@@ -65,7 +65,7 @@ impl Observer for EventForwarder {
         let _ = self.events.send(RunEvent::Problem(problem.clone()));
     }
 
-    fn changed(&self, line: &LineUp<'_>) {
+    fn changed(&self, line: &PipelineChange<'_>) {
         let stages = line.pipeline().stages;
         let is_shown =
             (0..stages.len()).map(|stage| visibility::is_shown(line.plugins(stage).first()));
@@ -74,6 +74,6 @@ impl Observer for EventForwarder {
             .write()
             .unwrap_or_else(PoisonError::into_inner) = is_shown.collect();
         let names = stages.into_iter().map(|stage| stage.name).collect();
-        let _ = self.events.send(RunEvent::LineUp(names));
+        let _ = self.events.send(RunEvent::Pipeline(names));
     }
 }

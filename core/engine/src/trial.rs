@@ -185,7 +185,7 @@ impl Trial {
                 hops: Vec::new(),
                 root: None,
             },
-            ..Message::loose(schema, json)?
+            ..Message::detached(schema, json)?
         };
         let now = self.worker.stage.run.now();
         Ok(self.work(&Work::message(port, Arc::new(message), now)))

@@ -35,7 +35,7 @@ struct Answers {
     kind: Cell<u8>,
 }
 
-/// A request is as long as XTEST says.
+/// Bytes of a request, by XTEST.
 const FAKE_INPUT: usize = 36;
 /// XTEST's number of that request.
 const FAKE_INPUT_OPCODE: u8 = 2;
@@ -52,7 +52,7 @@ const PATIENCE: Timespec = Timespec {
 
 impl Connection {
     /// # Errors
-    /// When the server can't be reached, or does not know XTEST.
+    /// When the server can't be reached, or does not support XTEST.
     pub(crate) fn open() -> Result<Self, GuardianError> {
         let failed = |error: &dyn std::fmt::Display| GuardianError::Display(error.to_string());
         let (connection, _) = x11rb::connect(None).map_err(|error| failed(&error))?;
@@ -193,7 +193,7 @@ mod tests {
         client.set_nonblocking(true).unwrap();
         let answers = Answers::default();
         answers.awaited.set(1);
-        // An event, and a reply in two parts. The last byte of the first looks like the beginning of a reply.
+        // An event, and a reply in two parts. The last byte of the first looks like the start of a reply.
         let mut packets = [0; 2 * PACKET];
         packets[0] = 34;
         packets[PACKET - 1] = REPLY;

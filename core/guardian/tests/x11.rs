@@ -194,7 +194,7 @@ fn released(screen: &Screen) -> Duration {
     began.elapsed()
 }
 
-/// Kills players with each signal, so many times. Gives how long their buttons stayed pressed, in order.
+/// Kills players with each signal, this many times. Prints how long their buttons stayed pressed.
 fn kill(rounds: usize, signals: &[Signal], how: fn(Pid, Signal) -> rustix::io::Result<()>) {
     let screen = Screen::start();
     let mut took = Vec::new();
@@ -235,7 +235,7 @@ fn what_a_killed_process_group_pressed_is_released() {
     kill(1, &DEADLY, rustix::process::kill_process_group);
 }
 
-/// Ctrl-Z, or SIGSTOP: nobody knows for how long.
+/// Ctrl-Z, or SIGSTOP: for an unknown time.
 #[test]
 fn what_a_stopped_process_pressed_is_released() {
     for signal in [Signal::STOP, Signal::TSTP] {
@@ -318,7 +318,7 @@ fn it_ends_with_a_process_that_ends_by_itself() {
     let screen = Screen::start();
     let mut player = Player::start(&screen);
     player.ask("press");
-    // Still pressed: whoever ends without releasing is no better than one that dies.
+    // Still pressed: an end without a release counts as a death.
     writeln!(player.child.stdin.as_mut().unwrap(), "end").unwrap();
     player.wait();
     released(&screen);
@@ -398,7 +398,7 @@ fn a_guardian_that_is_killed_is_restarted_before_the_next_press() {
     assert!(!screen.button_is_down());
 }
 
-/// The display server stands still for longer than the guardian waits for an answer.
+/// The display server is stopped for longer than the guardian waits for an answer.
 #[test]
 fn a_server_that_is_late_is_waited_for() {
     const LATE: Duration = Duration::from_millis(2500);

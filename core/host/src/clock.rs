@@ -42,7 +42,7 @@ impl Clock {
     }
 
     /// The clock of another process.
-    pub fn that_began(began_ns: i64) -> Self {
+    pub fn started_at(began_ns: i64) -> Self {
         Self {
             began: Moment(began_ns),
             start_unix_ns: 0,

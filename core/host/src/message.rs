@@ -57,7 +57,7 @@ impl Message {
     ///
     /// # Errors
     /// When the body is not JSON in UTF-8.
-    pub fn loose(schema: &str, json: &[u8]) -> Result<Self, DocumentError> {
+    pub fn detached(schema: &str, json: &[u8]) -> Result<Self, DocumentError> {
         Ok(Self {
             schema: Arc::from(CString::new(schema.replace('\0', "")).unwrap_or_default()),
             body: Document::new(json)?,

@@ -69,7 +69,7 @@ impl ControlBlock {
 
     /// Resets the page for a call that is about to be sent. `recorded`: in a replay, when the recorded call was
     /// cancelled; the inner `None`: it was not.
-    pub(crate) fn begin(&self, recorded: Option<Option<Cancellation>>) {
+    pub(crate) fn reset(&self, recorded: Option<Option<Cancellation>>) {
         let slots = self.slots();
         slots.polls.store(0, Ordering::Relaxed);
         slots.cancelled_after.store(NEVER, Ordering::Relaxed);
@@ -181,7 +181,7 @@ mod tests {
     fn a_call_is_cancelled_once_and_counted() {
         let (block, view) = pair();
         block.slots().call.store(7, Ordering::Relaxed);
-        block.begin(None);
+        block.reset(None);
         assert!(!view.is_cancelled());
         assert_eq!(block.polled(), (1, None));
         block.slots().cancelled.store(6 << 2 | 1, Ordering::SeqCst);
@@ -199,7 +199,7 @@ mod tests {
             )
         );
         block.slots().call.store(8, Ordering::Relaxed);
-        block.begin(None);
+        block.reset(None);
         assert!(!view.is_cancelled());
     }
 
@@ -207,12 +207,12 @@ mod tests {
     fn a_replayed_call_is_cancelled_after_as_many_polls() {
         let (block, view) = pair();
         block.slots().call.store(1, Ordering::Relaxed);
-        block.begin(Some(Some(Cancellation {
+        block.reset(Some(Some(Cancellation {
             after: 2,
             reason: 1,
         })));
         assert_eq!([(); 3].map(|()| view.is_cancelled()), [false, false, true]);
-        block.begin(Some(None));
+        block.reset(Some(None));
         assert!(!view.is_cancelled());
         block.slots().mode.store(ABORT, Ordering::Relaxed);
         assert!(view.is_cancelled());

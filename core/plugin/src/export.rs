@@ -91,7 +91,7 @@ macro_rules! export {
     };
 }
 
-/// The lowest ABI minor that a plugin made with this SDK needs. Raised when the SDK begins to use
+/// The lowest ABI minor that a plugin made with this SDK needs. Raised when the SDK starts to use
 /// something newer, not with every release.
 pub const ABI_MINOR_NEEDED: u32 = 1;
 

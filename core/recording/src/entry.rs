@@ -131,8 +131,8 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "is_false")]
     pub hung: bool,
     /// After it the plugin was restarted.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub anew: bool,
+    #[serde(rename = "anew", default, skip_serializing_if = "is_false")]
+    pub restarted: bool,
 }
 
 /// Why a stage is called.

@@ -110,7 +110,7 @@ fn restarts(recording: &Recording, stage: &str) -> u64 {
     let mut gone = BTreeSet::new();
     for call in recording.calls().filter(|call| call.stage == stage) {
         restarts += u64::from(gone.remove(&call.plugin));
-        if call.anew || call.hung {
+        if call.restarted || call.hung {
             gone.insert(call.plugin);
         }
     }

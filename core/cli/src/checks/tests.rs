@@ -66,12 +66,12 @@ fn judge(body: &[u8], most: usize) -> Vec<Judgement> {
     let asked: Vec<_> = [SIGHTING, SOLVED]
         .iter()
         .filter_map(|schema| good().iter().find(|(other, _)| other == schema))
-        .filter_map(|(schema, body)| Message::loose(schema, body.to_string().as_bytes()).ok())
+        .filter_map(|(schema, body)| Message::detached(schema, body.to_string().as_bytes()).ok())
         .collect();
     let checks = validators();
     within(most, body, || {
         let judge = |schema: &&str| {
-            let message = Message::loose(schema, body).ok()?;
+            let message = Message::detached(schema, body).ok()?;
             for asked in &asked {
                 let _ = checks[*schema].judge(Some(asked), &message);
             }

@@ -114,7 +114,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let landed = flight.map_or(Ok(()), FlightRecorder::finish);
     for event in events.try_iter() {
         match event {
-            RunEvent::Landed(landed) => eprintln!("{}", flight::notice(&landed)),
+            RunEvent::FlightFile(file) => eprintln!("{}", flight::notice(&file)),
             RunEvent::Notice(text) | RunEvent::Lost(text) => eprintln!("{text}"),
             _ => {}
         }

@@ -83,15 +83,15 @@ impl<'a> Console<'a> {
                 let colours = colour::on_stdout(global);
                 line.above(|| tally.add(message, &mut stdout(), colours))
             }
-            RunEvent::LineUp(names) => {
+            RunEvent::Pipeline(names) => {
                 steps.rename(names);
                 Ok(())
             }
             RunEvent::Notice(text) | RunEvent::Lost(text) => {
                 line.above(|| writeln!(stderr(), "{text}"))
             }
-            RunEvent::Landed(landed) => {
-                line.above(|| writeln!(stderr(), "{}", flight::notice(landed)))
+            RunEvent::FlightFile(file) => {
+                line.above(|| writeln!(stderr(), "{}", flight::notice(file)))
             }
             RunEvent::Problem(problem) => line.above(|| {
                 let colours = colour::on_stderr(global);

@@ -62,9 +62,9 @@ impl FlightRecorder {
                 Ok(Opened { path, file, writer })
             }),
             annotator: || Some(Box::new(annotate::Foxglove)),
-            on_file: Arc::new(move |landed| {
+            on_file: Arc::new(move |file| {
                 // The receiver is gone once printing has failed.
-                let _ = events.send(RunEvent::Landed(landed));
+                let _ = events.send(RunEvent::FlightFile(file));
             }),
         };
         let (recorder, recording) = Recorder::in_flight(flight, about, run.clock)

@@ -188,7 +188,7 @@ pub(crate) fn write(
             _ => None,
         },
         hung: matches!(outcome, Outcome::Failed(ProblemKind::Hang, _)),
-        anew: false,
+        restarted: false,
     }
 }
 

@@ -104,7 +104,7 @@ pub(crate) fn run(
             stage.fail(stage.problem(kind, contestant, work.message_id(stage), text));
         }
         let is_alive = |worker: &Worker| worker.instance.death().is_none();
-        if call.anew || !workers.get(call.plugin).is_none_or(is_alive) {
+        if call.restarted || !workers.get(call.plugin).is_none_or(is_alive) {
             std::mem::forget(ended);
             let instances = instances(workers);
             return WorkerExit::restart(instances, call.plugin, Duration::ZERO);

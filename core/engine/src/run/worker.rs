@@ -287,7 +287,7 @@ impl Worker {
         if let Decision::Restart(after) = decision {
             done.restart = Some(after);
             if let Some(call) = &mut done.written {
-                call.anew = true;
+                call.restarted = true;
             }
         }
         decision

@@ -121,7 +121,7 @@ impl Frame {
     pub fn pixels(&self) -> &[u8] {
         let counted = self.counted();
         // SAFETY: the memory holds `size` initialised bytes as long as a reference exists, and
-        // nobody writes while there is more than the writer's own reference.
+        // nothing writes while there is more than one reference.
         unsafe {
             std::slice::from_raw_parts(counted.memory.pointer().as_ptr(), counted.shape.size())
         }
@@ -205,7 +205,7 @@ impl Drop for Frame {
         // Acquire: what the other holders did with it is over. A load and no fence, which ThreadSanitizer does not
         // know.
         let _ = self.counted().references.load(Ordering::Acquire);
-        // SAFETY: this was the last reference, so nobody else can reach the box.
+        // SAFETY: this was the last reference to the box.
         let counted = unsafe { Box::from_raw(self.0.as_ptr()) };
         let Counted {
             memory,

@@ -1,5 +1,5 @@
-//! Looks into a library's file before the system loads it: loading runs its constructors, and a truncated ELF file kills the
-//! process instead of failing. A file that does not export the entry symbol is nobody's business.
+//! Inspects a library's file before the system loads it: loading runs its constructors, and a truncated ELF file kills
+//! the process instead of failing. A file that does not export the entry symbol is no plugin.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -11,13 +11,13 @@ use object::read::macho::{FatArch, MachOFatFile32, MachOFatFile64};
 use object::read::{NameOrOrdinal, ReadCache, ReadRef};
 use object::{Architecture, BinaryFormat, FileKind, Object as _, ObjectKind};
 
-/// Why a file is not loaded, in words that fit behind its name.
+/// Why a file is not loaded, as a phrase after its name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unloadable {
     /// Nothing is wrong with it: it is no plugin.
     #[error("{0}")]
     NotAPlugin(String),
-    /// It looks like a plugin, and can't be loaded.
+    /// It exports the entry symbol, but can't be loaded.
     #[error("{0}")]
     Damaged(String),
 }
@@ -121,7 +121,7 @@ fn exports_entry<'data>(object: &object::File<'data, Part<'data>>) -> Result<boo
     Ok(false)
 }
 
-/// The system's loader maps what the headers promise, without a look at the file's length.
+/// The system's loader maps what the headers declare, without a check of the file's length.
 fn is_whole<'data, Header: FileHeader>(
     elf: object::Result<ElfFile<'data, Header, Part<'data>>>,
     length: u64,
@@ -144,7 +144,7 @@ fn is_whole<'data, Header: FileHeader>(
                 )));
             }
             None => {
-                return Err(Damaged("damaged: its parts lie outside any file".into()));
+                return Err(Damaged("damaged: its parts are outside of any file".into()));
             }
         }
     }
@@ -174,7 +174,7 @@ fn is_of_this_machine(architecture: Architecture) -> bool {
     name == std::env::consts::ARCH || !known.contains(&std::env::consts::ARCH)
 }
 
-/// A part of a file, read as far as it is asked for. However a file contradicts itself, no more than so much is read.
+/// A part of a file, read on demand. The number of bytes read is limited, however malformed the file is.
 #[derive(Clone, Copy)]
 struct Part<'data> {
     cache: &'data ReadCache<&'data File>,
@@ -256,7 +256,8 @@ mod tests {
         inspect_part(whole, native, true)
     }
 
-    /// Libraries that export a number as `flowpipe_entry`, for x86-64: linked by lld out of an object file that has nothing else.
+    /// Libraries that export a number as `flowpipe_entry`, for x86-64: linked by lld out of an object file that has
+    /// nothing else.
     const LIBRARIES: [(BinaryFormat, &str, &[u8]); 2] = [
         (
             BinaryFormat::Coff,
@@ -352,7 +353,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn every_shorter_file_is_refused() {
-        // Tests are position-independent programs, which ELF cannot tell from libraries.
+        // Tests are position-independent programs, which ELF cannot distinguish from libraries.
         let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let elf = |bytes: &[u8]| inspect_as(BinaryFormat::Elf, bytes).unwrap_err();
         let whole = elf(&bytes);

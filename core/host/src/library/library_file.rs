@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use crate::library::loader::{self, Library};
-use crate::library::origin::Origin;
 #[cfg(unix)]
-use crate::library::origin::Whereabouts;
+use crate::library::origin::FileState;
+use crate::library::origin::Origin;
 use crate::library::write_access;
 
 /// A file whose manifests were read.
@@ -53,12 +53,12 @@ impl LibraryFile {
 
     fn load(&self) -> Result<&'static Library, String> {
         #[cfg(unix)]
-        let library = match self.whereabouts()? {
+        let library = match self.replaced_file()? {
             None => loader::load(&self.path)?,
             Some(file) => {
                 let file = file.try_clone_to_owned();
                 let file = file.map_err(|error| format!("can't be read: {error}"))?;
-                loader::load_that(&self.path, file, |_| {})?
+                loader::load_open_file(&self.path, file, |_| {})?
             }
         };
         #[cfg(not(unix))]
@@ -75,11 +75,11 @@ impl LibraryFile {
     /// The open file, if there is another one at its path by now. Fails if the file was overwritten, or if others can
     /// write to it by now.
     #[cfg(unix)]
-    pub fn whereabouts(&self) -> Result<Option<std::os::fd::BorrowedFd<'_>>, String> {
-        let file = match self.origin.whereabouts(&self.path) {
-            Whereabouts::InPlace => None,
-            Whereabouts::Replaced(file) => Some(file),
-            Whereabouts::Overwritten => {
+    pub fn replaced_file(&self) -> Result<Option<std::os::fd::BorrowedFd<'_>>, String> {
+        let file = match self.origin.state(&self.path) {
+            FileState::InPlace => None,
+            FileState::Replaced(file) => Some(file),
+            FileState::Overwritten => {
                 let file = self.path.display();
                 return Err(format!(
                     "{file} was written into since it was scanned: SIGHUP or --watch reloads it"

@@ -100,7 +100,7 @@ pub fn load_with(path: &Path, change: Change) -> Result<&'static Library, String
 
 /// As [`load_with`], of a file that another process has loaded as `path` and that is not there any more.
 #[cfg(unix)]
-pub(crate) fn load_that(
+pub(crate) fn load_open_file(
     path: &Path,
     file: OwnedFd,
     change: Change,
@@ -110,12 +110,13 @@ pub(crate) fn load_that(
     load_as(path, &copied.0, change)
 }
 
-/// As [`load_that`], in a process that loads no other library. On Linux it writes no copy: the process may not write.
+/// As [`load_open_file`], in a process that loads no other library. On Linux it writes no copy: the process may not
+/// write.
 #[cfg(unix)]
-pub fn load_only(path: &Path, file: OwnedFd, change: Change) -> Result<&'static Library, String> {
+pub fn load_single(path: &Path, file: OwnedFd, change: Change) -> Result<&'static Library, String> {
     match cfg!(target_os = "linux") {
         true => load_as(path, &name_of(&file), change),
-        false => load_that(path, file, change),
+        false => load_open_file(path, file, change),
     }
 }
 

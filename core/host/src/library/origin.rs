@@ -16,9 +16,9 @@ pub(crate) struct Origin {
     file: File,
 }
 
-/// Where the file is now.
+/// The state of the file at its path.
 #[cfg(unix)]
-pub(crate) enum Whereabouts<'a> {
+pub(crate) enum FileState<'a> {
     /// Where it was.
     InPlace,
     /// Another file is at its path, or none. This is the descriptor.
@@ -59,16 +59,16 @@ impl Origin {
         read(&self.file)
     }
 
-    /// Where the file is now that was opened by this path.
+    /// The state of the file that was opened by this path.
     #[cfg(unix)]
-    pub(crate) fn whereabouts(&self, path: &Path) -> Whereabouts<'_> {
+    pub(crate) fn state(&self, path: &Path) -> FileState<'_> {
         if Stamp::of(path).is_ok_and(|now| now == self.stamp) {
-            return Whereabouts::InPlace;
+            return FileState::InPlace;
         }
         let now = self.file.metadata();
         match now.is_ok_and(|now| Stamp::of_metadata(&now) == self.stamp) {
-            true => Whereabouts::Replaced(self.file.as_fd()),
-            false => Whereabouts::Overwritten,
+            true => FileState::Replaced(self.file.as_fd()),
+            false => FileState::Overwritten,
         }
     }
 }
@@ -113,17 +113,17 @@ mod tests {
         std::fs::write(&other, "second").unwrap();
         let origin = Origin::open(&one).unwrap();
         assert_eq!(origin.read().unwrap(), b"first");
-        assert!(matches!(origin.whereabouts(&one), Whereabouts::InPlace));
+        assert!(matches!(origin.state(&one), FileState::InPlace));
         std::fs::rename(&other, &one).unwrap();
         for _ in 0..2 {
-            let Whereabouts::Replaced(file) = origin.whereabouts(&one) else {
+            let FileState::Replaced(file) = origin.state(&one) else {
                 panic!("not found");
             };
             let file = File::from(file.try_clone_to_owned().unwrap());
             assert_eq!(read(&file).unwrap(), b"first");
         }
         std::fs::remove_file(&one).unwrap();
-        assert!(matches!(origin.whereabouts(&one), Whereabouts::Replaced(_)));
+        assert!(matches!(origin.state(&one), FileState::Replaced(_)));
     }
 
     #[test]
@@ -136,9 +136,6 @@ mod tests {
         file.write_all(b"other").unwrap();
         file.set_modified(SystemTime::now() + Duration::from_secs(5))
             .unwrap();
-        assert!(matches!(
-            origin.whereabouts(&path),
-            Whereabouts::Overwritten
-        ));
+        assert!(matches!(origin.state(&path), FileState::Overwritten));
     }
 }

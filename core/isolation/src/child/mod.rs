@@ -113,7 +113,7 @@ fn run_stage() -> io::Result<()> {
     });
     let stage_clock = StageClock::from_source(&create.clock);
     let services = Arc::new(Services {
-        clock: Clock::that_began(create.began_ns),
+        clock: Clock::started_at(create.began_ns),
         pool: Pool::new(0),
         run: OnceLock::new(),
     });
@@ -235,7 +235,7 @@ fn create_stage(
     let failed = |text: String| (abi::ERROR, text);
     let library = match file {
         None => loader::load_with(&create.library, table::change_for_library),
-        Some(file) => loader::load_only(&create.library, file, table::change_for_library),
+        Some(file) => loader::load_single(&create.library, file, table::change_for_library),
     };
     let library = library.map_err(failed)?;
     if library.manifests.get(create.index as usize) != Some(&create.manifest) {

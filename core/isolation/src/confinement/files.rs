@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Files and folders; a folder stands for all that is in it.
+/// Files and folders; a folder includes all that is in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Files {
     /// All that the user may use.

@@ -13,7 +13,7 @@ use landlock::{
 
 use crate::confinement::{Confinement, Files, Permissions};
 
-/// The newest rules that are asked for; older systems enforce what they know of them.
+/// The newest rules that are requested; older systems enforce the subset that they support.
 const RULES: ABI = ABI::V7;
 
 /// Folders and files of system libraries.
@@ -119,7 +119,7 @@ fn paths(files: &Files) -> Vec<PathBuf> {
     }
 }
 
-/// The libraries themselves, and others in their folders, which they may need; not whatever else lies there.
+/// The libraries themselves, and other libraries in their folders, which they may need; no other files.
 fn with_neighbours(libraries: &[PathBuf]) -> BTreeSet<PathBuf> {
     let is_library = |path: &PathBuf| {
         let name = path.file_name().and_then(OsStr::to_str);
@@ -132,7 +132,7 @@ fn with_neighbours(libraries: &[PathBuf]) -> BTreeSet<PathBuf> {
     neighbours.chain(libraries.iter().cloned()).collect()
 }
 
-/// Where else the system looks for libraries.
+/// The other folders in which the system searches for libraries.
 fn library_folders() -> Vec<PathBuf> {
     let named = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let named = env::split_paths(&named).filter(|path| path.is_absolute());

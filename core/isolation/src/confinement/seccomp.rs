@@ -17,14 +17,14 @@ type Result<T> = std::result::Result<T, seccompiler::BackendError>;
 
 /// The last known call: a later one may be another way to do what is denied.
 const LAST_KNOWN: u32 = 462;
-/// The same number on every architecture; not each C library knows it.
+/// The same number on every architecture; some C libraries lack it.
 const FCHMODAT2: i64 = 452;
 /// As that one.
 const QUOTACTL_FD: i64 = 443;
 /// On x86-64 there are other numbers for the same calls from here on.
 const LAST_POSSIBLE: u32 = 0x3fff_ffff;
 
-/// What only an administrator needs, and what reaches into other processes: nobody's.
+/// Calls that only an administrator needs, or that access other processes. They are always denied.
 const PRIVILEGED: &[i64] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
@@ -330,8 +330,8 @@ fn sockets(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
     Ok(())
 }
 
-/// Pairs of sockets that reach nobody but each other. One that sends datagrams can be connected to any socket in the
-/// file system, which is more than a pair for whoever may open no such socket.
+/// Pairs of sockets that reach only each other. A datagram socket can be connected to any socket in the file system, so
+/// a process that may not open Unix sockets gets none.
 fn pairs(rules: &mut Rules, permissions: &Permissions) -> Result<()> {
     let call = libc::SYS_socketpair;
     deny_where(

@@ -77,7 +77,7 @@ impl IsolatedStage {
         start: &Start<'_>,
     ) -> Result<Instance, String> {
         let failed = |error: io::Error| format!("its process can't be started: {error}");
-        let library = found.file.whereabouts()?;
+        let library = found.file.replaced_file()?;
         let confinement = Confinement::of(&found.manifest, config);
         warn_of_confinement(found);
         let control = ControlBlock::new(start.cancels_from as u32).map_err(failed)?;

@@ -34,7 +34,7 @@ impl IsolatedStage {
             )
         };
         let recorded = context.and_then(CallContext::recorded_cancellation);
-        self.process.control.begin(recorded);
+        self.process.control.reset(recorded);
         let mut shared: Option<SharedFrame> = None;
         let mut body: &[u8] = b"";
         let wire = match message {
