@@ -1,3 +1,4 @@
+use std::io::PipeWriter;
 use std::io::Write as _;
 use std::sync::mpsc::{self, Receiver};
 
