@@ -154,3 +154,51 @@ fn restore_signals(before: &libc::sigset_t) {
     // SAFETY: the set was filled in by the same function. It can't fail for a known way of setting.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
 }
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+    use std::os::fd::BorrowedFd;
+    use std::os::unix::net::UnixStream;
+
+    use rustix::io::Errno;
+
+    use super::*;
+
+    /// Reads freed memory in the guardian's process.
+    struct Faulty {
+        connection: UnixStream,
+        gone: *const u64,
+    }
+
+    impl Release for Faulty {
+        fn connection(&self) -> BorrowedFd<'_> {
+            self.connection.as_fd()
+        }
+
+        fn check(&self, _: BorrowedFd<'_>) -> Result<(), Errno> {
+            // SAFETY: there is none: this is to be reported.
+            black_box(unsafe { self.gone.read_volatile() });
+            Ok(())
+        }
+
+        fn drain(&self, _: BorrowedFd<'_>) -> Result<(), Errno> {
+            Ok(())
+        }
+
+        fn release(&self, _: BorrowedFd<'_>, _: Pressed) -> Result<(), Errno> {
+            Ok(())
+        }
+    }
+
+    /// `./x check deep` demands that a sanitizer reports it. Whether the process ends with that is up to the sanitizer.
+    #[test]
+    #[ignore = "only a sanitizer notices it"]
+    fn planted_free_in_guardian() {
+        let gone = black_box(Box::into_raw(Box::new(1)));
+        // SAFETY: it came from a box.
+        drop(unsafe { Box::from_raw(gone) });
+        let (connection, _other) = UnixStream::pair().unwrap();
+        let _ = Process::start(Faulty { connection, gone }, Pressed::default());
+    }
+}
