@@ -22,6 +22,14 @@ impl Guardian {
         match *self {}
     }
 
+    /// Looks whether what is pressed is guarded still.
+    ///
+    /// # Errors
+    /// None.
+    pub fn check(&mut self) -> Result<(), GuardianError> {
+        match *self {}
+    }
+
     /// Notes that something has been released.
     pub fn released(&mut self, _: Input) {
         match *self {}

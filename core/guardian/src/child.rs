@@ -9,8 +9,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::detach::{self, Belongings};
+use crate::priority;
 use crate::record::Record;
 use crate::release::Release;
+use crate::robust_futex::HolderState;
 
 /// What it needs of what it inherits.
 pub(crate) struct Inherited<'a, R> {
@@ -32,11 +34,16 @@ const CONNECTION: i32 = 1;
 const PLAYER: i32 = 2;
 const STATUS: i32 = 3;
 
-/// Between two looks whether the process that presses is stopped or dumps its core.
+/// Between two looks whether the process that presses is stopped or dumps its core, and what the display server sends.
 const LOOK: Timespec = milliseconds(20);
+const AT_ONCE: Timespec = milliseconds(0);
 
-/// After how long what is pressed is released once more: requests of the dead process that the display server has not
-/// read yet may come after the first release. The server notices the end of a connection before it waits for more.
+/// Between two releases while the process that presses dies: one of its threads may be in the middle of sending a press, and
+/// ends that first.
+const WHILE_IT_DIES: Timespec = milliseconds(5);
+
+/// After how long what is pressed is released once more when that process is gone: its requests that the display server has
+/// not read yet may come after the release. The server notices the end of a connection before it waits for more.
 const AGAIN: [Timespec; 3] = [milliseconds(5), milliseconds(20), milliseconds(60)];
 
 const fn milliseconds(count: i64) -> Timespec {
@@ -79,18 +86,22 @@ fn guard<R: Release>(inherited: &Inherited<'_, R>) -> Result<(), Errno> {
         }),
     };
     guard.release.check(guard.connection)?;
+    priority::raise();
     guard.record.set_ready();
     while guard.player_lives()? {}
-    while !guard.release_all()? {}
+    guard.release_all()?;
+    while !guard.player_is_gone(&WHILE_IT_DIES)? {
+        guard.release_all()?;
+    }
     for wait in AGAIN {
+        guard.release_all()?;
         if guard.record.pressed().is_empty() {
-            break;
+            return Ok(());
         }
         // Nothing comes any more; only the time passes.
         let _ = poll(&mut [], Some(&wait));
-        while !guard.release_all()? {}
     }
-    Ok(())
+    guard.release_all()
 }
 
 struct Guard<'a, R> {
@@ -103,41 +114,52 @@ struct Guard<'a, R> {
 }
 
 impl<R: Release> Guard<'_, R> {
-    /// Waits a little; whether the process that presses is still there then. What it can't release itself any more is
-    /// released.
+    /// Waits a little; whether the process that presses is there still, and not dying. What it can't release itself any more
+    /// is released.
     fn player_lives(&self) -> Result<bool, Errno> {
-        let nothing = PollFlags::empty();
-        let mut files = [
-            PollFd::from_borrowed_fd(self.lifeline, nothing),
-            PollFd::from_borrowed_fd(self.connection, PollFlags::IN),
-            PollFd::from_borrowed_fd(
-                self.player.unwrap_or(self.lifeline),
-                match self.player {
-                    Some(_) => PollFlags::IN,
-                    None => nothing,
-                },
-            ),
-        ];
-        match poll(&mut files, Some(&LOOK)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error),
-        }
-        let [lifeline, connection, player] = files.map(|file| file.revents());
-        if !lifeline.is_empty() || !player.is_empty() {
+        // Its death, for which there is no time to lose, is known by the futex first.
+        let wait = match self.record.player().wait(&LOOK) {
+            HolderState::Dead => return Ok(false),
+            HolderState::Alive => &AT_ONCE,
+            // It lets go before it ends by itself. A kernel without robust futexes has nobody hold one.
+            HolderState::Absent => &LOOK,
+        };
+        if self.player_is_gone(wait)? {
             return Ok(false);
         }
-        if !connection.is_empty() {
-            // The server says something to everybody, or is gone: then nothing is pressed any more.
-            self.release.drain(self.connection)?;
-        }
+        self.release.drain(self.connection)?;
         if !self.record.pressed().is_empty() && self.player_is_stopped() {
-            self.release_all()?;
+            self.try_to_release_all()?;
         }
         Ok(true)
     }
 
+    /// Waits until nothing is left of the process that presses, but no longer than this.
+    fn player_is_gone(&self, limit: &Timespec) -> Result<bool, Errno> {
+        let player = self.player.unwrap_or(self.lifeline);
+        let awaited = match self.player {
+            Some(_) => PollFlags::IN,
+            None => PollFlags::empty(),
+        };
+        let mut files = [
+            PollFd::from_borrowed_fd(self.lifeline, PollFlags::empty()),
+            PollFd::from_borrowed_fd(player, awaited),
+        ];
+        match poll(&mut files, Some(limit)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(files.iter().any(|file| !file.revents().is_empty()))
+    }
+
+    /// Releases what is pressed, however long the display server takes.
+    fn release_all(&self) -> Result<(), Errno> {
+        while !self.try_to_release_all()? {}
+        Ok(())
+    }
+
     /// Whether the display server has confirmed that nothing is pressed any more. A slow one may do so later.
-    fn release_all(&self) -> Result<bool, Errno> {
+    fn try_to_release_all(&self) -> Result<bool, Errno> {
         let pressed = self.record.pressed();
         if pressed.is_empty() {
             return Ok(true);

@@ -17,10 +17,12 @@
 //!
 //! # Layout
 //! - [`guardian`]: the whole of it, [`Guardian`]. [`input`]: what can be pressed. [`error`]: what can go wrong.
-//! - `record`: what is pressed, in memory that both processes see.
+//! - `record`: what is pressed, in memory that both processes see. `robust_futex`: how the kernel tells there that the process
+//!   that presses dies.
 //! - `release`: what a platform has to do. `x11`: how X11 does it.
 //! - `process`: starting and ending the guardian's process. `child`: what that process does; `detach`: how it lets go of
-//!   everything that it inherits.
+//!   everything that it inherits. `holder`: the thread by whose death the guardian notices that of its process. `priority`:
+//!   how both run as soon as they have to.
 //! - `absent`: systems without a guardian.
 
 #[cfg(not(target_os = "linux"))]
@@ -32,13 +34,19 @@ mod detach;
 pub mod error;
 #[cfg(target_os = "linux")]
 pub mod guardian;
+#[cfg(target_os = "linux")]
+mod holder;
 pub mod input;
+#[cfg(target_os = "linux")]
+mod priority;
 #[cfg(target_os = "linux")]
 mod process;
 #[cfg(target_os = "linux")]
 mod record;
 #[cfg(target_os = "linux")]
 mod release;
+#[cfg(target_os = "linux")]
+mod robust_futex;
 #[cfg(target_os = "linux")]
 mod x11;
 

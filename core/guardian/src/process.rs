@@ -5,14 +5,17 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 
 use crate::child::{self, Inherited};
 use crate::detach::Belongings;
 use crate::error::GuardianError;
+use crate::holder::Holder;
 use crate::record::{Pressed, Record};
 use crate::release::Release;
 
@@ -20,8 +23,10 @@ use crate::release::Release;
 #[derive(Debug)]
 pub(crate) struct Process {
     id: Pid,
-    record: Record,
-    /// Closed when this process dies, and when this value is dropped: that is what the guardian waits for.
+    record: Arc<Record>,
+    /// Dies with this process: that is what the guardian waits for.
+    holder: Option<Holder>,
+    /// Closed when this process is gone, and when this value is dropped.
     lifeline: Option<OwnedFd>,
 }
 
@@ -36,7 +41,8 @@ impl Process {
     /// # Errors
     /// When the system gives none, or it does not become ready.
     pub(crate) fn start(release: impl Release, pressed: Pressed) -> Result<Self, GuardianError> {
-        let record = Record::new(pressed)?;
+        let record = Arc::new(Record::new(pressed)?);
+        let holder = Holder::start(record.clone())?;
         let (waits, lifeline) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
         let itself = rustix::process::getpid();
         let belongings = Belongings::of_this_process();
@@ -55,6 +61,7 @@ impl Process {
         let mut process = Self {
             id,
             record,
+            holder: Some(holder),
             lifeline: Some(lifeline),
         };
         process.wait_ready()?;
@@ -85,18 +92,33 @@ impl Process {
         self.id.as_raw_nonzero().get().unsigned_abs()
     }
 
-    /// Whether it has ended; its number is not used after that.
+    /// Whether it has ended; its number is not used after that. One that was stopped guards nothing: it is ended.
     fn has_ended(&mut self) -> bool {
-        // It was forked without a signal for its end, so that nobody else waits for it by chance.
-        let options = WaitOptions::NOHANG | WaitOptions::from_bits_retain(libc::__WALL as u32);
-        let ended = match rustix::process::waitpid(Some(self.id), options) {
-            Ok(None) | Err(rustix::io::Errno::INTR) => false,
+        let ended = match self.wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+            Ok(None) | Err(Errno::INTR) => false,
+            Ok(Some(status)) if status.stopped() => {
+                self.kill();
+                while matches!(self.wait(WaitOptions::empty()), Err(Errno::INTR)) {}
+                true
+            }
             Ok(Some(_)) | Err(_) => true,
         };
         if ended {
             self.lifeline = None;
         }
         ended
+    }
+
+    fn wait(&self, options: WaitOptions) -> Result<Option<WaitStatus>, Errno> {
+        // It was forked without a signal for its end, so that nobody else waits for it by chance.
+        let options = options | WaitOptions::from_bits_retain(libc::__WALL as u32);
+        let ended = rustix::process::waitpid(Some(self.id), options)?;
+        Ok(ended.map(|(_, status)| status))
+    }
+
+    fn kill(&self) {
+        // It fails when it has just ended.
+        let _ = rustix::process::kill_process(self.id, Signal::KILL);
     }
 }
 
@@ -105,11 +127,12 @@ impl Drop for Process {
         if self.lifeline.take().is_none() {
             return;
         }
+        // Wakes it.
+        self.holder = None;
         let began = Instant::now();
         while !self.has_ended() {
             if began.elapsed() > PATIENCE {
-                // It fails when it has just ended.
-                let _ = rustix::process::kill_process(self.id, Signal::KILL);
+                self.kill();
             }
             std::thread::sleep(NAP);
         }
@@ -117,7 +140,7 @@ impl Drop for Process {
 }
 
 /// Forks a process, and lets it run `child`.
-fn fork(child: impl FnOnce() -> i32) -> io::Result<Pid> {
+pub(crate) fn fork(child: impl FnOnce() -> i32) -> io::Result<Pid> {
     // A handler of this program that ran in the other process would write into files of other numbers.
     let before = block_signals()?;
     // SAFETY: without flags and with no other stack, this is fork(2). The handlers of pthread_atfork are left out: they
