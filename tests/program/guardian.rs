@@ -245,6 +245,30 @@ fn a_run_whose_mouse_died_has_failed() {
     }
 }
 
+/// Where nobody would release the button if the program died next, it is not pressed any longer.
+#[test]
+fn a_stroke_ends_when_its_guardian_is_killed_or_stopped() {
+    let table = Table::set(&["--size", "6", "--seed", "1"]);
+    for settings in ["", "isolation = \"process\""] {
+        for signal in [Signal::KILL, Signal::STOP] {
+            // A stroke that takes most of a minute, and no other after it.
+            let pipeline = slow(settings).replace("400.0", "10000.0");
+            let pipeline = pipeline.replace("attempts = 1000", "attempts = 1");
+            let player = mid_stroke(&table, &pipeline);
+            let guardians = processes(&table, "mouse-guardian");
+            assert_eq!(guardians.len(), 1, "{guardians:?}");
+            end(guardians[0], signal, kill_process);
+            println!("{signal:?}: released after {:?}", released(&table));
+            let report = player.ended().expect(1).json();
+            let failure = &report["report"]["failure"];
+            assert_eq!(failure["stage"], "mouse", "{report:#}");
+            let text = failure["text"].as_str().unwrap();
+            assert!(text.contains("was killed or stopped"), "{text}");
+            nobody_guards(&table);
+        }
+    }
+}
+
 /// The strokes that died with the mouse's process are not waited for long.
 #[test]
 fn a_run_whose_mouse_died_goes_on_within_seconds() {

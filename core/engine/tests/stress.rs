@@ -244,37 +244,70 @@ fn runs_that_end_at_any_moment() {
 }
 
 /// A faulty plugin. `./x check deep` demands that a sanitizer reports it, to prove that sanitizers work.
-fn plant(fault: &str) {
+fn plant(fault: &str, isolation: Isolation) -> Report {
     let mut pipeline = Builder::new();
     let source = pipeline.stage("pictures", json!({ "count": 20 }));
     let faulty = pipeline.stage("plant", json!({ "do": fault }));
     let last = pipeline.stage("inspect", json!({}));
     pipeline.join(source, faulty);
     pipeline.join(faulty, last);
-    let report = finish(start(pipeline.0, &Arc::default()));
-    assert_eq!(report.failure, None);
+    pipeline.0.stages[faulty].isolation = isolation;
+    pipeline.0.stages[faulty].restart = Some(Restart {
+        max: 0,
+        backoff: Duration::ZERO,
+    });
+    finish(start(pipeline.0, &Arc::default()))
+}
+
+fn planted(fault: &str) {
+    assert_eq!(plant(fault, Isolation::Thread).failure, None);
 }
 
 #[test]
 #[ignore = "only a sanitizer notices it"]
 fn planted_race() {
-    plant("race");
+    planted("race");
 }
 
 #[test]
 #[ignore = "only a sanitizer notices it"]
 fn planted_race_with_host() {
-    plant("race-with-host");
+    planted("race-with-host");
 }
 
 #[test]
 #[ignore = "only a sanitizer notices it"]
 fn planted_free() {
-    plant("free");
+    planted("free");
 }
 
 #[test]
 #[ignore = "only a sanitizer notices it"]
 fn planted_free_in_host() {
-    plant("free-in-host");
+    planted("free-in-host");
+}
+
+/// Whether the process ends with the report is up to the sanitizer: the report is what counts.
+#[test]
+#[ignore = "only a sanitizer notices it"]
+fn planted_free_apart() {
+    plant("free", Isolation::Process);
+}
+
+#[test]
+#[ignore = "only a sanitizer notices it"]
+fn planted_overflow() {
+    planted("overflow");
+}
+
+#[test]
+#[ignore = "only a sanitizer notices it"]
+fn planted_overflow_of_picture() {
+    planted("overflow-of-picture");
+}
+
+#[test]
+#[ignore = "only a sanitizer notices it"]
+fn planted_released_picture() {
+    planted("released-picture");
 }

@@ -9,8 +9,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use crate::detach::{self, Belongings};
+use crate::priority;
 use crate::record::Record;
 use crate::release::Release;
+use crate::robust_futex::HolderState;
 
 /// The inherited values that it uses.
 pub(crate) struct Inherited<'a, R> {
@@ -32,8 +34,13 @@ const CONNECTION: i32 = 1;
 const PLAYER: i32 = 2;
 const STATUS: i32 = 3;
 
-/// How often it checks whether the player is stopped or dumps its core.
+/// How often it checks whether the player is stopped or dumps its core, and what the display server sends.
 const POLL_INTERVAL: Timespec = milliseconds(20);
+const AT_ONCE: Timespec = milliseconds(0);
+
+/// Between two releases while the player dies: one of its threads may be in the middle of sending a press, and finishes that
+/// first.
+const RELEASE_INTERVAL: Timespec = milliseconds(5);
 
 /// The delays of repeated releases: requests of the dead process that the display server has not read yet may be
 /// executed after the first release. The server notices the end of a connection before it waits for more.
@@ -79,18 +86,22 @@ fn guard<R: Release>(inherited: &Inherited<'_, R>) -> Result<(), Errno> {
         }),
     };
     guard.release.check(guard.connection)?;
+    priority::raise();
     guard.record.set_ready();
     while guard.poll_player()? {}
-    while !guard.release_all()? {}
+    guard.release_all()?;
+    while !guard.player_is_gone(&RELEASE_INTERVAL)? {
+        guard.release_all()?;
+    }
     for wait in RELEASE_AGAIN {
+        guard.release_all()?;
         if guard.record.pressed().is_empty() {
-            break;
+            return Ok(());
         }
         // There are no files to wait for, only the time.
         let _ = poll(&mut [], Some(&wait));
-        while !guard.release_all()? {}
     }
-    Ok(())
+    guard.release_all()
 }
 
 struct Guard<'a, R> {
@@ -103,41 +114,52 @@ struct Guard<'a, R> {
 }
 
 impl<R: Release> Guard<'_, R> {
-    /// Waits for one interval; returns whether the player still exists. Releases for a stopped player, which can't
-    /// release itself.
+    /// Waits for one interval; returns whether the player is alive. Releases for a stopped player, which can't release
+    /// itself.
     fn poll_player(&self) -> Result<bool, Errno> {
-        let nothing = PollFlags::empty();
-        let mut files = [
-            PollFd::from_borrowed_fd(self.lifeline, nothing),
-            PollFd::from_borrowed_fd(self.connection, PollFlags::IN),
-            PollFd::from_borrowed_fd(
-                self.player.unwrap_or(self.lifeline),
-                match self.player {
-                    Some(_) => PollFlags::IN,
-                    None => nothing,
-                },
-            ),
-        ];
-        match poll(&mut files, Some(&POLL_INTERVAL)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error),
-        }
-        let [lifeline, connection, player] = files.map(|file| file.revents());
-        if !lifeline.is_empty() || !player.is_empty() {
+        // The futex reports its death first.
+        let wait = match self.record.player().wait(&POLL_INTERVAL) {
+            HolderState::Dead => return Ok(false),
+            HolderState::Alive => &AT_ONCE,
+            // It unlocks the futex before it ends by itself. On a kernel without robust futexes nobody holds it.
+            HolderState::Absent => &POLL_INTERVAL,
+        };
+        if self.player_is_gone(wait)? {
             return Ok(false);
         }
-        if !connection.is_empty() {
-            // The server sends an event to all clients, or is gone: then nothing is pressed any more.
-            self.release.drain(self.connection)?;
-        }
+        self.release.drain(self.connection)?;
         if !self.record.pressed().is_empty() && self.player_is_stopped() {
-            self.release_all()?;
+            self.try_to_release_all()?;
         }
         Ok(true)
     }
 
+    /// Waits until nothing is left of the process that presses, but no longer than this.
+    fn player_is_gone(&self, limit: &Timespec) -> Result<bool, Errno> {
+        let player = self.player.unwrap_or(self.lifeline);
+        let awaited = match self.player {
+            Some(_) => PollFlags::IN,
+            None => PollFlags::empty(),
+        };
+        let mut files = [
+            PollFd::from_borrowed_fd(self.lifeline, PollFlags::empty()),
+            PollFd::from_borrowed_fd(player, awaited),
+        ];
+        match poll(&mut files, Some(limit)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(files.iter().any(|file| !file.revents().is_empty()))
+    }
+
+    /// Releases what is pressed, however long the display server takes.
+    fn release_all(&self) -> Result<(), Errno> {
+        while !self.try_to_release_all()? {}
+        Ok(())
+    }
+
     /// Whether the display server has confirmed that nothing is pressed any more. A slow one may do so later.
-    fn release_all(&self) -> Result<bool, Errno> {
+    fn try_to_release_all(&self) -> Result<bool, Errno> {
         let pressed = self.record.pressed();
         if pressed.is_empty() {
             return Ok(true);

@@ -16,6 +16,9 @@ pub enum GuardianError {
     /// It was started and ended, or did not become ready.
     #[error("the process that releases the mouse when this one dies did not become ready")]
     NotReady,
+    /// It was killed or stopped while something was pressed.
+    #[error("the process that releases the mouse when this one dies was killed or stopped")]
+    Killed,
     /// There is none for this system.
     #[error("on this system nothing releases the mouse when this process dies")]
     Unsupported,

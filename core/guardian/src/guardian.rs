@@ -30,12 +30,23 @@ impl Guardian {
     pub fn pressed(&mut self, input: Input) -> Result<(), GuardianError> {
         if !self.process.is_alive() {
             tracing::warn!(
-                "the process that releases the mouse when this one dies was killed, and is restarted"
+                "the process that releases the mouse when this one dies was killed or stopped, and is restarted"
             );
             self.process = start(self.process.record().pressed())?;
         }
         self.process.record().add(input);
         Ok(())
+    }
+
+    /// Checks that a guardian still guards what is pressed. Call it repeatedly while something is pressed.
+    ///
+    /// # Errors
+    /// When nobody would release it: the guardian was killed or stopped. It should be released now.
+    pub fn check(&mut self) -> Result<(), GuardianError> {
+        if self.process.record().pressed().is_empty() || self.process.is_alive() {
+            return Ok(());
+        }
+        Err(GuardianError::Killed)
     }
 
     /// Records that something was released. Call it after the display server has released it.

@@ -17,10 +17,11 @@
 //!
 //! # Layout
 //! - [`guardian`]: the whole of it, [`Guardian`]. [`input`]: what can be pressed. [`error`]: its errors.
-//! - `record`: what is pressed, in memory that both processes share.
+//! - `record`: what is pressed, in memory that both processes share. `robust_futex`: by which the kernel reports there that
+//!   the player dies; `holder`: the thread of the player that holds it.
 //! - `release`: the interface of a platform. `x11`: X11's implementation.
 //! - `process`: starts and ends the guardian's process. `child`: that process's code; `detach`: detaches it from
-//!   everything that it inherits.
+//!   everything that it inherits. `priority`: has both scheduled soon.
 //! - `absent`: systems without a guardian.
 
 #[cfg(not(target_os = "linux"))]
@@ -32,13 +33,19 @@ mod detach;
 pub mod error;
 #[cfg(target_os = "linux")]
 pub mod guardian;
+#[cfg(target_os = "linux")]
+mod holder;
 pub mod input;
+#[cfg(target_os = "linux")]
+mod priority;
 #[cfg(target_os = "linux")]
 mod process;
 #[cfg(target_os = "linux")]
 mod record;
 #[cfg(target_os = "linux")]
 mod release;
+#[cfg(target_os = "linux")]
+mod robust_futex;
 #[cfg(target_os = "linux")]
 mod x11;
 

@@ -5,14 +5,17 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 
 use crate::child::{self, Inherited};
 use crate::detach::Belongings;
 use crate::error::GuardianError;
+use crate::holder::Holder;
 use crate::record::{Pressed, Record};
 use crate::release::Release;
 
@@ -20,8 +23,10 @@ use crate::release::Release;
 #[derive(Debug)]
 pub(crate) struct Process {
     id: Pid,
-    record: Record,
-    /// Closed when this process dies, and when this value is dropped: the guardian waits for that.
+    record: Arc<Record>,
+    /// A thread that ends with this process: the guardian waits for that.
+    holder: Option<Holder>,
+    /// Closed when this process has ended, and when this value is dropped.
     lifeline: Option<OwnedFd>,
 }
 
@@ -36,7 +41,8 @@ impl Process {
     /// # Errors
     /// When the system can't create one, or it does not become ready.
     pub(crate) fn start(release: impl Release, pressed: Pressed) -> Result<Self, GuardianError> {
-        let record = Record::new(pressed)?;
+        let record = Arc::new(Record::new(pressed)?);
+        let holder = Holder::start(record.clone())?;
         let (waits, lifeline) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
         let itself = rustix::process::getpid();
         let belongings = Belongings::of_this_process();
@@ -55,6 +61,7 @@ impl Process {
         let mut process = Self {
             id,
             record,
+            holder: Some(holder),
             lifeline: Some(lifeline),
         };
         process.wait_ready()?;
@@ -85,18 +92,33 @@ impl Process {
         self.id.as_raw_nonzero().get().unsigned_abs()
     }
 
-    /// Whether it has ended; its id is not used after that.
+    /// Whether it has ended; its id is not used after that. A stopped guardian guards nothing: it is killed.
     fn has_ended(&mut self) -> bool {
-        // It was forked without an exit signal, so that no other wait of this program reaps it.
-        let options = WaitOptions::NOHANG | WaitOptions::from_bits_retain(libc::__WALL as u32);
-        let ended = match rustix::process::waitpid(Some(self.id), options) {
-            Ok(None) | Err(rustix::io::Errno::INTR) => false,
+        let ended = match self.wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+            Ok(None) | Err(Errno::INTR) => false,
+            Ok(Some(status)) if status.stopped() => {
+                self.kill();
+                while matches!(self.wait(WaitOptions::empty()), Err(Errno::INTR)) {}
+                true
+            }
             Ok(Some(_)) | Err(_) => true,
         };
         if ended {
             self.lifeline = None;
         }
         ended
+    }
+
+    fn wait(&self, options: WaitOptions) -> Result<Option<WaitStatus>, Errno> {
+        // It was forked without a signal for its end, so that nobody else waits for it by chance.
+        let options = options | WaitOptions::from_bits_retain(libc::__WALL as u32);
+        let ended = rustix::process::waitpid(Some(self.id), options)?;
+        Ok(ended.map(|(_, status)| status))
+    }
+
+    fn kill(&self) {
+        // It fails when it has just ended.
+        let _ = rustix::process::kill_process(self.id, Signal::KILL);
     }
 }
 
@@ -105,11 +127,12 @@ impl Drop for Process {
         if self.lifeline.take().is_none() {
             return;
         }
+        // Wakes it.
+        self.holder = None;
         let began = Instant::now();
         while !self.has_ended() {
             if began.elapsed() > PATIENCE {
-                // An error means that it has just ended.
-                let _ = rustix::process::kill_process(self.id, Signal::KILL);
+                self.kill();
             }
             std::thread::sleep(NAP);
         }
@@ -117,7 +140,7 @@ impl Drop for Process {
 }
 
 /// Forks a process that runs `child`.
-fn fork(child: impl FnOnce() -> i32) -> io::Result<Pid> {
+pub(crate) fn fork(child: impl FnOnce() -> i32) -> io::Result<Pid> {
     // A signal handler of this program would write into wrong files in the other process.
     let before = block_signals()?;
     // SAFETY: without flags and with no other stack, this is fork(2). The handlers of pthread_atfork are left out: they
@@ -153,4 +176,52 @@ fn block_signals() -> io::Result<libc::sigset_t> {
 fn restore_signals(before: &libc::sigset_t) {
     // SAFETY: the set was filled in by the same function. It can't fail for a known way of setting.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+    use std::os::fd::BorrowedFd;
+    use std::os::unix::net::UnixStream;
+
+    use rustix::io::Errno;
+
+    use super::*;
+
+    /// Reads freed memory in the guardian's process.
+    struct Faulty {
+        connection: UnixStream,
+        gone: *const u64,
+    }
+
+    impl Release for Faulty {
+        fn connection(&self) -> BorrowedFd<'_> {
+            self.connection.as_fd()
+        }
+
+        fn check(&self, _: BorrowedFd<'_>) -> Result<(), Errno> {
+            // SAFETY: there is none: this is to be reported.
+            black_box(unsafe { self.gone.read_volatile() });
+            Ok(())
+        }
+
+        fn drain(&self, _: BorrowedFd<'_>) -> Result<(), Errno> {
+            Ok(())
+        }
+
+        fn release(&self, _: BorrowedFd<'_>, _: Pressed) -> Result<(), Errno> {
+            Ok(())
+        }
+    }
+
+    /// `./x check deep` demands that a sanitizer reports it. Whether the process ends with that is up to the sanitizer.
+    #[test]
+    #[ignore = "only a sanitizer notices it"]
+    fn planted_free_in_guardian() {
+        let gone = black_box(Box::into_raw(Box::new(1)));
+        // SAFETY: it came from a box.
+        drop(unsafe { Box::from_raw(gone) });
+        let (connection, _other) = UnixStream::pair().unwrap();
+        let _ = Process::start(Faulty { connection, gone }, Pressed::default());
+    }
 }

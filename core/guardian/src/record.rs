@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::input::Input;
+use crate::robust_futex::RobustFutex;
 
 /// Words with a bit for each of 256 numbers.
 const WORDS: usize = 8;
@@ -18,6 +19,7 @@ struct Page {
     buttons: [AtomicU32; WORDS],
     keys: [AtomicU32; WORDS],
     is_ready: AtomicU32,
+    player: RobustFutex,
 }
 
 /// A page of memory that a forked process shares.
@@ -87,6 +89,11 @@ impl Record {
             buttons: load(&page.buttons),
             keys: load(&page.keys),
         }
+    }
+
+    /// Held by the player.
+    pub(crate) fn player(&self) -> &RobustFutex {
+        &self.page().player
     }
 
     /// Reports that the guardian is ready.

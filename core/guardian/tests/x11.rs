@@ -164,6 +164,7 @@ fn player() {
                 guardian.released(Input::Button(1));
                 Ok("released".to_owned())
             }
+            "check" => guardian.check().map(|()| "guarded".to_owned()),
             "starve" => {
                 let none = Rlimit {
                     current: Some(0),
@@ -396,6 +397,32 @@ fn a_guardian_that_is_killed_is_restarted_before_the_next_press() {
         "{answer}"
     );
     assert!(!screen.button_is_down());
+}
+
+#[test]
+fn what_is_pressed_when_the_guardian_is_killed_or_stopped_is_known() {
+    let screen = Screen::start();
+    for signal in [Signal::KILL, Signal::STOP] {
+        let mut player = Player::start(&screen);
+        let first = player.guardian;
+        player.ask("press");
+        assert_eq!(player.ask("check"), "guarded");
+        let guardian = Pid::from_raw(first as i32).unwrap();
+        rustix::process::kill_process(guardian, signal).unwrap();
+        wait_for("the death to be known", || {
+            (player.ask("check") != "guarded").then_some(())
+        });
+        let answer = player.ask("check");
+        assert!(answer.contains("was killed or stopped"), "{answer}");
+        assert!(is_gone(first).is_some());
+        // Another one guards what is pressed next, and what is pressed still.
+        let second = player.ask("press").parse().unwrap();
+        assert_ne!(second, first);
+        assert_eq!(player.ask("check"), "guarded");
+        player.child.kill().unwrap();
+        released(&screen);
+        wait_for("end of the guardian", || is_gone(second));
+    }
 }
 
 /// The display server is stopped for longer than the guardian waits for an answer.

@@ -199,7 +199,8 @@ pub fn kill_with_thread(command: &mut Command) {
     let _ = command;
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::io::{BufRead as _, BufReader};
     use std::process::Stdio;

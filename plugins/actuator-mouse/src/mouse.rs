@@ -12,6 +12,8 @@ pub trait Mouse: Send {
     fn put(&mut self, at: [i32; 2]) -> Result<()>;
     /// Presses the left button.
     fn press(&mut self) -> Result<()>;
+    /// Looks whether the button may stay pressed. An error means that it has to be released now.
+    fn check(&mut self) -> Result<()>;
     /// Releases the left button.
     fn release(&mut self) -> Result<()>;
 }
@@ -77,6 +79,13 @@ impl Mouse for SystemMouse {
         self.mouse
             .button(Button::Left, Direction::Press)
             .map_err(failed)
+    }
+
+    fn check(&mut self) -> Result<()> {
+        match &mut self.guardian {
+            Some(guardian) => guardian.check().map_err(unguarded),
+            None => Ok(()),
+        }
     }
 
     fn release(&mut self) -> Result<()> {

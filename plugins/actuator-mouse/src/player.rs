@@ -169,6 +169,7 @@ impl Player {
         if acting.cancel().is_cancelled() || acting.host().is_ending() {
             return Err(Error::cancelled().into());
         }
+        self.mouse.check()?;
         if self.was_moved()? {
             let reason = "the mouse was moved by hand".to_owned();
             self.guard.warn(Trouble::Stop(reason));

@@ -43,6 +43,8 @@ enum Mischief {
     Fail,
     /// It panics at the third move.
     Panic,
+    /// From the third move on no guardian runs.
+    Unguarded,
     /// The place of the pointer is reported late, as behind a window manager that looks at presses first.
     Late,
 }
@@ -78,6 +80,16 @@ impl Mouse for RecordingMouse {
     fn press(&mut self) -> Result<()> {
         LOG.with_borrow_mut(|log| log.events.push("down".to_owned()));
         Ok(())
+    }
+
+    fn check(&mut self) -> Result<()> {
+        LOG.with_borrow(|log| {
+            let moves = log.events.iter().filter(|it| it.contains(','));
+            match log.mischief {
+                Mischief::Unguarded if moves.count() >= 3 => Err(Error::new("unguarded")),
+                _ => Ok(()),
+            }
+        })
     }
 
     fn release(&mut self) -> Result<()> {
@@ -237,7 +249,7 @@ fn the_button_goes_up_when_the_board_is_covered_and_looking_again_may_help() {
 
 #[test]
 fn the_button_goes_up_on_failures_and_panics() {
-    for mischief in [Mischief::Fail, Mischief::Panic] {
+    for mischief in [Mischief::Fail, Mischief::Panic, Mischief::Unguarded] {
         let (_, outcome, events) = play(mischief, &[0.5]);
         assert_eq!(events, "105,55 down 115,55 125,55 up", "{mischief:?}");
         assert!(outcome.is_err());

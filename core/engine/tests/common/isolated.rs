@@ -1,7 +1,7 @@
 //! Runs with isolated stages. Each stage's process runs one test of the same file.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::report::Report;
@@ -21,6 +21,7 @@ fn a_process() {
 
 /// Options with [`a_process`] for the processes of stages.
 pub fn options(watcher: &Arc<Watcher>) -> Options {
+    print_warnings();
     let arguments = [
         "isolated::a_process",
         "--exact",
@@ -34,6 +35,18 @@ pub fn options(watcher: &Arc<Watcher>) -> Options {
         program: Some(Program::this(arguments.map(Into::into)).expect("this file is there")),
         ..Options::default()
     }
+}
+
+/// What the processes of stages print is logged, and nowhere else: panics, and what a sanitizer reports.
+fn print_warnings() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let printer = tracing_subscriber::fmt().with_writer(std::io::stderr);
+        let printer = printer.with_max_level(tracing::Level::WARN);
+        let printer = printer.without_time().with_ansi(false).finish();
+        // It fails where a test has a log of its own.
+        let _ = tracing::subscriber::set_global_default(printer);
+    });
 }
 
 /// Starts a run.

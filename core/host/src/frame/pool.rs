@@ -1,5 +1,7 @@
 //! Recycles the memory of frames.
 
+mod poison;
+
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -222,6 +224,7 @@ impl Idle {
         if let Some(memory) = shelf.and_then(|(_, shelf)| shelf.pop()) {
             self.bytes -= size;
             self.count -= 1;
+            poison::permit(memory.pointer, size);
             return (Some(memory), Vec::new());
         }
         (None, self.shrink(self.peak - self.live, self.most))
@@ -242,6 +245,7 @@ impl Idle {
         }
         self.bytes += size;
         self.count += 1;
+        poison::forbid(memory.pointer, size);
         match self.shelves.iter_mut().find(|(of, _)| *of == size) {
             Some((_, shelf)) => shelf.push(memory),
             None => self.shelves.push((size, vec![memory])),
@@ -277,6 +281,8 @@ impl Memory {
         let gap = block.align_offset(ALIGNMENT).min(ALIGNMENT);
         // SAFETY: the gap is at most ALIGNMENT bytes, which the block has beyond the size.
         let pointer = unsafe { block.add(gap) };
+        poison::forbid(block, layout.size());
+        poison::permit(pointer, size);
         Some(Self {
             pointer,
             size,
@@ -312,6 +318,13 @@ impl Memory {
             Block::Own(..) => None,
             Block::Shared(block) => Some(block),
         }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // Its addresses may be those of other memory next.
+        poison::permit(self.pointer, self.size);
     }
 }
 

@@ -27,7 +27,8 @@ mod host_table;
 #[cfg(feature = "flowfree")]
 pub mod samples;
 mod state;
-#[cfg(all(test, feature = "flowfree"))]
+#[cfg(test)]
+#[cfg(feature = "flowfree")]
 mod tests;
 
 use std::ffi::CString;
