@@ -109,8 +109,8 @@ pub fn end_with_parent() -> io::Result<()> {
             match poll(&mut lives, None) {
                 Ok(_) if lives[0].revents().contains(PollFlags::HUP) => break,
                 Err(rustix::io::Errno::INTR) => {}
-                // The plugin has closed it: nothing can be watched any more.
-                Ok(_) | Err(_) => return,
+                // The plugin has closed it: nothing can be watched any more, and there is nothing left to close.
+                Ok(_) | Err(_) => return std::mem::forget(life),
             }
         }
         let _ = rustix::process::kill_current_process_group(rustix::process::Signal::KILL);
