@@ -55,8 +55,10 @@ impl Place {
     fn plugin(&self, name: &str, deed: &str, flags: &[&str]) -> PathBuf {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let header = format!("-I{}", root.join("../abi/include").display());
-        let (name_is, deed) = (format!("-DNAME=\"{name}\""), format!("-DDEED={deed}"));
-        let flags = [&[&*header, &name_is, &deed], flags].concat();
+        // One that declares no effects is confined in a process of its own.
+        let manifest = json!({ "name": name, "role": "stage", "effects": [] }).to_string();
+        let (text, deed) = (format!("-DTEXT={manifest:?}"), format!("-DDEED={deed}"));
+        let flags = [&[&*header, &text, &deed], flags].concat();
         let source = root.join("tests/fixtures/constructor.c");
         let to = self.at("plugins").join(format!("lib{name}.so"));
         link(&source, &to, &flags);
@@ -116,7 +118,10 @@ fn a_library_in_a_folder_of_its_own_choice_is_found() {
         let own = "-Wl,-rpath,$ORIGIN/deep";
         let needed = ["-Wl,-soname,libneeded.so", &deep, own, tags];
         let needed = place.library("private", "needed", &needed);
-        for folder in ["$ORIGIN/../private", &place.at("private").display().to_string()] {
+        for folder in [
+            "$ORIGIN/../private",
+            &place.at("private").display().to_string(),
+        ] {
             let folder = format!("-Wl,-rpath,/nowhere:{folder}");
             place.plugin("linked", "(void)0", &[&needed, &folder, tags]);
             let catalogue = place.scan();
@@ -183,7 +188,11 @@ fn nothing_is_loaded_of_what_others_can_write() {
     };
     chmod(&place.at("private"), 0o777);
     let reason = place.refused();
-    for part in ["libneeded.so", "other users can write to", "/private (mode 777)"] {
+    for part in [
+        "libneeded.so",
+        "other users can write to",
+        "/private (mode 777)",
+    ] {
         assert!(reason.contains(part), "no {part:?}: {reason}");
     }
     chmod(&place.at("private"), 0o755);
@@ -203,7 +212,14 @@ fn folders_without_sense() {
     }
     let many: Vec<_> = (0..200).map(|it| format!("$ORIGIN/../home/{it}")).collect();
     let many = many.join(":");
-    for folders in ["..", ".:", "../private:private", "$LIB:${ORIGIN", &many, "/dev:/proc:/sys"] {
+    for folders in [
+        "..",
+        ".:",
+        "../private:private",
+        "$LIB:${ORIGIN",
+        &many,
+        "/dev:/proc:/sys",
+    ] {
         let folders = format!("-Wl,-rpath,{folders}");
         place.plugin("linked", "(void)0", &[&needed, &folders]);
         let reason = place.refused();
@@ -216,6 +232,10 @@ fn folders_without_sense() {
     let other = ["-Wl,-soname,libother.so", around, &itself];
     let other = place.plugin("other", "(void)0", &other);
     let other = other.display().to_string();
-    place.plugin("linked", "(void)0", &["-Wl,-soname,liblinked.so", around, &other]);
+    place.plugin(
+        "linked",
+        "(void)0",
+        &["-Wl,-soname,liblinked.so", around, &other],
+    );
     assert_eq!(place.scan().names(), ["linked", "other"]);
 }

@@ -118,8 +118,7 @@ impl Search {
                 folders.map(|folder| folder.join(name)).collect()
             }
         };
-        let is_permitted =
-            |it: &PathBuf| self.is_permitted(it) || write_access::check(it).is_ok();
+        let is_permitted = |it: &PathBuf| self.is_permitted(it) || write_access::check(it).is_ok();
         let places = places.into_iter();
         places.filter(|it| is_elf(it) && is_permitted(it)).collect()
     }

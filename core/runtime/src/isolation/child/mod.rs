@@ -18,7 +18,7 @@ use std::time::Duration;
 use flowpipe_abi as abi;
 
 use crate::clock::Clock;
-use crate::confinement;
+use crate::confinement::{self, LeftOut};
 use crate::document::Document;
 use crate::isolation::memory::{Access, Mapping};
 use crate::isolation::page::PageView;
@@ -101,7 +101,7 @@ fn live() -> io::Result<()> {
         None => create.library.clone(),
     };
     // Before there is a second thread, and before anything of the plugin runs.
-    let confined = confinement::confine(&create.confinement, &[file]);
+    let confined = confinement::confine(&create.confinement, std::slice::from_ref(&file));
     watch_over(side.try_clone()?)?;
     let child = CHILD.get_or_init(|| Child {
         call: Mutex::new(call),
@@ -122,8 +122,11 @@ fn live() -> io::Result<()> {
         run: OnceLock::new(),
     });
     let host = Host::with(&create.stage, u32::MAX, services, tape, table::change);
-    let confined = confined.map_err(|text| (abi::ERROR, text));
-    let made = confined.and_then(|()| make(&create, library, &config, &host));
+    let made = match confined {
+        Err(text) => Err((abi::ERROR, text)),
+        Ok(left_out) => make(&create, library, &config, &host)
+            .map_err(|(status, text)| (status, LeftOut::explain(&left_out, &file, text))),
+    };
     let status = match &made {
         Ok(_) => abi::OK,
         Err((status, text)) => {

@@ -51,7 +51,9 @@ impl Linking {
             let text = || dynamic.string(entry).ok();
             match entry.tag {
                 elf::DT_NEEDED if linking.needed.len() < MOST => {
-                    linking.needed.extend(text().and_then(|it| needed(it, origin)));
+                    linking
+                        .needed
+                        .extend(text().and_then(|it| needed(it, origin)));
                 }
                 elf::DT_RPATH => linking.rpath = folders(text().unwrap_or_default(), origin),
                 elf::DT_RUNPATH => linking.runpath = folders(text().unwrap_or_default(), origin),
@@ -129,8 +131,18 @@ mod tests {
         );
         let none: [&str; 0] = [];
         for hostile in [
-            "", ":", ".", "..", "x/y", "./$ORIGIN", "$ORIGINAL/x", "${ORIGIN}x", "$ORIGIN/$LIB", "/x/$PLATFORM",
-            "${ORIGIN", "\u{0}",
+            "",
+            ":",
+            ".",
+            "..",
+            "x/y",
+            "./$ORIGIN",
+            "$ORIGINAL/x",
+            "${ORIGIN}x",
+            "$ORIGIN/$LIB",
+            "/x/$PLATFORM",
+            "${ORIGIN",
+            "\u{0}",
         ] {
             assert_eq!(of(hostile), none, "{hostile:?}");
         }

@@ -11,9 +11,9 @@ mod part;
 use std::fs::File;
 
 use flowpipe_abi as abi;
+use object::read::NameOrOrdinal;
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader as _};
 use object::read::macho::{FatArch, MachOFatFile32, MachOFatFile64};
-use object::read::NameOrOrdinal;
 use object::{Architecture, BinaryFormat, FileKind, Object as _, ObjectKind};
 
 use part::{Part, Source};

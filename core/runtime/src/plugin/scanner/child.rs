@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::confinement::{Confinement, confine};
+use crate::confinement::{Confinement, LeftOut, confine};
 use crate::isolation::child::{connection, stand_first_in_line_for_the_killer, watch_over};
 use crate::isolation::wire::Wire;
 use crate::plugin::loader;
@@ -46,7 +46,8 @@ fn scan() -> io::Result<()> {
         .map(|name| PathBuf::from(OsStr::from_bytes(name)))
         .collect();
     // To say what it is, a library needs no effects. Before there is a second thread.
-    confine(&Confinement::without_effects(), &paths).map_err(io::Error::other)?;
+    let confined = confine(&Confinement::without_effects(), &paths);
+    let left_out = confined.map_err(io::Error::other)?;
     watch_over(host)?;
     for (number, path) in paths.iter().enumerate() {
         let library = loader::load(path);
@@ -56,6 +57,7 @@ fn scan() -> io::Result<()> {
             let _ = rustix::process::kill_process(copy, rustix::process::Signal::KILL);
         }
         let scanned = library.map(|library| library.manifests.clone());
+        let scanned = scanned.map_err(|error| LeftOut::explain(&left_out, path, error));
         wire.send(&Answer { number, scanned }, b"", &[])?;
     }
     loader::deinit_all();
