@@ -120,6 +120,17 @@ pub enum Command {
     ScanPlugins,
 }
 
+impl Command {
+    /// Whether this process is one of `plugin check`, in which a plugin is tried.
+    pub fn tries_a_plugin_within(&self) -> bool {
+        let Self::Plugins(plugins) = self else {
+            return false;
+        };
+        let command = plugins.command.as_ref();
+        matches!(command, Some(PluginsCommand::Check(check)) if check.within.is_some())
+    }
+}
+
 #[derive(Debug, ClapArgs)]
 pub struct IsolatedStage {
     /// The stage's name, shown in lists of processes.

@@ -69,7 +69,10 @@ fn main() -> ExitCode {
         Command::ScanPlugins => return processes::scan(),
         _ => {}
     }
-    signals::listen();
+    // The plugin that is tried there may close any file, also that of a thread that listens. Ctrl-C is for the program.
+    if !args.command.tries_a_plugin_within() {
+        signals::listen();
+    }
     flowpipe_terminal::set_colours(
         show::colour::on_stdout(&args.global),
         show::colour::on_stderr(&args.global),

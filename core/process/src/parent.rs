@@ -47,7 +47,11 @@ pub fn watch(
                 Ok(_) if ends[0].revents().contains(PollFlags::HUP) => {
                     return disconnected(Disconnected::Program);
                 }
-                Ok(_) | Err(_) => return disconnected(Disconnected::Here),
+                Ok(_) | Err(_) => {
+                    // There is nothing left to close.
+                    std::mem::forget(end);
+                    return disconnected(Disconnected::Here);
+                }
             }
         }
     };

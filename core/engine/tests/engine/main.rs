@@ -22,6 +22,8 @@ mod hostile;
 mod isolation;
 #[cfg(unix)]
 mod isolation_frames;
+#[cfg(target_os = "linux")]
+mod linked;
 mod loading;
 mod oldest;
 mod race;

@@ -3,9 +3,9 @@
 #[cfg(unix)]
 mod accounts;
 mod copied;
-pub(crate) mod inspect;
+pub mod inspect;
 pub mod library_file;
 pub mod loader;
 pub(crate) mod origin;
 pub mod stamp;
-pub(crate) mod write_access;
+pub mod write_access;

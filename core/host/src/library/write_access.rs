@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Users other than the owner and root can change what is at a path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum WriteAccess {
+pub enum WriteAccess {
     /// By its mode.
     #[error("other users can write to {} (mode {mode:o}): `chmod go-w` it, or put the plugins elsewhere", path.display())]
     Mode {
@@ -45,7 +45,7 @@ pub(crate) fn check(_: &Path) -> Result<(), WriteAccess> {
 }
 
 #[cfg(unix)]
-pub(crate) use unix::check;
+pub use unix::check;
 
 #[cfg(unix)]
 mod unix {
@@ -64,7 +64,11 @@ mod unix {
     const GROUP_WRITES: u32 = 0o020;
     const ANYBODY_WRITES: u32 = 0o002;
 
-    pub(crate) fn check(path: &Path) -> Result<(), WriteAccess> {
+    /// Follows a path as the system does.
+    ///
+    /// # Errors
+    /// Which file or folder on it other users can write to.
+    pub fn check(path: &Path) -> Result<(), WriteAccess> {
         let path = std::path::absolute(path).map_err(unknown)?;
         let user = rustix::process::geteuid().as_raw();
         let mut links = 0;

@@ -27,7 +27,7 @@ use flowpipe_host::table::{Host, Services};
 use flowpipe_process::parent;
 use flowpipe_sync::lock;
 
-use crate::confinement;
+use crate::confinement::{self, Unreadable};
 use crate::control_block::ControlView;
 use crate::protocol::{Create, ProcessCall, ToHost, ToStage, WireFrame, WireMessage};
 use crate::wire::Wire;
@@ -101,7 +101,7 @@ fn run_stage() -> io::Result<()> {
         None => create.library.clone(),
     };
     // Before there is a second thread, and before any code of the plugin runs.
-    let confined = confinement::confine(&create.confinement, &[file]);
+    let confined = confinement::confine(&create.confinement, std::slice::from_ref(&file));
     watch_host(side.try_clone()?)?;
     let child = CHILD.get_or_init(|| Child {
         call: Mutex::new(call),
@@ -124,8 +124,11 @@ fn run_stage() -> io::Result<()> {
         stage_clock,
         table::change,
     );
-    let confined = confined.map_err(|text| (abi::ERROR, text));
-    let created = confined.and_then(|()| create_stage(&create, library, &config, &host));
+    let created = match confined {
+        Err(text) => Err((abi::ERROR, text)),
+        Ok(unreadable) => create_stage(&create, library, &config, &host)
+            .map_err(|(status, text)| (status, Unreadable::explain(&unreadable, &file, text))),
+    };
     let status = match &created {
         Ok(_) => abi::OK,
         Err((status, text)) => {

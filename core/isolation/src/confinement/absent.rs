@@ -4,10 +4,13 @@
 pub(super) mod landlock {
     use std::path::PathBuf;
 
-    use crate::confinement::Confinement;
+    use crate::confinement::{Confinement, Unreadable};
 
-    pub(in crate::confinement) fn confine(_: &Confinement, _: &[PathBuf]) -> Result<(), String> {
-        Ok(())
+    pub(in crate::confinement) fn confine(
+        _: &Confinement,
+        _: &[PathBuf],
+    ) -> Result<Vec<Unreadable>, String> {
+        Ok(Vec::new())
     }
 
     pub(in crate::confinement) fn gap() -> Option<String> {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use landlock::{
     RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
 };
 
-use crate::confinement::{Confinement, Files, Permissions};
+use crate::confinement::{Confinement, Files, Permissions, Unreadable, libraries};
 
 /// The newest rules that are requested; older systems enforce the subset that they support.
 const RULES: ABI = ABI::V7;
@@ -64,13 +63,23 @@ const NETWORK: [&str; 9] = [
     "/etc/ca-certificates",
 ];
 
-pub(super) fn confine(confinement: &Confinement, libraries: &[PathBuf]) -> Result<(), String> {
-    let ruleset = match confinement {
-        Confinement::Loose => loose(),
-        Confinement::To(permissions) => to(permissions, libraries),
+/// Returns what stays out of reach although a library is linked with it.
+pub(super) fn confine(
+    confinement: &Confinement,
+    loaded: &[PathBuf],
+) -> Result<Vec<Unreadable>, String> {
+    let (ruleset, unreadable) = match confinement {
+        Confinement::Loose => (loose(), Vec::new()),
+        Confinement::To(permissions) => {
+            let folders = library_folders();
+            let needed = libraries::needed_by(loaded, &SYSTEM, &folders);
+            (to(permissions, &folders, &needed.files), needed.unreadable)
+        }
     };
     let status = ruleset.and_then(RulesetCreated::restrict_self);
-    status.map(drop).map_err(|error| error.to_string())
+    status
+        .map(|_| unreadable)
+        .map_err(|error| error.to_string())
 }
 
 /// It reaches no memory of other processes, which is so with any rules, and sends them no signals.
@@ -78,7 +87,11 @@ fn loose() -> Result<RulesetCreated, RulesetError> {
     Ruleset::default().scope(Scope::Signal)?.create()
 }
 
-fn to(permissions: &Permissions, libraries: &[PathBuf]) -> Result<RulesetCreated, RulesetError> {
+fn to(
+    permissions: &Permissions,
+    library_folders: &[PathBuf],
+    libraries: &BTreeSet<PathBuf>,
+) -> Result<RulesetCreated, RulesetError> {
     let read: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
     let devices = AccessFs::MakeChar | AccessFs::MakeBlock;
     let write = (AccessFs::from_write(RULES) & !devices) | read;
@@ -95,8 +108,8 @@ fn to(permissions: &Permissions, libraries: &[PathBuf]) -> Result<RulesetCreated
     let mut ruleset = ruleset
         .create()?
         .add_rules(path_beneath_rules(SYSTEM, read))?
-        .add_rules(path_beneath_rules(library_folders(), read))?
-        .add_rules(path_beneath_rules(with_neighbours(libraries), read))?
+        .add_rules(path_beneath_rules(library_folders, read))?
+        .add_rules(path_beneath_rules(libraries, read))?
         .add_rules(path_beneath_rules(DEVICES, read | AccessFs::WriteFile))?
         .add_rules(path_beneath_rules(paths(&permissions.reads), read))?
         .add_rules(path_beneath_rules(paths(&permissions.writes), write))?;
@@ -119,20 +132,7 @@ fn paths(files: &Files) -> Vec<PathBuf> {
     }
 }
 
-/// The libraries themselves, and other libraries in their folders, which they may need; no other files.
-fn with_neighbours(libraries: &[PathBuf]) -> BTreeSet<PathBuf> {
-    let is_library = |path: &PathBuf| {
-        let name = path.file_name().and_then(OsStr::to_str);
-        name.is_some_and(|name| name.ends_with(".so") || name.contains(".so."))
-    };
-    let folders: BTreeSet<_> = libraries.iter().filter_map(|it| it.parent()).collect();
-    let entries = folders.into_iter().filter_map(|it| fs::read_dir(it).ok());
-    let entries = entries.flatten().flatten().map(|entry| entry.path());
-    let neighbours = entries.filter(is_library);
-    neighbours.chain(libraries.iter().cloned()).collect()
-}
-
-/// The other folders in which the system searches for libraries.
+/// Where else the system looks for libraries.
 fn library_folders() -> Vec<PathBuf> {
     let named = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let named = env::split_paths(&named).filter(|path| path.is_absolute());

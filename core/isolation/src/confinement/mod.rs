@@ -2,13 +2,15 @@
 //! and seccomp enforce that on Linux.
 //!
 //! # Layout
-//! - `files`: which files it may read and write.
+//! - `files`: which files it may read and write. `libraries`: which libraries.
 //! - `landlock`, `seccomp`: the rules on Linux. `absent`: other systems, without rules.
 
 mod absent;
 mod files;
 #[cfg(target_os = "linux")]
 mod landlock;
+#[cfg(target_os = "linux")]
+mod libraries;
 #[cfg(all(
     target_os = "linux",
     any(
@@ -20,7 +22,7 @@ mod landlock;
 mod seccomp;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 #[cfg(not(target_os = "linux"))]
@@ -114,6 +116,31 @@ impl Confinement {
     }
 }
 
+/// What a confined process was not permitted to read, although a library says that it is linked with what lies there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable {
+    /// The library that is loaded.
+    pub library: PathBuf,
+    /// Which folder, and why.
+    pub reason: String,
+}
+
+impl Unreadable {
+    /// Why a library can't be loaded, with what may be behind it.
+    pub(crate) fn explain(all: &[Self], library: &Path, error: String) -> String {
+        // As the loaders of glibc and musl say it when they do not find a library that another one needs.
+        let is_missing = error.contains("shared object file") || error.contains("shared library");
+        let of_library = all.iter().find(|it| it.library == library);
+        match of_library {
+            Some(it) if is_missing => {
+                let reason = &it.reason;
+                format!("{error} (a folder that it is linked with is not used: {reason})")
+            }
+            _ => error,
+        }
+    }
+}
+
 impl fmt::Display for Permissions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut may = Vec::new();
@@ -136,17 +163,23 @@ impl fmt::Display for Permissions {
 /// Confines this process, once and for all, with all that it starts. To be called before it has a second thread: one
 /// that runs already is not confined. `libraries`: the files that it is about to load.
 ///
-/// What the system can't enforce is not enforced; see [`warn_of_gaps`].
+/// What the system can't enforce is not enforced; see [`warn_of_gaps`]. Returns what the libraries say that they are linked
+/// with, and can't be read all the same.
 ///
 /// # Errors
 /// When the system refuses what it can do. Nothing of others may run in this process then.
-pub fn confine(confinement: &Confinement, libraries: &[PathBuf]) -> Result<(), String> {
+#[cfg_attr(not(unix), expect(dead_code, reason = "there are no such processes"))]
+pub(crate) fn confine(
+    confinement: &Confinement,
+    libraries: &[PathBuf],
+) -> Result<Vec<Unreadable>, String> {
     let failed = |error: String| format!("its process can't be confined: {error}");
     if let Confinement::To(permissions) = confinement {
         permissions.writes.prepare();
     }
-    landlock::confine(confinement, libraries).map_err(failed)?;
-    seccomp::confine(confinement).map_err(failed)
+    let unreadable = landlock::confine(confinement, libraries).map_err(failed)?;
+    seccomp::confine(confinement).map_err(failed)?;
+    Ok(unreadable)
 }
 
 /// Logs, once in the program, what [`confine`] can't enforce on this system.

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use flowpipe_host::library::loader;
 
 use crate::child::{connection, raise_oom_score, watch_host};
-use crate::confinement::{Confinement, confine};
+use crate::confinement::{Confinement, Unreadable, confine};
 use crate::scanner::session::{Answer, Scan};
 use crate::wire::Wire;
 
@@ -47,7 +47,8 @@ fn scan() -> io::Result<()> {
         .map(|name| PathBuf::from(OsStr::from_bytes(name)))
         .collect();
     // A library needs no effects to return its manifests. Before there is a second thread.
-    confine(&Confinement::without_effects(), &paths).map_err(io::Error::other)?;
+    let confined = confine(&Confinement::without_effects(), &paths);
+    let unreadable = confined.map_err(io::Error::other)?;
     watch_host(host)?;
     for (number, path) in paths.iter().enumerate() {
         let library = loader::load(path);
@@ -57,6 +58,7 @@ fn scan() -> io::Result<()> {
             let _ = rustix::process::kill_process(copy, rustix::process::Signal::KILL);
         }
         let scanned = library.map(|library| library.manifests.clone());
+        let scanned = scanned.map_err(|error| Unreadable::explain(&unreadable, path, error));
         wire.send(&Answer { number, scanned }, b"", &[])?;
     }
     loader::deinit_all();

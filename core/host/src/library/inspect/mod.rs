@@ -1,34 +1,34 @@
-//! Inspects a library's file before the system loads it: loading runs its constructors, and a truncated ELF file kills
-//! the process instead of failing. A file that does not export the entry symbol is no plugin.
+//! Inspects a library's file before the system loads it: loading runs its constructors, and a truncated ELF file kills the
+//! process instead of failing. A file that does not export the entry symbol is no plugin.
+//!
+//! # Layout
+//! - `part`: a file that is read within bounds. `linking`: what an ELF library is linked with.
 
-use std::cell::Cell;
+#[cfg(target_os = "linux")]
+pub mod linking;
+mod part;
+
 use std::fs::File;
-use std::ops::Range;
 
 use flowpipe_abi as abi;
+use object::read::NameOrOrdinal;
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader as _};
 use object::read::macho::{FatArch, MachOFatFile32, MachOFatFile64};
-use object::read::{NameOrOrdinal, ReadCache, ReadRef};
 use object::{Architecture, BinaryFormat, FileKind, Object as _, ObjectKind};
+use part::{Part, Source};
 
-/// Why a file is not loaded, as a phrase after its name.
+/// Why a file is not loaded, in words that fit behind its name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unloadable {
     /// Nothing is wrong with it: it is no plugin.
     #[error("{0}")]
     NotAPlugin(String),
-    /// It exports the entry symbol, but can't be loaded.
+    /// It looks like a plugin, and can't be loaded.
     #[error("{0}")]
     Damaged(String),
 }
 
 use Unloadable::{Damaged, NotAPlugin};
-
-/// Bytes that are read of one file at most: its tables of sections and symbols.
-const MOST_READ: u64 = 128 << 20;
-
-/// What a symbol's name costs at least: names are read in pieces of this length.
-const NAME: u64 = 256;
 
 /// Checks that a file is a dynamic library for this program which exports the entry symbol, and that it is whole.
 ///
@@ -43,15 +43,8 @@ pub(crate) fn inspect(file: &File) -> Result<(), Unloadable> {
     if length == 0 {
         return Err(NotAPlugin("the file is empty".into()));
     }
-    let cache = ReadCache::new(file);
-    let left = Cell::new(MOST_READ);
-    let whole = Part {
-        cache: &cache,
-        left: &left,
-        start: 0,
-        length,
-    };
-    inspect_part(whole, BinaryFormat::native_object(), true)
+    let source = Source::of(file);
+    inspect_part(source.whole(length), BinaryFormat::native_object(), true)
 }
 
 /// `native`: what the system loads.
@@ -71,11 +64,11 @@ fn inspect_part(part: Part<'_>, native: BinaryFormat, may_be_fat: bool) -> Resul
         (FileKind::Pe64 | FileKind::Pe32, BinaryFormat::Coff) => {}
         (FileKind::MachOFat32, BinaryFormat::MachO) if may_be_fat => {
             let fat = MachOFatFile32::parse(part).map_err(damaged)?;
-            return inspect_part(part.of_this_machine(fat.arches())?, native, false);
+            return inspect_part(of_this_machine(part, fat.arches())?, native, false);
         }
         (FileKind::MachOFat64, BinaryFormat::MachO) if may_be_fat => {
             let fat = MachOFatFile64::parse(part).map_err(damaged)?;
-            return inspect_part(part.of_this_machine(fat.arches())?, native, false);
+            return inspect_part(of_this_machine(part, fat.arches())?, native, false);
         }
         (FileKind::Elf64 | FileKind::Elf32, _) => return Err(foreign("ELF")),
         (FileKind::Pe64 | FileKind::Pe32, _) => return Err(foreign("PE")),
@@ -121,7 +114,7 @@ fn exports_entry<'data>(object: &object::File<'data, Part<'data>>) -> Result<boo
     Ok(false)
 }
 
-/// The system's loader maps what the headers declare, without a check of the file's length.
+/// The system's loader maps what the headers promise, without a look at the file's length.
 fn is_whole<'data, Header: FileHeader>(
     elf: object::Result<ElfFile<'data, Header, Part<'data>>>,
     length: u64,
@@ -144,7 +137,7 @@ fn is_whole<'data, Header: FileHeader>(
                 )));
             }
             None => {
-                return Err(Damaged("damaged: its parts are outside of any file".into()));
+                return Err(Damaged("damaged: its parts lie outside any file".into()));
             }
         }
     }
@@ -174,65 +167,18 @@ fn is_of_this_machine(architecture: Architecture) -> bool {
     name == std::env::consts::ARCH || !known.contains(&std::env::consts::ARCH)
 }
 
-/// A part of a file, read on demand. The number of bytes read is limited, however malformed the file is.
-#[derive(Clone, Copy)]
-struct Part<'data> {
-    cache: &'data ReadCache<&'data File>,
-    left: &'data Cell<u64>,
-    start: u64,
-    length: u64,
-}
-
-impl Part<'_> {
-    fn pay(&self, bytes: u64) -> Result<(), ()> {
-        self.left.set(self.left.get().checked_sub(bytes).ok_or(())?);
-        Ok(())
-    }
-
-    /// The part of a Mach-O file for several processors that is for this one.
-    fn of_this_machine<Arch: FatArch>(self, all: &[Arch]) -> Result<Self, Unloadable> {
-        let fits = |arch: &&Arch| is_of_this_machine(arch.architecture());
-        let Some(arch) = all.iter().find(fits) else {
-            return Err(Damaged("made for other processors".into()));
-        };
-        let (offset, length) = arch.file_range();
-        let end = offset.checked_add(length);
-        if end.is_none_or(|end| end > self.length) {
-            return Err(Damaged(
-                "truncated or damaged: a part of it is missing".into(),
-            ));
-        }
-        Ok(Self {
-            start: self.start + offset,
-            length,
-            ..self
-        })
-    }
-}
-
-impl<'data> ReadRef<'data> for Part<'data> {
-    fn len(self) -> Result<u64, ()> {
-        Ok(self.length)
-    }
-
-    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'data [u8], ()> {
-        let end = offset.checked_add(size).ok_or(())?;
-        if end > self.length {
-            return Err(());
-        }
-        self.pay(size)?;
-        self.cache.read_bytes_at(self.start + offset, size)
-    }
-
-    fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'data [u8], ()> {
-        if range.start > range.end || range.end > self.length {
-            return Err(());
-        }
-        let range = self.start + range.start..self.start + range.end;
-        let name = self.cache.read_bytes_at_until(range, delimiter)?;
-        self.pay(NAME.max(name.len() as u64))?;
-        Ok(name)
-    }
+/// The part of a Mach-O file for several processors that is for this one.
+fn of_this_machine<'data, Arch: FatArch>(
+    part: Part<'data>,
+    all: &[Arch],
+) -> Result<Part<'data>, Unloadable> {
+    let fits = |arch: &&Arch| is_of_this_machine(arch.architecture());
+    let Some(arch) = all.iter().find(fits) else {
+        return Err(Damaged("made for other processors".into()));
+    };
+    let (offset, length) = arch.file_range();
+    part.within(offset, length)
+        .ok_or_else(|| Damaged("truncated or damaged: a part of it is missing".into()))
 }
 
 #[cfg(test)]
@@ -245,29 +191,21 @@ mod tests {
     fn inspect_as(native: BinaryFormat, bytes: &[u8]) -> Result<(), Unloadable> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
-        let cache = ReadCache::new(&file);
-        let left = Cell::new(MOST_READ);
-        let whole = Part {
-            cache: &cache,
-            left: &left,
-            start: 0,
-            length: bytes.len() as u64,
-        };
-        inspect_part(whole, native, true)
+        let source = Source::of(&file);
+        inspect_part(source.whole(bytes.len() as u64), native, true)
     }
 
-    /// Libraries that export a number as `flowpipe_entry`, for x86-64: linked by lld out of an object file that has
-    /// nothing else.
+    /// Libraries that export a number as `flowpipe_entry`, for x86-64: linked by lld out of an object file that has nothing else.
     const LIBRARIES: [(BinaryFormat, &str, &[u8]); 2] = [
         (
             BinaryFormat::Coff,
             "PE",
-            include_bytes!("../../tests/fixtures/foreign/entry.dll"),
+            include_bytes!("../../../tests/fixtures/foreign/entry.dll"),
         ),
         (
             BinaryFormat::MachO,
             "Mach-O",
-            include_bytes!("../../tests/fixtures/foreign/entry.dylib"),
+            include_bytes!("../../../tests/fixtures/foreign/entry.dylib"),
         ),
     ];
 
@@ -353,7 +291,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn every_shorter_file_is_refused() {
-        // Tests are position-independent programs, which ELF cannot distinguish from libraries.
+        // Tests are position-independent programs, which ELF cannot tell from libraries.
         let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let elf = |bytes: &[u8]| inspect_as(BinaryFormat::Elf, bytes).unwrap_err();
         let whole = elf(&bytes);

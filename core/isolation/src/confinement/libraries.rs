@@ -1,0 +1,174 @@
+//! Which libraries a confined process may read besides the system's: those that it loads, those beside them, and those in
+//! the folders in which the system's loader looks for what they are linked with, and for what that is linked with.
+//!
+//! Which folders these are is what a library says (DT_RUNPATH, DT_RPATH), and may be anything. So no folder is permitted,
+//! but of each the ELF files that are named as libraries: whatever else lies there, or is led to by a link there, stays
+//! out of reach. Folders and files that other users can write to are left out, as they are for plugins.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use flowpipe_host::library::inspect::linking::{Linking, is_elf};
+use flowpipe_host::library::write_access;
+
+use crate::confinement::Unreadable;
+
+/// So many folders of one library are looked into, and of those that it needs.
+const MOST_FOLDERS: usize = 64;
+/// So many libraries that one needs are looked into.
+const MOST_NEEDED: usize = 512;
+/// So many entries of a folder are looked at, and so many libraries in it permitted.
+const MOST_ENTRIES: usize = 100_000;
+const MOST_LIBRARIES: usize = 4096;
+
+/// What is found.
+#[derive(Debug, Default)]
+pub(super) struct Libraries {
+    pub files: BTreeSet<PathBuf>,
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// Finds what these libraries need. `system`: folders that are permitted anyway. `others`: folders in which libraries are
+/// looked for, permitted too, whose libraries may have folders of their own.
+pub(super) fn needed_by(libraries: &[PathBuf], system: &[&str], others: &[PathBuf]) -> Libraries {
+    let permitted = system.iter().map(Path::new);
+    let permitted = permitted.filter_map(|it| it.canonicalize().ok()).collect();
+    let mut search = Search {
+        permitted,
+        others: Vec::new(),
+        beside: HashSet::new(),
+        folders: HashMap::new(),
+        found: Libraries::default(),
+    };
+    // What the system's own libraries need lies in the system's folders.
+    let others = others.iter().filter_map(|it| it.canonicalize().ok());
+    search.others = others.filter(|it| !search.is_permitted(it)).collect();
+    libraries.iter().for_each(|it| search.library(it));
+    search.found
+}
+
+struct Search {
+    permitted: Vec<PathBuf>,
+    others: Vec<PathBuf>,
+    /// Folders of libraries that are loaded.
+    beside: HashSet<PathBuf>,
+    /// Those that were looked into, and why nothing in them may be read, where that is so.
+    folders: HashMap<PathBuf, Option<String>>,
+    found: Libraries,
+}
+
+/// One that is going to be loaded, and what it leads to.
+struct Loaded<'a> {
+    path: &'a Path,
+    /// Folders that are left to it.
+    folders: usize,
+}
+
+impl Search {
+    fn library(&mut self, path: &Path) {
+        self.found.files.insert(path.to_owned());
+        let Ok(absolute) = std::path::absolute(path) else {
+            return;
+        };
+        let folder = absolute.parent().unwrap_or(&absolute);
+        if self.beside.insert(folder.to_owned()) {
+            self.found.files.extend(libraries_in(folder));
+        }
+        let mut loaded = Loaded {
+            path,
+            folders: MOST_FOLDERS,
+        };
+        let mut seen = HashSet::from([absolute.clone()]);
+        // With the folders that what needs them hands down.
+        let mut queue = VecDeque::from([(absolute, Vec::new())]);
+        while let Some((path, inherited)) = queue.pop_front() {
+            let Some(linking) = Linking::of(&path) else {
+                continue;
+            };
+            let (own, handed_down) = match linking.runpath.is_empty() {
+                true => {
+                    let all = [linking.rpath, inherited].concat();
+                    (all.clone(), all)
+                }
+                // The loader ignores the other list then, but not those of who needs this library.
+                false => (linking.runpath, inherited),
+            };
+            let own: BTreeSet<_> = own
+                .iter()
+                .filter_map(|folder| self.folder(&mut loaded, folder))
+                .collect();
+            for name in linking.needed {
+                for found in self.places(&own, &name) {
+                    if seen.len() < MOST_NEEDED && seen.insert(found.clone()) {
+                        self.found.files.insert(found.clone());
+                        queue.push_back((found, handed_down.clone()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where a library lies that is needed. More than one: only one of them may be for this processor.
+    fn places(&self, own: &BTreeSet<PathBuf>, name: &Path) -> Vec<PathBuf> {
+        let places: Vec<PathBuf> = match name.is_absolute() {
+            true => vec![name.to_owned()],
+            false => {
+                let folders = own.iter().chain(&self.others);
+                folders.map(|folder| folder.join(name)).collect()
+            }
+        };
+        let is_permitted = |it: &PathBuf| self.is_permitted(it) || write_access::check(it).is_ok();
+        let places = places.into_iter();
+        places.filter(|it| is_elf(it) && is_permitted(it)).collect()
+    }
+
+    /// A folder that a library names, where something in it may be read: its libraries are taken in.
+    fn folder(&mut self, loaded: &mut Loaded<'_>, folder: &Path) -> Option<PathBuf> {
+        let folder = folder.canonicalize().ok()?;
+        if self.is_permitted(&folder) {
+            return Some(folder);
+        }
+        if !self.folders.contains_key(&folder) {
+            loaded.folders = loaded.folders.checked_sub(1)?;
+            let refused = write_access::check(&folder).err();
+            let refused = refused.map(|error| error.to_string());
+            if refused.is_none() {
+                let libraries = libraries_in(&folder);
+                let safe = libraries.filter(|it| write_access::check(it).is_ok());
+                self.found.files.extend(safe);
+            }
+            self.folders.insert(folder.clone(), refused);
+        }
+        match self.folders.get(&folder)? {
+            None => Some(folder),
+            Some(reason) => {
+                self.found.unreadable.push(Unreadable {
+                    library: loaded.path.to_owned(),
+                    reason: reason.clone(),
+                });
+                None
+            }
+        }
+    }
+
+    fn is_permitted(&self, path: &Path) -> bool {
+        self.permitted.iter().any(|it| path.starts_with(it))
+    }
+}
+
+/// The ELF files of a folder that are named as libraries.
+fn libraries_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let is_library = |path: &PathBuf| {
+        let name = path.file_name().and_then(OsStr::to_str);
+        name.is_some_and(|name| name.ends_with(".so") || name.contains(".so."))
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let paths = entries
+        .take(MOST_ENTRIES)
+        .flatten()
+        .map(|entry| entry.path());
+    let libraries = paths.filter(move |path| is_library(path) && is_elf(path));
+    libraries.take(MOST_LIBRARIES)
+}
