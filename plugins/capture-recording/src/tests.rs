@@ -141,7 +141,7 @@ fn what_is_wrong_is_reported() {
         (json!({ "file": file, "speed": 0 }), "speed is 0"),
         (
             json!({ "file": text }),
-            "does not begin as an MCAP file does",
+            "does not start like an MCAP file",
         ),
         (
             json!({ "file": folder.path().join("none.mcap") }),
