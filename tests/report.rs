@@ -97,7 +97,7 @@ fn a_run_can_be_looked_at() {
         0
     );
     assert_eq!(
-        browser.value("document.querySelectorAll('.spread .bars').length"),
+        browser.value("document.querySelectorAll('.distribution .bars').length"),
         6
     );
     let told = browser.value("document.body.innerText");
@@ -163,7 +163,7 @@ fn the_scrubber_moves() {
     // What lies over the picture can be switched off.
     browser.value("document.querySelector('#player-toggles input').click()");
     browser.wait_for(&format!("{drawing} !== {first}"));
-    // A board leads to its frame, and a click on the time line to the frame there.
+    // A board leads to its frame, and a click on the timeline to the frame there.
     browser.value("document.querySelectorAll('#cards .go button')[6].click()");
     browser.wait_for(&at(6));
     let lanes = "document.querySelector('.lanes canvas').toDataURL()";
