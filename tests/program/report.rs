@@ -89,7 +89,7 @@ fn a_run_has_a_page() {
         0
     );
     assert_eq!(
-        browser.value("document.querySelectorAll('.spread .bars').length"),
+        browser.value("document.querySelectorAll('.distribution .bars').length"),
         6
     );
     let page_text = browser.value("document.body.innerText");

@@ -54,7 +54,7 @@ pub enum TerminalError {
 pub struct Terminal(());
 
 impl Terminal {
-    /// Looks whether there is one; nothing is shown yet.
+    /// Checks whether there is one; nothing is shown yet.
     ///
     /// # Errors
     /// [`TerminalError::NoTerminal`].

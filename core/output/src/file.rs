@@ -40,7 +40,7 @@ struct Beside {
 /// Writes a whole file.
 ///
 /// # Errors
-/// When it can't be written. What was there before is there still then.
+/// When it can't be written. The old file is unchanged then.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let mut file = OutputFile::create(path)?;
     file.write_all(content.as_ref())?;
@@ -160,7 +160,7 @@ impl OutputFile {
     /// can be opened.
     ///
     /// # Errors
-    /// When there is no such name to be had, or another program has begun to write a file of this name.
+    /// When there is no free name, or another program has begun to write a file of this name.
     pub fn show(&mut self) -> io::Result<()> {
         let Some(beside) = self.beside.as_mut().filter(|it| it.grows && !it.shown) else {
             return Ok(());

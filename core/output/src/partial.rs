@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What the name of an unfinished file ends in.
 const SUFFIX: &str = "partial";
-/// More files of one name that were not finished than this are not looked for.
+/// The most unfinished files of one name that are looked for.
 const MOST: u32 = 1000;
 
 /// The names of an unfinished file, in the order in which they are taken: `NAME.partial`, `NAME.2.partial` and so on.

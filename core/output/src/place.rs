@@ -21,7 +21,7 @@ impl Place {
     /// Looks behind symbolic links.
     ///
     /// # Errors
-    /// When the place can't be looked at, or must not be written to.
+    /// When the place can't be read, or must not be written to.
     pub(crate) fn find(path: &Path) -> io::Result<Self> {
         let path = behind_links(path)?;
         match std::fs::metadata(&path) {
@@ -83,7 +83,7 @@ fn is_handed_out(path: &Path) -> bool {
     cfg!(unix) && (path.starts_with("/proc") || path.starts_with("/dev/fd"))
 }
 
-/// Whether two paths lead to one file, by whatever names. One that is not there is none.
+/// Whether two paths lead to one file, by whatever names. A missing file equals none.
 #[must_use]
 pub fn is_same(one: &Path, other: &Path) -> bool {
     match (std::fs::metadata(one), std::fs::metadata(other)) {

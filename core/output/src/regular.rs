@@ -29,13 +29,13 @@ fn open(path: &Path, options: &mut OpenOptions, refuses_links: bool) -> io::Resu
         use rustix::fs::OFlags;
         use std::os::unix::fs::OpenOptionsExt as _;
 
-        // A pipe without a writer would be waited for, and a terminal might become this process's own.
+        // Opening a pipe without a writer would block, and a terminal might become this process's own.
         let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
         flags.set(OFlags::NOFOLLOW, refuses_links);
         options.custom_flags(flags.bits().cast_signed());
     }
     let file = options.open(path)?;
-    // The open file is looked at: another one may have its path by now.
+    // The open file is checked: another one may have its path by now.
     refuse_others(&file.metadata()?)?;
     Ok(file)
 }

@@ -58,7 +58,7 @@ impl Visit {
     }
 }
 
-/// Links looked at to find a first order, more or less.
+/// Links examined to find a first order, more or less.
 const LINKS_TO_BEGIN: usize = 1_000;
 /// Moves tried to improve it.
 const TRIALS: usize = 2_000;

@@ -27,9 +27,9 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// A board upright in the picture: `x`, `y`, `width` and `height` in frame pixels.
+    /// A board whose sides are parallel to those of the picture: `x`, `y`, `width` and `height` in frame pixels.
     #[must_use]
-    pub fn upright(x: f64, y: f64, width: f64, height: f64, rows: usize, cols: usize) -> Self {
+    pub fn axis_aligned(x: f64, y: f64, width: f64, height: f64, rows: usize, cols: usize) -> Self {
         let corners = [
             [x, y],
             [x + width, y],

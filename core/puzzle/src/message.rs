@@ -156,7 +156,7 @@ impl SeenBoard {
         let (width, height) = (cell * cols as f64, cell * rows as f64);
         let last = puzzle.colours().last().copied();
         Self {
-            geometry: Geometry::upright(0.0, 0.0, width, height, rows, cols),
+            geometry: Geometry::axis_aligned(0.0, 0.0, width, height, rows, cols),
             palette: colour::palette(last.map_or(0, |last| usize::from(last) + 1)),
             puzzle,
             drawn: Vec::new(),

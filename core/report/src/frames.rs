@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use flowpipe_recording::entry::Call;
 use flowpipe_recording::{Entry, Recording, Topic};
 
-/// A message that did not come of another one: a picture, mostly.
+/// A message that descends from no other one: a picture, mostly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Where it was emitted.

@@ -8,8 +8,8 @@
 //! - `shapes`: boards and where they lie in frames, as the page draws them. `sentences`: messages as sentences.
 //! - `room`: how many cells of boards are read and kept.
 //! - `boards`: what was played, from first sight to the end. `stages`: how long each stage worked.
-//!   `timeline`: who was busy when. `troubles`: what was dropped, and what went wrong. `overview`: the figures at the
-//!   top.
+//!   `timeline`: which stage was busy when. `troubles`: what was dropped, and what went wrong. `overview`: the figures
+//!   at the top.
 //! - `pictures`: the frames small enough for the page, within a budget of bytes.
 //! - `page`: all of it as HTML. What runs in the browser lies in `page/`, one idea a file.
 

@@ -94,7 +94,7 @@ pub fn of(recording: &Recording, story: &Story, limit: usize) -> (String, Writte
         reel: Reel::default(),
         pipeline: recording.pipeline(),
     };
-    // For what is not known yet: each frame's picture, and each board's, in numbers.
+    // Room for what is not known yet: each frame's picture, and each board's, in numbers.
     let later = 200 * story.frames.all.len() + 1000;
     let written = html(&data).len() + json(&story.boards).len() + later;
     let room = limit.saturating_sub(written);

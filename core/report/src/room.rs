@@ -13,7 +13,8 @@ pub struct Room {
 
 /// So many cells are read however short the messages are, and two more for each byte: real ones have less than one.
 const READ: usize = 8 << 20;
-/// So many are kept, each board once, and one more for each 16 bytes: the messages of a board that is played have more.
+/// The number of cells that are kept, each board once, and one more for each 16 bytes: the messages of a board that is
+/// played have more.
 const KEPT: usize = 1 << 20;
 
 impl Room {

@@ -214,7 +214,7 @@ mod tests {
     fn the_same_is_kept_once_and_lies_where_it_was_seen() {
         let (puzzle, _) = text::read("R.G\nR.G").remove(0).puzzle.unwrap();
         let mut seen = SeenBoard::untouched(puzzle, 10.0);
-        seen.geometry = Geometry::upright(100.0, 50.0, 300.0, 200.0, 2, 3);
+        seen.geometry = Geometry::axis_aligned(100.0, 50.0, 300.0, 200.0, 2, 3);
         let sighting = |seen: &SeenBoard| {
             let reading = Reading::Board(Box::new(seen.clone()));
             Sighting::new(FrameNote::of("a"), reading)

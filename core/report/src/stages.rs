@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_spread() {
+    fn a_distribution_has_quantiles_and_bins() {
         let distribution = Distribution::of(&[]);
         assert_eq!(
             (distribution.count, distribution.max_ns, distribution.p50_ns),

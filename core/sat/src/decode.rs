@@ -4,7 +4,7 @@ use flowpipe_puzzle::{Flow, Node, Puzzle, Solution};
 
 use crate::network::{Edge, Network};
 
-/// What a choice of edges comes to.
+/// The result of a choice of edges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// A path from each terminal to another one, whatever that one's colour.

@@ -20,7 +20,7 @@
 //!
 //! # Layout
 //! - [`solve`](mod@solve): the answer as it was asked for; [`search`]: solve, [`cut`], solve again;
-//!   [`options`], [`answer`]: what goes in and what comes out.
+//!   [`options`], [`answer`]: the input and the output.
 //! - [`network`]: the puzzle as nodes, edges and terminals; [`turns`]: the corner-chain lemma on it;
 //!   [`shortest`]: another lemma, for boards that need not be covered.
 //! - [`reason`]: cheap proofs, in words, that there is no solution.

@@ -1,4 +1,4 @@
-//! One formula in one SAT solver: solve, cut, solve again, until what comes out is a solution.
+//! One formula in one SAT solver: solve, cut, solve again, until the result is a solution.
 
 use flowpipe_puzzle::{Puzzle, Solution, check};
 
@@ -98,7 +98,7 @@ impl<'p, 'a, B: Backend<'a>> Search<'p, 'a, B> {
         }
     }
 
-    /// Leaves a solution out of what comes next. All choices of edges that contain those of its flows are the
+    /// Excludes a solution from the following results. All choices of edges that contain those of its flows are the
     /// same solution: they leave no terminal for another flow.
     pub fn exclude(&mut self, found: &Found) {
         let edges = found.paths.iter().flat_map(|path| &path.edges);

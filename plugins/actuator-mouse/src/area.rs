@@ -110,7 +110,7 @@ mod tests {
             scale: 2.0,
             ..FrameNote::of("test")
         };
-        let geometry = Geometry::upright(20.0, 40.0, 101.0, 200.0, 4, 2);
+        let geometry = Geometry::axis_aligned(20.0, 40.0, 101.0, 200.0, 4, 2);
         let board = Board::rectangle(4, 2).unwrap();
         let area = Area::new(&board, &geometry, &frame);
         assert_eq!(area.pixel([0.5, 0.5]), [122, 82]);
@@ -135,7 +135,7 @@ mod tests {
             ..Description::default()
         })
         .unwrap();
-        let geometry = Geometry::upright(40.0, 40.0, 30.0, 30.0, 3, 3);
+        let geometry = Geometry::axis_aligned(40.0, 40.0, 30.0, 30.0, 3, 3);
         let frame = FrameNote::of("test");
         let area = Area::new(&board, &geometry, &frame);
         let bounds = |window| area.bounds(window);

@@ -1,5 +1,5 @@
-//! What must be so while the mouse is held, and what is known of it from both threads: the one that
-//! plays and the one that watches ([`crate::watch`]).
+//! The state that two threads share while the mouse is held: the one that plays and the one that
+//! watches ([`crate::watch`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use flowpipe_desktop::{Rect, WindowId};
 #[derive(Default)]
 pub struct Guard {
     state: Mutex<State>,
-    /// Whether to let go at once: looked at before every move.
+    /// Whether to release the button at once: checked before every move.
     troubled: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! Actuator stage: plays strokes with the real mouse, and lets go when it should.
+//! Actuator stage: plays strokes with the real mouse, and releases it on any trouble.
 //!
 //! # Layout
 //! [`config`]: what can be set. [`area`]: where the board is on the screen. [`way`]: a stroke as places of

@@ -173,7 +173,7 @@ fn strokes(rows: &[f64]) -> Strokes {
             },
             Reading::Board(Box::new(SeenBoard {
                 puzzle: Puzzle::new(board, terminals.to_vec(), Rules::default()).unwrap(),
-                geometry: Geometry::upright(0.0, 0.0, 40.0, 10.0, 1, 4),
+                geometry: Geometry::axis_aligned(0.0, 0.0, 40.0, 10.0, 1, 4),
                 palette: vec![[255, 0, 0]],
                 drawn: Vec::new(),
                 state: BoardState::Empty,

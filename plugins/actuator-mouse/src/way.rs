@@ -79,7 +79,7 @@ impl Way {
     }
 }
 
-/// The drags of each stroke. What is held after the last one is let go all the same.
+/// The drags of each stroke. The button is released after the last one in any case.
 pub fn ways(strokes: &[Stroke], area: &Area<'_>, manner: &Manner, drags: Drags) -> Vec<Vec<Way>> {
     let of_stroke = |index: usize, stroke: &Stroke| {
         let goes_on = index > 0 && strokes[index - 1].held;
@@ -161,7 +161,7 @@ mod tests {
     /// The ways on a board of 10 x 10 cells of so many pixels.
     fn on_board(strokes: &[Stroke], pixels: f64, manner: &Manner, drags: Drags) -> Vec<Vec<Way>> {
         let board = Board::rectangle(10, 10).unwrap();
-        let geometry = Geometry::upright(0.0, 0.0, 10.0 * pixels, 10.0 * pixels, 10, 10);
+        let geometry = Geometry::axis_aligned(0.0, 0.0, 10.0 * pixels, 10.0 * pixels, 10, 10);
         let frame = FrameNote::of("test");
         let area = Area::new(&board, &geometry, &frame);
         ways(strokes, &area, manner, drags)
@@ -268,7 +268,7 @@ mod tests {
         let (one, two) = (&ways[0][0], &ways[1][0]);
         assert_eq!((one.begins, one.ends), (true, false));
         assert_eq!((two.begins, two.ends), (false, true));
-        // Neither a release nor a press is waited for where there is none, and nothing is nudged.
+        // There is no wait for a missing release or press, and no nudge.
         assert_eq!(
             sent(one),
             [([85, 5], 4.0), ([87, 5], 18.0), ([95, 5], 18.0)]
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(sent(two), [([5, 5], 18.0), ([25, 5], 4.0)]);
     }
 
-    /// What others take the time of strokes for is the time that they are played in.
+    /// The estimated duration of strokes is the time that playing them takes.
     #[test]
     fn stays_add_up_to_what_the_manner_sets() {
         let held = Stroke {

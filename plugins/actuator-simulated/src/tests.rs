@@ -17,7 +17,7 @@ fn strokes(points: [Vec<Point>; 2]) -> Strokes {
     let board = Board::rectangle(2, 3).unwrap();
     let seen = SeenBoard {
         puzzle: Puzzle::new(board, terminals.to_vec(), Rules::default()).unwrap(),
-        geometry: Geometry::upright(10.0, 20.0, 90.0, 60.0, 2, 3),
+        geometry: Geometry::axis_aligned(10.0, 20.0, 90.0, 60.0, 2, 3),
         palette: vec![[255, 0, 0], [0, 0, 255]],
         drawn: Vec::new(),
         state: BoardState::Empty,

@@ -26,7 +26,7 @@ pub fn decode(path: &Path, sink: &FrameSink<'_, '_>) -> Result<Frame> {
 
 fn decode_unnamed(path: &Path, sink: &FrameSink<'_, '_>) -> Result<Frame> {
     let metadata = std::fs::metadata(path)?;
-    // A device or a pipe may have no end, or none that comes.
+    // A device or a pipe may never end.
     if !metadata.is_file() {
         return Err(Error::new("this is no regular file"));
     }

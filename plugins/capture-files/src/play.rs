@@ -122,7 +122,7 @@ impl Capture for CaptureFiles {
     }
 }
 
-/// How far it is.
+/// The progress.
 #[derive(Serialize, Deserialize)]
 struct Place {
     /// The picture that comes next.
@@ -165,7 +165,7 @@ impl CaptureFiles {
                 picture.pixels = Pixels::Broken;
                 let broken = |picture: &Picture| matches!(picture.pixels, Pixels::Broken);
                 if self.pictures.iter().all(broken) {
-                    // A loop over nothing would never come to anything.
+                    // A loop without any readable picture would never send one.
                     return Err(error.context("no picture can be read, the last of them"));
                 }
                 Ok(None)

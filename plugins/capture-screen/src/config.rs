@@ -46,7 +46,7 @@ pub struct Region {
     pub height: u32,
 }
 
-/// What is meant to be looked at.
+/// What is to be captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// The window of a title.
@@ -72,7 +72,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What is to be looked at, once all is found to be as it should.
+    /// What is to be captured, once the config is checked.
     ///
     /// # Errors
     /// What is wrong, naming the key.

@@ -21,7 +21,7 @@ enum Written {
 
 const UNITS: [(&str, f64); 3] = [("ms", 1e6), ("s", 1e9), ("m", 60e9)];
 
-/// More would be a slip.
+/// A longer time would be a mistake.
 const LONGEST_NS: f64 = 3600e9;
 
 impl Interval {

@@ -54,7 +54,7 @@ impl CaptureScreen {
     /// The stage on a desktop.
     ///
     /// # Errors
-    /// When the config can't be used, or the screen can't be looked at.
+    /// When the config can't be used, or the screen can't be captured.
     pub fn on(desktop: Desktop, config: &Config) -> Result<Self> {
         let subject = config.check()?;
         Ok(Self {

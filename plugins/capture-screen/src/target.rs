@@ -1,4 +1,4 @@
-//! What is looked at.
+//! What is captured.
 
 use flowpipe_desktop::{Capture, Desktop, Grabber, Picture, Rect, WindowId, window};
 use flowpipe_plugin::{Error, Result, tracing};
@@ -8,7 +8,7 @@ use crate::config::Subject;
 /// The time between two searches for a window: a search asks about all of them.
 const SEARCH_EVERY_NS: i64 = 30_000_000;
 
-/// What is looked at.
+/// What is captured.
 pub enum Target {
     /// A window.
     Window(SoughtWindow),
@@ -79,7 +79,7 @@ impl Target {
     /// Captures, at the time `now_ns` of the host. `None`: there is nothing to see right now.
     ///
     /// # Errors
-    /// When the screen can't be looked at, or the target is not there and not to be waited for.
+    /// When the screen can't be captured, or the target is not there and not to be waited for.
     pub fn look<'a>(
         &'a mut self,
         desktop: &Desktop,

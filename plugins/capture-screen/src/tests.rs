@@ -96,7 +96,7 @@ fn sends_the_window_and_then_what_changes() {
     });
     assert_eq!(first.body, note);
     assert!(first.captured_ns > 0 && first.captured_ns < stage.host().now_ns());
-    // The same again and again is not sent.
+    // An unchanged picture is not sent again.
     assert!(ticks(&mut stage, 50).is_empty());
     screen.paint(window, [3, 2], [1, 1], GREEN);
     let changed = next(&mut stage);

@@ -17,17 +17,17 @@ const REMEMBERED: usize = 8;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acting {
-    strokes: Option<InHand>,
+    strokes: Option<PendingStrokes>,
     /// Those whose outcome counts as lost, by the time of their capture.
     lost: Vec<i64>,
     /// How long the board may stay as it is.
     quiet_ns: i64,
 }
 
-/// Strokes whose outcome is waited for.
+/// Strokes whose outcome is awaited.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct InHand {
+struct PendingStrokes {
     /// When the frame was captured that they descend from, as their outcome does.
     captured: i64,
     /// When the board last changed, or they were sent.
@@ -47,7 +47,7 @@ impl Default for Acting {
 impl Acting {
     /// Strokes are asked for, by a message that descends from a frame captured then.
     pub fn begin(&mut self, captured: i64, now: i64) {
-        self.strokes = Some(InHand {
+        self.strokes = Some(PendingStrokes {
             captured,
             changed_at: now,
         });
@@ -71,12 +71,12 @@ impl Acting {
         self.quiet_ns = (self.quiet_ns * 2).min(LONGEST_QUIET_NS);
     }
 
-    /// Whether an outcome is waited for.
+    /// Whether an outcome is awaited.
     pub fn is_waiting(&self) -> bool {
         self.strokes.is_some()
     }
 
-    /// Whether the outcome that is waited for counts as lost by now. It is not waited for any longer then.
+    /// Whether the awaited outcome counts as lost by now. If so, it is no longer awaited.
     pub fn is_lost(&mut self, now: i64) -> bool {
         let quiet_ns = self.quiet_ns;
         let Some(strokes) = self

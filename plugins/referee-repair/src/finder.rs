@@ -1,4 +1,4 @@
-//! What a game needs from the mouse, found out by what it takes.
+//! Finds the profile that a game needs by the strokes that it accepts.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ const STEADY: usize = 100;
 
 /// Goes from a profile to the next slower one while flows are missed.
 ///
-/// A profile that was found in an earlier run is put in question once: after [`STEADY`] flows the next
+/// A profile that was found in an earlier run is tested once: after [`STEADY`] flows the next
 /// faster one is tried.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Finder {
@@ -40,7 +40,7 @@ impl Finder {
         }
     }
 
-    /// What the game is taken to need.
+    /// The profile that the game seems to need.
     pub fn profile(&self) -> Profile {
         self.profile
     }

@@ -1,7 +1,7 @@
 //! What is found about the current game: the experiments, their results, and what is kept.
 //!
 //! It is judged only by what was played as it was asked for: a planner with a profile of its own
-//! teaches nothing, and nothing is kept of it.
+//! is ignored.
 
 use flowpipe_plugin::puzzle::Flow;
 use flowpipe_plugin::puzzle::message::{FrameNote, Outcome, Profile};
@@ -64,7 +64,7 @@ impl Findings {
         &self.found
     }
 
-    /// Takes over what another has found.
+    /// Restores the findings of another referee.
     pub fn take_over(&mut self, found: Found) {
         self.found = found;
     }
@@ -77,7 +77,7 @@ impl Findings {
         if self.found.game.as_ref().is_some_and(is_known) {
             return;
         }
-        // What is no window has no name that lasts.
+        // A source other than a window has no lasting name.
         let kept = frame.window.and_then(|_| self.games.get(&frame.source));
         self.found.finder = Finder::new(kept);
         self.found.game = Some(Game {
@@ -123,8 +123,8 @@ impl Findings {
         }
     }
 
-    /// The current board is solved: nothing of what was played was missed. What solved it is kept, where
-    /// that is news.
+    /// The current board is solved: no stroke was missed. The profile that solved it is kept, if it
+    /// is new.
     pub fn solved(&mut self) {
         self.look(&[]);
         let Some(game) = self

@@ -1,5 +1,4 @@
-//! The file that keeps what was found of games: by a game's name, the title of its window, what it
-//! needs from the mouse.
+//! The file of known games: by a game's name, the title of its window, the profile that it needs.
 //!
 //! ```toml
 //! [profiles]

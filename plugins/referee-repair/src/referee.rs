@@ -82,7 +82,7 @@ struct Board {
     /// The last attempt was played to its end.
     complete: bool,
     last_stroke_at: i64,
-    /// Nothing is to be done about it any more.
+    /// It needs no more actions.
     closed: bool,
     solved: bool,
 }
@@ -125,7 +125,7 @@ impl Referee {
         }
     }
 
-    /// Goes on where another one, of the same run, stopped.
+    /// Continues where another referee of the same run stopped.
     pub fn take_over(&mut self, memory: Memory) {
         self.answers = memory.answers;
         self.findings.take_over(memory.found);
@@ -138,7 +138,7 @@ impl Referee {
         self.solved = memory.solved;
     }
 
-    /// A frame was looked at.
+    /// A frame was read.
     pub fn sighting(&mut self, sighting: Sighting, captured: i64, now: i64) -> Vec<Action> {
         let mut actions = Vec::new();
         if self.time_is_up(now) {

@@ -10,7 +10,7 @@ use crate::goal::Goal;
 use crate::problem::Problem;
 use crate::search::{Ending, search};
 
-/// Nodes looked at between two questions whether to go on. Each of the few children of a board takes
+/// Nodes examined between two questions whether to go on. Each of the few children of a board takes
 /// some ten nanoseconds for each node of the board: this is about a millisecond.
 const NODES_BETWEEN_QUESTIONS: u32 = 1 << 12;
 

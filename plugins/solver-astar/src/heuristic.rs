@@ -7,7 +7,7 @@ use crate::goal::Covered;
 use crate::partial::Partial;
 use crate::problem::{APART, Problem};
 
-/// A guess at how many cells must still be drawn. The goal is looked at by the heuristics that need
+/// A guess at how many cells must still be drawn. The goal is examined by the heuristics that need
 /// one, and cells that it leaves empty are never wrong while they are empty.
 pub fn estimate(
     heuristic: Heuristic,

@@ -27,7 +27,7 @@ pub struct Problem<'a> {
     pub rows: Vec<Vec<Node>>,
     /// Steps between any two nodes on a board without terminals.
     distances: Vec<u16>,
-    /// How much is looked at to make one child of a board, in nodes.
+    /// How much is examined to make one child of a board, in nodes.
     pub work: u32,
 }
 

@@ -37,7 +37,7 @@ pub enum Ending {
     TooMany,
 }
 
-/// Looks for a solution.
+/// Searches for a solution.
 ///
 /// # Errors
 /// When cancelled.

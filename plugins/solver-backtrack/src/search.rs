@@ -95,7 +95,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The rows and columns, where these are looked at.
+    /// The rows and columns, where these are examined.
     pub fn lanes(&self) -> Option<&Lanes> {
         self.lanes.as_ref()
     }

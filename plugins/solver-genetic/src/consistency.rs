@@ -30,7 +30,7 @@ pub struct Contradiction {
     pub node: Node,
 }
 
-/// How much is looked at.
+/// How much is examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strength {
     /// Neighbours only.
@@ -43,7 +43,7 @@ pub enum Strength {
 pub struct Propagator<'a> {
     network: &'a Network,
     strength: Strength,
-    /// By node: what has to be looked at again when its domain has changed.
+    /// By node: what has to be examined again when its domain has changed.
     arcs: Vec<Vec<Arc>>,
     queue: Vec<Node>,
     queued: Vec<bool>,
@@ -63,7 +63,7 @@ impl<'a> Propagator<'a> {
         }
     }
 
-    /// Looks at all nodes.
+    /// Examines all nodes.
     ///
     /// # Errors
     /// When there can be no solution within these domains, which are then of no more use.
@@ -75,7 +75,7 @@ impl<'a> Propagator<'a> {
         self.run(domains)
     }
 
-    /// Looks at what follows from a change of one node.
+    /// Examines what follows from a change of one node.
     ///
     /// # Errors
     /// As [`Propagator::all`].

@@ -236,7 +236,7 @@ fn answers_carry_their_effort_over_the_border() {
         FrameNote::of("test"),
         Reading::Board(Box::new(SeenBoard {
             puzzle: puzzle(WINDING),
-            geometry: Geometry::upright(0.0, 0.0, 50.0, 50.0, 5, 5),
+            geometry: Geometry::axis_aligned(0.0, 0.0, 50.0, 50.0, 5, 5),
             palette: Vec::new(),
             drawn: Vec::new(),
             state: BoardState::Empty,

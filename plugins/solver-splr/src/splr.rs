@@ -1,6 +1,6 @@
 //! splr as a back end.
 //!
-//! splr 0.17 cannot be interrupted, and its time limit, whole seconds, is looked at only at the end of a *stage*, of
+//! splr 0.17 cannot be interrupted, and its time limit, whole seconds, is checked only at the end of a *stage*, of
 //! which each is longer than the one before. But with a limit of no seconds it stops at the end of its first stage,
 //! after 32 conflicts, with all that it has learnt, and a second call goes on from there. So it is called
 //! again and again, and asked for no more than one stage each time. What it does between stages and misses by this,

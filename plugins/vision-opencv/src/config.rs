@@ -24,7 +24,7 @@ pub struct Config {
     /// Report with each reading what it cost, by step. Readings then differ from run to run.
     pub timed: bool,
     /// A folder to save a picture of what each step saw in, `01-….png` and so on, of the last frame
-    /// that was looked at. It is made where it is not there. Slow: to see why a board is not read.
+    /// that was examined. It is made where it is not there. Slow: to see why a board is not read.
     pub steps: Option<PathBuf>,
 }
 

@@ -1,10 +1,10 @@
 //! How much one search may cost. Textures have more lines than boards, and many that lie evenly: what is most like a
-//! board is looked at first, and where much was and none is one, the rest is not.
+//! board is examined first, and where much was and none is one, the rest is not.
 
 use crate::grid::Grid;
 use crate::runs::Run;
 
-/// What a search may cost, in pixels of lines that are looked at. Those of a board of 15 by 18 cells that fills a screen
+/// What a search may cost, in pixels of lines that are examined. Those of a board of 15 by 18 cells that fills a screen
 /// of 1920 by 1080 pixels are 36,000; to look for boards that turn or are tilted takes more than to look at ten of them.
 const MOST: f64 = 600_000.0;
 /// What finding a line and comparing it with others costs, in the same unit: as was measured.
@@ -24,7 +24,7 @@ impl Effort {
         Self { left: MOST }
     }
 
-    /// Takes what looking at a grid costs. False where nothing was left before: it is not to be looked at.
+    /// Takes what examining a grid costs. False where nothing was left before: it is not to be examined.
     #[must_use]
     pub fn take(&mut self, grid: &Grid) -> bool {
         let may = !self.is_spent();

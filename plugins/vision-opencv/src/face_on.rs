@@ -27,7 +27,7 @@ pub struct FaceOn {
 }
 
 impl FaceOn {
-    /// Looks at a board. What lies outside of the frame is black.
+    /// Examines a board. What lies outside of the frame is black.
     #[must_use]
     pub fn of(picture: &Picture<'_>, turned: &Turned) -> Self {
         let mean = (turned.across(1.0) - turned.across(-1.0)) / turned.cols as f64;
@@ -112,7 +112,7 @@ impl FaceOn {
     }
 }
 
-/// Columns that are looked at together: they lie side by side in memory, and those above one another do
+/// Columns that are examined together: they lie side by side in memory, and those above one another do
 /// not.
 const BLOCK: usize = 16;
 /// Columns of pixels are mixed in so many parts: as fine as colours are.
@@ -128,7 +128,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// Looks at columns, from one height to another. What lies outside of the frame is black.
+    /// Examines columns, from one height to another. What lies outside of the frame is black.
     fn look(&mut self, picture: &Picture<'_>, xs: [f64; BLOCK], (upper, lower): (f64, f64)) {
         let places = xs.map(|x| {
             let left = (x - 0.5).floor();

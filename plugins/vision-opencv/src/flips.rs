@@ -52,7 +52,7 @@ struct Found {
     seen: f64,
 }
 
-/// Looks for boards that turn. It keeps nothing of a picture but memory.
+/// Searches for boards that turn. It keeps nothing of a picture but memory.
 #[derive(Default)]
 pub struct Flips {
     thin: TopHat,

@@ -124,6 +124,6 @@ impl Grid {
     #[must_use]
     pub fn geometry(&self) -> Geometry {
         let [x, y, width, height] = self.bounds();
-        Geometry::upright(x, y, width, height, self.rows(), self.cols())
+        Geometry::axis_aligned(x, y, width, height, self.rows(), self.cols())
     }
 }

@@ -12,7 +12,7 @@ use crate::measure::LineLook;
 use crate::picture::Picture;
 use crate::sides;
 
-/// Cells whose sides are looked at, at most.
+/// Cells whose sides are examined, at most.
 const CELLS: usize = 160;
 /// Three sides of each cell are its own, the others its neighbours'.
 const DIRECTIONS: u8 = 3;

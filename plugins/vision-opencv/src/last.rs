@@ -1,4 +1,4 @@
-//! The part of a picture that was looked at last where a board is known to be: what has changed in it since.
+//! The part of a picture that was examined last where a board is known to be: what has changed in it since.
 
 use flowpipe_plugin::PixelInfo;
 use flowpipe_plugin::puzzle::message::Reading;
@@ -32,7 +32,7 @@ struct Seen {
 }
 
 impl Last {
-    /// Looks at what has changed in the part. Gives the last reading, if nothing has.
+    /// Examines what has changed in the part. Gives the last reading, if nothing has.
     pub fn reading(&mut self, picture: &Picture<'_>) -> Option<&Reading> {
         let seen = self.seen.as_mut()?;
         if seen.info != picture.info() {

@@ -239,7 +239,7 @@ fn pitches(vertical: &[Run], horizontal: &[Run], least: f64) -> Vec<f64> {
     pitches
 }
 
-/// The longest lines, as they lie side by side: of a page of text not every stroke is looked at.
+/// The longest lines, as they lie side by side: of a page of text not every stroke is examined.
 fn longest(runs: &[Run]) -> Vec<Run> {
     let mut longest = runs.to_vec();
     if longest.len() > MOST_LINES {

@@ -4,7 +4,7 @@
 //! [`read`] reads picture after picture, in one of three ways:
 //! - In place, where a board was at rest before: [`tracks`] keeps the last few, [`line_places`] (of hexagons
 //!   [`hex_places`]) measures to a third of a pixel whether one's lines are where they were. [`last`] knows the pixels
-//!   from the last time: those that are the same are not looked at again ([`memory`]).
+//!   from the last time: those that are the same are not examined again ([`memory`]).
 //! - Turned about there, as boards flip over: [`turned`] finds the board in perspective, [`face_on`] undoes
 //!   that. Where none was and no board is at rest, [`flips`] looks for one: [`quad`] finds its outline from the
 //!   vertical lines alone, whose ends lie on borders [`aslant`], whose columns [`spacing`] gives; [`widened`] adds

@@ -135,7 +135,7 @@ impl Place {
     #[must_use]
     pub fn key(&self, cell: f64) -> Key {
         let [from, to] = match self.axis() {
-            // of horizontal and vertical ones whole pixels are looked at.
+            // Of horizontal and vertical ones whole pixels are examined.
             Some(axis) => {
                 let (from, to) = (self.from[axis].round(), self.to[axis].round());
                 let line = self.from[1 - axis].floor();
@@ -278,7 +278,7 @@ impl Profile {
 }
 
 impl Stretch {
-    /// Looks at a stretch of a line.
+    /// Examines a stretch of a line.
     ///
     /// What lies outside of the board does not matter where it hides the border: it may be a window, a caption, or
     /// the desktop around a phone's screen.

@@ -21,9 +21,9 @@ pub const UPRIGHT: f64 = 0.7;
 pub const BLURRED: f64 = 0.08;
 /// One line of a pair alone may be aside by so much more.
 const ALONE: f64 = 2.5;
-/// The stretch of a side that is looked at, in cells from the side's end that is nearer to the line's.
+/// The stretch of a side that is examined, in cells from the side's end that is nearer to the line's.
 const STRETCH: (f64, f64) = (0.08, 0.27);
-/// Sides of a border line that are looked at near each of its ends.
+/// Sides of a border line that are examined near each of its ends.
 const NEAR_END: usize = 3;
 /// A line stands out from both of its sides by this many levels, or it can't be placed.
 const CLEAR: f64 = 12.0;
@@ -243,7 +243,7 @@ fn measure_shift(picture: &Picture<'_>, stretch: &Place, look: &LineLook, far: i
         moment += share * f64::from(off);
     }
     let like_it = covered >= 0.5 * look.thickness && covered <= 1.7 * look.thickness + 0.5;
-    // Of horizontal and vertical ones whole pixels are looked at.
+    // Of horizontal and vertical ones whole pixels are examined.
     let middle = stretch.axis().map_or(0.0, |axis| {
         let line = stretch.from[1 - axis];
         line.floor() + 0.5 - line

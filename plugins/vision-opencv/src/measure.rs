@@ -18,7 +18,7 @@ pub const UNSEEN: usize = 5;
 /// What is taken for a thin line: so far up in the order of all that are drawn. Of small boards most
 /// lines may be outline.
 const THIN: f64 = 0.3;
-/// Places where no line is that are looked at, at most.
+/// Places where no line is that are examined, at most.
 const BLANKS: usize = 64;
 
 /// How grid lines look on this board. Dark ones are seen in a picture turned round.

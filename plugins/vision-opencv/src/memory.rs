@@ -38,7 +38,7 @@ pub struct Memory {
     /// The colours where pipes may cross from cell to cell.
     pub crossings: Table<Option<[Rgb; 3]>>,
     part: Area,
-    /// Whether something was looked at beyond the part.
+    /// Whether something was examined beyond the part.
     went_beyond: Cell<bool>,
 }
 
@@ -82,7 +82,7 @@ impl Memory {
         value
     }
 
-    /// Whether something was looked at beyond the part since the last time that this was asked.
+    /// Whether something was examined beyond the part since the last time that this was asked.
     pub fn went_beyond(&self) -> bool {
         self.went_beyond.take()
     }

@@ -14,11 +14,11 @@ use crate::places::Places;
 use crate::refusal::Refusal;
 use crate::terminals::BoardColours;
 
-/// How far to both sides of a side of a cell a crossing pipe is looked at, in spans.
+/// How far to both sides of a side of a cell a crossing pipe is examined, in spans.
 const ALONG: f64 = 0.08;
 /// How far from its middle: pipes may be as narrow as a fifth of a cell.
 const ACROSS: f64 = 0.05;
-/// Where a pipe leaves over an edge of the board nothing of it is beyond: it is looked at from here on.
+/// Where a pipe leaves over an edge of the board nothing of it is beyond: it is examined from here on.
 const BEFORE_EDGE: f64 = 0.1;
 /// A pipe without a paint stands out by this share of what the faintest terminal does.
 const STROKE: f64 = 0.4;

@@ -7,7 +7,7 @@ use crate::grid::Grid;
 use crate::memory::{Area, Key};
 use crate::picture::{Picture, Rgb};
 
-/// Nothing but the rims of terminals is looked at farther from a cell's centre, as a share of the way to its corners.
+/// Nothing but the rims of terminals is examined farther from a cell's centre, as a share of the way to its corners.
 pub const INSIDE: f64 = 0.86;
 
 /// Where the parts of cells lie, in frame pixels.

@@ -14,7 +14,7 @@ use crate::runs::Run;
 use crate::spacing::Spacing;
 use crate::turned::{Rest, Turned};
 
-/// The longest lines are looked at, so many of them.
+/// The longest lines are examined, so many of them.
 const MOST_LINES: usize = 48;
 /// Outlines that are looked into, those with the most ends first.
 const MOST_OUTLINES: usize = 24;

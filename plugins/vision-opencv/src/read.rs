@@ -53,7 +53,7 @@ pub struct Reader {
     straight: Straight,
     /// What was read last at rest.
     rested: Option<Puzzle>,
-    /// How many more pictures are only looked at for a board that was read while it turned.
+    /// How many more pictures are only searched for a board that was read while it turned.
     landing: u32,
     /// What the last look cost.
     steps: Steps,

@@ -1,7 +1,7 @@
 //! Straight thin lines in a picture, horizontal and vertical ones.
 //!
-//! Only every few rows are looked at for vertical lines, and every few columns for horizontal ones: a grid line is
-//! long, so that it is found by what it has in common from sample to sample, and what is looked at is a small
+//! Only every few rows are examined for vertical lines, and every few columns for horizontal ones: a grid line is
+//! long, so that it is found by what it has in common from sample to sample, and what is examined is a small
 //! part of the picture. A pixel is of a line when it is brighter (or darker) than what lies on both sides of
 //! it; a line is a run of such samples, with gaps where pipes cross it.
 
@@ -97,7 +97,7 @@ impl Samples {
             }
             picture.grey_row(y, first, stride, &mut self.columns);
         }
-        // One after the other, for then many are looked at at once.
+        // One after the other, for then many are examined at once.
         self.darkest = self
             .rows
             .iter()

@@ -41,13 +41,13 @@ const LYING_ATTEMPTS: [Attempt; 2] = [
     Attempt::new(Ink::Bright, 0.06, 1),
     Attempt::new(Ink::Dark, 0.06, 1),
 ];
-/// Grids of such boards looked at for one attempt.
+/// Grids of such boards examined for one attempt.
 const MOST_LYING: usize = 2;
-/// Quadrilaterals looked at in one picture.
+/// Quadrilaterals examined in one picture.
 const MOST_QUADS: usize = 3;
-/// Grids of hexagons looked at for one attempt.
+/// Grids of hexagons examined for one attempt.
 const MOST_HEXES: usize = 2;
-/// Grids looked at for one attempt.
+/// Grids examined for one attempt.
 const MOST_GRIDS: usize = 12;
 
 /// Lines of one kind.
@@ -103,7 +103,7 @@ impl Search {
         Ok(Err(refusal))
     }
 
-    /// Whether the picture that was searched last is so full of lines that not all of them were looked at.
+    /// Whether the picture that was searched last is so full of lines that not all of them were examined.
     #[must_use]
     pub fn is_spent(&self) -> bool {
         self.effort.is_spent()

@@ -1,6 +1,6 @@
 //! The sides of all cells of a lattice, and how a line along each of them looks.
 //!
-//! A side is looked at near its two ends, where no pipe and no terminal can hide a line.
+//! A side is examined near its two ends, where no pipe and no terminal can hide a line.
 
 use flowpipe_plugin::puzzle::board::Description;
 use flowpipe_plugin::puzzle::graph::{Direction, directions, step};
@@ -39,7 +39,7 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// Looks at all sides.
+    /// Examines all sides.
     #[must_use]
     pub fn look(picture: &Picture<'_>, grid: &Grid, ink: Ink) -> Self {
         let description = Description {
@@ -84,7 +84,7 @@ impl Sides {
     }
 }
 
-/// The stretches of a side that are looked at, as shares of it. A pipe covers half of a hexagon's side.
+/// The stretches of a side that are examined, as shares of it. A pipe covers half of a hexagon's side.
 #[must_use]
 pub fn stretches(lattice: Lattice) -> [(f64, f64); 2] {
     match lattice {

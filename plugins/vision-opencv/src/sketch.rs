@@ -1,4 +1,4 @@
-//! Pictures of what a step saw, to be looked at by people.
+//! Pictures of what a step saw, for people.
 
 use std::io::BufWriter;
 use std::path::Path;

@@ -15,7 +15,7 @@ use crate::search::Search;
 use crate::steps::Steps;
 use crate::tilt::Tilt;
 
-/// Looks for tilted boards. It keeps nothing of a picture but memory.
+/// Searches for tilted boards. It keeps nothing of a picture but memory.
 #[derive(Default)]
 pub struct Straight {
     search: Search,

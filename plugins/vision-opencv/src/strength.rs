@@ -6,7 +6,7 @@ use crate::runs::Ink;
 use crate::thin::TopHat;
 use crate::tracks::part;
 
-/// Crossings of lines that are looked at: checking the whole board costs as much as reading it.
+/// Crossings of lines that are examined: checking the whole board costs as much as reading it.
 const CROSSINGS: usize = 12;
 
 /// How much the lines of a board of squares stand out in grey, the middle one of samples beside crossings.

@@ -4,7 +4,7 @@
 //! terminal is a disc or a block some two thirds of a cell wide, a pipe half as wide, the end of an unfinished
 //! pipe in between: a ring at a quarter of a cell around the centre lies on a terminal all round, and
 //! terminals are the largest such shapes. All terminals of a board have one form. A letter in the middle
-//! (the labels for the colour-blind) is not looked at.
+//! (the labels for the colour-blind) is not examined.
 
 use std::f64::consts::TAU;
 use std::sync::LazyLock;
@@ -40,7 +40,7 @@ const WRITTEN: usize = 4;
 const BEYOND_LETTER: f64 = 0.04;
 /// What differs from a terminal's rim by this share of its contrast is written on it.
 const LETTER: f64 = 0.3;
-/// The corners are looked at a little along the sides as well, by this share of those.
+/// The corners are examined a little along the sides as well, by this share of those.
 const ASIDE: f64 = 0.06;
 
 /// The colours of one cell at a few places.
@@ -221,7 +221,7 @@ impl CellColours {
     fn recall_blob(&self, picture: &Picture<'_>, places: &Places<'_>) -> Option<Blob> {
         picture.recall(
             |memory| &memory.blobs,
-            // The rim's outside is looked at too.
+            // The rim's outside is examined too.
             || (places.key(self.centre, 0.0), places.area(self.centre, 1.2)),
             || self.blob(picture, places),
         )

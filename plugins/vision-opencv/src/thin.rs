@@ -16,12 +16,12 @@ pub struct TopHat {
     grey: Mat,
     /// How much brighter or darker than its surroundings each pixel is.
     thin: Mat,
-    /// Frame pixels of the first pixel looked at.
+    /// Frame pixels of the first pixel examined.
     origin: (usize, usize),
 }
 
 impl TopHat {
-    /// Looks at a part of a picture, left, top, width and height in frame pixels. Within the part it
+    /// Examines a part of a picture, left, top, width and height in frame pixels. Within the part it
     /// gives what looking at the whole picture gives.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl TopHat {
     /// How much thin things stand out, by place.
     ///
     /// # Errors
-    /// When nothing was looked at yet.
+    /// When nothing was examined yet.
     pub fn thin(&self) -> opencv::Result<Thin<'_>> {
         Ok(Thin {
             bytes: self.thin.data_bytes()?,
@@ -105,7 +105,7 @@ impl<'a> Thin<'a> {
         (x - self.origin.0, y - self.origin.1)
     }
 
-    /// The rows of a rectangle, as far as it was looked at.
+    /// The rows of a rectangle, as far as it was examined.
     fn rows(&self, x: (f64, f64), y: (f64, f64)) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let (bytes, width) = (self.bytes, self.width);
         let height = bytes.len() / width.max(1);

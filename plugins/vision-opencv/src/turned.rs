@@ -28,7 +28,7 @@ const LEAST_COSINE: f64 = 0.19;
 const STEP: f64 = 1.0;
 /// How often the middle's height is made better, at most.
 const CENTRINGS: usize = 5;
-/// Points along a horizontal line that are looked at, at most.
+/// Points along a horizontal line that are examined, at most.
 const POINTS: f64 = 160.0;
 
 /// A board that lay at rest where one now may turn.

@@ -19,7 +19,7 @@ const GOES_ON: f64 = 0.7;
 const NEAR: f64 = 3.0;
 /// The share of its points that a line shows at where it can be placed.
 const CLEAR: f64 = 0.3;
-/// Points of a line that are looked at.
+/// Points of a line that are examined.
 const POINTS: usize = 64;
 
 impl Turned {

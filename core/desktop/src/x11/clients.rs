@@ -114,7 +114,7 @@ impl Outside {
 
 type Asked<'c, R> = Cookie<'c, RustConnection, R>;
 
-/// Looks at windows, in one round trip.
+/// Examines windows, in one round trip.
 fn look_at(x11: &X11, windows: &[Window]) -> Result<Vec<Outside>> {
     let title = |window, property| {
         x11.connection

@@ -34,7 +34,7 @@ pub(super) struct Grabber {
     memory: Memory,
     is_plain: bool,
     screen: Rect,
-    /// The window looked at last, and where it was.
+    /// The window examined last, and where it was.
     last: Option<(Window, Rect)>,
 }
 

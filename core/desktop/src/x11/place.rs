@@ -34,7 +34,7 @@ pub(super) fn ask(x11: &X11, window: Window) -> Result<Asked<'_>> {
 }
 
 impl Asked<'_> {
-    /// Waits for the answer; `None`: the window is gone, or not to be seen.
+    /// Waits for the answer; `None`: the window is gone, or not visible.
     pub(super) fn answer(self, x11: &X11) -> Result<Option<Rect>> {
         let attributes = unless_gone(self.attributes.reply())?;
         let geometry = unless_gone(self.geometry.reply())?;

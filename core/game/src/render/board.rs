@@ -64,7 +64,7 @@ pub(super) fn whole<'a>(flow: &'a Flow, ends: &'a [Cell]) -> Stretch<'a> {
 
 /// Draws stretches of flows onto a board that was drawn without flows, which costs much less than
 /// drawing it all. Only the edges of lines beside drawn cells differ from [`draw`]'s, by a shade. The
-/// scene's own flows are not looked at.
+/// scene's own flows are not examined.
 pub(super) fn draw_stretches(
     canvas: &mut Canvas,
     scene: &Scene,

@@ -82,7 +82,7 @@ impl Layout {
         let top = middle - high * size / 2.0;
         let room_for_lines = room_for_lines * size;
         let around = [overhang * cell[0] + room_for_lines, room_for_lines];
-        let geometry = Geometry::upright(
+        let geometry = Geometry::axis_aligned(
             left + around[0],
             top + around[1],
             cell[0] * board.cols() as f64,

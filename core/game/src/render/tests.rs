@@ -1,4 +1,4 @@
-//! What is drawn, looked at pixel by pixel and from afar.
+//! What is drawn, examined pixel by pixel and from afar.
 
 mod popup;
 mod special;

@@ -155,7 +155,7 @@ fn frames_lose_the_way_between_two_looks() {
         session.pointer(now, Pointer::Release(at(&session, 2)));
         session.advance(FRAME * 2);
         assert_eq!(log.all("joined").len(), joined, "{input:?}");
-        // Only the events' times decide, not when they are looked at.
+        // Only the events' times decide, not when they are read.
         assert_eq!(log.all("move").len(), 6);
     }
 }

@@ -7,8 +7,8 @@ fn near(a: Point, b: Point, tolerance: f64) -> bool {
 }
 
 #[test]
-fn an_upright_board_is_scaled_and_moved() {
-    let geometry = Geometry::upright(100.0, 50.0, 400.0, 200.0, 2, 4);
+fn an_axis_aligned_board_is_scaled_and_moved() {
+    let geometry = Geometry::axis_aligned(100.0, 50.0, 400.0, 200.0, 2, 4);
     assert!(near(geometry.to_frame([0.5, 0.5]), [150.0, 100.0], 1e-9));
     assert!(near(geometry.to_frame([4.0, 2.0]), [500.0, 250.0], 1e-9));
     assert!(near(
@@ -46,7 +46,7 @@ proptest! {
         cols in 1..40_usize,
         at in prop::array::uniform2(0.0..1.0),
     ) {
-        let mut geometry = Geometry::upright(place[0], place[1], size[0], size[1], rows, cols);
+        let mut geometry = Geometry::axis_aligned(place[0], place[1], size[0], size[1], rows, cols);
         for (corner, bend) in geometry.corners.iter_mut().zip(bend.chunks(2)) {
             *corner = [corner[0] + bend[0] * size[0], corner[1] + bend[1] * size[1]];
         }

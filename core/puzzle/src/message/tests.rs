@@ -17,7 +17,7 @@ fn sighting() -> Sighting {
     let board = SeenBoard {
         puzzle: level.puzzle,
         // Numbers that do not survive a careless reader of decimals.
-        geometry: Geometry::upright(0.1 + 0.2, 1.0 / 3.0, 5.184_617_309_999_999e2, 1e-7, 2, 2),
+        geometry: Geometry::axis_aligned(0.1 + 0.2, 1.0 / 3.0, 5.184_617_309_999_999e2, 1e-7, 2, 2),
         palette: vec![[255, 0, 0], [0, 141, 0]],
         drawn: vec![Flow {
             colour: 0,

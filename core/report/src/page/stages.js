@@ -1,4 +1,4 @@
-// How long each stage took: the table, and how the times spread.
+// How long each stage took: the table, and their distribution.
 
 function showStages() {
   const about = byId('stages-about');
@@ -34,15 +34,15 @@ function showStages() {
       element('tbody', {}, data.stages.map(row)),
     ),
   );
-  const spreads = data.stages.map((stage, index) => [stage.name, stage.time, `var(--stage-${index % 8})`]);
-  if (data.overview.action.count > 0) spreads.push(['Frame to first press', data.overview.action, 'var(--accent)']);
-  showSpreads(body, spreads.filter(([, time]) => time.count > 0));
+  const distributions = data.stages.map((stage, index) => [stage.name, stage.time, `var(--stage-${index % 8})`]);
+  if (data.overview.action.count > 0) distributions.push(['Frame to first press', data.overview.action, 'var(--accent)']);
+  showDistributions(body, distributions.filter(([, time]) => time.count > 0));
 }
 
 /** The distributions, one below the other on one axis. */
-function showSpreads(body, spreads) {
-  if (spreads.length === 0) return;
-  const bins = spreads.flatMap(([, time]) => Object.keys(time.bins).map(Number));
+function showDistributions(body, distributions) {
+  if (distributions.length === 0) return;
+  const bins = distributions.flatMap(([, time]) => Object.keys(time.bins).map(Number));
   // From one power of ten to another.
   const first = Math.floor(Math.min(...bins) / data.bins) * data.bins;
   const last = Math.ceil((Math.max(...bins) + 1) / data.bins) * data.bins;
@@ -68,7 +68,7 @@ function showSpreads(body, spreads) {
     const summary = `${name}: half within ${duration(time.p50_ns)}, 95 of 100 within ${duration(time.p95_ns)}, longest ${duration(time.max_ns)}`;
     return element(
       'div',
-      { class: 'spread' },
+      { class: 'distribution' },
       element('span', { class: 'name' }, name, element('small', {}, `${duration(time.p50_ns)} · ${duration(time.p95_ns)}`)),
       element('div', { class: 'bars', role: 'img', 'aria-label': summary }, bars, quantile(time.p50_ns, 'half'), quantile(time.p95_ns, 'most')),
     );
@@ -79,9 +79,9 @@ function showSpreads(body, spreads) {
     return tick;
   }));
   body.append(
-    element('h3', { class: 'spreads-title' }, 'How the times spread'),
+    element('h3', { class: 'distributions-title' }, 'Distribution of the times'),
     element('p', { class: 'about' }, 'Each step to the right is ten times as long. The lines stand at the median and at 95 of 100.'),
-    element('div', { class: 'spreads' }, spreads.map(line), element('div', { class: 'spread' }, element('span', { class: 'name' }), axis)),
+    element('div', { class: 'distributions' }, distributions.map(line), element('div', { class: 'distribution' }, element('span', { class: 'name' }), axis)),
   );
 }
 

@@ -122,7 +122,7 @@ struct Packed {
     data: Vec<Encoded>,
     shots: Vec<(usize, Shot)>,
     unreadable: usize,
-    /// Pictures that were looked at before the room was used up.
+    /// Pictures that were read before the room was used up.
     done: usize,
 }
 

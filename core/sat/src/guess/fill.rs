@@ -29,7 +29,7 @@ pub fn fill(
     (board.paths(paths), board.gaps.len())
 }
 
-/// Paths that cover the board in another shape, where that comes about: some nodes are let go, then the gaps are taken
+/// Paths that cover the board in another shape, where that is possible: some nodes are released, then the gaps are taken
 /// in again.
 pub fn refill(
     network: &Network,

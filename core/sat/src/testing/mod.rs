@@ -88,7 +88,7 @@ macro_rules! stage_tests {
                         "terminals": [{ "cell": 0, "colour": 0 }, { "cell": 3, "colour": 0 }],
                         "rules": { "cover": false, "touch": false },
                     },
-                    "geometry": ::flowpipe_plugin::puzzle::Geometry::upright(0.0, 0.0, 9.0, 9.0, 2, 2),
+                    "geometry": ::flowpipe_plugin::puzzle::Geometry::axis_aligned(0.0, 0.0, 9.0, 9.0, 2, 2),
                     "palette": [[255, 0, 0]],
                     "state": "empty",
                     "confidence": 1.0,

@@ -44,7 +44,7 @@ fn sighting(rows: usize, drawn: &[usize], state: BoardState) -> Sighting {
         },
         Reading::Board(Box::new(SeenBoard {
             puzzle: puzzle(rows),
-            geometry: Geometry::upright(0.0, 0.0, 30.0, 10.0 * rows as f64, rows, 3),
+            geometry: Geometry::axis_aligned(0.0, 0.0, 30.0, 10.0 * rows as f64, rows, 3),
             palette: vec![[255, 0, 0]; rows],
             drawn: drawn.iter().map(|&flow| all[flow].clone()).collect(),
             state,

@@ -6,7 +6,7 @@ use super::Strength;
 use super::domains::Domains;
 use crate::network::{Flows, NONE, Network, Slot, Way};
 
-/// What is to be looked at when a node's domain has changed.
+/// What is to be examined when a node's domain has changed.
 #[derive(Clone, Copy, Debug)]
 pub enum Arc {
     /// A neighbour.

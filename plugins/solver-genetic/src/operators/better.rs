@@ -11,7 +11,7 @@ use crate::paths::route::Router;
 /// What entering a node costs for each path that passes it already.
 const CROWD: u32 = 64;
 /// A free node costs from 1 to one of these, at random: the larger, the more a path winds.
-const SPREADS: [u32; 4] = [1, 4, 16, 64];
+const NOISES: [u32; 4] = [1, 4, 16, 64];
 /// How likely each step strays from the plan, one of these, where flows must cover all and may touch
 /// themselves.
 const STRAYS: [f64; 4] = [0.0, 0.1, 0.3, 0.6];
@@ -45,9 +45,9 @@ impl<'a> Better<'a> {
         bare: &[bool],
         rng: &mut Rng,
     ) -> Result<Option<Path>, Cancelled> {
-        let spread = SPREADS[rng.usize(0..SPREADS.len())];
+        let most = NOISES[rng.usize(0..NOISES.len())];
         for (node, price) in self.prices.iter_mut().enumerate() {
-            let noise = rng.u32(1..=spread);
+            let noise = rng.u32(1..=most);
             *price = if bare[node] {
                 1
             } else {

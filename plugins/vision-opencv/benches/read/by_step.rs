@@ -11,10 +11,10 @@ use crate::read::Reader;
 use crate::state;
 use crate::steps::Steps;
 
-/// Looks at each board; the first ones are not counted.
+/// Reads each board; the first ones are not counted.
 const LOOKS: usize = 300;
 const UNCOUNTED: usize = 20;
-/// Every so many real screenshots are looked at.
+/// Every so many real screenshots are read.
 const EVERY: usize = 6;
 
 /// What looks at one kind of picture cost, by step, in milliseconds.

@@ -1,4 +1,4 @@
-//! What is looked at: boards of the practice game, and real screenshots where there are some.
+//! What is read: boards of the practice game, and real screenshots where there are some.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
