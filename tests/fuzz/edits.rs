@@ -109,7 +109,7 @@ fn edit() -> impl Strategy<Value = Edit> {
 
 /// One of the good recordings with one to ten edits.
 pub fn edited(good: Vec<Parts>) -> impl Strategy<Value = Parts> {
-    // The recordings are long, and no help where a case is told.
+    // The recordings are long, and no help where a case is printed.
     (0..good.len(), prop::collection::vec(edit(), 1..10)).prop_map(move |(which, edits)| {
         let mut parts = good[which].clone();
         for edit in edits {

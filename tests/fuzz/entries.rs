@@ -151,7 +151,7 @@ impl Parts {
         self.push(channel, 0, call.to_string());
     }
 
-    /// As a file, each entry so many times: what is the same again and again becomes small.
+    /// As a file, each entry so many times: what repeats becomes small.
     ///
     /// # Panics
     /// Never: a vector takes everything.

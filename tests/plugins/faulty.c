@@ -33,7 +33,7 @@ enum {
   LIES,
   BAD_DEFAULT,
   MADE_NEVER,
-  TELLS_AGE,
+  REPORTS_AGE,
   FORGETS,
   SPENDS,
   TRUSTS,
@@ -54,7 +54,7 @@ static void *sleep_for_ever(void *nothing) {
   return nothing;
 }
 
-/* Tells a test which process this is. */
+/* Reports to a test which process this is. */
 static void note(pid_t process) {
   const char *path = getenv("FAULTY_NOTE");
   FILE *file = path ? fopen(path, "w") : NULL;
@@ -95,7 +95,7 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
     case CHANGES:
       snprintf(answer, sizeof answer, "{\"verdict\":\"unknown\",\"reason\":\"call %d\"}", ++calls);
       return emit(self, call, answer);
-    case TELLS_AGE:
+    case REPORTS_AGE:
       age = self->host->clock_now(self->host) - call->message->lineage->captured_ns;
       snprintf(answer, sizeof answer, "{\"verdict\":\"unknown\",\"reason\":\"%lld ns\"}", (long long)age);
       return emit(self, call, answer);
@@ -202,7 +202,7 @@ static const char *const manifests[] = {
     [LIES] = STAGE("lies", SIGHTING, ""),
     [BAD_DEFAULT] = STAGE("bad-default", SIGHTING, "\"n\":{\"type\":\"integer\",\"default\":\"many\"}"),
     [MADE_NEVER] = STAGE("made-never", SIGHTING, ""),
-    [TELLS_AGE] = STAGE("tells-age", SIGHTING, ""),
+    [REPORTS_AGE] = STAGE("reports-age", SIGHTING, ""),
     [FORGETS] = STAGE("forgets", SIGHTING, ""),
     [SPENDS] = STAGE("spends", SIGHTING, ""),
     [TRUSTS] = STAGE("trusts", SIGHTING, ""),

@@ -32,7 +32,7 @@ enum How {
     /// Fail at a message.
     Fail,
     /// Emit something that is no sighting.
-    Rubbish,
+    Malformed,
     /// Emit a thousand sightings for one.
     Flood,
     /// Emit nothing.
@@ -100,7 +100,7 @@ impl Stage for Misbehaving {
                 context.emit(0, &sighting)?;
             }
             How::Fail => return Err(Error::new("made to fail")),
-            How::Rubbish => context.emit(0, &"rubbish")?,
+            How::Malformed => context.emit(0, &"malformed")?,
             How::Flood => {
                 for _ in 0..1000 {
                     context.emit(0, &sighting)?;

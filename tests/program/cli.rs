@@ -5,7 +5,7 @@ use serde_json::Value;
 
 fn snapshot(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("../snapshots");
+    settings.set_snapshot_path("../../snapshots");
     // Where cargo builds is everybody's own matter, and how far it is shifts the lines.
     let text = text.replace(&built().display().to_string(), "BUILT");
     settings.set_prepend_module_to_snapshot(true);

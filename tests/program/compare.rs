@@ -43,7 +43,7 @@ fn snapshot(name: &str, text: &str, folder: &Path) {
     let text = text.replace(&folder.display().to_string(), "FOLDER");
     let lines: Vec<String> = text.lines().map(untimed).collect();
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("../snapshots");
+    settings.set_snapshot_path("../../snapshots");
     settings.set_prepend_module_to_snapshot(true);
     settings.bind(|| insta::assert_snapshot!(name, lines.join("\n")));
 }

@@ -8,7 +8,7 @@ const PUZZLES: &str = "// Plain\n3,2,1,3;0,1,2;3,4,5;6,7,8\n3,0,1,3,,,0|3:4|7;0,
 
 fn snapshot(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("../snapshots");
+    settings.set_snapshot_path("../../snapshots");
     settings.set_prepend_module_to_snapshot(true);
     settings.bind(|| insta::assert_snapshot!(name, text));
 }

@@ -410,7 +410,7 @@ fn as_many_stages_as_may_be() {
     assert_eq!(report.ran.code, Some(0), "{report:#?}");
 }
 
-/// Times at which sums overflow are no times: their entries are left out, and told.
+/// Times at which sums overflow are no times: their entries are left out, and reported.
 #[test]
 fn times_beyond_all_calendars() {
     let mut parts = good().clone();

@@ -249,8 +249,8 @@ fn a_replay_that_compares_nothing_verifies_nothing() {
     assert_eq!(whole["without_call"], 22, "{whole:#}");
     assert_eq!(whole["from_recording"], 11, "the frames: {whole:#}");
     let ran = trap.run("replay", &["--verify"]).expect(0);
-    let told = "22 messages of stages that ran again were not compared";
-    assert!(ran.stdout.contains(told), "{ran:?}");
+    let printed = "22 messages of replayed stages were not compared";
+    assert!(ran.stdout.contains(printed), "{ran:?}");
 
     let trap = Trap::new(|edited, _| edited.calls.clear());
     let none = verdict(trap.run("replay", &["--verify", "--json"]).expect(1));

@@ -61,7 +61,7 @@ fn without_colours(text: &str) -> String {
     plain
 }
 
-/// Runs the program into pipes, with and without colours, and gives what it printed without. What it prints tells of
+/// Runs the program into pipes, with and without colours, and gives what it printed without. What it prints shows
 /// the hostile text, so that the check has something to look at.
 #[track_caller]
 fn tried(args: &[&str]) -> String {
@@ -88,8 +88,8 @@ fn tried(args: &[&str]) -> String {
 fn escaped(args: &[&str]) -> String {
     let shown = tried(args);
     // Rust itself escapes what it quotes.
-    let tells = shown.contains("\\u001b") || shown.contains("\\u{1b}");
-    assert!(tells, "{args:?} shows nothing of it: {shown}");
+    let shows = shown.contains("\\u001b") || shown.contains("\\u{1b}");
+    assert!(shows, "{args:?} shows nothing of it: {shown}");
     shown
 }
 
@@ -162,8 +162,8 @@ fn runs_of_pipelines() {
         "run", &pipeline, "-vv", "--record", &recording, "--trace", &trace,
     ]);
     check("--trace", &std::fs::read(&trace).unwrap(), false);
-    let told = tried(&["run", &pipeline, "-q", "--json"]);
-    assert!(told.contains("\"boards\":1,"), "{told}");
+    let printed = tried(&["run", &pipeline, "-q", "--json"]);
+    assert!(printed.contains("\"boards\":1,"), "{printed}");
     escaped(&["check", &pipeline]);
     tried(&["graph", &pipeline]);
     tried(&["graph", &pipeline, "--format", "dot"]);
@@ -266,7 +266,7 @@ fn recordings() {
         edited.about.stages.push(about.stages[0].clone());
     });
     let ran = escaped(&["replay", &text(&beside), "--quiet"]);
-    assert!(ran.contains("FORGED"), "it is told: {ran}");
+    assert!(ran.contains("FORGED"), "it is reported: {ran}");
     on_terminal(&["replay", &text(&beside)]);
 }
 

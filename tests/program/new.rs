@@ -50,7 +50,7 @@ fn every_role_in_rust() {
         let printed = follow(folder.path(), &output);
         check(role, &printed);
         assert!(printed.contains("test result: ok."), "{role}: {printed}");
-        assert!(printed.contains("This line is what"), "{role}: {printed}");
+        assert!(printed.contains("prints this line"), "{role}: {printed}");
         assert!(printed.contains("checks, none failed"), "{role}: {printed}");
         let formatted = begun(&place, "cargo fmt --check");
         assert_eq!(formatted.code, Some(0), "{role}: {formatted:#?}");
@@ -184,7 +184,7 @@ fn nothing_is_overwritten_and_names_are_checked() {
     let ran = run(&["new", "solver", "other", "--in", "plugins"]).expect(2);
     assert!(
         ran.stderr
-            .contains("all folders are crates of flowpipe itself"),
+            .contains("all folders in plugins are crates of flowpipe itself"),
         "{ran:?}"
     );
 }

@@ -55,8 +55,8 @@ fn finds(stage: &str, only: &str, fault: &str) {
 fn a_shipped_solver_passes() {
     let file = library("solver_search").display().to_string();
     let ran = run(&["plugin", "check", &file, "--json"]).expect(0);
-    let told: Value = ran.json();
-    let stages = told["stages"].as_array().unwrap();
+    let printed: Value = ran.json();
+    let stages = printed["stages"].as_array().unwrap();
     assert_eq!(stages.len(), 1);
     let checks = stages[0]["checks"].as_array().unwrap();
     assert_eq!(checks.len(), 10);
@@ -93,8 +93,8 @@ fn a_shipped_vision_reads_what_it_is_shown() {
 #[test]
 fn memory_that_is_left_is_measured() {
     let ran = check("leaks", "leaks").expect(1);
-    let told = ran.stdout.split_once("each stage leaves ");
-    let bytes = told.and_then(|(_, rest)| rest.split_once(" bytes of memory"));
+    let printed = ran.stdout.split_once("each stage leaves ");
+    let bytes = printed.and_then(|(_, rest)| rest.split_once(" bytes of memory"));
     let bytes: u64 = bytes
         .unwrap_or_else(|| panic!("{ran:#?}"))
         .0
@@ -146,8 +146,8 @@ fn the_process_ends_only_when_the_check_does() {
     let folder = tempfile::tempdir().unwrap();
     let file = faulty(folder.path(), &["ENDS_WHEN_LOADED"]);
     let ran = run(&["plugin", "check", &file.display().to_string()]).expect(1);
-    let told = "FAIL  load        the plugin ended the process (exit code 0) while loading it";
-    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+    let printed = "FAIL  load        the plugin ended the process (exit code 0) while loading it";
+    assert!(ran.stdout.contains(printed), "{}", ran.stdout);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_check_does_not_outlive_the_program() {
     assert!(check.exists());
     program.kill().unwrap();
     program.wait().unwrap();
-    // Whoever inherits it may be slow to bury it.
+    // Whoever inherits it may be slow to reap it.
     until("its end", || {
         let stat = std::fs::read_to_string(check.join("stat"));
         stat.map_or(true, |stat| stat.contains(") Z "))
@@ -239,10 +239,10 @@ fn wrong_claims_are_found_out() {
     );
 }
 
-/// Both by the one clock that a stage on trial is told.
+/// Both by the one clock that a stage on trial is printed.
 #[test]
 fn the_age_of_a_frame_is_the_same_each_time() {
-    check("tells-age", "repeatable").expect(0);
+    check("reports-age", "repeatable").expect(0);
 }
 
 #[test]
@@ -324,8 +324,8 @@ fn slow_is_not_hung() {
     let file = faulty(folder.path(), &[]).display().to_string();
     let stage = ["plugin", "check", &file, "--stage", "slow", "--time", "3s"];
     let ran = run(&[&stage[..], &["--only", "repeatable"]].concat()).expect(0);
-    let told = "1 check, none failed";
-    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+    let printed = "1 check, none failed";
+    assert!(ran.stdout.contains(printed), "{}", ran.stdout);
 }
 
 #[test]
@@ -339,8 +339,8 @@ fn a_stage_that_needs_a_config_keeps_no_other_from_being_tried() {
     let all = "23 checks, none failed; 1 stage was not checked";
     assert!(ran.stdout.contains(all), "{}", ran.stdout);
     let ran = run(&["plugin", "check", &file, "--only", "manifest", "--json"]).expect(0);
-    let told: Value = ran.json();
-    let stages = told["stages"].as_array().unwrap();
+    let printed: Value = ran.json();
+    let stages = printed["stages"].as_array().unwrap();
     let of = |name: &str| {
         let mut stages = stages.iter();
         stages.find(|it| it["manifest"]["name"] == name).unwrap()

@@ -86,7 +86,7 @@ fn a_panic_at_the_end_takes_nothing_down() {
 
 #[test]
 fn malformed_messages_are_not_forwarded() {
-    let ran = misbehaving("{ how = \"rubbish\", every = 3 }", "on_error = \"skip\"").expect(0);
+    let ran = misbehaving("{ how = \"malformed\", every = 3 }", "on_error = \"skip\"").expect(0);
     assert_eq!(solved(&ran), 2);
     assert!(
         problem(&ran).contains("not a flowpipe.sighting/1"),

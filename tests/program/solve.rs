@@ -13,7 +13,7 @@ const TWELVE: &str = "rules: empty, touch\nA..\n...\n..A\n";
 
 fn snapshot(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("../snapshots");
+    settings.set_snapshot_path("../../snapshots");
     settings.set_prepend_module_to_snapshot(true);
     settings.bind(|| insta::assert_snapshot!(name, text));
 }

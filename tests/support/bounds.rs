@@ -97,7 +97,7 @@ pub fn most_memory(child: &Child) -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// What a process and its children that it waited for have computed so far, as `/proc` tells it to 10 ms. 0 where there
+/// What a process and its children that it waited for have computed so far, as `/proc` has it to 10 ms. 0 where there
 /// is none.
 fn processor_time(child: &Child) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();

@@ -30,7 +30,7 @@ pub(crate) fn raise() {
     };
     let place = &raw mut attributes;
     let size = attributes.size;
-    // SAFETY: the kernel writes as many bytes as it is told that there are.
+    // SAFETY: the kernel writes as many bytes as the argument says that there are.
     let got = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, place, size, 0) };
     // Whoever has chosen another policy for this program has chosen when it runs.
     if got == 0 && attributes.policy == policy {

@@ -1,6 +1,6 @@
 //! A robust futex: a word in shared memory that the kernel changes when the thread that holds it dies, and wakes whoever waits.
 //!
-//! That is the first thing that others see of a dying process. The kernel frees its memory next, which takes up to a third of
+//! That is the first thing that others see of a dying process. The kernel frees its memory next, which takes a third of
 //! a second for some hundred megabytes on a busy machine, and closes its files last.
 
 use std::mem::offset_of;
@@ -18,7 +18,7 @@ pub(crate) struct RobustFutex {
     holder: AtomicU32,
 }
 
-/// What the kernel is told about a thread: `struct robust_list_head`.
+/// What the kernel knows of a thread: `struct robust_list_head`.
 #[repr(C)]
 struct List {
     first: usize,
@@ -106,7 +106,7 @@ fn state(holder: u32) -> HolderState {
     }
 }
 
-/// Tells the kernel what this thread holds. Whether the kernel can do that.
+/// Registers with the kernel what this thread holds. Whether the kernel can do that.
 fn tell_kernel(list: *const List) -> bool {
     // SAFETY: the kernel uses the list when this thread ends, and forgives one that is not there. `hold` keeps it as long.
     unsafe { libc::syscall(libc::SYS_set_robust_list, list, size_of::<List>()) == 0 }

@@ -69,7 +69,7 @@ pub struct Acting<'a, 'c> {
 /// The outcome of the strokes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Played {
-    /// Whether the game counts the board as solved; `None`: the actuator cannot tell.
+    /// Whether the game counts the board as solved; `None`: the actuator cannot know.
     pub solved: Option<bool>,
     /// By stroke, in the order of play.
     pub strokes: Vec<StrokeOutcome>,

@@ -139,10 +139,7 @@ fn what_is_wrong_is_reported() {
             "has no messages of \"referee.play\"",
         ),
         (json!({ "file": file, "speed": 0 }), "speed is 0"),
-        (
-            json!({ "file": text }),
-            "does not start like an MCAP file",
-        ),
+        (json!({ "file": text }), "does not start like an MCAP file"),
         (
             json!({ "file": folder.path().join("none.mcap") }),
             "can't open",

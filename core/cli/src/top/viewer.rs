@@ -183,7 +183,7 @@ impl Viewer {
         })
     }
 
-    /// Takes what the run tells; whether it has_news something.
+    /// Takes the messages of the run. Whether there were any.
     fn receive(&mut self) -> bool {
         let Some(run) = &mut self.run else {
             return false;

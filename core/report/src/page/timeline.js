@@ -29,7 +29,7 @@ const timeline = {
       button('Frame', 'Show the frame of the scrubber', () => this.frame()),
     );
     this.canvas = element('canvas', { role: 'img', 'aria-label': this.summary() });
-    this.box = element('div', { class: 'lanes', tabindex: '0', role: 'group', 'aria-label': 'Time line; arrow keys move, plus and minus zoom' }, this.canvas);
+    this.box = element('div', { class: 'lanes', tabindex: '0', role: 'group', 'aria-label': 'Timeline; arrow keys move, plus and minus zoom' }, this.canvas);
     this.details = element('p', { class: 'call-details' });
     byId('timeline-body').append(this.box, this.details);
     this.listen();

@@ -1,4 +1,4 @@
-//! Tells AddressSanitizer which bytes of the pool's memory belong to a frame (`./x check deep asan` sets `cfg(asan)`). Without
+//! Marks for AddressSanitizer which bytes of the pool's memory belong to a frame (`./x check deep asan` sets `cfg(asan)`). Without
 //! that it knows the blocks of the allocator alone: a plugin could use a picture that it has released, whose memory the pool
 //! keeps, or the bytes beside it.
 

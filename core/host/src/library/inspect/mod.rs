@@ -291,7 +291,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn every_shorter_file_is_refused() {
-        // Tests are position-independent programs, which ELF cannot tell from libraries.
+        // Tests are position-independent programs, which ELF cannot distinguish from libraries.
         let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let elf = |bytes: &[u8]| inspect_as(BinaryFormat::Elf, bytes).unwrap_err();
         let whole = elf(&bytes);

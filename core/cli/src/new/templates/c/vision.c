@@ -15,7 +15,7 @@ typedef struct {
 /* The manifest, in JSON. The host reads it before it creates a stage. `effects`: the stage has none. */
 static const char manifest_text[] =
     "{ \"name\": \"plugin-name\", \"version\": \"0.1.0\", \"role\": \"vision\","
-    "  \"doc\": \"Tells dark pictures from bright ones.\","
+    "  \"doc\": \"Distinguishes dark pictures from bright ones.\","
     "  \"inputs\": [{ \"name\": \"in\", \"schema\": \"flowpipe.frame/1\" }],"
     "  \"outputs\": [{ \"name\": \"out\", \"schema\": \"flowpipe.sighting/1\" }],"
     "  \"config\": { \"type\": \"object\", \"additionalProperties\": false, \"properties\": {"
