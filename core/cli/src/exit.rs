@@ -17,7 +17,8 @@ pub enum Ended {
     Done,
     /// A stage failed; the report says so already.
     StageFailed,
-    /// A replay that differs from what was recorded or that verified nothing, or two pipelines that differ; printed already.
+    /// A replay that differs from what was recorded or that could not verify it all, or two pipelines that differ; printed
+    /// already.
     Differs,
     /// A puzzle without a solution; printed already.
     Unsolvable,

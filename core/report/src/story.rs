@@ -6,7 +6,7 @@ use flowpipe_puzzle::message::{
     BoardResult, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, STROKES, Sighting, Solved, Strokes,
 };
 use flowpipe_recording::entry::Call;
-use flowpipe_recording::{Entry, Recording, Topic};
+use flowpipe_recording::{Body, Entry, RecordedMessage, Recording, Topic};
 use serde::de::DeserializeOwned;
 
 use crate::boards::{At, Board, Boards};
@@ -42,7 +42,7 @@ struct Told<'a> {
     sequence: u64,
     at_ns: i64,
     schema: &'a str,
-    body: &'a str,
+    body: Body<'a>,
 }
 
 /// On the way through the messages.
@@ -63,9 +63,10 @@ impl Story {
     /// That of a recording. Messages of other kinds than ours have none.
     pub fn of(recording: &Recording) -> Self {
         let frames = Frames::of(recording);
-        let mut messages: Vec<Told<'_>> = recording.entries().iter().filter_map(told).collect();
-        messages.sort_by_key(|told| told.at_ns);
-        let refereed = messages.iter().any(|told| told.schema == RESULT);
+        let messages = recording.entries().iter().filter_map(message);
+        let mut messages: Vec<&RecordedMessage> = messages.collect();
+        messages.sort_by_key(|message| message.at_ns());
+        let refereed = messages.iter().any(|it| **it.schema() == *RESULT);
         let mut teller = Teller {
             lineage: Lineage::of(recording, &frames),
             looks: vec![None; frames.all.len()],
@@ -77,8 +78,8 @@ impl Story {
             room: Room::default(),
             too_large: 0,
         };
-        for told in &messages {
-            teller.take(told);
+        for message in messages {
+            teller.take(&told(recording, message));
         }
         let Teller {
             shapes,
@@ -99,29 +100,27 @@ impl Story {
     }
 }
 
-fn told(entry: &Entry) -> Option<Told<'_>> {
+fn message(entry: &Entry) -> Option<&RecordedMessage> {
     match entry {
-        Entry::Message {
-            topic,
-            schema,
-            sequence,
-            at_ns,
-            body,
-        } => Some(Told {
-            topic,
-            sequence: *sequence,
-            at_ns: *at_ns,
-            schema,
-            body,
-        }),
+        Entry::Message(message) => Some(message),
         _ => None,
+    }
+}
+
+fn told<'a>(recording: &'a Recording, message: &'a RecordedMessage) -> Told<'a> {
+    Told {
+        topic: message.topic(),
+        sequence: message.sequence(),
+        at_ns: message.at_ns(),
+        schema: message.schema(),
+        body: recording.body(message),
     }
 }
 
 impl Told<'_> {
     /// `None`: it is not what its schema id says.
     fn parse<T: DeserializeOwned>(&self) -> Option<T> {
-        serde_json::from_str(self.body).ok()
+        serde_json::from_str(&self.body).ok()
     }
 
     fn key(&self) -> (Topic, u64) {

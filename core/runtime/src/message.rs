@@ -122,8 +122,9 @@ impl Message {
         (self.source, self.lineage.sequence)
     }
 
-    /// The message that all this began with, which may be itself.
-    pub(crate) fn root(&self) -> (PortRef, u64) {
+    /// The message of a source that all this began with, which may be itself: its output and its number there.
+    #[must_use]
+    pub fn root(&self) -> (PortRef, u64) {
         self.lineage.root.unwrap_or_else(|| self.key())
     }
 

@@ -11,7 +11,8 @@ use flowpipe_runtime::replay::{ALLOW_UNKNOWN, Swap};
 pub struct Replay {
     /// The recording (MCAP).
     pub file: PathBuf,
-    /// Hold every message against the recorded one; exit code 1 when one differs.
+    /// Compare every message with the recorded one; exit code 1 when one differs, or when messages of stages that run again
+    /// can't be compared and the recording does not say why.
     #[arg(long)]
     pub verify: bool,
     /// Run only this stage again, and what comes after it.
@@ -26,7 +27,7 @@ pub struct Replay {
     #[arg(long, value_name = "EFFECT", value_parser = allow)]
     pub allow: Vec<Option<EffectKind>>,
     /// Let calls that run again take as long and as much memory as they like, instead of about what the recording says
-    /// that they took: for recordings that you trust.
+    /// that they took, and the recording itself as much memory as it needs: for recordings that you trust.
     #[arg(long)]
     pub no_limits: bool,
     /// How fast: `1x` as it was, `4x` and so on, or `max`.

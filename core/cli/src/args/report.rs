@@ -13,4 +13,7 @@ pub struct Report {
     /// .html in place of .mcap. A file of that name is overwritten.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Read a recording that takes more memory than one from anywhere may: for recordings that you trust.
+    #[arg(long)]
+    pub no_limits: bool,
 }

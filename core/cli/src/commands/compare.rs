@@ -1,11 +1,11 @@
 //! `flowpipe compare A.toml B.toml FILE`: two pipelines on the same recording, side by side.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use flowpipe_recording::Recording;
+use flowpipe_recording::{Limits, Recording};
 use flowpipe_runtime::pipeline::Pipeline;
 use flowpipe_runtime::plugin::catalogue::Catalogue;
 use flowpipe_runtime::report::Report;
@@ -17,7 +17,7 @@ use crate::commands::run::{Watched, watch};
 use crate::compare::frame::{Failed, Frames, Speakers, frames};
 use crate::compare::gather::Gather;
 use crate::compare::onto::{Onto, manifest, onto};
-use crate::compare::outcome::{Entrant, Outcome};
+use crate::compare::outcome::{Entrant, Outcome, Repeated};
 use crate::compare::pair::{count, pairs};
 use crate::compare::text::text;
 use crate::compare::times::times;
@@ -28,7 +28,7 @@ use crate::{apart, checks, pipeline_file, plugins, recording_file, signals};
 
 pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
     signals::at_once();
-    let recording = recording_file::open(&args.file)?;
+    let recording = recording_file::open(&args.file, Limits::Strict)?;
     let catalogue = plugins::load(global);
     let mut runners = Vec::new();
     for file in [&args.a, &args.b] {
@@ -61,8 +61,7 @@ pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
     let outcome = outcome(a, b, args.repeat);
     let mut stdout = flowpipe_terminal::stdout();
     if args.json {
-        serde_json::to_writer(&mut stdout, &outcome.json()).map_err(std::io::Error::from)?;
-        writeln!(stdout)?;
+        writeln!(stdout, "{}", outcome.json())?;
     } else {
         write!(stdout, "{}", text(&outcome, colour::on_stdout(global)))?;
     }
@@ -100,7 +99,7 @@ struct Runner {
     /// What it said in the first round.
     frames: Frames,
     /// What failed, on no frame with a board.
-    failures: Vec<Failed>,
+    failures: Vec<Repeated>,
     /// By stage, over all rounds.
     times: Vec<Vec<u64>>,
     unsteady: usize,
@@ -174,14 +173,13 @@ impl Runner {
         for (all, new) in self.times.iter_mut().zip(&mut gathered.times) {
             all.append(new);
         }
-        let (frames, mut failures) = frames(&gathered, &self.speakers);
-        failures.extend(of_the_run(&report));
-        for frame in frames.values().filter(|frame| frame.board().is_none()) {
-            failures.extend(frame.failures.iter().cloned());
-        }
-        let known: HashSet<&Failed> = self.failures.iter().collect();
-        failures.retain(|failed| !known.contains(failed));
-        self.failures.append(&mut failures);
+        let (frames, of_none) = frames(&gathered, &self.speakers);
+        drop(gathered);
+        let of_the_run = of_the_run(&report);
+        let without_board = frames.values().filter(|frame| frame.board().is_none());
+        let of_frames = without_board.flat_map(|frame| &frame.failures);
+        let failures = of_none.iter().map(|it| &**it).chain(&of_the_run);
+        self.note_failures(failures.chain(of_frames.map(|it| &**it)));
         if self.seconds.is_empty() {
             self.frames = frames;
         } else {
@@ -191,6 +189,42 @@ impl Runner {
         }
         self.seconds.push(report.seconds);
         Ok(false)
+    }
+
+    /// What failed in a round: each once, with how often.
+    fn note_failures<'a>(&mut self, failures: impl Iterator<Item = &'a Failed>) {
+        let mut counts: Vec<(&Failed, usize)> = Vec::new();
+        let mut places = HashMap::new();
+        for failed in failures {
+            // One after the other says the same, mostly.
+            if let Some((last, times)) = counts.last_mut()
+                && *last == failed
+            {
+                *times += 1;
+                continue;
+            }
+            let place = *places.entry(failed).or_insert(counts.len());
+            match counts.get_mut(place) {
+                Some((_, times)) => *times += 1,
+                None => counts.push((failed, 1)),
+            }
+        }
+        let known = self.failures.iter().enumerate();
+        let known: HashMap<Failed, usize> = known
+            .map(|(place, it)| (it.failed.clone(), place))
+            .collect();
+        for (failed, times) in counts {
+            match known.get(failed) {
+                Some(&place) => {
+                    let before = &mut self.failures[place].times;
+                    *before = times.max(*before);
+                }
+                None => self.failures.push(Repeated {
+                    failed: failed.clone(),
+                    times,
+                }),
+            }
+        }
     }
 
     fn entrant(&self) -> Entrant {

@@ -1,6 +1,7 @@
 //! What a pipeline made of each frame.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use flowpipe_puzzle::message::{
     BoardState, OUTCOME, Outcome, Reading, SIGHTING, SOLVED, STROKES, SeenBoard, Sighting, Solved,
@@ -13,7 +14,7 @@ use flowpipe_runtime::pipeline::{Pipeline, PortRef};
 use flowpipe_runtime::problem::{Problem, ProblemKind};
 use serde::Serialize;
 
-use crate::compare::gather::Gathered;
+use crate::compare::gather::{Gathered, Noted, Root};
 
 /// A frame of the recording, the same for all pipelines that it feeds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,13 +36,13 @@ pub struct Frame {
     /// What vision read; nothing: nobody looked, or it failed.
     pub reading: Option<Reading>,
     /// What the solver said, in its own words or by not coming to an end.
-    pub answer: Option<Answer>,
+    pub answer: Option<Box<Answer>>,
     /// How it is drawn.
-    pub plan: Option<Plan>,
+    pub plan: Option<Box<Plan>>,
     /// What became of that.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<Box<Outcome>>,
     /// What went wrong, where it left something unsaid.
-    pub failures: Vec<Failed>,
+    pub failures: Vec<Arc<Failed>>,
     /// The stages that said something of it.
     pub speakers: BTreeSet<usize>,
 }
@@ -83,6 +84,21 @@ pub struct Failed {
     pub text: String,
 }
 
+impl Failed {
+    /// What a problem says.
+    pub fn of(problem: &Problem) -> Self {
+        Self {
+            stage: problem.stage.clone(),
+            text: problem.text.clone(),
+        }
+    }
+
+    /// Whether that is what a problem says.
+    pub fn is(&self, problem: &Problem) -> bool {
+        self.stage == problem.stage && self.text == problem.text
+    }
+}
+
 impl Frame {
     /// The board, where one was read at rest.
     pub fn board(&self) -> Option<&SeenBoard> {
@@ -117,47 +133,37 @@ impl Speakers {
         self.pipeline.stages.iter().position(|it| it.name == stage)
     }
 
-    fn output(&self, port: PortRef) -> Option<Topic> {
-        let stage = self.pipeline.stages.get(port.stage)?;
-        let output = self.manifests.get(port.stage)?.outputs.get(port.port)?;
-        Some(Topic::new(&stage.name, &output.name))
-    }
-
     /// The frame of a source's message.
     fn frame(&self, source: usize, number: u64) -> Option<FrameId> {
         let topic = self.played.get(source)?.clone()?;
         Some(FrameId { topic, number })
     }
 
-    /// The frame that a message descends from, or the recorded message that stands for one.
-    fn root(&self, mut message: (Topic, u64), gathered: &Gathered) -> Option<FrameId> {
-        while let Some(parent) = gathered.parents.get(&message) {
-            message = parent.clone();
-        }
-        self.frame(self.index(&message.0.stage)?, message.1)
+    /// The frame of the message that all began with.
+    fn root(&self, (source, number): Root) -> Option<FrameId> {
+        self.frame(source.stage, number)
     }
 
-    fn of_message(&self, message: &Message, gathered: &Gathered) -> Option<FrameId> {
-        let lineage = message.lineage();
-        match lineage.origin {
+    fn of_message(&self, message: &Message) -> Option<FrameId> {
+        match message.lineage().origin {
             Some(origin) => self.frame(origin.stage, origin.sequence),
-            // Where no pixels were captured, nobody notes whence it comes.
-            None => self.root((self.output(message.source())?, lineage.sequence), gathered),
+            // Where no pixels were captured, the recorded message stands for a frame.
+            None => self.root(message.root()),
         }
     }
 
     /// A problem names the message by the input that it came by, which must have one feeder to be told.
-    fn of_problem(&self, problem: &Problem, gathered: &Gathered) -> Option<FrameId> {
-        let message = problem.message.as_ref()?;
-        let stage = self.index(&problem.stage)?;
+    fn of_problem(&self, problem: &Noted, gathered: &Gathered) -> Option<FrameId> {
+        let (port, number) = problem.message.as_ref()?;
+        let stage = self.index(&problem.failed.stage)?;
         let inputs = &self.manifests.get(stage)?.inputs;
-        let port = inputs.iter().position(|it| it.name == message.port)?;
+        let port = inputs.iter().position(|it| it.name == **port)?;
         let to = PortRef { stage, port };
         let mut feeders = self.pipeline.edges.iter().filter(|edge| edge.to == to);
         let (feeder, None) = (feeders.next()?, feeders.next()) else {
             return None;
         };
-        self.root((self.output(feeder.from)?, message.sequence), gathered)
+        self.root(gathered.root(feeder.from, *number)?)
     }
 
     fn gives(&self, stage: usize, schema: &str) -> bool {
@@ -167,10 +173,10 @@ impl Speakers {
 }
 
 /// Sorts what a run said by frames. What belongs to none is given beside.
-pub fn frames(gathered: &Gathered, speakers: &Speakers) -> (Frames, Vec<Failed>) {
+pub fn frames(gathered: &Gathered, speakers: &Speakers) -> (Frames, Vec<Arc<Failed>>) {
     let mut frames = Frames::new();
     for message in &gathered.messages {
-        let Some(id) = speakers.of_message(message, gathered) else {
+        let Some(id) = speakers.of_message(message) else {
             continue;
         };
         let frame = frames.entry(id).or_default();
@@ -185,10 +191,12 @@ pub fn frames(gathered: &Gathered, speakers: &Speakers) -> (Frames, Vec<Failed>)
             SOLVED => {
                 if let Some(solved) = parse::<Solved>(message) {
                     frame.look(&solved.sighting);
-                    frame.answer.get_or_insert(Answer {
-                        solver: solved.solver,
-                        verdict: Ok(solved.answer),
-                        took_ns: took_ns(message),
+                    frame.answer.get_or_insert_with(|| {
+                        Box::new(Answer {
+                            solver: solved.solver,
+                            verdict: Ok(solved.answer),
+                            took_ns: took_ns(message),
+                        })
                     });
                 }
             }
@@ -196,10 +204,15 @@ pub fn frames(gathered: &Gathered, speakers: &Speakers) -> (Frames, Vec<Failed>)
                 if let Some(strokes) = parse::<Strokes>(message) {
                     frame.look(&strokes.sighting);
                     let took_ns = took_ns(message).unwrap_or(0);
-                    frame.plan.get_or_insert_with(|| plan(strokes, took_ns));
+                    frame
+                        .plan
+                        .get_or_insert_with(|| Box::new(plan(strokes, took_ns)));
                 }
             }
-            OUTCOME => frame.outcome = frame.outcome.take().or_else(|| parse(message)),
+            OUTCOME => {
+                let known = frame.outcome.take();
+                frame.outcome = known.or_else(|| parse(message).map(Box::new));
+            }
             _ => {}
         }
     }
@@ -207,7 +220,7 @@ pub fn frames(gathered: &Gathered, speakers: &Speakers) -> (Frames, Vec<Failed>)
     for problem in &gathered.problems {
         match speakers.of_problem(problem, gathered) {
             Some(id) => frames.entry(id).or_default().fail(problem, speakers),
-            None => homeless.push(failed(problem)),
+            None => homeless.push(problem.failed.clone()),
         }
     }
     (frames, homeless)
@@ -221,30 +234,26 @@ impl Frame {
         }
     }
 
-    fn fail(&mut self, problem: &Problem, speakers: &Speakers) {
-        let stage = speakers.index(&problem.stage);
+    fn fail(&mut self, problem: &Noted, speakers: &Speakers) {
+        let stage = speakers.index(&problem.failed.stage);
         let gives = |schema: &str| stage.is_some_and(|stage| speakers.gives(stage, schema));
         let late = matches!(problem.kind, ProblemKind::TimedOut | ProblemKind::Hang);
-        if gives(SOLVED) && late {
-            self.answer.get_or_insert(Answer {
-                solver: problem.plugin.clone(),
-                verdict: Err(problem.text.clone()),
-                took_ns: None,
+        if late && gives(SOLVED) {
+            self.answer.get_or_insert_with(|| {
+                Box::new(Answer {
+                    solver: problem.plugin.to_string(),
+                    verdict: Err(problem.failed.text.clone()),
+                    took_ns: None,
+                })
             });
             return;
         }
         // One plugin of a race may fail where another speaks.
         let is_said = stage.is_some_and(|stage| self.speakers.contains(&stage));
         if !is_said {
-            self.failures.push(failed(problem));
+            self.failures.reserve_exact(1);
+            self.failures.push(problem.failed.clone());
         }
-    }
-}
-
-fn failed(problem: &Problem) -> Failed {
-    Failed {
-        stage: problem.stage.clone(),
-        text: problem.text.clone(),
     }
 }
 

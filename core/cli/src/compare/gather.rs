@@ -1,14 +1,14 @@
 //! Listens to a run, and keeps what is compared.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flowpipe_puzzle::message::{OUTCOME, SIGHTING, SOLVED, STROKES};
-use flowpipe_recording::Topic;
-use flowpipe_recording::entry::Call;
 use flowpipe_runtime::message::Message;
+use flowpipe_runtime::pipeline::PortRef;
 use flowpipe_runtime::problem::{Problem, ProblemKind};
 use flowpipe_runtime::run::{Observer, Task, Worked, Worth};
+
+use crate::compare::frame::Failed;
 
 /// What a run says. Messages are kept as they are: reading them takes time that is not the pipeline's.
 pub struct Gather {
@@ -17,17 +17,69 @@ pub struct Gather {
     gathered: Mutex<Gathered>,
 }
 
+/// The message of a source that something descends from: its output and its number there.
+pub type Root = (PortRef, u64);
+
 /// What a run has said.
 #[derive(Default)]
 pub struct Gathered {
     /// Sightings, answers, strokes and outcomes.
     pub messages: Vec<Arc<Message>>,
     /// What went wrong, warnings left out.
-    pub problems: Vec<Problem>,
-    /// Which message descends from which, each by the output that gave it and its number there.
-    pub parents: HashMap<(Topic, u64), (Topic, u64)>,
+    pub problems: Vec<Noted>,
+    /// By stage, output and number, from 1: what each message descends from.
+    roots: Vec<Vec<Vec<Root>>>,
     /// By stage, how long it worked each time, nanoseconds.
     pub times: Vec<Vec<u64>>,
+}
+
+/// Something that went wrong. Thousands may say the same.
+pub struct Noted {
+    pub kind: ProblemKind,
+    pub plugin: Arc<str>,
+    pub failed: Arc<Failed>,
+    /// The input, and the number of the message that came by it.
+    pub message: Option<(Arc<str>, u64)>,
+}
+
+impl Gathered {
+    /// What a message descends from.
+    pub fn root(&self, output: PortRef, number: u64) -> Option<Root> {
+        let numbers = self.roots.get(output.stage)?.get(output.port)?;
+        let place = usize::try_from(number.checked_sub(1)?).ok()?;
+        numbers.get(place).copied()
+    }
+
+    /// The numbers of an output follow each other.
+    fn note_root(&mut self, stage: usize, port: usize, root: Root) {
+        if self.roots.len() <= stage {
+            self.roots.resize(stage + 1, Vec::new());
+        }
+        let ports = &mut self.roots[stage];
+        if ports.len() <= port {
+            ports.resize(port + 1, Vec::new());
+        }
+        ports[port].push(root);
+    }
+
+    fn note_problem(&mut self, problem: &Problem) {
+        let last = self.problems.last();
+        let same = last.filter(|last| last.failed.is(problem));
+        let failed = same.map(|last| last.failed.clone());
+        let shared = |known: Option<&Arc<str>>, text: &String| match known {
+            Some(known) if **known == **text => known.clone(),
+            _ => text.as_str().into(),
+        };
+        let input = last.and_then(|last| Some(&last.message.as_ref()?.0));
+        let message = problem.message.as_ref();
+        let noted = Noted {
+            kind: problem.kind,
+            plugin: shared(last.map(|last| &last.plugin), &problem.plugin),
+            failed: failed.unwrap_or_else(|| Arc::new(Failed::of(problem))),
+            message: message.map(|it| (shared(input, &it.port), it.sequence)),
+        };
+        self.problems.push(noted);
+    }
 }
 
 impl Gather {
@@ -55,30 +107,19 @@ impl Gather {
 }
 
 impl Observer for Gather {
-    fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
+    fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {
         let speaks = self.speaks.get(stage).copied().unwrap_or(true);
-        if speaks && matches!(message.schema(), SIGHTING | SOLVED | STROKES | OUTCOME) {
-            self.lock().messages.push(Arc::clone(message));
+        let is_kept = speaks && matches!(message.schema(), SIGHTING | SOLVED | STROKES | OUTCOME);
+        let mut gathered = self.lock();
+        gathered.note_root(stage, port, message.root());
+        if is_kept {
+            gathered.messages.push(Arc::clone(message));
         }
     }
 
     fn problem(&self, problem: &Problem, _: i64) {
         if problem.kind != ProblemKind::Slow {
-            self.lock().problems.push(problem.clone());
-        }
-    }
-
-    fn wants_calls(&self) -> bool {
-        true
-    }
-
-    fn call(&self, _: usize, call: &Call) {
-        let Some(took) = &call.took else { return };
-        let parent = (Topic::new(&took.from, &took.output), took.sequence);
-        let parents = &mut self.lock().parents;
-        for emitted in &call.emitted {
-            let topic = Topic::new(&call.stage, &emitted.port);
-            parents.insert((topic, emitted.sequence), parent.clone());
+            self.lock().note_problem(problem);
         }
     }
 

@@ -35,11 +35,21 @@ pub struct Entrant {
     /// What of it is not as it was written.
     pub changes: Vec<Change>,
     /// What failed, on no board that was read.
-    pub failures: Vec<Failed>,
+    pub failures: Vec<Repeated>,
     /// How many boards it answered otherwise in a later round.
     pub unsteady: usize,
     /// How long each round took, seconds.
     pub seconds: Vec<f64>,
+}
+
+/// A failure, and how often it happened.
+#[derive(Clone, Debug, Serialize)]
+pub struct Repeated {
+    /// What happened.
+    #[serde(flatten)]
+    pub failed: Failed,
+    /// How often in a round, at most.
+    pub times: usize,
 }
 
 /// What both come to on all boards.

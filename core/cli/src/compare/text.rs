@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use flowpipe_terminal::escape;
 
 use crate::compare::onto::{Change, What};
-use crate::compare::outcome::{Entrant, Outcome};
+use crate::compare::outcome::{Entrant, Outcome, Repeated};
 use crate::compare::pair::Pair;
 use crate::compare::side::Side;
 use crate::compare::table;
@@ -61,11 +61,15 @@ fn entrant(text: &mut String, who: &str, entrant: &Entrant, colours: bool) {
         let line = paint(&format!("  {stage}: {what}"), QUIET, colours);
         let _ = writeln!(text, "{line}");
     }
-    for failed in &entrant.failures {
+    for Repeated { failed, times } in &entrant.failures {
         let failure = paint("failed:", BAD, colours);
+        let times = match times {
+            1 => String::new(),
+            times => format!(" ({times} times)"),
+        };
         let _ = writeln!(
             text,
-            "  {failure} stage \"{}\": {}",
+            "  {failure} stage \"{}\": {}{times}",
             escape(&failed.stage),
             escape(&failed.text)
         );

@@ -1,6 +1,8 @@
 //! What a run shows while it goes on: boards, problems, a line that counts.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
 use std::io::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crossbeam_channel::Sender;
@@ -50,7 +52,13 @@ pub enum Happening {
 pub struct Forward {
     told: Sender<Happening>,
     speaks: RwLock<Vec<bool>>,
+    /// So many problems are shown.
+    most_problems: usize,
+    problems: AtomicUsize,
 }
+
+/// So many problems of a replay are shown: a recording from anywhere may have any number of calls that fail.
+const MOST_OF_REPLAY: usize = 100;
 
 impl Forward {
     /// `speaks`: by stage, whether what it emits is shown.
@@ -58,6 +66,16 @@ impl Forward {
         Self {
             told,
             speaks: RwLock::new(speaks),
+            most_problems: usize::MAX,
+            problems: AtomicUsize::new(0),
+        }
+    }
+
+    /// The same for a replay, which shows the first problems and counts the others.
+    pub fn of_replay(told: Sender<Happening>, speaks: Vec<bool>) -> Self {
+        Self {
+            most_problems: MOST_OF_REPLAY,
+            ..Self::new(told, speaks)
         }
     }
 
@@ -81,7 +99,13 @@ impl Observer for Forward {
     }
 
     fn problem(&self, problem: &Problem, _: i64) {
-        let _ = self.told.send(Happening::Problem(problem.clone()));
+        let number = self.problems.fetch_add(1, Ordering::Relaxed);
+        let happening = match number.cmp(&self.most_problems) {
+            Less => Happening::Problem(problem.clone()),
+            Equal => Happening::Told("problem: there are more, which are counted alone".to_owned()),
+            Greater => return,
+        };
+        let _ = self.told.send(happening);
     }
 
     fn changed(&self, line: &LineUp<'_>) {

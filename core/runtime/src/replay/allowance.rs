@@ -3,7 +3,9 @@
 //!
 //! A call may take [`FACTOR`] times as long as when it was recorded, and [`SHORTEST`] in any case; all calls together
 //! [`FACTOR`] times as long as they took then, and [`SPARE`] more. While a call works, the program may grow by
-//! [`MEMORY`]. A call that takes more is cancelled, and the recording speaks for it.
+//! [`MEMORY`]. A call that takes more is cancelled, and the recording speaks for it. One that goes on for [`GRACE`] is given up:
+//! its process is killed where it has one, else its thread is left behind and the recording speaks for all calls of its stage
+//! that follow. A thread that takes memory without end can't be stopped but by the end of the replay.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use flowpipe_recording::entry::Call;
 
+use crate::run::control::Event;
 use crate::run::shared::Mode;
 use crate::run::stage::Stage;
 use crate::run::watch::{Reason, Watch};
@@ -28,6 +31,10 @@ const SPARE: Duration = Duration::from_secs(2);
 const LONGEST: Duration = Duration::from_secs(60);
 /// By so many bytes the program may grow while a call works.
 const MEMORY: u64 = 256 << 20;
+/// So long a call may go on once it was cancelled. One that asks whether it is does so much more often.
+const GRACE: Duration = Duration::from_secs(1);
+/// The same where it takes memory as if there were no end of it.
+const NO_GRACE: Duration = Duration::from_millis(1);
 /// How often calls are looked at.
 const INTERVAL: Duration = Duration::from_millis(20);
 
@@ -65,8 +72,9 @@ struct Inner {
 struct State {
     /// What calls took that are over.
     spent: Duration,
-    /// Those in progress, by a number.
-    calls: HashMap<u64, Running>,
+    /// Those in progress. The places of others are free.
+    calls: Vec<Option<Running>>,
+    /// The number of the last one that began.
     last: u64,
     /// A thread looks at them.
     is_watched: bool,
@@ -76,6 +84,7 @@ struct State {
 }
 
 struct Running {
+    number: u64,
     stage: Arc<Stage>,
     watch: Arc<Watch>,
     began: Instant,
@@ -83,14 +92,18 @@ struct Running {
     most: Duration,
     /// The process in which it works, where that is another one.
     process: Option<u32>,
-    /// The memory when it was looked at first.
+    /// The memory of this process when it was looked at first.
     memory: Option<u64>,
+    /// The same of the process in which it works.
+    memory_apart: Option<u64>,
     excess: Option<Excess>,
 }
 
 /// A call that is run again.
 pub(crate) struct Turn<'a> {
     inner: &'a Inner,
+    /// Its place among those in progress. Once it was left behind, another one may have it.
+    place: usize,
     number: u64,
 }
 
@@ -124,22 +137,24 @@ impl Allowance {
         state.last += 1;
         let number = state.last;
         let running = Running {
+            number,
             stage: stage.clone(),
             watch: watch.clone(),
             began: Instant::now(),
             most: most(recorded),
             process,
             memory: None,
+            memory_apart: None,
             excess: None,
         };
-        state.calls.insert(number, running);
+        let place = state.add(running);
         if !state.is_watched {
             match self.watch() {
                 Ok(()) => state.is_watched = true,
                 // Without a thread nothing ends it, so that it must not begin.
                 Err(error) if inner.total.is_some() => {
                     tracing::warn!("can't start a thread that looks at calls: {error}");
-                    state.calls.remove(&number);
+                    state.calls[place] = None;
                     return Err(Excess::Time);
                 }
                 Err(_) => {}
@@ -147,7 +162,28 @@ impl Allowance {
         } else if state.is_idle {
             inner.began.notify_one();
         }
-        Ok(Turn { inner, number })
+        Ok(Turn {
+            inner,
+            place,
+            number,
+        })
+    }
+
+    /// The plugin of a stage was left behind in a call. Why that was cancelled, if it took more than it may.
+    pub(super) fn abandon(&self, stage: &Stage) -> Option<Excess> {
+        let mut state = lock(&self.0.state);
+        let is_it = |call: &Running| {
+            std::ptr::eq(&raw const *call.stage, stage) && call.watch.is_given_up()
+        };
+        let mut calls = state.calls.iter_mut();
+        let call = calls
+            .find(|call| call.as_ref().is_some_and(is_it))?
+            .take()?;
+        // It goes on, and nothing is left for others.
+        if call.excess.is_some() {
+            state.spent = self.0.total.unwrap_or(state.spent).max(state.spent);
+        }
+        call.excess
     }
 
     fn watch(&self) -> io::Result<()> {
@@ -169,7 +205,7 @@ impl Inner {
     fn watch(&self) {
         let mut state = lock(&self.state);
         while !state.is_over {
-            state.is_idle = state.calls.is_empty();
+            state.is_idle = state.calls.iter().all(Option::is_none);
             state = if state.is_idle {
                 let woken = self.began.wait(state);
                 woken.unwrap_or_else(PoisonError::into_inner)
@@ -183,27 +219,48 @@ impl Inner {
 }
 
 impl State {
+    /// A call begins. Returns its place.
+    fn add(&mut self, running: Running) -> usize {
+        match self.calls.iter().position(Option::is_none) {
+            Some(free) => {
+                self.calls[free] = Some(running);
+                free
+            }
+            None => {
+                self.calls.push(Some(running));
+                self.calls.len() - 1
+            }
+        }
+    }
+
     /// Cancels the calls that have taken what they may, and those that nobody wants.
     fn look(&mut self, total: Option<Duration>) {
-        let here = total.and_then(|_| memory("self"));
+        let here = total.and_then(|_| memory("self")).unwrap_or(0);
         let mut all = self.spent;
+        // What the processes of stages have grown by, together.
+        let mut apart: u64 = 0;
         let mut works = Vec::new();
-        for call in self.calls.values_mut() {
+        for call in self.calls.iter_mut().flatten() {
             // It is about to begin, or has just come back.
             let Some(work) = call.watch.look(call.stage.run.now()) else {
                 continue;
             };
             let worked = Duration::from_nanos(u64::try_from(work.worked).unwrap_or(0));
             all = all.saturating_add(worked);
+            call.memory.get_or_insert(here);
+            if let (Some(process), Some(_)) = (call.process, total) {
+                let now = memory(&process.to_string()).unwrap_or(0);
+                let before = *call.memory_apart.get_or_insert(now);
+                apart = apart.saturating_add(now.saturating_sub(before));
+            }
             works.push((call, work, worked));
         }
         let is_spent = total.is_some_and(|total| all >= total);
         for (call, work, worked) in works {
+            let before = call.memory.unwrap_or(here);
+            let grown = here.saturating_sub(before).saturating_add(apart);
             if total.is_some() && call.excess.is_none() {
-                let there = call.process.and_then(|it| memory(&it.to_string()));
-                let now = here.unwrap_or(0).saturating_add(there.unwrap_or(0));
-                let before = *call.memory.get_or_insert(now);
-                call.excess = match now.saturating_sub(before) > MEMORY {
+                call.excess = match grown > MEMORY {
                     true => Some(Excess::Memory),
                     false => (is_spent || worked >= call.most).then_some(Excess::Time),
                 };
@@ -213,8 +270,20 @@ impl State {
                 Some(_) => Some(Reason::Timeout),
                 None => stops.then_some(Reason::Stop),
             };
-            if let (Some(reason), None) = (reason, work.cancelled) {
-                call.watch.cancel(work.call, reason);
+            let grace = match grown > 2 * MEMORY {
+                true => NO_GRACE,
+                false => GRACE,
+            };
+            // Once more where it has less time than it was given.
+            let is_news = work.cancelled.is_none() || work.grace.is_none_or(|it| it > grace);
+            if let (Some(reason), true) = (reason, is_news) {
+                match total {
+                    Some(_) => call.watch.cancel_within(work.call, reason, grace),
+                    None if work.cancelled.is_none() => call.watch.cancel(work.call, reason),
+                    None => continue,
+                }
+                // The control thread gives up whoever does not heed it.
+                let _ = call.stage.run.events.send(Event::Nudge);
             }
         }
     }
@@ -228,7 +297,8 @@ impl Turn<'_> {
 
     fn take(&self) -> Option<Excess> {
         let mut state = lock(&self.inner.state);
-        let call = state.calls.remove(&self.number)?;
+        let call = state.calls.get_mut(self.place)?;
+        let call = call.take_if(|call| call.number == self.number)?;
         let waited = u64::try_from(call.watch.waited_in_call()).unwrap_or(0);
         let worked = call
             .began
@@ -258,17 +328,21 @@ pub(super) fn length(call: &Call) -> Duration {
     Duration::from_nanos(worked).min(LONGEST)
 }
 
-/// How long all calls worked together: times of one plugin that overlap count once, since it did one after the other.
+/// How long the calls of a stage worked together: times of one plugin that overlap count once, since it did one after the other.
 pub(super) fn recorded<'a>(calls: impl Iterator<Item = &'a Call>) -> Duration {
-    let mut last = HashMap::new();
+    let mut ends = HashMap::new();
+    // That of the last call's plugin is kept beside: most stages have one.
+    let (mut plugin, mut end) = (0, i64::MIN);
     let mut all = Duration::ZERO;
     for call in calls {
-        let last = last
-            .entry((call.stage.as_str(), call.plugin))
-            .or_insert(i64::MIN);
-        let began = call.taken_ns.max(*last);
-        *last = call.ended_ns.max(*last);
-        let apart = Duration::from_nanos(u64::try_from(last.saturating_sub(began)).unwrap_or(0));
+        if call.plugin != plugin {
+            ends.insert(plugin, end);
+            plugin = call.plugin;
+            end = ends.get(&plugin).copied().unwrap_or(i64::MIN);
+        }
+        let began = call.taken_ns.max(end);
+        end = end.max(call.ended_ns);
+        let apart = Duration::from_nanos(u64::try_from(end.saturating_sub(began)).unwrap_or(0));
         all = all.saturating_add(length(call).min(apart));
     }
     all
@@ -287,9 +361,9 @@ fn memory(process: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn call(stage: &str, taken_ns: i64, ended_ns: i64) -> Call {
+    fn call(plugin: usize, taken_ns: i64, ended_ns: i64) -> Call {
         Call {
-            stage: stage.to_owned(),
+            plugin,
             taken_ns,
             ended_ns,
             ..Call::default()
@@ -299,21 +373,21 @@ mod tests {
     #[test]
     fn times_of_a_plugin_count_once() {
         let calls = [
-            call("a", 0, 100),
-            call("a", 50, 120),
-            call("a", 60, 70),
-            call("b", 60, 70),
-            call("b", 100, 5),
+            call(0, 0, 100),
+            call(1, 60, 70),
+            call(0, 50, 120),
+            call(1, 100, 5),
+            call(0, 60, 70),
         ];
         assert_eq!(recorded(calls.iter()), Duration::from_nanos(130));
     }
 
     #[test]
     fn what_a_recording_says_is_bounded() {
-        let year = call("a", 0, 365 * 86_400 * 1_000_000_000);
+        let year = call(0, 0, 365 * 86_400 * 1_000_000_000);
         assert_eq!(length(&year), LONGEST);
         assert_eq!(most(length(&year)), LONGEST * FACTOR);
-        assert_eq!(length(&call("a", i64::MAX, i64::MIN)), Duration::ZERO);
+        assert_eq!(length(&call(0, i64::MAX, i64::MIN)), Duration::ZERO);
         assert_eq!(most(Duration::ZERO), SHORTEST);
     }
 

@@ -8,16 +8,19 @@
 mod again;
 mod allowance;
 mod ancestry;
+mod gaps;
+mod outputs;
 mod pipeline;
 mod store;
+mod turns;
 pub mod verify;
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use flowpipe_recording::entry::{AboutStage, Call, Emitted, Taken};
+use flowpipe_recording::entry::{AboutStage, Call, Emitted};
 use flowpipe_recording::{Recording, Topic};
 
 use crate::manifest::{Manifest, Port};
@@ -32,9 +35,13 @@ pub use again::{ALLOW_UNKNOWN, Allowed, Withheld};
 use allowance::Allowance;
 pub use allowance::Excess;
 pub(crate) use allowance::Turn;
-use ancestry::Ancestry;
+use ancestry::{Ancestry, MessageKey, Source};
+use gaps::Gaps;
+pub(crate) use outputs::OutputId;
+use outputs::Outputs;
 pub use pipeline::{PlanError, Swap, Wish};
 use store::Store;
+use turns::Turns;
 
 /// A recorded run, and which of its stages are run again.
 pub struct Replay {
@@ -44,9 +51,11 @@ pub struct Replay {
     /// How often faster than it was; `None`: as fast as it goes.
     speed: Option<f64>,
     began: Instant,
+    outputs: Outputs,
     ancestry: Ancestry,
-    /// By stage and plugin: the calls of the plugin, by their numbers.
-    turns: Vec<HashMap<usize, Vec<usize>>>,
+    gaps: Gaps,
+    /// By stage: the calls of each plugin.
+    turns: Vec<Turns>,
     store: Mutex<Store>,
     arrived: Condvar,
     /// What calls may take.
@@ -61,7 +70,7 @@ pub struct Replay {
 struct Part {
     about: AboutStage,
     /// Its recorded calls, in the order in which they began.
-    calls: Vec<Call>,
+    calls: Vec<Arc<Call>>,
     runs_again: bool,
     /// What it does to the world when it runs again, in words.
     effects: Vec<String>,
@@ -71,14 +80,24 @@ struct Part {
     is_swapped: bool,
     /// The call that comes next.
     next: AtomicUsize,
+    /// Its plugin took more than it may and did not heed that it was cancelled: the recording speaks for the rest.
+    is_abandoned: AtomicBool,
 }
 
 /// What there is for a call to take.
 pub(crate) enum Fetched {
     /// The message.
     Message(Arc<Message>),
-    /// It can't be had: the call is left out.
-    Skip,
+    /// It can't be had: the call is left out. Whether the recording says why.
+    Skip { is_explained: bool },
+}
+
+/// What a replay must make of a recorded message.
+pub(crate) enum Expected {
+    /// The same message.
+    Message,
+    /// Nothing: the call that emitted it is not recorded, or could not be run again. Whether the recording says why.
+    Nothing { is_explained: bool },
 }
 
 /// How often a waiting stage looks whether the run is to end.
@@ -139,7 +158,7 @@ impl Replay {
     pub(crate) fn next_call(&self, stage: usize) -> Option<(usize, &Call)> {
         let part = self.parts.get(stage)?;
         let number = part.next.fetch_add(1, Ordering::Relaxed);
-        part.calls.get(number).map(|call| (number, call))
+        part.calls.get(number).map(|call| (number, &**call))
     }
 
     /// Whether a stage that is made now is told the times of the recorded one while it is made: those of one that was made
@@ -159,10 +178,9 @@ impl Replay {
         if next == 0 && !self.begins(stage) {
             return &[];
         }
-        let turns = self.turns.get(stage).and_then(|turns| turns.get(&plugin));
-        let turns = turns.map_or(&[][..], Vec::as_slice);
-        let turn = turns.get(turns.partition_point(|&call| call < next));
-        turn.and_then(|&call| part.calls.get(call))
+        let turn = self.turns.get(stage);
+        let turn = turn.and_then(|turns| turns.next(plugin, next));
+        turn.and_then(|call| part.calls.get(call))
             .map_or(&[], |call| &call.clock)
     }
 
@@ -177,37 +195,49 @@ impl Replay {
         }
     }
 
-    /// The message that a call took: what a stage made of it this time, or what is recorded.
-    pub(crate) fn fetch(&self, taker: &Stage, taken: &Taken) -> Fetched {
-        let topic = Topic::new(&taken.from, &taken.output);
-        let known = self.ancestry.source(&topic, taken.sequence);
-        let from = match known {
-            Some(source) => Some(source.stage),
-            // The call that emitted it had not come back when the recording ended.
-            None => self.index_of(&taken.from),
-        };
-        if !from.is_some_and(|from| self.runs_again(from)) {
-            return match self.load(taker, &topic, taken.sequence) {
-                Some(message) => Fetched::Message(message),
-                None => Fetched::Skip,
+    /// The message that a call took, if it took one: what a stage made of it this time, or what is recorded.
+    pub(crate) fn fetch(&self, taker: &Stage, number: usize, call: &Call) -> Fetched {
+        let took = call.took.as_ref();
+        let took = took.and_then(|it| self.ancestry.took(taker.index, number, it.sequence));
+        let Some(key) = took else {
+            return Fetched::Skip {
+                is_explained: false,
             };
-        }
-        let from = from.unwrap_or_default();
+        };
+        let from = self.ancestry.source(key).map(|source| source.stage);
+        let Some(from) = from.filter(|&from| self.runs_again(from)) else {
+            // Nobody makes it anew: its stage is not run again, or the call that emitted it is not recorded.
+            return self.recorded(taker, key);
+        };
         let mut store = lock(&self.store);
         loop {
-            if let Some(message) = store.take(&topic, taken.sequence) {
+            if let Some(message) = store.take(key) {
                 return Fetched::Message(message);
             }
-            if store.has_ended(from) || taker.run.mode() >= Mode::Drop {
-                return Fetched::Skip;
+            if self.is_abandoned(from) {
+                drop(store);
+                return self.recorded(taker, key);
             }
-            if !store.wait(taker.index) {
-                // Everybody waits for somebody: nothing comes any more.
-                return Fetched::Skip;
+            // Where it does not come any more although it is recorded, that is a difference of its own. So it is when everybody
+            // waits for somebody.
+            if store.has_ended(from) || taker.run.mode() >= Mode::Drop || !store.wait(taker.index) {
+                return Fetched::Skip { is_explained: true };
             }
             let woken = self.arrived.wait_timeout(store, LOOK);
             store = woken.unwrap_or_else(std::sync::PoisonError::into_inner).0;
             store.wait_no_more(taker.index);
+        }
+    }
+
+    /// A message as it is recorded, or whether the recording says why it is not.
+    fn recorded(&self, taker: &Stage, key: MessageKey) -> Fetched {
+        if let Some(message) = self.load(taker, key) {
+            return Fetched::Message(message);
+        }
+        let topic = self.outputs.topic(key.output);
+        let is_left_out = topic.is_some_and(|it| self.recording.is_left_out(it, key.sequence));
+        Fetched::Skip {
+            is_explained: is_left_out || self.gaps.explain_message(),
         }
     }
 
@@ -224,17 +254,38 @@ impl Replay {
 
     /// A stage that is run again has emitted a message.
     pub(crate) fn keep(&self, message: Arc<Message>) {
-        let source = message.source();
-        if let Some(topic) = self.topic(source) {
-            lock(&self.store).keep(&topic, message);
-            self.arrived.notify_all();
+        if let Some(output) = self.outputs.of_port(message.source()) {
+            let key = self.ancestry.key(output, message.lineage().sequence);
+            if lock(&self.store).keep(key, message) {
+                self.arrived.notify_all();
+            }
         }
     }
 
-    /// A call can't be run again: others get what it emitted then.
-    pub(crate) fn skip(&self, stage: &Stage, number: usize, call: &Call) {
+    /// A call can't be run again: others get what it emitted then. `is_explained`: the recording says why.
+    pub(crate) fn skip(&self, stage: &Stage, number: usize, call: &Call, is_explained: bool) {
         self.keep_recorded(stage, call);
-        lock(&self.store).skip(stage.index, number);
+        lock(&self.store).skip(stage.index, number, is_explained);
+    }
+
+    /// The plugin of a stage was left behind in a call: if that was cancelled because it took more than it may, the recording
+    /// speaks for this call and for all that come after it. What it took.
+    pub(crate) fn abandon(&self, stage: &Stage) -> Option<Excess> {
+        let excess = self.allowance.abandon(stage)?;
+        let part = self.parts.get(stage.index)?;
+        part.is_abandoned.store(true, Ordering::SeqCst);
+        let current = part.next.load(Ordering::Relaxed).saturating_sub(1);
+        let rest = part.calls.len().saturating_sub(current);
+        *lock(&self.exceeded)
+            .entry((stage.index, excess))
+            .or_default() += rest;
+        self.arrived.notify_all();
+        Some(excess)
+    }
+
+    fn is_abandoned(&self, stage: usize) -> bool {
+        let part = self.parts.get(stage);
+        part.is_some_and(|part| part.is_abandoned.load(Ordering::SeqCst))
     }
 
     /// A call is about to run again. `Ok(None)`: it may take what it likes.
@@ -293,8 +344,16 @@ impl Replay {
     fn keep_recorded(&self, stage: &Stage, call: &Call) {
         for emitted in &call.emitted {
             let topic = Topic::new(&call.stage, &emitted.port);
-            if let Some(message) = self.load(stage, &topic, emitted.sequence) {
-                lock(&self.store).keep(&topic, message);
+            let Some(output) = self.outputs.find(&topic) else {
+                continue;
+            };
+            let key = self.ancestry.key(output, emitted.sequence);
+            // What nobody takes is not read.
+            if !lock(&self.store).wants(key) {
+                continue;
+            }
+            if let Some(message) = self.load(stage, key) {
+                lock(&self.store).keep(key, message);
                 self.arrived.notify_all();
             }
         }
@@ -306,34 +365,57 @@ impl Replay {
         self.arrived.notify_all();
     }
 
-    /// Whether a replay must give a recorded message: its stage is run again, and the call that emitted it is recorded.
-    pub(crate) fn gives(&self, topic: &Topic, sequence: u64) -> bool {
-        let source = self.ancestry.source(topic, sequence);
-        source.is_some_and(|it| {
-            self.runs_again(it.stage) && !lock(&self.store).was_skipped(it.stage, it.call)
-        })
+    /// What a replay must make of a recorded message of a stage that is run again.
+    pub(crate) fn expects(&self, output: OutputId, sequence: u64, at_ns: i64) -> Expected {
+        let source = self.ancestry.source(self.ancestry.key(output, sequence));
+        let Some(source) = source else {
+            let stage = self.outputs.stage(output);
+            let is_explained = stage.is_some_and(|it| self.gaps.explain_call(it, at_ns));
+            return Expected::Nothing { is_explained };
+        };
+        match lock(&self.store).skipped(source.stage, source.call) {
+            None => Expected::Message,
+            Some(is_explained) => Expected::Nothing { is_explained },
+        }
     }
 
     /// Whether the stage of an output is run again.
-    pub(crate) fn is_of_a_stage_that_runs_again(&self, topic: &Topic) -> bool {
-        let stage = self.index_of(&topic.stage);
+    pub(crate) fn is_of_a_stage_that_runs_again(&self, output: OutputId) -> bool {
+        let stage = self.outputs.stage(output);
         stage.is_some_and(|stage| self.runs_again(stage))
     }
 
     /// When a recorded message was emitted.
-    pub(crate) fn emitted_at(&self, topic: &Topic, sequence: u64) -> Option<i64> {
-        self.emitted(topic, sequence).map(|emitted| emitted.at_ns)
+    pub(crate) fn emitted_at(&self, output: OutputId, sequence: u64) -> Option<i64> {
+        let source = self.ancestry.source(self.ancestry.key(output, sequence))?;
+        self.emitted(source).map(|emitted| emitted.at_ns)
+    }
+
+    /// The number of an output of a stage.
+    pub(crate) fn output_of(&self, stage: usize, port: usize) -> Option<OutputId> {
+        self.outputs.of_port(PortRef { stage, port })
+    }
+
+    /// The number of an output of this name. `None`: no stage has it, and no call names it.
+    pub(crate) fn find_output(&self, topic: &Topic) -> Option<OutputId> {
+        self.outputs.find(topic)
     }
 
     /// The name of an output.
-    pub(crate) fn topic_of(&self, stage: usize, port: usize) -> Option<Topic> {
-        self.topic(PortRef { stage, port })
+    pub(crate) fn topic(&self, output: OutputId) -> Option<&Topic> {
+        self.outputs.topic(output)
     }
 
     /// How many calls could not be run again: the pixels that they took were left out of the recording, or a message never came.
     #[must_use]
     pub fn skipped(&self) -> usize {
-        lock(&self.store).skipped()
+        lock(&self.store).count_skipped(|_| true)
+    }
+
+    /// How many of these the recording does not explain.
+    #[must_use]
+    pub fn skipped_without_reason(&self) -> usize {
+        lock(&self.store).count_skipped(|is_explained| !is_explained)
     }
 
     /// The frame that the messages of a call without a message descended from.
@@ -342,14 +424,18 @@ impl Replay {
     }
 
     /// A message as it is recorded.
-    fn load(&self, stage: &Stage, topic: &Topic, sequence: u64) -> Option<Arc<Message>> {
+    fn load(&self, stage: &Stage, key: MessageKey) -> Option<Arc<Message>> {
+        let MessageKey {
+            output, sequence, ..
+        } = key;
+        let source = self.ancestry.source(key);
+        let topic = self.outputs.topic(output)?;
         let (schema, body) = self.recording.message(topic, sequence)?;
         let frame = match self.recording.has_pixels(topic, sequence) {
             true => Some(self.frame(stage, topic, sequence)?),
             false => None,
         };
-        let source = self.port(topic)?;
-        let emitted = self.emitted(topic, sequence);
+        let emitted = source.and_then(|source| self.emitted(source));
         let body = crate::document::Document::new(body.as_bytes()).ok()?;
         Some(Arc::new(Message {
             schema: std::ffi::CString::new(&**schema).ok()?.into(),
@@ -358,10 +444,10 @@ impl Replay {
             lineage: crate::message::Lineage {
                 sequence,
                 origin: emitted.and_then(|emitted| self.origin(emitted)),
-                hops: self.hops(topic, sequence),
+                hops: self.hops(source),
                 root: None,
             },
-            source,
+            source: self.outputs.port(output)?,
         }))
     }
 
@@ -380,20 +466,20 @@ impl Replay {
         }
     }
 
-    fn emitted(&self, topic: &Topic, sequence: u64) -> Option<&Emitted> {
-        let source = self.ancestry.source(topic, sequence)?;
+    fn emitted(&self, source: Source) -> Option<&Emitted> {
         self.call(source)?.emitted.get(source.emitted)
     }
 
     /// The recorded call that emitted a message.
-    fn call(&self, source: ancestry::Source) -> Option<&Call> {
-        self.parts.get(source.stage)?.calls.get(source.call)
+    fn call(&self, source: Source) -> Option<&Call> {
+        let calls = &self.parts.get(source.stage)?.calls;
+        calls.get(source.call).map(|call| &**call)
     }
 
     /// The stages that a recorded message went through, oldest first.
-    fn hops(&self, topic: &Topic, sequence: u64) -> Vec<flowpipe_abi::Hop> {
-        let line = self.ancestry.line(topic, sequence).take(MOST_HOPS);
-        let hop = |source: ancestry::Source| {
+    fn hops(&self, source: Option<Source>) -> Vec<flowpipe_abi::Hop> {
+        let line = self.ancestry.line(source).take(MOST_HOPS);
+        let hop = |source: Source| {
             let call = self.call(source)?;
             Some(flowpipe_abi::Hop {
                 stage: source.stage as u32,
@@ -410,25 +496,9 @@ impl Replay {
     fn origin(&self, emitted: &Emitted) -> Option<Origin> {
         let origin = emitted.origin.as_ref()?;
         Some(Origin {
-            stage: self.index_of(&origin.stage)?,
+            stage: self.outputs.stage_named(&origin.stage)?,
             sequence: origin.sequence,
             captured_ns: origin.captured_ns,
         })
-    }
-
-    fn index_of(&self, name: &str) -> Option<usize> {
-        self.parts.iter().position(|part| part.about.name == name)
-    }
-
-    fn topic(&self, port: PortRef) -> Option<Topic> {
-        let about = &self.parts.get(port.stage)?.about;
-        Some(Topic::new(&about.name, &about.outputs.get(port.port)?.0))
-    }
-
-    fn port(&self, topic: &Topic) -> Option<PortRef> {
-        let stage = self.index_of(&topic.stage)?;
-        let outputs = &self.parts.get(stage)?.about.outputs;
-        let port = outputs.iter().position(|(name, _)| *name == topic.port)?;
-        Some(PortRef { stage, port })
     }
 }

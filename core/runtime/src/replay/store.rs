@@ -4,56 +4,106 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use flowpipe_abi as abi;
-use flowpipe_recording::{Encoding, Pixels, Topic};
+use flowpipe_recording::{Encoding, Pixels};
 
 use crate::frame::{Frame, Shape};
 use crate::message::Message;
 use crate::pool::Pool;
+use crate::replay::ancestry::MessageKey;
+use crate::replay::outputs::{OutputId, Outputs};
 
 /// What lies between the stages of a replay.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
-    /// How often each message is still taken.
-    takers: HashMap<(Topic, u64), usize>,
-    messages: HashMap<(Topic, u64), Arc<Message>>,
+    /// By output and place among its emissions.
+    known: Vec<Vec<Slot>>,
+    /// Messages that no recorded call emitted.
+    unknown: HashMap<(OutputId, u64), Slot>,
     /// The stages that make messages anew and have not ended.
     working: HashSet<usize>,
     waiting: HashSet<usize>,
-    /// Calls that were left out, by stage and number.
-    skipped: HashSet<(usize, usize)>,
+    /// By stage: what became of each of its calls, up to the last one that was left out.
+    calls: Vec<Vec<Run>>,
+}
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Run {
+    /// It was run again, or is yet to be.
+    #[default]
+    Again,
+    /// It was left out, and the recording says why.
+    Explained,
+    /// It was left out.
+    LeftOut,
+}
+
+/// A message that is taken.
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    /// How often it is still taken.
+    takers: u32,
+    message: Option<Arc<Message>>,
 }
 
 impl Store {
-    pub(crate) fn new(
-        takers: HashMap<(Topic, u64), usize>,
-        working: impl IntoIterator<Item = usize>,
-    ) -> Self {
-        Self {
-            takers,
-            working: working.into_iter().collect(),
-            ..Self::default()
-        }
+    /// A stage makes messages anew.
+    pub(crate) fn works(&mut self, stage: usize) {
+        self.working.insert(stage);
     }
 
-    /// Keeps a message for those that take it.
-    pub(crate) fn keep(&mut self, topic: &Topic, message: Arc<Message>) {
-        let key = (topic.clone(), message.lineage().sequence);
-        if self.takers.contains_key(&key) {
-            self.messages.insert(key, message);
-            // Whoever waits looks again.
-            self.waiting.clear();
-        }
-    }
-
-    pub(crate) fn take(&mut self, topic: &Topic, sequence: u64) -> Option<Arc<Message>> {
-        let key = (topic.clone(), sequence);
-        let message = self.messages.get(&key)?.clone();
-        if let Some(left) = self.takers.get_mut(&key) {
-            *left -= 1;
-            if *left == 0 {
-                self.takers.remove(&key);
-                self.messages.remove(&key);
+    /// Somebody is going to take a message.
+    pub(crate) fn add_taker(&mut self, key: MessageKey) {
+        let output = Outputs::index(key.output);
+        let slot = match key.place() {
+            None => self.unknown.entry((key.output, key.sequence)).or_default(),
+            Some(place) => {
+                if self.known.len() <= output {
+                    self.known.resize(output + 1, Vec::new());
+                }
+                let slots = &mut self.known[output];
+                if slots.len() <= place {
+                    slots.resize(place + 1, Slot::default());
+                }
+                &mut slots[place]
             }
+        };
+        slot.takers += 1;
+    }
+
+    fn slot(&mut self, key: MessageKey) -> Option<&mut Slot> {
+        let slot = match key.place() {
+            None => self.unknown.get_mut(&(key.output, key.sequence)),
+            Some(place) => {
+                let slots = self.known.get_mut(Outputs::index(key.output));
+                slots.and_then(|slots| slots.get_mut(place))
+            }
+        };
+        slot.filter(|slot| slot.takers > 0)
+    }
+
+    /// Whether a message is still taken.
+    pub(crate) fn wants(&mut self, key: MessageKey) -> bool {
+        self.slot(key).is_some()
+    }
+
+    /// Keeps a message for those that take it. Whether there are any.
+    pub(crate) fn keep(&mut self, key: MessageKey, message: Arc<Message>) -> bool {
+        let Some(slot) = self.slot(key) else {
+            return false;
+        };
+        slot.message = Some(message);
+        // Whoever waits looks again.
+        self.waiting.clear();
+        true
+    }
+
+    pub(crate) fn take(&mut self, key: MessageKey) -> Option<Arc<Message>> {
+        let slot = self.slot(key)?;
+        let message = slot.message.clone()?;
+        slot.takers -= 1;
+        if slot.takers == 0 {
+            slot.message = None;
         }
         Some(message)
     }
@@ -78,16 +128,38 @@ impl Store {
     }
 
     /// A call is left out.
-    pub(crate) fn skip(&mut self, stage: usize, call: usize) {
-        self.skipped.insert((stage, call));
+    pub(crate) fn skip(&mut self, stage: usize, call: usize, is_explained: bool) {
+        if self.calls.len() <= stage {
+            self.calls.resize_with(stage + 1, Vec::new);
+        }
+        let calls = &mut self.calls[stage];
+        if calls.len() <= call {
+            calls.resize(call + 1, Run::Again);
+        }
+        calls[call] = match is_explained {
+            true => Run::Explained,
+            false => Run::LeftOut,
+        };
     }
 
-    pub(crate) fn was_skipped(&self, stage: usize, call: usize) -> bool {
-        self.skipped.contains(&(stage, call))
+    /// Whether a call was left out, and whether the recording says why.
+    pub(crate) fn skipped(&self, stage: usize, call: usize) -> Option<bool> {
+        match self.calls.get(stage)?.get(call)? {
+            Run::Again => None,
+            Run::Explained => Some(true),
+            Run::LeftOut => Some(false),
+        }
     }
 
-    pub(crate) fn skipped(&self) -> usize {
-        self.skipped.len()
+    /// How many calls were left out of which that holds.
+    pub(crate) fn count_skipped(&self, counts: impl Fn(bool) -> bool) -> usize {
+        let calls = self.calls.iter().flatten();
+        let left_out = calls.filter(|run| match run {
+            Run::Again => false,
+            Run::Explained => counts(true),
+            Run::LeftOut => counts(false),
+        });
+        left_out.count()
     }
 
     pub(crate) fn has_ended(&self, stage: usize) -> bool {

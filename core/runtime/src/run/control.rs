@@ -14,6 +14,7 @@ use crossbeam_channel::{RecvTimeoutError, Sender};
 
 use crate::plugin::instance::Instance;
 use crate::problem::{Problem, ProblemKind};
+use crate::replay::Excess;
 use crate::report::Report;
 use crate::run::StartError;
 use crate::run::create::create;
@@ -21,6 +22,7 @@ use crate::run::driver::News;
 use crate::run::instances::Instances;
 use crate::run::journal;
 use crate::run::plan::Plan;
+use crate::run::shared::Mode;
 use crate::run::stage::Stage;
 use crate::run::summary::{self, Scene};
 use crate::run::supervisor::watchdog::{Limits, nanoseconds};
@@ -309,12 +311,21 @@ impl Control {
         let text = format!("{why}; it is left behind");
         let problem = thread.problem(ProblemKind::Hang, look, text);
         let can_create = self.instances.can_create();
+        let replay = stage.run.replay.as_ref();
+        let excess = replay.and_then(|replay| replay.abandon(&stage));
+        let was_stopped = look.cancelled == Some(Reason::Stop) || excess.is_some();
         self.apply(supervisor::Event::Hung {
             slot: stage.slot(contestant),
-            was_stopped: look.cancelled == Some(Reason::Stop),
+            was_stopped,
+            // What it took once it would take again.
+            is_final: excess.is_some(),
             can_create,
             problem,
         });
+        if excess == Some(Excess::Memory) {
+            // It goes on taking it: there is nothing to be done but to end the process.
+            self.plan.shared.advance(Mode::Abort);
+        }
     }
 
     /// Whoever asked for a pause may have panicked.

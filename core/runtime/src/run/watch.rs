@@ -2,10 +2,12 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crate::isolation::page::Page;
 use crate::message::Message;
 use crate::pipeline::PortRef;
+use crate::run::supervisor::watchdog::nanoseconds;
 
 /// The state of a worker: one plugin instance on one thread. The thread writes it around each
 /// `process` call, the control thread reads it, and both may end the call: the thread by returning,
@@ -17,6 +19,8 @@ pub(crate) struct Watch {
     /// The number of the call whose work is not wanted any more, shifted, and why.
     cancelled: AtomicU64,
     since: AtomicI64,
+    /// How long the call may go on once it was cancelled, nanoseconds; 0: as long as the stage's watchdog says.
+    grace: AtomicI64,
     /// Nanoseconds of this call spent waiting: for full queues, or because the plugin asked to.
     waited: AtomicI64,
     /// Since when it waits; 0: it doesn't.
@@ -65,6 +69,8 @@ pub(crate) struct Look {
     /// Nanoseconds of work, waiting for full queues left out.
     pub worked: i64,
     pub cancelled: Option<Reason>,
+    /// How long it may go on once it was cancelled, where that is not for the stage's watchdog to say.
+    pub grace: Option<Duration>,
     /// When the call began.
     pub since: i64,
     pub message: Option<InHand>,
@@ -87,6 +93,7 @@ impl Watch {
     pub(crate) fn begin(&self, now: i64, message: Option<(usize, &Message)>) -> Call {
         let call = (self.state.load(Ordering::Relaxed) >> 2) + 1;
         self.since.store(now, Ordering::Relaxed);
+        self.grace.store(0, Ordering::Relaxed);
         self.waited.store(0, Ordering::Relaxed);
         // Numbers begin at 1.
         let sequence = message.map_or(0, |(_, message)| message.lineage.sequence);
@@ -134,6 +141,13 @@ impl Watch {
         for page in self.pages.get().into_iter().flatten() {
             page.tell_cancelled(cancelled);
         }
+    }
+
+    /// Asks for the end of a call, which hangs when it goes on for so much longer.
+    pub(crate) fn cancel_within(&self, call: Call, reason: Reason, grace: Duration) {
+        let grace = i64::try_from(grace.as_nanos()).unwrap_or(i64::MAX);
+        self.grace.store(grace.max(1), Ordering::Relaxed);
+        self.cancel(call, reason);
     }
 
     /// Asks for the end of the call in progress, if there is one.
@@ -207,7 +221,9 @@ impl Watch {
             sequence,
             frame: self.frame.load(Ordering::Relaxed),
         });
+        let grace = self.grace.load(Ordering::Relaxed);
         let look = Look {
+            grace: (grace > 0).then(|| nanoseconds(grace)),
             call,
             worked: now - since - waited,
             since,

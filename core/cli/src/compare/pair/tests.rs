@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use flowpipe_puzzle::message::{BoardState, Reading, SeenBoard, Verdict};
 use flowpipe_puzzle::{Flow, Solution, text};
 use flowpipe_recording::Topic;
@@ -45,11 +47,11 @@ fn refused(reason: &str) -> Frame {
 
 fn answered(board: &str, verdict: Verdict) -> Frame {
     Frame {
-        answer: Some(Answer {
+        answer: Some(Box::new(Answer {
             solver: "solver".into(),
             verdict: Ok(verdict),
             took_ns: Some(7),
-        }),
+        })),
         ..frame(board)
     }
 }
@@ -176,10 +178,10 @@ fn answers_are_those_to_the_same_frame() {
 #[test]
 fn failures_are_told_of_both() {
     let failed = Frame {
-        failures: vec![Failed {
+        failures: vec![Arc::new(Failed {
             stage: "planner".into(),
             text: "no way".into(),
-        }],
+        })],
         ..frame(ONE)
     };
     let failure = |by| Difference::Failure {
