@@ -156,6 +156,7 @@ fn write_source(path: &Path) {
         file: String::new(),
         started_unix_ns: 1_700_000_000_000_000_000,
         since_ns: None,
+        excerpt: false,
         dry: true,
         stages: vec![AboutStage {
             name: "screen".into(),

@@ -168,9 +168,9 @@ fn only_the_last_seconds_are_kept() {
         .entries()
         .iter()
         .filter_map(|entry| match entry {
-            Entry::Message {
-                topic, sequence, ..
-            } if topic.stage == "frames" => Some(*sequence),
+            Entry::Message(message) if message.topic().stage == "frames" => {
+                Some(message.sequence())
+            }
             _ => None,
         })
         .collect();

@@ -275,7 +275,7 @@ fn ours(path: &Path) -> usize {
     assert!(recording.is_cut_off());
     let entries = recording.entries().iter();
     entries
-        .filter(|entry| matches!(entry, Entry::Message { .. } | Entry::Call(_)))
+        .filter(|entry| matches!(entry, Entry::Message(_) | Entry::Call(_)))
         .count()
 }
 

@@ -226,6 +226,7 @@ fn recordings() {
         file: FORGES.to_owned(),
         started_unix_ns: 1_700_000_000_000_000_000,
         since_ns: None,
+        excerpt: false,
         dry: false,
         stages: vec![stage],
         edges: Vec::new(),
@@ -235,9 +236,9 @@ fn recordings() {
     let topic = Topic::new(FORGES, ACTS);
     writer.message(&topic, ACTS, &body, 1, (1, 1)).unwrap();
     let trouble = Trouble {
-        kind: FORGES.to_owned(),
-        stage: FORGES.to_owned(),
-        plugin: FORGES.to_owned(),
+        kind: FORGES.into(),
+        stage: FORGES.into(),
+        plugin: FORGES.into(),
         text: FORGES.to_owned(),
         at_ns: 2,
     };

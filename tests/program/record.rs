@@ -24,12 +24,10 @@ fn bodies(path: &Path) -> BTreeMap<(String, u64), String> {
     let entries = recording.entries().iter();
     entries
         .filter_map(|entry| match entry {
-            Entry::Message {
-                topic,
-                sequence,
-                body,
-                ..
-            } => Some(((topic.to_string(), *sequence), body.to_string())),
+            Entry::Message(message) => {
+                let key = (message.topic().to_string(), message.sequence());
+                Some((key, recording.body(message).to_string()))
+            }
             _ => None,
         })
         .collect()

@@ -286,6 +286,7 @@ fn about(stages: &[&str]) -> About {
         file: "made-up.toml".to_owned(),
         started_unix_ns: 1_700_000_000_000_000_000,
         since_ns: None,
+        excerpt: false,
         dry: false,
         stages: stages.iter().map(stage).collect(),
         edges: Vec::new(),

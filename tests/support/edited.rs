@@ -35,7 +35,7 @@ pub fn edit(from: &Path, to: &Path, change: impl FnOnce(&mut Edited)) {
     let recording = Recording::open(from).expect("an honest recording");
     let mut edited = Edited {
         about: recording.about().clone(),
-        calls: recording.calls().cloned().collect(),
+        calls: recording.calls().map(|call| (**call).clone()).collect(),
         changes: recording.changes().to_vec(),
         dropped_lineages: recording.dropped_lineages().to_vec(),
         left_out: HashSet::new(),
@@ -45,24 +45,19 @@ pub fn edit(from: &Path, to: &Path, change: impl FnOnce(&mut Edited)) {
     let mut writer = Writer::new(file, &edited.about, recording.pipeline(), Schemas::new())
         .expect("the folder is writable");
     for entry in recording.entries() {
-        let Entry::Message {
-            topic,
-            schema,
-            sequence,
-            at_ns,
-            body,
-        } = entry
-        else {
+        let Entry::Message(message) = entry else {
             continue;
         };
-        if edited.left_out.contains(&(topic.clone(), *sequence)) {
+        let (topic, sequence) = (message.topic(), message.sequence());
+        if edited.left_out.contains(&(topic.clone(), sequence)) {
             continue;
         }
-        let times = (*at_ns, *at_ns);
-        let written = writer.message(topic, schema, body, *sequence, times);
+        let times = (message.at_ns(), message.at_ns());
+        let body = recording.body(message);
+        let written = writer.message(topic, message.schema(), &body, sequence, times);
         written.expect("the folder is writable");
-        let pixels = recording.pixels(topic, *sequence, |pixels| {
-            writer.pixels(topic, *sequence, pixels, times).map(|_| ())
+        let pixels = recording.pixels(topic, sequence, |pixels| {
+            writer.pixels(topic, sequence, pixels, times).map(|_| ())
         });
         if let Some(written) = pixels.expect("honest pictures") {
             written.expect("the folder is writable");

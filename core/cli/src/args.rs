@@ -31,7 +31,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    a stage failed, or something else went wrong while running; plugin check: something failed;
-       replay: a message differs from the recorded one; top: there is no such run;
+       replay --verify: a message differs from the recorded one or can't be compared; top: there is no such run;
        compare: a board is read, solved or played differently, or a stage failed on it
   2    wrong usage, or a file that can't be opened
   3    solve: a puzzle has no solution

@@ -1,5 +1,7 @@
 //! The events of a run that are shown, and the observer that sends them.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crossbeam_channel::Sender;
@@ -31,7 +33,13 @@ pub enum RunEvent {
 pub struct EventForwarder {
     events: Sender<RunEvent>,
     is_shown: RwLock<Vec<bool>>,
+    /// The most problems that are shown.
+    most_problems: usize,
+    problems: AtomicUsize,
 }
+
+/// The most problems that are shown of a replay: a recording may contain any number of calls that fail.
+const MOST_OF_REPLAY: usize = 100;
 
 impl EventForwarder {
     /// `is_shown`: whether messages are shown, by stage.
@@ -39,6 +47,16 @@ impl EventForwarder {
         Self {
             events,
             is_shown: RwLock::new(is_shown),
+            most_problems: usize::MAX,
+            problems: AtomicUsize::new(0),
+        }
+    }
+
+    /// The same for a replay: only the first problems are shown, and the others counted.
+    pub fn of_replay(events: Sender<RunEvent>, is_shown: Vec<bool>) -> Self {
+        Self {
+            most_problems: MOST_OF_REPLAY,
+            ..Self::new(events, is_shown)
         }
     }
 
@@ -62,7 +80,13 @@ impl Observer for EventForwarder {
     }
 
     fn problem(&self, problem: &Problem, _: i64) {
-        let _ = self.events.send(RunEvent::Problem(problem.clone()));
+        let number = self.problems.fetch_add(1, Ordering::Relaxed);
+        let event = match number.cmp(&self.most_problems) {
+            Less => RunEvent::Problem(problem.clone()),
+            Equal => RunEvent::Notice("problem: there are more, which are only counted".to_owned()),
+            Greater => return,
+        };
+        let _ = self.events.send(event);
     }
 
     fn changed(&self, line: &PipelineChange<'_>) {

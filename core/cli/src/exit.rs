@@ -18,7 +18,8 @@ pub enum Ended {
     Done,
     /// A stage failed; the report is printed already.
     StageFailed,
-    /// A replay that differs from its recording or verified nothing, or two pipelines that differ; printed already.
+    /// A replay that differs from its recording or could not verify all of it, or two pipelines that differ; printed
+    /// already.
     Differs,
     /// A puzzle without a solution; printed already.
     Unsolvable,

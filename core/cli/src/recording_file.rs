@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use flowpipe_recording::{ReadError, Recording};
+use flowpipe_recording::{Limits, ReadError, Recording};
 
 use crate::exit::Failure;
 use crate::outputs;
@@ -11,9 +11,9 @@ use crate::outputs;
 ///
 /// # Errors
 /// When it can't be opened, or is not a recording.
-pub fn open(path: &Path) -> Result<Recording, Failure> {
+pub fn open(path: &Path, limits: Limits) -> Result<Recording, Failure> {
     outputs::note_input(path);
-    let recording = Recording::open(path).map_err(|error| match error {
+    let recording = Recording::open_within(path, limits).map_err(|error| match error {
         ReadError::Open { path, error } => Failure::File {
             path: path.display().to_string(),
             error,

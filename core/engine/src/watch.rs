@@ -2,10 +2,13 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::message::Message;
 use flowpipe_host::run::StageProcess;
+
+use crate::supervisor::watchdog::nanoseconds;
 
 /// The state of a worker: one plugin instance on one thread. The thread writes it around each `process` call, the
 /// control thread reads it. Both may end the call: the thread by returning, the control thread by abandoning the
@@ -17,6 +20,8 @@ pub(crate) struct Watch {
     /// The number of the cancelled call, shifted, and the reason.
     cancelled: AtomicU64,
     since: AtomicI64,
+    /// Nanoseconds that the call may go on once it is cancelled; 0: the stage's watchdog decides.
+    grace: AtomicI64,
     /// Nanoseconds of this call spent waiting: for full queues, or because the plugin asked to.
     waited: AtomicI64,
     /// Since when it waits; 0: it does not wait.
@@ -65,6 +70,8 @@ pub(crate) struct CallSnapshot {
     /// Nanoseconds since the call began, without waits.
     pub worked: i64,
     pub cancelled: Option<Reason>,
+    /// How long it may go on once it is cancelled. `None`: the stage's watchdog decides.
+    pub grace: Option<Duration>,
     /// When the call began.
     pub since: i64,
     pub message: Option<MessageSnapshot>,
@@ -87,6 +94,7 @@ impl Watch {
     pub(crate) fn begin(&self, now: i64, message: Option<(usize, &Message)>) -> CallId {
         let call = (self.state.load(Ordering::Relaxed) >> 2) + 1;
         self.since.store(now, Ordering::Relaxed);
+        self.grace.store(0, Ordering::Relaxed);
         self.waited.store(0, Ordering::Relaxed);
         // Numbers begin at 1.
         let sequence = message.map_or(0, |(_, message)| message.lineage.sequence);
@@ -134,6 +142,13 @@ impl Watch {
         for process in self.processes.get().into_iter().flatten() {
             process.set_cancelled(cancelled);
         }
+    }
+
+    /// Cancels a call, which hangs if it goes on for `grace`.
+    pub(crate) fn cancel_within(&self, call: CallId, reason: Reason, grace: Duration) {
+        let grace = i64::try_from(grace.as_nanos()).unwrap_or(i64::MAX);
+        self.grace.store(grace.max(1), Ordering::Relaxed);
+        self.cancel(call, reason);
     }
 
     /// Cancels the call in progress, if there is one.
@@ -206,7 +221,9 @@ impl Watch {
             sequence,
             frame: self.frame.load(Ordering::Relaxed),
         });
+        let grace = self.grace.load(Ordering::Relaxed);
         let snapshot = CallSnapshot {
+            grace: (grace > 0).then(|| nanoseconds(grace)),
             call,
             worked: now - since - waited,
             since,

@@ -126,7 +126,8 @@ impl Message {
         (self.source, self.lineage.sequence)
     }
 
-    /// The first ancestor, which may be the message itself.
+    /// The first ancestor, a source's message, which may be the message itself: its output and its number there.
+    #[must_use]
     pub fn root(&self) -> (PortRef, u64) {
         self.lineage.root.unwrap_or_else(|| self.key())
     }

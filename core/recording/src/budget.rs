@@ -1,13 +1,13 @@
-//! The memory limits of a recording, in proportion to its file.
+//! The memory limits of a recording: in proportion to its file, and at most a fixed size.
 //!
 //! A recording may come from a stranger. LZ4 unpacks one byte to up to 255, and a short entry takes ten times its
-//! length in memory, so a file of one megabyte could exhaust the memory. The limits are far above what a run of
-//! flowpipe writes:
+//! length in memory, so a file of one megabyte could exhaust the memory. A file can be made long by anything, such as
+//! zeros at its end, so its length alone is no limit. The limits are far above what a run of flowpipe writes:
 //!
 //! | What | Most | What a real recording has |
 //! |---|---|---|
-//! | memory of all entries | 32 MiB + 64 bytes for each byte of the file | 1 to 20 for each byte |
-//! | one unpacked chunk | 64 MiB + 32 bytes for each byte of the file | 4 MiB and one picture |
+//! | memory of all entries | 32 MiB + 64 bytes for each byte of the file, at most 160 MiB | 1 to 20 for each byte, 3 to 5 kB for each frame |
+//! | one unpacked chunk | 64 MiB + 32 bytes for each byte of the file, at most 136 MiB | 4 MiB and one picture (8K: 127 MiB) |
 //! | stages | 128 | 5 to 10 |
 //! | plugins of all stages | 256 | one for each stage, nine in a race |
 //! | plugins of isolated stages | 32 | none, or one for each stage |
@@ -15,8 +15,13 @@
 //! | queues | 2,048 | one for each input |
 //! | times | 36 years from the start of the run | hours |
 //!
+//! The memory of an entry includes everything that is derived from it: a replay with all its data may need as much as
+//! the limit here, and little more. 160 MiB are an hour of a run whose stages have 10 frames a second;
+//! [`Limits::None`] is for longer ones.
+//!
 //! Pictures are not among the entries: they stay in the file and are unpacked one chunk at a time. So a screen that
-//! hardly changes, which LZ4 packs 200 times smaller, may be recorded for any time.
+//! hardly changes, which LZ4 packs 200 times smaller, may be recorded for any time. Bodies of messages are packed
+//! (`bodies`).
 
 use crate::entry::About;
 
@@ -24,16 +29,26 @@ use crate::entry::About;
 const FLOOR: u64 = 32 << 20;
 /// Beyond it, bytes of memory for each byte of the file.
 const SHARE: u64 = 64;
+/// The most bytes, however large the file is.
+const CEILING: u64 = 160 << 20;
 
 /// The bytes of an unpacked chunk of any file: a picture of 5120 x 2880 pixels, and its surroundings.
 const CHUNK_FLOOR: u64 = 64 << 20;
 /// Beyond it, bytes for each byte of the file.
 const CHUNK_SHARE: u64 = 32;
-/// No chunk is larger: a picture has at most 1 GiB.
+/// The most bytes: a picture of 7680 x 4320 pixels, and its surroundings.
+const CHUNK_CEILING: u64 = 136 << 20;
+/// The most bytes of a chunk without limits: a picture has at most 1 GiB.
 const LARGEST_CHUNK: u64 = 3 << 30;
 
 /// A longer record of a file is damaged: packing a chunk adds less than this share.
-pub(crate) const LONGEST_RECORD: u64 = LARGEST_CHUNK + LARGEST_CHUNK / 64;
+pub(crate) fn longest_record(limits: Limits) -> u64 {
+    let chunk = match limits {
+        Limits::Strict => CHUNK_CEILING,
+        Limits::None => LARGEST_CHUNK,
+    };
+    chunk + chunk / 64
+}
 
 /// Stages are threads of a replay.
 const STAGES: usize = 128;
@@ -52,21 +67,37 @@ pub(crate) const LONGEST_CHANNEL: usize = 64 << 10;
 /// Times are within 36 years of the run's start, so that no sum or difference of a few overflows.
 const LATEST: i64 = 1 << 60;
 
+/// The memory limits of a recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Limits {
+    /// Those of any recording, whoever made it.
+    #[default]
+    Strict,
+    /// None, except for the size of a chunk: for a recording that the user trusts.
+    None,
+}
+
 /// The rest of the memory that a file's entries may take.
 #[derive(Debug)]
 pub(crate) struct Budget {
     file: u64,
+    limits: Limits,
     most: u64,
     left: u64,
 }
 
 impl Budget {
     /// The budget of a file of this many bytes.
-    pub(crate) fn of(file: usize) -> Self {
+    pub(crate) fn of(file: usize, limits: Limits) -> Self {
         let file = file as u64;
         let most = file.saturating_mul(SHARE).saturating_add(FLOOR);
+        let most = match limits {
+            Limits::Strict => most.min(CEILING),
+            Limits::None => u64::MAX,
+        };
         Self {
             file,
+            limits,
             most,
             left: most,
         }
@@ -98,11 +129,16 @@ impl Budget {
     }
 
     fn over(&self) -> String {
-        format!(
-            "what is recorded takes more than {} MB of memory, which no recording of {} does",
-            self.most / 1_000_000,
-            size(self.file)
-        )
+        let megabytes = self.most / 1_000_000;
+        match self.most {
+            CEILING => format!(
+                "what is recorded takes more than {megabytes} MB of memory, the most that is given to a recording"
+            ),
+            _ => format!(
+                "what is recorded takes more than {megabytes} MB of memory, which no recording of {} does",
+                size(self.file)
+            ),
+        }
     }
 
     /// Whether an unpacked chunk may have this many bytes.
@@ -110,15 +146,19 @@ impl Budget {
     /// # Errors
     /// When it may not. The error is a sentence for users.
     pub(crate) fn chunk(&self, bytes: u64) -> Result<(), String> {
-        let most = self.file.saturating_mul(CHUNK_SHARE);
-        let most = most.saturating_add(CHUNK_FLOOR).min(LARGEST_CHUNK);
+        let share = self.file.saturating_mul(CHUNK_SHARE);
+        let most = match self.limits {
+            Limits::Strict => share.saturating_add(CHUNK_FLOOR).min(CHUNK_CEILING),
+            Limits::None => LARGEST_CHUNK,
+        };
         if bytes <= most {
             return Ok(());
         }
-        Err(format!(
-            "a chunk of {bytes} bytes when it is unpacked, which no recording of {} has",
-            size(self.file)
-        ))
+        let chunk = format!("a chunk of {bytes} bytes when it is unpacked");
+        Err(match most {
+            CHUNK_CEILING => format!("{chunk}, where {most} can be read"),
+            _ => format!("{chunk}, which no recording of {} has", size(self.file)),
+        })
     }
 }
 
@@ -166,24 +206,39 @@ mod tests {
 
     #[test]
     fn a_budget_grows_with_the_file() {
-        let mut small = Budget::of(1_000);
+        let mut small = Budget::of(1_000, Limits::Strict);
         small.take(32 << 20).unwrap();
-        assert!(small.take(65_000).is_err());
-        let mut large = Budget::of(100 << 20);
-        large.take(6_400 << 20).unwrap();
-        assert!(large.take(100 << 20).is_err());
-        assert!(large.chunk(3 << 30).is_ok());
+        let over = small.take(65_000).unwrap_err();
+        assert!(over.contains("no recording of 1 kB"), "{over}");
         assert!(small.chunk(65 << 20).is_err());
-        assert!(Budget::of(usize::MAX).take(usize::MAX).is_ok());
+        let mut middle = Budget::of(1 << 20, Limits::Strict);
+        middle.take(96 << 20).unwrap();
+        assert!(middle.take(1).is_err());
+    }
+
+    #[test]
+    fn a_budget_ends_however_large_the_file_is() {
+        for file in [20 << 20, 1 << 40, usize::MAX] {
+            let mut large = Budget::of(file, Limits::Strict);
+            large.take(160 << 20).unwrap();
+            assert!(large.has(1).is_err());
+            let over = large.take(1).unwrap_err();
+            assert!(over.contains("167 MB"), "{over}");
+            assert!(large.chunk((136 << 20) + 1).is_err());
+        }
+        let mut trusted = Budget::of(1, Limits::None);
+        trusted.take(64 << 30).unwrap();
+        assert!(trusted.chunk(3 << 30).is_ok());
+        assert!(trusted.chunk((3 << 30) + 1).is_err());
     }
 
     #[test]
     fn a_chunk_takes_the_largest_screens() {
         // 5K in a file with hardly any content, 8K in one with its first picture (2 MB at the best compression).
-        Budget::of(60_000)
+        Budget::of(60_000, Limits::Strict)
             .chunk((5120 * 2880 * 4) + (4 << 20))
             .unwrap();
-        Budget::of(2_200_000)
+        Budget::of(2_300_000, Limits::Strict)
             .chunk((7680 * 4320 * 4) + (4 << 20))
             .unwrap();
     }

@@ -80,7 +80,7 @@ impl ChunkCache {
             let Some(Record::Chunk { header, data }) = parse(record.code, record.body) else {
                 return Err("there is no chunk".to_owned());
             };
-            Budget::of(file.length()).chunk(header.uncompressed_size)?;
+            Budget::of(file.length(), file.limits()).chunk(header.uncompressed_size)?;
             self.work.take(at, header.uncompressed_size)?;
             // The earlier ones are freed first.
             let size = usize::try_from(header.uncompressed_size).unwrap_or(usize::MAX);

@@ -3,6 +3,8 @@
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 
+use crate::name::Name;
+
 /// Schema id of [`Call`].
 pub const CALL: &str = "flowpipe.call/1";
 /// Schema id of [`Dropped`].
@@ -32,6 +34,9 @@ pub struct About {
     /// The recording starts at this time of the run's clock, nanoseconds; absent: it has the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_ns: Option<i64>,
+    /// Whether it was written while the run went on: calls that had not ended are missing, and everything before it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub excerpt: bool,
     /// Whether it was a dry run: the stages touched nothing outside of the program.
     pub dry: bool,
     /// In the pipeline's order.
@@ -93,7 +98,7 @@ pub struct AboutEdge {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
     /// The stage.
-    pub stage: String,
+    pub stage: Name,
     /// Which of the stage's plugins, from 0; only a race has more than one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub plugin: usize,
@@ -152,11 +157,11 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Taken {
     /// Its input.
-    pub port: String,
+    pub port: Name,
     /// The stage that had emitted it.
-    pub from: String,
+    pub from: Name,
     /// That stage's output.
-    pub output: String,
+    pub output: Name,
     /// Its number there, from 1.
     pub sequence: u64,
 }
@@ -165,7 +170,7 @@ pub struct Taken {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Emitted {
     /// The output.
-    pub port: String,
+    pub port: Name,
     /// Its number there, from 1.
     pub sequence: u64,
     /// When.
@@ -179,7 +184,7 @@ pub struct Emitted {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
     /// The stage that captured it.
-    pub stage: String,
+    pub stage: Name,
     /// The number of the message that carried it.
     pub sequence: u64,
     /// When it was captured.
@@ -211,7 +216,7 @@ pub enum CancelReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
     /// Its name.
-    pub name: String,
+    pub name: Name,
     /// When.
     pub at_ns: i64,
 }
@@ -220,13 +225,13 @@ pub struct Mark {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dropped {
     /// The stage that had emitted it.
-    pub from: String,
+    pub from: Name,
     /// Its output.
-    pub output: String,
+    pub output: Name,
     /// The message's number.
     pub sequence: u64,
     /// The stage and input that it did not reach.
-    pub to: (String, String),
+    pub to: (Name, Name),
     /// When.
     pub at_ns: i64,
 }
@@ -235,9 +240,9 @@ pub struct Dropped {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DroppedLineages {
     /// The stage that emitted these messages.
-    pub stage: String,
+    pub stage: Name,
     /// Its output.
-    pub port: String,
+    pub port: Name,
     /// The number of the first of them.
     pub first: u64,
     /// The number of the last of them; those between were dropped too.
@@ -263,26 +268,26 @@ impl DroppedLineages {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PictureNote {
     /// The stage that emitted the message.
-    pub stage: String,
+    pub stage: Name,
     /// Its output.
-    pub port: String,
+    pub port: Name,
     /// The message's number.
     pub sequence: u64,
     /// The message (stage, output, number) that the same picture is stored beside; absent: the recorder dropped the
     /// pixels, because it could not keep up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub same_as: Option<(String, String, u64)>,
+    pub same_as: Option<(Name, Name, u64)>,
 }
 
 /// A problem of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trouble {
     /// The kind, such as `timed out`.
-    pub kind: String,
+    pub kind: Name,
     /// The stage.
-    pub stage: String,
+    pub stage: Name,
     /// The plugin.
-    pub plugin: String,
+    pub plugin: Name,
     /// A description.
     pub text: String,
     /// When.

@@ -2,49 +2,65 @@
 
 use crate::budget::is_time;
 use crate::entry::{Call, Change, Dropped, DroppedLineages, Emitted, PictureNote, Trouble};
+use crate::name::Names;
 
 /// The limits of an entry in memory.
 pub(crate) trait EntryLimits {
     /// The most bytes of memory for a byte of its JSON: a list of numbers.
     const READ: usize = 4;
 
-    /// Bytes besides its place in a list.
-    fn size(&self, json: usize) -> usize;
+    /// Makes its names share their memory with equal ones. Returns its bytes besides its place in a list.
+    fn settle(&mut self, json: usize, names: &mut Names) -> usize;
 
     /// Whether all its times are within the limits.
     fn is_in_time(&self) -> bool;
 }
 
-/// The memory of a text besides its bytes.
-const TEXT: usize = size_of::<String>() + 16;
+/// The memory of an allocation besides its bytes.
+const ALLOCATION: usize = 16;
+
+/// What a replay keeps for a call besides it: where its message comes from, who else takes it, and that it is left out.
+const REPLAYED: usize = 128;
+/// What a replay keeps for a message that a call emitted: where it comes from.
+const SOURCE: usize = 32;
+
+/// The bytes of a list, which is shrunk to its length.
+fn list<T>(list: &mut Vec<T>) -> usize {
+    list.shrink_to_fit();
+    match list.len() {
+        0 => 0,
+        length => ALLOCATION + length * size_of::<T>(),
+    }
+}
 
 impl EntryLimits for Call {
-    fn size(&self, _: usize) -> usize {
-        let emitted = |it: &Emitted| {
-            let origin = it
-                .origin
-                .as_ref()
-                .map_or(0, |origin| TEXT + origin.stage.len());
-            size_of::<Emitted>() + 16 + it.port.len() + origin
-        };
-        let took = self.took.as_ref();
-        let took = took.map_or(0, |it| {
-            3 * TEXT + it.port.len() + it.from.len() + it.output.len()
-        });
-        let marks = self.marks.iter().map(|mark| 2 * TEXT + mark.name.len());
-        size_of::<Self>()
-            + self.stage.len()
-            + took
-            + self.emitted.iter().map(emitted).sum::<usize>()
-            + self.clock.len() * size_of::<i64>()
-            + self.waits.len()
-            + marks.sum::<usize>()
-            + self.failed.as_ref().map_or(0, String::len)
+    fn settle(&mut self, _: usize, names: &mut Names) -> usize {
+        let mut size = size_of::<Self>() + ALLOCATION + REPLAYED;
+        size += names.share(&mut self.stage);
+        if let Some(took) = &mut self.took {
+            size += names.share(&mut took.port);
+            size += names.share(&mut took.from);
+            size += names.share(&mut took.output);
+        }
+        for emitted in &mut self.emitted {
+            size += SOURCE + names.share(&mut emitted.port);
+            if let Some(origin) = &mut emitted.origin {
+                size += names.share(&mut origin.stage);
+            }
+        }
+        for mark in &mut self.marks {
+            size += names.share(&mut mark.name);
+        }
+        size += self.failed.as_ref().map_or(0, |it| ALLOCATION + it.len());
+        size + list(&mut self.emitted)
+            + list(&mut self.clock)
+            + list(&mut self.waits)
+            + list(&mut self.marks)
     }
 
     fn is_in_time(&self) -> bool {
         let own = [self.taken_ns, self.ended_ns, self.waited_ns].into_iter();
-        let emitted = self.emitted.iter().flat_map(|emitted| {
+        let emitted = self.emitted.iter().flat_map(|emitted: &Emitted| {
             let captured = emitted.origin.as_ref().map(|origin| origin.captured_ns);
             [emitted.at_ns, captured.unwrap_or(0)]
         });
@@ -54,8 +70,13 @@ impl EntryLimits for Call {
 }
 
 impl EntryLimits for Dropped {
-    fn size(&self, json: usize) -> usize {
-        json
+    fn settle(&mut self, _: usize, names: &mut Names) -> usize {
+        let mut size = size_of::<Self>() + ALLOCATION;
+        let (stage, input) = &mut self.to;
+        for name in [&mut self.from, &mut self.output, stage, input] {
+            size += names.share(name);
+        }
+        size
     }
 
     fn is_in_time(&self) -> bool {
@@ -64,8 +85,9 @@ impl EntryLimits for Dropped {
 }
 
 impl EntryLimits for DroppedLineages {
-    fn size(&self, json: usize) -> usize {
-        json
+    fn settle(&mut self, _: usize, names: &mut Names) -> usize {
+        let shared = names.share(&mut self.stage) + names.share(&mut self.port);
+        size_of::<Self>() + shared
     }
 
     fn is_in_time(&self) -> bool {
@@ -74,8 +96,12 @@ impl EntryLimits for DroppedLineages {
 }
 
 impl EntryLimits for Trouble {
-    fn size(&self, json: usize) -> usize {
-        json
+    fn settle(&mut self, _: usize, names: &mut Names) -> usize {
+        let mut size = size_of::<Self>() + 2 * ALLOCATION + self.text.len();
+        for name in [&mut self.kind, &mut self.stage, &mut self.plugin] {
+            size += names.share(name);
+        }
+        size
     }
 
     fn is_in_time(&self) -> bool {
@@ -84,8 +110,14 @@ impl EntryLimits for Trouble {
 }
 
 impl EntryLimits for PictureNote {
-    fn size(&self, json: usize) -> usize {
-        json
+    fn settle(&mut self, _: usize, names: &mut Names) -> usize {
+        let mut size = names.share(&mut self.stage) + names.share(&mut self.port);
+        if let Some((stage, port, _)) = &mut self.same_as {
+            size += names.share(stage) + names.share(port);
+            // It is kept as a topic and a number.
+            size += ALLOCATION + size_of_val(stage) + size_of_val(port) + size_of::<u64>();
+        }
+        size
     }
 
     fn is_in_time(&self) -> bool {
@@ -97,7 +129,7 @@ impl EntryLimits for Change {
     /// Configs can contain any JSON.
     const READ: usize = 16;
 
-    fn size(&self, json: usize) -> usize {
+    fn settle(&mut self, json: usize, _: &mut Names) -> usize {
         json.saturating_mul(Self::READ)
     }
 

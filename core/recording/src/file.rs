@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use crate::budget::LONGEST_RECORD;
+use crate::budget::{Limits, longest_record};
 use crate::record::{HEAD, head, is_read};
 
 /// The file, with its length when it was opened.
@@ -15,6 +15,7 @@ use crate::record::{HEAD, head, is_read};
 pub(crate) struct RecordingFile {
     file: Mutex<File>,
     length: u64,
+    limits: Limits,
 }
 
 /// The records of a file in order, from one on.
@@ -23,6 +24,8 @@ pub(crate) struct Records<'a> {
     /// The position of the next one.
     at: u64,
     length: u64,
+    /// Bytes of a record at most.
+    longest: u64,
     /// The body of the last one.
     body: Vec<u8>,
 }
@@ -40,17 +43,22 @@ pub(crate) struct FileRecord<'a> {
 impl RecordingFile {
     /// # Errors
     /// When it can't be opened, or is no regular file.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, limits: Limits) -> io::Result<Self> {
         let file = flowpipe_output::open_regular(path)?;
         let length = file.metadata()?.len();
         Ok(Self {
             file: Mutex::new(file),
             length,
+            limits,
         })
     }
 
     pub(crate) fn length(&self) -> usize {
         usize::try_from(self.length).unwrap_or(usize::MAX)
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// Whether it starts with these bytes.
@@ -68,6 +76,7 @@ impl RecordingFile {
             reader: BufReader::new(&*file),
             at: at as u64,
             length: self.length,
+            longest: longest_record(self.limits),
             body: Vec::new(),
         };
         // If it fails, the first read fails too.
@@ -92,7 +101,7 @@ impl Records<'_> {
             self.reader
                 .seek_relative(i64::try_from(length).ok()?)
                 .ok()?;
-        } else if length > LONGEST_RECORD {
+        } else if length > self.longest {
             return None;
         } else {
             let read = (&mut self.reader).take(length).read_to_end(&mut self.body);

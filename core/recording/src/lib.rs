@@ -21,6 +21,7 @@
 //! Chunks are closed every half second, so that a process that is killed loses at most that much. The file is
 //! `NAME.partial` until its index is written.
 
+mod bodies;
 mod budget;
 mod chunk;
 pub mod entry;
@@ -29,6 +30,8 @@ mod error;
 mod file;
 mod hash;
 mod image;
+mod message;
+mod name;
 mod packed;
 mod pictures;
 mod reader;
@@ -40,9 +43,13 @@ mod writer;
 /// The version of the layout described above.
 pub const FORMAT: u32 = 1;
 
+pub use bodies::Body;
+pub use budget::Limits;
 pub use error::{ReadError, WriteError};
 pub use hash::file_hash;
 pub use image::{Encoding, Pixels};
+pub use message::RecordedMessage;
+pub use name::Name;
 pub use packed::Packed;
 pub use reader::{Entry, Recording};
 pub use scan::{Fault, Place};

@@ -4,14 +4,17 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::budget;
+use crate::bodies::{Bodies, Body};
+use crate::budget::{self, Limits};
 use crate::chunk::Unpacked;
 use crate::entry::{About, Call, Change, Dropped, DroppedLineages, Trouble};
 use crate::error::ReadError;
 use crate::file::RecordingFile;
 use crate::image::Pixels;
+use crate::message::RecordedMessage;
+use crate::name::Name;
 use crate::pictures::{Picture, Pictures};
-use crate::scan::{Fault, MAGIC, Place, Scan};
+use crate::scan::{EntryPlace, Fault, MAGIC, Place, Scan};
 use crate::topic::Topic;
 use crate::writer::ABOUT;
 
@@ -26,9 +29,10 @@ pub struct Recording {
     dropped_lineages: Vec<DroppedLineages>,
     entries: Vec<Entry>,
     /// By entry.
-    places: Vec<Place>,
-    /// Entries by output and number.
-    messages: HashMap<Topic, HashMap<u64, usize>>,
+    places: Vec<EntryPlace>,
+    bodies: Bodies,
+    /// By output: numbers and entries, in their order.
+    messages: HashMap<Topic, Vec<(u32, u32)>>,
     pictures: Pictures,
     cut_off: bool,
     unreadable: usize,
@@ -41,24 +45,21 @@ pub struct Recording {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     /// A message was emitted.
-    Message {
-        /// Its output.
-        topic: Topic,
-        /// Its schema id.
-        schema: Arc<str>,
-        /// Its number there, from 1.
-        sequence: u64,
-        /// When, by the run's clock.
-        at_ns: i64,
-        /// Its body, unchanged.
-        body: Box<str>,
-    },
+    Message(RecordedMessage),
     /// A call has ended.
-    Call(Box<Call>),
+    Call(Arc<Call>),
     /// A full queue dropped a message.
-    Dropped(Dropped),
+    Dropped(Box<Dropped>),
     /// A problem occurred.
-    Problem(Trouble),
+    Problem(Box<Trouble>),
+}
+
+/// Which entries are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    All,
+    /// All except calls, drops and problems.
+    Messages,
 }
 
 impl Recording {
@@ -68,6 +69,26 @@ impl Recording {
     /// When it can't be opened, is no recording of a run, or exceeds the limits for a recording of its size. The size
     /// of an entry in memory is checked before it is allocated.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
+        Self::open_within(path, Limits::Strict)
+    }
+
+    /// As [`Self::open`], with other limits on its memory.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_within(path: &Path, limits: Limits) -> Result<Self, ReadError> {
+        Self::read(path, Wanted::All, limits)
+    }
+
+    /// As [`Self::open`], but only with messages and pictures: calls, drops and problems are left out.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_messages(path: &Path) -> Result<Self, ReadError> {
+        Self::read(path, Wanted::Messages, Limits::Strict)
+    }
+
+    fn read(path: &Path, wanted: Wanted, limits: Limits) -> Result<Self, ReadError> {
         let open = |error| match flowpipe_output::left_of(path) {
             Some(left) => ReadError::Unfinished {
                 path: path.to_owned(),
@@ -79,7 +100,7 @@ impl Recording {
             },
         };
         // A growing file is read up to its length now.
-        let file = RecordingFile::open(path).map_err(open)?;
+        let file = RecordingFile::open(path, limits).map_err(open)?;
         let not_a_run = |what: &str| ReadError::NotARun {
             path: path.to_owned(),
             what: what.to_owned(),
@@ -93,7 +114,7 @@ impl Recording {
             path: path.to_owned(),
             fault: Box::new(fault),
         };
-        let mut scan = Scan::of(file.length());
+        let mut scan = Scan::of(file.length(), wanted, limits);
         let whole = scan.file(&file).map_err(over)?;
         let about = scan
             .about
@@ -115,6 +136,7 @@ impl Recording {
             pipeline: scan.pipeline.unwrap_or_default(),
             entries: scan.entries,
             places: scan.places,
+            bodies: scan.bodies,
             messages: HashMap::new(),
             pictures: scan.pictures,
             cut_off: !whole,
@@ -173,7 +195,7 @@ impl Recording {
     /// The position of an entry in the file, by its index in [`Self::entries`].
     #[must_use]
     pub fn place(&self, entry: usize) -> Option<Place> {
-        self.places.get(entry).copied()
+        self.places.get(entry).map(|place| place.place())
     }
 
     /// Whether the recording ends early: the process that wrote it was killed, or the file is damaged.
@@ -195,27 +217,69 @@ impl Recording {
     }
 
     /// The calls, in the order in which they ended.
-    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+    pub fn calls(&self) -> impl Iterator<Item = &Arc<Call>> {
         self.entries.iter().filter_map(|entry| match entry {
-            Entry::Call(call) => Some(&**call),
+            Entry::Call(call) => Some(call),
             _ => None,
         })
     }
 
+    /// The calls by stage, in the order in which they began.
+    #[must_use]
+    pub fn calls_by_stage(&self) -> HashMap<Name, Vec<Arc<Call>>> {
+        let mut stages: HashMap<Name, Vec<Arc<Call>>> = HashMap::new();
+        for call in self.calls() {
+            match stages.get_mut(&call.stage) {
+                Some(calls) => calls.push(call.clone()),
+                None => {
+                    stages.insert(call.stage.clone(), vec![call.clone()]);
+                }
+            }
+        }
+        for calls in stages.values_mut() {
+            calls.shrink_to_fit();
+            calls.sort_by_key(|call| (call.taken_ns, call.plugin));
+        }
+        stages
+    }
+
     /// A message: its schema id and its body.
     #[must_use]
-    pub fn message(&self, topic: &Topic, sequence: u64) -> Option<(&Arc<str>, &str)> {
-        let index = *self.messages.get(topic)?.get(&sequence)?;
-        match self.entries.get(index)? {
-            Entry::Message { schema, body, .. } => Some((schema, body)),
+    pub fn message(&self, topic: &Topic, sequence: u64) -> Option<(&Arc<str>, Body<'_>)> {
+        let message = self.entries.get(self.find(topic, sequence)?)?;
+        match message {
+            Entry::Message(message) => Some((message.schema(), self.body(message))),
             _ => None,
         }
+    }
+
+    /// The index of a message in [`Self::entries`].
+    #[must_use]
+    pub fn find(&self, topic: &Topic, sequence: u64) -> Option<usize> {
+        let known = self.messages.get(topic)?;
+        let sequence = u32::try_from(sequence).ok()?;
+        let after = known.partition_point(|(number, _)| *number <= sequence);
+        let (number, entry) = *known.get(after.checked_sub(1)?)?;
+        (number == sequence).then_some(entry as usize)
+    }
+
+    /// The body of one of its messages.
+    #[must_use]
+    pub fn body(&self, message: &RecordedMessage) -> Body<'_> {
+        self.bodies.get(message.body)
     }
 
     /// Whether a message came with pixels, recorded or not.
     #[must_use]
     pub fn has_pixels(&self, topic: &Topic, sequence: u64) -> bool {
         self.pictures.get(topic, sequence).is_some()
+    }
+
+    /// Whether the recorder left out the pixels of a message, and recorded that it did.
+    #[must_use]
+    pub fn is_left_out(&self, topic: &Topic, sequence: u64) -> bool {
+        let picture = self.pictures.get(topic, sequence);
+        matches!(picture, Some(Picture::LeftOut))
     }
 
     /// The message beside which the pixels of this one are stored: itself, or the first of the same picture. `None`:
@@ -287,20 +351,28 @@ impl Recording {
     }
 
     fn index(&mut self) {
+        self.entries.shrink_to_fit();
+        self.places.shrink_to_fit();
         for (index, entry) in self.entries.iter().enumerate() {
-            if let Entry::Message {
-                topic, sequence, ..
-            } = entry
-            {
-                match self.messages.get_mut(topic) {
-                    Some(known) => known.insert(*sequence, index),
-                    None => {
-                        let first = HashMap::from([(*sequence, index)]);
-                        self.messages.insert(topic.clone(), first);
-                        None
-                    }
-                };
+            let Entry::Message(message) = entry else {
+                continue;
+            };
+            // Memory is short long before there are so many.
+            let Ok(index) = u32::try_from(index) else {
+                break;
+            };
+            let at = (message.sequence, index);
+            match self.messages.get_mut(message.topic()) {
+                Some(known) => known.push(at),
+                None => {
+                    self.messages.insert(message.topic().clone(), vec![at]);
+                }
             }
+        }
+        for known in self.messages.values_mut() {
+            // Of several with one number the last one counts.
+            known.sort_unstable();
+            known.shrink_to_fit();
         }
     }
 }

@@ -7,15 +7,18 @@ use std::sync::Arc;
 use mcap::records::{MessageHeader, Record, op};
 use serde::de::DeserializeOwned;
 
-use crate::budget::{Budget, LONGEST_CHANNEL, is_time};
+use crate::bodies::Bodies;
+use crate::budget::{Budget, LONGEST_CHANNEL, Limits, is_time};
 use crate::chunk::unpack;
 use crate::entry::{About, Change, DroppedLineages};
 use crate::entry_limits::EntryLimits;
 use crate::file::{FileRecord, RecordingFile, Records};
+use crate::message::{Output, RecordedMessage};
+use crate::name::Names;
 use crate::pictures::{Picture, Pictures};
-use crate::reader::Entry;
+use crate::reader::{Entry, Wanted};
 use crate::record::{parse, record};
-use crate::topic::{ChannelKind, Topic};
+use crate::topic::ChannelKind;
 use crate::writer::{ABOUT, PIPELINE};
 
 /// The first bytes of an MCAP file.
@@ -43,17 +46,20 @@ pub struct Fault {
 
 /// The entries that a scan has found.
 pub(crate) struct Scan {
+    wanted: Wanted,
     budget: Budget,
+    names: Names,
     pub about: Option<Result<About, String>>,
     pub about_at: Place,
     pub pipeline: Option<String>,
     schemas: HashMap<u16, Arc<str>>,
     channels: HashMap<u16, Channel>,
+    pub bodies: Bodies,
     pub changes: Vec<Change>,
     pub dropped_lineages: Vec<DroppedLineages>,
     pub entries: Vec<Entry>,
     /// By entry.
-    pub places: Vec<Place>,
+    pub places: Vec<EntryPlace>,
     pub pictures: Pictures,
     /// Malformed entries: how many, and the first.
     pub unreadable: usize,
@@ -62,7 +68,25 @@ pub(crate) struct Scan {
 
 struct Channel {
     kind: ChannelKind,
-    schema: Arc<str>,
+    /// Of a channel of messages.
+    output: Option<Arc<Output>>,
+}
+
+/// As [`Place`], in less memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EntryPlace {
+    at: usize,
+    /// Entries are in chunks.
+    within: u32,
+}
+
+impl EntryPlace {
+    pub(crate) fn place(self) -> Place {
+        Place {
+            at: self.at,
+            within: Some(self.within as usize),
+        }
+    }
 }
 
 /// A message record of the file.
@@ -72,16 +96,22 @@ struct Stored<'a> {
     place: Place,
 }
 
-/// The memory of an entry besides its texts: its place in a growing list and in an index.
-const ENTRY: usize = 400;
+/// The memory of an entry besides its content: its place in growing lists and in an index, and what a replay, a report
+/// or a comparison keeps for it.
+const ENTRY: usize = 160;
+/// The memory of a schema, a channel or a picture: its place in a table that may be half empty.
+const ROW: usize = 300;
 /// The most bytes of memory for a byte of `run.json`: configs can contain any JSON.
 const READ_ANY: usize = 16;
 
 impl Scan {
     /// A scan of a file of this many bytes.
-    pub(crate) fn of(length: usize) -> Self {
+    pub(crate) fn of(length: usize, wanted: Wanted, limits: Limits) -> Self {
         Self {
-            budget: Budget::of(length),
+            wanted,
+            budget: Budget::of(length, limits),
+            names: Names::default(),
+            bodies: Bodies::default(),
             about: None,
             about_at: Place::default(),
             pipeline: None,
@@ -102,7 +132,9 @@ impl Scan {
     /// # Errors
     /// When it exceeds the limits.
     pub(crate) fn file(&mut self, file: &RecordingFile) -> Result<bool, Fault> {
-        file.records(MAGIC.len(), |records| self.records(records))
+        let is_whole = file.records(MAGIC.len(), |records| self.records(records));
+        self.bodies.finish();
+        is_whole
     }
 
     fn records(&mut self, records: &mut Records<'_>) -> Result<bool, Fault> {
@@ -188,17 +220,28 @@ impl Scan {
     fn channel(&mut self, record: Record<'_>, place: Place) -> Result<(), Fault> {
         match record {
             Record::Schema { header, .. } => {
-                let taken = self.budget.take(ENTRY + header.name.len());
+                let taken = self.budget.take(ROW + header.name.len());
                 taken.map_err(|what| fault("(schema)", place, what))?;
                 self.schemas.insert(header.id, header.name.into());
             }
             Record::Channel(channel) => {
                 let schema = self.schemas.get(&channel.schema_id).cloned();
-                if let Some(kind) = ChannelKind::of(&channel.topic, &channel.metadata) {
-                    let taken = self.budget.take(ENTRY + kind.name().len());
+                if let Some(mut kind) = ChannelKind::of(&channel.topic, &channel.metadata) {
+                    let mut size = ROW + kind.name().len();
+                    if let ChannelKind::Messages(topic) | ChannelKind::Pictures(topic) = &mut kind {
+                        size += self.names.share(&mut topic.stage);
+                        size += self.names.share(&mut topic.port);
+                    }
+                    let taken = self.budget.take(size);
                     taken.map_err(|what| fault(&channel.topic, place, what))?;
-                    let schema = schema.unwrap_or_else(|| "".into());
-                    self.channels.insert(channel.id, Channel { kind, schema });
+                    let output = match &kind {
+                        ChannelKind::Messages(topic) => Some(Arc::new(Output {
+                            topic: topic.clone(),
+                            schema: schema.unwrap_or_else(|| "".into()),
+                        })),
+                        _ => None,
+                    };
+                    self.channels.insert(channel.id, Channel { kind, output });
                 }
             }
             _ => {}
@@ -211,18 +254,16 @@ impl Scan {
         let Some(channel) = self.channels.get(&stored.header.channel_id) else {
             return Ok(());
         };
-        let (kind, schema) = (channel.kind.clone(), channel.schema.clone());
-        let sequence = u64::from(stored.header.sequence);
         let data = stored.data;
-        let entry = match kind {
-            ChannelKind::Messages(topic) => {
-                self.take(stored, topic.len() + data.len())?;
-                let message = self.body(stored, topic, schema);
-                let message = message.map_err(|what| self.cannot_use(stored, &what));
-                message.ok()
+        let entry = match &channel.kind {
+            ChannelKind::Messages(_) => {
+                let output = channel.output.clone();
+                let message = output.map(|output| self.emitted(stored, output));
+                message.transpose()?.flatten().map(Entry::Message)
             }
             ChannelKind::Pictures(topic) => {
-                self.take(stored, topic.len())?;
+                let (topic, sequence) = (topic.clone(), u64::from(stored.header.sequence));
+                self.take(stored, ROW)?;
                 let picture = Picture::Stored {
                     chunk: stored.place.at,
                     offset: end - data.len(),
@@ -232,44 +273,61 @@ impl Scan {
                 return Ok(());
             }
             ChannelKind::PictureNotes => {
-                if let Some(note) = self.read(stored)? {
+                if let Some(note) = self.read(stored, ROW)? {
                     self.pictures.note(note);
                 }
                 return Ok(());
             }
+            ChannelKind::Extra(_) => return Ok(()),
             ChannelKind::Changes => {
-                let change = self.read(stored)?;
+                let change = self.read(stored, ENTRY)?;
                 self.changes.extend(change);
                 return Ok(());
             }
             ChannelKind::DroppedLineages => {
-                let dropped = self.read(stored)?;
+                let dropped = self.read(stored, ENTRY)?;
                 self.dropped_lineages.extend(dropped);
                 return Ok(());
             }
-            ChannelKind::Calls => self.read(stored)?.map(|call| Entry::Call(Box::new(call))),
-            ChannelKind::Drops => self.read(stored)?.map(Entry::Dropped),
-            ChannelKind::Problems => self.read(stored)?.map(Entry::Problem),
-            ChannelKind::Extra(_) => return Ok(()),
+            _ if self.wanted == Wanted::Messages => return Ok(()),
+            ChannelKind::Calls => {
+                let call = self.read(stored, ENTRY)?;
+                call.map(|call| Entry::Call(Arc::new(call)))
+            }
+            ChannelKind::Drops => {
+                let dropped = self.read(stored, ENTRY)?;
+                dropped.map(|dropped| Entry::Dropped(Box::new(dropped)))
+            }
+            ChannelKind::Problems => {
+                let problem = self.read(stored, ENTRY)?;
+                problem.map(|problem| Entry::Problem(Box::new(problem)))
+            }
         };
         if let Some(entry) = entry {
             self.entries.push(entry);
-            self.places.push(stored.place);
+            let within = stored.place.within.unwrap_or_default();
+            self.places.push(EntryPlace {
+                at: stored.place.at,
+                // No chunk is so large that this cuts anything off.
+                within: within as u32,
+            });
         }
         Ok(())
     }
 
-    /// Reads an entry, if it fits. `None`: it is malformed.
+    /// Reads an entry, if it fits. `beside`: its memory besides its content. `None`: it is malformed.
     fn read<T: DeserializeOwned + EntryLimits>(
         &mut self,
         stored: &Stored<'_>,
+        beside: usize,
     ) -> Result<Option<T>, Fault> {
         let json = stored.data.len();
         let fits = self.budget.has(json.saturating_mul(T::READ));
         fits.map_err(|what| self.too_much(stored, what))?;
         match serde_json::from_slice::<T>(stored.data) {
-            Ok(entry) if entry.is_in_time() => {
-                self.take(stored, entry.size(json))?;
+            Ok(mut entry) if entry.is_in_time() => {
+                let size = entry.settle(json, &mut self.names);
+                self.take(stored, beside.saturating_add(size))?;
                 return Ok(Some(entry));
             }
             Ok(_) => self.cannot_use(stored, NO_TIME),
@@ -278,28 +336,45 @@ impl Scan {
         Ok(None)
     }
 
-    fn body(&self, stored: &Stored<'_>, topic: Topic, schema: Arc<str>) -> Result<Entry, String> {
+    /// Reads a message. `None`: it can't be used.
+    fn emitted(
+        &mut self,
+        stored: &Stored<'_>,
+        output: Arc<Output>,
+    ) -> Result<Option<RecordedMessage>, Fault> {
         let started = match &self.about {
             Some(Ok(about)) => about.started_unix_ns,
             _ => 0,
         };
         let at_ns = stored.header.log_time.wrapping_sub(started) as i64;
         if !is_time(at_ns) {
-            return Err(NO_TIME.to_owned());
+            self.cannot_use(stored, NO_TIME);
+            return Ok(None);
         }
-        let body = std::str::from_utf8(stored.data).map_err(|error| error.to_string())?;
-        Ok(Entry::Message {
-            topic,
-            schema,
-            sequence: u64::from(stored.header.sequence),
+        let body = match std::str::from_utf8(stored.data) {
+            Ok(body) => body,
+            Err(error) => {
+                self.cannot_use(stored, &error.to_string());
+                return Ok(None);
+            }
+        };
+        let fits = self.budget.has(body.len());
+        fits.map_err(|what| self.too_much(stored, what))?;
+        let Some((body, taken)) = self.bodies.add(body) else {
+            return Err(self.too_much(stored, "there are too many messages".to_owned()));
+        };
+        self.take(stored, ENTRY + taken)?;
+        Ok(Some(RecordedMessage {
+            output,
+            sequence: stored.header.sequence,
             at_ns,
-            body: body.into(),
-        })
+            body,
+        }))
     }
 
-    /// Takes memory for an entry before it is read.
+    /// Takes memory for an entry.
     fn take(&mut self, stored: &Stored<'_>, bytes: usize) -> Result<(), Fault> {
-        let taken = self.budget.take(bytes.saturating_add(ENTRY));
+        let taken = self.budget.take(bytes);
         taken.map_err(|what| self.too_much(stored, what))
     }
 

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use crate::name::Name;
+
 /// An output of a stage, as a topic.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Topic {
     /// The stage.
-    pub stage: String,
+    pub stage: Name,
     /// The output.
-    pub port: String,
+    pub port: Name,
 }
 
 /// The content of a channel, by its metadata: names of topics are for people.
@@ -44,16 +46,11 @@ const PORT: &str = "flowpipe.port";
 
 impl Topic {
     /// The output `port` of a stage.
-    pub fn new(stage: impl Into<String>, port: impl Into<String>) -> Self {
+    pub fn new(stage: impl Into<Name>, port: impl Into<Name>) -> Self {
         Self {
             stage: stage.into(),
             port: port.into(),
         }
-    }
-
-    /// Bytes of its names.
-    pub(crate) fn len(&self) -> usize {
-        self.stage.len() + self.port.len()
     }
 }
 
@@ -82,8 +79,8 @@ impl ChannelKind {
     pub(crate) fn metadata(&self) -> BTreeMap<String, String> {
         let mut metadata = BTreeMap::from([(KIND_KEY.to_owned(), self.word().to_owned())]);
         if let Self::Messages(topic) | Self::Pictures(topic) = self {
-            metadata.insert(STAGE.to_owned(), topic.stage.clone());
-            metadata.insert(PORT.to_owned(), topic.port.clone());
+            metadata.insert(STAGE.to_owned(), String::from(&topic.stage));
+            metadata.insert(PORT.to_owned(), String::from(&topic.port));
         }
         metadata
     }

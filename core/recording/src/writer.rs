@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::entry::{self, About, Call, Change, Dropped, DroppedLineages, PictureNote, Trouble};
 use crate::error::WriteError;
 use crate::image::{self, Pixels};
+use crate::name::Name;
 use crate::topic::{ChannelKind, Topic};
 
 /// JSON Schemas of the messages, by schema id.
@@ -172,7 +173,7 @@ impl<W: Write> Writer<W> {
         &mut self,
         topic: &Topic,
         sequence: u64,
-        same_as: Option<(String, String, u64)>,
+        same_as: Option<(Name, Name, u64)>,
         at_ns: i64,
     ) -> Result<(), WriteError> {
         let note = PictureNote {

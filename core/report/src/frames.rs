@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use flowpipe_recording::entry::Call;
-use flowpipe_recording::{Entry, Recording, Topic};
+use flowpipe_recording::{Entry, Name, Recording, Topic};
 
 /// A message that descends from no other one: a picture, mostly.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,13 +22,13 @@ pub struct Frames {
     /// By time of capture.
     pub all: Vec<Frame>,
     /// By stage and number.
-    places: HashMap<(String, u64), usize>,
+    places: HashMap<(Name, u64), usize>,
 }
 
 impl Frames {
     /// The frames of a recording: what its sources emitted, and the frames that other messages descend from.
     pub fn of(recording: &Recording) -> Self {
-        let mut known: HashMap<(String, u64), Frame> = HashMap::new();
+        let mut known: HashMap<(Name, u64), Frame> = HashMap::new();
         let sources = recording.about().stages.iter();
         let sources: Vec<&str> = sources
             .filter(|stage| stage.inputs.is_empty())
@@ -36,21 +36,17 @@ impl Frames {
             .collect();
         for entry in recording.entries() {
             match entry {
-                Entry::Message {
-                    topic,
-                    sequence,
-                    at_ns,
-                    ..
-                } if sources.contains(&topic.stage.as_str()) => {
-                    let key = (topic.stage.clone(), *sequence);
+                Entry::Message(message) if sources.contains(&message.topic().stage.as_str()) => {
+                    let (topic, sequence) = (message.topic(), message.sequence());
+                    let key = (topic.stage.clone(), sequence);
                     // Of several outputs the one with a picture is what was captured.
-                    if known.contains_key(&key) && !recording.has_pixels(topic, *sequence) {
+                    if known.contains_key(&key) && !recording.has_pixels(topic, sequence) {
                         continue;
                     }
                     let frame = Frame {
                         topic: topic.clone(),
-                        sequence: *sequence,
-                        captured_ns: *at_ns,
+                        sequence,
+                        captured_ns: message.at_ns(),
                     };
                     known.insert(key, frame);
                 }
@@ -73,13 +69,13 @@ impl Frames {
     }
 
     /// The frame of a stage with a number.
-    pub fn find(&self, stage: &str, sequence: u64) -> Option<usize> {
-        self.places.get(&(stage.to_owned(), sequence)).copied()
+    pub fn find(&self, stage: &Name, sequence: u64) -> Option<usize> {
+        self.places.get(&(stage.clone(), sequence)).copied()
     }
 }
 
 /// The time of capture is shown beside what descends from a frame.
-fn note_origins(call: &Call, known: &mut HashMap<(String, u64), Frame>) {
+fn note_origins(call: &Call, known: &mut HashMap<(Name, u64), Frame>) {
     for emitted in &call.emitted {
         let Some(origin) = &emitted.origin else {
             continue;

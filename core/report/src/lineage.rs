@@ -19,7 +19,7 @@ pub struct Lineage<'a> {
 impl<'a> Lineage<'a> {
     /// That of a recording's messages.
     pub fn of(recording: &'a Recording, frames: &'a Frames) -> Self {
-        let calls: Vec<&Call> = recording.calls().collect();
+        let calls: Vec<&Call> = recording.calls().map(|call| &**call).collect();
         let mut from = HashMap::new();
         for (index, call) in calls.iter().enumerate() {
             for emitted in &call.emitted {

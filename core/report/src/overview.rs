@@ -83,7 +83,7 @@ impl Overview {
 
 fn ends_ns(recording: &Recording) -> i64 {
     let ends = recording.entries().iter().map(|entry| match entry {
-        Entry::Message { at_ns, .. } => *at_ns,
+        Entry::Message(message) => message.at_ns(),
         Entry::Call(call) => call.ended_ns,
         Entry::Dropped(dropped) => dropped.at_ns,
         Entry::Problem(problem) => problem.at_ns,

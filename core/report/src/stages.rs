@@ -71,7 +71,7 @@ pub fn of(recording: &Recording) -> Vec<Stage> {
     let mut times: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for entry in recording.entries() {
         let (name, count): (&str, fn(&mut Stage)) = match entry {
-            Entry::Message { topic, .. } => (&topic.stage, |stage| stage.emitted += 1),
+            Entry::Message(message) => (&message.topic().stage, |stage| stage.emitted += 1),
             Entry::Dropped(dropped) => (&dropped.to.0, |stage| stage.dropped += 1),
             Entry::Problem(problem) => (&problem.stage, |stage| stage.problems += 1),
             Entry::Call(call) => {

@@ -6,7 +6,7 @@ use flowpipe_puzzle::message::{
     BoardResult, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, STROKES, Sighting, Solved, Strokes,
 };
 use flowpipe_recording::entry::Call;
-use flowpipe_recording::{Entry, Recording, Topic};
+use flowpipe_recording::{Body, Entry, RecordedMessage, Recording, Topic};
 use serde::de::DeserializeOwned;
 
 use crate::boards::{At, Board, Boards};
@@ -42,7 +42,7 @@ struct StoryMessage<'a> {
     sequence: u64,
     at_ns: i64,
     schema: &'a str,
-    body: &'a str,
+    body: Body<'a>,
 }
 
 /// Builds a story from the messages.
@@ -63,10 +63,10 @@ impl Story {
     /// That of a recording. Messages of other kinds than ours have none.
     pub fn of(recording: &Recording) -> Self {
         let frames = Frames::of(recording);
-        let mut messages: Vec<StoryMessage<'_>> =
-            recording.entries().iter().filter_map(message).collect();
-        messages.sort_by_key(|message| message.at_ns);
-        let refereed = messages.iter().any(|message| message.schema == RESULT);
+        let messages = recording.entries().iter().filter_map(message);
+        let mut messages: Vec<&RecordedMessage> = messages.collect();
+        messages.sort_by_key(|message| message.at_ns());
+        let refereed = messages.iter().any(|it| **it.schema() == *RESULT);
         let mut builder = StoryBuilder {
             lineage: Lineage::of(recording, &frames),
             looks: vec![None; frames.all.len()],
@@ -78,8 +78,8 @@ impl Story {
             room: Room::default(),
             too_large: 0,
         };
-        for message in &messages {
-            builder.take(message);
+        for message in messages {
+            builder.take(&story_message(recording, message));
         }
         let StoryBuilder {
             shapes,
@@ -100,29 +100,27 @@ impl Story {
     }
 }
 
-fn message(entry: &Entry) -> Option<StoryMessage<'_>> {
+fn message(entry: &Entry) -> Option<&RecordedMessage> {
     match entry {
-        Entry::Message {
-            topic,
-            schema,
-            sequence,
-            at_ns,
-            body,
-        } => Some(StoryMessage {
-            topic,
-            sequence: *sequence,
-            at_ns: *at_ns,
-            schema,
-            body,
-        }),
+        Entry::Message(message) => Some(message),
         _ => None,
+    }
+}
+
+fn story_message<'a>(recording: &'a Recording, message: &'a RecordedMessage) -> StoryMessage<'a> {
+    StoryMessage {
+        topic: message.topic(),
+        sequence: message.sequence(),
+        at_ns: message.at_ns(),
+        schema: message.schema(),
+        body: recording.body(message),
     }
 }
 
 impl StoryMessage<'_> {
     /// `None`: it does not match its schema id.
     fn parse<T: DeserializeOwned>(&self) -> Option<T> {
-        serde_json::from_str(self.body).ok()
+        serde_json::from_str(&self.body).ok()
     }
 
     fn key(&self) -> (Topic, u64) {

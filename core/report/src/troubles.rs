@@ -77,7 +77,7 @@ impl Troubles {
         let mut places = HashMap::new();
         for (place, edge) in about.edges.iter().enumerate() {
             places
-                .entry((&edge.from.0, &edge.from.1, &edge.to))
+                .entry((&*edge.from.0, &*edge.from.1, (&*edge.to.0, &*edge.to.1)))
                 .or_insert(place);
         }
         let began = Began::of(lineage.calls());
@@ -85,7 +85,8 @@ impl Troubles {
             match entry {
                 Entry::Dropped(drop) => {
                     troubles.dropped += 1;
-                    let place = places.get(&(&drop.from, &drop.output, &drop.to));
+                    let (stage, input) = &drop.to;
+                    let place = places.get(&(&*drop.from, &*drop.output, (&**stage, &**input)));
                     let Some(&place) = place else { continue };
                     let topic = Topic::new(drop.from.clone(), drop.output.clone());
                     let frame = lineage.frame(&topic, drop.sequence);
@@ -103,8 +104,8 @@ impl Troubles {
                     troubles.problems.push(Problem {
                         at_ns: problem.at_ns,
                         kind: problem.kind.replace('-', " "),
-                        stage: problem.stage.clone(),
-                        plugin: problem.plugin.clone(),
+                        stage: (&problem.stage).into(),
+                        plugin: (&problem.plugin).into(),
                         text: problem.text.clone(),
                         frame: call.and_then(|call| lineage.frame_of_call(call)),
                     });

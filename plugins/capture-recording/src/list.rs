@@ -53,12 +53,9 @@ pub fn messages(recording: &Recording, output: &Topic) -> Vec<(u64, i64)> {
     let entries = recording.entries().iter();
     let mut messages: Vec<_> = entries
         .filter_map(|entry| match entry {
-            Entry::Message {
-                topic,
-                sequence,
-                at_ns,
-                ..
-            } if topic == output => Some((*sequence, *at_ns)),
+            Entry::Message(message) if message.topic() == output => {
+                Some((message.sequence(), message.at_ns()))
+            }
             _ => None,
         })
         .collect();

@@ -47,7 +47,7 @@ impl Stage for CaptureRecording {
 
     fn new(config: Config, _: &Host) -> Result<Self> {
         config.check()?;
-        let recording = Recording::open(Path::new(&config.file))
+        let recording = Recording::open_messages(Path::new(&config.file))
             .map_err(|error| Error::bad_config(format!("file: {error}")))?;
         let output = list::output(&recording, config.stage.as_deref())?;
         let messages = list::messages(&recording, &output);

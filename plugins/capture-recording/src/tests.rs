@@ -34,6 +34,7 @@ fn about() -> About {
         file: "test.toml".into(),
         started_unix_ns: 1_700_000_000_000_000_000,
         since_ns: None,
+        excerpt: false,
         dry: false,
         stages: vec![
             stage("screen", "capture", &[("out", "flowpipe.frame/1")]),

@@ -149,8 +149,8 @@ fn after_a_gap_a_stage_that_remembers_is_not_run_again() {
             edited
                 .dropped_lineages
                 .extend(is_told.then(|| DroppedLineages {
-                    stage: "puzzles".to_owned(),
-                    port: "out".to_owned(),
+                    stage: "puzzles".into(),
+                    port: "out".into(),
                     first: 2,
                     last: 2,
                     partly: false,

@@ -11,7 +11,8 @@ use flowpipe_engine::run::replay::{ALLOW_UNKNOWN, Swap};
 pub struct Replay {
     /// The recording (MCAP).
     pub file: PathBuf,
-    /// Compare every message with the recorded one; exit code 1 if one differs.
+    /// Compare every message with the recorded one; exit code 1 if one differs, or if messages of replayed stages can't
+    /// be compared and the recording does not say why.
     #[arg(long)]
     pub verify: bool,
     /// Run only this stage and the stages after it.
@@ -26,8 +27,8 @@ pub struct Replay {
     /// run.
     #[arg(long, value_name = "EFFECT", value_parser = allow)]
     pub allow: Vec<Option<EffectKind>>,
-    /// Don't limit the time and memory of replayed calls to about what the recorded calls took: for recordings that you
-    /// trust.
+    /// Don't limit the time and memory of replayed calls to about what the recorded calls took, nor the memory of the
+    /// recording itself: for recordings that you trust.
     #[arg(long)]
     pub no_limits: bool,
     /// The speed: `1x` as recorded, `4x` and so on, or `max`.

@@ -13,4 +13,7 @@ pub struct Report {
     /// .html instead of .mcap. An existing file is overwritten.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Don't limit the memory of the recording: for recordings that you trust.
+    #[arg(long)]
+    pub no_limits: bool,
 }

@@ -1,6 +1,6 @@
 //! `flowpipe compare A.toml B.toml FILE`: two pipelines on the same recording, side by side.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::report::Report;
 use flowpipe_engine::run::Options;
 use flowpipe_host::catalogue::Catalogue;
-use flowpipe_recording::Recording;
+use flowpipe_recording::{Limits, Recording};
 
 use crate::args::{self, Global};
 use crate::compare::collect::Collector;
-use crate::compare::comparison::{Comparison, PipelineSummary};
+use crate::compare::comparison::{Comparison, PipelineSummary, RepeatedFailure};
 use crate::compare::frame::{Frames, MessageSources, StageFailure, frames};
 use crate::compare::offline::{Offline, manifest, offline};
 use crate::compare::pair::{count, pairs};
@@ -28,7 +28,7 @@ use crate::{checks, pipeline_file, plugins, processes, recording_file, signals};
 
 pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
     signals::at_once();
-    let recording = recording_file::open(&args.file)?;
+    let recording = recording_file::open(&args.file, Limits::Strict)?;
     let catalogue = plugins::load(global);
     let mut pipelines = Vec::new();
     for file in [&args.a, &args.b] {
@@ -61,8 +61,7 @@ pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
     let comparison = comparison(a, b, args.repeat);
     let mut stdout = flowpipe_terminal::stdout();
     if args.json {
-        serde_json::to_writer(&mut stdout, &comparison.json()).map_err(std::io::Error::from)?;
-        writeln!(stdout)?;
+        writeln!(stdout, "{}", comparison.json())?;
     } else {
         write!(stdout, "{}", text(&comparison, colour::on_stdout(global)))?;
     }
@@ -100,7 +99,7 @@ struct Runner {
     /// The frames of the first round.
     frames: Frames,
     /// The failures outside of frames with a board.
-    failures: Vec<StageFailure>,
+    failures: Vec<RepeatedFailure>,
     /// The times by stage, over all rounds.
     times: Vec<Vec<u64>>,
     unsteady: usize,
@@ -179,14 +178,13 @@ impl Runner {
         for (all, new) in self.times.iter_mut().zip(&mut collected.times) {
             all.append(new);
         }
-        let (frames, mut failures) = frames(&collected, &self.sources);
-        failures.extend(run_failures(&report));
-        for frame in frames.values().filter(|frame| frame.board().is_none()) {
-            failures.extend(frame.failures.iter().cloned());
-        }
-        let known: HashSet<&StageFailure> = self.failures.iter().collect();
-        failures.retain(|failed| !known.contains(failed));
-        self.failures.append(&mut failures);
+        let (frames, unassigned) = frames(&collected, &self.sources);
+        drop(collected);
+        let of_the_run = run_failures(&report);
+        let without_board = frames.values().filter(|frame| frame.board().is_none());
+        let of_frames = without_board.flat_map(|frame| &frame.failures);
+        let failures = unassigned.iter().map(|it| &**it).chain(&of_the_run);
+        self.add_failures(failures.chain(of_frames.map(|it| &**it)));
         if self.seconds.is_empty() {
             self.frames = frames;
         } else {
@@ -196,6 +194,42 @@ impl Runner {
         }
         self.seconds.push(report.seconds);
         Ok(false)
+    }
+
+    /// Adds the failures of a round: each once, with its count.
+    fn add_failures<'a>(&mut self, failures: impl Iterator<Item = &'a StageFailure>) {
+        let mut counts: Vec<(&StageFailure, usize)> = Vec::new();
+        let mut places = HashMap::new();
+        for failed in failures {
+            // Mostly, successive ones are equal.
+            if let Some((last, times)) = counts.last_mut()
+                && *last == failed
+            {
+                *times += 1;
+                continue;
+            }
+            let place = *places.entry(failed).or_insert(counts.len());
+            match counts.get_mut(place) {
+                Some((_, times)) => *times += 1,
+                None => counts.push((failed, 1)),
+            }
+        }
+        let known = self.failures.iter().enumerate();
+        let known: HashMap<StageFailure, usize> = known
+            .map(|(place, it)| (it.failed.clone(), place))
+            .collect();
+        for (failed, times) in counts {
+            match known.get(failed) {
+                Some(&place) => {
+                    let before = &mut self.failures[place].times;
+                    *before = times.max(*before);
+                }
+                None => self.failures.push(RepeatedFailure {
+                    failed: failed.clone(),
+                    times,
+                }),
+            }
+        }
     }
 
     fn summary(&self) -> PipelineSummary {

@@ -7,7 +7,7 @@ use flowpipe_engine::report::Report;
 use flowpipe_engine::run::replay::verify::{Verdict, Verifier};
 use flowpipe_engine::run::replay::{Allowed, PlanError, Replay, ReplayOptions, Withheld};
 use flowpipe_engine::run::{Observer, Options};
-use flowpipe_recording::Recording;
+use flowpipe_recording::{Limits, Recording};
 use flowpipe_terminal::{eprintln, escape, escaped, stdout};
 use serde_json::json;
 
@@ -24,7 +24,11 @@ use crate::{checks, foreground, plugins, processes, recording_file, signals};
 
 pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     signals::at_once();
-    let recording = recording_file::open(&args.file)?;
+    let limits = match args.no_limits {
+        true => Limits::None,
+        false => Limits::Strict,
+    };
+    let recording = recording_file::open(&args.file, limits)?;
     let catalogue = plugins::load(global);
     let recording = Arc::new(recording);
     let (pipeline, replay) =
@@ -37,7 +41,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     let verifier = args.verify.then(|| Verifier::new(replay.clone()));
     let mut options = Options {
         validators: checks::validators(),
-        observers: vec![Arc::new(EventForwarder::new(
+        observers: vec![Arc::new(EventForwarder::of_replay(
             sender.clone(),
             visibility.is_shown.clone(),
         ))],
@@ -222,21 +226,46 @@ fn print(
             verdict.without_call
         )?;
     }
+    for missing in &verdict.missing {
+        writeln!(
+            stdout,
+            "{}: {} messages of {}, from message {} on; the recording lacks their calls and does not say why",
+            paint("not verified", BAD, colours),
+            missing.messages,
+            escape(&missing.edge),
+            missing.first
+        )?;
+    }
+    if verdict.skipped_without_reason > 0 {
+        writeln!(
+            stdout,
+            "{}: {} calls; the recording lacks what they took and does not say why",
+            paint("not verified", BAD, colours),
+            verdict.skipped_without_reason
+        )?;
+    }
     let Some(first) = verdict.differences.first() else {
-        if verdict.is_verified() {
-            let same = paint("the same", GOOD, colours);
-            writeln!(stdout, "{} messages: {same}, byte for byte", verdict.same)?;
-        } else {
-            let nothing = paint("nothing was verified", BAD, colours);
-            writeln!(stdout, "{nothing}: no message was compared")?;
+        match (verdict.same, verdict.is_whole()) {
+            (0, _) => {
+                let nothing = paint("nothing was verified", BAD, colours);
+                writeln!(stdout, "{nothing}: no message was compared")?;
+            }
+            (same, true) => {
+                let are_same = paint("the same", GOOD, colours);
+                writeln!(stdout, "{same} messages: {are_same}, byte for byte")?;
+            }
+            (same, false) => writeln!(
+                stdout,
+                "all {same} messages that were compared are the same"
+            )?,
         }
         return Ok(());
     };
     writeln!(
         stdout,
         "{} of {} messages {}; the first: {}, message {}",
-        verdict.differences.len(),
-        verdict.differences.len() + verdict.same,
+        verdict.differing,
+        verdict.differing + verdict.same,
         paint("differ", BAD, colours),
         escape(&first.edge),
         first.sequence

@@ -1,6 +1,7 @@
 //! `flowpipe report FILE`: writes a page of a recording.
 
 use flowpipe_output::without_suffix;
+use flowpipe_recording::Limits;
 use flowpipe_report::{LIMIT, Written};
 use flowpipe_terminal::{eprintln, escaped, plain_stdout};
 
@@ -12,7 +13,11 @@ const STDOUT: &str = "-";
 
 pub fn run(args: &args::Report) -> Result<Ended, Failure> {
     signals::at_once();
-    let recording = recording_file::open(&args.file)?;
+    let limits = match args.no_limits {
+        true => Limits::None,
+        false => Limits::Strict,
+    };
+    let recording = recording_file::open(&args.file, limits)?;
     let to = match &args.output {
         Some(path) => path.clone(),
         None => without_suffix(&args.file).with_extension("html"),

@@ -1,14 +1,14 @@
 //! Collects the messages of a run that are compared.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use flowpipe_config::pipeline::PortRef;
 use flowpipe_engine::run::{Completion, Observer, Task, TaskResult};
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_puzzle::message::{OUTCOME, SIGHTING, SOLVED, STROKES};
-use flowpipe_recording::Topic;
-use flowpipe_recording::entry::Call;
+
+use crate::compare::frame::StageFailure;
 
 /// Collects the messages of a run. They are parsed later: parsing would slow the pipeline down.
 pub struct Collector {
@@ -17,17 +17,69 @@ pub struct Collector {
     collected: Mutex<Collected>,
 }
 
+/// The first ancestor of a message, a source's: its output and its number there.
+pub type Root = (PortRef, u64);
+
 /// The collected messages.
 #[derive(Default)]
 pub struct Collected {
     /// Sightings, answers, strokes and outcomes.
     pub messages: Vec<Arc<Message>>,
     /// Problems, without warnings.
-    pub problems: Vec<Problem>,
-    /// The parent of each message, both by output and number.
-    pub parents: HashMap<(Topic, u64), (Topic, u64)>,
+    pub problems: Vec<CollectedProblem>,
+    /// The first ancestor of each message, by stage, output and number, from 1.
+    roots: Vec<Vec<Vec<Root>>>,
     /// The times of all calls, by stage, nanoseconds.
     pub times: Vec<Vec<u64>>,
+}
+
+/// A problem. Thousands may have the same text.
+pub struct CollectedProblem {
+    pub kind: ProblemKind,
+    pub plugin: Arc<str>,
+    pub failed: Arc<StageFailure>,
+    /// The input, and the number of its message.
+    pub message: Option<(Arc<str>, u64)>,
+}
+
+impl Collected {
+    /// The first ancestor of a message.
+    pub fn root(&self, output: PortRef, number: u64) -> Option<Root> {
+        let numbers = self.roots.get(output.stage)?.get(output.port)?;
+        let place = usize::try_from(number.checked_sub(1)?).ok()?;
+        numbers.get(place).copied()
+    }
+
+    /// The numbers of an output are consecutive.
+    fn add_root(&mut self, stage: usize, port: usize, root: Root) {
+        if self.roots.len() <= stage {
+            self.roots.resize(stage + 1, Vec::new());
+        }
+        let ports = &mut self.roots[stage];
+        if ports.len() <= port {
+            ports.resize(port + 1, Vec::new());
+        }
+        ports[port].push(root);
+    }
+
+    fn add_problem(&mut self, problem: &Problem) {
+        let last = self.problems.last();
+        let same = last.filter(|last| last.failed.is(problem));
+        let failed = same.map(|last| last.failed.clone());
+        let shared = |known: Option<&Arc<str>>, text: &String| match known {
+            Some(known) if **known == **text => known.clone(),
+            _ => text.as_str().into(),
+        };
+        let input = last.and_then(|last| Some(&last.message.as_ref()?.0));
+        let message = problem.message.as_ref();
+        let collected = CollectedProblem {
+            kind: problem.kind,
+            plugin: shared(last.map(|last| &last.plugin), &problem.plugin),
+            failed: failed.unwrap_or_else(|| Arc::new(StageFailure::of(problem))),
+            message: message.map(|it| (shared(input, &it.port), it.sequence)),
+        };
+        self.problems.push(collected);
+    }
 }
 
 impl Collector {
@@ -57,30 +109,19 @@ impl Collector {
 }
 
 impl Observer for Collector {
-    fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
+    fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {
         let is_shown = self.is_shown.get(stage).copied().unwrap_or(true);
-        if is_shown && matches!(message.schema(), SIGHTING | SOLVED | STROKES | OUTCOME) {
-            self.lock().messages.push(Arc::clone(message));
+        let is_kept = is_shown && matches!(message.schema(), SIGHTING | SOLVED | STROKES | OUTCOME);
+        let mut collected = self.lock();
+        collected.add_root(stage, port, message.root());
+        if is_kept {
+            collected.messages.push(Arc::clone(message));
         }
     }
 
     fn problem(&self, problem: &Problem, _: i64) {
         if problem.kind != ProblemKind::Slow {
-            self.lock().problems.push(problem.clone());
-        }
-    }
-
-    fn wants_calls(&self) -> bool {
-        true
-    }
-
-    fn call(&self, _: usize, call: &Call) {
-        let Some(took) = &call.took else { return };
-        let parent = (Topic::new(&took.from, &took.output), took.sequence);
-        let parents = &mut self.lock().parents;
-        for emitted in &call.emitted {
-            let topic = Topic::new(&call.stage, &emitted.port);
-            parents.insert((topic, emitted.sequence), parent.clone());
+            self.lock().add_problem(problem);
         }
     }
 

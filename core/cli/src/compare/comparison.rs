@@ -35,11 +35,21 @@ pub struct PipelineSummary {
     /// Its changed stages.
     pub changes: Vec<StageChange>,
     /// The failures outside of boards.
-    pub failures: Vec<StageFailure>,
+    pub failures: Vec<RepeatedFailure>,
     /// How many boards it answered differently in a later round.
     pub unsteady: usize,
     /// The time of each round, seconds.
     pub seconds: Vec<f64>,
+}
+
+/// A failure, and its count.
+#[derive(Clone, Debug, Serialize)]
+pub struct RepeatedFailure {
+    /// The failure.
+    #[serde(flatten)]
+    pub failed: StageFailure,
+    /// Its most occurrences in a round.
+    pub times: usize,
 }
 
 /// The totals over all boards.

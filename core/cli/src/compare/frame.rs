@@ -1,6 +1,7 @@
 //! The results of a pipeline, by frame.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use flowpipe_config::manifest::Manifest;
 use flowpipe_config::pipeline::{Pipeline, PortRef};
@@ -13,7 +14,7 @@ use flowpipe_puzzle::message::{
 use flowpipe_recording::Topic;
 use serde::Serialize;
 
-use crate::compare::collect::Collected;
+use crate::compare::collect::{Collected, CollectedProblem, Root};
 
 /// A frame of the recording, the same for all pipelines that it feeds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,13 +36,13 @@ pub struct FrameResult {
     /// What vision read. `None`: no vision ran, or it failed.
     pub reading: Option<Reading>,
     /// The solver's answer, or its timeout.
-    pub answer: Option<SolverAnswer>,
+    pub answer: Option<Box<SolverAnswer>>,
     /// The strokes.
-    pub plan: Option<PlanFigures>,
+    pub plan: Option<Box<PlanFigures>>,
     /// The outcome of the strokes.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<Box<Outcome>>,
     /// The failures that left a message missing.
-    pub failures: Vec<StageFailure>,
+    pub failures: Vec<Arc<StageFailure>>,
     /// The stages that emitted a message about it.
     pub sources: BTreeSet<usize>,
 }
@@ -83,6 +84,21 @@ pub struct StageFailure {
     pub text: String,
 }
 
+impl StageFailure {
+    /// The failure that a problem reports.
+    pub fn of(problem: &Problem) -> Self {
+        Self {
+            stage: problem.stage.clone(),
+            text: problem.text.clone(),
+        }
+    }
+
+    /// Whether a problem reports this failure.
+    pub fn is(&self, problem: &Problem) -> bool {
+        self.stage == problem.stage && self.text == problem.text
+    }
+}
+
 impl FrameResult {
     /// The board, where one was read at rest.
     pub fn board(&self) -> Option<&SeenBoard> {
@@ -117,50 +133,37 @@ impl MessageSources {
         self.pipeline.stages.iter().position(|it| it.name == stage)
     }
 
-    fn output(&self, port: PortRef) -> Option<Topic> {
-        let stage = self.pipeline.stages.get(port.stage)?;
-        let output = self.manifests.get(port.stage)?.outputs.get(port.port)?;
-        Some(Topic::new(&stage.name, &output.name))
-    }
-
     /// The frame of a source's message.
     fn frame(&self, source: usize, number: u64) -> Option<FrameId> {
         let topic = self.played.get(source)?.clone()?;
         Some(FrameId { topic, number })
     }
 
-    /// The frame that a message descends from, or the recorded message in its place.
-    fn root(&self, mut message: (Topic, u64), collected: &Collected) -> Option<FrameId> {
-        while let Some(parent) = collected.parents.get(&message) {
-            message = parent.clone();
-        }
-        self.frame(self.index(&message.0.stage)?, message.1)
+    /// The frame of a first ancestor, or the recorded message in its place.
+    fn root(&self, (source, number): Root) -> Option<FrameId> {
+        self.frame(source.stage, number)
     }
 
-    fn of_message(&self, message: &Message, collected: &Collected) -> Option<FrameId> {
-        let lineage = message.lineage();
-        match lineage.origin {
+    fn of_message(&self, message: &Message) -> Option<FrameId> {
+        match message.lineage().origin {
             Some(origin) => self.frame(origin.stage, origin.sequence),
             // Without captured pixels, the lineage has no origin.
-            None => self.root(
-                (self.output(message.source())?, lineage.sequence),
-                collected,
-            ),
+            None => self.root(message.root()),
         }
     }
 
     /// A problem names its message by the input. The message is known if the input has one feeder.
-    fn of_problem(&self, problem: &Problem, collected: &Collected) -> Option<FrameId> {
-        let message = problem.message.as_ref()?;
-        let stage = self.index(&problem.stage)?;
+    fn of_problem(&self, problem: &CollectedProblem, collected: &Collected) -> Option<FrameId> {
+        let (port, number) = problem.message.as_ref()?;
+        let stage = self.index(&problem.failed.stage)?;
         let inputs = &self.manifests.get(stage)?.inputs;
-        let port = inputs.iter().position(|it| it.name == message.port)?;
+        let port = inputs.iter().position(|it| it.name == **port)?;
         let to = PortRef { stage, port };
         let mut feeders = self.pipeline.edges.iter().filter(|edge| edge.to == to);
         let (feeder, None) = (feeders.next()?, feeders.next()) else {
             return None;
         };
-        self.root((self.output(feeder.from)?, message.sequence), collected)
+        self.root(collected.root(feeder.from, *number)?)
     }
 
     fn gives(&self, stage: usize, schema: &str) -> bool {
@@ -170,10 +173,10 @@ impl MessageSources {
 }
 
 /// Assigns messages and problems to frames. Also returns the problems that belong to none.
-pub fn frames(collected: &Collected, sources: &MessageSources) -> (Frames, Vec<StageFailure>) {
+pub fn frames(collected: &Collected, sources: &MessageSources) -> (Frames, Vec<Arc<StageFailure>>) {
     let mut frames = Frames::new();
     for message in &collected.messages {
-        let Some(id) = sources.of_message(message, collected) else {
+        let Some(id) = sources.of_message(message) else {
             continue;
         };
         let frame = frames.entry(id).or_default();
@@ -188,10 +191,12 @@ pub fn frames(collected: &Collected, sources: &MessageSources) -> (Frames, Vec<S
             SOLVED => {
                 if let Some(solved) = parse::<Solved>(message) {
                     frame.read(&solved.sighting);
-                    frame.answer.get_or_insert(SolverAnswer {
-                        solver: solved.solver,
-                        verdict: Ok(solved.answer),
-                        took_ns: took_ns(message),
+                    frame.answer.get_or_insert_with(|| {
+                        Box::new(SolverAnswer {
+                            solver: solved.solver,
+                            verdict: Ok(solved.answer),
+                            took_ns: took_ns(message),
+                        })
                     });
                 }
             }
@@ -199,10 +204,15 @@ pub fn frames(collected: &Collected, sources: &MessageSources) -> (Frames, Vec<S
                 if let Some(strokes) = parse::<Strokes>(message) {
                     frame.read(&strokes.sighting);
                     let took_ns = took_ns(message).unwrap_or(0);
-                    frame.plan.get_or_insert_with(|| plan(strokes, took_ns));
+                    frame
+                        .plan
+                        .get_or_insert_with(|| Box::new(plan(strokes, took_ns)));
                 }
             }
-            OUTCOME => frame.outcome = frame.outcome.take().or_else(|| parse(message)),
+            OUTCOME => {
+                let known = frame.outcome.take();
+                frame.outcome = known.or_else(|| parse(message).map(Box::new));
+            }
             _ => {}
         }
     }
@@ -210,7 +220,7 @@ pub fn frames(collected: &Collected, sources: &MessageSources) -> (Frames, Vec<S
     for problem in &collected.problems {
         match sources.of_problem(problem, collected) {
             Some(id) => frames.entry(id).or_default().fail(problem, sources),
-            None => unassigned.push(failed(problem)),
+            None => unassigned.push(problem.failed.clone()),
         }
     }
     (frames, unassigned)
@@ -224,30 +234,26 @@ impl FrameResult {
         }
     }
 
-    fn fail(&mut self, problem: &Problem, sources: &MessageSources) {
-        let stage = sources.index(&problem.stage);
+    fn fail(&mut self, problem: &CollectedProblem, sources: &MessageSources) {
+        let stage = sources.index(&problem.failed.stage);
         let gives = |schema: &str| stage.is_some_and(|stage| sources.gives(stage, schema));
         let late = matches!(problem.kind, ProblemKind::TimedOut | ProblemKind::Hang);
-        if gives(SOLVED) && late {
-            self.answer.get_or_insert(SolverAnswer {
-                solver: problem.plugin.clone(),
-                verdict: Err(problem.text.clone()),
-                took_ns: None,
+        if late && gives(SOLVED) {
+            self.answer.get_or_insert_with(|| {
+                Box::new(SolverAnswer {
+                    solver: problem.plugin.to_string(),
+                    verdict: Err(problem.failed.text.clone()),
+                    took_ns: None,
+                })
             });
             return;
         }
         // One plugin of a race may fail while another answers.
         let has_emitted = stage.is_some_and(|stage| self.sources.contains(&stage));
         if !has_emitted {
-            self.failures.push(failed(problem));
+            self.failures.reserve_exact(1);
+            self.failures.push(problem.failed.clone());
         }
-    }
-}
-
-fn failed(problem: &Problem) -> StageFailure {
-    StageFailure {
-        stage: problem.stage.clone(),
-        text: problem.text.clone(),
     }
 }
 

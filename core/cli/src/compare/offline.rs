@@ -291,7 +291,7 @@ fn source(
         }
     })?;
     let gives = Port {
-        name: topic.port.clone(),
+        name: topic.port.to_string(),
         schema: output::schema(recording, &topic).unwrap_or("*").to_owned(),
     };
     for edge in leaving {

@@ -88,8 +88,8 @@ pub fn find(
     match schema(recording, &topic) {
         Some(_) => Ok(topic),
         None => Err(OutputError::Empty {
-            stage: topic.stage,
-            port: topic.port,
+            stage: topic.stage.into(),
+            port: topic.port.into(),
         }),
     }
 }
@@ -97,7 +97,7 @@ pub fn find(
 /// The schema of an output's messages; `None`: it has none.
 pub fn schema<'a>(recording: &'a Recording, output: &Topic) -> Option<&'a str> {
     recording.entries().iter().find_map(|entry| match entry {
-        Entry::Message { topic, schema, .. } if topic == output => Some(&**schema),
+        Entry::Message(message) if message.topic() == output => Some(&**message.schema()),
         _ => None,
     })
 }
@@ -123,8 +123,8 @@ fn the_one(mut outputs: Vec<Topic>, port: &str) -> Result<Topic, OutputError> {
         None => Err(OutputError::Several {
             stage: outputs
                 .first()
-                .map_or_else(String::new, |it| it.stage.clone()),
-            outputs: outputs.into_iter().map(|it| it.port).collect(),
+                .map_or_else(String::new, |it| (&it.stage).into()),
+            outputs: outputs.into_iter().map(|it| it.port.into()).collect(),
         }),
     }
 }

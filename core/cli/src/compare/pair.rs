@@ -1,11 +1,12 @@
 //! The boards of two pipelines, joined by what was read and from which frame.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
 use crate::compare::difference::{Difference, PipelineId, differences, failures};
-use crate::compare::frame::{FrameId, Frames};
+use crate::compare::frame::{FrameId, FrameResult, Frames};
 use crate::compare::puzzles::{PuzzleKey, first_difference};
 use crate::compare::side::Side;
 
@@ -81,11 +82,21 @@ pub fn pairs(a: &Frames, b: &Frames) -> Vec<Pair> {
 
 /// Counts frames by the pipelines that read them.
 pub fn count(a: &Frames, b: &Frames) -> FrameCounts {
-    let ids: BTreeSet<&FrameId> = a.keys().chain(b.keys()).collect();
+    let key =
+        |frame: Option<(&FrameId, &FrameResult)>| Some(PuzzleKey::of(&frame?.1.board()?.puzzle));
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     let mut counts = FrameCounts::default();
-    for id in ids {
-        let of = |frames: &Frames| Some(PuzzleKey::of(&frames.get(id)?.board()?.puzzle));
-        let count = match (of(a), of(b)) {
+    loop {
+        // Both are in the order of frames.
+        let order = match (a.peek(), b.peek()) {
+            (Some((one, _)), Some((other, _))) => one.cmp(other),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return counts,
+        };
+        let of_a = a.next_if(|_| order != Ordering::Greater);
+        let of_b = b.next_if(|_| order != Ordering::Less);
+        let count = match (key(of_a), key(of_b)) {
             (Some(a), Some(b)) if a == b => &mut counts.both,
             (Some(_), Some(_)) => &mut counts.differently,
             (Some(_), None) => &mut counts.a_alone,
@@ -94,7 +105,6 @@ pub fn count(a: &Frames, b: &Frames) -> FrameCounts {
         };
         *count += 1;
     }
-    counts
 }
 
 /// The boards of one pipeline, each with the frames that show it at rest.

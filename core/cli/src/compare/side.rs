@@ -80,13 +80,13 @@ impl Side {
         let frame = of(answered.or(shown.first())?)?;
         let answer = answered
             .and_then(of)
-            .and_then(|frame| frame.answer.as_ref());
+            .and_then(|frame| frame.answer.as_deref());
         let drawn = planned.and_then(of);
         let mut failures: Vec<StageFailure> = Vec::new();
         let mut known = HashSet::new();
         for failed in shown.iter().filter_map(of).flat_map(|it| &it.failures) {
             if known.insert(failed) {
-                failures.push(failed.clone());
+                failures.push((**failed).clone());
             }
         }
         let (verdict, reason, solution) = match answer.map(|answer| &answer.verdict) {
@@ -102,7 +102,7 @@ impl Side {
             solver: answer.map(|answer| answer.solver.clone()),
             solve_ns: answer.and_then(|answer| answer.took_ns),
             solution,
-            plan: drawn.and_then(|frame| frame.plan.clone()),
+            plan: drawn.and_then(|frame| frame.plan.as_deref().cloned()),
             accepted: drawn.and_then(|frame| frame.outcome.as_ref()?.solved),
             failures,
         })

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use flowpipe_terminal::escape;
 
-use crate::compare::comparison::{Comparison, PipelineSummary};
+use crate::compare::comparison::{Comparison, PipelineSummary, RepeatedFailure};
 use crate::compare::offline::{ChangeKind, StageChange};
 use crate::compare::pair::Pair;
 use crate::compare::side::Side;
@@ -70,11 +70,15 @@ fn write_pipeline(text: &mut String, who: &str, pipeline: &PipelineSummary, colo
         let line = paint(&format!("  {stage}: {what}"), QUIET, colours);
         let _ = writeln!(text, "{line}");
     }
-    for failed in &pipeline.failures {
+    for RepeatedFailure { failed, times } in &pipeline.failures {
         let failure = paint("failed:", BAD, colours);
+        let times = match times {
+            1 => String::new(),
+            times => format!(" ({times} times)"),
+        };
         let _ = writeln!(
             text,
-            "  {failure} stage \"{}\": {}",
+            "  {failure} stage \"{}\": {}{times}",
             escape(&failed.stage),
             escape(&failed.text)
         );

@@ -13,6 +13,7 @@ use std::time::Duration;
 use crossbeam_channel::{RecvTimeoutError, Sender};
 use flowpipe_host::instance::Instance;
 use flowpipe_host::problem::{Problem, ProblemKind};
+use flowpipe_host::run::Mode;
 
 use crate::report::Report;
 use crate::run::StartError;
@@ -22,6 +23,7 @@ use crate::run::instances::Instances;
 use crate::run::journal;
 use crate::run::plan::Plan;
 use crate::run::reload::pausing::{Request, Resume};
+use crate::run::replay::Excess;
 use crate::run::summary::{self, CurrentTopology};
 use crate::run::threads::{Role, Thread, Threads, WorkerExit};
 use crate::supervisor::watchdog::{Limits, nanoseconds};
@@ -310,12 +312,21 @@ impl Control {
         let text = format!("{why}; it was abandoned");
         let problem = thread.problem(ProblemKind::Hang, snapshot, text);
         let can_create = self.instances.can_create();
+        let replay = stage.run.replay.as_ref();
+        let excess = replay.and_then(|replay| replay.abandon(&stage));
+        let was_stopped = snapshot.cancelled == Some(Reason::Stop) || excess.is_some();
         self.apply(supervisor::Event::Hung {
             slot: stage.slot(contestant),
-            was_stopped: snapshot.cancelled == Some(Reason::Stop),
+            was_stopped,
+            // A new instance would exceed the limit again.
+            is_final: excess.is_some(),
             can_create,
             problem,
         });
+        if excess == Some(Excess::Memory) {
+            // The abandoned thread goes on taking memory: only the end of the process stops it.
+            self.plan.shared.advance(Mode::Abort);
+        }
     }
 
     /// Handles that the thread that requested a pause has panicked.

@@ -110,7 +110,7 @@ impl Journal {
             return;
         }
         self.marks.borrow_mut().push(Mark {
-            name: name.to_owned(),
+            name: name.into(),
             at_ns,
         });
     }
@@ -163,7 +163,7 @@ pub(crate) fn write(
     let journal = &context.journal;
     let run = &*stage.run;
     Call {
-        stage: stage.settings.name.clone(),
+        stage: stage.run.names.stage(stage.index),
         plugin: contestant,
         event: work.kind(),
         took: work.message.as_ref().map(|(port, message)| {
@@ -201,7 +201,7 @@ pub(crate) fn write_hung(
 ) -> Call {
     let run = &*stage.run;
     Call {
-        stage: stage.settings.name.clone(),
+        stage: stage.run.names.stage(stage.index),
         plugin: contestant,
         event: match snapshot.message {
             Some(_) => Event::Message,
@@ -222,7 +222,7 @@ pub(crate) fn write_hung(
 fn taken(stage: &Stage, port: usize, source: PortRef, sequence: u64) -> Taken {
     let (from, output) = stage.run.names.output(source);
     Taken {
-        port: stage.inputs.get(port).cloned().unwrap_or_default(),
+        port: stage.inputs.get(port).map(Into::into).unwrap_or_default(),
         from,
         output,
         sequence,

@@ -34,16 +34,16 @@ pub(crate) fn run(
         };
         if replay.follows_a_gap(call) && has_state(stage, worker) {
             // The recording lacks messages that its state depends on.
-            replay.skip(stage, number, call);
+            replay.skip(stage, number, call, true);
             continue;
         }
         replay.pace(call, || stage.run.mode() >= Mode::Drop);
         let message = match &call.took {
             None => None,
-            Some(taken) => match replay.fetch(stage, taken) {
+            Some(_) => match replay.fetch(stage, number, call) {
                 Fetched::Message(message) => Some(message),
-                Fetched::Skip => {
-                    replay.skip(stage, number, call);
+                Fetched::Skip { is_explained } => {
+                    replay.skip(stage, number, call, is_explained);
                     continue;
                 }
             },

@@ -57,10 +57,11 @@ pub(crate) enum Event {
     /// A plugin failed. `is_alive`: it could continue as it is.
     Failed { slot: Slot, is_alive: bool },
     /// A plugin hung. It and its thread were abandoned. `was_stopped`: it was cancelled because the run ends.
-    /// `can_create`: no other thread creates or destroys a plugin now.
+    /// `is_final`: it is not restarted. `can_create`: no other thread creates or destroys a plugin now.
     Hung {
         slot: Slot,
         was_stopped: bool,
+        is_final: bool,
         can_create: bool,
         problem: Problem,
     },

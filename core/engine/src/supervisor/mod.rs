@@ -152,9 +152,10 @@ impl Supervisor {
             Event::Hung {
                 slot,
                 was_stopped,
+                is_final,
                 can_create,
                 problem,
-            } => self.hung(slot, (was_stopped, can_create), problem),
+            } => self.hung(slot, (was_stopped, is_final, can_create), problem),
             Event::Ended(slot, exit) => self.ended(slot, exit),
             Event::RaceEnded { stage, to_pause } => {
                 let pausing = self.is_asked_to_pause(stage);
@@ -333,7 +334,12 @@ impl Supervisor {
         }
     }
 
-    fn hung(&mut self, slot: Slot, (was_stopped, can_create): (bool, bool), problem: Problem) {
+    fn hung(
+        &mut self,
+        slot: Slot,
+        (was_stopped, is_final, can_create): (bool, bool, bool),
+        problem: Problem,
+    ) {
         if !matches!(
             self.state(slot),
             Some(SlotState::Running | SlotState::Draining)
@@ -345,7 +351,7 @@ impl Supervisor {
         let threads = stage.threads;
         let few = stage.hung < MOST_HUNG;
         stage.hung = stage.hung.saturating_add(1);
-        let restart = match !must_end && few {
+        let restart = match !must_end && few && !is_final {
             true => match self.after_failure(slot, false) {
                 Decision::Restart(after) => Some(after),
                 Decision::Continue | Decision::End => None,

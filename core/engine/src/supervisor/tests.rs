@@ -355,6 +355,7 @@ impl World {
                     self.handle(Event::Hung {
                         slot,
                         was_stopped: number.is_multiple_of(2),
+                        is_final: number.is_multiple_of(3),
                         can_create,
                         problem: problem(),
                     });

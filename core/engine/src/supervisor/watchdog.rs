@@ -88,7 +88,7 @@ impl Watchdog {
             let since = *self.cancelled_at.get_or_insert(worked);
             let grace = match mode {
                 Mode::Abort => watchdog.min(ABORT_GRACE),
-                _ => watchdog,
+                _ => snapshot.grace.unwrap_or(watchdog),
             };
             let ignored = worked.saturating_sub(since);
             if ignored >= grace {

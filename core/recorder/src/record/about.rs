@@ -34,6 +34,7 @@ pub fn about(
         file: file.to_owned(),
         started_unix_ns: clock.start_unix_ns(),
         since_ns: None,
+        excerpt: false,
         dry,
         stages,
         edges,

@@ -155,6 +155,7 @@ impl FlightSink {
         let items = changes.chain(items).collect();
         let about = About {
             since_ns,
+            excerpt: true,
             ..self.about.clone()
         };
         let since = since_ns.unwrap_or_default();

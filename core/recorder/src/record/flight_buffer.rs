@@ -279,7 +279,7 @@ impl OpenEdge {
     fn new(edge: &AboutEdge) -> Self {
         Self {
             from: Topic::new(&edge.from.0, &edge.from.1),
-            to: edge.to.0.clone(),
+            to: (&edge.to.0).into(),
             most: edge.capacity + 2,
             open: VecDeque::new(),
         }

@@ -242,9 +242,9 @@ impl Observer for Recorder {
 
     fn problem(&self, problem: &Problem, now_ns: i64) {
         let trouble = Trouble {
-            kind: problem.kind.word().to_owned(),
-            stage: problem.stage.clone(),
-            plugin: problem.plugin.clone(),
+            kind: problem.kind.word().into(),
+            stage: (&problem.stage).into(),
+            plugin: (&problem.plugin).into(),
             text: problem.to_string(),
             at_ns: now_ns,
         };
@@ -271,10 +271,10 @@ impl Observer for Recorder {
 
     fn dropped(&self, edge: usize, message: &Message, now_ns: i64) {
         let dropped = self.about().edges.get(edge).map(|edge| Dropped {
-            from: edge.from.0.clone(),
-            output: edge.from.1.clone(),
+            from: (&edge.from.0).into(),
+            output: (&edge.from.1).into(),
             sequence: message.lineage().sequence,
-            to: edge.to.clone(),
+            to: ((&edge.to.0).into(), (&edge.to.1).into()),
             at_ns: now_ns,
         });
         if let Some(dropped) = dropped {

@@ -18,6 +18,7 @@ pub fn about() -> About {
         file: "test.toml".into(),
         started_unix_ns: 1_700_000_000_000_000_000,
         since_ns: None,
+        excerpt: false,
         dry: false,
         stages: Vec::new(),
         edges: Vec::new(),
@@ -107,11 +108,9 @@ pub fn open(bytes: &[u8]) -> Result<Recording, ReadError> {
 pub fn read_all(recording: &Recording) -> usize {
     let mut pictures = 0;
     for entry in recording.entries() {
-        if let Entry::Message {
-            topic, sequence, ..
-        } = entry
-        {
-            let read = recording.pixels(topic, *sequence, |pixels| pixels.bytes.len());
+        if let Entry::Message(message) = entry {
+            let (topic, sequence) = (message.topic(), message.sequence());
+            let read = recording.pixels(topic, sequence, |pixels| pixels.bytes.len());
             pictures += usize::from(matches!(read, Ok(Some(2400))));
         }
     }

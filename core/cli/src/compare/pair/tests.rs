@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use flowpipe_puzzle::message::{BoardState, Reading, SeenBoard, Verdict};
 use flowpipe_puzzle::{Flow, Solution, text};
 use flowpipe_recording::Topic;
@@ -45,11 +47,11 @@ fn refused(reason: &str) -> FrameResult {
 
 fn answered(board: &str, verdict: Verdict) -> FrameResult {
     FrameResult {
-        answer: Some(SolverAnswer {
+        answer: Some(Box::new(SolverAnswer {
             solver: "solver".into(),
             verdict: Ok(verdict),
             took_ns: Some(7),
-        }),
+        })),
         ..frame(board)
     }
 }
@@ -176,10 +178,10 @@ fn answers_are_those_to_the_same_frame() {
 #[test]
 fn failures_of_both_are_reported() {
     let failed = FrameResult {
-        failures: vec![StageFailure {
+        failures: vec![Arc::new(StageFailure {
             stage: "planner".into(),
             text: "no way".into(),
-        }],
+        })],
         ..frame(ONE)
     };
     let failure = |by| Difference::Failure {

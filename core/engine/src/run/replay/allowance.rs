@@ -2,8 +2,11 @@
 //! it may hold a hard board and a config that counts all solutions.
 //!
 //! A call may take [`FACTOR`] times its recorded time, and at least [`SHORTEST`]. All calls together may take
-//! [`FACTOR`] times their recorded time plus [`SPARE`]. During a call, the program may grow by [`MEMORY`]. A call that
-//! exceeds a limit is cancelled, and its recorded messages are used instead.
+//! [`FACTOR`] times their recorded time plus [`SPARE`]. During a call, the program and the processes of its stages may
+//! grow by [`MEMORY`]. A call that exceeds a limit is cancelled, and its recorded messages are used instead. If it goes
+//! on for [`GRACE`], it is abandoned: its process is killed if it has one; else its thread is abandoned, and the
+//! recorded messages are used for all further calls of its stage. A thread that takes memory without end can only be
+//! stopped by the end of the replay.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,6 +18,7 @@ use flowpipe_host::run::Mode;
 use flowpipe_recording::entry::Call;
 use flowpipe_sync::lock;
 
+use crate::run::control::ControlEvent;
 use crate::run::stage::Stage;
 use crate::watch::{Reason, Watch};
 
@@ -28,6 +32,10 @@ const SPARE: Duration = Duration::from_secs(2);
 const LONGEST: Duration = Duration::from_secs(60);
 /// The number of bytes by which the program may grow during a call.
 const MEMORY: u64 = 256 << 20;
+/// How long a call may go on once it is cancelled. Calls that check for it do so much more often.
+const GRACE: Duration = Duration::from_secs(1);
+/// The same for a call that takes far too much memory.
+const NO_GRACE: Duration = Duration::from_millis(1);
 /// How often calls are checked.
 const INTERVAL: Duration = Duration::from_millis(20);
 
@@ -65,8 +73,9 @@ struct Inner {
 struct AllowanceState {
     /// The time that finished calls took.
     spent: Duration,
-    /// The calls in progress, by a number.
-    calls: HashMap<u64, Running>,
+    /// The calls in progress. Other places are free.
+    calls: Vec<Option<Running>>,
+    /// The number of the last call that started.
     last: u64,
     /// Whether a thread checks them.
     is_watched: bool,
@@ -76,6 +85,7 @@ struct AllowanceState {
 }
 
 struct Running {
+    number: u64,
     stage: Arc<Stage>,
     watch: Arc<Watch>,
     began: Instant,
@@ -83,14 +93,18 @@ struct Running {
     most: Duration,
     /// Its process, if it is isolated.
     process: Option<u32>,
-    /// The memory use at the first check.
+    /// The memory of this process at the first check.
     memory: Option<u64>,
+    /// The memory of its own process at the first check.
+    memory_apart: Option<u64>,
     excess: Option<Excess>,
 }
 
 /// A rerun call in progress. Ends it when dropped.
 pub(crate) struct CallGuard<'a> {
     inner: &'a Inner,
+    /// Its place among the calls in progress. Once it is abandoned, another call may take the place.
+    place: usize,
     number: u64,
 }
 
@@ -123,22 +137,24 @@ impl Allowance {
         state.last += 1;
         let number = state.last;
         let running = Running {
+            number,
             stage: stage.clone(),
             watch: watch.clone(),
             began: Instant::now(),
             most: most(recorded),
             process,
             memory: None,
+            memory_apart: None,
             excess: None,
         };
-        state.calls.insert(number, running);
+        let place = state.add(running);
         if !state.is_watched {
             match self.watch() {
                 Ok(()) => state.is_watched = true,
                 // Without the thread nothing would cancel it, so it must not start.
                 Err(error) if inner.total.is_some() => {
                     tracing::warn!("failed to start the thread that checks calls: {error}");
-                    state.calls.remove(&number);
+                    state.calls[place] = None;
                     return Err(Excess::Time);
                 }
                 Err(_) => {}
@@ -146,7 +162,28 @@ impl Allowance {
         } else if state.is_idle {
             inner.began.notify_one();
         }
-        Ok(CallGuard { inner, number })
+        Ok(CallGuard {
+            inner,
+            place,
+            number,
+        })
+    }
+
+    /// The plugin of a stage was abandoned in a call. Returns which limit that call exceeded, if any.
+    pub(super) fn abandon(&self, stage: &Stage) -> Option<Excess> {
+        let mut state = lock(&self.0.state);
+        let is_it = |call: &Running| {
+            std::ptr::eq(&raw const *call.stage, stage) && call.watch.is_abandoned()
+        };
+        let mut calls = state.calls.iter_mut();
+        let call = calls
+            .find(|call| call.as_ref().is_some_and(is_it))?
+            .take()?;
+        // It goes on, and nothing is left for others.
+        if call.excess.is_some() {
+            state.spent = self.0.total.unwrap_or(state.spent).max(state.spent);
+        }
+        call.excess
     }
 
     fn watch(&self) -> io::Result<()> {
@@ -168,7 +205,7 @@ impl Inner {
     fn watch(&self) {
         let mut state = lock(&self.state);
         while !state.is_over {
-            state.is_idle = state.calls.is_empty();
+            state.is_idle = state.calls.iter().all(Option::is_none);
             state = if state.is_idle {
                 let woken = self.began.wait(state);
                 woken.unwrap_or_else(PoisonError::into_inner)
@@ -182,27 +219,48 @@ impl Inner {
 }
 
 impl AllowanceState {
+    /// Adds a call that starts. Returns its place.
+    fn add(&mut self, running: Running) -> usize {
+        match self.calls.iter().position(Option::is_none) {
+            Some(free) => {
+                self.calls[free] = Some(running);
+                free
+            }
+            None => {
+                self.calls.push(Some(running));
+                self.calls.len() - 1
+            }
+        }
+    }
+
     /// Cancels the calls that have exceeded a limit, and all calls when the run stops.
     fn check(&mut self, total: Option<Duration>) {
-        let here = total.and_then(|_| memory("self"));
+        let here = total.and_then(|_| memory("self")).unwrap_or(0);
         let mut all = self.spent;
+        // How much the processes of stages have grown together.
+        let mut apart: u64 = 0;
         let mut snapshots = Vec::new();
-        for call in self.calls.values_mut() {
+        for call in self.calls.iter_mut().flatten() {
             // It is about to start, or has just returned.
             let Some(snapshot) = call.watch.snapshot(call.stage.run.now()) else {
                 continue;
             };
             let worked = Duration::from_nanos(u64::try_from(snapshot.worked).unwrap_or(0));
             all = all.saturating_add(worked);
+            call.memory.get_or_insert(here);
+            if let (Some(process), Some(_)) = (call.process, total) {
+                let now = memory(&process.to_string()).unwrap_or(0);
+                let before = *call.memory_apart.get_or_insert(now);
+                apart = apart.saturating_add(now.saturating_sub(before));
+            }
             snapshots.push((call, snapshot, worked));
         }
         let is_spent = total.is_some_and(|total| all >= total);
         for (call, snapshot, worked) in snapshots {
+            let before = call.memory.unwrap_or(here);
+            let grown = here.saturating_sub(before).saturating_add(apart);
             if total.is_some() && call.excess.is_none() {
-                let there = call.process.and_then(|it| memory(&it.to_string()));
-                let now = here.unwrap_or(0).saturating_add(there.unwrap_or(0));
-                let before = *call.memory.get_or_insert(now);
-                call.excess = match now.saturating_sub(before) > MEMORY {
+                call.excess = match grown > MEMORY {
                     true => Some(Excess::Memory),
                     false => (is_spent || worked >= call.most).then_some(Excess::Time),
                 };
@@ -212,8 +270,22 @@ impl AllowanceState {
                 Some(_) => Some(Reason::Timeout),
                 None => stops.then_some(Reason::Stop),
             };
-            if let (Some(reason), None) = (reason, snapshot.cancelled) {
-                call.watch.cancel(snapshot.call, reason);
+            let grace = match grown > 2 * MEMORY {
+                true => NO_GRACE,
+                false => GRACE,
+            };
+            // Also if it now has less time than it was given.
+            let is_new = snapshot.cancelled.is_none() || snapshot.grace.is_none_or(|it| it > grace);
+            if let (Some(reason), true) = (reason, is_new) {
+                match total {
+                    Some(_) => call.watch.cancel_within(snapshot.call, reason, grace),
+                    None if snapshot.cancelled.is_none() => {
+                        call.watch.cancel(snapshot.call, reason);
+                    }
+                    None => continue,
+                }
+                // The control thread abandons calls that ignore it.
+                let _ = call.stage.run.events.send(ControlEvent::Nudge);
             }
         }
     }
@@ -227,7 +299,8 @@ impl CallGuard<'_> {
 
     fn take(&self) -> Option<Excess> {
         let mut state = lock(&self.inner.state);
-        let call = state.calls.remove(&self.number)?;
+        let call = state.calls.get_mut(self.place)?;
+        let call = call.take_if(|call| call.number == self.number)?;
         let waited = u64::try_from(call.watch.waited_in_call()).unwrap_or(0);
         let worked = call
             .began
@@ -259,15 +332,19 @@ pub(super) fn length(call: &Call) -> Duration {
 
 /// The recorded time of all calls. Overlapping calls of one plugin count once, since it runs one at a time.
 pub(super) fn recorded<'a>(calls: impl Iterator<Item = &'a Call>) -> Duration {
-    let mut last = HashMap::new();
+    let mut ends = HashMap::new();
+    // The end of the last call's plugin is kept outside the map: most stages have one plugin.
+    let (mut plugin, mut end) = (0, i64::MIN);
     let mut all = Duration::ZERO;
     for call in calls {
-        let last = last
-            .entry((call.stage.as_str(), call.plugin))
-            .or_insert(i64::MIN);
-        let began = call.taken_ns.max(*last);
-        *last = call.ended_ns.max(*last);
-        let apart = Duration::from_nanos(u64::try_from(last.saturating_sub(began)).unwrap_or(0));
+        if call.plugin != plugin {
+            ends.insert(plugin, end);
+            plugin = call.plugin;
+            end = ends.get(&plugin).copied().unwrap_or(i64::MIN);
+        }
+        let began = call.taken_ns.max(end);
+        end = end.max(call.ended_ns);
+        let apart = Duration::from_nanos(u64::try_from(end.saturating_sub(began)).unwrap_or(0));
         all = all.saturating_add(length(call).min(apart));
     }
     all
@@ -286,9 +363,9 @@ fn memory(process: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn call(stage: &str, taken_ns: i64, ended_ns: i64) -> Call {
+    fn call(plugin: usize, taken_ns: i64, ended_ns: i64) -> Call {
         Call {
-            stage: stage.to_owned(),
+            plugin,
             taken_ns,
             ended_ns,
             ..Call::default()
@@ -298,21 +375,21 @@ mod tests {
     #[test]
     fn overlapping_calls_of_a_plugin_count_once() {
         let calls = [
-            call("a", 0, 100),
-            call("a", 50, 120),
-            call("a", 60, 70),
-            call("b", 60, 70),
-            call("b", 100, 5),
+            call(0, 0, 100),
+            call(1, 60, 70),
+            call(0, 50, 120),
+            call(1, 100, 5),
+            call(0, 60, 70),
         ];
         assert_eq!(recorded(calls.iter()), Duration::from_nanos(130));
     }
 
     #[test]
     fn recorded_times_are_bounded() {
-        let year = call("a", 0, 365 * 86_400 * 1_000_000_000);
+        let year = call(0, 0, 365 * 86_400 * 1_000_000_000);
         assert_eq!(length(&year), LONGEST);
         assert_eq!(most(length(&year)), LONGEST * FACTOR);
-        assert_eq!(length(&call("a", i64::MAX, i64::MIN)), Duration::ZERO);
+        assert_eq!(length(&call(0, i64::MAX, i64::MIN)), Duration::ZERO);
         assert_eq!(most(Duration::ZERO), SHORTEST);
     }
 

@@ -1,17 +1,54 @@
 //! Which recorded call emitted each message, and which call emitted the message that it took.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use flowpipe_recording::Topic;
 use flowpipe_recording::entry::Call;
 
+use crate::run::replay::outputs::{OutputId, Outputs};
+
 /// Where the recorded messages come from.
 #[derive(Debug, Default)]
 pub(crate) struct Ancestry {
-    /// By output and sequence number.
-    sources: HashMap<Topic, HashMap<u64, Source>>,
-    /// By stage and call: the source of the message that it took.
-    parents: Vec<Vec<Option<Source>>>,
+    /// By output: the messages that calls emitted, ordered by sequence number.
+    sources: Vec<Vec<Emission>>,
+    /// By output: the stage of these calls.
+    stages: Vec<usize>,
+    /// By stage and call: the message that it took.
+    parents: Vec<Vec<Parent>>,
+}
+
+/// A message that a call emitted.
+#[derive(Clone, Copy, Debug)]
+struct Emission {
+    sequence: u64,
+    call: u32,
+    emitted: u32,
+}
+
+/// A message that a call took or emitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MessageKey {
+    pub output: OutputId,
+    pub sequence: u64,
+    place: u32,
+}
+
+/// The message that a call took.
+#[derive(Clone, Copy, Debug)]
+struct Parent {
+    output: Option<OutputId>,
+    /// The place of the message among the emissions of the output; [`UNKNOWN`]: no call emitted it.
+    place: u32,
+}
+
+const UNKNOWN: u32 = u32::MAX;
+
+impl MessageKey {
+    /// Its place among the messages that calls emitted at its output. `None`: no call emitted it.
+    pub(crate) fn place(self) -> Option<usize> {
+        (self.place != UNKNOWN).then_some(self.place as usize)
+    }
 }
 
 /// The call that emitted a message.
@@ -32,69 +69,149 @@ pub(crate) struct CallCycle {
 }
 
 impl Ancestry {
-    /// Builds the ancestry of the stages' calls.
+    /// Builds the ancestry of the stages' calls. Adds the outputs that they name.
     ///
     /// # Errors
     /// When calls form a cycle.
-    pub(crate) fn of<'a>(
-        calls: impl Iterator<Item = &'a [Call]> + Clone,
+    pub(super) fn of<'a>(
+        calls: impl Iterator<Item = &'a [Arc<Call>]> + Clone,
+        outputs: &mut Outputs,
     ) -> Result<Self, CallCycle> {
-        let mut sources: HashMap<Topic, HashMap<u64, Source>> = HashMap::new();
+        let mut ancestry = Self::default();
         for (stage, calls) in calls.clone().enumerate() {
-            for (call, recorded) in calls.iter().enumerate() {
-                for (emitted, message) in recorded.emitted.iter().enumerate() {
-                    let topic = Topic::new(&recorded.stage, &message.port);
-                    let source = Source {
-                        stage,
-                        call,
-                        emitted,
-                    };
-                    let of_topic = sources.entry(topic).or_default();
-                    of_topic.insert(message.sequence, source);
-                }
-            }
+            ancestry.emissions(stage, calls, outputs);
         }
-        let parent = |call: &Call| {
-            let taken = call.took.as_ref()?;
-            let topic = Topic::new(&taken.from, &taken.output);
-            sources.get(&topic)?.get(&taken.sequence).copied()
-        };
-        let parents = calls.map(|calls| calls.iter().map(parent).collect());
-        let ancestry = Self {
-            parents: parents.collect(),
-            sources,
-        };
+        for emissions in &mut ancestry.sources {
+            // If several have the same number, the last one counts: the sort is stable.
+            if !emissions.is_sorted_by_key(|it| it.sequence) {
+                emissions.sort_by_key(|it| it.sequence);
+            }
+            emissions.shrink_to_fit();
+        }
+        let parents = calls.map(|calls| ancestry.taken(calls, outputs));
+        ancestry.parents = parents.collect();
         match ancestry.cycle() {
             Some(cycle) => Err(cycle),
             None => Ok(ancestry),
         }
     }
 
-    /// The source of a message.
-    pub(crate) fn source(&self, topic: &Topic, sequence: u64) -> Option<Source> {
-        self.sources.get(topic)?.get(&sequence).copied()
+    fn emissions(&mut self, stage: usize, calls: &[Arc<Call>], outputs: &mut Outputs) {
+        // Most calls emit at the same output as the one before.
+        let mut last: Option<(Topic, OutputId)> = None;
+        for (call, recorded) in calls.iter().enumerate() {
+            for (emitted, message) in recorded.emitted.iter().enumerate() {
+                let output = match &last {
+                    Some((topic, output)) if topic.port == message.port => *output,
+                    _ => {
+                        let topic = Topic::new(&recorded.stage, &message.port);
+                        let output = outputs.number(&topic);
+                        last = Some((topic, output));
+                        output
+                    }
+                };
+                if self.sources.len() < outputs.len() {
+                    self.sources.resize_with(outputs.len(), Vec::new);
+                    self.stages.resize(outputs.len(), stage);
+                }
+                let index = Outputs::index(output);
+                self.stages[index] = stage;
+                // No list of a recording is so long that this cuts anything off.
+                self.sources[index].push(Emission {
+                    sequence: message.sequence,
+                    call: call as u32,
+                    emitted: emitted as u32,
+                });
+            }
+        }
     }
 
-    /// The sources of a message: its own first, then that of the message that this call took, and so on.
-    pub(crate) fn line(&self, topic: &Topic, sequence: u64) -> impl Iterator<Item = Source> + '_ {
-        let own = self.source(topic, sequence);
-        std::iter::successors(own, |source| self.parent(source.stage, source.call))
+    fn taken(&self, calls: &[Arc<Call>], outputs: &mut Outputs) -> Vec<Parent> {
+        let mut last: Option<(Topic, OutputId)> = None;
+        let parent = |call: &Arc<Call>| {
+            let Some(taken) = &call.took else {
+                return Parent {
+                    output: None,
+                    place: UNKNOWN,
+                };
+            };
+            let is_same = |it: &Topic| it.stage == taken.from && it.port == taken.output;
+            let output = match &last {
+                Some((topic, output)) if is_same(topic) => *output,
+                _ => {
+                    let topic = Topic::new(&taken.from, &taken.output);
+                    let output = outputs.number(&topic);
+                    last = Some((topic, output));
+                    output
+                }
+            };
+            Parent {
+                output: Some(output),
+                place: self.key(output, taken.sequence).place,
+            }
+        };
+        calls.iter().map(parent).collect()
+    }
+
+    /// The key of a message.
+    pub(crate) fn key(&self, output: OutputId, sequence: u64) -> MessageKey {
+        let emissions = self.sources.get(Outputs::index(output));
+        let emissions = emissions.map_or(&[][..], Vec::as_slice);
+        let after = emissions.partition_point(|it| it.sequence <= sequence);
+        let found = |place: &usize| {
+            emissions
+                .get(*place)
+                .is_some_and(|it| it.sequence == sequence)
+        };
+        let place = after.checked_sub(1).filter(found);
+        MessageKey {
+            output,
+            sequence,
+            place: place.map_or(UNKNOWN, |place| place as u32),
+        }
+    }
+
+    /// The source of a message.
+    pub(crate) fn source(&self, message: MessageKey) -> Option<Source> {
+        let index = Outputs::index(message.output);
+        let emission = self.sources.get(index)?.get(message.place()?)?;
+        Some(Source {
+            stage: *self.stages.get(index)?,
+            call: emission.call as usize,
+            emitted: emission.emitted as usize,
+        })
+    }
+
+    /// The key of the message that a call took.
+    pub(crate) fn took(&self, stage: usize, call: usize, sequence: u64) -> Option<MessageKey> {
+        let parent = self.parents.get(stage)?.get(call)?;
+        Some(MessageKey {
+            output: parent.output?,
+            sequence,
+            place: parent.place,
+        })
+    }
+
+    /// A source, then that of the message that its call took, and so on.
+    pub(crate) fn line(&self, source: Option<Source>) -> impl Iterator<Item = Source> + '_ {
+        std::iter::successors(source, |source| self.parent(source.stage, source.call))
     }
 
     /// The highest sequence number of a message.
     pub(crate) fn last(&self) -> u64 {
-        let numbers = self.sources.values().flat_map(HashMap::keys);
-        numbers.copied().max().unwrap_or_default()
+        let last = self.sources.iter().filter_map(|it| it.last());
+        last.map(|it| it.sequence).max().unwrap_or_default()
     }
 
     fn parent(&self, stage: usize, call: usize) -> Option<Source> {
-        *self.parents.get(stage)?.get(call)?
+        // The sequence number is not used: the place identifies the message.
+        self.source(self.took(stage, call, 0)?)
     }
 
     /// Each call has at most one parent: a walk that reaches one of its own calls has found a cycle.
     fn cycle(&self) -> Option<CallCycle> {
         // By stage and call: the first walk that visited it, or 0.
-        let mut walked: Vec<Vec<usize>> = self
+        let mut walked: Vec<Vec<u32>> = self
             .parents
             .iter()
             .map(|calls| vec![0; calls.len()])
@@ -149,8 +266,12 @@ mod tests {
         }
     }
 
-    fn of(stages: &[Vec<Call>]) -> Result<Ancestry, CallCycle> {
-        Ancestry::of(stages.iter().map(Vec::as_slice))
+    fn of(stages: &[Vec<Call>]) -> Result<(Ancestry, Outputs), CallCycle> {
+        let mut outputs = Outputs::default();
+        let shared = |calls: &Vec<Call>| calls.iter().cloned().map(Arc::new).collect();
+        let stages: Vec<Vec<_>> = stages.iter().map(shared).collect();
+        let ancestry = Ancestry::of(stages.iter().map(Vec::as_slice), &mut outputs)?;
+        Ok((ancestry, outputs))
     }
 
     #[test]
@@ -163,9 +284,10 @@ mod tests {
                 call("c", Some(("nobody", 1)), &[8]),
             ],
         ];
-        let ancestry = of(&stages).unwrap();
+        let (ancestry, outputs) = of(&stages).unwrap();
+        let output = outputs.find(&Topic::new("c", "out")).unwrap();
         let line = |number| -> Vec<_> {
-            let line = ancestry.line(&Topic::new("c", "out"), number);
+            let line = ancestry.line(ancestry.source(ancestry.key(output, number)));
             line.map(|it| (it.stage, it.call, it.emitted)).collect()
         };
         assert_eq!(line(7), [(2, 0, 0), (1, 0, 0), (0, 0, 1)]);

@@ -6,30 +6,37 @@
 
 mod allowance;
 mod ancestry;
+mod gaps;
+mod outputs;
 mod pipeline;
 mod rerun;
 mod store;
+mod turns;
 pub mod verify;
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use allowance::Allowance;
 pub(crate) use allowance::CallGuard;
 pub use allowance::Excess;
-use ancestry::Ancestry;
+use ancestry::{Ancestry, MessageKey, Source};
 use flowpipe_config::manifest::{Manifest, Port};
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::message::{MOST_HOPS, Message, Origin};
 use flowpipe_host::run::Mode;
-use flowpipe_recording::entry::{AboutStage, Call, Emitted, Taken};
+use flowpipe_recording::entry::{AboutStage, Call, Emitted};
 use flowpipe_recording::{Recording, Topic};
 use flowpipe_sync::lock;
+use gaps::Gaps;
+pub(crate) use outputs::OutputId;
+use outputs::Outputs;
 pub use pipeline::{PlanError, ReplayOptions, Swap};
 pub use rerun::{ALLOW_UNKNOWN, Allowed, Withheld};
 use store::Store;
+use turns::Turns;
 
 use crate::run::stage::Stage;
 use crate::run::worker::Worker;
@@ -42,9 +49,11 @@ pub struct Replay {
     /// The speed factor. `None`: as fast as possible.
     speed: Option<f64>,
     began: Instant,
+    outputs: Outputs,
     ancestry: Ancestry,
-    /// By stage and plugin: the indices of the plugin's calls.
-    calls_by_plugin: Vec<HashMap<usize, Vec<usize>>>,
+    gaps: Gaps,
+    /// By stage: the calls of each plugin.
+    turns: Vec<Turns>,
     store: Mutex<Store>,
     arrived: Condvar,
     /// The limits of calls.
@@ -59,7 +68,7 @@ pub struct Replay {
 struct ReplayedStage {
     about: AboutStage,
     /// Its recorded calls, ordered by their start.
-    calls: Vec<Call>,
+    calls: Vec<Arc<Call>>,
     runs_again: bool,
     /// Descriptions of its effects when it is rerun.
     effects: Vec<String>,
@@ -69,14 +78,25 @@ struct ReplayedStage {
     is_swapped: bool,
     /// The index of the next call.
     next: AtomicUsize,
+    /// Its plugin exceeded a limit and ignored the cancellation: the recorded messages of its further calls are used.
+    is_abandoned: AtomicBool,
 }
 
 /// The message for a call.
 pub(crate) enum Fetched {
     /// The message.
     Message(Arc<Message>),
-    /// It is not available: the call is skipped.
-    Skip,
+    /// It is not available: the call is skipped. `is_explained`: the recording gives the reason.
+    Skip { is_explained: bool },
+}
+
+/// What a replay must emit for a recorded message.
+pub(crate) enum Expected {
+    /// The same message.
+    Message,
+    /// Nothing: the call that emitted it is not recorded, or was skipped. `is_explained`: the recording gives the
+    /// reason.
+    Nothing { is_explained: bool },
 }
 
 /// How often a waiting stage checks whether the run is ending.
@@ -137,7 +157,7 @@ impl Replay {
     pub(crate) fn next_call(&self, stage: usize) -> Option<(usize, &Call)> {
         let part = self.parts.get(stage)?;
         let number = part.next.fetch_add(1, Ordering::Relaxed);
-        part.calls.get(number).map(|call| (number, call))
+        part.calls.get(number).map(|call| (number, &**call))
     }
 
     /// Whether a stage that is created now reads recorded times during its creation. The times are unknown for a stage
@@ -157,13 +177,9 @@ impl Replay {
         if next == 0 && !self.reads_creation_times(stage) {
             return &[];
         }
-        let calls = self
-            .calls_by_plugin
-            .get(stage)
-            .and_then(|by_plugin| by_plugin.get(&plugin));
-        let calls = calls.map_or(&[][..], Vec::as_slice);
-        let call = calls.get(calls.partition_point(|&call| call < next));
-        call.and_then(|&call| part.calls.get(call))
+        let turn = self.turns.get(stage);
+        let turn = turn.and_then(|turns| turns.next(plugin, next));
+        turn.and_then(|call| part.calls.get(call))
             .map_or(&[], |call| &call.clock)
     }
 
@@ -179,36 +195,48 @@ impl Replay {
     }
 
     /// The message that a call took: emitted in this replay, or recorded.
-    pub(crate) fn fetch(&self, taker: &Stage, taken: &Taken) -> Fetched {
-        let topic = Topic::new(&taken.from, &taken.output);
-        let known = self.ancestry.source(&topic, taken.sequence);
-        let from = match known {
-            Some(source) => Some(source.stage),
-            // The call that emitted it had not returned when the recording ended.
-            None => self.index_of(&taken.from),
-        };
-        if !from.is_some_and(|from| self.runs_again(from)) {
-            return match self.load(taker, &topic, taken.sequence) {
-                Some(message) => Fetched::Message(message),
-                None => Fetched::Skip,
+    pub(crate) fn fetch(&self, taker: &Stage, number: usize, call: &Call) -> Fetched {
+        let took = call.took.as_ref();
+        let took = took.and_then(|it| self.ancestry.took(taker.index, number, it.sequence));
+        let Some(key) = took else {
+            return Fetched::Skip {
+                is_explained: false,
             };
-        }
-        let from = from.unwrap_or_default();
+        };
+        let from = self.ancestry.source(key).map(|source| source.stage);
+        let Some(from) = from.filter(|&from| self.runs_again(from)) else {
+            // Its stage is not rerun, or the call that emitted it is not recorded.
+            return self.recorded(taker, key);
+        };
         let mut store = lock(&self.store);
         loop {
-            if let Some(message) = store.take(&topic, taken.sequence) {
+            if let Some(message) = store.take(key) {
                 return Fetched::Message(message);
             }
-            if store.has_ended(from) || taker.run.mode() >= Mode::Drop {
-                return Fetched::Skip;
+            if self.is_abandoned(from) {
+                drop(store);
+                return self.recorded(taker, key);
             }
-            if !store.wait(taker.index) {
-                // All stages wait: no message will arrive.
-                return Fetched::Skip;
+            // If a recorded message does not arrive any more, that is reported as a difference. If all stages wait, no
+            // message will arrive.
+            if store.has_ended(from) || taker.run.mode() >= Mode::Drop || !store.wait(taker.index) {
+                return Fetched::Skip { is_explained: true };
             }
             let woken = self.arrived.wait_timeout(store, POLL_INTERVAL);
             store = woken.unwrap_or_else(std::sync::PoisonError::into_inner).0;
             store.end_wait(taker.index);
+        }
+    }
+
+    /// Loads a recorded message for a call.
+    fn recorded(&self, taker: &Stage, key: MessageKey) -> Fetched {
+        if let Some(message) = self.load(taker, key) {
+            return Fetched::Message(message);
+        }
+        let topic = self.outputs.topic(key.output);
+        let is_left_out = topic.is_some_and(|it| self.recording.is_left_out(it, key.sequence));
+        Fetched::Skip {
+            is_explained: is_left_out || self.gaps.explain_message(),
         }
     }
 
@@ -225,17 +253,39 @@ impl Replay {
 
     /// Stores a message that a rerun stage has emitted.
     pub(crate) fn keep(&self, message: Arc<Message>) {
-        let source = message.source();
-        if let Some(topic) = self.topic(source) {
-            lock(&self.store).keep(&topic, message);
-            self.arrived.notify_all();
+        if let Some(output) = self.outputs.of_port(message.source()) {
+            let key = self.ancestry.key(output, message.lineage().sequence);
+            if lock(&self.store).keep(key, message) {
+                self.arrived.notify_all();
+            }
         }
     }
 
-    /// Skips a call that can't be rerun: its recorded messages are used.
-    pub(crate) fn skip(&self, stage: &Stage, number: usize, call: &Call) {
+    /// Skips a call that can't be rerun: its recorded messages are used. `is_explained`: the recording gives the
+    /// reason.
+    pub(crate) fn skip(&self, stage: &Stage, number: usize, call: &Call, is_explained: bool) {
         self.keep_recorded(stage, call);
-        lock(&self.store).skip(stage.index, number);
+        lock(&self.store).skip(stage.index, number, is_explained);
+    }
+
+    /// The plugin of a stage was abandoned in a call. If the call had exceeded a limit, the recorded messages of this
+    /// call and of all further calls are used. Returns the limit.
+    pub(crate) fn abandon(&self, stage: &Stage) -> Option<Excess> {
+        let excess = self.allowance.abandon(stage)?;
+        let part = self.parts.get(stage.index)?;
+        part.is_abandoned.store(true, Ordering::SeqCst);
+        let current = part.next.load(Ordering::Relaxed).saturating_sub(1);
+        let rest = part.calls.len().saturating_sub(current);
+        *lock(&self.exceeded)
+            .entry((stage.index, excess))
+            .or_default() += rest;
+        self.arrived.notify_all();
+        Some(excess)
+    }
+
+    fn is_abandoned(&self, stage: usize) -> bool {
+        let part = self.parts.get(stage);
+        part.is_some_and(|part| part.is_abandoned.load(Ordering::SeqCst))
     }
 
     /// Starts to rerun a call. `Ok(None)`: it has no limits.
@@ -294,8 +344,16 @@ impl Replay {
     fn keep_recorded(&self, stage: &Stage, call: &Call) {
         for emitted in &call.emitted {
             let topic = Topic::new(&call.stage, &emitted.port);
-            if let Some(message) = self.load(stage, &topic, emitted.sequence) {
-                lock(&self.store).keep(&topic, message);
+            let Some(output) = self.outputs.find(&topic) else {
+                continue;
+            };
+            let key = self.ancestry.key(output, emitted.sequence);
+            // Messages that no call takes are not read.
+            if !lock(&self.store).wants(key) {
+                continue;
+            }
+            if let Some(message) = self.load(stage, key) {
+                lock(&self.store).keep(key, message);
                 self.arrived.notify_all();
             }
         }
@@ -307,34 +365,57 @@ impl Replay {
         self.arrived.notify_all();
     }
 
-    /// Whether a replay must emit a recorded message: its stage is rerun, and the call that emitted it is recorded.
-    pub(crate) fn must_emit(&self, topic: &Topic, sequence: u64) -> bool {
-        let source = self.ancestry.source(topic, sequence);
-        source.is_some_and(|it| {
-            self.runs_again(it.stage) && !lock(&self.store).was_skipped(it.stage, it.call)
-        })
+    /// What a replay must emit for a recorded message of a rerun stage.
+    pub(crate) fn expects(&self, output: OutputId, sequence: u64, at_ns: i64) -> Expected {
+        let source = self.ancestry.source(self.ancestry.key(output, sequence));
+        let Some(source) = source else {
+            let stage = self.outputs.stage(output);
+            let is_explained = stage.is_some_and(|it| self.gaps.explain_call(it, at_ns));
+            return Expected::Nothing { is_explained };
+        };
+        match lock(&self.store).skipped(source.stage, source.call) {
+            None => Expected::Message,
+            Some(is_explained) => Expected::Nothing { is_explained },
+        }
     }
 
     /// Whether the stage of an output is rerun.
-    pub(crate) fn is_rerun_output(&self, topic: &Topic) -> bool {
-        let stage = self.index_of(&topic.stage);
+    pub(crate) fn is_rerun_output(&self, output: OutputId) -> bool {
+        let stage = self.outputs.stage(output);
         stage.is_some_and(|stage| self.runs_again(stage))
     }
 
     /// When a recorded message was emitted.
-    pub(crate) fn emitted_at(&self, topic: &Topic, sequence: u64) -> Option<i64> {
-        self.emitted(topic, sequence).map(|emitted| emitted.at_ns)
+    pub(crate) fn emitted_at(&self, output: OutputId, sequence: u64) -> Option<i64> {
+        let source = self.ancestry.source(self.ancestry.key(output, sequence))?;
+        self.emitted(source).map(|emitted| emitted.at_ns)
+    }
+
+    /// The number of an output of a stage.
+    pub(crate) fn output_of(&self, stage: usize, port: usize) -> Option<OutputId> {
+        self.outputs.of_port(PortRef { stage, port })
+    }
+
+    /// The number of an output with this name. `None`: no stage has it, and no call names it.
+    pub(crate) fn find_output(&self, topic: &Topic) -> Option<OutputId> {
+        self.outputs.find(topic)
     }
 
     /// The name of an output.
-    pub(crate) fn topic_of(&self, stage: usize, port: usize) -> Option<Topic> {
-        self.topic(PortRef { stage, port })
+    pub(crate) fn topic(&self, output: OutputId) -> Option<&Topic> {
+        self.outputs.topic(output)
     }
 
     /// The number of skipped calls: pixels that they took are not in the recording, or a message never arrived.
     #[must_use]
     pub fn skipped(&self) -> usize {
-        lock(&self.store).skipped()
+        lock(&self.store).count_skipped(|_| true)
+    }
+
+    /// The number of skipped calls for which the recording gives no reason.
+    #[must_use]
+    pub fn skipped_without_reason(&self) -> usize {
+        lock(&self.store).count_skipped(|is_explained| !is_explained)
     }
 
     /// The frame that the messages of a call without an input message descend from.
@@ -343,14 +424,18 @@ impl Replay {
     }
 
     /// Loads a recorded message.
-    fn load(&self, stage: &Stage, topic: &Topic, sequence: u64) -> Option<Arc<Message>> {
+    fn load(&self, stage: &Stage, key: MessageKey) -> Option<Arc<Message>> {
+        let MessageKey {
+            output, sequence, ..
+        } = key;
+        let source = self.ancestry.source(key);
+        let topic = self.outputs.topic(output)?;
         let (schema, body) = self.recording.message(topic, sequence)?;
         let frame = match self.recording.has_pixels(topic, sequence) {
             true => Some(self.frame(stage, topic, sequence)?),
             false => None,
         };
-        let source = self.port(topic)?;
-        let emitted = self.emitted(topic, sequence);
+        let emitted = source.and_then(|source| self.emitted(source));
         let body = flowpipe_host::document::Document::new(body.as_bytes()).ok()?;
         Some(Arc::new(Message {
             schema: std::ffi::CString::new(&**schema).ok()?.into(),
@@ -359,10 +444,10 @@ impl Replay {
             lineage: flowpipe_host::message::Lineage {
                 sequence,
                 origin: emitted.and_then(|emitted| self.origin(emitted)),
-                hops: self.hops(topic, sequence),
+                hops: self.hops(source),
                 root: None,
             },
-            source,
+            source: self.outputs.port(output)?,
         }))
     }
 
@@ -386,20 +471,20 @@ impl Replay {
         }
     }
 
-    fn emitted(&self, topic: &Topic, sequence: u64) -> Option<&Emitted> {
-        let source = self.ancestry.source(topic, sequence)?;
+    fn emitted(&self, source: Source) -> Option<&Emitted> {
         self.call(source)?.emitted.get(source.emitted)
     }
 
     /// The recorded call that emitted a message.
-    fn call(&self, source: ancestry::Source) -> Option<&Call> {
-        self.parts.get(source.stage)?.calls.get(source.call)
+    fn call(&self, source: Source) -> Option<&Call> {
+        let calls = &self.parts.get(source.stage)?.calls;
+        calls.get(source.call).map(|call| &**call)
     }
 
     /// The stages that a recorded message went through, oldest first.
-    fn hops(&self, topic: &Topic, sequence: u64) -> Vec<flowpipe_abi::Hop> {
-        let line = self.ancestry.line(topic, sequence).take(MOST_HOPS);
-        let hop = |source: ancestry::Source| {
+    fn hops(&self, source: Option<Source>) -> Vec<flowpipe_abi::Hop> {
+        let line = self.ancestry.line(source).take(MOST_HOPS);
+        let hop = |source: Source| {
             let call = self.call(source)?;
             Some(flowpipe_abi::Hop {
                 stage: source.stage as u32,
@@ -416,25 +501,9 @@ impl Replay {
     fn origin(&self, emitted: &Emitted) -> Option<Origin> {
         let origin = emitted.origin.as_ref()?;
         Some(Origin {
-            stage: self.index_of(&origin.stage)?,
+            stage: self.outputs.stage_named(&origin.stage)?,
             sequence: origin.sequence,
             captured_ns: origin.captured_ns,
         })
-    }
-
-    fn index_of(&self, name: &str) -> Option<usize> {
-        self.parts.iter().position(|part| part.about.name == name)
-    }
-
-    fn topic(&self, port: PortRef) -> Option<Topic> {
-        let about = &self.parts.get(port.stage)?.about;
-        Some(Topic::new(&about.name, &about.outputs.get(port.port)?.0))
-    }
-
-    fn port(&self, topic: &Topic) -> Option<PortRef> {
-        let stage = self.index_of(&topic.stage)?;
-        let outputs = &self.parts.get(stage)?.about.outputs;
-        let port = outputs.iter().position(|(name, _)| *name == topic.port)?;
-        Some(PortRef { stage, port })
     }
 }

@@ -2,20 +2,23 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use flowpipe_config::pipeline::{self, Contestant, Isolation, OnError, OnStop, Pipeline};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_recording::entry::{About, AboutPlugin, AboutStage, Call};
-use flowpipe_recording::{CALLS, Entry, Fault, Recording, Topic};
+use flowpipe_recording::{CALLS, Entry, Fault, Name, Recording};
 use serde_json::Value;
 
 use crate::run::replay::allowance::{self, Allowance};
 use crate::run::replay::ancestry::Ancestry;
+use crate::run::replay::gaps::Gaps;
+use crate::run::replay::outputs::Outputs;
 use crate::run::replay::rerun::{self, Allowed, Withheld};
 use crate::run::replay::store::Store;
+use crate::run::replay::turns::Turns;
 use crate::run::replay::{Replay, ReplayedStage};
 
 /// The options of a replay.
@@ -193,9 +196,10 @@ impl Replay {
                 None if !among => Err(None),
                 None => rerun::by_itself(stage, catalogue).map(|plugins| (plugins, Vec::new())),
             };
-            let mut calls = calls.remove(&stage.name).unwrap_or_default();
+            let mut calls = calls.remove(stage.name.as_str()).unwrap_or_default();
             if swap.is_some() {
-                calls.iter_mut().for_each(clear_responses);
+                let calls = calls.iter_mut().map(Arc::make_mut);
+                calls.for_each(clear_responses);
             }
             let runs_again = rerun.is_ok();
             let (contestants, effects, withheld) = match rerun {
@@ -211,6 +215,7 @@ impl Replay {
                 withheld,
                 is_swapped: swap.is_some(),
                 next: AtomicUsize::new(0),
+                is_abandoned: AtomicBool::new(false),
             });
         }
         if !parts.iter().any(|part| part.runs_again) {
@@ -235,38 +240,43 @@ impl Replay {
         parts: Vec<ReplayedStage>,
         options: &ReplayOptions,
     ) -> Result<Self, PlanError> {
-        let ancestry = Ancestry::of(parts.iter().map(|part| part.calls.as_slice()));
-        let ancestry = ancestry.map_err(|cycle| {
+        let mut outputs = Outputs::of(&parts);
+        let calls = parts.iter().map(|part| part.calls.as_slice());
+        let ancestry = Ancestry::of(calls, &mut outputs).map_err(|cycle| {
             let calls = parts.get(cycle.stage).map_or(&[][..], |part| &part.calls);
-            PlanError::cycle(&recording, calls.get(cycle.call))
+            PlanError::cycle(&recording, calls.get(cycle.call).map(|call| &**call))
         })?;
-        let mut takers = HashMap::new();
-        let mut calls_by_plugin = Vec::new();
-        for part in &parts {
-            let mut by_plugin: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut store = Store::default();
+        let mut turns = Vec::new();
+        let mut recorded = Duration::ZERO;
+        for (stage, part) in parts.iter().enumerate() {
+            turns.push(Turns::of(&part.calls));
+            if !part.runs_again {
+                continue;
+            }
+            store.works(stage);
             for (number, call) in part.calls.iter().enumerate() {
-                by_plugin.entry(call.plugin).or_default().push(number);
-                if let (Some(taken), true) = (&call.took, part.runs_again) {
-                    let topic = Topic::new(&taken.from, &taken.output);
-                    *takers.entry((topic, taken.sequence)).or_default() += 1;
+                let took = call.took.as_ref();
+                let took = took.and_then(|it| ancestry.took(stage, number, it.sequence));
+                if let Some(message) = took {
+                    store.add_taker(message);
                 }
             }
-            calls_by_plugin.push(by_plugin);
+            let calls = part.calls.iter().map(|call| &**call);
+            recorded = recorded.saturating_add(allowance::recorded(calls));
         }
         let last = ancestry.last();
-        let working = parts.iter().enumerate().filter(|(_, part)| part.runs_again);
-        let store = Store::new(takers, working.map(|(stage, _)| stage));
-        let running = parts.iter().filter(|part| part.runs_again);
-        let recorded = allowance::recorded(running.flat_map(|part| &part.calls));
         Ok(Self {
             allowance: Allowance::of((!options.has_no_limits).then_some(recorded)),
             exceeded: Mutex::default(),
+            gaps: Gaps::of(&recording, &parts),
             recording,
             parts,
             speed: options.speed,
             began: Instant::now(),
+            outputs,
             ancestry,
-            calls_by_plugin,
+            turns,
             store: Mutex::new(store),
             arrived: Condvar::new(),
             unrecorded: AtomicU64::new(last),
@@ -293,17 +303,10 @@ pub(super) fn changed(recording: &Recording) -> Vec<&str> {
     changed
 }
 
-/// The recorded calls by stage, ordered by their start. Of a race, those of the plugin that answered.
-fn by_stage(recording: &Recording) -> HashMap<String, Vec<Call>> {
-    let mut stages: HashMap<String, Vec<Call>> = HashMap::new();
-    for call in recording.calls() {
-        stages
-            .entry(call.stage.clone())
-            .or_default()
-            .push(call.clone());
-    }
+/// The recorded calls by stage. Of a race, those of the plugin that answered.
+fn by_stage(recording: &Recording) -> HashMap<Name, Vec<Arc<Call>>> {
+    let mut stages = recording.calls_by_stage();
     for calls in stages.values_mut() {
-        calls.sort_by_key(|call| (call.taken_ns, call.plugin));
         if calls.iter().any(|call| call.plugin > 0) {
             keep_answers(calls);
         }
@@ -311,7 +314,7 @@ fn by_stage(recording: &Recording) -> HashMap<String, Vec<Call>> {
     stages
 }
 
-fn keep_answers(calls: &mut Vec<Call>) {
+fn keep_answers(calls: &mut Vec<Arc<Call>>) {
     let mut best: HashMap<_, usize> = HashMap::new();
     for (index, call) in calls.iter().enumerate() {
         let message = (call.took.clone(), call.taken_ns);

@@ -7,52 +7,103 @@ use flowpipe_abi as abi;
 use flowpipe_host::frame::pool::Pool;
 use flowpipe_host::frame::{Frame, Shape};
 use flowpipe_host::message::Message;
-use flowpipe_recording::{Encoding, Pixels, Topic};
+use flowpipe_recording::{Encoding, Pixels};
+
+use crate::run::replay::ancestry::MessageKey;
+use crate::run::replay::outputs::{OutputId, Outputs};
 
 /// The messages between the stages of a replay.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
-    /// How often each message is still to be taken.
-    takers: HashMap<(Topic, u64), usize>,
-    messages: HashMap<(Topic, u64), Arc<Message>>,
+    /// By output and place among its emissions.
+    known: Vec<Vec<Slot>>,
+    /// Messages that no recorded call emitted.
+    unknown: HashMap<(OutputId, u64), Slot>,
     /// The rerun stages that have not ended.
     working: HashSet<usize>,
     waiting: HashSet<usize>,
-    /// Skipped calls, by stage and index.
-    skipped: HashSet<(usize, usize)>,
+    /// By stage: the states of its calls, up to the last one that was skipped.
+    calls: Vec<Vec<CallState>>,
+}
+
+/// The state of a recorded call in a replay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum CallState {
+    /// It was rerun, or will be.
+    #[default]
+    Rerun,
+    /// It was skipped, and the recording gives the reason.
+    SkippedExplained,
+    /// It was skipped.
+    Skipped,
+}
+
+/// A message that calls take.
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    /// How often it is still to be taken.
+    takers: u32,
+    message: Option<Arc<Message>>,
 }
 
 impl Store {
-    pub(crate) fn new(
-        takers: HashMap<(Topic, u64), usize>,
-        working: impl IntoIterator<Item = usize>,
-    ) -> Self {
-        Self {
-            takers,
-            working: working.into_iter().collect(),
-            ..Self::default()
-        }
+    /// Adds a rerun stage.
+    pub(crate) fn works(&mut self, stage: usize) {
+        self.working.insert(stage);
     }
 
-    /// Stores a message for the calls that take it.
-    pub(crate) fn keep(&mut self, topic: &Topic, message: Arc<Message>) {
-        let key = (topic.clone(), message.lineage().sequence);
-        if self.takers.contains_key(&key) {
-            self.messages.insert(key, message);
-            // Waiting stages check again.
-            self.waiting.clear();
-        }
-    }
-
-    pub(crate) fn take(&mut self, topic: &Topic, sequence: u64) -> Option<Arc<Message>> {
-        let key = (topic.clone(), sequence);
-        let message = self.messages.get(&key)?.clone();
-        if let Some(left) = self.takers.get_mut(&key) {
-            *left -= 1;
-            if *left == 0 {
-                self.takers.remove(&key);
-                self.messages.remove(&key);
+    /// Adds a call that will take a message.
+    pub(crate) fn add_taker(&mut self, key: MessageKey) {
+        let output = Outputs::index(key.output);
+        let slot = match key.place() {
+            None => self.unknown.entry((key.output, key.sequence)).or_default(),
+            Some(place) => {
+                if self.known.len() <= output {
+                    self.known.resize(output + 1, Vec::new());
+                }
+                let slots = &mut self.known[output];
+                if slots.len() <= place {
+                    slots.resize(place + 1, Slot::default());
+                }
+                &mut slots[place]
             }
+        };
+        slot.takers += 1;
+    }
+
+    fn slot(&mut self, key: MessageKey) -> Option<&mut Slot> {
+        let slot = match key.place() {
+            None => self.unknown.get_mut(&(key.output, key.sequence)),
+            Some(place) => {
+                let slots = self.known.get_mut(Outputs::index(key.output));
+                slots.and_then(|slots| slots.get_mut(place))
+            }
+        };
+        slot.filter(|slot| slot.takers > 0)
+    }
+
+    /// Whether a call will still take a message.
+    pub(crate) fn wants(&mut self, key: MessageKey) -> bool {
+        self.slot(key).is_some()
+    }
+
+    /// Stores a message for the calls that take it. False: there are none.
+    pub(crate) fn keep(&mut self, key: MessageKey, message: Arc<Message>) -> bool {
+        let Some(slot) = self.slot(key) else {
+            return false;
+        };
+        slot.message = Some(message);
+        // Waiting stages check again.
+        self.waiting.clear();
+        true
+    }
+
+    pub(crate) fn take(&mut self, key: MessageKey) -> Option<Arc<Message>> {
+        let slot = self.slot(key)?;
+        let message = slot.message.clone()?;
+        slot.takers -= 1;
+        if slot.takers == 0 {
+            slot.message = None;
         }
         Some(message)
     }
@@ -77,16 +128,39 @@ impl Store {
     }
 
     /// Notes a skipped call.
-    pub(crate) fn skip(&mut self, stage: usize, call: usize) {
-        self.skipped.insert((stage, call));
+    pub(crate) fn skip(&mut self, stage: usize, call: usize, is_explained: bool) {
+        if self.calls.len() <= stage {
+            self.calls.resize_with(stage + 1, Vec::new);
+        }
+        let calls = &mut self.calls[stage];
+        if calls.len() <= call {
+            calls.resize(call + 1, CallState::Rerun);
+        }
+        calls[call] = match is_explained {
+            true => CallState::SkippedExplained,
+            false => CallState::Skipped,
+        };
     }
 
-    pub(crate) fn was_skipped(&self, stage: usize, call: usize) -> bool {
-        self.skipped.contains(&(stage, call))
+    /// `Some`: the call was skipped; whether the recording gives the reason.
+    pub(crate) fn skipped(&self, stage: usize, call: usize) -> Option<bool> {
+        match self.calls.get(stage)?.get(call)? {
+            CallState::Rerun => None,
+            CallState::SkippedExplained => Some(true),
+            CallState::Skipped => Some(false),
+        }
     }
 
-    pub(crate) fn skipped(&self) -> usize {
-        self.skipped.len()
+    /// The number of skipped calls for which `counts` returns true. Its argument: whether the recording gives the
+    /// reason.
+    pub(crate) fn count_skipped(&self, counts: impl Fn(bool) -> bool) -> usize {
+        let calls = self.calls.iter().flatten();
+        let skipped = calls.filter(|call| match call {
+            CallState::Rerun => false,
+            CallState::SkippedExplained => counts(true),
+            CallState::Skipped => counts(false),
+        });
+        skipped.count()
     }
 
     pub(crate) fn has_ended(&self, stage: usize) -> bool {

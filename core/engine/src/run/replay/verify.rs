@@ -1,5 +1,6 @@
 //! Compares the messages of a replay with the recorded ones.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use flowpipe_host::message::Message;
@@ -9,7 +10,7 @@ use serde_json::Value;
 
 use crate::pixels::pixels;
 use crate::run::Observer;
-use crate::run::replay::Replay;
+use crate::run::replay::{Expected, OutputId, Replay};
 
 /// Compares each message of a replay with the recorded one.
 pub struct Verifier {
@@ -19,9 +20,24 @@ pub struct Verifier {
 
 #[derive(Default)]
 struct Seen {
-    messages: std::collections::HashSet<(Topic, u64)>,
+    /// By entry of the recording, up to the last one that was emitted again.
+    entries: Vec<bool>,
     same: usize,
+    differing: usize,
+    /// The first ones.
     differences: Vec<Difference>,
+}
+
+/// The number of differences that are kept.
+const MOST_DIFFERENCES: usize = 10_000;
+
+impl Seen {
+    fn add(&mut self, difference: Difference) {
+        self.differing += 1;
+        if self.differences.len() < MOST_DIFFERENCES {
+            self.differences.push(difference);
+        }
+    }
 }
 
 /// A message that differs from the recorded one.
@@ -47,7 +63,9 @@ pub struct Difference {
 pub struct Verdict {
     /// Messages that are identical, byte for byte.
     pub same: usize,
-    /// Messages that differ, ordered by their recorded time.
+    /// The number of messages that differ.
+    pub differing: usize,
+    /// Messages that differ, ordered by their recorded time: the first 10,000 that were found.
     pub differences: Vec<Difference>,
     /// Calls that were skipped.
     pub skipped: usize,
@@ -56,13 +74,35 @@ pub struct Verdict {
     /// Recorded messages of rerun stages that were not compared: the recording lacks the calls that emitted them, or
     /// these calls were skipped.
     pub without_call: usize,
+    /// Of these, those for which the recording gives no reason, by output.
+    pub missing: Vec<Missing>,
+    /// Of the skipped calls, those for which the recording gives no reason.
+    pub skipped_without_reason: usize,
+}
+
+/// Messages of an output that could not be compared, without a reason in the recording.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Missing {
+    /// Their edges, as in [`Difference::edge`].
+    pub edge: String,
+    /// The number of messages.
+    pub messages: usize,
+    /// The sequence number of the first one in the file.
+    pub first: u64,
 }
 
 impl Verdict {
-    /// Whether at least one message was compared, and all are identical.
+    /// Whether at least one message was compared, all are identical, and none is missing without a reason in the
+    /// recording (its own end, or lineages that the recorder dropped).
     #[must_use]
     pub fn is_verified(&self) -> bool {
-        self.same > 0 && self.differences.is_empty()
+        self.same > 0 && self.differing == 0 && self.is_whole()
+    }
+
+    /// Whether no message is missing, and no call was skipped, without a reason in the recording.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.missing.is_empty() && self.skipped_without_reason == 0
     }
 }
 
@@ -81,56 +121,66 @@ impl Verifier {
         })
     }
 
-    /// Returns the result, once the replay is over.
+    /// Returns the result, once the replay is over. Call it once: it takes the differences.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let recording = self.replay.recording();
-        let seen = lock(&self.seen);
-        let mut differences = seen.differences.clone();
+        let mut seen = lock(&self.seen);
         let (mut from_recording, mut without_call) = (0, 0);
-        for entry in recording.entries() {
-            let Entry::Message {
-                topic,
-                sequence,
-                at_ns,
-                body,
-                ..
-            } = entry
-            else {
+        let mut missing: BTreeMap<OutputId, Missing> = BTreeMap::new();
+        for (place, entry) in recording.entries().iter().enumerate() {
+            let Entry::Message(message) = entry else {
                 continue;
             };
-            if seen.messages.contains(&(topic.clone(), *sequence)) {
+            let (topic, sequence) = (message.topic(), message.sequence());
+            let came = |entry: usize| seen.entries.get(entry) == Some(&true);
+            // It may be in the recording several times.
+            if came(place) || recording.find(topic, sequence).is_some_and(came) {
                 continue;
             }
-            if !self.replay.is_rerun_output(topic) {
+            let output = self.replay.find_output(topic);
+            let output = output.filter(|it| self.replay.is_rerun_output(*it));
+            let Some(output) = output else {
                 from_recording += 1;
-            } else if !self.expects(topic, *sequence) {
-                without_call += 1;
-            } else {
-                differences.push(Difference {
-                    edge: self.edge(topic),
-                    sequence: *sequence,
-                    field: String::new(),
-                    recorded: cut(body),
-                    now: NOTHING.into(),
-                    at_ns: *at_ns,
-                });
+                continue;
+            };
+            match self.replay.expects(output, sequence, message.at_ns()) {
+                Expected::Nothing { is_explained } => {
+                    without_call += 1;
+                    if !is_explained {
+                        let missing = missing.entry(output).or_insert_with(|| Missing {
+                            edge: self.edge(topic),
+                            messages: 0,
+                            first: sequence,
+                        });
+                        missing.messages += 1;
+                    }
+                }
+                Expected::Message => {
+                    let difference = Difference {
+                        edge: self.edge(topic),
+                        sequence,
+                        field: String::new(),
+                        recorded: cut(&recording.body(message)),
+                        now: NOTHING.into(),
+                        at_ns: message.at_ns(),
+                    };
+                    seen.add(difference);
+                }
             }
         }
+        let mut differences = std::mem::take(&mut seen.differences);
         differences.sort_by_key(|difference| (difference.at_ns, difference.sequence));
         Verdict {
             same: seen.same,
+            differing: seen.differing,
             differences,
             skipped: self.replay.skipped(),
             from_recording,
             without_call,
+            missing: missing.into_values().collect(),
+            skipped_without_reason: self.replay.skipped_without_reason(),
         }
-    }
-
-    /// Whether the replay must emit this message: its stage is rerun, and the call that emitted it is recorded and not
-    /// skipped.
-    fn expects(&self, topic: &Topic, sequence: u64) -> bool {
-        self.replay.must_emit(topic, sequence)
     }
 
     /// The edges that messages of an output go over.
@@ -149,7 +199,7 @@ impl Verifier {
         }
     }
 
-    fn compare(&self, topic: &Topic, message: &Message) -> Option<Difference> {
+    fn compare(&self, output: OutputId, topic: &Topic, message: &Message) -> Option<Difference> {
         let recording: &Recording = self.replay.recording();
         let sequence = message.lineage().sequence;
         let difference = |field: &str, recorded: String, now: String| Difference {
@@ -158,7 +208,7 @@ impl Verifier {
             field: field.to_owned(),
             recorded: cut(&recorded),
             now: cut(&now),
-            at_ns: self.replay.emitted_at(topic, sequence).unwrap_or(i64::MAX),
+            at_ns: self.replay.emitted_at(output, sequence).unwrap_or(i64::MAX),
         };
         let Some((schema, body)) = recording.message(topic, sequence) else {
             if recording.is_cut_off() {
@@ -174,10 +224,10 @@ impl Verifier {
                 format!("schema {}", message.schema()),
             ));
         }
-        if body != message.json() {
-            let then = serde_json::from_str(body).unwrap_or_default();
+        if *body != *message.json() {
+            let then = serde_json::from_str(&body).unwrap_or_default();
             let (field, then, now) = first_difference(&then, message.value(), String::new())
-                .unwrap_or_else(|| (String::new(), body.to_owned(), message.json().to_owned()));
+                .unwrap_or_else(|| (String::new(), body.to_string(), message.json().to_owned()));
             return Some(difference(&field, then, now));
         }
         let now = message.frame().and_then(pixels);
@@ -198,14 +248,26 @@ impl Verifier {
 
 impl Observer for Verifier {
     fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {
-        let Some(topic) = self.replay.topic_of(stage, port) else {
+        let output = self.replay.output_of(stage, port);
+        let topic = output.and_then(|output| Some((output, self.replay.topic(output)?)));
+        let Some((output, topic)) = topic else {
             return;
         };
-        let difference = self.compare(&topic, message);
+        let difference = self.compare(output, topic, message);
+        let entry = self
+            .replay
+            .recording()
+            .find(topic, message.lineage().sequence);
         let mut seen = lock(&self.seen);
-        seen.messages.insert((topic, message.lineage().sequence));
-        seen.same += usize::from(difference.is_none());
-        seen.differences.extend(difference);
+        if let Some(entry) = entry {
+            let length = seen.entries.len().max(entry + 1);
+            seen.entries.resize(length, false);
+            seen.entries[entry] = true;
+        }
+        match difference {
+            None => seen.same += 1,
+            Some(difference) => seen.add(difference),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ fn recorded(path: &Path, pictures: impl Iterator<Item = Vec<u8>>) -> Recording {
         file: "test.toml".into(),
         started_unix_ns: 1_700_000_000_000_000_000,
         since_ns: None,
+        excerpt: false,
         dry: false,
         stages: vec![AboutStage {
             name: "screen".into(),
