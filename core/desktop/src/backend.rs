@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::DesktopError;
-use crate::grabber::{Capture, Picture};
+use crate::grabber::Grab;
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
@@ -25,10 +25,4 @@ pub(crate) trait Backend: Send + Sync {
     fn key_is_down(&self, key: Key) -> Result<bool>;
     /// `plain`: without what makes it fast.
     fn grabber(self: Arc<Self>, plain: bool) -> Result<Box<dyn Grab>>;
-}
-
-/// One way to the pixels.
-pub(crate) trait Grab: Send {
-    fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>>;
-    fn grab_window(&mut self, window: WindowId) -> Result<Capture<'_>>;
 }

@@ -1,9 +1,14 @@
 //! Pictures of the screen.
 
-use crate::backend::Grab;
 use crate::error::DesktopError;
 use crate::rect::Rect;
 use crate::window::WindowId;
+
+/// One way to the pixels.
+pub(crate) trait Grab: Send {
+    fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>, DesktopError>;
+    fn grab_window(&mut self, window: WindowId) -> Result<Capture<'_>, DesktopError>;
+}
 
 /// Takes pictures of the screen.
 pub struct Grabber(Box<dyn Grab>);

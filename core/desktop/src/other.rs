@@ -9,9 +9,9 @@ use std::sync::Arc;
 use xcap::image::RgbaImage;
 use xcap::{Monitor as XcapMonitor, Window, XCapError};
 
-use crate::backend::{Backend, Grab};
+use crate::backend::Backend;
 use crate::error::DesktopError;
-use crate::grabber::{Capture, Picture};
+use crate::grabber::{Capture, Grab, Picture};
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::rect::Rect;

@@ -19,8 +19,9 @@ use x11rb::protocol::xproto::{ConnectionExt as _, GetKeyboardMappingReply, Windo
 use x11rb::reexports::x11rb_protocol::parse_display::parse_display;
 use x11rb::rust_connection::RustConnection;
 
-use crate::backend::{Backend, Grab};
+use crate::backend::Backend;
 use crate::error::DesktopError;
+use crate::grabber::Grab;
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::rect::Rect;

@@ -8,8 +8,6 @@ use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::message::Message;
 use flowpipe_host::run::StageProcess;
 
-use crate::supervisor::watchdog::nanoseconds;
-
 /// The state of a worker: one plugin instance on one thread. The thread writes it around each `process` call, the
 /// control thread reads it. Both may end the call: the thread by returning, the control thread by abandoning the
 /// worker. Only one of them succeeds.
@@ -233,6 +231,11 @@ impl Watch {
         // The fields are consistent only if no other call began while they were read.
         (self.state.load(Ordering::SeqCst) == state).then_some(snapshot)
     }
+}
+
+/// A span of the run's clock; a negative one is none.
+pub(crate) fn nanoseconds(time: i64) -> Duration {
+    Duration::from_nanos(u64::try_from(time).unwrap_or(0))
 }
 
 #[cfg(test)]

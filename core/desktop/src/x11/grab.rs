@@ -17,9 +17,8 @@ use x11rb::rust_connection::RustConnection;
 
 use super::segment::Segment;
 use super::{Result, X11, lost, number, place};
-use crate::backend::Grab;
 use crate::error::DesktopError;
-use crate::grabber::{Capture, Picture};
+use crate::grabber::{Capture, Grab, Picture};
 use crate::rect::Rect;
 use crate::window::WindowId;
 

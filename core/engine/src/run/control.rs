@@ -26,9 +26,9 @@ use crate::run::reload::pausing::{Request, Resume};
 use crate::run::replay::Excess;
 use crate::run::summary::{self, CurrentTopology};
 use crate::run::threads::{Role, Thread, Threads, WorkerExit};
-use crate::supervisor::watchdog::{Limits, nanoseconds};
+use crate::supervisor::watchdog::Limits;
 use crate::supervisor::{self, DEFERRED, Exit, Resumed, Slot};
-use crate::watch::{CallSnapshot, Reason, Watch};
+use crate::watch::{CallSnapshot, Reason, Watch, nanoseconds};
 
 /// An event that wakes the control thread.
 pub(crate) enum ControlEvent {

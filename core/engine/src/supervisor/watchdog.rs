@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use flowpipe_host::run::Mode;
 
-use crate::watch::{CallId, CallSnapshot, Reason};
+use crate::watch::{CallId, CallSnapshot, Reason, nanoseconds};
 
 /// The watchdog's state of the call in progress.
 #[derive(Debug, Default)]
@@ -123,8 +123,4 @@ fn describe(reason: Reason, worked: Duration, timeout: Option<Duration>) -> Stri
         (Reason::Stop, _) => "the run was ending".to_owned(),
     };
     format!("it hangs: after {worked:.1?} it has not noticed that {why}")
-}
-
-pub(crate) fn nanoseconds(time: i64) -> Duration {
-    Duration::from_nanos(u64::try_from(time).unwrap_or(0))
 }
