@@ -263,14 +263,23 @@ fn entries_without_end() {
     }
 }
 
+/// Equal names are kept once: each message with a name of its own would take 600 MB.
 #[test]
-fn names_that_are_as_long_as_the_file() {
+fn long_names_of_many_messages_take_little_memory() {
     let mut parts = empty();
     let name = "s".repeat(60_000);
     let channel = Channel::of("messages", "/s/out", "x/1", Some((&name, "out")));
     let channel = parts.channel(channel);
     parts.push(channel, 1, "{}");
-    refused("names", &parts.repeated(100_000), "/out at", "MB of memory");
+    let ran = every_command("names", &parts.repeated(10_000));
+    // Nothing can be verified, there is something to show, and no frame is there to compare.
+    assert_eq!(
+        ran.each_ref().map(|it| it.ran.code),
+        [Some(1), Some(0), Some(2)]
+    );
+    for ran in ran {
+        assert!(ran.peak < MEMORY / 2, "{ran:#?}");
+    }
 }
 
 /// A chunk that is larger than any picture, in a file that has nothing else.

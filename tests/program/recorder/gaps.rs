@@ -8,6 +8,7 @@ use flowpipe_recording::entry::{Call, DroppedLineages};
 use flowpipe_recording::{Recording, Topic};
 use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{changed, flowpipe, pipeline, record, run};
+use serde_json::Value;
 
 use super::{Reporting, pipe, text, wait_until};
 
@@ -178,6 +179,7 @@ fn after_a_gap_a_stage_that_remembers_is_not_run_again() {
         .json()["verdict"]
         .clone();
     assert_eq!(verdict["skipped"], 0, "{verdict:#}");
-    let first = &verdict["differences"][0];
-    assert_eq!(first["edge"], "referee.ask -> solver.in", "{verdict:#}");
+    let mut differences = verdict["differences"].as_array().unwrap().iter();
+    let is_ask = |it: &Value| it["edge"] == "referee.ask -> solver.in";
+    assert!(differences.any(is_ask), "{verdict:#}");
 }
