@@ -45,9 +45,6 @@ def run(test, extra):
     print(f"{verdict:6} {time.monotonic() - began:6.0f} s  {folder.name}::{target}  {result}", flush=True)
     if done.returncode:
         print(done.stdout, flush=True)
-    notes = [line for line in done.stdout.splitlines() if line.startswith("corpus: ")]
-    for note in notes:
-        print(f"               {note}", flush=True)
     return done.returncode == 0
 
 
@@ -65,7 +62,7 @@ def main():
 
 
 def partition(arguments):
-    """What stands before `--`, the mark, and what stands after it, which is handed to each program."""
+    """What stands before `--`, the mark, and what stands after it, which each program gets."""
     if "--" not in arguments:
         return arguments, [], []
     place = arguments.index("--")
