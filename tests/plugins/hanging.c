@@ -1,4 +1,5 @@
-/* A source that does not come back: from being created or from being destroyed. */
+/* A source, or a sink, that does not come back: from being created, from being destroyed, or from a call if its config
+ * says so. */
 #include <flowpipe.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ static flowpipe_status_t fine(flowpipe_stage_t *stage) {
 }
 
 static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process_t *call) {
-  (void)stage, (void)call;
+  (void)call;
+  if (stage->data) hang();
   return FLOWPIPE_END;
 }
 
@@ -34,20 +36,28 @@ static const void *extension(flowpipe_stage_t *stage, const char *id) {
 
 static uint32_t count(void) { return 1; }
 
+#ifdef SINK
+#define PORTS "\"role\":\"stage\",\"inputs\":[{\"name\":\"in\",\"schema\":\"*\"}],\"outputs\":[],"
+#else
+#define PORTS "\"role\":\"capture\",\"inputs\":[],\"outputs\":[{\"name\":\"out\",\"schema\":\"flowpipe.frame/1\"}],"
+#endif
+
 static const char *manifest(uint32_t index) {
   return index ? NULL
-               : "{\"name\":\"hanging\",\"role\":\"capture\",\"version\":\"1\",\"inputs\":[],"
-                 "\"outputs\":[{\"name\":\"out\",\"schema\":\"flowpipe.frame/1\"}],\"config\":{\"type\":\"object\"}}";
+               : "{\"name\":\"hanging\",\"version\":\"1\",\"deterministic\":true,\"effects\":[]," PORTS "\"config\":"
+                 "{\"type\":\"object\",\"properties\":{\"hang\":{\"type\":\"boolean\"}}}}";
 }
 
 static flowpipe_stage_t *create(const flowpipe_host_t *host, uint32_t index, const char *config,
                                 const flowpipe_document_t *document) {
-  (void)host, (void)index, (void)config, (void)document;
+  (void)host, (void)index, (void)document;
 #ifdef HANG_IN_CREATE
   hang();
 #endif
+  static char yes;
+  void *hangs = config && strstr(config, "true") ? &yes : NULL;
   flowpipe_stage_t *stage = calloc(1, sizeof *stage);
-  if (stage) *stage = (flowpipe_stage_t){sizeof *stage, 0, NULL, fine, process, fine, deactivate, destroy, extension};
+  if (stage) *stage = (flowpipe_stage_t){sizeof *stage, 0, hangs, fine, process, fine, deactivate, destroy, extension};
   return stage;
 }
 

@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::entries::Parts;
+use crate::interrupt::{interrupted, is_stopped};
 use flowpipe_tests::bounds::{Bounded, bounded};
-use flowpipe_tests::{changed, flowpipe, record};
+use flowpipe_tests::{changed, compile, flowpipe, pipeline, record, run};
 use serde_json::{Value, json};
 
 /// What a hostile recording may take: memory, and time of a processor.
@@ -171,4 +172,54 @@ fn boards_of_a_hundred_thousand_cells() {
         let ran = replay(&format!("large-{solver}"), &parts, &["--verify"]);
         assert_eq!(ran.ran.code, Some(1), "{ran:#?}");
     }
+}
+
+/// A plugin that does not return from a call, cancelled or not: on a thread, and in a process.
+#[test]
+fn a_call_that_does_not_return() {
+    let folder = tempfile::tempdir().unwrap();
+    let plugins = folder.path().join("plugins");
+    std::fs::create_dir(&plugins).unwrap();
+    compile("tests/plugins/hanging.c", &plugins, "hanging", &["SINK"]);
+    let plugins = plugins.to_str().unwrap();
+    let short = pipeline(
+        folder.path(),
+        "[stages.puzzles]
+plugin = \"capture-puzzles\"
+config = { text = \"AB\\nAB\" }
+[stages.sink]
+plugin = \"hanging\"
+from = \"puzzles\"
+",
+    );
+    let recorded = folder.path().join("short.mcap");
+    let args = ["run", &short, "--plugin-dir", plugins, "--record"];
+    run(&[&args[..], &[recorded.to_str().unwrap(), "--quiet"]].concat()).expect(0);
+    for isolated in [false, true] {
+        let mut parts = Parts::read(&recorded);
+        parts.about["stages"][1]["plugins"][0]["config"] = json!({ "hang": true });
+        parts.about["stages"][1]["isolated"] = json!(isolated);
+        let name = if isolated { "process" } else { "thread" };
+        let ran = replay(name, &parts, &["--verify", "--plugin-dir", plugins]);
+        assert_eq!(ran.ran.code, Some(1), "{ran:#?}");
+        assert!(ran.ran.stdout.contains("--no-limits"), "{ran:#?}");
+    }
+}
+
+/// The first Ctrl-C cancels a call that would go on for hours.
+#[test]
+fn ctrl_c_in_a_call_without_limits() {
+    let mut parts = good().clone();
+    with_board(&mut parts, 8);
+    with_solver(
+        &mut parts,
+        "solver-bruteforce",
+        &json!({ "max_paths": u64::from(u32::MAX) }),
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("endless.mcap");
+    std::fs::write(&file, parts.write()).unwrap();
+    let args = ["replay", file.to_str().unwrap(), "--no-limits", "-q"];
+    let status = interrupted(&args, Duration::from_secs(3));
+    assert!(is_stopped(status), "{status:?}");
 }

@@ -32,7 +32,7 @@ fn saved(folder: &Path, name: &str, parts: &Parts) -> String {
 }
 
 /// Starts the program, sends a signal after a while and waits for the end.
-fn interrupted(args: &[&str], after: Duration) -> ExitStatus {
+pub fn interrupted(args: &[&str], after: Duration) -> ExitStatus {
     let mut child = flowpipe(args)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -61,7 +61,7 @@ fn interrupted(args: &[&str], after: Duration) -> ExitStatus {
 }
 
 /// Whether it ended because of the signal: before anybody listens to it, by the signal itself.
-fn is_stopped(status: ExitStatus) -> bool {
+pub fn is_stopped(status: ExitStatus) -> bool {
     status.code() == Some(130) || status.signal() == Some(2)
 }
 

@@ -13,6 +13,7 @@
 //! | plugins of isolated stages | 32 | none, or one for each stage |
 //! | inputs and outputs | 2,048 | 2 for each stage |
 //! | queues | 2,048 | one for each input |
+//! | one name | 1 KiB | 5 to 20 bytes |
 //! | times | 36 years from the start of the run | hours |
 //!
 //! The memory of an entry includes everything that is derived from it: a replay with all its data may need as much as
@@ -61,8 +62,11 @@ const PORTS: usize = 2048;
 /// Queues.
 const EDGES: usize = 2048;
 
-/// A longer record of a channel is damaged: it has two or three names.
-pub(crate) const LONGEST_CHANNEL: usize = 64 << 10;
+/// A longer name, in bytes, is damaged: pipelines name stages in at most 128 bytes, and plugins their outputs in 64.
+pub(crate) const LONGEST_NAME: usize = 1 << 10;
+
+/// A longer record of a channel is damaged: it has two names, each of them twice.
+pub(crate) const LONGEST_CHANNEL: usize = 8 << 10;
 
 /// Times are within 36 years of the run's start, so that no sum or difference of a few overflows.
 const LATEST: i64 = 1 << 60;

@@ -8,8 +8,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{Deserialize, Deserializer, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
+
+use crate::budget::LONGEST_NAME;
 
 /// A name of a stage, an output or similar. Copies share their memory, and so do equal names of a recording.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -185,8 +187,13 @@ impl<'de> Deserialize<'de> for Name {
                 f.write_str("a string")
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Name, E> {
-                Ok(text.into())
+            fn visit_str<E: Error>(self, text: &str) -> Result<Name, E> {
+                match text.len() {
+                    ..=LONGEST_NAME => Ok(text.into()),
+                    length => Err(E::custom(format_args!(
+                        "a name of {length} bytes, where {LONGEST_NAME} can be read"
+                    ))),
+                }
             }
         }
 
@@ -219,6 +226,14 @@ mod tests {
         assert!(names.share(&mut one) > 6);
         assert_eq!(names.share(&mut other), 0);
         assert!(Arc::ptr_eq(&one.0, &other.0));
+    }
+
+    #[test]
+    fn a_name_has_a_longest_length() {
+        let json = |length: usize| format!("\"{}\"", "n".repeat(length));
+        assert!(serde_json::from_str::<Name>(&json(LONGEST_NAME)).is_ok());
+        let long = serde_json::from_str::<Name>(&json(LONGEST_NAME + 1)).unwrap_err();
+        assert!(long.to_string().contains("a name of 1025 bytes"), "{long}");
     }
 
     #[test]

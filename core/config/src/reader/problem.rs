@@ -170,7 +170,9 @@ impl Problem {
             | Self::PluginConfig { hint, .. }
             | Self::Missing { hint, .. } => return hint.clone(),
             Self::BadDuration { .. } => "write whole numbers with h, m, s or ms: \"1m30s\"",
-            Self::BadStageName { .. } => "letters, digits, `-` and `_` make a name",
+            Self::BadStageName { .. } => {
+                "letters, digits, `-` and `_` make a name, at most 128 bytes of them"
+            }
             Self::BadPipelineName { .. } => "without `name` the file's name is taken",
             Self::NotText { .. } => "save the file as UTF-8",
             Self::NotJson { .. } => "JSON has no nan, no inf and no larger integers than 64 bits",

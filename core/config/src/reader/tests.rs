@@ -206,6 +206,17 @@ fn terminal_escapes_are_not_passed_on() {
 }
 
 #[test]
+fn a_stage_name_has_a_longest_length() {
+    let file = |length| {
+        let name = "n".repeat(length);
+        format!("[stages.{name}]\nplugin = \"capture-screen\"\n")
+    };
+    assert!(read("p.toml", &file(128), &plugins()).is_ok());
+    let refused = render(&file(129));
+    assert!(refused.contains("at most 128 bytes"), "{refused}");
+}
+
+#[test]
 fn large_files_are_refused() {
     let text = "#".repeat(problem::MAX_BYTES + 1);
     let errors = read("x.toml", &text, &plugins()).unwrap_err();

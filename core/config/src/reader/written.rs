@@ -134,6 +134,9 @@ fn record(
     })
 }
 
+/// In bytes. Recordings repeat the names in every entry, and cannot be read with far longer ones.
+const LONGEST_STAGE_NAME: usize = 128;
+
 const STAGE_KEYS: [&str; 9] = [
     "plugin",
     "config",
@@ -153,6 +156,7 @@ fn stage<'a, 't>(
     findings: &mut Findings,
 ) -> Option<WrittenStage<'a, 't>> {
     if name.is_empty()
+        || name.len() > LONGEST_STAGE_NAME
         || !name
             .chars()
             .all(|c| c.is_alphanumeric() || c == '-' || c == '_')
