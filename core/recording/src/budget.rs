@@ -14,6 +14,7 @@
 //! | inputs and outputs | 2,048 | 2 for each stage |
 //! | queues | 2,048 | one for each input |
 //! | one name | 1 KiB | 5 to 20 bytes |
+//! | the parsed body of a message | 64 MiB | 5 to 100 kB |
 //! | times | 36 years from the start of the run | hours |
 //!
 //! The memory of an entry includes everything that is derived from it: a replay with all its data may need as much as
@@ -25,6 +26,7 @@
 //! (`bodies`).
 
 use crate::entry::About;
+use crate::json_memory::json_memory;
 
 /// The memory that the entries of any file may take.
 const FLOOR: u64 = 32 << 20;
@@ -50,6 +52,11 @@ pub(crate) fn longest_record(limits: Limits) -> u64 {
     };
     chunk + chunk / 64
 }
+
+/// The most bytes of memory that the body of a message may take once it is parsed.
+const BODY: usize = 64 << 20;
+/// Shorter bodies take less in any case.
+const SHORT_BODY: usize = 64 << 10;
 
 /// Stages are threads of a replay.
 const STAGES: usize = 128;
@@ -163,6 +170,24 @@ impl Budget {
             CHUNK_CEILING => format!("{chunk}, where {most} can be read"),
             _ => format!("{chunk}, which no recording of {} has", size(self.file)),
         })
+    }
+
+    /// Whether the body of a message takes little enough memory once it is parsed.
+    ///
+    /// # Errors
+    /// When it does not. The error is a sentence for users.
+    pub(crate) fn body(&self, body: &[u8]) -> Result<(), String> {
+        if body.len() <= SHORT_BODY || self.limits == Limits::None {
+            return Ok(());
+        }
+        match json_memory(body) {
+            ..=BODY => Ok(()),
+            bytes => Err(format!(
+                "a message that takes {} MB of memory, where {} MB can be read",
+                bytes / 1_000_000,
+                BODY / 1_000_000
+            )),
+        }
     }
 }
 

@@ -2,15 +2,19 @@
 
 use crate::budget::is_time;
 use crate::entry::{Call, Change, Dropped, DroppedLineages, Emitted, PictureNote, Trouble};
+use crate::json_memory::json_memory;
 use crate::name::Names;
 
 /// The limits of an entry in memory.
 pub(crate) trait EntryLimits {
-    /// The most bytes of memory for a byte of its JSON: a list of numbers.
-    const READ: usize = 4;
+    /// The most bytes of memory that reading it from its JSON takes.
+    fn reading(json: &[u8]) -> usize {
+        // A list of numbers.
+        json.len().saturating_mul(4)
+    }
 
     /// Makes its names share their memory with equal ones. Returns its bytes besides its place in a list.
-    fn settle(&mut self, json: usize, names: &mut Names) -> usize;
+    fn settle(&mut self, json: &[u8], names: &mut Names) -> usize;
 
     /// Whether all its times are within the limits.
     fn is_in_time(&self) -> bool;
@@ -34,7 +38,7 @@ fn list<T>(list: &mut Vec<T>) -> usize {
 }
 
 impl EntryLimits for Call {
-    fn settle(&mut self, _: usize, names: &mut Names) -> usize {
+    fn settle(&mut self, _: &[u8], names: &mut Names) -> usize {
         let mut size = size_of::<Self>() + ALLOCATION + REPLAYED;
         size += names.share(&mut self.stage);
         if let Some(took) = &mut self.took {
@@ -70,7 +74,7 @@ impl EntryLimits for Call {
 }
 
 impl EntryLimits for Dropped {
-    fn settle(&mut self, _: usize, names: &mut Names) -> usize {
+    fn settle(&mut self, _: &[u8], names: &mut Names) -> usize {
         let mut size = size_of::<Self>() + ALLOCATION;
         let (stage, input) = &mut self.to;
         for name in [&mut self.from, &mut self.output, stage, input] {
@@ -85,7 +89,7 @@ impl EntryLimits for Dropped {
 }
 
 impl EntryLimits for DroppedLineages {
-    fn settle(&mut self, _: usize, names: &mut Names) -> usize {
+    fn settle(&mut self, _: &[u8], names: &mut Names) -> usize {
         let shared = names.share(&mut self.stage) + names.share(&mut self.port);
         size_of::<Self>() + shared
     }
@@ -96,7 +100,7 @@ impl EntryLimits for DroppedLineages {
 }
 
 impl EntryLimits for Trouble {
-    fn settle(&mut self, _: usize, names: &mut Names) -> usize {
+    fn settle(&mut self, _: &[u8], names: &mut Names) -> usize {
         let mut size = size_of::<Self>() + 2 * ALLOCATION + self.text.len();
         for name in [&mut self.kind, &mut self.stage, &mut self.plugin] {
             size += names.share(name);
@@ -110,7 +114,7 @@ impl EntryLimits for Trouble {
 }
 
 impl EntryLimits for PictureNote {
-    fn settle(&mut self, _: usize, names: &mut Names) -> usize {
+    fn settle(&mut self, _: &[u8], names: &mut Names) -> usize {
         let mut size = names.share(&mut self.stage) + names.share(&mut self.port);
         if let Some((stage, port, _)) = &mut self.same_as {
             size += names.share(stage) + names.share(port);
@@ -126,11 +130,13 @@ impl EntryLimits for PictureNote {
 }
 
 impl EntryLimits for Change {
-    /// Configs can contain any JSON.
-    const READ: usize = 16;
+    /// Configs can contain any JSON. It is held twice while it is read, since a stage is a part of a changed stage.
+    fn reading(json: &[u8]) -> usize {
+        json_memory(json).saturating_mul(2)
+    }
 
-    fn settle(&mut self, json: usize, _: &mut Names) -> usize {
-        json.saturating_mul(Self::READ)
+    fn settle(&mut self, json: &[u8], _: &mut Names) -> usize {
+        json_memory(json)
     }
 
     fn is_in_time(&self) -> bool {

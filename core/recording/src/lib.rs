@@ -30,6 +30,7 @@ mod error;
 mod file;
 mod hash;
 mod image;
+mod json_memory;
 mod message;
 mod name;
 mod packed;

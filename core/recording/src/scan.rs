@@ -13,6 +13,7 @@ use crate::chunk::unpack;
 use crate::entry::{About, Change, DroppedLineages};
 use crate::entry_limits::EntryLimits;
 use crate::file::{FileRecord, RecordingFile, Records};
+use crate::json_memory::json_memory;
 use crate::message::{Output, RecordedMessage};
 use crate::name::Names;
 use crate::pictures::{Picture, Pictures};
@@ -101,8 +102,8 @@ struct Stored<'a> {
 const ENTRY: usize = 160;
 /// The memory of a schema, a channel or a picture: its place in a table that may be half empty.
 const ROW: usize = 300;
-/// The most bytes of memory for a byte of `run.json`: configs can contain any JSON.
-const READ_ANY: usize = 16;
+/// How often a replay holds what `run.json` says: configs can contain any JSON.
+const ABOUT_COPIES: usize = 3;
 
 impl Scan {
     /// A scan of a file of this many bytes.
@@ -178,7 +179,7 @@ impl Scan {
         match name {
             ABOUT if self.about.is_none() => {
                 self.budget
-                    .take(data.len().saturating_mul(READ_ANY))
+                    .take(json_memory(data).saturating_mul(ABOUT_COPIES))
                     .map_err(short)?;
                 let about = serde_json::from_slice(data).map_err(|error| error.to_string());
                 self.about = Some(about);
@@ -321,10 +322,10 @@ impl Scan {
         stored: &Stored<'_>,
         beside: usize,
     ) -> Result<Option<T>, Fault> {
-        let json = stored.data.len();
-        let fits = self.budget.has(json.saturating_mul(T::READ));
+        let json = stored.data;
+        let fits = self.budget.has(T::reading(json));
         fits.map_err(|what| self.too_much(stored, what))?;
-        match serde_json::from_slice::<T>(stored.data) {
+        match serde_json::from_slice::<T>(json) {
             Ok(mut entry) if entry.is_in_time() => {
                 let size = entry.settle(json, &mut self.names);
                 self.take(stored, beside.saturating_add(size))?;
@@ -360,6 +361,10 @@ impl Scan {
         };
         let fits = self.budget.has(body.len());
         fits.map_err(|what| self.too_much(stored, what))?;
+        if let Err(what) = self.budget.body(body.as_bytes()) {
+            self.cannot_use(stored, &what);
+            return Ok(None);
+        }
         let Some((body, taken)) = self.bodies.add(body) else {
             return Err(self.too_much(stored, "there are too many messages".to_owned()));
         };

@@ -118,6 +118,11 @@ impl Allowance {
         }))
     }
 
+    /// Whether there are limits.
+    pub(super) fn is_limited(&self) -> bool {
+        self.0.total.is_some()
+    }
+
     /// Starts a call that took `recorded`. `process`: the id of its process, if it is isolated.
     ///
     /// # Errors

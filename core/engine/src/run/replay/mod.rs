@@ -35,7 +35,7 @@ pub(crate) use outputs::OutputId;
 use outputs::Outputs;
 pub use pipeline::{PlanError, ReplayOptions, Swap};
 pub use rerun::{ALLOW_UNKNOWN, Allowed, Withheld};
-use store::Store;
+use store::{Content, Kept, Store};
 use turns::Turns;
 
 use crate::run::stage::Stage;
@@ -210,8 +210,14 @@ impl Replay {
         };
         let mut store = lock(&self.store);
         loop {
-            if let Some(message) = store.take(key) {
-                return Fetched::Message(message);
+            match store.take(key) {
+                Some(Content::Emitted(message)) => return Fetched::Message(message),
+                Some(Content::Recorded) => {
+                    drop(store);
+                    let skip = Fetched::Skip { is_explained: true };
+                    return self.load(taker, key).map_or(skip, Fetched::Message);
+                }
+                None => {}
             }
             if self.is_abandoned(from) {
                 drop(store);
@@ -253,18 +259,28 @@ impl Replay {
 
     /// Stores a message that a rerun stage has emitted.
     pub(crate) fn keep(&self, message: Arc<Message>) {
-        if let Some(output) = self.outputs.of_port(message.source()) {
-            let key = self.ancestry.key(output, message.lineage().sequence);
-            if lock(&self.store).keep(key, message) {
-                self.arrived.notify_all();
-            }
+        let source = message.source();
+        let Some(output) = self.outputs.of_port(source) else {
+            return;
+        };
+        let key = self.ancestry.key(output, message.lineage().sequence);
+        let kept = lock(&self.store).keep(key, message, self.allowance.is_limited());
+        if kept == Kept::Unwanted {
+            return;
+        }
+        self.arrived.notify_all();
+        if kept == Kept::Replaced && self.exceed(source.stage, Excess::Memory) == 1 {
+            tracing::warn!(
+                stage = self.name(source.stage),
+                "its messages wait for calls that come later, and take too much memory: the recorded ones are used instead"
+            );
         }
     }
 
     /// Skips a call that can't be rerun: its recorded messages are used. `is_explained`: the recording gives the
     /// reason.
     pub(crate) fn skip(&self, stage: &Stage, number: usize, call: &Call, is_explained: bool) {
-        self.keep_recorded(stage, call);
+        self.keep_recorded(call);
         lock(&self.store).skip(stage.index, number, is_explained);
     }
 
@@ -316,20 +332,27 @@ impl Replay {
 
     /// Replaces the output of a call that exceeded a limit by its recorded messages.
     pub(crate) fn substitute_recorded(&self, stage: &Stage, call: &Call, excess: Excess) {
-        let calls = {
-            let mut exceeded = lock(&self.exceeded);
-            let calls = exceeded.entry((stage.index, excess)).or_default();
-            *calls += 1;
-            *calls
-        };
-        if calls == 1 {
+        if self.exceed(stage.index, excess) == 1 {
             let (stage, what) = (&stage.settings.name, excess.description());
             tracing::warn!(
                 stage,
                 "a call was cancelled: it took {what}; its recorded messages are used instead"
             );
         }
-        self.keep_recorded(stage, call);
+        self.keep_recorded(call);
+    }
+
+    /// Counts a call that exceeded a limit. Returns their number.
+    fn exceed(&self, stage: usize, excess: Excess) -> usize {
+        let mut exceeded = lock(&self.exceeded);
+        let calls = exceeded.entry((stage, excess)).or_default();
+        *calls += 1;
+        *calls
+    }
+
+    /// The name of a stage.
+    fn name(&self, stage: usize) -> &str {
+        self.parts.get(stage).map_or("", |part| &part.about.name)
     }
 
     /// The number of calls that exceeded a limit, by stage and limit.
@@ -341,19 +364,15 @@ impl Replay {
         exceeded.iter().filter_map(name).collect()
     }
 
-    fn keep_recorded(&self, stage: &Stage, call: &Call) {
+    /// The calls that take what a call emitted get the recorded messages.
+    fn keep_recorded(&self, call: &Call) {
         for emitted in &call.emitted {
             let topic = Topic::new(&call.stage, &emitted.port);
             let Some(output) = self.outputs.find(&topic) else {
                 continue;
             };
             let key = self.ancestry.key(output, emitted.sequence);
-            // Messages that no call takes are not read.
-            if !lock(&self.store).wants(key) {
-                continue;
-            }
-            if let Some(message) = self.load(stage, key) {
-                lock(&self.store).keep(key, message);
+            if lock(&self.store).keep_recorded(key) {
                 self.arrived.notify_all();
             }
         }

@@ -162,7 +162,8 @@ impl Replay {
         options: &ReplayOptions,
         catalogue: &Catalogue,
     ) -> Result<(Pipeline, Arc<Self>), PlanError> {
-        let about = recording.about().clone();
+        let whole = Arc::clone(&recording);
+        let about = whole.about();
         let index = |name: &String| {
             let position = about.stages.iter().position(|stage| stage.name == *name);
             position.ok_or_else(|| PlanError::NoStage {
@@ -175,7 +176,7 @@ impl Replay {
             swapped.insert(index(&swap.stage)?, swap);
         }
         let from = options.from.as_ref().map(index).transpose()?;
-        let below = from.map(|from| downstream(&about, from));
+        let below = from.map(|from| downstream(about, from));
         let changed = changed(&recording);
         let mut calls = by_stage(&recording);
         let mut parts = Vec::new();
@@ -223,9 +224,7 @@ impl Replay {
         }
         let pipeline = Pipeline {
             name: about.name.clone(),
-            stages: stages(&about, plugins, &parts, |stage| {
-                swapped.contains_key(&stage)
-            }),
+            stages: stages(about, plugins, &parts, |stage| swapped.contains_key(&stage)),
             // Stages get their messages in the recorded order, and from no queue.
             edges: Vec::new(),
             on_stop: OnStop::Drop,

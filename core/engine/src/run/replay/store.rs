@@ -24,7 +24,13 @@ pub(crate) struct Store {
     waiting: HashSet<usize>,
     /// By stage: the states of its calls, up to the last one that was skipped.
     calls: Vec<Vec<CallState>>,
+    /// The bytes of all messages that it holds.
+    held: usize,
 }
+
+/// The most bytes that a store holds. A stage may take what another emitted in any order, so that all of it would have
+/// to be held.
+const MOST_HELD: usize = 64 << 20;
 
 /// The state of a recorded call in a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +49,27 @@ enum CallState {
 struct Slot {
     /// How often it is still to be taken.
     takers: u32,
-    message: Option<Arc<Message>>,
+    content: Option<Content>,
+}
+
+/// What the calls get that take a message.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// The message that was emitted.
+    Emitted(Arc<Message>),
+    /// The recorded message. Each call loads it, since nobody knows how long it would be held.
+    Recorded,
+}
+
+/// Whether a message was stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It was.
+    Stored,
+    /// No call takes it.
+    Unwanted,
+    /// There is no memory left for it: the calls that take it get the recorded one.
+    Replaced,
 }
 
 impl Store {
@@ -82,30 +108,53 @@ impl Store {
         slot.filter(|slot| slot.takers > 0)
     }
 
-    /// Whether a call will still take a message.
-    pub(crate) fn wants(&mut self, key: MessageKey) -> bool {
-        self.slot(key).is_some()
+    /// Stores a message for the calls that take it. `is_limited`: within [`MOST_HELD`].
+    pub(crate) fn keep(
+        &mut self,
+        key: MessageKey,
+        message: Arc<Message>,
+        is_limited: bool,
+    ) -> Kept {
+        let held = self.held.saturating_add(memory(&message));
+        match is_limited && held > MOST_HELD {
+            true => match self.put(key, Content::Recorded) {
+                true => Kept::Replaced,
+                false => Kept::Unwanted,
+            },
+            false => match self.put(key, Content::Emitted(message)) {
+                true => Kept::Stored,
+                false => Kept::Unwanted,
+            },
+        }
     }
 
-    /// Stores a message for the calls that take it. False: there are none.
-    pub(crate) fn keep(&mut self, key: MessageKey, message: Arc<Message>) -> bool {
+    /// Makes the calls that take a message load the recorded one. False: there are none.
+    pub(crate) fn keep_recorded(&mut self, key: MessageKey) -> bool {
+        self.put(key, Content::Recorded)
+    }
+
+    fn put(&mut self, key: MessageKey, content: Content) -> bool {
+        let added = content.memory();
         let Some(slot) = self.slot(key) else {
             return false;
         };
-        slot.message = Some(message);
+        let before = slot.content.replace(content);
+        self.held += added;
+        self.held -= before.map_or(0, |it| it.memory());
         // Waiting stages check again.
         self.waiting.clear();
         true
     }
 
-    pub(crate) fn take(&mut self, key: MessageKey) -> Option<Arc<Message>> {
+    pub(crate) fn take(&mut self, key: MessageKey) -> Option<Content> {
         let slot = self.slot(key)?;
-        let message = slot.message.clone()?;
+        let content = slot.content.clone()?;
         slot.takers -= 1;
         if slot.takers == 0 {
-            slot.message = None;
+            slot.content = None;
+            self.held -= content.memory();
         }
-        Some(message)
+        Some(content)
     }
 
     /// Registers a waiting stage. Returns false if all others wait too, so that no message can arrive.
@@ -166,6 +215,21 @@ impl Store {
     pub(crate) fn has_ended(&self, stage: usize) -> bool {
         !self.working.contains(&stage)
     }
+}
+
+impl Content {
+    fn memory(&self) -> usize {
+        match self {
+            Self::Emitted(message) => memory(message),
+            Self::Recorded => 0,
+        }
+    }
+}
+
+/// The bytes of a message.
+fn memory(message: &Message) -> usize {
+    let pixels = message.frame().map_or(0, |frame| frame.shape().size());
+    size_of::<Message>() + message.json().len() + pixels
 }
 
 /// Creates a frame from recorded pixels. `None`: out of memory, or invalid pixels.

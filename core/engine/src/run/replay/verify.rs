@@ -1,10 +1,10 @@
 //! Compares the messages of a replay with the recorded ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use flowpipe_host::message::Message;
-use flowpipe_recording::{Entry, Recording, Topic};
+use flowpipe_recording::{Entry, Name, Recording, Topic};
 use flowpipe_sync::lock;
 use serde_json::Value;
 
@@ -26,6 +26,8 @@ struct Seen {
     differing: usize,
     /// The first ones.
     differences: Vec<Difference>,
+    /// By output. Many differences share the text.
+    edges: HashMap<OutputId, Name>,
 }
 
 /// The number of differences that are kept.
@@ -44,7 +46,7 @@ impl Seen {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Difference {
     /// The edges of the message, such as `vision.out -> solver.in`, or its output if it has no edge.
-    pub edge: String,
+    pub edge: Name,
     /// The message's sequence number.
     pub sequence: u64,
     /// The place in the message, as a JSON Pointer. Empty: the whole message.
@@ -84,7 +86,7 @@ pub struct Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Missing {
     /// Their edges, as in [`Difference::edge`].
-    pub edge: String,
+    pub edge: Name,
     /// The number of messages.
     pub messages: usize,
     /// The sequence number of the first one in the file.
@@ -108,8 +110,10 @@ impl Verdict {
 
 /// The value shown for a missing message.
 const NOTHING: &str = "(no message)";
-/// Longer values are cut when they are shown.
+/// Longer values are cut when they are shown, in characters.
 const SHOWN: usize = 200;
+/// Longer names of edges are cut, in characters.
+const EDGE_SHOWN: usize = 2_000;
 
 impl Verifier {
     /// Creates a verifier of this replay.
@@ -149,7 +153,7 @@ impl Verifier {
                     without_call += 1;
                     if !is_explained {
                         let missing = missing.entry(output).or_insert_with(|| Missing {
-                            edge: self.edge(topic),
+                            edge: self.edge(&mut seen.edges, output, topic),
                             messages: 0,
                             first: sequence,
                         });
@@ -158,10 +162,10 @@ impl Verifier {
                 }
                 Expected::Message => {
                     let difference = Difference {
-                        edge: self.edge(topic),
+                        edge: self.edge(&mut seen.edges, output, topic),
                         sequence,
                         field: String::new(),
-                        recorded: cut(&recording.body(message)),
+                        recorded: cut(&recording.body(message), SHOWN),
                         now: NOTHING.into(),
                         at_ns: message.at_ns(),
                     };
@@ -184,7 +188,13 @@ impl Verifier {
     }
 
     /// The edges that messages of an output go over.
-    fn edge(&self, topic: &Topic) -> String {
+    fn edge(&self, known: &mut HashMap<OutputId, Name>, output: OutputId, topic: &Topic) -> Name {
+        let edge = known.entry(output);
+        edge.or_insert_with(|| cut(&self.edge_text(topic), EDGE_SHOWN).into())
+            .clone()
+    }
+
+    fn edge_text(&self, topic: &Topic) -> String {
         let about = self.replay.recording().about();
         let from = format!("{}.{}", topic.stage, topic.port);
         let mut to = Vec::new();
@@ -203,11 +213,11 @@ impl Verifier {
         let recording: &Recording = self.replay.recording();
         let sequence = message.lineage().sequence;
         let difference = |field: &str, recorded: String, now: String| Difference {
-            edge: self.edge(topic),
+            edge: self.edge(&mut lock(&self.seen).edges, output, topic),
             sequence,
-            field: field.to_owned(),
-            recorded: cut(&recorded),
-            now: cut(&now),
+            field: cut(field, SHOWN),
+            recorded: cut(&recorded, SHOWN),
+            now: cut(&now, SHOWN),
             at_ns: self.replay.emitted_at(output, sequence).unwrap_or(i64::MAX),
         };
         let Some((schema, body)) = recording.message(topic, sequence) else {
@@ -314,13 +324,11 @@ fn shown(value: Option<&Value>) -> String {
     value.map_or_else(|| "(nothing)".to_owned(), Value::to_string)
 }
 
-fn cut(text: &str) -> String {
-    if text.chars().count() <= SHOWN {
-        return text.to_owned();
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
     }
-    let mut text: String = text.chars().take(SHOWN).collect();
-    text.push('…');
-    text
 }
 
 #[cfg(test)]
