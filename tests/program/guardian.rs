@@ -216,6 +216,18 @@ fn an_isolated_stage_lets_go_when_the_program_is_killed() {
     assert!(processes(&table, "isolated-stage").is_empty());
 }
 
+/// The stage waits for the program in the middle of a stroke.
+#[test]
+fn an_isolated_stage_lets_go_while_the_program_is_stopped() {
+    let table = Table::set(&["--size", "6", "--seed", "1"]);
+    let player = mid_stroke(&table, &slow("isolation = \"process\""));
+    end(player.id(), Signal::STOP, kill_process);
+    println!("released after {:?}", released(&table));
+    end(player.id(), Signal::KILL, kill_process);
+    player.ended();
+    nobody_guards(&table);
+}
+
 /// Whatever the pipeline configures for errors and restarts.
 #[test]
 fn a_run_whose_mouse_died_has_failed() {

@@ -8,10 +8,7 @@ use schemars::transform::{RemoveRefSiblings, ReplacePrefixItems, Transform, tran
 use serde_json::{Map, Value, json};
 
 use crate::manifest::{Manifest, config_schema};
-use crate::pipeline::{Isolation, OnError, OnStop, Queue, Restart, WhenFull};
-use crate::reader::keywords::Keyword;
-use crate::reader::problem::{MAX_CAPACITY, MAX_RESTARTS, MAX_STAGES};
-use crate::reader::{Plugins, duration};
+use crate::reader::{Plugins, grammar};
 
 /// The schema, with the names of these plugins and the schemas of their configs.
 #[must_use]
@@ -29,50 +26,14 @@ pub fn pipeline_schema(plugins: &dyn Plugins) -> Value {
     definitions.insert("plugin".to_owned(), plugin(&manifests));
     definitions.insert("stage".to_owned(), stage(&manifests));
     definitions.insert("source".to_owned(), source());
-    definitions.insert("queue".to_owned(), queue());
-    json!({
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "flowpipe pipeline",
-        "description": "A pipeline of plugins that sees a puzzle on a screen and plays it.",
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["stages"],
-        "properties": {
-            "name": {
-                "description": "The pipeline's name. Default: the file's name without its extension.",
-                "type": "string",
-                "minLength": 1,
-            },
-            "on_stop": words::<OnStop>("What happens to queued messages when the run is stopped."),
-            "record": {
-                "description": "Record each run, to replay, compare and inspect it.",
-                "type": "object",
-                "additionalProperties": false,
-                "required": ["file"],
-                "properties": {
-                    "file": {
-                        "description": "The recording (MCAP). {name} is replaced by the pipeline's name, {time} by the time of the start.",
-                        "type": "string",
-                        "minLength": 1,
-                    },
-                    "lossless": {
-                        "description": "Have the stages wait when the recorder can't keep up, so that nothing is dropped.",
-                        "type": "boolean",
-                        "default": false,
-                    },
-                },
-            },
-            "stages": {
-                "description": "The stages by name. Each runs on its own thread.",
-                "type": "object",
-                "minProperties": 1,
-                "maxProperties": MAX_STAGES,
-                "propertyNames": { "pattern": "^[\\p{Alphabetic}\\p{N}_-]+$" },
-                "additionalProperties": { "$ref": "#/definitions/stage" },
-            },
-        },
-        "definitions": definitions,
-    })
+    definitions.insert("queue".to_owned(), grammar::QUEUE.schema());
+    let mut schema = grammar::PIPELINE.schema();
+    schema["$schema"] = json!("http://json-schema.org/draft-07/schema#");
+    schema["title"] = json!("flowpipe pipeline");
+    schema["description"] =
+        json!("A pipeline of plugins that sees a puzzle on a screen and plays it.");
+    schema["definitions"] = json!(definitions);
+    schema
 }
 
 fn plugin(manifests: &[&Manifest]) -> Value {
@@ -99,46 +60,9 @@ fn stage(manifests: &[&Manifest]) -> Value {
         rules.push(alone(manifest));
         rules.push(racing(manifest));
     }
-    json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["plugin"],
-        "properties": {
-            "plugin": {
-                "description": "The plugin that does the work, or a list of plugins that race: the first valid answer wins.",
-                "anyOf": [
-                    { "$ref": "#/definitions/plugin" },
-                    {
-                        "type": "array",
-                        "items": { "$ref": "#/definitions/plugin" },
-                        "minItems": 1,
-                        "uniqueItems": true,
-                    },
-                ],
-            },
-            "config": {
-                "description": "The plugin's config; for plugins that race, keyed by plugin.",
-                "type": "object",
-            },
-            "from": {
-                "description": "Where the input comes from: \"STAGE\", \"STAGE.PORT\", a table, or a list of those.",
-                "anyOf": [
-                    { "$ref": "#/definitions/source" },
-                    { "type": "array", "items": { "$ref": "#/definitions/source" }, "minItems": 1 },
-                ],
-            },
-            "queue": {
-                "description": "The rules of the queues of this stage's inputs.",
-                "allOf": [{ "$ref": "#/definitions/queue" }],
-            },
-            "timeout": time("How long the work on one message may take; after it the work is cancelled. Default: any time."),
-            "watchdog": time("How long the stage may take for one message before the watchdog reports it. Default: \"10s\"."),
-            "on_error": words::<OnError>("What happens when the stage fails on a message."),
-            "restart": restart(),
-            "isolation": words::<Isolation>("Where the stage runs."),
-        },
-        "allOf": rules,
-    })
+    let mut schema = grammar::STAGE.schema();
+    schema["allOf"] = json!(rules);
+    schema
 }
 
 /// The rules of a stage with this plugin alone.
@@ -178,80 +102,7 @@ fn racing(manifest: &Manifest) -> Value {
 }
 
 fn source() -> Value {
-    json!({
-        "anyOf": [
-            { "type": "string", "minLength": 1 },
-            {
-                "type": "object",
-                "additionalProperties": false,
-                "required": ["stage"],
-                "properties": {
-                    "stage": { "type": "string", "description": "The stage that sends." },
-                    "port": { "type": "string", "description": "The output, if several match." },
-                    "into": { "type": "string", "description": "The input, if several match." },
-                    "queue": {
-                        "description": "The rules of this queue alone.",
-                        "allOf": [{ "$ref": "#/definitions/queue" }],
-                    },
-                },
-            },
-        ],
-    })
-}
-
-fn queue() -> Value {
-    let default = Queue::default();
-    json!({
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "capacity": {
-                "description": "The most messages that it holds.",
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_CAPACITY,
-                "default": default.capacity,
-            },
-            "when_full": words::<WhenFull>("What happens to a message when the queue is full."),
-        },
-    })
-}
-
-fn restart() -> Value {
-    let default = Restart::default();
-    let mut backoff =
-        time("The delay before the first restart; it doubles with each further restart in a row.");
-    backoff["default"] = json!("100ms");
-    json!({
-        "description": "Restart the stage after a failure. The current message is lost.",
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "max": {
-                "description": "The most restarts in a row without a processed message in between; then on_error decides.",
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_RESTARTS,
-                "default": default.max,
-            },
-            "backoff": backoff,
-        },
-    })
-}
-
-fn time(doc: &str) -> Value {
-    json!({ "type": "string", "minLength": 1, "pattern": duration::PATTERN, "description": doc })
-}
-
-fn words<T: Keyword>(doc: &str) -> Value {
-    let names: Vec<_> = T::ALL.iter().map(|value| value.word()).collect();
-    let docs: Vec<_> = T::ALL.iter().map(|value| value.doc()).collect();
-    json!({
-        "description": doc,
-        "enum": names,
-        "default": names.first(),
-        "x-taplo": { "docs": { "enumValues": docs } },
-    })
+    json!({ "anyOf": [{ "type": "string", "minLength": 1 }, grammar::SOURCE.schema()] })
 }
 
 fn definition(manifest: &Manifest) -> String {

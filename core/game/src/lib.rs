@@ -9,13 +9,14 @@
 //! - `line`: the cells that a straight drag enters.
 //! - `pipes`: the drawn pipes, and which of them holds each cell.
 //! - [`generate`]: puzzles of our own. [`random`]: the numbers behind what is drawn by chance.
-//! - [`render`]: the board as pixels.
+//! - `header`: the lines above the board. [`render`]: the board as pixels.
 //! - [`session`]: board after board, time trials, how input arrives, the log.
 //! - `window` and `terminal`: a session on a screen. Each is a feature of its own, and off unless
 //!   asked for.
 
 pub mod event;
 pub mod generate;
+mod header;
 mod line;
 mod pipes;
 pub mod play;

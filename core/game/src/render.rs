@@ -26,6 +26,7 @@ mod writing;
 use flowpipe_puzzle::{Flow, Puzzle};
 use thiserror::Error;
 
+pub use crate::header::Header;
 pub use area::Area;
 use canvas::Canvas;
 pub use layout::{Button, Layout, Style};
@@ -52,23 +53,6 @@ pub struct Scene<'a> {
     pub lights: u64,
     /// What is written above the board.
     pub header: Header,
-}
-
-/// What is written above the board.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Header {
-    /// The large line, such as `level 5`.
-    pub title: String,
-    /// The small one, such as `7x7`.
-    pub note: String,
-    /// Flows that are joined.
-    pub flows: usize,
-    /// Moves so far.
-    pub moves: usize,
-    /// The fewest moves so far, if the level was solved before.
-    pub best: Option<usize>,
-    /// From 0 to 100.
-    pub pipe_percent: usize,
 }
 
 /// A picture.

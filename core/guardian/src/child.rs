@@ -22,6 +22,9 @@ pub(crate) struct Inherited<'a, R> {
     pub player: Option<OwnedFd>,
     /// The player's status from the kernel.
     pub status: Option<File>,
+    /// The status of the program that started the player, if the player is the process of a stage: it waits for the
+    /// program in the middle of a stroke.
+    pub host_status: Option<File>,
     pub record: &'a Record,
     pub release: &'a R,
     pub belongings: &'a Belongings,
@@ -33,6 +36,7 @@ const LIFELINE: i32 = 0;
 const CONNECTION: i32 = 1;
 const PLAYER: i32 = 2;
 const STATUS: i32 = 3;
+const HOST_STATUS: i32 = 4;
 
 /// How often it checks whether the player is stopped or dumps its core, and what the display server sends.
 const POLL_INTERVAL: Timespec = milliseconds(20);
@@ -67,6 +71,10 @@ fn guard<R: Release>(inherited: &Inherited<'_, R>) -> Result<(), Errno> {
         (CONNECTION, Some(inherited.release.connection().as_raw_fd())),
         (PLAYER, inherited.player.as_ref().map(|it| it.as_raw_fd())),
         (STATUS, inherited.status.as_ref().map(|it| it.as_raw_fd())),
+        (
+            HOST_STATUS,
+            inherited.host_status.as_ref().map(|it| it.as_raw_fd()),
+        ),
     ];
     detach::detach(files, inherited.belongings)?;
     let guard = Guard {
@@ -83,6 +91,10 @@ fn guard<R: Release>(inherited: &Inherited<'_, R>) -> Result<(), Errno> {
         status: inherited.status.as_ref().map(|_| {
             // SAFETY: as above.
             unsafe { BorrowedFd::borrow_raw(STATUS) }
+        }),
+        host_status: inherited.host_status.as_ref().map(|_| {
+            // SAFETY: as above.
+            unsafe { BorrowedFd::borrow_raw(HOST_STATUS) }
         }),
     };
     guard.release.check(guard.connection)?;
@@ -111,6 +123,7 @@ struct Guard<'a, R> {
     connection: BorrowedFd<'a>,
     player: Option<BorrowedFd<'a>>,
     status: Option<BorrowedFd<'a>>,
+    host_status: Option<BorrowedFd<'a>>,
 }
 
 impl<R: Release> Guard<'_, R> {
@@ -128,7 +141,7 @@ impl<R: Release> Guard<'_, R> {
             return Ok(false);
         }
         self.release.drain(self.connection)?;
-        if !self.record.pressed().is_empty() && self.player_is_stopped() {
+        if !self.record.pressed().is_empty() && self.is_stopped() {
             self.try_to_release_all()?;
         }
         Ok(true)
@@ -171,17 +184,20 @@ impl<R: Release> Guard<'_, R> {
         }
     }
 
-    /// Whether the player is stopped, although its files are open: a signal has stopped it (Ctrl-Z) for an unknown
-    /// time, or it has crashed and its memory is being written to a file.
-    fn player_is_stopped(&self) -> bool {
-        const STOPPED: [&[u8]; 2] = [b"State:\tT ", b"CoreDumping:\t1"];
-        let Some(status) = self.status else {
-            return false;
-        };
-        let mut text = [0_u8; 4096];
-        let count = rustix::io::pread(status, &mut text, 0).unwrap_or(0);
-        let text = text.get(..count).unwrap_or_default();
-        let contains = |what: &[u8]| text.windows(what.len()).any(|part| part == what);
-        STOPPED.into_iter().any(contains)
+    /// Whether the player is stopped, although its files are open, or the program that it waits for.
+    fn is_stopped(&self) -> bool {
+        let status = [self.status, self.host_status];
+        status.into_iter().flatten().any(says_stopped)
     }
+}
+
+/// Whether a status says that a signal has stopped the process (Ctrl-Z) for an unknown time, or that it has crashed and
+/// its memory is being written to a file.
+fn says_stopped(status: BorrowedFd<'_>) -> bool {
+    const STOPPED: [&[u8]; 2] = [b"State:\tT ", b"CoreDumping:\t1"];
+    let mut text = [0_u8; 4096];
+    let count = rustix::io::pread(status, &mut text, 0).unwrap_or(0);
+    let text = text.get(..count).unwrap_or_default();
+    let contains = |what: &[u8]| text.windows(what.len()).any(|part| part == what);
+    STOPPED.into_iter().any(contains)
 }

@@ -12,6 +12,8 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 
+use flowpipe_process::host_status;
+
 use crate::child::{self, Inherited};
 use crate::detach::Belongings;
 use crate::error::GuardianError;
@@ -52,6 +54,7 @@ impl Process {
             player: rustix::process::pidfd_open(itself, PidfdFlags::empty()).ok(),
             // It may be unreadable; then the button is released after the core is dumped, not before.
             status: std::fs::File::open("/proc/self/status").ok(),
+            host_status: host_status::find(),
             record: &record,
             release: &release,
             belongings: &belongings,

@@ -10,11 +10,13 @@
 //! is not replaced.
 
 mod file;
+mod own_folder;
 mod partial;
 mod place;
 mod regular;
 
 pub use file::{OutputFile, remove_hidden, write};
+pub use own_folder::own_folder;
 pub use partial::{left_of, without_suffix};
 pub use place::is_same;
 pub use regular::open_regular;

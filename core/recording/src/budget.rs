@@ -69,9 +69,6 @@ const PORTS: usize = 2048;
 /// Queues.
 const EDGES: usize = 2048;
 
-/// A longer name, in bytes, is damaged: pipelines name stages in at most 128 bytes, and plugins their outputs in 64.
-pub(crate) const LONGEST_NAME: usize = 1 << 10;
-
 /// A longer record of a channel is damaged: it has two names, each of them twice.
 pub(crate) const LONGEST_CHANNEL: usize = 8 << 10;
 

@@ -1,8 +1,11 @@
-//! The entries of a recording besides the messages.
+//! The entries of a recording.
+
+use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 
+use crate::message::RecordedMessage;
 use crate::name::Name;
 
 /// Schema id of [`Call`].
@@ -17,6 +20,19 @@ pub const CHANGE: &str = "flowpipe.change/1";
 pub const DROPPED_LINEAGES: &str = "flowpipe.dropped-lineages/1";
 /// Schema id of [`PictureNote`].
 pub const PICTURE: &str = "flowpipe.picture/1";
+
+/// An entry, in the order of the file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// A message was emitted.
+    Message(RecordedMessage),
+    /// A call has ended.
+    Call(Arc<Call>),
+    /// A full queue dropped a message.
+    Dropped(Box<Dropped>),
+    /// A problem occurred.
+    Problem(Box<Trouble>),
+}
 
 /// The run as a whole: the attachment `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::scan::Fault;
+use crate::fault::Fault;
 
 /// Why a recording can't be written.
 #[derive(Debug, thiserror::Error)]

@@ -90,6 +90,9 @@ struct RawImage {
     frame_id: String,
 }
 
+/// A longer side, in pixels, is no screen's: work on a picture can take memory for each of its columns and rows.
+const LONGEST_SIDE: u32 = 1 << 15;
+
 /// Field 6, bytes.
 const DATA_KEY: u8 = 6 << 3 | 2;
 
@@ -161,6 +164,12 @@ impl Pixels<'_> {
                 head.width,
                 head.height,
                 head.encoding
+            ));
+        }
+        if head.width.max(head.height) > LONGEST_SIDE {
+            return Err(format!(
+                "{} x {} pixels, where a side of {LONGEST_SIDE} can be read",
+                head.width, head.height
             ));
         }
         Ok(Pixels {
@@ -235,6 +244,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_side_has_a_longest_length() {
+        let decoded = |width: u32| {
+            let pixels = Pixels {
+                encoding: Encoding::Grey8,
+                width,
+                height: 1,
+                stride: width,
+                bytes: &vec![0; width as usize],
+            };
+            let mut buffer = Vec::new();
+            pixels.encode("", 0, &mut buffer);
+            Pixels::decode(&buffer).map(|it| it.width)
+        };
+        assert_eq!(decoded(LONGEST_SIDE), Ok(LONGEST_SIDE));
+        assert!(decoded(LONGEST_SIDE + 1).is_err());
+    }
 
     #[test]
     fn a_picture_survives_a_round_trip() {

@@ -11,11 +11,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use crate::budget::LONGEST_NAME;
-
 /// A name of a stage, an output or similar. Copies share their memory, and so do equal names of a recording.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Name(Arc<str>);
+
+/// A longer name, in bytes, is damaged: pipelines name stages in at most 128 bytes, and plugins their outputs in 64.
+const LONGEST_NAME: usize = 1 << 10;
 
 /// The memory of a name besides its bytes: its reference counts, and the allocator's overhead.
 pub(crate) const NAME: usize = 32;

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use crate::bodies::{Bodies, Body};
 use crate::budget::{self, Limits};
 use crate::chunk::Unpacked;
-use crate::entry::{About, Call, Change, Dropped, DroppedLineages, Trouble};
+use crate::entry::{About, Call, Change, DroppedLineages, Entry};
 use crate::error::ReadError;
+use crate::fault::{Fault, MAGIC, Place};
 use crate::file::RecordingFile;
 use crate::image::Pixels;
 use crate::message::RecordedMessage;
 use crate::name::Name;
 use crate::pictures::{Picture, Pictures};
-use crate::scan::{EntryPlace, Fault, MAGIC, Place, Scan};
+use crate::scan::{EntryPlace, Scan, Wanted};
 use crate::topic::Topic;
 use crate::writer::ABOUT;
 
@@ -39,27 +40,6 @@ pub struct Recording {
     first_unreadable: Option<Fault>,
     /// The chunks of the last requested pictures.
     unpacked: Unpacked,
-}
-
-/// An entry, in the order of the file.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
-    /// A message was emitted.
-    Message(RecordedMessage),
-    /// A call has ended.
-    Call(Arc<Call>),
-    /// A full queue dropped a message.
-    Dropped(Box<Dropped>),
-    /// A problem occurred.
-    Problem(Box<Trouble>),
-}
-
-/// Which entries are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    All,
-    /// All except calls, drops and problems.
-    Messages,
 }
 
 impl Recording {

@@ -1,7 +1,6 @@
 //! Reads a file from its start and collects its entries.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use mcap::records::{MessageHeader, Record, op};
@@ -10,39 +9,24 @@ use serde::de::DeserializeOwned;
 use crate::bodies::Bodies;
 use crate::budget::{Budget, LONGEST_CHANNEL, Limits, is_time};
 use crate::chunk::unpack;
-use crate::entry::{About, Change, DroppedLineages};
+use crate::entry::{About, Change, DroppedLineages, Entry};
 use crate::entry_limits::EntryLimits;
+use crate::fault::{Fault, MAGIC, Place};
 use crate::file::{FileRecord, RecordingFile, Records};
 use crate::json_memory::json_memory;
 use crate::message::{Output, RecordedMessage};
 use crate::name::Names;
 use crate::pictures::{Picture, Pictures};
-use crate::reader::{Entry, Wanted};
 use crate::record::{parse, record};
 use crate::topic::ChannelKind;
 use crate::writer::{ABOUT, PIPELINE};
 
-/// The first bytes of an MCAP file.
-pub(crate) const MAGIC: &[u8] = b"\x89MCAP0\r\n";
-
-/// A position in a file.
+/// Which entries are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The start of its chunk, or of its own record, in the file.
-    pub at: usize,
-    /// The position in the unpacked chunk, if it is in one.
-    pub within: Option<usize>,
-}
-
-/// A malformed entry, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The topic, or the attachment's name.
-    pub topic: String,
-    /// Where it is.
-    pub place: Place,
-    /// What is wrong with it.
-    pub what: String,
+pub(crate) enum Wanted {
+    All,
+    /// All except calls, drops and problems.
+    Messages,
 }
 
 /// The entries that a scan has found.
@@ -417,27 +401,3 @@ fn fault(topic: &str, place: Place, what: String) -> Fault {
 
 /// Why an entry with a time outside of the limits can't be used.
 const NO_TIME: &str = "one of its times is out of range";
-
-impl Default for Place {
-    fn default() -> Self {
-        Self {
-            at: MAGIC.len(),
-            within: None,
-        }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.within {
-            None => write!(f, "byte {}", self.at),
-            Some(within) => write!(f, "byte {within} of the chunk at byte {}", self.at),
-        }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {}: {}", self.topic, self.place, self.what)
-    }
-}

@@ -22,14 +22,14 @@ pub struct Pictures {
 }
 
 impl Pictures {
-    /// Makes the folder if it is not there.
+    /// Creates the folder if it is not there.
     ///
     /// # Errors
-    /// When it can't be made.
+    /// When it can't be created, or contains other files.
     pub fn into_folder(folder: &str) -> Result<Self> {
-        std::fs::create_dir_all(folder).map_err(|error| {
+        flowpipe_output::own_folder(Path::new(folder)).map_err(|error| {
             Error::bad_config(format!(
-                "can't make the folder {folder} for pictures: {error}"
+                "the folder {folder} can't be used for pictures: {error}"
             ))
         })?;
         Ok(Self {

@@ -117,7 +117,10 @@ impl Chords {
     pub fn new(plan: &Plan) -> Result<Self, Stop> {
         let slots = plan.slots;
         if slots > MOST_SLOTS {
-            return Err(Stop::Wide(slots));
+            return Err(Stop::Wide {
+                nodes: slots,
+                most: MOST_SLOTS,
+            });
         }
         let classes = Fields::new(0, slots, plan.classes - 1);
         let pipes = Fields::new(classes.end(), slots, slots);

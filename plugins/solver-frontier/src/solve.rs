@@ -97,7 +97,8 @@ impl Frontier {
         };
         let limits = Limits {
             states: self.config.max_states.unwrap_or(u64::MAX),
-            bytes: usize::try_from(self.config.max_mebibytes << 20).unwrap_or(usize::MAX),
+            bytes: usize::try_from(self.config.max_mebibytes.saturating_mul(1 << 20))
+                .unwrap_or(usize::MAX),
         };
         let mut cost = Cost::default();
         let swept = Race {

@@ -22,8 +22,15 @@ pub enum Stop {
     List(u64),
     /// Where flows may not touch themselves, states hold a table of the frontier's nodes by each
     /// other, and this frontier is too wide for it.
-    #[error("the frontier has {0} nodes, at most {most} can be distinguished under the rule against touching", most = crate::chords::MOST_SLOTS)]
-    Wide(usize),
+    #[error(
+        "the frontier has {nodes} nodes, at most {most} can be distinguished under the rule against touching"
+    )]
+    Wide {
+        /// The nodes of the frontier.
+        nodes: usize,
+        /// The most that can be distinguished.
+        most: usize,
+    },
 }
 
 /// Asks whether the work was cancelled, but not each time.

@@ -2,9 +2,10 @@
 
 use fastrand::Rng;
 
+use crate::cancelled::Cancelled;
 use crate::individual::Individual;
 use crate::network::Network;
-use crate::operators::{Cancelled, Operators};
+use crate::operators::Operators;
 
 /// How a run goes.
 #[derive(Clone, Copy, Debug)]

@@ -22,6 +22,7 @@
 //! - [`operators`]: creation, crossover and mutation, as published and better.
 //! - [`evolution`]: one run; [`solve`]: all runs, and the answer.
 
+mod cancelled;
 mod config;
 mod consistency;
 mod evolution;

@@ -4,16 +4,11 @@ mod better;
 mod published;
 
 use fastrand::Rng;
-use thiserror::Error;
 
+use crate::cancelled::Cancelled;
 use crate::individual::{Genes, Individual};
 pub use better::Better;
 pub use published::Published;
-
-/// The work is no longer wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("cancelled")]
-pub struct Cancelled;
 
 /// A way to make individuals.
 pub trait Operators {

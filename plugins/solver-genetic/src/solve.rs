@@ -5,12 +5,13 @@ use flowpipe_plugin::puzzle::message::{Effort, Verdict};
 use flowpipe_plugin::puzzle::{self, Puzzle, Solution};
 use thiserror::Error;
 
+use crate::cancelled::Cancelled;
 use crate::config::{ArcConsistency, Config, Operators as Kind};
 use crate::consistency::{self, Contradiction, Domains, Propagator, Strength};
 use crate::evolution::{self, History, Settings};
 use crate::individual::{Genes, Individual};
 use crate::network::{MAX_FLOWS, Network};
-use crate::operators::{Better, Cancelled, Operators, Published};
+use crate::operators::{Better, Operators, Published};
 use crate::paths::route::Router;
 use crate::paths::walk::Walker;
 

@@ -12,8 +12,8 @@ use flowpipe_plugin::puzzle::{Board, Geometry, Puzzle, Rules, Terminal, check, l
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
+use crate::cancelled::Cancelled;
 use crate::config::{ArcConsistency, Config, Operators};
-use crate::operators::Cancelled;
 use crate::samples::NESTED;
 use crate::solve::{SolveError, solve};
 use flowpipe_sat::testing::brute_force;

@@ -8,11 +8,12 @@
 //!   against the schema in the plugin's manifest, through `json`).
 //!
 //! [`problem`] has the message of every error, [`error`] its position and its forms for people and machines, `suggest`
-//! the "did you mean", [`keywords`] and [`duration`] the values with a fixed syntax.
+//! the "did you mean", [`grammar`] the keys, [`keywords`] and [`duration`] the values with a fixed syntax.
 
 pub mod cycle;
 pub mod duration;
 pub mod error;
+pub mod grammar;
 mod json;
 pub mod keywords;
 mod nul;

@@ -9,6 +9,8 @@ use super::suggest::list;
 pub const MAX_BYTES: usize = 1024 * 1024;
 /// The most stages of one pipeline. Each is at least one thread.
 pub const MAX_STAGES: usize = 256;
+/// The longest name of a stage, in bytes. Recordings repeat the names in every entry.
+pub const LONGEST_STAGE_NAME: usize = 128;
 /// The most messages that one queue may hold.
 pub const MAX_CAPACITY: usize = 65_536;
 /// The most restarts of a stage in a row.

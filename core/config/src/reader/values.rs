@@ -6,6 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::Findings;
+use super::grammar::Table;
 use super::keywords::Keyword;
 use super::problem::{MAX_CAPACITY, MAX_RESTARTS, Problem};
 use super::source::Span;
@@ -152,14 +153,8 @@ pub(super) fn wrong_type(
 }
 
 /// Reports a key that is unknown in this place.
-pub(super) fn unknown(
-    key: &str,
-    span: &Span,
-    place: &str,
-    known: &[&str],
-    findings: &mut Findings,
-) {
-    let hint = suggest::help(key, "known keys", known);
+pub(super) fn unknown(key: &str, span: &Span, place: &str, known: &Table, findings: &mut Findings) {
+    let hint = suggest::help(key, "known keys", &known.names());
     let problem = Problem::UnknownKey {
         key: key.to_owned(),
         place: place.to_owned(),

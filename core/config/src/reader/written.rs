@@ -6,11 +6,11 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::Findings;
-use super::problem::Problem;
+use super::problem::{LONGEST_STAGE_NAME, Problem};
 use super::source::Span;
-use super::suggest;
 use super::syntax::in_file_order;
 use super::values::{capacity, table, text, time, times, truth, unknown, word, wrong_type};
+use super::{grammar, suggest};
 use crate::pipeline::{Isolation, OnError, OnStop, Queue, Record, Restart};
 
 /// A pipeline file.
@@ -64,8 +64,6 @@ pub(super) struct WrittenSource {
     pub queue: Option<Queue>,
 }
 
-const KEYS: [&str; 4] = ["name", "on_stop", "record", "stages"];
-
 /// Reads a whole file.
 pub(super) fn read<'a, 't>(root: &'a DeTable<'t>, findings: &mut Findings) -> Written<'a, 't> {
     let mut written = Written::default();
@@ -87,8 +85,8 @@ pub(super) fn read<'a, 't>(root: &'a DeTable<'t>, findings: &mut Findings) -> Wr
                     .collect();
             }
             _ => {
-                stages_given |= suggest::closest(key, &KEYS) == Some("stages");
-                unknown(key, &span, "the pipeline", &KEYS, findings);
+                stages_given |= suggest::closest(key, &grammar::PIPELINE.names()) == Some("stages");
+                unknown(key, &span, "the pipeline", &grammar::PIPELINE, findings);
             }
         }
     }
@@ -106,8 +104,6 @@ pub(super) fn read<'a, 't>(root: &'a DeTable<'t>, findings: &mut Findings) -> Wr
     written
 }
 
-const RECORD_KEYS: [&str; 2] = ["file", "lossless"];
-
 fn record(
     key: &str,
     key_span: &Span,
@@ -120,7 +116,7 @@ fn record(
         match key {
             "file" => file = text("file", value, findings),
             "lossless" => lossless = truth("lossless", value, findings),
-            _ => unknown(key, &span, "[record]", &RECORD_KEYS, findings),
+            _ => unknown(key, &span, "[record]", &grammar::RECORD, findings),
         }
     }
     let given = file.as_ref().is_some_and(|file| !file.get_ref().is_empty());
@@ -133,21 +129,6 @@ fn record(
         lossless: lossless.unwrap_or_default(),
     })
 }
-
-/// In bytes. Recordings repeat the names in every entry, and cannot be read with far longer ones.
-const LONGEST_STAGE_NAME: usize = 128;
-
-const STAGE_KEYS: [&str; 9] = [
-    "plugin",
-    "config",
-    "from",
-    "queue",
-    "timeout",
-    "on_error",
-    "watchdog",
-    "restart",
-    "isolation",
-];
 
 fn stage<'a, 't>(
     name: &str,
@@ -201,7 +182,7 @@ fn stage<'a, 't>(
                 key,
                 &span,
                 &format!("stage `{name}`"),
-                &STAGE_KEYS,
+                &grammar::STAGE,
                 findings,
             ),
         }
@@ -310,13 +291,7 @@ fn source_table(
             "port" => port = text("port", value, findings),
             "into" => into = text("into", value, findings),
             "queue" => rules = queue(value, findings),
-            _ => unknown(
-                key,
-                &key_span,
-                "`from`",
-                &["stage", "port", "into", "queue"],
-                findings,
-            ),
+            _ => unknown(key, &key_span, "`from`", &grammar::SOURCE, findings),
         }
     }
     if !named {
@@ -353,7 +328,7 @@ fn queue(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Option<Queue>
                     queue.when_full = when_full;
                 }
             }
-            _ => unknown(key, &span, "`queue`", &["capacity", "when_full"], findings),
+            _ => unknown(key, &span, "`queue`", &grammar::QUEUE, findings),
         }
     }
     Some(queue)
@@ -381,7 +356,7 @@ fn restart(value: &Spanned<DeValue<'_>>, findings: &mut Findings) -> Option<Rest
             "backoff" => {
                 restart.backoff = time("backoff", value, findings).unwrap_or(restart.backoff);
             }
-            _ => unknown(key, &span, "`restart`", &["max", "backoff"], findings),
+            _ => unknown(key, &span, "`restart`", &grammar::RESTART, findings),
         }
     }
     Some(restart)

@@ -532,13 +532,19 @@ impl World {
     }
 }
 
+/// Runs and their longest number of events: a million events together.
+const RUNS: u32 = 5_000;
+const MOST_EVENTS: usize = 400;
+
 proptest! {
+    #![proptest_config(ProptestConfig { cases: RUNS, ..ProptestConfig::default() })]
+
     /// Every instance is destroyed once or abandoned once, nothing is created after the end, no backoff exceeds the
     /// bound, and the run ends from every state.
     #[test]
     fn every_instance_is_destroyed_or_abandoned_once(
         stages in stages(),
-        steps in prop::collection::vec(step(), 0..200),
+        steps in prop::collection::vec(step(), 0..MOST_EVENTS),
     ) {
         let mut world = World::start(&stages);
         for step in &steps {

@@ -7,7 +7,7 @@ use flowpipe_puzzle::{Flow, Puzzle};
 
 use super::timing::{Phase, frames};
 use super::{FLIP, FRAME, Session};
-use crate::render::Header;
+use crate::header::Header;
 
 /// What there is to show. Equal views look the same.
 #[derive(Clone, Debug, PartialEq)]

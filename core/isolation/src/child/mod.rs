@@ -24,6 +24,8 @@ use flowpipe_host::instance::{InProcess, StageInstance as _, State};
 use flowpipe_host::library::loader;
 use flowpipe_host::stage_clock::StageClock;
 use flowpipe_host::table::{Host, Services};
+#[cfg(target_os = "linux")]
+use flowpipe_process::host_status;
 use flowpipe_process::parent;
 use flowpipe_sync::lock;
 
@@ -82,6 +84,11 @@ pub fn run() -> ExitCode {
 
 fn run_stage() -> io::Result<()> {
     let mut call = Wire::to_host(connection()?);
+    // SAFETY: this process has no other thread yet.
+    #[cfg(target_os = "linux")]
+    unsafe {
+        host_status::share();
+    }
     raise_oom_score();
     flush_each_line();
     let Some((first, config)) = call.receive::<ToStage>()? else {

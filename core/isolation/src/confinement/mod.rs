@@ -3,9 +3,11 @@
 //!
 //! # Layout
 //! - `files`: which files it may read and write. `libraries`: which libraries.
-//! - `landlock`, `seccomp`: the rules on Linux. `absent`: other systems, without rules.
+//! - `landlock`, `seccomp`, `capabilities`: the rules on Linux. `absent`: other systems, without rules.
 
 mod absent;
+#[cfg(target_os = "linux")]
+mod capabilities;
 mod files;
 #[cfg(target_os = "linux")]
 mod landlock;
@@ -178,6 +180,8 @@ pub(crate) fn confine(
         permissions.writes.prepare();
     }
     let unreadable = landlock::confine(confinement, libraries).map_err(failed)?;
+    #[cfg(target_os = "linux")]
+    capabilities::give_up().map_err(failed)?;
     seccomp::confine(confinement).map_err(failed)?;
     Ok(unreadable)
 }

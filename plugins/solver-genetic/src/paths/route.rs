@@ -14,9 +14,9 @@ use flowpipe_plugin::puzzle::Node;
 
 use super::Path;
 use super::plan::Planner;
+use crate::cancelled::Cancelled;
 use crate::consistency::{Domains, Propagator};
 use crate::network::{Flow, Network, Way};
-use crate::operators::Cancelled;
 
 /// How many steps may be refused before a path is given up.
 const REFUSALS: usize = 24;
