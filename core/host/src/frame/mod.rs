@@ -190,9 +190,18 @@ impl Frame {
     }
 }
 
+/// Counts one more reference, as [`Arc`] does: references that are forgotten are never released, and a count that wraps
+/// would free what is in use.
+pub fn count_one_more(references: &AtomicUsize) {
+    const MOST: usize = isize::MAX as usize;
+    if references.fetch_add(1, Ordering::Relaxed) > MOST {
+        std::process::abort();
+    }
+}
+
 impl Clone for Frame {
     fn clone(&self) -> Self {
-        self.counted().references.fetch_add(1, Ordering::Relaxed);
+        count_one_more(&self.counted().references);
         Self(self.0)
     }
 }

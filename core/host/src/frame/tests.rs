@@ -184,3 +184,32 @@ fn frames_outlive_the_run() {
     });
     assert_eq!(kept.pixels(), [7; 128]);
 }
+
+/// No program forgets so many references one by one in a test: the count starts high, in a process of its own.
+#[cfg(unix)]
+#[test]
+fn a_count_that_would_wrap_ends_the_process() {
+    use std::os::unix::process::ExitStatusExt as _;
+    const VARIABLE: &str = "FLOWPIPE_TEST_COUNT";
+    if let Ok(count) = std::env::var(VARIABLE) {
+        let references = AtomicUsize::new(count.parse().unwrap());
+        count_one_more(&references);
+        return;
+    }
+    for (count, ends) in [
+        (isize::MAX as usize, false),
+        (isize::MAX as usize + 1, true),
+    ] {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args([
+            "--exact",
+            "frame::tests::a_count_that_would_wrap_ends_the_process",
+        ]);
+        let output = command.env(VARIABLE, count.to_string()).output().unwrap();
+        assert_eq!(
+            output.status.signal().is_some(),
+            ends,
+            "{count}: {output:?}"
+        );
+    }
+}
