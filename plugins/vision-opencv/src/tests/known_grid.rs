@@ -8,13 +8,13 @@ use flowpipe_plugin::puzzle::{Board, Flow, Lattice, Puzzle, Solution};
 use flowpipe_plugin::{Format, PixelInfo};
 
 use super::summary::pairs;
-use crate::cells::Checked;
-use crate::grid::Grid;
-use crate::measure::LineLook;
+use crate::find::grid::Grid;
+use crate::find::lines::Ink;
 use crate::picture::Picture;
-use crate::read_board::read_cells;
-use crate::runs::Ink;
-use crate::shape::Shape;
+use crate::read::board::read_cells;
+use crate::read::shape::board_shape::Shape;
+use crate::read::shape::grid_check::Checked;
+use crate::read::shape::line_model::LineLook;
 use crate::steps::Steps;
 
 const SIZE: (u32, u32) = (540, 960);

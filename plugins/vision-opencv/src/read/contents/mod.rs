@@ -1,0 +1,10 @@
+//! What the cells of a board hold: terminals, pipes and bridges.
+
+pub mod cell_contents;
+pub mod cell_layout;
+pub mod colours;
+pub mod drawings;
+pub mod numbers;
+pub mod pairing;
+pub mod pipes;
+pub mod terminals;
