@@ -2,7 +2,7 @@
 //! board is examined first, and where much was and none is one, the rest is not.
 
 use crate::find::grid::Grid;
-use crate::find::lines::Run;
+use crate::find::lines::segment::Run;
 
 /// What a search may cost, in pixels of lines that are examined. Those of a board of 15 by 18 cells that fills a screen
 /// of 1920 by 1080 pixels are 36,000; to look for boards that turn or are tilted takes more than to look at ten of them.

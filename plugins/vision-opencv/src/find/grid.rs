@@ -2,7 +2,7 @@
 
 use flowpipe_plugin::puzzle::{Cell, Geometry, Lattice, Point};
 
-use crate::read::shape::surroundings::Border;
+use crate::find::border::Border;
 
 /// Where the cells of a board lie, in frame pixels.
 ///

@@ -12,6 +12,14 @@ pub fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {
     *values.select_nth_unstable_by(index, f64::total_cmp).1
 }
 
+/// The middle one, or the mean of the two middle ones. `None` of none.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let upper = values.len() / 2;
+    let lower = values.len().checked_sub(1)? / 2;
+    Some(f64::midpoint(values[lower], values[upper]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,48 +1,32 @@
-//! A cache of what was seen at places of a picture: where no pixel has changed since, it is not read again.
+//! A cache of what was measured at places of a picture: where no pixel has changed since, it is not measured again.
 //!
 //! Each entry depends only on its key and the pixels of an area. So a board whose picture is cached in part is read
 //! as without a cache, only sooner.
 
-use std::cell::{Cell, RefCell};
+use std::any::Any;
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use flowpipe_plugin::puzzle::Point;
 use opencv::core::Rect;
 
-use crate::picture::Rgb;
-use crate::read::contents::drawings::Rail;
-use crate::read::contents::numbers::Glyph;
-use crate::read::contents::terminals::{Blob, CellColours};
-use crate::read::shape::stretch::Stretch;
+/// What is measured at places of a picture, and is cached. Each type has a table of its own.
+pub trait Measurement: 'static {
+    /// What is cached of it.
+    type Value: Clone + Send + 'static;
+}
 
-/// What was seen in a part of a picture, by kind.
+/// What was measured in a part of a picture.
 #[derive(Default)]
-pub struct Memory {
-    /// Stretches of lines.
-    pub stretches: Table<Stretch>,
-    /// How far lines are aside of their stretches.
-    pub shifts: Table<Option<f64>>,
-    /// The colours of cells.
-    pub cells: Table<CellColours>,
-    /// Discs and blocks in cells.
-    pub blobs: Table<Option<Blob>>,
-    /// Numbers in cells.
-    pub glyphs: Table<Option<Glyph>>,
-    /// The noise in cells.
-    pub noises: Table<Option<i32>>,
-    /// What may be rails in cells.
-    pub rails: Table<Rail>,
-    /// How far thin drawings in cells stand out.
-    pub drawings: Table<i32>,
-    /// The colours where pipes may cross from cell to cell.
-    pub crossings: Table<Option<[Rgb; 3]>>,
+pub struct Cache {
+    tables: RefCell<Vec<Box<dyn AnyTable>>>,
     part: Area,
     /// Whether something was examined beyond the part.
     went_beyond: Cell<bool>,
 }
 
-impl Memory {
+impl Cache {
     /// Of a part of a picture.
     #[must_use]
     pub fn of(part: Rect) -> Self {
@@ -55,27 +39,27 @@ impl Memory {
         }
     }
 
-    /// What is remembered by a key, or what a new reading gives. `area`: all pixels that it depends on, as far as they
+    /// What is cached by a key, or what a new measurement gives. `area`: all pixels that it depends on, as far as they
     /// lie in the picture.
-    pub fn recall<V: Clone>(
+    pub fn recall<M: Measurement>(
         &self,
-        table: &Table<V>,
-        key: Key,
+        key: CacheKey,
         area: Area,
-        look: impl FnOnce() -> V,
-    ) -> V {
-        if let Some(entry) = table.entries.borrow_mut().get_mut(&key) {
-            entry.is_used = true;
-            return entry.value.clone();
+        measure: impl FnOnce() -> M::Value,
+    ) -> M::Value {
+        if let Some(value) = self.table::<M>().and_then(|mut table| table.cached(&key)) {
+            return value;
         }
-        let value = look();
+        let value = measure();
         if area.is_within(self.part) {
-            let entry = Entry {
-                area,
-                value: value.clone(),
-                is_used: true,
-            };
-            table.entries.borrow_mut().insert(key, entry);
+            if let Some(mut table) = self.table::<M>() {
+                let entry = Entry {
+                    area,
+                    value: value.clone(),
+                    is_used: true,
+                };
+                table.entries.insert(key, entry);
+            }
         } else if !area.is_empty() {
             self.went_beyond.set(true);
         }
@@ -87,37 +71,60 @@ impl Memory {
         self.went_beyond.take()
     }
 
-    /// Forgets what was seen where something has changed, and what was not asked for since the last time.
+    /// Forgets what was measured where something has changed, and what was not asked for since the last time.
     pub fn forget(&mut self, has_changed: impl Fn(Area) -> bool) {
-        self.stretches.forget(&has_changed);
-        self.shifts.forget(&has_changed);
-        self.cells.forget(&has_changed);
-        self.blobs.forget(&has_changed);
-        self.glyphs.forget(&has_changed);
-        self.noises.forget(&has_changed);
-        self.rails.forget(&has_changed);
-        self.drawings.forget(&has_changed);
-        self.crossings.forget(&has_changed);
+        for table in self.tables.get_mut() {
+            table.forget(&has_changed);
+        }
+    }
+
+    /// The table of a measurement, a new one where there is none.
+    fn table<M: Measurement>(&self) -> Option<RefMut<'_, Table<M>>> {
+        let table = RefMut::filter_map(self.tables.borrow_mut(), |tables| {
+            let is_own = |table: &Box<dyn AnyTable>| {
+                let table: &dyn Any = &**table;
+                table.is::<Table<M>>()
+            };
+            let index = tables.iter().position(is_own).unwrap_or_else(|| {
+                tables.push(Box::new(Table::<M>::default()));
+                tables.len() - 1
+            });
+            let table: &mut dyn Any = &mut **tables.get_mut(index)?;
+            table.downcast_mut()
+        });
+        table.ok()
     }
 }
 
-/// What was seen of one kind.
-pub struct Table<V> {
-    entries: RefCell<HashMap<Key, Entry<V>, BuildHasherDefault<Mixer>>>,
+/// A table of any measurement.
+trait AnyTable: Any + Send {
+    fn forget(&mut self, has_changed: &dyn Fn(Area) -> bool);
 }
 
-impl<V> Default for Table<V> {
+/// What was measured of one kind.
+struct Table<M: Measurement> {
+    entries: HashMap<CacheKey, Entry<M::Value>, BuildHasherDefault<Mixer>>,
+}
+
+impl<M: Measurement> Default for Table<M> {
     fn default() -> Self {
         Self {
-            entries: RefCell::default(),
+            entries: HashMap::default(),
         }
     }
 }
 
-impl<V> Table<V> {
-    fn forget(&mut self, has_changed: impl Fn(Area) -> bool) {
+impl<M: Measurement> Table<M> {
+    fn cached(&mut self, key: &CacheKey) -> Option<M::Value> {
+        let entry = self.entries.get_mut(key)?;
+        entry.is_used = true;
+        Some(entry.value.clone())
+    }
+}
+
+impl<M: Measurement> AnyTable for Table<M> {
+    fn forget(&mut self, has_changed: &dyn Fn(Area) -> bool) {
         self.entries
-            .get_mut()
             .retain(|_, entry| std::mem::take(&mut entry.is_used) && !has_changed(entry.area));
     }
 }
@@ -131,9 +138,9 @@ struct Entry<V> {
 
 /// What something is asked for by: all that it depends on but pixels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Key([u64; 6]);
+pub struct CacheKey([u64; 6]);
 
-impl Key {
+impl CacheKey {
     /// Of some numbers, at most six.
     #[inline]
     #[must_use]
@@ -191,7 +198,7 @@ impl Area {
 
 /// Mixes the words of a key by multiplication, as rustc does: keys are many, and no attacker chooses them.
 #[derive(Default)]
-pub struct Mixer(u64);
+struct Mixer(u64);
 
 impl Hasher for Mixer {
     fn write(&mut self, bytes: &[u8]) {

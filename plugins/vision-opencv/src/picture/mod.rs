@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod colour;
+pub mod polarity;
 pub mod rotation;
 pub mod top_hat;
 
@@ -12,7 +13,7 @@ use opencv::core::{Mat, MatTraitConst, Rect};
 use opencv::imgproc;
 use thiserror::Error;
 
-use crate::picture::cache::{Area, Key, Memory, Table};
+use crate::picture::cache::{Area, Cache, CacheKey, Measurement};
 
 /// Red, green, blue.
 pub type Rgb = [u8; 3];
@@ -26,8 +27,8 @@ pub struct Picture<'a> {
     step: usize,
     /// Where red, green and blue are in it.
     order: [usize; 3],
-    /// What was seen in it before.
-    memory: Option<&'a Memory>,
+    /// What was measured in it before.
+    cache: Option<&'a Cache>,
 }
 
 /// The first bytes of a pixel and perhaps of the next one, as they lie in memory.
@@ -111,37 +112,36 @@ impl<'a> Picture<'a> {
             info,
             step,
             order,
-            memory: None,
+            cache: None,
         })
     }
 
-    /// The same with what was seen in it before.
+    /// The same with what was measured in it before.
     #[must_use]
-    pub fn with_memory<'b>(&self, memory: &'b Memory) -> Picture<'b>
+    pub fn with_cache<'b>(&self, cache: &'b Cache) -> Picture<'b>
     where
         'a: 'b,
     {
         Picture {
-            memory: Some(memory),
+            cache: Some(cache),
             ..*self
         }
     }
 
-    /// What was seen before, where that is cached, else what a new reading gives. `what` is the key, and all
+    /// What was measured before, where that is cached, else what a new measurement gives. `what` is the key, and all
     /// pixels that it depends on.
     #[inline]
-    pub fn recall<V: Clone>(
+    pub fn recall<M: Measurement>(
         &self,
-        table: impl FnOnce(&Memory) -> &Table<V>,
-        what: impl FnOnce() -> (Key, Area),
-        look: impl FnOnce() -> V,
-    ) -> V {
-        let Some(memory) = self.memory else {
-            return look();
+        what: impl FnOnce() -> (CacheKey, Area),
+        measure: impl FnOnce() -> M::Value,
+    ) -> M::Value {
+        let Some(cache) = self.cache else {
+            return measure();
         };
         let (key, area) = what();
         let area = area.clipped([self.width(), self.height()]);
-        memory.recall(table(memory), key, area, look)
+        cache.recall::<M>(key, area, measure)
     }
 
     /// Pixels.
@@ -154,6 +154,20 @@ impl<'a> Picture<'a> {
     #[must_use]
     pub fn height(&self) -> usize {
         self.info.height as usize
+    }
+
+    /// Whole pixels of a rectangle (left, top, width and height), as far as it lies in the picture.
+    #[must_use]
+    pub fn region(&self, [left, top, width, height]: [f64; 4]) -> Rect {
+        let side = |start: f64, length: f64, most: usize| {
+            let most = most as f64;
+            let (first, last) = (start.floor(), (start + length).ceil());
+            let (first, last) = (first.clamp(0.0, most), last.clamp(0.0, most));
+            (first as i32, (last - first) as i32)
+        };
+        let (x, width) = side(left, width, self.width());
+        let (y, height) = side(top, height, self.height());
+        Rect::new(x, y, width, height)
     }
 
     /// The colour at a point in frame pixels, `None` outside of the picture.

@@ -4,7 +4,6 @@
 use flowpipe_plugin::puzzle::{Geometry, Point};
 use flowpipe_plugin::{Format, PixelInfo};
 
-use crate::find::lines::Run;
 use crate::picture::{Picture, PictureError};
 
 /// Pixels that are turned together: what is read lies side by side in memory, what is written does not.
@@ -87,29 +86,6 @@ pub fn geometry_back(geometry: Geometry, height: usize) -> Geometry {
     }
 }
 
-/// Horizontal lines of a picture of so many pixels' height, from top to bottom, as the vertical ones, from left to right,
-/// that they are in the picture turned clockwise.
-#[must_use]
-pub fn vertical(horizontal: &[Run], height: usize) -> Vec<Run> {
-    let turned = |run: &Run| Run {
-        at: height as f64 - run.at,
-        ..*run
-    };
-    horizontal.iter().rev().map(turned).collect()
-}
-
-/// Vertical lines of a picture of so many pixels' height, from left to right, as the horizontal ones, from top to bottom,
-/// that they are in the picture turned clockwise.
-#[must_use]
-pub fn horizontal(vertical: &[Run], height: usize) -> Vec<Run> {
-    let turned = |run: &Run| Run {
-        from: height as f64 - run.to,
-        to: height as f64 - run.from,
-        ..*run
-    };
-    vertical.iter().map(turned).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,22 +110,5 @@ mod tests {
         assert_eq!(turned.at(3.5, 8.5), picture.at(x, y));
         let again = Quarter::anticlockwise(&turned);
         assert_eq!((again.rgb, again.info), (bytes, info));
-    }
-
-    #[test]
-    fn lines_are_turned_as_pictures_are() {
-        let line = Run {
-            at: 10.0,
-            from: 20.0,
-            to: 50.0,
-            width: 2.0,
-            contrast: 9.0,
-        };
-        let (turned, [x, y]) = (vertical(&[line], 80)[0], [70.0, 20.0]);
-        assert_eq!([turned.at, turned.from], [x, y]);
-        assert_eq!(back([x, y], 80), [line.from, line.at]);
-        let turned = horizontal(&[line], 80)[0];
-        assert_eq!((turned.at, turned.from, turned.to), (10.0, 30.0, 60.0));
-        assert_eq!(back([turned.from, turned.at], 80), [line.at, line.to]);
     }
 }

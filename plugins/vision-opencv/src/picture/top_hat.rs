@@ -7,8 +7,8 @@
 use opencv::core::{self, Mat, MatTraitConst, MatTraitConstManual, Point, Rect, Scalar};
 use opencv::imgproc;
 
-use crate::find::lines::Ink;
 use crate::picture::Picture;
+use crate::picture::polarity::Ink;
 
 /// The thin bright things of a picture. Kept from picture to picture for its memory.
 #[derive(Default)]

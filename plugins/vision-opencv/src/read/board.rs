@@ -4,15 +4,13 @@ use flowpipe_plugin::puzzle::message::SeenBoard;
 use flowpipe_plugin::puzzle::{Cell, Lattice, Puzzle, PuzzleError, Rules};
 
 use crate::find::grid::Grid;
-use crate::find::lines::Ink;
 use crate::picture::Picture;
 use crate::picture::colour::is_grey;
+use crate::picture::polarity::Ink;
 use crate::read::contents::cell_contents::{self, Content};
 use crate::read::contents::cell_layout::Places;
-use crate::read::contents::colours;
-use crate::read::contents::numbers;
 use crate::read::contents::pipes::{self, Scene};
-use crate::read::contents::terminals;
+use crate::read::contents::{colours, numbers, terminals};
 use crate::read::illustration;
 use crate::read::shape::grid_check::{self, Checked};
 use crate::read::shape::line_model::LineLook;

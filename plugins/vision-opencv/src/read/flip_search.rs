@@ -8,21 +8,20 @@ use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard};
 
 use crate::config::Config;
 use crate::find::grid::Grid;
-use crate::find::lines::Ink;
 use crate::find::perspective::quad::Quad;
 use crate::find::perspective::rectification::FaceOn;
 use crate::find::perspective::turned_board::Turned;
 use crate::picture::Picture;
+use crate::picture::polarity::Ink;
 use crate::picture::rotation::{self, Quarter};
 use crate::picture::top_hat::TopHat;
 use crate::read::board::read_board;
+use crate::read::error::ReadError;
 use crate::read::illustration;
 use crate::read::search::Search;
 use crate::read::shape::surroundings::Beyond;
 use crate::refuse::refusal::Refusal;
 use crate::steps::Steps;
-use crate::track::reader::ReadError;
-use crate::track::tracks::part;
 
 /// Each corner of a board that is read by an upright grid is at most so far from that grid's, in cells.
 const NEAR: f64 = 0.12;
@@ -152,7 +151,7 @@ impl Flips {
     ) -> Result<Vec<Found>, ReadError> {
         let mut found = Vec::new();
         for (ink, quad) in quads {
-            let room = part(picture, quad.rest.room());
+            let room = picture.region(quad.rest.room());
             self.thin.look_at(picture, room, ink)?;
             illustration::thin(&self.thin, steps);
             let thin = self.thin.thin()?;

@@ -3,7 +3,7 @@
 use flowpipe_plugin::puzzle::{Flow, Terminal};
 
 use crate::find::grid::Grid;
-use crate::find::lines::Run;
+use crate::find::lines::segment::Run;
 use crate::picture::top_hat::TopHat;
 use crate::picture::{Picture, Rgb};
 use crate::steps::Steps;

@@ -2,6 +2,7 @@
 
 pub mod board;
 pub mod contents;
+pub mod error;
 pub mod flip_search;
 pub mod illustration;
 pub mod search;

@@ -6,19 +6,19 @@ use flowpipe_plugin::puzzle::message::SeenBoard;
 use crate::config::Config;
 use crate::find::budget::Effort;
 use crate::find::grid::Grid;
-use crate::find::hex_grid;
-use crate::find::lines::{Ink, PIPE, Samples, Sought};
+use crate::find::lines::{PIPE, Samples, Sought, segment};
 use crate::find::perspective::quad::{self, Quad};
-use crate::find::square_grid;
+use crate::find::{hex_grid, square_grid};
 use crate::picture::Picture;
+use crate::picture::polarity::Ink;
 use crate::picture::rotation::{self, Quarter};
 use crate::read::board::{Read, read_board};
+use crate::read::error::ReadError;
 use crate::read::flip_search::Axis;
 use crate::read::illustration;
 use crate::read::shape::surroundings::Beyond;
 use crate::refuse::refusal::Refusal;
 use crate::steps::Steps;
-use crate::track::reader::ReadError;
 
 /// What lines are looked for, in the order tried.
 const ATTEMPTS: [Attempt; 6] = [
@@ -124,7 +124,7 @@ impl Search {
         for attempt in LYING_ATTEMPTS {
             let sought = sides_of_hexes(&self.sought(config, attempt));
             let vertical = self.samples.vertical(&sought);
-            let horizontal = rotation::horizontal(&vertical, picture.height());
+            let horizontal = segment::horizontal(&vertical, picture.height());
             self.effort.spend_on(&horizontal);
             let mut hexes = hex_grid::find(&horizontal, self.samples.stride());
             hexes.retain(|grid| may_be_board(grid, config));
@@ -158,7 +158,7 @@ impl Search {
             let vertical = match axis {
                 Axis::Vertical => self.samples.vertical(&sought),
                 Axis::Horizontal => {
-                    rotation::vertical(&self.samples.horizontal(&sought), self.samples.height())
+                    segment::vertical(&self.samples.horizontal(&sought), self.samples.height())
                 }
             };
             let blur = self.samples.stride() as f64;

@@ -8,12 +8,12 @@ use opencv::core::{
 use opencv::imgproc;
 
 use crate::config::Config;
-use crate::find::lines::Ink;
 use crate::find::tilt::Tilt;
 use crate::picture::Picture;
+use crate::picture::polarity::Ink;
+use crate::read::error::ReadError;
 use crate::read::search::Search;
 use crate::steps::Steps;
-use crate::track::reader::ReadError;
 
 /// Searches for tilted boards. It keeps nothing of a picture but memory.
 #[derive(Default)]

@@ -9,8 +9,8 @@ use flowpipe_plugin::{Format, PixelInfo};
 
 use super::summary::pairs;
 use crate::find::grid::Grid;
-use crate::find::lines::Ink;
 use crate::picture::Picture;
+use crate::picture::polarity::Ink;
 use crate::read::board::read_cells;
 use crate::read::shape::board_shape::Shape;
 use crate::read::shape::grid_check::Checked;

@@ -5,12 +5,13 @@
 
 use flowpipe_plugin::puzzle::{Direction, Lattice, Point};
 
+use crate::find::cell_side;
 use crate::find::grid::Grid;
+use crate::find::profile::Place;
+use crate::numerics::quantile::median;
 use crate::picture::Picture;
 use crate::read::shape::line_model::LineLook;
-use crate::read::shape::sides;
-use crate::read::shape::stretch::Place;
-use crate::track::line_positions::{BLURRED, STILL, UPRIGHT, median, shift};
+use crate::track::line_positions::{BLURRED, STILL, UPRIGHT, shift};
 
 /// Cells whose sides are examined, at most.
 const CELLS: usize = 160;
@@ -101,9 +102,9 @@ fn marks(grid: &Grid, look: &LineLook) -> impl Iterator<Item = Mark> {
         let [x, y] = grid.centre_of(cell);
         let quarter = usize::from(x > middle[0]) + 2 * usize::from(y > middle[1]);
         (0..DIRECTIONS).map(move |way| {
-            let side = sides::place(grid, cell, Direction(way), false, ink);
+            let side = cell_side::place(grid, cell, Direction(way), false, ink);
             // Now one end, now the other.
-            let stretch = sides::stretches(grid.lattice)[(cell + usize::from(way)) % 2];
+            let stretch = cell_side::stretches(grid.lattice)[(cell + usize::from(way)) % 2];
             Mark {
                 place: side.part(stretch),
                 group: quarter * usize::from(DIRECTIONS) + usize::from(way),

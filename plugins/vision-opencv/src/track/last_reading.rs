@@ -6,7 +6,7 @@ use opencv::core::Rect;
 
 use crate::find::grid::Grid;
 use crate::picture::Picture;
-use crate::picture::cache::{Area, Memory};
+use crate::picture::cache::{Area, Cache};
 
 /// What has changed is noted by blocks of so many bytes of a row.
 const BYTES: usize = 64;
@@ -28,7 +28,7 @@ struct Seen {
     grid: Grid,
     /// `None` where no board could be read.
     reading: Option<Reading>,
-    memory: Memory,
+    cache: Cache,
 }
 
 impl Last {
@@ -41,7 +41,7 @@ impl Last {
         let changed = Changed::update(picture, seen.part, &mut self.bytes, &mut self.changed);
         if let Some(changed) = changed {
             seen.reading = None;
-            seen.memory.forget(|area| changed.touches(area));
+            seen.cache.forget(|area| changed.touches(area));
         }
         seen.reading.as_ref()
     }
@@ -51,7 +51,7 @@ impl Last {
     pub fn remembered<'a>(&'a self, picture: &Picture<'a>, grid: &Grid) -> Option<Picture<'a>> {
         let seen = self.seen.as_ref()?;
         let is_it = seen.info == picture.info() && seen.grid == *grid;
-        is_it.then(|| picture.with_memory(&seen.memory))
+        is_it.then(|| picture.with_cache(&seen.cache))
     }
 
     /// Begins to remember a part of a picture, in which a grid lies.
@@ -65,14 +65,14 @@ impl Last {
             info: picture.info(),
             grid: grid.clone(),
             reading: None,
-            memory: Memory::of(part),
+            cache: Cache::of(part),
         });
     }
 
     /// Keeps what was read in the picture that is remembered, if that depends on nothing else.
     pub fn keep(&mut self, reading: &Reading) {
         if let Some(seen) = &mut self.seen {
-            let is_all = !seen.memory.went_beyond();
+            let is_all = !seen.cache.went_beyond();
             seen.reading = is_all.then(|| reading.clone());
         }
     }

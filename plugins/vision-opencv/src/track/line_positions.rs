@@ -8,9 +8,11 @@
 use flowpipe_plugin::puzzle::{Lattice, Point};
 
 use crate::find::grid::Grid;
+use crate::find::profile::{Place, Run};
+use crate::numerics::quantile::median;
 use crate::picture::Picture;
+use crate::picture::cache::Measurement;
 use crate::read::shape::line_model::LineLook;
-use crate::read::shape::stretch::{Place, Run};
 
 /// A line is where it was when it is so within this many pixels.
 pub const STILL: f64 = 0.3;
@@ -206,11 +208,17 @@ fn place(picture: &Picture<'_>, mark: &Mark, look: &LineLook) -> Option<f64> {
     Some(mark.at + shift(picture, &stretch, look)?)
 }
 
+/// How many pixels a line lies aside of its place.
+struct LineShift;
+
+impl Measurement for LineShift {
+    type Value = Option<f64>;
+}
+
 /// How many pixels a line lies aside of its place. `None` where nothing like it is near.
 pub fn shift(picture: &Picture<'_>, stretch: &Place, look: &LineLook) -> Option<f64> {
     let far = (look.thickness / 2.0).ceil() as i32 + 3;
-    picture.recall(
-        |memory| &memory.shifts,
+    picture.recall::<LineShift>(
         // What is remembered is of one board, whose lines look alike.
         || (stretch.key(0.0), stretch.area(far)),
         || measure_shift(picture, stretch, look, far),
@@ -249,12 +257,4 @@ fn measure_shift(picture: &Picture<'_>, stretch: &Place, look: &LineLook, far: i
         line.floor() + 0.5 - line
     });
     like_it.then(|| middle + moment / covered)
-}
-
-/// The middle one, or the mean of the two middle ones. `None` of none.
-pub fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let upper = values.len() / 2;
-    let lower = values.len().checked_sub(1)? / 2;
-    Some(f64::midpoint(values[lower], values[upper]))
 }

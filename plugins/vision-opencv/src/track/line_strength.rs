@@ -1,10 +1,9 @@
 //! How much a board's lines stand out as thin things: by that they are known again when the board turns.
 
 use crate::find::grid::Grid;
-use crate::find::lines::Ink;
 use crate::picture::Picture;
+use crate::picture::polarity::Ink;
 use crate::picture::top_hat::TopHat;
-use crate::track::tracks::part;
 
 /// Crossings of lines that are examined: checking the whole board costs as much as reading it.
 const CROSSINGS: usize = 12;
@@ -31,7 +30,7 @@ pub fn line_strength(
             grid.ys[crossing / grid.cols()],
         );
         let size = off + 2.0 * reach + 4.0;
-        let around = part(picture, [x - reach - 2.0, y - reach - 2.0, size, size]);
+        let around = picture.region([x - reach - 2.0, y - reach - 2.0, size, size]);
         thin.look_at(picture, around, ink)?;
         let seen = thin.thin()?;
         found.push(seen.strongest(x + off, y, reach));

@@ -3,13 +3,13 @@
 
 use flowpipe_plugin::puzzle::message::{BoardState, Reading};
 use flowpipe_plugin::puzzle::{Lattice, Puzzle};
-use thiserror::Error;
 
 use crate::config::Config;
 use crate::find::perspective::turned_board::{Rest, Turned};
+use crate::picture::Picture;
 use crate::picture::top_hat::TopHat;
-use crate::picture::{Picture, PictureError};
 use crate::read::board::{Read, read_board};
+use crate::read::error::ReadError;
 use crate::read::flip_search::{Flips, read_known};
 use crate::read::illustration;
 use crate::read::search::Search;
@@ -21,21 +21,7 @@ use crate::track::hex_positions::HexPlaces;
 use crate::track::last_reading::Last;
 use crate::track::line_positions::LinePlaces;
 use crate::track::line_strength::line_strength;
-use crate::track::tracks::{Track, Tracks, part};
-
-/// What has nothing to do with what the picture shows.
-#[derive(Debug, Error)]
-pub enum ReadError {
-    /// Bytes that are no picture.
-    #[error(transparent)]
-    Picture(#[from] PictureError),
-    /// OpenCV failed.
-    #[error("OpenCV: {0}")]
-    OpenCv(#[from] opencv::Error),
-    /// A board that the puzzle model does not take, which the steps should not have let pass.
-    #[error("a reading that is no puzzle: {0}")]
-    Puzzle(#[from] flowpipe_plugin::puzzle::PuzzleError),
-}
+use crate::track::tracks::{Track, Tracks};
 
 /// Reads boards, one picture after the other.
 ///
@@ -247,7 +233,7 @@ impl Reader {
                 continue;
             }
             tried.push(*rest);
-            let room = part(picture, rest.room());
+            let room = picture.region(rest.room());
             self.thin.look_at(picture, room, track.ink)?;
             illustration::thin(&self.thin, &mut self.steps);
             let thin = self.thin.thin()?;

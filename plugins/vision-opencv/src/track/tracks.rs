@@ -5,9 +5,9 @@
 use opencv::core::Rect;
 
 use crate::find::grid::Grid;
-use crate::find::lines::Ink;
 use crate::find::perspective::turned_board::Rest;
 use crate::picture::Picture;
+use crate::picture::polarity::Ink;
 use crate::read::board::Read;
 use crate::track::hex_positions::HexPlaces;
 use crate::track::line_positions::LinePlaces;
@@ -88,7 +88,7 @@ impl Track {
         let around = AROUND * self.grid.cell + 4.0;
         let [left, top, width, height] = self.grid.bounds();
         let (width, height) = (width + 2.0 * around, height + 2.0 * around);
-        part(picture, [left - around, top - around, width, height])
+        picture.region([left - around, top - around, width, height])
     }
 }
 
@@ -97,20 +97,6 @@ impl Track {
 enum Lines {
     Squares(LinePlaces),
     Hexes(HexPlaces),
-}
-
-/// Whole pixels of a rectangle (left, top, width and height), as far as it lies in the picture.
-#[must_use]
-pub fn part(picture: &Picture<'_>, [left, top, width, height]: [f64; 4]) -> Rect {
-    let side = |start: f64, length: f64, most: usize| {
-        let most = most as f64;
-        let (first, last) = (start.floor(), (start + length).ceil());
-        let (first, last) = (first.clamp(0.0, most), last.clamp(0.0, most));
-        (first as i32, (last - first) as i32)
-    };
-    let (x, width) = side(left, width, picture.width());
-    let (y, height) = side(top, height, picture.height());
-    Rect::new(x, y, width, height)
 }
 
 fn size(picture: &Picture<'_>) -> (usize, usize) {

@@ -12,12 +12,13 @@ use std::ops::RangeInclusive;
 
 use flowpipe_plugin::puzzle::Direction;
 
+use crate::find::cell_side;
 use crate::find::grid::Grid;
-use crate::find::lines::{Ink, Run};
+use crate::find::lines::segment::Run;
+use crate::find::profile::Place;
 use crate::numerics::regression;
 use crate::picture::Picture;
-use crate::read::shape::sides;
-use crate::read::shape::stretch::Place;
+use crate::picture::polarity::Ink;
 
 /// The height of a regular hexagon and the distance of columns, by the length of a side.
 const HEIGHT: f64 = 1.732_050_807_568_877_2;
@@ -297,8 +298,8 @@ impl Grid {
         (0..self.rows()).step_by(every).flat_map(move |row| {
             let cell = row * self.cols() + line;
             [4, 5].into_iter().flat_map(move |way| {
-                let place = sides::place(self, cell, Direction(way), false, ink);
-                sides::stretches(self.lattice).map(|share| place.part(share))
+                let place = cell_side::place(self, cell, Direction(way), false, ink);
+                cell_side::stretches(self.lattice).map(|share| place.part(share))
             })
         })
     }

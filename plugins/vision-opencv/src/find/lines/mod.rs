@@ -5,46 +5,9 @@
 //! part of the picture. A pixel is of a line when it is brighter (or darker) than what lies on both sides of
 //! it; a line is a run of such samples, with gaps where pipes cross it.
 
+use crate::find::lines::segment::Run;
 use crate::picture::Picture;
-
-/// Whether lines are brighter or darker than what they lie on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ink {
-    /// Brighter.
-    #[default]
-    Bright,
-    /// Darker.
-    Dark,
-}
-
-/// A straight line, in frame pixels.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Run {
-    /// Its middle, across it.
-    pub at: f64,
-    /// Where it begins along itself.
-    pub from: f64,
-    /// Where it ends.
-    pub to: f64,
-    /// How many pixels it is wide.
-    pub width: f64,
-    /// How many levels of grey it stands out by.
-    pub contrast: f64,
-}
-
-impl Run {
-    /// Pixels from end to end.
-    #[must_use]
-    pub fn length(&self) -> f64 {
-        self.to - self.from
-    }
-
-    /// How many pixels long two parallel lines lie beside each other.
-    #[must_use]
-    pub fn beside(&self, other: &Self) -> f64 {
-        self.to.min(other.to) - self.from.max(other.from)
-    }
-}
+use crate::picture::polarity::Ink;
 
 /// What counts as a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -476,3 +439,4 @@ impl Line {
         }
     }
 }
+pub mod segment;

@@ -8,7 +8,7 @@
 //! hide ends of some, and writing makes others longer: the outline is the one that the most ends lie on.
 
 use crate::config::Config;
-use crate::find::lines::Run;
+use crate::find::lines::segment::Run;
 use crate::find::perspective::slanted_edge::{Aslant, aslant};
 use crate::find::perspective::turned_board::{Rest, Turned};
 use crate::numerics::regression::least_squares;

@@ -2,7 +2,7 @@
 
 use flowpipe_plugin::puzzle::Point;
 
-use crate::find::lines::Run;
+use crate::find::lines::segment::Run;
 
 /// Borders that are looked into, those with the most ends first.
 const MOST_ASLANT: usize = 24;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::config::Config;
 use crate::find::grid::Grid;
-use crate::find::lines::Run;
+use crate::find::lines::segment::Run;
 use crate::find::square_grid::shortening::shortened;
 use crate::numerics::regression;
 

@@ -1,7 +1,7 @@
 //! Grids that reach too far: what lies beside a board may have lines where more of its columns or rows would be.
 
 use crate::find::grid::Grid;
-use crate::find::lines::Run;
+use crate::find::lines::segment::Run;
 
 /// How far from a grid's line a line is that is on it, and how far from each other the ends of its lines are, in cells.
 const NEAR: f64 = 0.12;

@@ -4,7 +4,7 @@ use flowpipe_plugin::puzzle::place::{corners, offset};
 use flowpipe_plugin::puzzle::{Cell, Direction, Lattice, Point};
 
 use crate::find::grid::Grid;
-use crate::picture::cache::{Area, Key};
+use crate::picture::cache::{Area, CacheKey};
 use crate::picture::{Picture, Rgb};
 
 /// Nothing but the rims of terminals is examined farther from a cell's centre, as a share of the way to its corners.
@@ -126,8 +126,8 @@ impl<'a> Places<'a> {
 
     /// What the reading of the cell around a place depends on besides pixels, and one more number.
     #[must_use]
-    pub fn key(&self, [x, y]: Point, other: f64) -> Key {
-        Key::new([x, y, self.pitch[0], self.pitch[1], self.span, other])
+    pub fn key(&self, [x, y]: Point, other: f64) -> CacheKey {
+        CacheKey::new([x, y, self.pitch[0], self.pitch[1], self.span, other])
     }
 
     /// All pixels of the cell around a place, to a share of the way from there to its corners.

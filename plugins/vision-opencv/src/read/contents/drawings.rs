@@ -5,7 +5,7 @@
 
 use flowpipe_plugin::puzzle::{Cell, Point};
 
-use crate::picture::cache::{Area, Key};
+use crate::picture::cache::{Area, CacheKey, Measurement};
 use crate::picture::colour::distance;
 use crate::picture::{Picture, Rgb};
 use crate::read::contents::cell_layout::{INSIDE, Places};
@@ -62,6 +62,24 @@ pub struct Rail {
     beside: i32,
 }
 
+impl Measurement for Rail {
+    type Value = Self;
+}
+
+/// How far thin drawings in a cell stand out.
+struct Drawing;
+
+impl Measurement for Drawing {
+    type Value = i32;
+}
+
+/// How far samples are apart in an empty cell.
+struct Noise;
+
+impl Measurement for Noise {
+    type Value = Option<i32>;
+}
+
 type Sample = [i32; 3];
 
 impl<'a> Drawings<'a> {
@@ -96,8 +114,7 @@ impl<'a> Drawings<'a> {
         for side in 0..sides {
             for at_next in [false, true] {
                 let place = f64::from(2 * side as u32 + u32::from(at_next));
-                let rail = self.picture.recall(
-                    |memory| &memory.rails,
+                let rail = self.picture.recall::<Rail>(
                     || self.what(centre, place),
                     || self.rail(centre, self.places.beside(side, at_next), look),
                 );
@@ -128,16 +145,14 @@ impl<'a> Drawings<'a> {
     #[must_use]
     pub fn is_drawn(&self, cell: Cell) -> bool {
         let centre = self.places.centre(cell);
-        let drawn = self.picture.recall(
-            |memory| &memory.drawings,
-            || self.what(centre, 0.0),
-            || self.drawn(centre),
-        );
+        let drawn = self
+            .picture
+            .recall::<Drawing>(|| self.what(centre, 0.0), || self.drawn(centre));
         drawn >= self.level
     }
 
     /// What the reading of the cell around a place depends on, and one more number.
-    fn what(&self, centre: Point, other: f64) -> (Key, Area) {
+    fn what(&self, centre: Point, other: f64) -> (CacheKey, Area) {
         let area = self.places.area(centre, INSIDE);
         (self.places.key(centre, other), area)
     }
@@ -247,8 +262,7 @@ impl<'a> Drawings<'a> {
         let mut found: Vec<i32> = cells
             .filter_map(|(cell, _)| {
                 let centre = self.places.centre(cell);
-                self.picture.recall(
-                    |memory| &memory.noises,
+                self.picture.recall::<Noise>(
                     || self.what(centre, 0.0),
                     || self.noise_around(centre, beside),
                 )

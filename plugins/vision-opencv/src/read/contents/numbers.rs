@@ -6,6 +6,7 @@
 use flowpipe_plugin::puzzle::{Cell, Point, Rules};
 
 use crate::find::grid::Grid;
+use crate::picture::cache::Measurement;
 use crate::picture::colour::{distance, mean};
 use crate::picture::{Picture, Rgb};
 use crate::read::contents::cell_layout::{INSIDE, Places};
@@ -57,6 +58,10 @@ pub struct Glyph {
     contrast: f64,
 }
 
+impl Measurement for Glyph {
+    type Value = Option<Self>;
+}
+
 /// Finds the numbers, notes them as terminals and pairs them.
 ///
 /// # Errors
@@ -71,8 +76,7 @@ pub fn pair(
         .there()
         .filter_map(|(cell, look)| {
             let centre = places.centre(cell);
-            let glyph = picture.recall(
-                |memory| &memory.glyphs,
+            let glyph = picture.recall::<Glyph>(
                 || (places.key(centre, 0.0), places.area(centre, INSIDE)),
                 || Glyph::find(picture, places, centre, look.background),
             )?;

@@ -5,7 +5,7 @@ use flowpipe_plugin::puzzle::message::BoardState;
 use flowpipe_plugin::puzzle::{Board, Cell, Colour, Flow, Point};
 
 use crate::find::grid::Grid;
-use crate::picture::cache::{Area, Key};
+use crate::picture::cache::{Area, CacheKey, Measurement};
 use crate::picture::colour::{distance, median, square_distance};
 use crate::picture::{Picture, Rgb};
 use crate::read::contents::cell_contents::Content;
@@ -38,6 +38,13 @@ struct Crossing {
     to: Node,
     /// `None` where pipes have no paint of their own.
     colour: Option<Colour>,
+}
+
+/// The colours before, on and behind the middle of a side.
+struct CrossingColours;
+
+impl Measurement for CrossingColours {
+    type Value = Option<[Rgb; 3]>;
 }
 
 /// Where pipes are looked for.
@@ -255,10 +262,9 @@ impl Scene<'_> {
             .iter()
             .fold(0.0, |most: f64, along| most.max(along.abs()));
         let reach = (most + ACROSS) * self.places.span + 3.0;
-        let patch = self.picture.recall(
-            |memory| &memory.crossings,
+        let patch = self.picture.recall::<CrossingColours>(
             || {
-                let key = Key::new([x, y, side[0], side[1], along[0]]);
+                let key = CacheKey::new([x, y, side[0], side[1], along[0]]);
                 (key, Area::around([x, y], [reach; 2]))
             },
             || self.patch([x, y], side, along),

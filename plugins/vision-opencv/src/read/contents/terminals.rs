@@ -13,6 +13,7 @@ use flowpipe_plugin::puzzle::Cell;
 
 use crate::find::grid::Grid;
 use crate::numerics::quantile::quantile;
+use crate::picture::cache::Measurement;
 use crate::picture::colour::{distance, median};
 use crate::picture::{Picture, Rgb};
 use crate::read::contents::cell_layout::{INSIDE, Places};
@@ -58,6 +59,10 @@ pub struct CellColours {
     pub centre: [f64; 2],
 }
 
+impl Measurement for CellColours {
+    type Value = Self;
+}
+
 /// All cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoardColours {
@@ -85,6 +90,10 @@ pub struct Blob {
     contrast: f64,
     /// Whether a part of it is not seen, for a pipe leaves it or a letter reaches far.
     covered: bool,
+}
+
+impl Measurement for Blob {
+    type Value = Option<Self>;
 }
 
 /// Reads the colours of every cell that is there.
@@ -177,8 +186,7 @@ impl BoardColours {
 
 impl CellColours {
     fn recall(picture: &Picture<'_>, places: &Places<'_>, centre: [f64; 2]) -> Self {
-        picture.recall(
-            |memory| &memory.cells,
+        picture.recall::<CellColours>(
             || (places.key(centre, 0.0), places.area(centre, INSIDE)),
             || Self::take(picture, places, centre),
         )
@@ -219,8 +227,7 @@ impl CellColours {
     }
 
     fn recall_blob(&self, picture: &Picture<'_>, places: &Places<'_>) -> Option<Blob> {
-        picture.recall(
-            |memory| &memory.blobs,
+        picture.recall::<Blob>(
             // The rim's outside is examined too.
             || (places.key(self.centre, 0.0), places.area(self.centre, 1.2)),
             || self.blob(picture, places),

@@ -2,11 +2,11 @@
 
 use flowpipe_plugin::puzzle::{Cell, Lattice};
 
+use crate::find::border::Border;
 use crate::find::grid::Grid;
 use crate::read::shape::board_shape::Shape;
 use crate::read::shape::line_model::{Measure, UNSEEN};
 use crate::read::shape::sides::{Side, Sides};
-use crate::read::shape::surroundings::Border;
 use crate::refuse::refusal::Refusal;
 
 /// This share of the outline of a board that is no rectangle is seen to be thick.

@@ -7,14 +7,15 @@
 
 use flowpipe_plugin::puzzle::{Cell, Lattice};
 
+use crate::find::border::Border;
 use crate::find::grid::Grid;
-use crate::find::lines::Ink;
 use crate::picture::Picture;
+use crate::picture::polarity::Ink;
 use crate::read::shape::board_shape::Shape;
 use crate::read::shape::cell_mask::{Cells, Stop};
 use crate::read::shape::line_model::{LineLook, Measure, noise};
 use crate::read::shape::sides::Sides;
-use crate::read::shape::surroundings::{self, Beyond, Border};
+use crate::read::shape::surroundings::{self, Beyond};
 use crate::read::shape::warp;
 use crate::refuse::refusal::Refusal;
 

@@ -1,10 +1,11 @@
 //! What lines look like on a board, and what does not count as one.
 
+use crate::find::cell_side;
 use crate::find::grid::Grid;
-use crate::find::lines::Ink;
 use crate::numerics::quantile::quantile;
 use crate::picture::Picture;
-use crate::read::shape::sides::{self, Side, Sides};
+use crate::picture::polarity::Ink;
+use crate::read::shape::sides::{Side, Sides};
 use crate::read::shape::stretch::{Stretch, Widths};
 use crate::read::shape::thickness::{Thick, Thin};
 
@@ -41,7 +42,7 @@ pub fn noise(picture: &Picture<'_>, grid: &Grid, ink: Ink) -> f64 {
     let every = grid.len().div_ceil(BLANKS / 2);
     let blanks = (0..grid.len())
         .step_by(every)
-        .flat_map(|cell| sides::blanks(grid, cell, ink));
+        .flat_map(|cell| cell_side::blanks(grid, cell, ink));
     quantile(
         blanks.map(|place| Stretch::look(picture, &place, grid.cell).contrast),
         0.6,

@@ -1,13 +1,16 @@
 //! What lies beyond a board's border: lines that go on there are those of a larger grid, or the stubs of a
 //! board that warps.
 
+use crate::find::border::Border;
+use crate::find::cell_side;
 use crate::find::grid::Grid;
-use crate::find::lines::Ink;
+use crate::find::profile::{Place, Run};
 use crate::numerics::quantile::quantile;
 use crate::picture::Picture;
+use crate::picture::polarity::Ink;
 use crate::read::shape::line_model::LineLook;
-use crate::read::shape::sides::{self, Side, Sides};
-use crate::read::shape::stretch::{Place, Run, Stretch};
+use crate::read::shape::sides::{Side, Sides};
+use crate::read::shape::stretch::Stretch;
 
 /// What may lie right beyond the border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,35 +19,6 @@ pub enum Beyond {
     Nothing,
     /// Writing, whose strokes look like one here and there: a board that turns reaches into it.
     Writing,
-}
-
-/// The ways out of a grid of squares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Border {
-    /// Upwards.
-    Upper,
-    /// To the right.
-    Right,
-    /// Downwards.
-    Lower,
-    /// To the left.
-    Left,
-}
-
-impl Border {
-    /// All of them, by the direction that leads out.
-    pub const ALL: [Self; 4] = [Self::Upper, Self::Right, Self::Lower, Self::Left];
-
-    /// In words.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Upper => "upper",
-            Self::Right => "right",
-            Self::Lower => "lower",
-            Self::Left => "left",
-        }
-    }
 }
 
 /// A line beyond the border stands out by this share, where there are no tints.
@@ -107,8 +81,10 @@ pub fn is_cut(
         // To the middle of the last pixels.
         let out = (way.room - 0.5) * way.outwards;
         let at_edge = own.iter().flat_map(|side| {
-            let place = sides::place(grid, side.cell, side.direction, true, look.ink);
-            let stretches = sides::stretches(grid.lattice).into_iter().zip(side.looks);
+            let place = cell_side::place(grid, side.cell, side.direction, true, look.ink);
+            let stretches = cell_side::stretches(grid.lattice)
+                .into_iter()
+                .zip(side.looks);
             stretches.filter_map(move |(part, seen)| {
                 let edge = place.part(part).moved(out).profile(picture, 0).at(0)?;
                 Some(seen.share_of(edge))

@@ -2,12 +2,13 @@
 
 use flowpipe_plugin::puzzle::Cell;
 
+use crate::find::border::Border;
 use crate::find::grid::Grid;
 use crate::picture::Picture;
 use crate::read::shape::cell_mask::Cells;
 use crate::read::shape::line_model::LineLook;
 use crate::read::shape::sides::Sides;
-use crate::read::shape::surroundings::{self, Border};
+use crate::read::shape::surroundings;
 
 /// The borders of a board that warps.
 pub struct Open {
