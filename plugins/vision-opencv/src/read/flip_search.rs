@@ -8,6 +8,7 @@ use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard};
 
 use crate::config::Config;
 use crate::find::grid::Grid;
+use crate::find::perspective::missed_columns::widened;
 use crate::find::perspective::quad::Quad;
 use crate::find::perspective::rectification::FaceOn;
 use crate::find::perspective::turned_board::Turned;
@@ -156,7 +157,7 @@ impl Flips {
             illustration::thin(&self.thin, steps);
             let thin = self.thin.thin()?;
             let turned = quad.turned.find_rows(&thin, &quad.rest, config);
-            let whole = turned.and_then(|turned| turned.widened(&thin, &quad.rest, picture));
+            let whole = turned.and_then(|turned| widened(turned, &thin, &quad.rest, picture));
             found.extend(whole.map(|turned| Found {
                 ink,
                 turned,

@@ -1,13 +1,13 @@
 //! What one look at a picture cost, step by step, and what each step saw: both only where the config asks.
 
+mod album;
 pub mod sketch;
 
-use std::path::{Path, PathBuf};
-
 use flowpipe_plugin::puzzle::message::StepTime;
-use flowpipe_plugin::{Error, Host, Result, tracing};
+use flowpipe_plugin::{Host, Result, tracing};
 
 use crate::config::Config;
+use crate::steps::album::Album;
 use crate::steps::sketch::Sketch;
 
 /// Times the steps of a reading, and saves pictures of them. Off, it costs nothing: no clock, no memory.
@@ -116,44 +116,5 @@ impl Watched {
             times: Vec::new(),
             album,
         }
-    }
-}
-
-/// A folder with the pictures of one look, the last one that had any.
-struct Album {
-    folder: PathBuf,
-    /// The pictures in it that are ours.
-    pages: Vec<PathBuf>,
-    /// Whether they are of an earlier look.
-    is_old: bool,
-}
-
-impl Album {
-    fn new(folder: &Path) -> Result<Self> {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Error::from(error).context(format!("can't make the folder {}", folder.display()))
-        })?;
-        Ok(Self {
-            folder: folder.to_owned(),
-            pages: Vec::new(),
-            is_old: false,
-        })
-    }
-
-    fn add(&mut self, name: &str, sketch: &Sketch) -> Result<()> {
-        if std::mem::take(&mut self.is_old) {
-            for page in self.pages.drain(..) {
-                // Who took it away has what we want.
-                let _ = std::fs::remove_file(page);
-            }
-        }
-        let number = self.pages.len() + 1;
-        let file = format!("{number:02}-{}.png", name.replace([' ', '/', '\\'], "-"));
-        let page = self.folder.join(file);
-        let saved = sketch
-            .save(&page)
-            .map_err(|error| error.context(page.display()));
-        self.pages.push(page);
-        saved
     }
 }

@@ -5,7 +5,9 @@ use flowpipe_plugin::puzzle::message::{BoardState, Reading};
 use flowpipe_plugin::puzzle::{Lattice, Puzzle};
 
 use crate::config::Config;
-use crate::find::perspective::turned_board::{Rest, Turned};
+use crate::find::perspective::missed_columns::widened;
+use crate::find::perspective::rest_pose::Rest;
+use crate::find::perspective::turned_board::Turned;
 use crate::picture::Picture;
 use crate::picture::top_hat::TopHat;
 use crate::read::board::{Read, read_board};
@@ -238,7 +240,7 @@ impl Reader {
             illustration::thin(&self.thin, &mut self.steps);
             let thin = self.thin.thin()?;
             let turned = Turned::find(&thin, rest, &self.config);
-            let Some(turned) = turned.and_then(|it| it.widened(&thin, rest, picture)) else {
+            let Some(turned) = turned.and_then(|it| widened(it, &thin, rest, picture)) else {
                 continue;
             };
             let (config, steps) = (&self.config, &mut self.steps);

@@ -5,7 +5,7 @@
 use opencv::core::Rect;
 
 use crate::find::grid::Grid;
-use crate::find::perspective::turned_board::Rest;
+use crate::find::perspective::rest_pose::Rest;
 use crate::picture::Picture;
 use crate::picture::polarity::Ink;
 use crate::read::board::Read;

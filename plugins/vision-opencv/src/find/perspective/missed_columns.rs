@@ -3,7 +3,8 @@
 
 use flowpipe_plugin::puzzle::Point;
 
-use crate::find::perspective::turned_board::{Rest, Turned};
+use crate::find::perspective::rest_pose::Rest;
+use crate::find::perspective::turned_board::Turned;
 use crate::picture::Picture;
 use crate::picture::top_hat::Thin;
 
@@ -22,74 +23,82 @@ const CLEAR: f64 = 0.3;
 /// Points of a line that are examined.
 const POINTS: usize = 64;
 
-impl Turned {
-    /// The same with the columns that were missed. `None` where the picture's edge cuts it off.
-    #[must_use]
-    pub fn widened(self, thin: &Thin<'_>, rest: &Rest, picture: &Picture<'_>) -> Option<Self> {
-        let mut wider = self.placed(thin, rest).unwrap_or(self);
-        for _ in 0..=MOST_MISSED {
-            let goes_on = |at_right: &bool| wider.goes_on(thin, rest, picture, *at_right);
-            let Some(at_right) = [true, false].into_iter().find(goes_on) else {
-                return Some(wider);
-            };
-            let one_more = wider.with_column(at_right)?;
-            wider = one_more.placed(thin, rest).unwrap_or(one_more);
-            let corners = wider.geometry().corners;
-            if !corners.iter().all(|corner| is_inside(picture, *corner)) {
-                return None;
-            }
-        }
-        None
-    }
-
-    /// Whether the upper and the lower border go on beyond the right border, or beyond the left one.
-    fn goes_on(&self, thin: &Thin<'_>, rest: &Rest, picture: &Picture<'_>, at_right: bool) -> bool {
-        let level = rest.level();
-        let outwards = if at_right { 1.0 } else { -1.0 };
-        // From where the border line's own pixels end.
-        let start = self.across(outwards) + outwards * (rest.thickness + 1.5);
-        let end = self.across(outwards * (1.0 + 2.0 * BEYOND / self.cols as f64));
-        let count = (outwards * (end - start)) as usize;
-        let share = |down: f64| {
-            let points = (0..count).map(|step| {
-                let x = start + outwards * (step as f64 + 0.5);
-                let half_height = self.half_height() * self.shrink(self.along(x));
-                [self.middle[0] + x, self.middle[1] + down * half_height]
-            });
-            let points: Vec<Point> = points.filter(|point| is_inside(picture, *point)).collect();
-            let shows = |[x, y]: Point| (-1..=1).any(|off| thin.at(x, y + f64::from(off)) >= level);
-            let seen = points.iter().filter(|point| shows(**point)).count();
-            (points.len() >= LEAST_BEYOND).then(|| seen as f64 / points.len() as f64)
+/// A board with the columns that were missed. `None` where the picture's edge cuts it off.
+#[must_use]
+pub fn widened(
+    board: Turned,
+    thin: &Thin<'_>,
+    rest: &Rest,
+    picture: &Picture<'_>,
+) -> Option<Turned> {
+    let mut wider = placed(&board, thin, rest).unwrap_or(board);
+    for _ in 0..=MOST_MISSED {
+        let goes_on = |at_right: &bool| goes_on(&wider, thin, rest, picture, *at_right);
+        let Some(at_right) = [true, false].into_iter().find(goes_on) else {
+            return Some(wider);
         };
-        let mut shares = [-1.0, 1.0].into_iter().filter_map(share).peekable();
-        shares.peek().is_some() && shares.all(|share| share >= GOES_ON)
+        let one_more = wider.with_column(at_right)?;
+        wider = placed(&one_more, thin, rest).unwrap_or(one_more);
+        let corners = wider.geometry().corners;
+        if !corners.iter().all(|corner| is_inside(picture, *corner)) {
+            return None;
+        }
     }
+    None
+}
 
-    /// The same with its vertical lines where they are seen.
-    fn placed(&self, thin: &Thin<'_>, rest: &Rest) -> Option<Self> {
-        let level = rest.level();
-        let lines = (0..=self.cols).filter_map(|column| {
-            let along = 2.0 * column as f64 / self.cols as f64 - 1.0;
-            let x = self.middle[0] + self.across(along);
-            let half_height = self.half_height() * self.shrink(along);
-            let count = |x: f64| {
-                let down = |point: usize| (point as f64 + 0.5) / POINTS as f64 * 2.0 - 1.0;
-                let shows = |point: &usize| {
-                    thin.at(x, self.middle[1] + down(*point) * half_height) >= level
-                };
-                (0..POINTS).filter(shows).count()
-            };
-            let first = (x - NEAR).floor() + 0.5;
-            let near = (0..=2 * NEAR as u32).map(|step| first + f64::from(step));
-            let counts: Vec<(f64, f64)> = near.map(|x| (x, count(x) as f64)).collect();
-            let most = counts.iter().map(|(_, count)| *count).fold(0.0, f64::max);
-            let (sum, moment) = counts.iter().fold((0.0, 0.0), |(sum, moment), (x, count)| {
-                (sum + count, moment + count * x)
-            });
-            (most >= CLEAR * POINTS as f64).then(|| (column, moment / sum))
+/// Whether the upper and the lower border go on beyond the right border, or beyond the left one.
+fn goes_on(
+    board: &Turned,
+    thin: &Thin<'_>,
+    rest: &Rest,
+    picture: &Picture<'_>,
+    at_right: bool,
+) -> bool {
+    let level = rest.level();
+    let outwards = if at_right { 1.0 } else { -1.0 };
+    // From where the border line's own pixels end.
+    let start = board.across(outwards) + outwards * (rest.thickness + 1.5);
+    let end = board.across(outwards * (1.0 + 2.0 * BEYOND / board.cols as f64));
+    let count = (outwards * (end - start)) as usize;
+    let share = |down: f64| {
+        let points = (0..count).map(|step| {
+            let x = start + outwards * (step as f64 + 0.5);
+            let half_height = board.half_height() * board.shrink(board.along(x));
+            [board.middle[0] + x, board.middle[1] + down * half_height]
         });
-        self.with_lines(&lines.collect::<Vec<_>>())
-    }
+        let points: Vec<Point> = points.filter(|point| is_inside(picture, *point)).collect();
+        let shows = |[x, y]: Point| (-1..=1).any(|off| thin.at(x, y + f64::from(off)) >= level);
+        let seen = points.iter().filter(|point| shows(**point)).count();
+        (points.len() >= LEAST_BEYOND).then(|| seen as f64 / points.len() as f64)
+    };
+    let mut shares = [-1.0, 1.0].into_iter().filter_map(share).peekable();
+    shares.peek().is_some() && shares.all(|share| share >= GOES_ON)
+}
+
+/// A board with its vertical lines where they are seen.
+fn placed(board: &Turned, thin: &Thin<'_>, rest: &Rest) -> Option<Turned> {
+    let level = rest.level();
+    let lines = (0..=board.cols).filter_map(|column| {
+        let along = 2.0 * column as f64 / board.cols as f64 - 1.0;
+        let x = board.middle[0] + board.across(along);
+        let half_height = board.half_height() * board.shrink(along);
+        let count = |x: f64| {
+            let down = |point: usize| (point as f64 + 0.5) / POINTS as f64 * 2.0 - 1.0;
+            let shows =
+                |point: &usize| thin.at(x, board.middle[1] + down(*point) * half_height) >= level;
+            (0..POINTS).filter(shows).count()
+        };
+        let first = (x - NEAR).floor() + 0.5;
+        let near = (0..=2 * NEAR as u32).map(|step| first + f64::from(step));
+        let counts: Vec<(f64, f64)> = near.map(|x| (x, count(x) as f64)).collect();
+        let most = counts.iter().map(|(_, count)| *count).fold(0.0, f64::max);
+        let (sum, moment) = counts.iter().fold((0.0, 0.0), |(sum, moment), (x, count)| {
+            (sum + count, moment + count * x)
+        });
+        (most >= CLEAR * POINTS as f64).then(|| (column, moment / sum))
+    });
+    board.with_lines(&lines.collect::<Vec<_>>())
 }
 
 fn is_inside(picture: &Picture<'_>, [x, y]: Point) -> bool {

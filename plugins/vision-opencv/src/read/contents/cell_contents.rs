@@ -10,10 +10,12 @@
 use crate::find::grid::Grid;
 use crate::picture::colour::distance;
 use crate::picture::{Picture, Rgb};
+use crate::read::contents::cell_colours::CellColours;
 use crate::read::contents::cell_layout::Places;
 use crate::read::contents::colours::{Paints, painted, unpainted_within};
-use crate::read::contents::drawings::{Drawings, Rails};
-use crate::read::contents::terminals::{BoardColours, CellColours};
+use crate::read::contents::drawings::Drawings;
+use crate::read::contents::rails::Rails;
+use crate::read::contents::terminals::BoardColours;
 use crate::refuse::refusal::Refusal;
 
 /// A pipe that has no paint stands out by this share of what the faintest terminal does.

@@ -1,4 +1,4 @@
-//! Thin drawings in cells: the rails of bridges, and what should not be there.
+//! Thin drawings in cells: what should not be there, except for the rails of bridges.
 //!
 //! A drawing is narrow and has an edge on both of its sides, which neither blurred lights nor what
 //! compression leaves have.
@@ -8,8 +8,9 @@ use flowpipe_plugin::puzzle::{Cell, Point};
 use crate::picture::cache::{Area, CacheKey, Measurement};
 use crate::picture::colour::distance;
 use crate::picture::{Picture, Rgb};
+use crate::read::contents::cell_colours::CellColours;
 use crate::read::contents::cell_layout::{INSIDE, Places};
-use crate::read::contents::terminals::{BoardColours, CellColours};
+use crate::read::contents::terminals::BoardColours;
 
 /// A drawing stands out by at least this share of what grid lines do.
 const STRONG: f64 = 0.4;
@@ -24,7 +25,7 @@ const SCANS: [f64; 5] = [-0.24, -0.12, 0.0, 0.12, 0.24];
 /// How far they go to both sides.
 const REACH: f64 = 0.4;
 /// A stroke is crossed by so many of them at least.
-const CROSSED: usize = 2;
+pub(super) const CROSSED: usize = 2;
 /// Samples of a scan line, at most.
 const SAMPLES: usize = 96;
 /// A cell is empty, to estimate noise by, when its middle differs from its corners by fewer levels.
@@ -34,36 +35,10 @@ const ENOUGH: usize = 24;
 
 /// Finds drawings.
 pub struct Drawings<'a> {
-    picture: &'a Picture<'a>,
-    places: &'a Places<'a>,
+    pub(super) picture: &'a Picture<'a>,
+    pub(super) places: &'a Places<'a>,
     /// By how many levels of a channel they stand out.
-    level: i32,
-}
-
-/// Which of the places where a bridge has rails show some.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rails {
-    /// None.
-    None,
-    /// Some, so that it is no bridge.
-    Some,
-    /// All.
-    All,
-}
-
-/// What crosses a stretch of a cell.
-#[derive(Clone, Copy)]
-pub struct Rail {
-    /// By how many levels it stands out from the end of the stretch at most.
-    most: i32,
-    /// And there from its beginning, which a rail may reach in small cells.
-    begins: i32,
-    /// How far the end of the stretch, which nothing should cross, is from the cell's background.
-    beside: i32,
-}
-
-impl Measurement for Rail {
-    type Value = Self;
+    pub(super) level: i32,
 }
 
 /// How far thin drawings in a cell stand out.
@@ -105,42 +80,6 @@ impl<'a> Drawings<'a> {
         }
     }
 
-    /// The rails in a cell.
-    #[must_use]
-    pub fn rails(&self, cell: Cell, look: &CellColours) -> Rails {
-        let centre = self.places.centre(cell);
-        let sides = self.places.corners();
-        let (mut seen, mut narrow) = (0, 0);
-        for side in 0..sides {
-            for at_next in [false, true] {
-                let place = f64::from(2 * side as u32 + u32::from(at_next));
-                let rail = self.picture.recall::<Rail>(
-                    || self.what(centre, place),
-                    || self.rail(centre, self.places.beside(side, at_next), look),
-                );
-                // A rail has the cell's own background on both sides; the rim of a shape has not.
-                let is_rail = rail.most >= self.level && rail.beside < self.level;
-                seen += usize::from(is_rail);
-                narrow += usize::from(is_rail && 2 * rail.begins >= self.level);
-            }
-            // Most cells have none at all, which is seen at a few.
-            if side == 1 && seen == 0 {
-                return Rails::None;
-            }
-        }
-        // Where a rail reaches the beginning of its stretch it has an edge on one side only.
-        let crossed = if self.places.rails_reach() {
-            seen
-        } else {
-            narrow
-        };
-        match (seen, crossed) {
-            (seen, crossed) if seen == 2 * sides && crossed >= sides => Rails::All,
-            (_, crossed) if crossed < CROSSED && seen < 2 * sides => Rails::None,
-            _ => Rails::Some,
-        }
-    }
-
     /// Whether there is a thin drawing inside a cell.
     #[must_use]
     pub fn is_drawn(&self, cell: Cell) -> bool {
@@ -152,7 +91,7 @@ impl<'a> Drawings<'a> {
     }
 
     /// What the reading of the cell around a place depends on, and one more number.
-    fn what(&self, centre: Point, other: f64) -> (CacheKey, Area) {
+    pub(super) fn what(&self, centre: Point, other: f64) -> (CacheKey, Area) {
         let area = self.places.area(centre, INSIDE);
         (self.places.key(centre, other), area)
     }
@@ -178,40 +117,6 @@ impl<'a> Drawings<'a> {
         let crossed = crossed.as_flattened_mut();
         crossed.sort_unstable();
         crossed[crossed.len() - CROSSED]
-    }
-
-    /// What crosses a stretch before its end.
-    fn rail(&self, centre: Point, [from, to]: [Point; 2], look: &CellColours) -> Rail {
-        let along = [0, 1].map(|axis| to[axis] - from[axis]);
-        let length = along[0].hypot(along[1]).max(1.0);
-        // Rails lead away from the side that the stretch goes along.
-        let mut inwards = [-along[1] / length, along[0] / length];
-        if inwards[0] * from[0] + inwards[1] * from[1] > 0.0 {
-            inwards = inwards.map(|it| -it);
-        }
-        let steps = (length / (0.02 * self.places.span).max(0.7)).ceil();
-        let mean = |share: f64| {
-            // Pixels of their own, so that noise is less.
-            let off = (0.01 * self.places.span).max(1.0);
-            let mut sum = [0; 3];
-            for off in [0.0, off, 2.0 * off] {
-                let place = |axis: usize| {
-                    centre[axis] + from[axis] + share * along[axis] + off * inwards[axis]
-                };
-                let colour = self.picture.at(place(0), place(1)).unwrap_or_default();
-                add(&mut sum, colour);
-            }
-            sum.map(|sum| sum / 3)
-        };
-        let end = mean(1.0);
-        let (beginning, points) = (mean(0.0), 0..steps as u32);
-        let points = points.map(|step| mean(f64::from(step) / steps));
-        let most = points.max_by_key(|mean| apart(*mean, end)).unwrap_or(end);
-        Rail {
-            most: apart(most, end),
-            begins: apart(most, beginning),
-            beside: apart(end, look.background.map(i32::from)),
-        }
     }
 
     /// How many samples of a scan line there are to what lies beside a stroke.
@@ -286,14 +191,14 @@ impl<'a> Drawings<'a> {
     }
 }
 
-fn add(sum: &mut Sample, colour: Rgb) {
+pub(super) fn add(sum: &mut Sample, colour: Rgb) {
     for (sum, value) in sum.iter_mut().zip(colour) {
         *sum += i32::from(value);
     }
 }
 
 /// How far apart two samples are in the channel that shows it best.
-fn apart(a: Sample, b: Sample) -> i32 {
+pub(super) fn apart(a: Sample, b: Sample) -> i32 {
     let [red, green, blue] = [0, 1, 2].map(|channel: usize| (a[channel] - b[channel]).abs());
     red.max(green).max(blue)
 }
@@ -304,6 +209,7 @@ mod tests {
 
     use super::*;
     use crate::find::grid::Grid;
+    use crate::read::contents::rails::Rails;
     use crate::read::contents::terminals;
     use crate::read::shape::board_shape::Shape;
 
