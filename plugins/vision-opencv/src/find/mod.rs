@@ -2,6 +2,7 @@
 
 pub mod border;
 pub mod budget;
+pub mod candidates;
 pub mod cell_side;
 pub mod grid;
 pub mod hex_grid;

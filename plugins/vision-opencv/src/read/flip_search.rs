@@ -8,6 +8,7 @@ use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard};
 
 use crate::config::Config;
 use crate::find::grid::Grid;
+use crate::find::perspective::flip_axis::Axis;
 use crate::find::perspective::missed_columns::widened;
 use crate::find::perspective::quad::Quad;
 use crate::find::perspective::rectification::FaceOn;
@@ -28,20 +29,6 @@ use crate::steps::Steps;
 const NEAR: f64 = 0.12;
 /// What may turn is a board when this share of its lines' ends is where a board's would be.
 const CLEAR: f64 = 0.6;
-
-/// The line that a board turns about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
-    /// From top to bottom: its vertical lines stay vertical.
-    Vertical,
-    /// From left to right: its horizontal lines stay horizontal.
-    Horizontal,
-}
-
-impl Axis {
-    /// Both, in the order tried.
-    pub const ALL: [Self; 2] = [Self::Vertical, Self::Horizontal];
-}
 
 /// What may be a board that turns.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +114,7 @@ impl Flips {
         mut take: impl FnMut(&Picture<'_>, &Found, Axis, &mut Steps) -> Result<Option<T>, ReadError>,
     ) -> Result<Option<T>, ReadError> {
         for axis in Axis::ALL {
-            let quads = search.quads(config, axis);
+            let quads = search.candidates().quads(config, axis);
             if quads.is_empty() {
                 continue;
             }

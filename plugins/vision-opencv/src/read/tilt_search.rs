@@ -34,7 +34,7 @@ impl Straight {
         steps: &mut Steps,
     ) -> Result<Option<Box<SeenBoard>>, ReadError> {
         for ink in [Ink::Bright, Ink::Dark] {
-            let [vertical, horizontal] = search.points(config, ink);
+            let [vertical, horizontal] = search.candidates().points(config, ink);
             let size = [picture.width(), picture.height()].map(|side| side as f64);
             let tilt = Tilt::find(&vertical, &horizontal, size);
             steps.done("tilt");

@@ -12,9 +12,9 @@ use flowpipe_plugin::{Format, PixelInfo};
 use super::game::{FRAMES, Game, fresh, same, solved};
 use super::summary::pairs;
 use crate::config::Config;
+use crate::find::perspective::flip_axis::Axis;
 use crate::picture::Picture;
 use crate::picture::rotation::Quarter;
-use crate::read::flip_search::Axis;
 use crate::track::reader::Reader;
 
 /// How far away the game's eye is, in widths of the board.

@@ -1,6 +1,7 @@
 //! Finds boards that turn about their middle line, as they flip over to the next one, and rectifies them.
 
 mod detection;
+pub mod flip_axis;
 pub mod missed_columns;
 mod outline;
 pub mod quad;
