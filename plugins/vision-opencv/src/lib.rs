@@ -3,24 +3,23 @@
 //! # Layout
 //! A folder uses only those below it:
 //! - [`track`] reads one picture after the other: first where a board was at rest before, then turned about there as
-//!   boards flip over, then anywhere. It caches what it saw, so that only changed pixels are examined again.
-//! - [`read`] reads the board in one picture, with nothing known from others. It takes the candidates of `find`, decides
-//!   which cells there are and where walls are (`read::shape`), and what the cells hold (`read::contents`).
-//! - [`refuse`] has the reasons why a picture is refused, and the rules that whole boards keep.
-//! - [`find`] finds straight lines in a picture and the grids that they may be of: squares, hexagons, boards that turn,
-//!   tilted pictures.
-//! - [`steps`] times the steps of a reading and saves pictures of what they saw, where [`config`] asks for it.
-//! - [`picture`] reads the host's pixels in place: colours, top-hats, rotations, and the cache of measurements.
-//! - [`numerics`] has what needs no picture: quantiles, least squares, peaks, even spacing.
+//!   boards flip over, then anywhere. Only pixels that have changed are examined again.
+//! - [`read`] reads the board in one picture, with nothing known from others. It examines the candidates of `find`:
+//!   which cells exist and where walls are (`read::shape`), and what the cells hold (`read::contents`).
+//! - [`refuse`] contains the reasons why a picture is refused, and checks of whole boards.
+//! - [`find`] finds straight lines in a picture and the grids that they may be of: squares, hexagons, boards that
+//!   turn, tilted pictures.
+//! - [`steps`] records the steps of a reading, where [`config`] asks for it.
+//! - [`picture`] reads the pixels of the host in place. It contains colours, top-hats, rotations and the cache.
+//! - [`numerics`] contains what needs no picture: quantiles, least squares, peaks, even spacing.
 //!
 //! # Boards that are turned
-//! A board of squares is read as it lies in the picture. One that turns about a horizontal line, as one does that is
-//! turned top over bottom, is found in the picture turned clockwise by a quarter ([`picture::rotation`]), and read
-//! as it lies in the picture. A board of hexagons that lies on its side has no rows in the picture: its cells are named as they are seen
-//! in the picture turned clockwise. The geometry gives their places in the picture: its first corner is the board's own
-//! top left one. Where all of this finds nothing, and lines are tilted by up to six degrees ([`find::tilt`]) or seen in a
-//! slight perspective, as in a photograph of a screen, the picture is rectified and searched again
-//! ([`read::tilt_search`]).
+//! A board of squares is read as it is in the picture. One that turns about a horizontal line is searched in the
+//! picture rotated clockwise ([`picture::rotation`]), and read as it is in the picture. A board of hexagons that is on
+//! its side has no rows in the picture: its cells are named as they are seen in the rotated picture. The geometry
+//! defines their positions in the picture: its first corner is the top left one of the board itself. Where all of this
+//! finds nothing, and lines are tilted by up to six degrees ([`find::tilt`]) or seen in a slight perspective, as in a
+//! photograph of a screen, the picture is rectified and searched again ([`read::tilt_search`]).
 //!
 //! # At rest or moving
 //! A board is at rest when each end of each of its border lines is within 0.3 pixels of where it was, or, when it
@@ -28,8 +27,8 @@
 //! perspective of the game's flip, a board 400 pixels wide is distinguished from one at rest when it is turned by a
 //! degree; a frame's step of a flip is six.
 //!
-//! No step knows a device: all lengths are shares of the picture or of a cell, all brightnesses shares
-//! of what else is in the picture.
+//! No step knows a device: all lengths are relative to the picture or to a cell, all brightnesses relative to other
+//! parts of the picture.
 
 mod config;
 mod find;

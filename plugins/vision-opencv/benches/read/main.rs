@@ -1,7 +1,7 @@
 //! What reading a frame costs: by the full search, in place, the same frame again, in a flip.
 //!
-//! `cargo bench -p vision-opencv --bench read`; with ` -- by-step` only the tables of what each step costs. The plugin is
-//! a dynamic library, which a bench cannot link to: its modules are built into the bench instead.
+//! `cargo bench -p vision-opencv --bench read`; with ` -- by-step` only the tables of what each step costs. The plugin
+//! is a dynamic library, which a bench cannot link to: its modules are built into the bench instead.
 #![allow(
     dead_code,
     unused_imports,

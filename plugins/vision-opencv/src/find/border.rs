@@ -1,4 +1,4 @@
-//! The borders of a grid of squares.
+//! The four borders of a grid of squares.
 
 /// The ways out of a grid of squares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,23 +1,25 @@
-//! How much one search may cost. Textures have more lines than boards, and many that lie evenly: what is most like a
-//! board is examined first, and where much was and none is one, the rest is not.
+//! The budget of a search.
+//!
+//! Textures have more lines than boards, and many that are evenly spaced. The candidates most similar to a board are
+//! examined first; when the budget is spent, the rest is not examined.
 
 use crate::find::grid::Grid;
-use crate::find::lines::segment::Run;
+use crate::find::lines::segment::Segment;
 
 /// What a search may cost, in pixels of lines that are examined. Those of a board of 15 by 18 cells that fills a screen
-/// of 1920 by 1080 pixels are 36,000; to look for boards that turn or are tilted takes more than to look at ten of them.
+/// of 1920 by 1080 pixels are 36,000. A search for boards that turn or are tilted costs more than ten of them.
 const MOST: f64 = 600_000.0;
 /// What finding a line and comparing it with others costs, in the same unit: as was measured.
 const LINE: f64 = 6.0;
 
 /// What is left of a search's effort.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct SearchBudget {
     /// Pixels of lines.
     left: f64,
 }
 
-impl Effort {
+impl SearchBudget {
     /// For one search.
     #[must_use]
     pub fn new() -> Self {
@@ -33,8 +35,8 @@ impl Effort {
         may
     }
 
-    /// Takes what it costs to look at how lines lie beside each other.
-    pub fn spend_on(&mut self, lines: &[Run]) {
+    /// Takes what it costs to compare lines with those beside them.
+    pub fn spend_on(&mut self, lines: &[Segment]) {
         self.left -= LINE * lines.len() as f64;
     }
 
@@ -45,7 +47,7 @@ impl Effort {
     }
 }
 
-impl Default for Effort {
+impl Default for SearchBudget {
     fn default() -> Self {
         Self::new()
     }
@@ -59,7 +61,7 @@ mod tests {
     fn the_first_grid_is_looked_at_however_large_it_is() {
         let lines = |count: u32| (0..count).map(|line| 10.0 * f64::from(line)).collect();
         let large = Grid::squares(lines(400), lines(400), 10.0);
-        let mut effort = Effort::new();
+        let mut effort = SearchBudget::new();
         assert!(effort.take(&large));
         assert!(effort.is_spent() && !effort.take(&large));
     }
@@ -68,7 +70,7 @@ mod tests {
     fn many_boards_that_fill_a_picture_are_looked_at() {
         let lines = |count: u32| (0..count).map(|line| 100.0 * f64::from(line)).collect();
         let board = Grid::squares(lines(16), lines(19), 100.0);
-        let mut effort = Effort::new();
+        let mut effort = SearchBudget::new();
         let looks = (0..100).take_while(|_| effort.take(&board)).count();
         assert!((10..20).contains(&looks), "{looks}");
     }

@@ -1,14 +1,14 @@
-//! Where the sides of cells lie, and where in a cell no line is.
+//! The positions of the sides of cells, and of places in a cell where no line is.
 //!
-//! A side is examined near its two ends, where no pipe and no terminal can hide a line.
+//! A side is examined near its two ends, where no pipe and no terminal hides a line.
 
 use flowpipe_plugin::puzzle::graph::Direction;
 use flowpipe_plugin::puzzle::place::corners;
 use flowpipe_plugin::puzzle::{Cell, Lattice, Point};
 
 use crate::find::grid::Grid;
-use crate::find::profile::{Outside, Place, Run};
-use crate::picture::polarity::Ink;
+use crate::find::profile::{Orientation, OuterSide, StretchPlace};
+use crate::picture::polarity::Polarity;
 
 /// How far inside of a cell's sides nothing is drawn but the terminal and pipes, as a share of the way from
 /// its centre.
@@ -25,22 +25,32 @@ pub fn stretches(lattice: Lattice) -> [(f64, f64); 2] {
 
 /// Where in a cell no line is: stretches beside its terminal and its pipes.
 #[must_use]
-pub fn blanks(grid: &Grid, cell: Cell, ink: Ink) -> Vec<Place> {
+pub fn blanks(grid: &Grid, cell: Cell, polarity: Polarity) -> Vec<StretchPlace> {
     let [x, y] = grid.centre_of(cell);
     let places = match grid.lattice {
         Lattice::Square => {
             // Halfway between a side and the middle of the cell.
             let (off, reach) = (0.29 * grid.cell, 0.5 * grid.cell);
             vec![
-                Place::along(Run::Across, y - off, (x - reach, x + reach), ink),
-                Place::along(Run::Down, x - off, (y - reach, y + reach), ink),
+                StretchPlace::along(
+                    Orientation::Horizontal,
+                    y - off,
+                    (x - reach, x + reach),
+                    polarity,
+                ),
+                StretchPlace::along(
+                    Orientation::Vertical,
+                    x - off,
+                    (y - reach, y + reach),
+                    polarity,
+                ),
             ]
         }
         Lattice::Hex => {
             let inwards = |[px, py]: Point| [x + INSIDE * (px - x), y + INSIDE * (py - y)];
             let ways = [0, 1, 5].map(Direction).into_iter();
-            ways.map(|way| place(grid, cell, way, false, ink))
-                .map(|place| Place {
+            ways.map(|way| place(grid, cell, way, false, polarity))
+                .map(|place| StretchPlace {
                     from: inwards(place.from),
                     to: inwards(place.to),
                     ..place
@@ -48,24 +58,30 @@ pub fn blanks(grid: &Grid, cell: Cell, ink: Ink) -> Vec<Place> {
                 .collect()
         }
     };
-    let parts = |place: Place| stretches(grid.lattice).map(|share| place.part(share));
+    let parts = |place: StretchPlace| stretches(grid.lattice).map(|share| place.part(share));
     places.into_iter().flat_map(parts).collect()
 }
 
 /// Where a side of a cell lies.
 #[must_use]
-pub fn place(grid: &Grid, cell: Cell, direction: Direction, is_border: bool, ink: Ink) -> Place {
+pub fn place(
+    grid: &Grid,
+    cell: Cell,
+    direction: Direction,
+    is_border: bool,
+    polarity: Polarity,
+) -> StretchPlace {
     let (from, to, before) = ends(grid, cell, direction);
     let outside = match (is_border, before) {
-        (false, _) => Outside::Neither,
-        (true, true) => Outside::Before,
-        (true, false) => Outside::After,
+        (false, _) => OuterSide::Neither,
+        (true, true) => OuterSide::Before,
+        (true, false) => OuterSide::After,
     };
-    Place {
+    StretchPlace {
         from,
         to,
         outside,
-        ink,
+        polarity,
     }
 }
 

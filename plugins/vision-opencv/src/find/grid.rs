@@ -1,4 +1,4 @@
-//! A lattice of cells laid over a picture.
+//! A grid of cells over a picture.
 
 use flowpipe_plugin::puzzle::{Cell, Geometry, Lattice, Point};
 

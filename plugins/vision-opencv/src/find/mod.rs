@@ -1,4 +1,17 @@
-//! Finds what may be boards: straight lines in a picture, and the grids of cells that they make.
+//! Finds candidates for boards: straight lines in a picture, and the grids of cells that they make.
+//!
+//! | Rule | Module |
+//! |---|---|
+//! | which lines are tried, and in which order | [`candidates`] |
+//! | when a search ends | [`budget`] |
+//! | what counts as a line | [`lines`] |
+//! | grids of squares | [`square_grid`] |
+//! | grids of hexagons | [`hex_grid`] |
+//! | boards that turn, in perspective | [`perspective`] |
+//! | tilted pictures | [`tilt`] |
+//!
+//! [`grid`] defines the grid of a candidate, [`border`] its four borders, [`cell_side`] where the sides of its cells
+//! lie. [`profile`] measures the colours across a line.
 
 pub mod border;
 pub mod budget;

@@ -1,7 +1,6 @@
 //! Profiles: the mean colours across a stretch of a line.
 //!
-//! Dark lines are seen as bright ones in an inverted picture: all colours here are as bright as the line's ink is
-//! strong.
+//! The profile of a dark line is inverted, so that a line is always brighter than its sides.
 
 use std::ops::Range;
 
@@ -9,27 +8,27 @@ use flowpipe_plugin::puzzle::Point;
 
 use crate::picture::Picture;
 use crate::picture::cache::{Area, CacheKey};
-use crate::picture::polarity::Ink;
+use crate::picture::polarity::Polarity;
 
 /// Where a stretch is: from one point to another, in frame pixels.
 ///
-/// *Before* it is above a horizontal one and left of a vertical one; of one aslant, left of somebody who walks
+/// *Before* it is above a horizontal one and left of a vertical one; of a slanted one, left of somebody who walks
 /// along it.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct StretchPlace {
     /// Where it begins; the upper or left end of one that is vertical or horizontal.
     pub from: Point,
     /// Where it ends.
     pub to: Point,
     /// On which side of it the board ends.
-    pub outside: Outside,
+    pub outside: OuterSide,
     /// Whether the line is brighter or darker than its sides.
-    pub ink: Ink,
+    pub polarity: Polarity,
 }
 
 /// On which side of a line the board ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outside {
+pub enum OuterSide {
     /// It is inside the board, or that is unknown.
     Neither,
     /// Before it.
@@ -40,27 +39,27 @@ pub enum Outside {
 
 /// Which way a line runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Run {
+pub enum Orientation {
     /// From left to right.
-    Across,
+    Horizontal,
     /// From top to bottom.
-    Down,
+    Vertical,
 }
 
-impl Place {
+impl StretchPlace {
     /// A stretch of a horizontal or vertical line, with nothing known of its sides. `line`: the line's y when it
     /// runs across, its x when down.
     #[must_use]
-    pub fn along(run: Run, line: f64, (from, to): (f64, f64), ink: Ink) -> Self {
+    pub fn along(run: Orientation, line: f64, (from, to): (f64, f64), polarity: Polarity) -> Self {
         let point = |at: f64| match run {
-            Run::Across => [at, line],
-            Run::Down => [line, at],
+            Orientation::Horizontal => [at, line],
+            Orientation::Vertical => [line, at],
         };
         Self {
             from: point(from),
             to: point(to),
-            outside: Outside::Neither,
-            ink,
+            outside: OuterSide::Neither,
+            polarity,
         }
     }
 
@@ -104,7 +103,7 @@ impl Place {
             }
             None => [self.from, self.to],
         };
-        let kind = f64::from(3 * self.ink as u8 + self.outside as u8);
+        let kind = f64::from(3 * self.polarity as u8 + self.outside as u8);
         CacheKey::new([from[0], from[1], to[0], to[1], cell, kind])
     }
 
@@ -122,7 +121,7 @@ impl Place {
         Area::around(middle, [reach(0) + aside[0], reach(1) + aside[1]])
     }
 
-    /// 0 of a horizontal one, 1 of a vertical one, `None` of one aslant.
+    /// 0 of a horizontal one, 1 of a vertical one, `None` of a slanted one.
     #[must_use]
     pub fn axis(&self) -> Option<usize> {
         match [0, 1].map(|axis| self.to[axis] == self.from[axis]) {
@@ -133,14 +132,14 @@ impl Place {
     }
 
     /// The mean colours along the stretch, moved sideways by each number of pixels up to `far`, to both
-    /// sides, turned round for dark ink so that lines are always bright.
+    /// sides, inverted for dark lines so that lines are always bright.
     #[must_use]
     pub fn profile(&self, picture: &Picture<'_>, far: i32) -> Profile {
         let mut profile = match self.axis() {
             Some(axis) => self.straight(picture, far, axis),
-            None => self.aslant(picture, far),
+            None => self.slanted(picture, far),
         };
-        if self.ink == Ink::Dark {
+        if self.polarity == Polarity::Dark {
             for value in profile.colours.iter_mut().flatten() {
                 *value = 255.0 - *value;
             }
@@ -175,8 +174,8 @@ impl Place {
         }
     }
 
-    /// Of one aslant.
-    fn aslant(&self, picture: &Picture<'_>, far: i32) -> Profile {
+    /// Of a slanted one.
+    fn slanted(&self, picture: &Picture<'_>, far: i32) -> Profile {
         let [dx, dy] = [self.to[0] - self.from[0], self.to[1] - self.from[1]];
         let length = dx.hypot(dy);
         let count = length.ceil().clamp(1.0, 12.0);

@@ -1,8 +1,9 @@
-//! By how much the lines of a picture are tilted, as those of a board are in a photograph of a screen.
+//! The tilt of the lines of a picture, as in a photograph of a screen.
 //!
-//! Lines that are vertical on the board are seen as `x = p + (tilt + fan p) y` from the picture's middle, horizontal
-//! ones likewise with x and y exchanged: tilted alike, or fanning out in perspective. Where both are right, the points
-//! of lines fall together when they are slid along them: the tilt and fan that most do at are those of the lines.
+//! Lines that are vertical on the board are seen as `x = p + (tilt + fan p) y` from the middle of the picture,
+//! horizontal ones likewise with x and y exchanged: all tilted alike, or fanning out in perspective. With the right
+//! tilt and fan, the points of a line coincide when they slide along it: the values at which most do are those of the
+//! lines.
 
 use flowpipe_plugin::puzzle::{Geometry, Point, Projection};
 

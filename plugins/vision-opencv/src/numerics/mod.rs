@@ -1,4 +1,4 @@
-//! Numbers without pictures: quantiles, least squares, peaks of histograms, even spacing.
+//! Numerics without pictures: quantiles, least squares, peaks of histograms, even spacing.
 
 pub mod peaks;
 pub mod quantile;

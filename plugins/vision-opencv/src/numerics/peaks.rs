@@ -1,4 +1,4 @@
-//! Columns and rows that many thin pixels lie in.
+//! Peaks of a histogram: columns or rows with many thin pixels.
 
 /// A column or row with many thin pixels.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Values by their place in the order.
+//! Quantiles and the median.
 
 /// The value at a share of the order, 0 of none.
 #[must_use]

@@ -1,4 +1,4 @@
-//! What comes closest to many measured values: least squares.
+//! Linear regression: least squares.
 
 /// Of evenly spaced values the one at 0 and the step, from places, values and weights. `None` of values at one place.
 #[must_use]

@@ -1,4 +1,4 @@
-//! Which of many places lie evenly.
+//! Even spacing: which of many places are at equal distances.
 
 /// Places are compared with so many after them: others may lie between.
 const NEIGHBOURS: usize = 4;

@@ -1,7 +1,6 @@
-//! A cache of what was measured at places of a picture: where no pixel has changed since, it is not measured again.
+//! A cache of measurements at places of a picture: where no pixel has changed, nothing is measured again.
 //!
-//! Each entry depends only on its key and the pixels of an area. So a board whose picture is cached in part is read
-//! as without a cache, only sooner.
+//! An entry depends only on its key and on the pixels of an area. A reading with a cache therefore equals one without.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell, RefMut};

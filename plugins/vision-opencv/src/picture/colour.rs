@@ -1,4 +1,4 @@
-//! Colours: how far apart they are, and how they look.
+//! Distances between colours, and means of colours.
 
 use crate::picture::Rgb;
 

@@ -1,4 +1,4 @@
-//! Why bytes are no picture.
+//! The errors of bytes that are no picture.
 
 use thiserror::Error;
 

@@ -1,4 +1,12 @@
-//! A picture in foreign memory, read in place.
+//! Reads the pixels of a picture in place, in the memory of the host.
+//!
+//! | For | Go to |
+//! |---|---|
+//! | sums and grey levels of many pixels | `sums` |
+//! | distances between colours | [`colour`] |
+//! | thin bright or dark structures | [`top_hat`] |
+//! | pictures turned by a quarter | [`rotation`] |
+//! | measurements of unchanged pixels | [`cache`] |
 
 pub mod cache;
 pub mod colour;

@@ -1,8 +1,8 @@
-//! Bright lines on dark ground, or dark lines on bright ground.
+//! The polarity of lines: brighter or darker than their surroundings.
 
 /// Whether lines are brighter or darker than what they lie on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ink {
+pub enum Polarity {
     /// Brighter.
     #[default]
     Bright,

@@ -1,5 +1,6 @@
-//! Pictures turned by a quarter: boards that lie on their side, or turn about a horizontal line, are read as those that
-//! are upright.
+//! Pictures rotated by a quarter.
+//!
+//! Boards that are on their side, or turn about a horizontal line, are searched in the rotated picture.
 
 use flowpipe_plugin::puzzle::{Geometry, Point};
 use flowpipe_plugin::{Format, PixelInfo};
@@ -11,12 +12,12 @@ const BLOCK: usize = 32;
 
 /// A picture turned by a quarter.
 #[derive(Clone, Debug)]
-pub struct Quarter {
+pub struct RotatedPicture {
     rgb: Vec<u8>,
     info: PixelInfo,
 }
 
-impl Quarter {
+impl RotatedPicture {
     /// Clockwise: what was on the left is on top.
     #[must_use]
     pub fn clockwise(picture: &Picture<'_>) -> Self {
@@ -100,7 +101,7 @@ mod tests {
             stride: 210,
         };
         let picture = Picture::new(&bytes, info).unwrap();
-        let turned = Quarter::clockwise(&picture);
+        let turned = RotatedPicture::clockwise(&picture);
         let turned = turned.picture().unwrap();
         assert_eq!((turned.width(), turned.height()), (37, 70));
         // The left column lies on top, its upper end on the right.
@@ -108,7 +109,7 @@ mod tests {
         assert_eq!(turned.pixel(0, 69), picture.pixel(69, 36));
         let [x, y] = back([3.5, 8.5], 37);
         assert_eq!(turned.at(3.5, 8.5), picture.at(x, y));
-        let again = Quarter::anticlockwise(&turned);
+        let again = RotatedPicture::anticlockwise(&turned);
         assert_eq!((again.rgb, again.info), (bytes, info));
     }
 }

@@ -1,4 +1,4 @@
-//! Sums of the colours of many pixels, and grey pixels: what most of the time is spent in.
+//! Sums of the colours of many pixels, and grey levels. A search spends most of its time here.
 
 use std::ops::Range;
 

@@ -1,14 +1,13 @@
-//! What is brighter than its surroundings *and* thin: a white top-hat of a picture, or of a part of it. Or darker
-//! and thin: a black one.
+//! Top-hats: what is brighter than its surroundings *and* thin (white top-hat), or darker and thin (black top-hat).
 //!
-//! So neither the lights behind the board nor terminals nor bright windows around it leave anything,
-//! and a line is not struck double, which a comparison with the local mean does.
+//! Lights behind the board, terminals and bright windows leave nothing in it. A line is found once, not twice as in a
+//! comparison with the local mean.
 
 use opencv::core::{self, Mat, MatTraitConst, MatTraitConstManual, Point, Rect, Scalar};
 use opencv::imgproc;
 
 use crate::picture::Picture;
-use crate::picture::polarity::Ink;
+use crate::picture::polarity::Polarity;
 
 /// The thin bright things of a picture. Kept from picture to picture for its memory.
 #[derive(Default)]
@@ -26,7 +25,12 @@ impl TopHat {
     ///
     /// # Errors
     /// When OpenCV fails, which needs more memory than there is.
-    pub fn look_at(&mut self, picture: &Picture<'_>, part: Rect, ink: Ink) -> opencv::Result<()> {
+    pub fn look_at(
+        &mut self,
+        picture: &Picture<'_>,
+        part: Rect,
+        polarity: Polarity,
+    ) -> opencv::Result<()> {
         let side = thinness(picture.width().min(picture.height()) as i32);
         let part = widened(picture, part, side);
         self.origin = (part.x as usize, part.y as usize);
@@ -34,9 +38,9 @@ impl TopHat {
         imgproc::morphology_ex(
             &self.grey,
             &mut self.thin,
-            match ink {
-                Ink::Bright => imgproc::MORPH_TOPHAT,
-                Ink::Dark => imgproc::MORPH_BLACKHAT,
+            match polarity {
+                Polarity::Bright => imgproc::MORPH_TOPHAT,
+                Polarity::Dark => imgproc::MORPH_BLACKHAT,
             },
             &kernel(side)?,
             Point::new(-1, -1),
@@ -56,8 +60,8 @@ impl TopHat {
     ///
     /// # Errors
     /// When nothing was examined yet.
-    pub fn thin(&self) -> opencv::Result<Thin<'_>> {
-        Ok(Thin {
+    pub fn thin(&self) -> opencv::Result<TopHatResponse<'_>> {
+        Ok(TopHatResponse {
             bytes: self.thin.data_bytes()?,
             width: self.thin.cols().max(0) as usize,
             origin: (self.origin.0 as f64, self.origin.1 as f64),
@@ -67,14 +71,14 @@ impl TopHat {
 
 /// How much brighter than its surroundings each pixel is, where that is thin.
 #[derive(Clone, Copy)]
-pub struct Thin<'a> {
+pub struct TopHatResponse<'a> {
     bytes: &'a [u8],
     width: usize,
     /// Frame pixels of the first pixel.
     origin: (f64, f64),
 }
 
-impl<'a> Thin<'a> {
+impl<'a> TopHatResponse<'a> {
     /// At a point in frame pixels; 0 outside.
     #[must_use]
     pub fn at(&self, x: f64, y: f64) -> u8 {
@@ -151,7 +155,7 @@ mod tests {
     #[test]
     fn outside_there_is_nothing_however_far() {
         let bytes = [9; 12];
-        let thin = Thin {
+        let thin = TopHatResponse {
             bytes: &bytes,
             width: 4,
             origin: (10.0, 20.0),

@@ -1,4 +1,4 @@
-//! Reads a board whose grid is known: the steps from its lines to its pipes.
+//! Reads the board on a known grid, step by step from its lines to its pipes.
 
 use flowpipe_plugin::puzzle::message::SeenBoard;
 use flowpipe_plugin::puzzle::{Cell, Lattice, Puzzle, PuzzleError, Rules};
@@ -6,25 +6,25 @@ use flowpipe_plugin::puzzle::{Cell, Lattice, Puzzle, PuzzleError, Rules};
 use crate::find::grid::Grid;
 use crate::picture::Picture;
 use crate::picture::colour::is_grey;
-use crate::picture::polarity::Ink;
-use crate::read::contents::cell_contents::{self, Content};
-use crate::read::contents::cell_layout::Places;
+use crate::picture::polarity::Polarity;
+use crate::read::contents::cell_contents::{self, CellContent};
+use crate::read::contents::cell_layout::CellLayout;
 use crate::read::contents::pipes::{self, Scene};
 use crate::read::contents::{colours, numbers, terminals};
 use crate::read::illustration;
-use crate::read::shape::grid_check::{self, Checked};
-use crate::read::shape::line_model::LineLook;
-use crate::read::shape::surroundings::Beyond;
+use crate::read::shape::grid_check::{self, CheckedGrid};
+use crate::read::shape::line_model::LineAppearance;
+use crate::read::shape::surroundings::Surroundings;
 use crate::refuse::refusal::Refusal;
 use crate::refuse::solvability;
 use crate::steps::Steps;
 
 /// A board, and how its lines look.
-pub struct Read {
+pub struct BoardReading {
     /// The board, upright at its grid.
     pub board: Box<SeenBoard>,
     /// Its lines.
-    pub lines: LineLook,
+    pub lines: LineAppearance,
     /// Where its cells are.
     pub grid: Grid,
     /// What to read it by in the next picture. Hexagons are found by a grid that is wider than their board.
@@ -39,11 +39,11 @@ pub struct Read {
 pub fn read_board(
     picture: &Picture<'_>,
     grid: &Grid,
-    beyond: Beyond,
-    ink: Ink,
+    beyond: Surroundings,
+    polarity: Polarity,
     steps: &mut Steps,
-) -> Result<Result<Read, Refusal>, PuzzleError> {
-    let checked = grid_check::check(picture, grid, beyond, ink);
+) -> Result<Result<BoardReading, Refusal>, PuzzleError> {
+    let checked = grid_check::check(picture, grid, beyond, polarity);
     steps.done("cells");
     let mut read = match checked {
         Ok(checked) => read_cells(picture, checked, steps)?,
@@ -63,16 +63,16 @@ pub fn read_board(
 /// As [`read_board`].
 pub fn read_cells(
     picture: &Picture<'_>,
-    checked: Checked,
+    checked: CheckedGrid,
     steps: &mut Steps,
-) -> Result<Result<Read, Refusal>, PuzzleError> {
-    let Checked {
+) -> Result<Result<BoardReading, Refusal>, PuzzleError> {
+    let CheckedGrid {
         lines,
         shape,
         grid,
         unseen,
     } = checked;
-    let places = Places::new(&grid);
+    let places = CellLayout::new(&grid);
     let mut read = || {
         let mut looks = terminals::look(picture, &places, &grid, &shape);
         let are_discs = looks.find_terminals(picture, &places, &grid)? > 0;
@@ -91,7 +91,7 @@ pub fn read_cells(
         illustration::terminals(picture, &grid, &paints.terminals, &paints.palette, steps);
         let contrast = lines.contrast;
         let contents = cell_contents::contents(picture, &places, &grid, &looks, &paints, contrast)?;
-        let is_empty = |cell: Cell| contents[cell] == Content::Empty;
+        let is_empty = |cell: Cell| contents[cell] == CellContent::Empty;
         let covered =
             |&&(cell, other): &&(Cell, Option<Cell>)| is_empty(cell) && other.is_none_or(is_empty);
         if let Some(&(cell, _)) = unseen.iter().find(covered) {
@@ -107,7 +107,7 @@ pub fn read_cells(
         Ok(seen) => seen,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let bridges = (0..grid.len()).filter(|&cell| contents[cell] == Content::Bridge);
+    let bridges = (0..grid.len()).filter(|&cell| contents[cell] == CellContent::Bridge);
     let board = shape.board(&grid, bridges.collect())?;
     let scene = Scene {
         picture,
@@ -141,7 +141,7 @@ pub fn read_cells(
         confidence: paints.clearness.min(lines.faintest.min(1.0)),
     });
     let home = grid.clone();
-    Ok(Ok(Read {
+    Ok(Ok(BoardReading {
         board,
         lines,
         grid,

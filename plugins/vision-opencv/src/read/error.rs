@@ -1,4 +1,4 @@
-//! Failures of reading that have nothing to do with what a picture shows.
+//! The errors of reading that do not depend on what a picture shows.
 
 use thiserror::Error;
 

@@ -1,6 +1,6 @@
-//! Boards that turn where none was at rest before, as they flip over: found in perspective, seen face on and read.
+//! Searches for boards that turn where none was at rest before, as they flip over, and reads them rectified.
 //!
-//! Those that turn about a horizontal line are looked for in the picture turned by a quarter, and read as they lie in
+//! Those that turn about a horizontal line are searched in the picture rotated by a quarter, and read as they are in
 //! the picture.
 
 use flowpipe_plugin::puzzle::Geometry;
@@ -8,20 +8,20 @@ use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard};
 
 use crate::config::Config;
 use crate::find::grid::Grid;
-use crate::find::perspective::flip_axis::Axis;
+use crate::find::perspective::flip_axis::FlipAxis;
 use crate::find::perspective::missed_columns::widened;
 use crate::find::perspective::quad::Quad;
-use crate::find::perspective::rectification::FaceOn;
-use crate::find::perspective::turned_board::Turned;
+use crate::find::perspective::rectification::RectifiedBoard;
+use crate::find::perspective::turned_board::TurnedBoard;
 use crate::picture::Picture;
-use crate::picture::polarity::Ink;
-use crate::picture::rotation::{self, Quarter};
+use crate::picture::polarity::Polarity;
+use crate::picture::rotation::{self, RotatedPicture};
 use crate::picture::top_hat::TopHat;
 use crate::read::board::read_board;
 use crate::read::error::ReadError;
 use crate::read::illustration;
-use crate::read::search::Search;
-use crate::read::shape::surroundings::Beyond;
+use crate::read::search::BoardSearch;
+use crate::read::shape::surroundings::Surroundings;
 use crate::refuse::refusal::Refusal;
 use crate::steps::Steps;
 
@@ -33,19 +33,19 @@ const CLEAR: f64 = 0.6;
 /// What may be a board that turns.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    ink: Ink,
-    turned: Turned,
+    polarity: Polarity,
+    turned: TurnedBoard,
     /// The share of its lines' ends that are seen.
     seen: f64,
 }
 
 /// Searches for boards that turn. It keeps nothing of a picture but memory.
 #[derive(Default)]
-pub struct Flips {
+pub struct FlipSearch {
     thin: TopHat,
 }
 
-impl Flips {
+impl FlipSearch {
     /// Reads the board that turns in the picture that was searched last, or returns why it can't be read. `None` where
     /// none is seen to turn.
     ///
@@ -54,7 +54,7 @@ impl Flips {
     pub fn read(
         &mut self,
         picture: &Picture<'_>,
-        search: &mut Search,
+        search: &mut BoardSearch,
         config: &Config,
         steps: &mut Steps,
     ) -> Result<Option<Result<Box<SeenBoard>, Refusal>>, ReadError> {
@@ -93,7 +93,7 @@ impl Flips {
         &mut self,
         picture: &Picture<'_>,
         grid: &Grid,
-        search: &mut Search,
+        search: &mut BoardSearch,
         config: &Config,
         steps: &mut Steps,
     ) -> Result<Option<Geometry>, ReadError> {
@@ -108,18 +108,20 @@ impl Flips {
     fn first<T>(
         &mut self,
         picture: &Picture<'_>,
-        search: &mut Search,
+        search: &mut BoardSearch,
         config: &Config,
         steps: &mut Steps,
-        mut take: impl FnMut(&Picture<'_>, &Found, Axis, &mut Steps) -> Result<Option<T>, ReadError>,
+        mut take: impl FnMut(&Picture<'_>, &Found, FlipAxis, &mut Steps) -> Result<Option<T>, ReadError>,
     ) -> Result<Option<T>, ReadError> {
-        for axis in Axis::ALL {
+        for axis in FlipAxis::ALL {
             let quads = search.candidates().quads(config, axis);
             if quads.is_empty() {
                 continue;
             }
             let quarter = quarter(picture, axis);
-            let seen = quarter.as_ref().map_or(Ok(*picture), Quarter::picture)?;
+            let seen = quarter
+                .as_ref()
+                .map_or(Ok(*picture), RotatedPicture::picture)?;
             for found in self.find(&seen, quads, config, steps)? {
                 if let Some(taken) = take(&seen, &found, axis, steps)? {
                     return Ok(Some(taken));
@@ -133,20 +135,20 @@ impl Flips {
     fn find(
         &mut self,
         picture: &Picture<'_>,
-        quads: Vec<(Ink, Quad)>,
+        quads: Vec<(Polarity, Quad)>,
         config: &Config,
         steps: &mut Steps,
     ) -> Result<Vec<Found>, ReadError> {
         let mut found = Vec::new();
-        for (ink, quad) in quads {
+        for (polarity, quad) in quads {
             let room = picture.region(quad.rest.room());
-            self.thin.look_at(picture, room, ink)?;
+            self.thin.look_at(picture, room, polarity)?;
             illustration::thin(&self.thin, steps);
             let thin = self.thin.thin()?;
             let turned = quad.turned.find_rows(&thin, &quad.rest, config);
             let whole = turned.and_then(|turned| widened(turned, &thin, &quad.rest, picture));
             found.extend(whole.map(|turned| Found {
-                ink,
+                polarity,
                 turned,
                 seen: quad.seen,
             }));
@@ -160,21 +162,21 @@ impl Flips {
 fn read_found(
     picture: &Picture<'_>,
     found: &Found,
-    axis: Axis,
+    axis: FlipAxis,
     config: &Config,
     steps: &mut Steps,
 ) -> Result<Result<Box<SeenBoard>, Refusal>, ReadError> {
     if is_too_far(&found.turned, config) {
         return Ok(Err(Refusal::TurnedTooFar));
     }
-    let face = FaceOn::in_full(picture, &found.turned);
+    let face = RectifiedBoard::in_full(picture, &found.turned);
     let face = match axis {
-        Axis::Vertical => face,
-        Axis::Horizontal => face.back()?,
+        FlipAxis::Vertical => face,
+        FlipAxis::Horizontal => face.back()?,
     };
-    let read = read_face(&face, Beyond::Nothing, found.ink, steps)?;
+    let read = read_face(&face, Surroundings::Empty, found.polarity, steps)?;
     match read {
-        Err(Refusal::GoesOn { .. }) => read_face(&face, Beyond::Writing, found.ink, steps),
+        Err(Refusal::GoesOn { .. }) => read_face(&face, Surroundings::Text, found.polarity, steps),
         read => Ok(read),
     }
 }
@@ -186,18 +188,18 @@ fn read_found(
 /// [`ReadError`]; a board that can't be read is none.
 pub fn read_known(
     picture: &Picture<'_>,
-    turned: &Turned,
-    ink: Ink,
+    turned: &TurnedBoard,
+    polarity: Polarity,
     config: &Config,
     steps: &mut Steps,
 ) -> Result<Result<Box<SeenBoard>, Refusal>, ReadError> {
     if is_too_far(turned, config) {
         return Ok(Err(Refusal::TurnedTooFar));
     }
-    let faces = [FaceOn::of, FaceOn::in_full];
+    let faces = [RectifiedBoard::of, RectifiedBoard::in_full];
     let mut read = Err(Refusal::TurnedTooFar);
     for face in faces {
-        read = read_face(&face(picture, turned), Beyond::Writing, ink, steps)?;
+        read = read_face(&face(picture, turned), Surroundings::Text, polarity, steps)?;
         if let Ok(board) = &mut read {
             board.geometry = turned.geometry();
             break;
@@ -207,21 +209,21 @@ pub fn read_known(
 }
 
 /// Whether too little of a column is seen.
-fn is_too_far(turned: &Turned, config: &Config) -> bool {
+fn is_too_far(turned: &TurnedBoard, config: &Config) -> bool {
     turned.narrowest() < f64::from(config.min_cell_pixels)
 }
 
-/// What a board holds that is seen face on. Its place in the picture is not known here.
+/// What a rectified board holds. Its place in the picture is not known here.
 fn read_face(
-    face: &FaceOn,
-    beyond: Beyond,
-    ink: Ink,
+    face: &RectifiedBoard,
+    beyond: Surroundings,
+    polarity: Polarity,
     steps: &mut Steps,
 ) -> Result<Result<Box<SeenBoard>, Refusal>, ReadError> {
     let (pixels, info) = face.pixels();
     let picture = Picture::new(pixels, info)?;
     steps.done("flip");
-    let read = read_board(&picture, &face.grid, beyond, ink, steps)?;
+    let read = read_board(&picture, &face.grid, beyond, polarity, steps)?;
     Ok(read.map(|read| {
         let mut board = read.board;
         board.state = BoardState::Moving;
@@ -230,16 +232,16 @@ fn read_face(
 }
 
 /// The picture turned clockwise, where a horizontal axis is looked for.
-fn quarter(picture: &Picture<'_>, axis: Axis) -> Option<Quarter> {
-    (axis == Axis::Horizontal).then(|| Quarter::clockwise(picture))
+fn quarter(picture: &Picture<'_>, axis: FlipAxis) -> Option<RotatedPicture> {
+    (axis == FlipAxis::Horizontal).then(|| RotatedPicture::clockwise(picture))
 }
 
 /// Where a board lies that turns about an axis.
-fn geometry(picture: &Picture<'_>, turned: &Turned, axis: Axis) -> Geometry {
+fn geometry(picture: &Picture<'_>, turned: &TurnedBoard, axis: FlipAxis) -> Geometry {
     let geometry = turned.geometry();
     match axis {
-        Axis::Vertical => geometry,
-        Axis::Horizontal => {
+        FlipAxis::Vertical => geometry,
+        FlipAxis::Horizontal => {
             let [left_bottom, left_top, right_top, right_bottom] =
                 rotation::geometry_back(geometry, picture.height()).corners;
             Geometry {

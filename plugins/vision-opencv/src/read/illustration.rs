@@ -1,9 +1,11 @@
-//! What each step saw, as a picture for people. Nothing is drawn unless pictures are wanted.
+//! Illustrations of the steps, for people: what each step saw, drawn over the picture.
+//!
+//! Nothing is drawn unless the config asks for it.
 
 use flowpipe_plugin::puzzle::{Flow, Terminal};
 
 use crate::find::grid::Grid;
-use crate::find::lines::segment::Run;
+use crate::find::lines::segment::Segment;
 use crate::picture::top_hat::TopHat;
 use crate::picture::{Picture, Rgb};
 use crate::steps::Steps;
@@ -14,7 +16,12 @@ const MARKED: Rgb = [255, 0, 255];
 const LIGHT: Rgb = [255; 3];
 
 /// The vertical and horizontal lines that were found.
-pub fn lines(picture: &Picture<'_>, vertical: &[Run], horizontal: &[Run], steps: &mut Steps) {
+pub fn lines(
+    picture: &Picture<'_>,
+    vertical: &[Segment],
+    horizontal: &[Segment],
+    steps: &mut Steps,
+) {
     steps.picture("lines", || {
         let mut sketch = Sketch::of_picture(picture)?.dimmed()?;
         for run in vertical {

@@ -1,4 +1,9 @@
-//! Reads the board in one picture, with nothing known from others.
+//! Reads the board in one picture, with nothing known from other pictures.
+//!
+//! - [`search`] examines the candidates of [`find`](crate::find), [`flip_search`] boards that turn, [`tilt_search`]
+//!   tilted pictures.
+//! - [`board`] reads the board on one grid: first its [`shape`], then its [`contents`].
+//! - [`illustration`] draws what the steps saw.
 
 pub mod board;
 pub mod contents;

@@ -1,21 +1,21 @@
-//! The full search: a board anywhere in a picture, with nothing known before.
+//! Searches a picture for a board, with nothing known before.
 
 use flowpipe_plugin::puzzle::Lattice;
 use flowpipe_plugin::puzzle::message::SeenBoard;
 
 use crate::config::Config;
-use crate::find::budget::Effort;
+use crate::find::budget::SearchBudget;
 use crate::find::candidates::{ATTEMPTS, CandidateFinder, LYING_ATTEMPTS};
 use crate::find::grid::Grid;
-use crate::find::lines::criteria::Sought;
+use crate::find::lines::criteria::LineCriteria;
 use crate::find::{hex_grid, square_grid};
 use crate::picture::Picture;
-use crate::picture::polarity::Ink;
-use crate::picture::rotation::{self, Quarter};
-use crate::read::board::{Read, read_board};
+use crate::picture::polarity::Polarity;
+use crate::picture::rotation::{self, RotatedPicture};
+use crate::read::board::{BoardReading, read_board};
 use crate::read::error::ReadError;
 use crate::read::illustration;
-use crate::read::shape::surroundings::Beyond;
+use crate::read::shape::surroundings::Surroundings;
 use crate::refuse::refusal::Refusal;
 use crate::refuse::size;
 use crate::steps::Steps;
@@ -25,11 +25,11 @@ const MOST_GRIDS: usize = 12;
 
 /// Searches pictures, one after the other. It keeps nothing of them but memory.
 #[derive(Default)]
-pub struct Search {
+pub struct BoardSearch {
     candidates: CandidateFinder,
 }
 
-impl Search {
+impl BoardSearch {
     /// Searches a picture.
     ///
     /// # Errors
@@ -39,13 +39,13 @@ impl Search {
         picture: &Picture<'_>,
         config: &Config,
         steps: &mut Steps,
-    ) -> Result<Result<Read, Refusal>, ReadError> {
+    ) -> Result<Result<BoardReading, Refusal>, ReadError> {
         self.candidates.take(picture);
         steps.done("samples");
         let mut refusal = Refusal::NoShape;
         for attempt in ATTEMPTS {
-            let sought = self.candidates.criteria(config, attempt);
-            match self.attempt(picture, config, &sought, steps)? {
+            let criteria = self.candidates.criteria(config, attempt);
+            match self.attempt(picture, config, &criteria, steps)? {
                 Ok(read) => return Ok(Ok(read)),
                 Err(Refusal::TwoBoards) => return Ok(Err(Refusal::TwoBoards)),
                 Err(new) if new.progress() > refusal.progress() => refusal = new,
@@ -82,18 +82,18 @@ impl Search {
     ) -> Result<Option<Box<SeenBoard>>, ReadError> {
         let mut quarter = None;
         for attempt in LYING_ATTEMPTS {
-            let sought = self.candidates.criteria(config, attempt);
-            let hexes = self.candidates.lying_hexes(&sought, config);
+            let criteria = self.candidates.criteria(config, attempt);
+            let hexes = self.candidates.lying_hexes(&criteria, config);
             if hexes.is_empty() {
                 continue;
             }
-            let turned = quarter.get_or_insert_with(|| Quarter::clockwise(picture));
+            let turned = quarter.get_or_insert_with(|| RotatedPicture::clockwise(picture));
             let turned = turned.picture()?;
-            let hexes = hex_grid::placed(hexes, &turned, sought.ink);
+            let hexes = hex_grid::placed(hexes, &turned, criteria.polarity);
             steps.done("grid");
             let budget = &mut self.candidates.budget;
-            if let Ok(Read { mut board, .. }) =
-                try_grids(&turned, config, hexes, sought.ink, budget, steps)?
+            if let Ok(BoardReading { mut board, .. }) =
+                try_grids(&turned, config, hexes, criteria.polarity, budget, steps)?
             {
                 board.geometry = rotation::geometry_back(board.geometry, picture.height());
                 return Ok(Some(board));
@@ -108,10 +108,10 @@ impl Search {
         &mut self,
         picture: &Picture<'_>,
         config: &Config,
-        sought: &Sought,
+        criteria: &LineCriteria,
         steps: &mut Steps,
-    ) -> Result<Result<Read, Refusal>, ReadError> {
-        let [vertical, horizontal] = self.candidates.lines(sought);
+    ) -> Result<Result<BoardReading, Refusal>, ReadError> {
+        let [vertical, horizontal] = self.candidates.lines(criteria);
         steps.done("lines");
         illustration::lines(picture, &vertical, &horizontal, steps);
         if horizontal.is_empty() {
@@ -120,12 +120,12 @@ impl Search {
         let squares = square_grid::find(&vertical, &horizontal, config);
         steps.done("grid");
         let budget = &mut self.candidates.budget;
-        let mut read = try_grids(picture, config, squares, sought.ink, budget, steps)?;
+        let mut read = try_grids(picture, config, squares, criteria.polarity, budget, steps)?;
         if read.is_err() {
-            let hexes = self.candidates.hexes(picture, sought, config);
+            let hexes = self.candidates.hexes(picture, criteria, config);
             steps.done("grid");
             let budget = &mut self.candidates.budget;
-            let other = try_grids(picture, config, hexes, sought.ink, budget, steps)?;
+            let other = try_grids(picture, config, hexes, criteria.polarity, budget, steps)?;
             let is_better = |refusal: &Refusal| match &other {
                 Ok(_) => true,
                 // Where the sides of hexagons are not drawn, or nothing lies in them, there is rather no board of
@@ -153,15 +153,15 @@ fn try_grids(
     picture: &Picture<'_>,
     config: &Config,
     grids: Vec<Grid>,
-    ink: Ink,
-    budget: &mut Effort,
+    polarity: Polarity,
+    budget: &mut SearchBudget,
     steps: &mut Steps,
-) -> Result<Result<Read, Refusal>, ReadError> {
+) -> Result<Result<BoardReading, Refusal>, ReadError> {
     let mut refusal = Refusal::NoGrid;
-    let mut found: Option<Read> = None;
+    let mut found: Option<BoardReading> = None;
     for grid in grids.into_iter().take(MOST_GRIDS) {
         let bounds = grid.bounds();
-        let overlaps = |other: &Read| overlap(bounds, other.grid.bounds());
+        let overlaps = |other: &BoardReading| overlap(bounds, other.grid.bounds());
         if found.as_ref().is_some_and(overlaps) {
             continue;
         }
@@ -177,7 +177,7 @@ fn try_grids(
         if !budget.take(&grid) {
             break;
         }
-        match (try_grid(picture, config, &grid, ink, steps)?, &found) {
+        match (try_grid(picture, config, &grid, polarity, steps)?, &found) {
             (Ok(read), None) => found = Some(read),
             (Ok(read), Some(first)) => {
                 let share = area(read.grid.bounds()) / area(first.grid.bounds());
@@ -200,11 +200,11 @@ fn try_grid(
     picture: &Picture<'_>,
     config: &Config,
     grid: &Grid,
-    ink: Ink,
+    polarity: Polarity,
     steps: &mut Steps,
-) -> Result<Result<Read, Refusal>, ReadError> {
+) -> Result<Result<BoardReading, Refusal>, ReadError> {
     illustration::grid_lines(picture, grid, steps);
-    let read = read_board(picture, grid, Beyond::Nothing, ink, steps)?;
+    let read = read_board(picture, grid, Surroundings::Empty, polarity, steps)?;
     // Only now the size of a board of hexagons is known.
     Ok(read.and_then(|read| match size::check(&read.grid, config) {
         Ok(()) => Ok(read),

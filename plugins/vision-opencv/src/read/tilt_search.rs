@@ -1,4 +1,4 @@
-//! Pictures of boards that are tilted, as they would be seen straight.
+//! Searches for tilted boards in the rectified picture.
 
 use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard};
 use flowpipe_plugin::{Format, PixelInfo};
@@ -10,31 +10,32 @@ use opencv::imgproc;
 use crate::config::Config;
 use crate::find::tilt::Tilt;
 use crate::picture::Picture;
-use crate::picture::polarity::Ink;
+use crate::picture::polarity::Polarity;
 use crate::read::error::ReadError;
-use crate::read::search::Search;
+use crate::read::search::BoardSearch;
 use crate::steps::Steps;
 
 /// Searches for tilted boards. It keeps nothing of a picture but memory.
 #[derive(Default)]
-pub struct Straight {
-    search: Search,
+pub struct TiltSearch {
+    search: BoardSearch,
 }
 
-impl Straight {
-    /// Reads the board that is tilted in the picture that was searched last. `None` where there is none that can be read.
+impl TiltSearch {
+    /// Reads the board that is tilted in the picture that was searched last. `None` where there is none that can be
+    /// read.
     ///
     /// # Errors
     /// [`ReadError`]; a board that can't be read is none.
     pub fn read(
         &mut self,
         picture: &Picture<'_>,
-        search: &mut Search,
+        search: &mut BoardSearch,
         config: &Config,
         steps: &mut Steps,
     ) -> Result<Option<Box<SeenBoard>>, ReadError> {
-        for ink in [Ink::Bright, Ink::Dark] {
-            let [vertical, horizontal] = search.candidates().points(config, ink);
+        for polarity in [Polarity::Bright, Polarity::Dark] {
+            let [vertical, horizontal] = search.candidates().points(config, polarity);
             let size = [picture.width(), picture.height()].map(|side| side as f64);
             let tilt = Tilt::find(&vertical, &horizontal, size);
             steps.done("tilt");

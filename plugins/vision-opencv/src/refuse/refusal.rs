@@ -1,5 +1,6 @@
-//! Why a picture is not read. Texts complete the sentence "not a board that I can read: …"; rows and
-//! columns count from 1 in them.
+//! The reasons why a picture is refused.
+//!
+//! Texts complete the sentence "not a board that I can read: …". Rows and columns count from 1 in them.
 
 use flowpipe_plugin::puzzle::message::BoardState;
 use thiserror::Error;

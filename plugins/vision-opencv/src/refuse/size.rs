@@ -1,4 +1,4 @@
-//! The size of a board: its rows and columns are as many as the config allows.
+//! The size of a board: as many rows and columns as the config allows.
 
 use crate::config::Config;
 use crate::find::grid::Grid;

@@ -1,4 +1,6 @@
-//! Whether a board that was read can be solved at all: one that was misread hardly ever can.
+//! Whether a board has a solution.
+//!
+//! A board that was misread hardly ever has one.
 
 use std::cell::{Cell, RefCell};
 

@@ -1,4 +1,4 @@
-//! A folder with the pictures that the steps of a reading saw.
+//! A folder with the pictures of the steps of one reading.
 
 use std::path::{Path, PathBuf};
 

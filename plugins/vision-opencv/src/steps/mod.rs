@@ -1,4 +1,4 @@
-//! What one look at a picture cost, step by step, and what each step saw: both only where the config asks.
+//! Records the steps of a reading, where the config asks for it: the time that each took, and a picture of what it saw.
 
 mod album;
 pub mod sketch;
@@ -12,10 +12,10 @@ use crate::steps::sketch::Sketch;
 
 /// Times the steps of a reading, and saves pictures of them. Off, it costs nothing: no clock, no memory.
 #[derive(Default)]
-pub struct Steps(Option<Box<Watched>>);
+pub struct Steps(Option<Box<StepWatch>>);
 
-/// What is noted of the look that goes on.
-struct Watched {
+/// What is recorded of the current reading.
+struct StepWatch {
     /// Nanoseconds from any moment on.
     clock: Box<dyn Fn() -> i64 + Send>,
     is_timed: bool,
@@ -37,7 +37,7 @@ impl Steps {
         }
         let host = *host;
         let album = config.steps.as_deref().map(Album::new).transpose()?;
-        let watched = Watched::new(move || host.now_ns(), config.timed, album);
+        let watched = StepWatch::new(move || host.now_ns(), config.timed, album);
         Ok(Self(Some(Box::new(watched))))
     }
 
@@ -45,10 +45,10 @@ impl Steps {
     #[allow(dead_code, reason = "for measurements by processor time")]
     #[must_use]
     pub fn timed(clock: impl Fn() -> i64 + Send + 'static) -> Self {
-        Self(Some(Box::new(Watched::new(clock, true, None))))
+        Self(Some(Box::new(StepWatch::new(clock, true, None))))
     }
 
-    /// A look at a new picture begins.
+    /// The reading of a new picture starts.
     pub fn start(&mut self) {
         if let Some(watched) = &mut self.0 {
             watched.mark = (watched.clock)();
@@ -107,7 +107,7 @@ impl Steps {
     }
 }
 
-impl Watched {
+impl StepWatch {
     fn new(clock: impl Fn() -> i64 + Send + 'static, is_timed: bool, album: Option<Album>) -> Self {
         Self {
             mark: clock(),

@@ -1,4 +1,4 @@
-//! Pictures of what a step saw, for people.
+//! Sketches: pictures in colour to draw on.
 
 use std::io::BufWriter;
 use std::path::Path;

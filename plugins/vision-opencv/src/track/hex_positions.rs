@@ -1,16 +1,16 @@
-//! Where the sides of a board of hexagons lie, to a fraction of a pixel: whether it is where it was.
+//! The positions of the sides of a board of hexagons, to a fraction of a pixel: whether it is where it was.
 //!
-//! What is in its place in every quarter of the board, across sides of several directions, is neither moved nor
-//! larger nor turned.
+//! A board whose sides, across several directions, are in place in each of its quarters is neither moved nor scaled nor
+//! turned.
 
 use flowpipe_plugin::puzzle::{Direction, Lattice, Point};
 
 use crate::find::cell_side;
 use crate::find::grid::Grid;
-use crate::find::profile::Place;
+use crate::find::profile::StretchPlace;
 use crate::numerics::quantile::median;
 use crate::picture::Picture;
-use crate::read::shape::line_model::LineLook;
+use crate::read::shape::line_model::LineAppearance;
 use crate::track::line_positions::{BLURRED, STILL, UPRIGHT, shift};
 
 /// Cells whose sides are examined, at most.
@@ -22,15 +22,15 @@ const FEWEST: usize = 2;
 
 /// Where the sides of a board lie.
 #[derive(Clone, Debug)]
-pub struct HexPlaces {
+pub struct HexPositions {
     marks: Vec<Mark>,
-    look: LineLook,
+    look: LineAppearance,
 }
 
 /// A short stretch of a side.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    place: Place,
+    place: StretchPlace,
     /// In which quarter of the board, and in which direction from its cell.
     group: usize,
     /// How many pixels it lies aside of its place.
@@ -39,11 +39,11 @@ struct Mark {
 
 const GROUPS: usize = 4 * DIRECTIONS as usize;
 
-impl HexPlaces {
+impl HexPositions {
     /// Finds the sides of a grid. `None` where too few are seen, or they are not where those of regular hexagons
-    /// seen face on are.
+    /// seen from the front are.
     #[must_use]
-    pub fn find(picture: &Picture<'_>, grid: &Grid, look: LineLook) -> Option<Self> {
+    pub fn find(picture: &Picture<'_>, grid: &Grid, look: LineAppearance) -> Option<Self> {
         if grid.lattice != Lattice::Hex {
             return None;
         }
@@ -93,16 +93,16 @@ impl HexPlaces {
 }
 
 /// Where to look for the sides of a grid.
-fn marks(grid: &Grid, look: &LineLook) -> impl Iterator<Item = Mark> {
+fn marks(grid: &Grid, look: &LineAppearance) -> impl Iterator<Item = Mark> {
     let [left, top, width, height] = grid.bounds();
     let middle: Point = [left + width / 2.0, top + height / 2.0];
     let every = grid.len().div_ceil(CELLS);
-    let ink = look.ink;
+    let polarity = look.polarity;
     (0..grid.len()).step_by(every).flat_map(move |cell| {
         let [x, y] = grid.centre_of(cell);
         let quarter = usize::from(x > middle[0]) + 2 * usize::from(y > middle[1]);
         (0..DIRECTIONS).map(move |way| {
-            let side = cell_side::place(grid, cell, Direction(way), false, ink);
+            let side = cell_side::place(grid, cell, Direction(way), false, polarity);
             // Now one end, now the other.
             let stretch = cell_side::stretches(grid.lattice)[(cell + usize::from(way)) % 2];
             Mark {

@@ -1,4 +1,4 @@
-//! The part of a picture that was examined last where a board is known to be: what has changed in it since.
+//! The last reading in place: the pixels that it was read from, and which of them have changed since.
 
 use flowpipe_plugin::PixelInfo;
 use flowpipe_plugin::puzzle::message::Reading;
@@ -15,7 +15,7 @@ const ROWS: usize = 16;
 
 /// What was read last in place, all the pixels that it was read from, and what was seen in them.
 #[derive(Default)]
-pub struct Last {
+pub struct LastReading {
     seen: Option<Seen>,
     /// Its memory is used again.
     bytes: Vec<u8>,
@@ -31,7 +31,7 @@ struct Seen {
     cache: Cache,
 }
 
-impl Last {
+impl LastReading {
     /// Examines what has changed in the part. Gives the last reading, if nothing has.
     pub fn reading(&mut self, picture: &Picture<'_>) -> Option<&Reading> {
         let seen = self.seen.as_mut()?;

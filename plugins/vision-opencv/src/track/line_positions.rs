@@ -1,18 +1,17 @@
-//! Where a board's lines lie, to a fraction of a pixel: whether it is where it was, and whether it lies
+//! The positions of the lines of a board, to a fraction of a pixel: whether it is where it was, and whether it is
 //! upright.
 //!
-//! What counts is by how much of each pixel the line covers it, not how bright the pixel is: so the
-//! tints beside a line, which differ from side to side and come and go as pipes are drawn, do not
-//! move it by more than a small part of a pixel.
+//! A line is placed by how much of each pixel it covers, not by how bright the pixel is. So the tints beside a line,
+//! which differ from side to side and change as pipes are drawn, move it by a small part of a pixel at most.
 
 use flowpipe_plugin::puzzle::{Lattice, Point};
 
 use crate::find::grid::Grid;
-use crate::find::profile::{Place, Run};
+use crate::find::profile::{Orientation, StretchPlace};
 use crate::numerics::quantile::median;
 use crate::picture::Picture;
 use crate::picture::cache::Measurement;
-use crate::read::shape::line_model::LineLook;
+use crate::read::shape::line_model::LineAppearance;
 
 /// A line is where it was when it is so within this many pixels.
 pub const STILL: f64 = 0.3;
@@ -32,15 +31,15 @@ const CLEAR: f64 = 12.0;
 
 /// Where the lines of a board lie.
 #[derive(Clone, Debug)]
-pub struct LinePlaces {
+pub struct LinePositions {
     marks: Vec<Mark>,
-    look: LineLook,
+    look: LineAppearance,
 }
 
 /// A short stretch of a line.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    run: Run,
+    run: Orientation,
     line: Line,
     /// Where the stretch begins and ends along the line, in frame pixels.
     along: (f64, f64),
@@ -58,21 +57,21 @@ enum Line {
 }
 
 /// All border lines' ends.
-const BORDERS: [(Run, bool, bool); 8] = [
-    (Run::Across, false, false),
-    (Run::Across, false, true),
-    (Run::Across, true, false),
-    (Run::Across, true, true),
-    (Run::Down, false, false),
-    (Run::Down, false, true),
-    (Run::Down, true, false),
-    (Run::Down, true, true),
+const BORDERS: [(Orientation, bool, bool); 8] = [
+    (Orientation::Horizontal, false, false),
+    (Orientation::Horizontal, false, true),
+    (Orientation::Horizontal, true, false),
+    (Orientation::Horizontal, true, true),
+    (Orientation::Vertical, false, false),
+    (Orientation::Vertical, false, true),
+    (Orientation::Vertical, true, false),
+    (Orientation::Vertical, true, true),
 ];
 
-impl LinePlaces {
+impl LinePositions {
     /// Finds the lines of a grid of squares. `None` where a border line can't be placed near both of its ends.
     #[must_use]
-    pub fn find(picture: &Picture<'_>, grid: &Grid, look: LineLook) -> Option<Self> {
+    pub fn find(picture: &Picture<'_>, grid: &Grid, look: LineAppearance) -> Option<Self> {
         if grid.lattice != Lattice::Square {
             return None;
         }
@@ -123,8 +122,14 @@ impl LinePlaces {
             let y = (a + b * c) / (1.0 - b * d);
             [c + d * y, y]
         };
-        let (top, bottom) = (line(Run::Across, false), line(Run::Across, true));
-        let (left, right) = (line(Run::Down, false), line(Run::Down, true));
+        let (top, bottom) = (
+            line(Orientation::Horizontal, false),
+            line(Orientation::Horizontal, true),
+        );
+        let (left, right) = (
+            line(Orientation::Vertical, false),
+            line(Orientation::Vertical, true),
+        );
         [
             meet(top, left),
             meet(top, right),
@@ -145,13 +150,15 @@ impl LinePlaces {
             Some((end(false)? - end(true)?).abs())
         };
         let bound = UPRIGHT + BLURRED * self.look.thickness;
-        [Run::Across, Run::Down].into_iter().all(|run| {
-            let slants = slant(run, false).zip(slant(run, true));
-            slants.is_some_and(|(a, b)| a.min(b) <= bound && a.max(b) <= ALONE * bound)
-        })
+        [Orientation::Horizontal, Orientation::Vertical]
+            .into_iter()
+            .all(|run| {
+                let slants = slant(run, false).zip(slant(run, true));
+                slants.is_some_and(|(a, b)| a.min(b) <= bound && a.max(b) <= ALONE * bound)
+            })
     }
 
-    fn border(&self, run: Run, last: bool, far_end: bool) -> impl Iterator<Item = &Mark> {
+    fn border(&self, run: Orientation, last: bool, far_end: bool) -> impl Iterator<Item = &Mark> {
         let line = Line::Border { last, far_end };
         let is_on_it = move |mark: &&Mark| mark.run == run && mark.line == line;
         self.marks.iter().filter(is_on_it)
@@ -162,8 +169,8 @@ impl LinePlaces {
 fn marks(grid: &Grid) -> Vec<Mark> {
     let mut marks = Vec::new();
     for (run, lines, ends) in [
-        (Run::Across, &grid.ys, &grid.xs),
-        (Run::Down, &grid.xs, &grid.ys),
+        (Orientation::Horizontal, &grid.ys, &grid.xs),
+        (Orientation::Vertical, &grid.xs, &grid.ys),
     ] {
         let sides = ends.len() - 1;
         for (index, &at) in lines.iter().enumerate() {
@@ -203,8 +210,8 @@ fn marks(grid: &Grid) -> Vec<Mark> {
 }
 
 /// Where the line is now that was at a mark. `None` where nothing like it is near.
-fn place(picture: &Picture<'_>, mark: &Mark, look: &LineLook) -> Option<f64> {
-    let stretch = Place::along(mark.run, mark.at, mark.along, look.ink);
+fn place(picture: &Picture<'_>, mark: &Mark, look: &LineAppearance) -> Option<f64> {
+    let stretch = StretchPlace::along(mark.run, mark.at, mark.along, look.polarity);
     Some(mark.at + shift(picture, &stretch, look)?)
 }
 
@@ -216,7 +223,7 @@ impl Measurement for LineShift {
 }
 
 /// How many pixels a line lies aside of its place. `None` where nothing like it is near.
-pub fn shift(picture: &Picture<'_>, stretch: &Place, look: &LineLook) -> Option<f64> {
+pub fn shift(picture: &Picture<'_>, stretch: &StretchPlace, look: &LineAppearance) -> Option<f64> {
     let far = (look.thickness / 2.0).ceil() as i32 + 3;
     picture.recall::<LineShift>(
         // What is remembered is of one board, whose lines look alike.
@@ -225,7 +232,12 @@ pub fn shift(picture: &Picture<'_>, stretch: &Place, look: &LineLook) -> Option<
     )
 }
 
-fn measure_shift(picture: &Picture<'_>, stretch: &Place, look: &LineLook, far: i32) -> Option<f64> {
+fn measure_shift(
+    picture: &Picture<'_>,
+    stretch: &StretchPlace,
+    look: &LineAppearance,
+    far: i32,
+) -> Option<f64> {
     let profile = stretch.profile(picture, far);
     // Beside the picture's edge there may be nothing on one side of the line.
     let (before, after) = (profile.at(-far), profile.at(far));

@@ -1,8 +1,8 @@
-//! How much a board's lines stand out as thin things: by that they are known again when the board turns.
+//! The strength of the lines of a board in the top-hat, by which they are recognized when the board turns.
 
 use crate::find::grid::Grid;
 use crate::picture::Picture;
-use crate::picture::polarity::Ink;
+use crate::picture::polarity::Polarity;
 use crate::picture::top_hat::TopHat;
 
 /// Crossings of lines that are examined: checking the whole board costs as much as reading it.
@@ -15,7 +15,7 @@ const CROSSINGS: usize = 12;
 pub fn line_strength(
     picture: &Picture<'_>,
     grid: &Grid,
-    ink: Ink,
+    polarity: Polarity,
     thin: &mut TopHat,
 ) -> opencv::Result<f64> {
     // Wide enough for lines that are drawn double.
@@ -31,7 +31,7 @@ pub fn line_strength(
         );
         let size = off + 2.0 * reach + 4.0;
         let around = picture.region([x - reach - 2.0, y - reach - 2.0, size, size]);
-        thin.look_at(picture, around, ink)?;
+        thin.look_at(picture, around, polarity)?;
         let seen = thin.thin()?;
         found.push(seen.strongest(x + off, y, reach));
         found.push(seen.strongest(x, y + off, reach));

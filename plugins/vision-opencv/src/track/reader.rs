@@ -1,27 +1,26 @@
-//! Reads pictures one after the other: in place where a board is known to be, else turned about there,
-//! else anywhere.
+//! Reads pictures one after the other: in place where a board is known, else turned about there, else anywhere.
 
 use flowpipe_plugin::puzzle::message::{BoardState, Reading};
 use flowpipe_plugin::puzzle::{Lattice, Puzzle};
 
 use crate::config::Config;
 use crate::find::perspective::missed_columns::widened;
-use crate::find::perspective::rest_pose::Rest;
-use crate::find::perspective::turned_board::Turned;
+use crate::find::perspective::rest_pose::RestPose;
+use crate::find::perspective::turned_board::TurnedBoard;
 use crate::picture::Picture;
 use crate::picture::top_hat::TopHat;
-use crate::read::board::{Read, read_board};
+use crate::read::board::{BoardReading, read_board};
 use crate::read::error::ReadError;
-use crate::read::flip_search::{Flips, read_known};
+use crate::read::flip_search::{FlipSearch, read_known};
 use crate::read::illustration;
-use crate::read::search::Search;
-use crate::read::shape::surroundings::Beyond;
-use crate::read::tilt_search::Straight;
+use crate::read::search::BoardSearch;
+use crate::read::shape::surroundings::Surroundings;
+use crate::read::tilt_search::TiltSearch;
 use crate::refuse::refusal::Refusal;
 use crate::steps::Steps;
-use crate::track::hex_positions::HexPlaces;
-use crate::track::last_reading::Last;
-use crate::track::line_positions::LinePlaces;
+use crate::track::hex_positions::HexPositions;
+use crate::track::last_reading::LastReading;
+use crate::track::line_positions::LinePositions;
 use crate::track::line_strength::line_strength;
 use crate::track::tracks::{Track, Tracks};
 
@@ -32,18 +31,18 @@ use crate::track::tracks::{Track, Tracks};
 #[derive(Default)]
 pub struct Reader {
     config: Config,
-    search: Search,
+    search: BoardSearch,
     tracks: Tracks,
-    last: Last,
+    last: LastReading,
     /// Of the part of the picture that is read in place.
     thin: TopHat,
-    flips: Flips,
-    straight: Straight,
+    flips: FlipSearch,
+    straight: TiltSearch,
     /// What was read last at rest.
     rested: Option<Puzzle>,
     /// How many more pictures are only searched for a board that was read while it turned.
     landing: u32,
-    /// What the last look cost.
+    /// What the last reading cost.
     steps: Steps,
 }
 
@@ -209,8 +208,8 @@ impl Reader {
             let seen = self.last.remembered(picture, &track.grid);
             let seen = seen.as_ref().unwrap_or(picture);
             self.steps.done("in place");
-            let beyond = Beyond::Nothing;
-            let read = read_board(seen, &track.grid, beyond, track.ink, &mut self.steps)?;
+            let beyond = Surroundings::Empty;
+            let read = read_board(seen, &track.grid, beyond, track.polarity, &mut self.steps)?;
             if let Ok(read) = read {
                 let reading = Reading::Board(read.board);
                 self.last.keep(&reading);
@@ -224,10 +223,10 @@ impl Reader {
     /// A board that turns where one was at rest, or why it can't be read. `None` where none is seen
     /// to turn.
     fn read_turned(&mut self, picture: &Picture<'_>) -> Result<Option<Reading>, ReadError> {
-        let mut tried: Vec<Rest> = Vec::new();
+        let mut tried: Vec<RestPose> = Vec::new();
         for track in self.tracks.all() {
             let Some(rest) = &track.rest else { continue };
-            let is_near = |other: &Rest| {
+            let is_near = |other: &RestPose| {
                 let [x, y] = [0, 1].map(|axis| other.middle[axis] - rest.middle[axis]);
                 x.hypot(y) < 1.0
             };
@@ -236,16 +235,16 @@ impl Reader {
             }
             tried.push(*rest);
             let room = picture.region(rest.room());
-            self.thin.look_at(picture, room, track.ink)?;
+            self.thin.look_at(picture, room, track.polarity)?;
             illustration::thin(&self.thin, &mut self.steps);
             let thin = self.thin.thin()?;
-            let turned = Turned::find(&thin, rest, &self.config);
+            let turned = TurnedBoard::find(&thin, rest, &self.config);
             let Some(turned) = turned.and_then(|it| widened(it, &thin, rest, picture)) else {
                 continue;
             };
             let (config, steps) = (&self.config, &mut self.steps);
             return Ok(Some(
-                match read_known(picture, &turned, track.ink, config, steps)? {
+                match read_known(picture, &turned, track.polarity, config, steps)? {
                     Ok(board) => Reading::Board(board),
                     Err(refusal) => refused(&refusal.in_perspective()),
                 },
@@ -258,29 +257,29 @@ impl Reader {
     fn at_rest_or_not(
         &mut self,
         picture: &Picture<'_>,
-        mut read: Read,
+        mut read: BoardReading,
     ) -> Result<Reading, ReadError> {
-        if let Some(places) = HexPlaces::find(picture, &read.home, read.lines) {
+        if let Some(places) = HexPositions::find(picture, &read.home, read.lines) {
             self.tracks.insert(Track::of_hexes(picture, &read, places));
             self.last.clear();
             return Ok(Reading::Board(read.board));
         }
-        match LinePlaces::find(picture, &read.grid, read.lines) {
+        match LinePositions::find(picture, &read.grid, read.lines) {
             Some(places) if !places.upright() => {
                 read.board.geometry.corners = places.corners();
                 read.board.state = BoardState::Moving;
                 Ok(Reading::Board(read.board))
             }
             Some(places) => {
-                let ink = read.lines.ink;
-                let strength = line_strength(picture, &read.grid, ink, &mut self.thin)?;
+                let polarity = read.lines.polarity;
+                let strength = line_strength(picture, &read.grid, polarity, &mut self.thin)?;
                 self.tracks
                     .insert(Track::of_squares(picture, &read, strength, places));
                 // What is remembered may be of the one whose place it takes.
                 self.last.clear();
                 Ok(Reading::Board(read.board))
             }
-            // Lines that can't be placed to a part of a pixel may be aslant.
+            // Lines that can't be placed to a part of a pixel may be slanted.
             None if read.grid.lattice == Lattice::Square => {
                 let (search, steps) = (&mut self.search, &mut self.steps);
                 let turned = self

@@ -1,16 +1,16 @@
-//! Boards that were seen at rest: where to look first.
+//! Tracks: the boards that were seen at rest, where is looked first.
 //!
-//! Some are kept, because boards of several sizes take turns in a window.
+//! Several are kept, because boards of several sizes alternate in a window.
 
 use opencv::core::Rect;
 
 use crate::find::grid::Grid;
-use crate::find::perspective::rest_pose::Rest;
+use crate::find::perspective::rest_pose::RestPose;
 use crate::picture::Picture;
-use crate::picture::polarity::Ink;
-use crate::read::board::Read;
-use crate::track::hex_positions::HexPlaces;
-use crate::track::line_positions::LinePlaces;
+use crate::picture::polarity::Polarity;
+use crate::read::board::BoardReading;
+use crate::track::hex_positions::HexPositions;
+use crate::track::line_positions::LinePositions;
 
 /// Boards kept: more than there are sizes in a game. To look whether one is there costs next to nothing.
 const MOST: usize = 32;
@@ -23,9 +23,9 @@ pub struct Track {
     /// What to read it by.
     pub grid: Grid,
     /// Whether they are bright or dark.
-    pub ink: Ink,
+    pub polarity: Polarity,
     /// For one that turns at the same place; hexagons are not read then.
-    pub rest: Option<Rest>,
+    pub rest: Option<RestPose>,
     places: Lines,
     /// Width and height of the frame.
     frame: (usize, usize),
@@ -36,12 +36,12 @@ impl Track {
     #[must_use]
     pub fn of_squares(
         picture: &Picture<'_>,
-        read: &Read,
+        read: &BoardReading,
         strength: f64,
-        places: LinePlaces,
+        places: LinePositions,
     ) -> Self {
         let [left, top, width, height] = read.grid.bounds();
-        let rest = Rest {
+        let rest = RestPose {
             middle: [left + width / 2.0, top + height / 2.0],
             size: [width, height],
             thickness: read.lines.thickness,
@@ -52,14 +52,19 @@ impl Track {
 
     /// Of a board of hexagons that was read.
     #[must_use]
-    pub fn of_hexes(picture: &Picture<'_>, read: &Read, places: HexPlaces) -> Self {
+    pub fn of_hexes(picture: &Picture<'_>, read: &BoardReading, places: HexPositions) -> Self {
         Self::new(picture, read, None, Lines::Hexes(places))
     }
 
-    fn new(picture: &Picture<'_>, read: &Read, rest: Option<Rest>, places: Lines) -> Self {
+    fn new(
+        picture: &Picture<'_>,
+        read: &BoardReading,
+        rest: Option<RestPose>,
+        places: Lines,
+    ) -> Self {
         Self {
             grid: read.home.clone(),
-            ink: read.lines.ink,
+            polarity: read.lines.polarity,
             rest,
             places,
             frame: size(picture),
@@ -95,8 +100,8 @@ impl Track {
 /// Where a board's lines lie.
 #[derive(Clone, Debug)]
 enum Lines {
-    Squares(LinePlaces),
-    Hexes(HexPlaces),
+    Squares(LinePositions),
+    Hexes(HexPositions),
 }
 
 fn size(picture: &Picture<'_>) -> (usize, usize) {

@@ -1,12 +1,12 @@
 //! Dashes: the horizontal sides of hexagons.
 //!
-//! They are short lines, all as long as two thirds of the distance from column to column.
+//! A dash is a short line, two thirds as long as the distance between columns.
 
 use std::ops::RangeInclusive;
 
 use crate::find::grid::Grid;
 use crate::find::hex_grid::AROUND;
-use crate::find::lines::segment::Run;
+use crate::find::lines::segment::Segment;
 use crate::numerics::regression;
 
 /// The height of a regular hexagon and the distance of columns, by the length of a side.
@@ -29,12 +29,12 @@ const SAME: f64 = 1.0;
 /// What is left of a side on each side of a pipe, as a share of it.
 const STUBS: RangeInclusive<f64> = 0.15..=0.35;
 
-fn middle(run: &Run) -> f64 {
+fn middle(run: &Segment) -> f64 {
     f64::midpoint(run.from, run.to)
 }
 
 /// The lines, and those that two stubs make which a pipe parts: it covers half of a hexagon's side.
-pub(super) fn mended(horizontal: &[Run]) -> Vec<Run> {
+pub(super) fn mended(horizontal: &[Segment]) -> Vec<Segment> {
     let mut mended = horizontal.to_vec();
     for (index, run) in horizontal.iter().enumerate() {
         let beside = horizontal[index + 1..].iter();
@@ -43,7 +43,7 @@ pub(super) fn mended(horizontal: &[Run]) -> Vec<Run> {
                 true => (run, other),
                 false => (other, run),
             };
-            let whole = Run {
+            let whole = Segment {
                 at: f64::midpoint(left.at, right.at),
                 from: left.from,
                 to: right.to,
@@ -68,7 +68,7 @@ fn steps() -> impl Iterator<Item = (i32, i32)> {
 
 /// The distances that lines have most often from those of their length right below them, where these are a
 /// hexagon's height.
-pub(super) fn heights(horizontal: &[Run], stride: f64) -> Vec<f64> {
+pub(super) fn heights(horizontal: &[Segment], stride: f64) -> Vec<f64> {
     let mut votes = Vec::new();
     for (index, run) in horizontal.iter().enumerate() {
         let length = run.length();
@@ -116,15 +116,15 @@ pub(super) fn heights(horizontal: &[Run], stride: f64) -> Vec<f64> {
 pub(super) struct Dashes {
     height: f64,
     /// With their columns and half rows, from any one of them.
-    pub(super) members: Vec<(i32, i32, Run)>,
+    pub(super) members: Vec<(i32, i32, Segment)>,
 }
 
 impl Dashes {
     /// All that are of hexagons of a height.
-    pub(super) fn all(horizontal: &[Run], height: f64, stride: f64) -> Vec<Self> {
+    pub(super) fn all(horizontal: &[Segment], height: f64, stride: f64) -> Vec<Self> {
         let side = height / HEIGHT;
-        let is_side = |run: &&Run| (run.length() - side).abs() <= 0.35 * side + 1.5 * stride;
-        let runs: Vec<Run> = horizontal.iter().filter(is_side).copied().collect();
+        let is_side = |run: &&Segment| (run.length() - side).abs() <= 0.35 * side + 1.5 * stride;
+        let runs: Vec<Segment> = horizontal.iter().filter(is_side).copied().collect();
         let mut is_free = vec![true; runs.len()];
         let (across, down) = (0.12 * side * COLUMN + stride, 0.04 * height + 0.75);
         let mut all = Vec::new();
@@ -177,7 +177,7 @@ impl Dashes {
         })
     }
 
-    fn range(&self, index: impl Fn(&(i32, i32, Run)) -> i32) -> (i32, i32) {
+    fn range(&self, index: impl Fn(&(i32, i32, Segment)) -> i32) -> (i32, i32) {
         let indices = || self.members.iter().map(&index);
         (indices().min().unwrap_or(0), indices().max().unwrap_or(0))
     }

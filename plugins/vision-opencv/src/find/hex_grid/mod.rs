@@ -1,12 +1,11 @@
-//! Boards of hexagons: the lattices that the horizontal sides of flat-topped hexagons make.
+//! Finds grids of hexagons by the horizontal sides of flat-topped hexagons.
 //!
-//! These sides are short lines, all as long as two thirds of the distance from column to column. Each has another
-//! one a whole row below, and one half a row lower in each column beside it: those that hang together so are of one
-//! board. Their heights are known to a part of a pixel; where the columns are, which are sampled, is measured
-//! at the sides aslant between.
+//! Each horizontal side has another one a row below, and one half a row lower in each neighbouring column. Connected
+//! sides form a candidate. The heights of lines are exact to a part of a pixel. Columns are sampled, so their positions
+//! are refined at the slanted sides.
 //!
-//! Where such a board lies on its side its horizontal sides are vertical: it is looked for in the picture turned
-//! clockwise, and its cells are named as they are seen there. The corners give their places in the picture.
+//! A board of hexagons that is on its side is searched in the picture turned clockwise. Its cells are named as they are
+//! seen there; the corners of its geometry define their positions in the picture.
 
 mod dashes;
 mod refinement;
@@ -14,9 +13,9 @@ mod refinement;
 use crate::find::grid::Grid;
 use crate::find::hex_grid::dashes::{Dashes, FEWEST_DASHES, heights, mended};
 use crate::find::hex_grid::refinement::refined;
-use crate::find::lines::segment::Run;
+use crate::find::lines::segment::Segment;
 use crate::picture::Picture;
-use crate::picture::polarity::Ink;
+use crate::picture::polarity::Polarity;
 
 /// Rows and columns that a grid has more than were seen, on every side.
 pub const AROUND: usize = 2;
@@ -28,7 +27,7 @@ const MOST_DASHES: usize = 8000;
 /// Each has [`AROUND`] columns and rows more on every side than were seen. `stride`: pixels from one sampled column to
 /// the next.
 #[must_use]
-pub fn find(horizontal: &[Run], stride: usize) -> Vec<Grid> {
+pub fn find(horizontal: &[Segment], stride: usize) -> Vec<Grid> {
     if horizontal.len() < FEWEST_DASHES || horizontal.len() > MOST_DASHES {
         return Vec::new();
     }
@@ -49,8 +48,10 @@ pub fn find(horizontal: &[Run], stride: usize) -> Vec<Grid> {
 
 /// Grids of hexagons with their columns where they are seen in the picture, each one once.
 #[must_use]
-pub fn placed(grids: Vec<Grid>, picture: &Picture<'_>, ink: Ink) -> Vec<Grid> {
-    let refined = grids.into_iter().map(|grid| refined(grid, picture, ink));
+pub fn placed(grids: Vec<Grid>, picture: &Picture<'_>, polarity: Polarity) -> Vec<Grid> {
+    let refined = grids
+        .into_iter()
+        .map(|grid| refined(grid, picture, polarity));
     distinct(refined)
 }
 
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     /// The horizontal sides of a board of hexagons, 40 pixels wide from column to column.
-    fn dashes(rows: usize, cols: usize) -> Vec<Run> {
+    fn dashes(rows: usize, cols: usize) -> Vec<Segment> {
         let side = 40.0 / COLUMN;
         let height = side * HEIGHT;
         let mut runs = Vec::new();
@@ -86,7 +87,7 @@ mod tests {
             for row in 0..=rows {
                 let lowered = if col % 2 == 0 { 0.5 } else { 0.0 };
                 let middle = 100.0 + 40.0 * col as f64;
-                runs.push(Run {
+                runs.push(Segment {
                     at: 100.0 + (row as f64 + lowered) * height,
                     from: middle - side / 2.0,
                     to: middle + side / 2.0,
@@ -106,14 +107,14 @@ mod tests {
         horizontal.remove(7);
         let parted = horizontal.remove(9);
         for (from, to) in [(0.0, 0.25), (0.75, 1.0)] {
-            horizontal.push(Run {
+            horizontal.push(Segment {
                 from: parted.from + from * parted.length(),
                 to: parted.from + to * parted.length(),
                 ..parted
             });
         }
         for at in [20.0, 333.0, 500.0] {
-            horizontal.push(Run {
+            horizontal.push(Segment {
                 at,
                 from: 0.0,
                 to: 30.0,
@@ -138,8 +139,8 @@ mod tests {
 
     #[test]
     fn lines_of_squares_are_none() {
-        let horizontal: Vec<Run> = (0..8)
-            .map(|index| Run {
+        let horizontal: Vec<Segment> = (0..8)
+            .map(|index| Segment {
                 at: 50.0 * f64::from(index),
                 from: 10.0,
                 to: 410.0,

@@ -1,21 +1,21 @@
-//! Where the columns of hexagons lie, measured at the sides aslant between them.
+//! Refines the positions of columns of hexagons, at the slanted sides between them.
 
 use flowpipe_plugin::puzzle::Direction;
 
 use crate::find::cell_side;
 use crate::find::grid::Grid;
-use crate::find::profile::Place;
+use crate::find::profile::StretchPlace;
 use crate::numerics::regression;
 use crate::picture::Picture;
-use crate::picture::polarity::Ink;
+use crate::picture::polarity::Polarity;
 
 /// Sides that are measured for each line between columns.
 const MOST_MEASURED: usize = 12;
 
-/// A grid with its columns where the sides aslant between them are.
-pub(super) fn refined(grid: Grid, picture: &Picture<'_>, ink: Ink) -> Grid {
+/// A grid with its columns where the slanted sides between them are.
+pub(super) fn refined(grid: Grid, picture: &Picture<'_>, polarity: Polarity) -> Grid {
     let places = (1..grid.cols()).filter_map(|line| {
-        let mut shifts: Vec<f64> = between(&grid, line, ink)
+        let mut shifts: Vec<f64> = between(&grid, line, polarity)
             .filter_map(|place| shift(picture, &place, grid.cell))
             .collect();
         shifts.sort_by(f64::total_cmp);
@@ -33,19 +33,23 @@ pub(super) fn refined(grid: Grid, picture: &Picture<'_>, ink: Ink) -> Grid {
 }
 
 /// Stretches of sides between two columns, from top to bottom, evenly chosen.
-fn between(grid: &Grid, line: usize, ink: Ink) -> impl Iterator<Item = Place> + '_ {
+fn between(
+    grid: &Grid,
+    line: usize,
+    polarity: Polarity,
+) -> impl Iterator<Item = StretchPlace> + '_ {
     let every = grid.rows().div_ceil(MOST_MEASURED / 2);
     (0..grid.rows()).step_by(every).flat_map(move |row| {
         let cell = row * grid.cols() + line;
         [4, 5].into_iter().flat_map(move |way| {
-            let place = cell_side::place(grid, cell, Direction(way), false, ink);
+            let place = cell_side::place(grid, cell, Direction(way), false, polarity);
             cell_side::stretches(grid.lattice).map(|share| place.part(share))
         })
     })
 }
 
-/// How far to the right of its place a line aslant is, in pixels. `None` where none is seen.
-fn shift(picture: &Picture<'_>, place: &Place, cell: f64) -> Option<f64> {
+/// How far to the right of its place a slanted line is, in pixels. `None` where none is seen.
+fn shift(picture: &Picture<'_>, place: &StretchPlace, cell: f64) -> Option<f64> {
     let far = (0.14 * cell).ceil().max(4.0) as i32;
     let profile = place.profile(picture, far);
     let colours = (-far..=far).map(|off| profile.at(off));

@@ -1,20 +1,27 @@
-//! Joins samples that stand out to lines: along a lane of pixels, then across lanes.
+//! Assembles samples to lines: first along one row or column of pixels, then across neighbouring ones.
 
-use crate::find::lines::criteria::Sought;
-use crate::find::lines::segment::Run;
+use crate::find::lines::criteria::LineCriteria;
+use crate::find::lines::segment::Segment;
 
 /// A line that may go on.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Open {
+pub(super) struct OpenPiece {
     from: u32,
     last: u32,
     count: u32,
     sum: u32,
 }
 
-impl Open {
+impl OpenPiece {
     /// A sample of the line in this lane.
-    pub(super) fn on(&mut self, lane: usize, at: u32, value: u8, far: u32, found: &mut Found) {
+    pub(super) fn on(
+        &mut self,
+        lane: usize,
+        at: u32,
+        value: u8,
+        far: u32,
+        found: &mut LineAssembly,
+    ) {
         let span = self.last - self.from;
         if self.count > 0 && at - self.last > (3 + 3 * span / 5).min(far) {
             self.close(lane, found);
@@ -27,7 +34,7 @@ impl Open {
         self.sum += u32::from(value);
     }
 
-    pub(super) fn close(&mut self, lane: usize, found: &mut Found) {
+    pub(super) fn close(&mut self, lane: usize, found: &mut LineAssembly) {
         let span = self.last - self.from + 1;
         if span >= found.shortest && 2 * self.count >= span {
             found.pieces.push(Piece {
@@ -53,25 +60,25 @@ struct Piece {
     sum: u32,
 }
 
-pub(super) struct Found {
+pub(super) struct LineAssembly {
     pieces: Vec<Piece>,
     stride: usize,
     /// In samples.
     shortest: u32,
     /// Pieces so many lanes apart are of one line.
     near: usize,
-    /// See [`Sought`].
+    /// See [`LineCriteria`].
     gaps: f64,
 }
 
-impl Found {
-    pub(super) fn new(sought: &Sought, stride: usize) -> Self {
+impl LineAssembly {
+    pub(super) fn new(criteria: &LineCriteria, stride: usize) -> Self {
         Self {
             pieces: Vec::new(),
             stride,
-            shortest: (sought.shortest / stride as f64).floor().max(3.0) as u32,
-            near: sought.aside,
-            gaps: sought.gaps,
+            shortest: (criteria.shortest / stride as f64).floor().max(3.0) as u32,
+            near: criteria.aside,
+            gaps: criteria.gaps,
         }
     }
 
@@ -81,7 +88,7 @@ impl Found {
     }
 
     /// Pieces that lie side by side are one line.
-    pub(super) fn lines(self) -> Vec<Run> {
+    pub(super) fn lines(self) -> Vec<Segment> {
         let mut pieces = self.pieces;
         pieces.sort_unstable_by_key(|piece| (piece.lane, piece.from));
         let mut lines: Vec<Line> = Vec::new();
@@ -106,7 +113,7 @@ impl Found {
             }
         }
         let stride = self.stride as f64;
-        let mut runs: Vec<Run> = lines.iter().map(|line| line.run(stride)).collect();
+        let mut runs: Vec<Segment> = lines.iter().map(|line| line.run(stride)).collect();
         runs.sort_by(|a, b| a.at.total_cmp(&b.at));
         runs
     }
@@ -158,8 +165,8 @@ impl Line {
         self.contrast = self.contrast.max(sum / f64::from(piece.count));
     }
 
-    fn run(&self, stride: f64) -> Run {
-        Run {
+    fn run(&self, stride: f64) -> Segment {
+        Segment {
             at: self.moment / self.sum.max(1.0),
             from: f64::from(self.from) * stride,
             to: f64::from(self.to) * stride,

@@ -1,12 +1,12 @@
-//! What counts as a line.
+//! The criteria of a line: its polarity, contrast, width, length and gaps.
 
-use crate::picture::polarity::Ink;
+use crate::picture::polarity::Polarity;
 
 /// What counts as a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sought {
+pub struct LineCriteria {
     /// Brighter or darker than what is around.
-    pub ink: Ink,
+    pub polarity: Polarity,
     /// By so many levels of grey.
     pub level: u8,
     /// Sides are compared with what lies so many pixels away.

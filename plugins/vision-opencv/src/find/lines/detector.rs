@@ -1,20 +1,19 @@
-//! The detector of lines.
+//! The line detector.
 //!
-//! Only every few rows are examined for vertical lines, and every few columns for horizontal ones: a grid line is
-//! long, so that it is found by what it has in common from sample to sample, and what is examined is a small
-//! part of the picture. A pixel is of a line when it is brighter (or darker) than what lies on both sides of
-//! it; a line is a run of such samples, with gaps where pipes cross it.
+//! Vertical lines are searched in every few rows, horizontal lines in every few columns: a grid line is long, so that
+//! its samples agree, and most of a picture need not be read. A sample is on a line if it is brighter (or darker) than
+//! what is on both sides. A line is a sequence of such samples, with gaps where pipes cross it.
 
-use crate::find::lines::assembly::{Found, Open};
+use crate::find::lines::assembly::{LineAssembly, OpenPiece};
 use crate::find::lines::contrast::{across, down, each_on};
-use crate::find::lines::criteria::Sought;
-use crate::find::lines::segment::Run;
+use crate::find::lines::criteria::LineCriteria;
+use crate::find::lines::segment::Segment;
 use crate::picture::Picture;
 
 /// The rows and columns of a picture that lines are looked for in. Kept from picture to picture for their
 /// memory.
 #[derive(Default)]
-pub struct Samples {
+pub struct LineDetector {
     width: usize,
     height: usize,
     stride: usize,
@@ -24,14 +23,14 @@ pub struct Samples {
     columns: Vec<u8>,
     /// How far each sample of a row stands out.
     off: Vec<u8>,
-    open: Vec<Open>,
+    open: Vec<OpenPiece>,
     darkest: u8,
     brightest: u8,
     /// The vertical and the horizontal lines that were looked for in these samples.
-    known: [Vec<(Sought, Vec<Run>)>; 2],
+    known: [Vec<(LineCriteria, Vec<Segment>)>; 2],
 }
 
-impl Samples {
+impl LineDetector {
     /// Takes the samples of a picture.
     pub fn take(&mut self, picture: &Picture<'_>) {
         let (width, height) = (picture.width(), picture.height());
@@ -82,43 +81,43 @@ impl Samples {
 
     /// The vertical lines, from left to right.
     #[must_use]
-    pub fn vertical(&mut self, sought: &Sought) -> Vec<Run> {
-        self.lines(0, sought, Self::search_vertical)
+    pub fn vertical(&mut self, criteria: &LineCriteria) -> Vec<Segment> {
+        self.lines(0, criteria, Self::search_vertical)
     }
 
     /// The horizontal lines, from top to bottom.
     #[must_use]
-    pub fn horizontal(&mut self, sought: &Sought) -> Vec<Run> {
-        self.lines(1, sought, Self::search_horizontal)
+    pub fn horizontal(&mut self, criteria: &LineCriteria) -> Vec<Segment> {
+        self.lines(1, criteria, Self::search_horizontal)
     }
 
     /// Lines that may have been looked for already. `axis`: 0 for vertical ones.
     fn lines(
         &mut self,
         axis: usize,
-        sought: &Sought,
-        look: impl Fn(&mut Self, &Sought) -> Vec<Run>,
-    ) -> Vec<Run> {
+        criteria: &LineCriteria,
+        look: impl Fn(&mut Self, &LineCriteria) -> Vec<Segment>,
+    ) -> Vec<Segment> {
         let mut known = self.known[axis].iter();
-        if let Some((_, runs)) = known.find(|(other, _)| other == sought) {
+        if let Some((_, runs)) = known.find(|(other, _)| other == criteria) {
             return runs.clone();
         }
-        let runs = look(self, sought);
-        self.known[axis].push((*sought, runs.clone()));
+        let runs = look(self, criteria);
+        self.known[axis].push((*criteria, runs.clone()));
         runs
     }
 
-    fn search_vertical(&mut self, sought: &Sought) -> Vec<Run> {
+    fn search_vertical(&mut self, criteria: &LineCriteria) -> Vec<Segment> {
         let (width, stride) = (self.width, self.stride);
-        let mut found = Found::new(sought, stride);
+        let mut found = LineAssembly::new(criteria, stride);
         let mut open = std::mem::take(&mut self.open);
         open.clear();
-        open.resize(width, Open::default());
+        open.resize(width, OpenPiece::default());
         let far = found.far(self.height.min(width));
         let mut off = std::mem::take(&mut self.off);
         for (sample, row) in self.rows.chunks_exact(width.max(1)).enumerate() {
-            across(row, sought, &mut off);
-            each_on(&off, sought.level, |x, value| {
+            across(row, criteria, &mut off);
+            each_on(&off, criteria.level, |x, value| {
                 open[x].on(x, sample as u32, value, far, &mut found);
             });
         }
@@ -129,15 +128,15 @@ impl Samples {
         found.lines()
     }
 
-    /// The samples that stand out as those of vertical lines do, also of lines aslant: across and along.
+    /// The samples that stand out as those of vertical lines do, also of slanted lines: across and along.
     #[must_use]
-    pub fn vertical_points(&mut self, sought: &Sought) -> Vec<[f64; 2]> {
+    pub fn vertical_points(&mut self, criteria: &LineCriteria) -> Vec<[f64; 2]> {
         let (width, stride) = (self.width, self.stride);
         let mut points = Vec::new();
         for (sample, row) in self.rows.chunks_exact(width.max(1)).enumerate() {
-            across(row, sought, &mut self.off);
+            across(row, criteria, &mut self.off);
             let along = (sample * stride + stride / 2) as f64 + 0.5;
-            each_on(&self.off, sought.level, |x, _| {
+            each_on(&self.off, criteria.level, |x, _| {
                 points.push([x as f64 + 0.5, along]);
             });
         }
@@ -146,15 +145,15 @@ impl Samples {
 
     /// The same of horizontal lines.
     #[must_use]
-    pub fn horizontal_points(&mut self, sought: &Sought) -> Vec<[f64; 2]> {
+    pub fn horizontal_points(&mut self, criteria: &LineCriteria) -> Vec<[f64; 2]> {
         let count = self.columns.len() / self.height.max(1);
         let mut points = Vec::new();
         let row = |y: usize| &self.columns[y * count..(y + 1) * count];
-        for y in sought.aside..self.height.saturating_sub(sought.aside) {
-            let (above, below) = (row(y - sought.aside), row(y + sought.aside));
-            down(above, row(y), below, sought.ink, &mut self.off);
+        for y in criteria.aside..self.height.saturating_sub(criteria.aside) {
+            let (above, below) = (row(y - criteria.aside), row(y + criteria.aside));
+            down(above, row(y), below, criteria.polarity, &mut self.off);
             let across = y as f64 + 0.5;
-            each_on(&self.off, sought.level, |sample, _| {
+            each_on(&self.off, criteria.level, |sample, _| {
                 let along = (sample * self.stride + self.stride / 2) as f64 + 0.5;
                 points.push([across, along]);
             });
@@ -162,9 +161,9 @@ impl Samples {
         points
     }
 
-    fn search_horizontal(&mut self, sought: &Sought) -> Vec<Run> {
+    fn search_horizontal(&mut self, criteria: &LineCriteria) -> Vec<Segment> {
         let count = self.columns.len() / self.height.max(1);
-        let mut found = Found::new(sought, self.stride);
+        let mut found = LineAssembly::new(criteria, self.stride);
         if count == 0 {
             return Vec::new();
         }
@@ -173,14 +172,14 @@ impl Samples {
         let row = |y: usize| &self.columns[y * count..(y + 1) * count];
         for y in 0..self.height {
             // Beyond the picture's edge lies what lies on the other side.
-            let above = y.checked_sub(sought.aside);
-            let below = (y + sought.aside < self.height).then_some(y + sought.aside);
+            let above = y.checked_sub(criteria.aside);
+            let below = (y + criteria.aside < self.height).then_some(y + criteria.aside);
             let (Some(above), Some(below)) = (above.or(below), below.or(above)) else {
                 continue;
             };
-            down(row(above), row(y), row(below), sought.ink, &mut off);
-            let mut open = Open::default();
-            each_on(&off, sought.level, |sample, value| {
+            down(row(above), row(y), row(below), criteria.polarity, &mut off);
+            let mut open = OpenPiece::default();
+            each_on(&off, criteria.level, |sample, value| {
                 open.on(y, sample as u32, value, far, &mut found);
             });
             open.close(y, &mut found);

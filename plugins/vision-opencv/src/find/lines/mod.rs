@@ -1,4 +1,4 @@
-//! Finds straight thin lines in a picture, vertical and horizontal ones.
+//! Detects straight thin lines in a picture, vertical and horizontal ones.
 
 mod assembly;
 mod contrast;

@@ -1,8 +1,8 @@
-//! Line segments.
+//! Segments of vertical and horizontal lines.
 
 /// A straight line, in frame pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Run {
+pub struct Segment {
     /// Its middle, across it.
     pub at: f64,
     /// Where it begins along itself.
@@ -15,7 +15,7 @@ pub struct Run {
     pub contrast: f64,
 }
 
-impl Run {
+impl Segment {
     /// Pixels from end to end.
     #[must_use]
     pub fn length(&self) -> f64 {
@@ -29,22 +29,22 @@ impl Run {
     }
 }
 
-/// Horizontal lines of a picture of so many pixels' height, from top to bottom, as the vertical ones, from left to right,
-/// that they are in the picture turned clockwise.
+/// Horizontal lines of a picture of so many pixels' height, from top to bottom, as the vertical ones, from left to
+/// right, that they are in the picture turned clockwise.
 #[must_use]
-pub fn vertical(horizontal: &[Run], height: usize) -> Vec<Run> {
-    let turned = |run: &Run| Run {
+pub fn vertical(horizontal: &[Segment], height: usize) -> Vec<Segment> {
+    let turned = |run: &Segment| Segment {
         at: height as f64 - run.at,
         ..*run
     };
     horizontal.iter().rev().map(turned).collect()
 }
 
-/// Vertical lines of a picture of so many pixels' height, from left to right, as the horizontal ones, from top to bottom,
-/// that they are in the picture turned clockwise.
+/// Vertical lines of a picture of so many pixels' height, from left to right, as the horizontal ones, from top to
+/// bottom, that they are in the picture turned clockwise.
 #[must_use]
-pub fn horizontal(vertical: &[Run], height: usize) -> Vec<Run> {
-    let turned = |run: &Run| Run {
+pub fn horizontal(vertical: &[Segment], height: usize) -> Vec<Segment> {
+    let turned = |run: &Segment| Segment {
         from: height as f64 - run.to,
         to: height as f64 - run.from,
         ..*run
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn lines_are_turned_as_pictures_are() {
-        let line = Run {
+        let line = Segment {
             at: 10.0,
             from: 20.0,
             to: 50.0,

@@ -1,16 +1,16 @@
 //! Detects a board that turns about its vertical middle line where one was at rest.
 //!
-//! Where the middle of the board is is known from the one that lay at rest there; how far it is turned, how far away the
-//! eye is and how many cells the board has are not. The vertical lines stay vertical, and two of them on both sides of the
-//! middle give the perspective (`q` of [`Turned`]); then all others must lie evenly. The horizontal lines become straight
-//! lines that `q` gives the slope of: along those thin pixels are counted.
+//! The middle of the board is known from the one at rest. Its angle, its distance from the camera and its number of
+//! cells are not. The vertical lines stay vertical: a pair of them, one on each side of the middle, gives the
+//! perspective (`q` of [`TurnedBoard`]), in which all others must be evenly spaced. Then `q` gives the slope of each
+//! horizontal line, along which thin pixels are counted.
 
 use crate::config::Config;
-use crate::find::perspective::rest_pose::Rest;
-use crate::find::perspective::turned_board::Turned;
+use crate::find::perspective::rest_pose::RestPose;
+use crate::find::perspective::turned_board::TurnedBoard;
 use crate::numerics::peaks::{Peak, peaks};
 use crate::numerics::spacing::Spacing;
-use crate::picture::top_hat::Thin;
+use crate::picture::top_hat::TopHatResponse;
 
 /// Lines at each end that may be the border; what lies beyond is none of the board's.
 const ENDS: usize = 3;
@@ -30,10 +30,10 @@ const CENTRINGS: usize = 5;
 /// Points along a horizontal line that are examined, at most.
 const POINTS: f64 = 160.0;
 
-impl Turned {
+impl TurnedBoard {
     /// Finds it. `None` where there is none that can be made out, or one that is hardly turned.
     #[must_use]
-    pub fn find(thin: &Thin<'_>, rest: &Rest, config: &Config) -> Option<Self> {
+    pub fn find(thin: &TopHatResponse<'_>, rest: &RestPose, config: &Config) -> Option<Self> {
         let level = rest.level();
         let vertical = vertical_lines(thin, rest, level);
         pairs(&vertical).find_map(|(left, right, inner)| {
@@ -56,7 +56,12 @@ impl Turned {
 
     /// Finds the horizontal lines of one whose height is known roughly. Pipes hide some of them.
     #[must_use]
-    pub fn find_rows(mut self, thin: &Thin<'_>, rest: &Rest, config: &Config) -> Option<Self> {
+    pub fn find_rows(
+        mut self,
+        thin: &TopHatResponse<'_>,
+        rest: &RestPose,
+        config: &Config,
+    ) -> Option<Self> {
         let most = 0.8 * rest.size[1];
         // Horizontal lines are followed rightly once the middle is where they have their vanishing point.
         for _ in 0..CENTRINGS {
@@ -81,7 +86,13 @@ impl Turned {
     }
 
     /// Finds the horizontal lines.
-    fn with_rows(self, thin: &Thin<'_>, rest: &Rest, level: u8, config: &Config) -> Option<Self> {
+    fn with_rows(
+        self,
+        thin: &TopHatResponse<'_>,
+        rest: &RestPose,
+        level: u8,
+        config: &Config,
+    ) -> Option<Self> {
         let horizontal_lines = self.horizontal_lines(thin, rest, level);
         let (least, most) = (config.min_cells, config.max_cells);
         pairs(&horizontal_lines).find_map(|(top, bottom, inner)| {
@@ -104,7 +115,7 @@ impl Turned {
 
     /// Whether it is turned, and not too far. What is turned by less than its lines' thickness could be a
     /// board that lies a little aside.
-    fn is_turned(&self, rest: &Rest) -> bool {
+    fn is_turned(&self, rest: &RestPose) -> bool {
         // Cells are squares.
         let half_width = self.half_height / self.rows as f64 * self.cols as f64;
         let cosine = self.half_width / half_width;
@@ -113,7 +124,7 @@ impl Turned {
     }
 
     /// The peaks of thin pixels along lines that are horizontal on the board, by height above or below the middle.
-    fn horizontal_lines(&self, thin: &Thin<'_>, rest: &Rest, level: u8) -> Vec<Peak> {
+    fn horizontal_lines(&self, thin: &TopHatResponse<'_>, rest: &RestPose, level: u8) -> Vec<Peak> {
         let most = rest.room()[3] / 2.0;
         let steps = (2.0 * most / STEP) as usize;
         let [left, right] = [self.across(-1.0), self.across(1.0)];
@@ -145,7 +156,7 @@ impl Turned {
 }
 
 /// The peaks of thin pixels by column, from the middle.
-fn vertical_lines(thin: &Thin<'_>, rest: &Rest, level: u8) -> Vec<Peak> {
+fn vertical_lines(thin: &TopHatResponse<'_>, rest: &RestPose, level: u8) -> Vec<Peak> {
     let [left, _, width, _] = rest.room();
     let [x, y] = rest.middle;
     let half = BAND / 2.0 * rest.size[0].min(rest.size[1]);

@@ -1,15 +1,15 @@
-//! The axis that a board flips over about.
+//! The axis that a board flips about.
 
 /// The line that a board turns about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
+pub enum FlipAxis {
     /// From top to bottom: its vertical lines stay vertical.
     Vertical,
     /// From left to right: its horizontal lines stay horizontal.
     Horizontal,
 }
 
-impl Axis {
+impl FlipAxis {
     /// Both, in the order tried.
     pub const ALL: [Self; 2] = [Self::Vertical, Self::Horizontal];
 }

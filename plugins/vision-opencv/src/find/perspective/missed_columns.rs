@@ -1,12 +1,13 @@
-//! Columns of a board that turns which were missed: its upper and lower borders go on where they are. Bright flows
-//! hide most of a line, and the picture's edge may cut a board off.
+//! Columns of a turned board that were missed: its upper and lower borders continue beyond those that were detected.
+//!
+//! Bright flows hide most of a line. The edge of the picture may cut a board off.
 
 use flowpipe_plugin::puzzle::Point;
 
-use crate::find::perspective::rest_pose::Rest;
-use crate::find::perspective::turned_board::Turned;
+use crate::find::perspective::rest_pose::RestPose;
+use crate::find::perspective::turned_board::TurnedBoard;
 use crate::picture::Picture;
-use crate::picture::top_hat::Thin;
+use crate::picture::top_hat::TopHatResponse;
 
 /// Columns that may be missed.
 const MOST_MISSED: usize = 4;
@@ -26,11 +27,11 @@ const POINTS: usize = 64;
 /// A board with the columns that were missed. `None` where the picture's edge cuts it off.
 #[must_use]
 pub fn widened(
-    board: Turned,
-    thin: &Thin<'_>,
-    rest: &Rest,
+    board: TurnedBoard,
+    thin: &TopHatResponse<'_>,
+    rest: &RestPose,
     picture: &Picture<'_>,
-) -> Option<Turned> {
+) -> Option<TurnedBoard> {
     let mut wider = placed(&board, thin, rest).unwrap_or(board);
     for _ in 0..=MOST_MISSED {
         let goes_on = |at_right: &bool| goes_on(&wider, thin, rest, picture, *at_right);
@@ -49,9 +50,9 @@ pub fn widened(
 
 /// Whether the upper and the lower border go on beyond the right border, or beyond the left one.
 fn goes_on(
-    board: &Turned,
-    thin: &Thin<'_>,
-    rest: &Rest,
+    board: &TurnedBoard,
+    thin: &TopHatResponse<'_>,
+    rest: &RestPose,
     picture: &Picture<'_>,
     at_right: bool,
 ) -> bool {
@@ -77,7 +78,7 @@ fn goes_on(
 }
 
 /// A board with its vertical lines where they are seen.
-fn placed(board: &Turned, thin: &Thin<'_>, rest: &Rest) -> Option<Turned> {
+fn placed(board: &TurnedBoard, thin: &TopHatResponse<'_>, rest: &RestPose) -> Option<TurnedBoard> {
     let level = rest.level();
     let lines = (0..=board.cols).filter_map(|column| {
         let along = 2.0 * column as f64 / board.cols as f64 - 1.0;

@@ -1,11 +1,11 @@
-//! The outlines that boards have while they turn: an upper and a lower border, which converge.
+//! The outlines of turned boards: an upper and a lower border, which converge.
 
 use crate::config::Config;
-use crate::find::lines::segment::Run;
+use crate::find::lines::segment::Segment;
 use crate::find::perspective::quad::Quad;
-use crate::find::perspective::rest_pose::Rest;
-use crate::find::perspective::slanted_edge::{Aslant, aslant};
-use crate::find::perspective::turned_board::Turned;
+use crate::find::perspective::rest_pose::RestPose;
+use crate::find::perspective::slanted_edge::{SlantedEdge, slanted_edges};
+use crate::find::perspective::turned_board::TurnedBoard;
 use crate::numerics::regression::least_squares;
 use crate::numerics::spacing::Spacing;
 
@@ -25,11 +25,11 @@ const SAME: f64 = 1.0;
 const COVERED: f64 = 0.4;
 
 /// What may be the outlines of boards, with the number of ends on them.
-pub(super) fn outlines(lines: &[Run], blur: f64) -> Vec<(usize, Outline)> {
+pub(super) fn outlines(lines: &[Segment], blur: f64) -> Vec<(usize, Outline)> {
     let mut outlines: Vec<(usize, Outline)> = Vec::new();
-    for aslant in aslant(lines, blur) {
+    for edge in slanted_edges(lines, blur) {
         for line in lines {
-            let outline = Outline::of(&aslant, line, blur);
+            let outline = Outline::of(&edge, line, blur);
             let known = |(_, other): &(usize, Outline)| outline.is_near(other);
             if 2.0 * outline.half < COVERED * line.length() {
                 continue;
@@ -60,7 +60,7 @@ pub(super) struct Outline {
 
 impl Outline {
     /// The one that a border makes with the other end of a line.
-    fn of(border: &Aslant, line: &Run, blur: f64) -> Self {
+    fn of(border: &SlantedEdge, line: &Segment, blur: f64) -> Self {
         let (near, far) = (border.height(line.at), border.border.other().end(line));
         Self {
             origin: line.at,
@@ -84,7 +84,7 @@ impl Outline {
     }
 
     /// Whether a line begins at the upper border, and whether it ends at the lower one.
-    fn meets(&self, run: &Run) -> [bool; 2] {
+    fn meets(&self, run: &Segment) -> [bool; 2] {
         let half = self.half(run.at);
         let off = |end: f64, border: f64| (end - border).abs() <= self.blur + 1.0;
         [
@@ -94,13 +94,13 @@ impl Outline {
     }
 
     /// How many of a line's ends lie on the borders.
-    fn ends(&self, run: &Run) -> usize {
+    fn ends(&self, run: &Segment) -> usize {
         self.meets(run).into_iter().filter(|&meets| meets).count()
     }
 
     /// How many lines begin at the upper border, and how many end at the lower one.
-    fn count(&self, lines: &[Run]) -> [usize; 2] {
-        let add = |sums: [usize; 2], run: &Run| {
+    fn count(&self, lines: &[Segment]) -> [usize; 2] {
+        let add = |sums: [usize; 2], run: &Segment| {
             let [upper, lower] = self.meets(run).map(usize::from);
             [sums[0] + upper, sums[1] + lower]
         };
@@ -108,28 +108,28 @@ impl Outline {
     }
 
     /// What part of the height a line covers.
-    fn covered(&self, run: &Run) -> f64 {
+    fn covered(&self, run: &Segment) -> f64 {
         let half = self.half(run.at);
         let (from, to) = (self.middle - half, self.middle + half);
         (run.to.min(to) - run.from.max(from)) / (2.0 * half)
     }
 
     /// The lines that cover enough of the height between the borders, pieces of one line joined: pipes part them.
-    fn mended(&self, lines: &[Run]) -> Vec<Run> {
-        let mut pieces: Vec<(Run, f64)> = lines
+    fn mended(&self, lines: &[Segment]) -> Vec<Segment> {
+        let mut pieces: Vec<(Segment, f64)> = lines
             .iter()
             .filter(|run| self.half(run.at) > 0.0)
             .map(|run| (*run, self.covered(run)))
             .filter(|(_, covered)| *covered > 0.0)
             .collect();
         pieces.sort_by(|(a, _), (b, _)| a.at.total_cmp(&b.at));
-        let mut mended: Vec<(Run, f64)> = Vec::new();
+        let mut mended: Vec<(Segment, f64)> = Vec::new();
         for (piece, covered) in pieces {
             match mended.last_mut() {
                 Some((line, sum)) if piece.at - line.at <= SAME && line.beside(&piece) <= 0.0 => {
                     // The longest piece gives the place of the line best.
                     let longest = if covered > *sum { piece } else { *line };
-                    *line = Run {
+                    *line = Segment {
                         from: line.from.min(piece.from),
                         to: line.to.max(piece.to),
                         ..longest
@@ -144,7 +144,7 @@ impl Outline {
     }
 
     /// The same through all ends that lie on it, in the mean.
-    fn fitted(&self, lines: &[Run]) -> Option<Self> {
+    fn fitted(&self, lines: &[Segment]) -> Option<Self> {
         let ends = lines.iter().flat_map(|run| {
             let [upper, lower] = self.meets(run);
             let across = run.at - self.origin;
@@ -163,7 +163,7 @@ impl Outline {
     }
 
     /// The board, if the lines between are where a board's would be.
-    pub(super) fn quad(&self, lines: &[Run], config: &Config) -> Option<Quad> {
+    pub(super) fn quad(&self, lines: &[Segment], config: &Config) -> Option<Quad> {
         let fitted = self.fitted(lines)?;
         let lines = fitted.mended(lines);
         // Seen face on, lines lie at these places: heights give how far away they are.
@@ -175,7 +175,7 @@ impl Outline {
             return None;
         }
         // Of pieces of one line the longest one counts.
-        let mut columns: Vec<(usize, Run)> = Vec::new();
+        let mut columns: Vec<(usize, Segment)> = Vec::new();
         for &(column, index) in &spacing.members {
             let run = lines[index];
             match columns.last_mut() {
@@ -191,7 +191,7 @@ impl Outline {
         let seen: Vec<(usize, f64)> = columns.iter().map(|(col, run)| (*col, run.at)).collect();
         let roughly = [f64::midpoint(left.at, right.at), fitted.middle];
         let half_width = (right.at - left.at) / 2.0;
-        let turned = Turned::of_columns(roughly, half_width, 0.0, cols)?.with_lines(&seen)?;
+        let turned = TurnedBoard::of_columns(roughly, half_width, 0.0, cols)?.with_lines(&seen)?;
         let middle = turned.middle;
         let half_height = fitted.half(middle[0]);
         // The ends of the lines fit the same perspective.
@@ -202,7 +202,7 @@ impl Outline {
         let (near, far) = (near?, far?);
         let turns = near.max(far) <= STEEPEST * near.min(far) && (near - far).abs() >= 1.0;
         // Vertical borders that both go on are those of a larger board.
-        let goes_on = |run: &Run| {
+        let goes_on = |run: &Segment| {
             let (half, room) = (fitted.half(run.at), 2.0 * self.blur + 2.0);
             [
                 run.from < fitted.middle - half - room,
@@ -213,10 +213,10 @@ impl Outline {
         if (a[0] && b[0]) || (a[1] && b[1]) {
             return None;
         }
-        let mean = |value: &dyn Fn(&Run) -> f64| {
+        let mean = |value: &dyn Fn(&Segment) -> f64| {
             columns.iter().map(|(_, run)| value(run)).sum::<f64>() / columns.len() as f64
         };
-        let rest = Rest {
+        let rest = RestPose {
             middle,
             size: [2.0 * turned.half_width(), 2.0 * half_height],
             thickness: mean(&|run| run.width),

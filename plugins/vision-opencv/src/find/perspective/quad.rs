@@ -1,17 +1,16 @@
-//! Finds the quadrilateral that a board makes while it turns about its vertical middle line, with nothing known
-//! before.
+//! Finds the quadrilateral of a board that turns about its vertical middle line, with nothing known before.
 //!
-//! Seen in perspective, the vertical lines of such a board stay vertical, become longer towards the eye, and have
-//! their middles at one height: their ends lie on two lines that converge, as the board's upper and lower borders
-//! do. How fast these converge determines how the distances between the vertical lines must shrink away from the eye.
-//! Lines whose lengths and distances fit the same perspective are hardly anything else than a board's. Pipes
-//! hide ends of some, and writing makes others longer: the outline is the one that the most ends lie on.
+//! In perspective, the vertical lines stay vertical, become longer towards the camera, and have their middles at one
+//! height: their ends are on two lines that converge, the upper and the lower border. How fast these converge
+//! determines how the distances between the vertical lines must shrink away from the camera. Lines whose lengths and
+//! distances fit one perspective are almost always those of a board. Pipes hide the ends of some, and writing makes
+//! others longer: the outline is the one with the most ends on it.
 
 use crate::config::Config;
-use crate::find::lines::segment::Run;
+use crate::find::lines::segment::Segment;
 use crate::find::perspective::outline::outlines;
-use crate::find::perspective::rest_pose::Rest;
-use crate::find::perspective::turned_board::Turned;
+use crate::find::perspective::rest_pose::RestPose;
+use crate::find::perspective::turned_board::TurnedBoard;
 
 /// The longest lines are examined, so many of them.
 const MOST_LINES: usize = 48;
@@ -24,9 +23,9 @@ const MOST_QUADS: usize = 2;
 #[derive(Clone, Copy, Debug)]
 pub struct Quad {
     /// The board: its perspective and its columns, but not its rows.
-    pub turned: Turned,
+    pub turned: TurnedBoard,
     /// Where it would lie at rest.
-    pub rest: Rest,
+    pub rest: RestPose,
     /// How many ends of its vertical lines are where they should be.
     pub ends: usize,
     /// Which share of all that is.
@@ -36,9 +35,9 @@ pub struct Quad {
 /// The quadrilaterals that vertical lines make, those of the most lines first. `blur`: their ends are known to so
 /// many pixels.
 #[must_use]
-pub fn find(vertical: &[Run], blur: f64, config: &Config) -> Vec<Quad> {
+pub fn find(vertical: &[Segment], blur: f64, config: &Config) -> Vec<Quad> {
     let least = f64::from(config.min_cell_pixels) * config.min_cells as f64;
-    let mut lines: Vec<Run> = vertical
+    let mut lines: Vec<Segment> = vertical
         .iter()
         .filter(|run| run.length() >= least)
         .copied()
@@ -78,11 +77,11 @@ mod tests {
     use super::*;
 
     /// The vertical lines of a board with its middle at (300, 400), 200 pixels high from there at its middle.
-    fn board(cols: usize, half_width: f64, depth: f64) -> Vec<Run> {
+    fn board(cols: usize, half_width: f64, depth: f64) -> Vec<Segment> {
         let line = |column: usize| {
             let along = 2.0 * column as f64 / cols as f64 - 1.0;
             let half = 200.0 / (1.0 + depth * along);
-            Run {
+            Segment {
                 at: 300.0 + half_width * along / (1.0 + depth * along),
                 from: 400.0 - half,
                 to: 400.0 + half,
@@ -93,7 +92,7 @@ mod tests {
         (0..=cols).map(line).collect()
     }
 
-    fn find_one(lines: &[Run]) -> Option<Quad> {
+    fn find_one(lines: &[Segment]) -> Option<Quad> {
         find(lines, 4.0, &Config::default()).first().copied()
     }
 
@@ -101,7 +100,7 @@ mod tests {
     fn a_turned_board_is_found_among_other_lines() {
         for (cols, half_width, depth) in [(5, 150.0, 0.12), (9, 180.0, -0.08), (15, 180.0, 0.05)] {
             let mut lines = board(cols, half_width, depth);
-            let text = |at: f64, from: f64, to: f64| Run {
+            let text = |at: f64, from: f64, to: f64| Segment {
                 at,
                 from,
                 to,
@@ -129,22 +128,22 @@ mod tests {
         // At rest.
         assert!(find_one(&board(7, 200.0, 0.0)).is_none());
         // As a shadow of a fence: the lengths shrink, the distances do not.
-        let even: Vec<Run> = board(7, 180.0, 0.15)
+        let even: Vec<Segment> = board(7, 180.0, 0.15)
             .into_iter()
             .enumerate()
-            .map(|(index, run)| Run {
+            .map(|(index, run)| Segment {
                 at: 120.0 + 50.0 * index as f64,
                 ..run
             })
             .collect();
         assert!(find_one(&even).is_none());
         // At several heights.
-        let steps: Vec<Run> = board(7, 180.0, 0.15)
+        let steps: Vec<Segment> = board(7, 180.0, 0.15)
             .into_iter()
             .enumerate()
             .map(|(index, run)| {
                 let down = 12.0 * index as f64;
-                Run {
+                Segment {
                     from: run.from + down,
                     to: run.to + down,
                     ..run

@@ -1,13 +1,13 @@
-//! A turned board as it would be seen face on: a small picture of its own, to be read as any other.
+//! Rectifies a turned board: makes a small picture of it as seen from the front, which is read like any other.
 //!
-//! Each pixel is the mean of what it covers in the frame: a thin line that falls between two points
-//! would be lost otherwise.
+//! Each pixel is the mean of what it covers in the frame. Otherwise a thin line between two sampled points would be
+//! lost.
 
 use flowpipe_plugin::{Format, PixelInfo};
 
 use crate::find::grid::Grid;
-use crate::find::perspective::turned_board::Turned;
-use crate::picture::rotation::Quarter;
+use crate::find::perspective::turned_board::TurnedBoard;
+use crate::picture::rotation::RotatedPicture;
 use crate::picture::{Picture, PictureError};
 
 /// Cells are at most so many pixels wide: more show nothing that reading needs.
@@ -17,26 +17,26 @@ const LARGEST_IN_FULL: f64 = 64.0;
 /// What is seen around the board, in cells.
 const AROUND: f64 = 0.45;
 
-/// Pixels of a board face on.
+/// The pixels of a rectified board.
 #[derive(Clone, Debug)]
-pub struct FaceOn {
+pub struct RectifiedBoard {
     rgb: Vec<u8>,
     info: PixelInfo,
     /// Where the board's lines are in them.
     pub grid: Grid,
 }
 
-impl FaceOn {
+impl RectifiedBoard {
     /// Examines a board. What lies outside of the frame is black.
     #[must_use]
-    pub fn of(picture: &Picture<'_>, turned: &Turned) -> Self {
+    pub fn of(picture: &Picture<'_>, turned: &TurnedBoard) -> Self {
         let mean = (turned.across(1.0) - turned.across(-1.0)) / turned.cols as f64;
         Self::with_cell(picture, turned, mean.min(LARGEST))
     }
 
     /// The same, with as many pixels as the widest column has.
     #[must_use]
-    pub fn in_full(picture: &Picture<'_>, turned: &Turned) -> Self {
+    pub fn in_full(picture: &Picture<'_>, turned: &TurnedBoard) -> Self {
         Self::with_cell(picture, turned, turned.widest().min(LARGEST_IN_FULL))
     }
 
@@ -46,7 +46,7 @@ impl FaceOn {
     /// See [`PictureError`].
     pub fn back(&self) -> Result<Self, PictureError> {
         let picture = Picture::new(&self.rgb, self.info)?;
-        let (rgb, info) = Quarter::anticlockwise(&picture).into_pixels();
+        let (rgb, info) = RotatedPicture::anticlockwise(&picture).into_pixels();
         // The lines lie alike from both ends.
         let (xs, ys) = (self.grid.ys.clone(), self.grid.xs.clone());
         let grid = Grid::squares(xs, ys, self.grid.cell);
@@ -54,7 +54,7 @@ impl FaceOn {
     }
 
     /// With cells of so many pixels, in whole ones.
-    fn with_cell(picture: &Picture<'_>, turned: &Turned, cell: f64) -> Self {
+    fn with_cell(picture: &Picture<'_>, turned: &TurnedBoard, cell: f64) -> Self {
         let cell = cell.round().max(1.0);
         let around = (AROUND * cell).ceil() + 3.0;
         let side = |cells: usize| 2.0 * around + cells as f64 * cell;

@@ -1,4 +1,4 @@
-//! The pose of a board at rest: where one may turn.
+//! The pose of a board at rest.
 
 use flowpipe_plugin::puzzle::Point;
 
@@ -8,7 +8,7 @@ const STRONG: f64 = 0.25;
 
 /// A board that lay at rest where one now may turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rest {
+pub struct RestPose {
     /// Its middle, in frame pixels.
     pub middle: Point,
     /// Its width and height, in frame pixels.
@@ -19,7 +19,7 @@ pub struct Rest {
     pub strength: f64,
 }
 
-impl Rest {
+impl RestPose {
     /// What stands out less is no line.
     #[must_use]
     pub fn level(&self) -> u8 {

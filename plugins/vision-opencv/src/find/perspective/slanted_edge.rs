@@ -1,19 +1,19 @@
-//! Horizontal borders of boards that turn: straight lines aslant that the ends of vertical lines lie on.
+//! Slanted edges: straight lines through the ends of vertical lines, as the horizontal borders of a turned board are.
 
 use flowpipe_plugin::puzzle::Point;
 
-use crate::find::lines::segment::Run;
+use crate::find::lines::segment::Segment;
 
 /// Borders that are looked into, those with the most ends first.
 const MOST_ASLANT: usize = 24;
 /// The fewest ends that determine one.
 const FEWEST: usize = 4;
 
-/// What may be a horizontal border seen aslant: through the ends of two lines.
+/// What may be a horizontal border seen slanted: through the ends of two lines.
 #[derive(Clone, Copy, Debug)]
-pub struct Aslant {
+pub struct SlantedEdge {
     /// Which of the two it is.
-    pub border: Border,
+    pub border: HorizontalEdge,
     /// A place across the picture, and its height there.
     at: Point,
     /// How much lower it is from pixel to pixel.
@@ -22,39 +22,39 @@ pub struct Aslant {
 
 /// Those that the most lines end at.
 #[must_use]
-pub fn aslant(lines: &[Run], blur: f64) -> Vec<Aslant> {
-    let mut all: Vec<(usize, Aslant)> = Vec::new();
+pub fn slanted_edges(lines: &[Segment], blur: f64) -> Vec<SlantedEdge> {
+    let mut all: Vec<(usize, SlantedEdge)> = Vec::new();
     for (index, first) in lines.iter().enumerate() {
         for second in &lines[index + 1..] {
-            for border in [Border::Upper, Border::Lower] {
+            for border in [HorizontalEdge::Upper, HorizontalEdge::Lower] {
                 let Some(slope) = border.slope(first, second, blur) else {
                     continue;
                 };
                 let at = [first.at, border.end(first)];
-                let aslant = Aslant { border, at, slope };
+                let edge = SlantedEdge { border, at, slope };
                 let ends_on_it =
-                    |run: &&Run| (border.end(run) - aslant.height(run.at)).abs() <= blur;
+                    |run: &&Segment| (border.end(run) - edge.height(run.at)).abs() <= blur;
                 let count = lines.iter().filter(ends_on_it).count();
                 if count >= FEWEST {
-                    all.push((count, aslant));
+                    all.push((count, edge));
                 }
             }
         }
     }
     all.sort_by_key(|(count, _)| usize::MAX - count);
-    let mut distinct: Vec<Aslant> = Vec::new();
-    for (_, aslant) in all {
+    let mut distinct: Vec<SlantedEdge> = Vec::new();
+    for (_, edge) in all {
         if distinct.len() == MOST_ASLANT {
             break;
         }
-        if !distinct.iter().any(|other| aslant.is_near(other, blur)) {
-            distinct.push(aslant);
+        if !distinct.iter().any(|other| edge.is_near(other, blur)) {
+            distinct.push(edge);
         }
     }
     distinct
 }
 
-impl Aslant {
+impl SlantedEdge {
     /// Its height at a place across the picture.
     #[must_use]
     pub fn height(&self, x: f64) -> f64 {
@@ -69,14 +69,14 @@ impl Aslant {
 
 /// The two horizontal borders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Border {
+pub enum HorizontalEdge {
     /// Above.
     Upper,
     /// Below.
     Lower,
 }
 
-impl Border {
+impl HorizontalEdge {
     /// The other one.
     #[must_use]
     pub fn other(self) -> Self {
@@ -97,7 +97,7 @@ impl Border {
 
     /// The height of a line's end at this border.
     #[must_use]
-    pub fn end(self, run: &Run) -> f64 {
+    pub fn end(self, run: &Segment) -> f64 {
         match self {
             Self::Upper => run.from,
             Self::Lower => run.to,
@@ -105,8 +105,8 @@ impl Border {
     }
 
     /// How much lower the border is from pixel to pixel, if two lines end at it. `None` for one that is hardly
-    /// aslant, or too much so.
-    fn slope(self, first: &Run, second: &Run, blur: f64) -> Option<f64> {
+    /// slanted, or too much so.
+    fn slope(self, first: &Segment, second: &Segment, blur: f64) -> Option<f64> {
         let rise = self.end(second) - self.end(first);
         let (across, longer) = (second.at - first.at, first.length().max(second.length()));
         let fits =

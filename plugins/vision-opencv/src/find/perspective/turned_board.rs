@@ -1,7 +1,7 @@
-//! A board that is seen turned about its vertical middle line, as one is that flips over to the next.
+//! The geometry of a board that is turned about its vertical middle line, as while it flips over to the next one.
 //!
-//! Seen in perspective, what lies at `a` along the board (-1 its left border, 1 its right one) is seen at
-//! `x = C a / (1 + q a)` from the middle, and vertical lengths are `1 / (1 + q a)` as long as at the middle.
+//! In perspective, a point at `a` along the board (-1 its left border, 1 its right one) is seen at `x = C a / (1 + q
+//! a)` from the middle, and vertical lengths are `1 / (1 + q a)` as long as at the middle.
 
 use flowpipe_plugin::puzzle::{Geometry, Point};
 
@@ -9,7 +9,7 @@ use crate::numerics::regression::least_squares;
 
 /// A board that is seen turned.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Turned {
+pub struct TurnedBoard {
     /// The middle of the line that it turns about, in frame pixels.
     pub middle: Point,
     /// Half of its width as it would be seen without perspective, in frame pixels.
@@ -24,8 +24,8 @@ pub struct Turned {
     pub cols: usize,
 }
 
-impl Turned {
-    /// One whose vertical lines are known: its middle and half of its width as in [`Turned::across`], its depth
+impl TurnedBoard {
+    /// One whose vertical lines are known: its middle and half of its width as in [`TurnedBoard::across`], its depth
     /// and its columns. `None` for what can't be one.
     #[must_use]
     pub fn of_columns(middle: Point, half_width: f64, depth: f64, cols: usize) -> Option<Self> {
@@ -156,12 +156,12 @@ mod tests {
 
     #[test]
     fn a_column_more_leaves_the_others_where_they_are() {
-        let old = Turned {
+        let old = TurnedBoard {
             half_height: 200.0,
             rows: 7,
-            ..Turned::of_columns([300.0, 400.0], 150.0, 0.1, 6).unwrap()
+            ..TurnedBoard::of_columns([300.0, 400.0], 150.0, 0.1, 6).unwrap()
         };
-        let line = |turned: &Turned, column: usize| {
+        let line = |turned: &TurnedBoard, column: usize| {
             let along = 2.0 * column as f64 / turned.cols as f64 - 1.0;
             let half_height = turned.half_height * turned.shrink(along);
             (turned.middle[0] + turned.across(along), half_height)

@@ -1,4 +1,4 @@
-//! Blocks: the closed cells that hang together between lines in both directions.
+//! Blocks of connected closed cells between lines in both directions.
 
 use std::ops::Range;
 

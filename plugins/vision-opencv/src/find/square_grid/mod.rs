@@ -1,4 +1,7 @@
-//! Grids of squares: evenly spaced lines in both directions.
+//! Finds grids of squares: evenly spaced lines in both directions.
+//!
+//! Distances between neighbouring lines vote for the cell size (`pitch`). Lines at one distance form rows (`rows`).
+//! Connected closed cells form a candidate (`blocks`), which is shortened to where its own lines end (`shortening`).
 
 mod blocks;
 mod pitch;
@@ -7,7 +10,7 @@ mod shortening;
 
 use crate::config::Config;
 use crate::find::grid::Grid;
-use crate::find::lines::segment::Run;
+use crate::find::lines::segment::Segment;
 use crate::find::square_grid::blocks::blocks;
 use crate::find::square_grid::pitch::pitches;
 use crate::find::square_grid::rows::Rows;
@@ -21,15 +24,15 @@ const ON_LINE: f64 = 0.06;
 
 /// The grids that lines may be of, those with the most cells first.
 #[must_use]
-pub fn find(vertical: &[Run], horizontal: &[Run], config: &Config) -> Vec<Grid> {
+pub fn find(vertical: &[Segment], horizontal: &[Segment], config: &Config) -> Vec<Grid> {
     let (vertical, horizontal) = (longest(vertical), longest(horizontal));
     let mut grids = grids(&vertical, &horizontal, config);
     grids.sort_by_key(|(cells, _)| std::cmp::Reverse(*cells));
     // Of two boards with cells of nearly one size, the larger one's lines are taken for the other one's: what
     // lies at the same height, or in the same columns, is searched again alone.
     for (cells, grid) in grids.iter_mut().take(MOST_REFINED) {
-        let near = |runs: &[Run], axis: usize| -> Vec<Run> {
-            let is_near = |run: &&Run| is_beside(run, grid, axis);
+        let near = |runs: &[Segment], axis: usize| -> Vec<Segment> {
+            let is_near = |run: &&Segment| is_beside(run, grid, axis);
             runs.iter().filter(is_near).copied().collect()
         };
         let (beside, above) = (near(&vertical, 0), near(&horizontal, 1));
@@ -47,7 +50,7 @@ pub fn find(vertical: &[Run], horizontal: &[Run], config: &Config) -> Vec<Grid> 
         // And what lies beside the largest one, without the lines that go on into it. Where that is too large to be a
         // board it is a texture, and a board may lie on it.
         let is_texture = largest.rows().max(largest.cols()) > config.max_cells;
-        let rest = |runs: &[Run], axis: usize| -> Vec<Run> {
+        let rest = |runs: &[Segment], axis: usize| -> Vec<Segment> {
             let others = runs
                 .iter()
                 .filter(|run| !is_texture || !is_line(run, largest, axis));
@@ -93,7 +96,7 @@ fn is_finer((cells, fine): &(usize, Grid), (others, coarse): &(usize, &Grid)) ->
 }
 
 /// The grids of all distances, with how many cells they have.
-fn grids(vertical: &[Run], horizontal: &[Run], config: &Config) -> Vec<(usize, Grid)> {
+fn grids(vertical: &[Segment], horizontal: &[Segment], config: &Config) -> Vec<(usize, Grid)> {
     let mut grids = Vec::new();
     for pitch in pitches(vertical, horizontal, f64::from(config.min_cell_pixels)) {
         let (columns, rows) = (Rows::all(vertical, pitch), Rows::all(horizontal, pitch));
@@ -111,7 +114,7 @@ fn grids(vertical: &[Run], horizontal: &[Run], config: &Config) -> Vec<(usize, G
 }
 
 /// Whether a line lies beside a grid's lines, for the most part. `axis`: 0 for vertical ones.
-fn is_beside(run: &Run, grid: &Grid, axis: usize) -> bool {
+fn is_beside(run: &Segment, grid: &Grid, axis: usize) -> bool {
     let bounds = grid.bounds();
     let (first, last) = (bounds[1 - axis], bounds[1 - axis] + bounds[3 - axis]);
     let around = 0.6 * grid.cell;
@@ -120,14 +123,14 @@ fn is_beside(run: &Run, grid: &Grid, axis: usize) -> bool {
 }
 
 /// Whether a line lies on one of a grid's. `axis`: 0 for vertical ones.
-fn is_line(run: &Run, grid: &Grid, axis: usize) -> bool {
+fn is_line(run: &Segment, grid: &Grid, axis: usize) -> bool {
     let lines = if axis == 0 { &grid.xs } else { &grid.ys };
     let near = |line: &f64| (run.at - line).abs() <= ON_LINE * grid.cell;
     lines.iter().any(near)
 }
 
 /// What of a line lies outside of a grid. `axis`: 0 for vertical ones.
-fn outside(run: &Run, grid: &Grid, axis: usize) -> Vec<Run> {
+fn outside(run: &Segment, grid: &Grid, axis: usize) -> Vec<Segment> {
     let bounds = grid.bounds();
     let around = 0.2 * grid.cell;
     let range = |axis: usize| {
@@ -140,15 +143,15 @@ fn outside(run: &Run, grid: &Grid, axis: usize) -> Vec<Run> {
     if !(first..=last).contains(&run.at) {
         return vec![*run];
     }
-    let before = Run {
+    let before = Segment {
         to: run.to.min(start),
         ..*run
     };
-    let after = Run {
+    let after = Segment {
         from: run.from.max(end),
         ..*run
     };
-    let is_left = |part: &Run| part.length() > 0.0;
+    let is_left = |part: &Segment| part.length() > 0.0;
     [before, after].into_iter().filter(is_left).collect()
 }
 
@@ -159,7 +162,7 @@ fn same(a: &Grid, b: &Grid) -> bool {
 }
 
 /// The longest lines, as they lie side by side: of a page of text not every stroke is examined.
-fn longest(runs: &[Run]) -> Vec<Run> {
+fn longest(runs: &[Segment]) -> Vec<Segment> {
     let mut longest = runs.to_vec();
     if longest.len() > MOST_LINES {
         longest.sort_by(|a, b| b.length().total_cmp(&a.length()));
@@ -173,8 +176,8 @@ fn longest(runs: &[Run]) -> Vec<Run> {
 mod tests {
     use super::*;
 
-    fn run(at: f64, from: f64, to: f64) -> Run {
-        Run {
+    fn run(at: f64, from: f64, to: f64) -> Segment {
+        Segment {
             at,
             from,
             to,
@@ -183,13 +186,13 @@ mod tests {
         }
     }
 
-    fn lines(start: f64, step: f64, count: usize, from: f64, to: f64) -> Vec<Run> {
+    fn lines(start: f64, step: f64, count: usize, from: f64, to: f64) -> Vec<Segment> {
         (0..count)
             .map(|index| run(start + step * index as f64, from, to))
             .collect()
     }
 
-    fn sizes(vertical: &[Run], horizontal: &[Run]) -> Vec<(usize, usize)> {
+    fn sizes(vertical: &[Segment], horizontal: &[Segment]) -> Vec<(usize, usize)> {
         let grids = find(vertical, horizontal, &Config::default());
         grids
             .iter()

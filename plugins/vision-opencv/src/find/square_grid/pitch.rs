@@ -1,8 +1,8 @@
-//! Pitches: the distances that lines in both directions have most often from the lines beside them.
+//! Pitches: the most frequent distances between neighbouring lines, in both directions.
 
 use std::ops::Range;
 
-use crate::find::lines::segment::Run;
+use crate::find::lines::segment::Segment;
 
 /// Distances from line to line that are looked into, the most frequent first.
 const MOST_PITCHES: usize = 5;
@@ -18,7 +18,7 @@ struct Vote {
 }
 
 /// The distances that lines in both directions have most often from the lines beside them.
-pub(super) fn pitches(vertical: &[Run], horizontal: &[Run], least: f64) -> Vec<f64> {
+pub(super) fn pitches(vertical: &[Segment], horizontal: &[Segment], least: f64) -> Vec<f64> {
     let mut votes = Vec::new();
     for (runs, is_vertical) in [(vertical, true), (horizontal, false)] {
         for (index, run) in runs.iter().enumerate() {

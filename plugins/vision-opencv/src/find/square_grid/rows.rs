@@ -1,6 +1,6 @@
-//! Rows: parallel lines at one distance.
+//! Rows of parallel lines at one distance.
 
-use crate::find::lines::segment::Run;
+use crate::find::lines::segment::Segment;
 use crate::numerics::regression;
 
 /// Sets of lines at one distance that do not fit together.
@@ -15,13 +15,13 @@ pub(super) struct Rows {
     pub(super) start: f64,
     pub(super) step: f64,
     /// With their index from 0.
-    pub(super) lines: Vec<(usize, Run)>,
+    pub(super) lines: Vec<(usize, Segment)>,
 }
 
 impl Rows {
     /// The largest sets of lines at a distance: two boards may lie beside each other.
-    pub(super) fn all(runs: &[Run], pitch: f64) -> Vec<Self> {
-        let mut rest: Vec<Run> = runs
+    pub(super) fn all(runs: &[Segment], pitch: f64) -> Vec<Self> {
+        let mut rest: Vec<Segment> = runs
             .iter()
             .filter(|run| run.length() >= 0.7 * pitch && run.width <= (0.15 * pitch).max(4.0))
             .copied()
@@ -41,14 +41,14 @@ impl Rows {
     }
 
     /// The largest set. `None` where there are no two lines at the distance.
-    fn find(runs: &[Run], pitch: f64) -> Option<Self> {
-        let mut seeds: Vec<&Run> = runs.iter().collect();
+    fn find(runs: &[Segment], pitch: f64) -> Option<Self> {
+        let mut seeds: Vec<&Segment> = runs.iter().collect();
         seeds.sort_by(|a, b| b.length().total_cmp(&a.length()));
         seeds.truncate(MOST_SEEDS);
         let supported = supports(&seeds, runs, pitch).into_iter().zip(&seeds);
         let (_, seed) = supported.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
         let (mut start, mut step) = (seed.at, pitch);
-        let mut lines: Vec<(i64, Run)> = Vec::new();
+        let mut lines: Vec<(i64, Segment)> = Vec::new();
         for _ in 0..3 {
             lines = runs
                 .iter()
@@ -96,7 +96,7 @@ impl Rows {
 }
 
 /// How many pixels of lines lie at whole steps from each of some lines.
-fn supports(seeds: &[&Run], runs: &[Run], step: f64) -> [f64; MOST_SEEDS] {
+fn supports(seeds: &[&Segment], runs: &[Segment], step: f64) -> [f64; MOST_SEEDS] {
     let mut ats = [0.0; MOST_SEEDS];
     for (at, seed) in ats.iter_mut().zip(seeds) {
         *at = seed.at;

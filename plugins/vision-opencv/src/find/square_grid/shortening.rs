@@ -1,7 +1,7 @@
-//! Grids that reach too far: what lies beside a board may have lines where more of its columns or rows would be.
+//! Shortens grids that are too large: lines beside a board may look like more of its columns or rows.
 
 use crate::find::grid::Grid;
-use crate::find::lines::segment::Run;
+use crate::find::lines::segment::Segment;
 
 /// How far from a grid's line a line is that is on it, and how far from each other the ends of its lines are, in cells.
 const NEAR: f64 = 0.12;
@@ -13,8 +13,8 @@ const TOGETHER: f64 = 0.8;
 #[must_use]
 pub fn shortened(
     grid: &Grid,
-    vertical: &[Run],
-    horizontal: &[Run],
+    vertical: &[Segment],
+    horizontal: &[Segment],
     least_cells: usize,
 ) -> Option<Grid> {
     let columns = range(&grid.xs, &grid.ys, horizontal, grid.cell)?;
@@ -30,7 +30,7 @@ pub fn shortened(
 }
 
 /// The first and the last of `ends` between which the lines at `places` run.
-fn range(ends: &[f64], places: &[f64], runs: &[Run], cell: f64) -> Option<(usize, usize)> {
+fn range(ends: &[f64], places: &[f64], runs: &[Segment], cell: f64) -> Option<(usize, usize)> {
     let (first, last) = (*ends.first()?, *ends.last()?);
     let longest = |place: &f64| {
         let on_it = runs
@@ -39,10 +39,10 @@ fn range(ends: &[f64], places: &[f64], runs: &[Run], cell: f64) -> Option<(usize
             .filter(|run| 2.0 * run.length() > last - first);
         on_it.max_by(|a, b| a.length().total_cmp(&b.length()))
     };
-    let lines: Vec<&Run> = places.iter().filter_map(longest).collect();
-    let at = |end: fn(&Run) -> f64| {
+    let lines: Vec<&Segment> = places.iter().filter_map(longest).collect();
+    let at = |end: fn(&Segment) -> f64| {
         let near = |place: f64| {
-            let is_near = |run: &&&Run| (end(run) - place).abs() <= NEAR * cell;
+            let is_near = |run: &&&Segment| (end(run) - place).abs() <= NEAR * cell;
             lines.iter().filter(is_near).count()
         };
         let counts = ends.iter().map(|&place| near(place)).enumerate();
@@ -59,8 +59,8 @@ fn range(ends: &[f64], places: &[f64], runs: &[Run], cell: f64) -> Option<(usize
 mod tests {
     use super::*;
 
-    fn run(at: f64, from: f64, to: f64) -> Run {
-        Run {
+    fn run(at: f64, from: f64, to: f64) -> Segment {
+        Segment {
             at,
             from,
             to,
@@ -73,17 +73,17 @@ mod tests {
     fn a_grid_ends_where_its_lines_end() {
         let lines = |count: u32| (0..count).map(|line| 100.0 * f64::from(line)).collect();
         let grid = Grid::squares(lines(9), lines(7), 100.0);
-        let horizontal: Vec<Run> = (0..7)
+        let horizontal: Vec<Segment> = (0..7)
             .map(|row| run(100.0 * f64::from(row), 1.0, 601.0))
             .collect();
-        let vertical: Vec<Run> = (0..9)
+        let vertical: Vec<Segment> = (0..9)
             .map(|col| run(100.0 * f64::from(col), 0.0, 599.0))
             .collect();
         let part = shortened(&grid, &vertical, &horizontal, 4).unwrap();
         assert_eq!((part.rows(), part.cols()), (6, 6));
         // Nothing to shorten, and lines that end anywhere.
         assert!(shortened(&part, &vertical, &horizontal, 4).is_none());
-        let ragged: Vec<Run> = (0..7)
+        let ragged: Vec<Segment> = (0..7)
             .map(|row| run(100.0 * f64::from(row), 0.0, 500.0 + 40.0 * f64::from(row)))
             .collect();
         assert!(shortened(&grid, &vertical, &ragged, 4).is_none());

@@ -1,13 +1,13 @@
 //! Blobs: discs and blocks in cells.
 //!
-//! A blob's rim is where its colour is half that of the background. A pipe that leaves it hides a part of the rim, a letter
-//! in its middle (the labels for the colour-blind) is not examined.
+//! The rim of a blob is where its colour is half that of the background. A pipe that leaves it hides a part of the rim.
+//! A letter in its middle (a label for the colour-blind) is ignored.
 
 use crate::picture::cache::Measurement;
 use crate::picture::colour::{distance, median};
 use crate::picture::{Picture, Rgb};
 use crate::read::contents::cell_colours::{CellColours, DIRECTIONS, POINTS, RING};
-use crate::read::contents::cell_layout::Places;
+use crate::read::contents::cell_layout::CellLayout;
 
 /// How much the radius of a terminal may differ by direction and from one to the other, as a share of it.
 pub(super) const ROUND: f64 = 0.15;
@@ -33,7 +33,7 @@ const LETTER: f64 = 0.3;
 
 /// What a terminal looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum BlobForm {
     Disc,
     Block,
 }
@@ -41,7 +41,7 @@ pub(super) enum Form {
 /// A disc or a block in a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blob {
-    pub(super) form: Form,
+    pub(super) form: BlobForm,
     pub(super) colour: Rgb,
     /// Half of its width, in spans of the cell.
     pub(super) radius: f64,
@@ -56,7 +56,11 @@ impl Measurement for Blob {
 }
 
 impl CellColours {
-    pub(super) fn recall_blob(&self, picture: &Picture<'_>, places: &Places<'_>) -> Option<Blob> {
+    pub(super) fn recall_blob(
+        &self,
+        picture: &Picture<'_>,
+        places: &CellLayout<'_>,
+    ) -> Option<Blob> {
         picture.recall::<Blob>(
             // The rim's outside is examined too.
             || (places.key(self.centre, 0.0), places.area(self.centre, 1.2)),
@@ -65,7 +69,7 @@ impl CellColours {
     }
 
     /// The disc or block around the centre, if there is one.
-    fn blob(&self, picture: &Picture<'_>, places: &Places<'_>) -> Option<Blob> {
+    fn blob(&self, picture: &Picture<'_>, places: &CellLayout<'_>) -> Option<Blob> {
         let span = places.span;
         let near = |colour: &Rgb| {
             let mut channels = colour.iter().zip(self.background);
@@ -117,7 +121,7 @@ impl CellColours {
         if count < POINTS * 5 / 8 {
             return None;
         }
-        let fitted = |form: Form| {
+        let fitted = |form: BlobForm| {
             let mut radii = [f64::INFINITY; POINTS];
             let places = DIRECTIONS.iter().zip(reaches).zip(free);
             let inside = places.filter_map(|((&way, reach), free)| free.then_some((way, reach)));
@@ -128,14 +132,14 @@ impl CellColours {
             let spread = radii[count - 1 - count / SPOILT] - radii[count / SPOILT];
             (form, radii[count / 2], spread)
         };
-        let fits = [fitted(Form::Disc), fitted(Form::Block)];
+        let fits = [fitted(BlobForm::Disc), fitted(BlobForm::Block)];
         let (form, radius, spread) = fits
             .into_iter()
             .min_by(|(_, _, a), (_, _, b)| a.total_cmp(b))?;
         // The corners of blocks may be round.
         let even = match form {
-            Form::Disc => ROUND,
-            Form::Block => 1.5 * ROUND,
+            BlobForm::Disc => ROUND,
+            BlobForm::Block => 1.5 * ROUND,
         };
         let round = spread <= 2.0 * (even * radius).max(0.75 / span);
         // Blurred lights are round as well, but have no edge.
@@ -181,9 +185,9 @@ impl CellColours {
     }
 }
 
-impl Form {
+impl BlobForm {
     /// A terminal's radius is less, in spans: beyond is what the background is taken from.
-    fn widest(self, places: &Places<'_>) -> f64 {
+    fn widest(self, places: &CellLayout<'_>) -> f64 {
         match self {
             Self::Disc => 0.47,
             Self::Block => 0.5 * places.clear() - 0.02,
@@ -200,7 +204,7 @@ impl Form {
 }
 
 /// Which directions are none where a pipe leaves: around one that comes to the cell's side.
-fn outside_of_pipes(places: &Places<'_>, reaches: &[f64; POINTS]) -> [bool; POINTS] {
+fn outside_of_pipes(places: &CellLayout<'_>, reaches: &[f64; POINTS]) -> [bool; POINTS] {
     let leaves = |index: usize| reaches[index] * places.outwards(DIRECTIONS[index]) >= 0.46;
     // A pipe of 0.2 cells to each side leaves a disc of radius 0.35 within 35 degrees.
     let near = POINTS / 9;

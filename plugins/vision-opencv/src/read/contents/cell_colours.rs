@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::picture::cache::Measurement;
 use crate::picture::colour::median;
 use crate::picture::{Picture, Rgb};
-use crate::read::contents::cell_layout::{INSIDE, Places};
+use crate::read::contents::cell_layout::{CellLayout, INSIDE};
 
 /// Radius of the ring, in spans of a cell.
 pub(super) const RING: f64 = 0.25;
@@ -37,14 +37,14 @@ impl Measurement for CellColours {
 }
 
 impl CellColours {
-    pub(super) fn recall(picture: &Picture<'_>, places: &Places<'_>, centre: [f64; 2]) -> Self {
+    pub(super) fn recall(picture: &Picture<'_>, places: &CellLayout<'_>, centre: [f64; 2]) -> Self {
         picture.recall::<CellColours>(
             || (places.key(centre, 0.0), places.area(centre, INSIDE)),
             || Self::take(picture, places, centre),
         )
     }
 
-    fn take(picture: &Picture<'_>, places: &Places<'_>, centre: [f64; 2]) -> Self {
+    fn take(picture: &Picture<'_>, places: &CellLayout<'_>, centre: [f64; 2]) -> Self {
         let span = places.span;
         let at = |[x, y]: [f64; 2]| {
             let point = [centre[0] + x, centre[1] + y];

@@ -1,9 +1,8 @@
-//! What cells without a terminal hold: a piece of pipe, a bridge, or nothing.
+//! The content of cells without a terminal: a piece of pipe, a bridge, or nothing.
 //!
-//! A pipe has the paint of its terminals. The lights behind the board are dimmer than any paint, and
-//! without one they leave a cell empty. Rails near all corners, which neither pipes nor terminals reach, make
-//! a bridge ([`drawings`]). Any other thin drawing in an empty cell means a kind of board that this
-//! reader does not know, and that must not pass for a plain one.
+//! A pipe has the colour of its terminals. The lights behind the board are dimmer than any terminal, so they leave a
+//! cell empty. Rails near all corners, which neither pipes nor terminals reach, make a bridge. Any other thin drawing
+//! in an empty cell ([`drawings`]) indicates an unknown kind of board, which is refused.
 //!
 //! [`drawings`]: crate::read::contents::drawings
 
@@ -11,8 +10,8 @@ use crate::find::grid::Grid;
 use crate::picture::colour::distance;
 use crate::picture::{Picture, Rgb};
 use crate::read::contents::cell_colours::CellColours;
-use crate::read::contents::cell_layout::Places;
-use crate::read::contents::colours::{Paints, painted, unpainted_within};
+use crate::read::contents::cell_layout::CellLayout;
+use crate::read::contents::colours::{TerminalColours, painted, unpainted_within};
 use crate::read::contents::drawings::Drawings;
 use crate::read::contents::rails::Rails;
 use crate::read::contents::terminals::BoardColours;
@@ -23,7 +22,7 @@ const STROKE: f64 = 0.4;
 
 /// What a cell holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum CellContent {
     /// Nothing but background, or there is no cell.
     Empty,
     /// A terminal.
@@ -40,14 +39,14 @@ pub enum Content {
 /// [`Refusal::StrangeCell`].
 pub fn contents(
     picture: &Picture<'_>,
-    places: &Places<'_>,
+    places: &CellLayout<'_>,
     grid: &Grid,
     looks: &BoardColours,
-    paints: &Paints,
+    paints: &TerminalColours,
     contrast: f64,
-) -> Result<Vec<Content>, Refusal> {
+) -> Result<Vec<CellContent>, Refusal> {
     let drawings = Drawings::new(picture, places, looks, contrast);
-    let mut contents = vec![Content::Empty; grid.len()];
+    let mut contents = vec![CellContent::Empty; grid.len()];
     for (cell, look) in looks.there() {
         let strange = |what| Refusal::StrangeCell {
             row: cell / grid.cols() + 1,
@@ -55,15 +54,15 @@ pub fn contents(
             what,
         };
         contents[cell] = if look.terminal.is_some() {
-            Content::Terminal
+            CellContent::Terminal
         } else {
             match (is_pipe(look, looks, paints), drawings.rails(cell, look)) {
-                (_, Rails::All) => Content::Bridge,
-                (true, _) => Content::Pipe,
+                (_, Rails::All) => CellContent::Bridge,
+                (true, _) => CellContent::Pipe,
                 (false, _) if is_strange(look, looks, paints) => {
                     return Err(strange("something that is neither a terminal nor a pipe"));
                 }
-                (false, Rails::None) if !drawings.is_drawn(cell) => Content::Empty,
+                (false, Rails::None) if !drawings.is_drawn(cell) => CellContent::Empty,
                 (false, _) => {
                     return Err(strange("a drawing that is neither a terminal nor a pipe"));
                 }
@@ -74,7 +73,7 @@ pub fn contents(
 }
 
 /// Whether a pipe goes over the middle of a cell.
-fn is_pipe(look: &CellColours, looks: &BoardColours, paints: &Paints) -> bool {
+fn is_pipe(look: &CellColours, looks: &BoardColours, paints: &TerminalColours) -> bool {
     if paints.on_pipes {
         is_painted(look.middle, look, paints)
     } else {
@@ -82,13 +81,13 @@ fn is_pipe(look: &CellColours, looks: &BoardColours, paints: &Paints) -> bool {
     }
 }
 
-fn is_painted(colour: Rgb, look: &CellColours, paints: &Paints) -> bool {
+fn is_painted(colour: Rgb, look: &CellColours, paints: &TerminalColours) -> bool {
     let mut palette = paints.palette.iter();
     palette.any(|&paint| painted(colour, paint, look.background))
 }
 
 /// Whether an empty cell shows what stands out like a terminal.
-fn is_strange(look: &CellColours, looks: &BoardColours, paints: &Paints) -> bool {
+fn is_strange(look: &CellColours, looks: &BoardColours, paints: &TerminalColours) -> bool {
     let unpainted = unpainted_within(&paints.palette, look.background);
     let ring = look.ring.iter().chain([&look.middle]);
     let strange = ring.filter(|&&colour| {

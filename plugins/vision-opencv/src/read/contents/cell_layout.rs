@@ -1,4 +1,4 @@
-//! Where to look in a cell, whatever the lattice.
+//! The places in a cell to examine, in any lattice.
 
 use flowpipe_plugin::puzzle::place::{corners, offset};
 use flowpipe_plugin::puzzle::{Cell, Direction, Lattice, Point};
@@ -11,7 +11,7 @@ use crate::picture::{Picture, Rgb};
 pub const INSIDE: f64 = 0.86;
 
 /// Where the parts of cells lie, in frame pixels.
-pub struct Places<'a> {
+pub struct CellLayout<'a> {
     grid: &'a Grid,
     /// From one column to the next and from one row to the next.
     pitch: Point,
@@ -21,7 +21,7 @@ pub struct Places<'a> {
     side: i64,
 }
 
-impl<'a> Places<'a> {
+impl<'a> CellLayout<'a> {
     /// Those of a grid.
     #[must_use]
     pub fn new(grid: &'a Grid) -> Self {

@@ -1,8 +1,7 @@
-//! Which terminals have one colour.
+//! Pairs terminals by colour.
 //!
-//! Each colour has two terminals, so that nothing need be known of the game's paints: they are paired in a
-//! perceptual space. Near paints (blue and dark blue, maroon and red) stay apart, and what is ambiguous is
-//! refused.
+//! Each colour has two terminals, so that the colours of the game need not be known: terminals are paired in CIELAB.
+//! Near colours (blue and dark blue, maroon and red) stay apart. Ambiguous ones are refused.
 
 use flowpipe_plugin::puzzle::{Cell, Terminal};
 
@@ -23,7 +22,7 @@ const PAINTED: f64 = 0.35;
 
 /// The terminals with their colours.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Paints {
+pub struct TerminalColours {
     /// By cell.
     pub terminals: Vec<Terminal>,
     /// By colour number.
@@ -38,7 +37,7 @@ pub struct Paints {
 ///
 /// # Errors
 /// [`Refusal::NoPartner`] for the first terminal that has no clear partner.
-pub fn pair(found: &[(Cell, Rgb)], grid: &Grid) -> Result<Paints, Refusal> {
+pub fn pair(found: &[(Cell, Rgb)], grid: &Grid) -> Result<TerminalColours, Refusal> {
     let labs: Vec<[f64; 3]> = found.iter().map(|&(_, colour)| lab(colour)).collect();
     // A single pair is compared with black, which a board's background is near to.
     let lone = |index: usize| apart(labs[index], [0.0; 3]);
@@ -51,7 +50,7 @@ pub fn pair(found: &[(Cell, Rgb)], grid: &Grid) -> Result<Paints, Refusal> {
     )
     .map_err(|index| no_partner(found[index].0, grid))?;
     let paint = |&(a, b): &(usize, usize)| mean(found[a].1, found[b].1);
-    Ok(Paints {
+    Ok(TerminalColours {
         terminals: pairs.terminals(|index| found[index].0),
         palette: pairs.pairs.iter().map(paint).collect(),
         on_pipes: true,

@@ -1,7 +1,6 @@
-//! Thin drawings in cells: what should not be there, except for the rails of bridges.
+//! Thin drawings in cells, which must not be there, except for the rails of bridges.
 //!
-//! A drawing is narrow and has an edge on both of its sides, which neither blurred lights nor what
-//! compression leaves have.
+//! A drawing is narrow and has an edge on both sides. Blurred lights and compression have no such edges.
 
 use flowpipe_plugin::puzzle::{Cell, Point};
 
@@ -9,7 +8,7 @@ use crate::picture::cache::{Area, CacheKey, Measurement};
 use crate::picture::colour::distance;
 use crate::picture::{Picture, Rgb};
 use crate::read::contents::cell_colours::CellColours;
-use crate::read::contents::cell_layout::{INSIDE, Places};
+use crate::read::contents::cell_layout::{CellLayout, INSIDE};
 use crate::read::contents::terminals::BoardColours;
 
 /// A drawing stands out by at least this share of what grid lines do.
@@ -36,7 +35,7 @@ const ENOUGH: usize = 24;
 /// Finds drawings.
 pub struct Drawings<'a> {
     pub(super) picture: &'a Picture<'a>,
-    pub(super) places: &'a Places<'a>,
+    pub(super) places: &'a CellLayout<'a>,
     /// By how many levels of a channel they stand out.
     pub(super) level: i32,
 }
@@ -62,7 +61,7 @@ impl<'a> Drawings<'a> {
     #[must_use]
     pub fn new(
         picture: &'a Picture<'a>,
-        places: &'a Places<'a>,
+        places: &'a CellLayout<'a>,
         looks: &BoardColours,
         contrast: f64,
     ) -> Self {
@@ -211,7 +210,7 @@ mod tests {
     use crate::find::grid::Grid;
     use crate::read::contents::rails::Rails;
     use crate::read::contents::terminals;
-    use crate::read::shape::board_shape::Shape;
+    use crate::read::shape::board_shape::BoardShape;
 
     /// Pixels from one line to the next.
     const CELL: usize = 80;
@@ -240,8 +239,8 @@ mod tests {
         let picture = Picture::new(&bytes, info).unwrap();
         let lines: Vec<f64> = (0..=3).map(|line| (line * CELL) as f64).collect();
         let grid = Grid::squares(lines.clone(), lines, CELL as f64);
-        let places = Places::new(&grid);
-        let looks = terminals::look(&picture, &places, &grid, &Shape::default());
+        let places = CellLayout::new(&grid);
+        let looks = terminals::look(&picture, &places, &grid, &BoardShape::default());
         let drawings = Drawings::new(&picture, &places, &looks, 90.0);
         let look = looks.cells[MIDDLE].as_ref().unwrap();
         (drawings.rails(MIDDLE, look), drawings.is_drawn(MIDDLE))
@@ -251,7 +250,7 @@ mod tests {
     fn crossings() -> Vec<Point> {
         let lines: Vec<f64> = (0..=3).map(|line| (line * CELL) as f64).collect();
         let grid = Grid::squares(lines.clone(), lines, CELL as f64);
-        let places = Places::new(&grid);
+        let places = CellLayout::new(&grid);
         let sides = (0..places.corners()).flat_map(|side| [(side, false), (side, true)]);
         let stretches = sides.map(|(side, at_next)| places.beside(side, at_next));
         stretches

@@ -1,7 +1,7 @@
-//! Pairs of things that look alike.
+//! Pairs things that look alike.
 //!
-//! Each thing's nearest must have it as its own nearest, and be much nearer than the second. So nothing
-//! need be known of what things look like, and what is ambiguous is found out.
+//! The nearest of each thing must have it as its own nearest, and be much nearer than the second nearest. So nothing
+//! need be known of how things look, and ambiguous ones are detected.
 
 use flowpipe_plugin::puzzle::{Cell, Colour, Terminal};
 

@@ -1,4 +1,4 @@
-//! The pipes that are drawn: where they cross from cell to cell, and the flows that this makes.
+//! Traces the drawn pipes: where they cross from cell to cell, and the flows that they make.
 
 use flowpipe_plugin::puzzle::graph::{Graph, Link, Node};
 use flowpipe_plugin::puzzle::message::BoardState;
@@ -8,9 +8,9 @@ use crate::find::grid::Grid;
 use crate::picture::cache::{Area, CacheKey, Measurement};
 use crate::picture::colour::{distance, median, square_distance};
 use crate::picture::{Picture, Rgb};
-use crate::read::contents::cell_contents::Content;
-use crate::read::contents::cell_layout::Places;
-use crate::read::contents::colours::{Paints, painted};
+use crate::read::contents::cell_contents::CellContent;
+use crate::read::contents::cell_layout::CellLayout;
+use crate::read::contents::colours::{TerminalColours, painted};
 use crate::read::contents::terminals::BoardColours;
 use crate::refuse::refusal::Refusal;
 
@@ -25,7 +25,7 @@ const STROKE: f64 = 0.4;
 
 /// What is drawn on a board.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Drawn {
+pub struct DrawnPipes {
     /// Each from a terminal.
     pub flows: Vec<Flow>,
     /// How far the board is played.
@@ -52,11 +52,11 @@ pub struct Scene<'a> {
     /// The picture.
     pub picture: &'a Picture<'a>,
     /// Where in cells to look.
-    pub places: &'a Places<'a>,
+    pub places: &'a CellLayout<'a>,
     /// The cells' colours.
     pub looks: &'a BoardColours,
     /// The paints of terminals.
-    pub paints: &'a Paints,
+    pub paints: &'a TerminalColours,
 }
 
 /// Traces the pipes.
@@ -67,8 +67,8 @@ pub fn trace(
     scene: &Scene<'_>,
     grid: &Grid,
     board: &Board,
-    contents: &[Content],
-) -> Result<Drawn, Refusal> {
+    contents: &[CellContent],
+) -> Result<DrawnPipes, Refusal> {
     let (graph, paints) = (board.graph(), scene.paints);
     let strange = |cell: Cell, what| Refusal::StrangePipe {
         row: cell / grid.cols() + 1,
@@ -101,9 +101,9 @@ pub fn trace(
             return Err(strange(cell, "changes its colour"));
         }
         let most = match contents[cell] {
-            Content::Terminal => 1,
-            Content::Pipe | Content::Bridge => 2,
-            Content::Empty => 0,
+            CellContent::Terminal => 1,
+            CellContent::Pipe | CellContent::Bridge => 2,
+            CellContent::Empty => 0,
         };
         if crossings.len() > most {
             return Err(strange(cell, "branches or passes through what is no pipe"));
@@ -137,7 +137,8 @@ pub fn trace(
         }
     }
     let stray = |&node: &Node| {
-        let drawn = contents[graph.cell_of(node)] == Content::Pipe || !crossings[node].is_empty();
+        let drawn =
+            contents[graph.cell_of(node)] == CellContent::Pipe || !crossings[node].is_empty();
         drawn && !reached[node]
     };
     if let Some(node) = (0..graph.len()).find(stray) {
@@ -151,12 +152,12 @@ pub fn trace(
         (_, true) => BoardState::Solved,
         _ => BoardState::Partial,
     };
-    Ok(Drawn { flows, state })
+    Ok(DrawnPipes { flows, state })
 }
 
 /// Follows the crossings from each terminal, a joined flow from its first terminal only.
 fn follow(
-    paints: &Paints,
+    paints: &TerminalColours,
     graph: &Graph,
     crossings: &[Vec<Crossing>],
     reached: &mut [bool],

@@ -1,4 +1,4 @@
-//! Rails: thin drawings near the corners of a cell, which make a bridge of it.
+//! Rails: thin drawings near the corners of a cell, which make it a bridge.
 
 use flowpipe_plugin::puzzle::{Cell, Point};
 

@@ -1,20 +1,19 @@
-//! Which cells hold a terminal that is a disc or a block.
+//! Finds the cells that hold a terminal which is a disc or a block.
 //!
-//! A pipe passes through cell centres as well, so that a coloured centre alone is no terminal. A
-//! terminal is a disc or a block some two thirds of a cell wide, a pipe half as wide, the end of an unfinished
-//! pipe in between: a ring at a quarter of a cell around the centre lies on a terminal all round, and
-//! terminals are the largest such shapes. All terminals of a board have one form. A letter in the middle
-//! (the labels for the colour-blind) is not examined.
+//! A pipe passes through the centres of cells too, so that a coloured centre alone is no terminal. A terminal is a disc
+//! or a block two thirds of a cell wide, a pipe half as wide, the end of an unfinished pipe in between. A ring at a
+//! quarter of a cell around the centre is on a terminal all round, and terminals are the largest such shapes. All
+//! terminals of a board have one form.
 
 use flowpipe_plugin::puzzle::Cell;
 
 use crate::find::grid::Grid;
 use crate::numerics::quantile::quantile;
 use crate::picture::{Picture, Rgb};
-use crate::read::contents::blob::{Blob, Form, ROUND};
+use crate::read::contents::blob::{Blob, BlobForm, ROUND};
 use crate::read::contents::cell_colours::CellColours;
-use crate::read::contents::cell_layout::Places;
-use crate::read::shape::board_shape::Shape;
+use crate::read::contents::cell_layout::CellLayout;
+use crate::read::shape::board_shape::BoardShape;
 use crate::refuse::refusal::Refusal;
 
 /// A terminal stands out by at least this share of what the middle one does.
@@ -33,9 +32,9 @@ pub struct BoardColours {
 #[must_use]
 pub fn look(
     picture: &Picture<'_>,
-    places: &Places<'_>,
+    places: &CellLayout<'_>,
     grid: &Grid,
-    shape: &Shape,
+    shape: &BoardShape,
 ) -> BoardColours {
     let look = |cell| {
         shape
@@ -56,7 +55,7 @@ impl BoardColours {
     pub fn find_terminals(
         &mut self,
         picture: &Picture<'_>,
-        places: &Places<'_>,
+        places: &CellLayout<'_>,
         grid: &Grid,
     ) -> Result<usize, Refusal> {
         let span = places.span;
@@ -68,10 +67,12 @@ impl BoardColours {
         // so do the edges of some lights.
         let middle = quantile(blobs.iter().map(|(_, blob)| blob.contrast), 0.5);
         blobs.retain(|(_, blob)| !blob.covered || blob.contrast >= FAINTEST * middle);
-        let blocks = blobs.iter().filter(|(_, blob)| blob.form == Form::Block);
+        let blocks = blobs
+            .iter()
+            .filter(|(_, blob)| blob.form == BlobForm::Block);
         let form = match 2 * blocks.count() > blobs.len() {
-            true => Form::Block,
-            false => Form::Disc,
+            true => BlobForm::Block,
+            false => BlobForm::Disc,
         };
         blobs.retain(|(_, blob)| blob.form == form);
         // Ends of unfinished pipes are discs as well, at most one for two terminals: so the disc at three

@@ -1,4 +1,4 @@
-//! Which cells a board has, and between which there is no passage.
+//! The shape of a board: its cells, and the walls between them.
 
 use std::iter;
 
@@ -9,7 +9,7 @@ use crate::find::grid::Grid;
 
 /// The shape of a board, by its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct BoardShape {
     /// Cells that are not there, ascending.
     pub holes: Vec<Cell>,
     /// Pairs of cells with a wall between, each ascending, ascending.
@@ -18,7 +18,7 @@ pub struct Shape {
     pub warps: bool,
 }
 
-impl Shape {
+impl BoardShape {
     /// Whether a cell is there.
     #[must_use]
     pub fn has(&self, cell: Cell) -> bool {
@@ -133,7 +133,7 @@ mod tests {
         let line = |index: usize| 10.0 * index as f64;
         let grid = Grid::hexes((0..=6).map(line).collect(), (0..=5).map(line).collect());
         for kept in [[7, 8, 13], [8, 9, 15], [7, 13, 20], [14, 21, 16]] {
-            let middles = |grid: &Grid, shape: &Shape| {
+            let middles = |grid: &Grid, shape: &BoardShape| {
                 let mut middles: Vec<_> = (0..grid.len())
                     .filter(|&cell| shape.has(cell))
                     .map(|cell| grid.centre_of(cell).map(|place| place as i64))
@@ -141,7 +141,7 @@ mod tests {
                 middles.sort_unstable();
                 middles
             };
-            let shape = Shape {
+            let shape = BoardShape {
                 holes: (0..grid.len())
                     .filter(|cell| !kept.contains(cell))
                     .collect(),

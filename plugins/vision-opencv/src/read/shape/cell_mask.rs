@@ -1,11 +1,11 @@
-//! Which cells of a grid are there, and whether their outline is one.
+//! The mask of the cells that exist, and the check of their outline.
 
 use flowpipe_plugin::puzzle::{Cell, Lattice};
 
 use crate::find::border::Border;
 use crate::find::grid::Grid;
-use crate::read::shape::board_shape::Shape;
-use crate::read::shape::line_model::{Measure, UNSEEN};
+use crate::read::shape::board_shape::BoardShape;
+use crate::read::shape::line_model::{LineModel, UNSEEN};
 use crate::read::shape::sides::{Side, Sides};
 use crate::refuse::refusal::Refusal;
 
@@ -15,30 +15,30 @@ const OUTLINED: f64 = 0.9;
 const PLAIN_BORDER: f64 = 0.3;
 
 /// Why a grid does not hold.
-pub enum Stop {
+pub enum GridMismatch {
     /// It has cells beyond a border.
     Wider(Border),
     /// It is none.
     Refused(Refusal),
 }
 
-impl From<Refusal> for Stop {
+impl From<Refusal> for GridMismatch {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
 /// Which cells of a grid are there.
-pub struct Cells {
+pub struct CellMask {
     /// By cell.
     pub is_there: Vec<bool>,
     /// Whether it is drawn thick, by side.
     pub is_thick: Vec<bool>,
 }
 
-impl Cells {
+impl CellMask {
     /// Decides by how the sides are drawn. `all_drawn`: every one of them is.
-    pub fn new(sides: &Sides, measure: &Measure, grid: &Grid, all_drawn: bool) -> Self {
+    pub fn new(sides: &Sides, measure: &LineModel, grid: &Grid, all_drawn: bool) -> Self {
         let thick = sides.all.iter().map(|side| measure.thick().is_thick(side));
         let is_thick: Vec<bool> = thick.collect();
         let is_there = if all_drawn {
@@ -73,11 +73,11 @@ impl Cells {
     pub fn check_outline(
         &self,
         sides: &Sides,
-        measure: &Measure,
+        measure: &LineModel,
         grid: &Grid,
         all_drawn: bool,
         open: &[usize],
-    ) -> Result<Option<Border>, Stop> {
+    ) -> Result<Option<Border>, GridMismatch> {
         let outline = || {
             let sides = sides.all.iter().enumerate();
             let closed = sides.filter(|(index, _)| !open.contains(index));
@@ -96,7 +96,7 @@ impl Cells {
             .map(|(_, side)| side)
             .find(|side| measure.is_thin(side));
         if let Some(border) = thin.and_then(border) {
-            return Err(Stop::Wider(border));
+            return Err(GridMismatch::Wider(border));
         }
         if thick >= OUTLINED * count && thin.is_none() {
             let mut others = outline().filter(|(index, _)| !self.is_thick[*index]);
@@ -105,7 +105,7 @@ impl Cells {
         let shows = |side: &&Side| !measure.shows(side);
         let missing = sides.all.iter().filter(shows);
         let first = missing.clone().next().map_or(0, |side| side.cell);
-        Err(Stop::Refused(Refusal::SidesMissing {
+        Err(GridMismatch::Refused(Refusal::SidesMissing {
             missing: missing.count(),
             all: sides.all.len(),
             rows: grid.rows(),
@@ -122,7 +122,7 @@ impl Cells {
     }
 
     /// The holes and the walls between cells that are there.
-    pub fn shape(&self, sides: &Sides) -> Shape {
+    pub fn shape(&self, sides: &Sides) -> BoardShape {
         let walls = sides.all.iter().zip(&self.is_thick);
         let walls = walls.filter(|(side, is_thick)| **is_thick && self.joins(side));
         let walls = walls.filter_map(|(side, _)| {
@@ -131,7 +131,7 @@ impl Cells {
         });
         let mut walls: Vec<_> = walls.collect();
         walls.sort_unstable();
-        Shape {
+        BoardShape {
             holes: (0..self.is_there.len())
                 .filter(|&cell| !self.is_there[cell])
                 .collect(),
@@ -144,7 +144,7 @@ impl Cells {
 /// As [`closed`], with sides that bright tints may hide. `None` where they would be more than few.
 fn with_hidden(
     sides: &Sides,
-    measure: &Measure,
+    measure: &LineModel,
     grid: &Grid,
     is_thick: &[bool],
     drawn: &[bool],

@@ -1,21 +1,21 @@
-//! Holds a grid against the picture: which cells are there, and where walls are.
+//! Compares a grid with the picture: which cells exist, and where walls are.
 //!
-//! A cell is there when all of its sides are drawn. What counts is how far a line stands out from both sides
-//! of it in the colour channel that shows it best, so that tinted cells of a drawn pipe do not matter. Sides
-//! that are drawn thicker than the others have no passage: they are walls, or the outline of a board that is no
-//! plain rectangle. Without a thick outline a board that lacks cells is none: something covers it.
+//! A cell exists if all of its sides are drawn. A line counts by its contrast with both sides, in the colour channel
+//! that shows it best, so that tinted cells of a drawn pipe do not matter. A side that is drawn thicker than the others
+//! has no passage: it is a wall, or the outline of a board that is no plain rectangle. A board that lacks cells and has
+//! no thick outline is refused: something covers it.
 
 use flowpipe_plugin::puzzle::{Cell, Lattice};
 
 use crate::find::border::Border;
 use crate::find::grid::Grid;
 use crate::picture::Picture;
-use crate::picture::polarity::Ink;
-use crate::read::shape::board_shape::Shape;
-use crate::read::shape::cell_mask::{Cells, Stop};
-use crate::read::shape::line_model::{LineLook, Measure, noise};
+use crate::picture::polarity::Polarity;
+use crate::read::shape::board_shape::BoardShape;
+use crate::read::shape::cell_mask::{CellMask, GridMismatch};
+use crate::read::shape::line_model::{LineAppearance, LineModel, noise};
 use crate::read::shape::sides::Sides;
-use crate::read::shape::surroundings::{self, Beyond};
+use crate::read::shape::surroundings::{self, Surroundings};
 use crate::read::shape::warp;
 use crate::refuse::refusal::Refusal;
 
@@ -24,11 +24,11 @@ const MOST_ROWS_HIDDEN: usize = 4;
 
 /// A grid that holds.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct CheckedGrid {
     /// Its lines.
-    pub lines: LineLook,
+    pub lines: LineAppearance,
     /// Which cells are there.
-    pub shape: Shape,
+    pub shape: BoardShape,
     /// The grid, without rows and columns that have no cells.
     pub grid: Grid,
     /// The cells on both sides of lines that are not seen, where a bright tint may hide them.
@@ -42,10 +42,10 @@ pub struct Checked {
 pub fn check(
     picture: &Picture<'_>,
     grid: &Grid,
-    beyond: Beyond,
-    ink: Ink,
-) -> Result<Checked, Refusal> {
-    let noise = noise(picture, grid, ink);
+    beyond: Surroundings,
+    polarity: Polarity,
+) -> Result<CheckedGrid, Refusal> {
+    let noise = noise(picture, grid, polarity);
     let mut grid = grid.clone();
     // Bright flows may hide the lines of a row or two, and a row of an irregular board may have few.
     let mut hidden = None;
@@ -55,19 +55,19 @@ pub fn check(
         Lattice::Hex => 0,
     };
     for _ in 0..rows_hidden {
-        let Some(border) = surroundings::hides_cells(picture, &grid, ink, noise) else {
+        let Some(border) = surroundings::hides_cells(picture, &grid, polarity, noise) else {
             break;
         };
         hidden = hidden.or(Some(border));
         grid = grid.widened(border);
     }
     for _ in 0..=MOST_ROWS_HIDDEN {
-        match check_all(picture, &grid, beyond, ink, noise) {
+        match check_all(picture, &grid, beyond, polarity, noise) {
             Ok((checked, None)) => return Ok(checked),
             Ok((checked, Some(border))) => {
                 // Its continuation is decided by what is seen there.
                 let wider = grid.widened(border);
-                return Ok(match check_all(picture, &wider, beyond, ink, noise) {
+                return Ok(match check_all(picture, &wider, beyond, polarity, noise) {
                     Ok((wider, _))
                         if wider.shape.cells(&wider.grid) > checked.shape.cells(&checked.grid) =>
                     {
@@ -76,12 +76,12 @@ pub fn check(
                     _ => checked,
                 });
             }
-            Err(Stop::Wider(border)) => {
+            Err(GridMismatch::Wider(border)) => {
                 hidden = hidden.or(Some(border));
                 grid = grid.widened(border);
             }
-            Err(Stop::Refused(refusal)) if hidden.is_none() => return Err(refusal),
-            Err(Stop::Refused(_)) => break,
+            Err(GridMismatch::Refused(refusal)) if hidden.is_none() => return Err(refusal),
+            Err(GridMismatch::Refused(_)) => break,
         }
     }
     Err(Refusal::GoesOn {
@@ -93,12 +93,12 @@ pub fn check(
 fn check_all(
     picture: &Picture<'_>,
     grid: &Grid,
-    beyond: Beyond,
-    ink: Ink,
+    beyond: Surroundings,
+    polarity: Polarity,
     noise: f64,
-) -> Result<(Checked, Option<Border>), Stop> {
-    let sides = Sides::look(picture, grid, ink);
-    let measure = Measure::new(&sides, noise, grid).ok_or(Refusal::SidesMissing {
+) -> Result<(CheckedGrid, Option<Border>), GridMismatch> {
+    let sides = Sides::look(picture, grid, polarity);
+    let measure = LineModel::new(&sides, noise, grid).ok_or(Refusal::SidesMissing {
         missing: sides.all.len(),
         all: sides.all.len(),
         rows: grid.rows(),
@@ -107,8 +107,8 @@ fn check_all(
         col: 1,
     })?;
     let all_drawn = sides.all.iter().all(|side| measure.shows(side));
-    let cells = Cells::new(&sides, &measure, grid, all_drawn);
-    let lines = measure.look(ink, cells.sides(&sides));
+    let cells = CellMask::new(&sides, &measure, grid, all_drawn);
+    let lines = measure.look(polarity, cells.sides(&sides));
     let whole = cells.is_there.iter().all(|there| *there);
     let mut shape = cells.shape(&sides);
     let open = match grid.lattice {
@@ -131,7 +131,7 @@ fn check_all(
         && let Some(side) =
             unclear.find(|side| cells.joins(side) && measure.thick().is_unclear(side))
     {
-        return Err(Stop::Refused(Refusal::Covered {
+        return Err(GridMismatch::Refused(Refusal::Covered {
             row: side.cell / grid.cols() + 1,
             col: side.cell % grid.cols() + 1,
         }));
@@ -142,7 +142,7 @@ fn check_all(
         && let Some(border) = surroundings::goes_on(picture, grid, beyond, &lines)
             .or_else(|| surroundings::is_cut(picture, grid, &sides, &lines))
     {
-        return Err(Stop::Refused(Refusal::GoesOn {
+        return Err(GridMismatch::Refused(Refusal::GoesOn {
             side: border.name(),
         }));
     }
@@ -159,7 +159,7 @@ fn check_all(
             (None, None) => None,
         })
         .collect();
-    let checked = Checked {
+    let checked = CheckedGrid {
         lines,
         shape,
         grid,

@@ -1,13 +1,13 @@
-//! What lines look like on a board, and what does not count as one.
+//! The model of the lines of a board: how they look, and what does not count as one.
 
 use crate::find::cell_side;
 use crate::find::grid::Grid;
 use crate::numerics::quantile::quantile;
 use crate::picture::Picture;
-use crate::picture::polarity::Ink;
+use crate::picture::polarity::Polarity;
 use crate::read::shape::sides::{Side, Sides};
-use crate::read::shape::stretch::{Stretch, Widths};
-use crate::read::shape::thickness::{Thick, Thin};
+use crate::read::shape::stretch::{LineWidths, Stretch};
+use crate::read::shape::thickness::{ThicknessClassifier, ThinLine};
 
 /// A line stands out by at least this share of what a thin one does: little is left of it between
 /// two cells of a light tint.
@@ -22,11 +22,11 @@ const THIN: f64 = 0.3;
 /// Places where no line is that are examined, at most.
 const BLANKS: usize = 64;
 
-/// How grid lines look on this board. Dark ones are seen in a picture turned round.
+/// How grid lines look on this board. Dark ones are inverted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LineLook {
+pub struct LineAppearance {
     /// Whether they are brighter or darker than what they lie on.
-    pub ink: Ink,
+    pub polarity: Polarity,
     /// How far a thin one stands out, in levels of its best channel.
     pub contrast: f64,
     /// The faintest one, as a share of that.
@@ -38,11 +38,11 @@ pub struct LineLook {
 }
 
 /// How far things stand out where no line is.
-pub fn noise(picture: &Picture<'_>, grid: &Grid, ink: Ink) -> f64 {
+pub fn noise(picture: &Picture<'_>, grid: &Grid, polarity: Polarity) -> f64 {
     let every = grid.len().div_ceil(BLANKS / 2);
     let blanks = (0..grid.len())
         .step_by(every)
-        .flat_map(|cell| cell_side::blanks(grid, cell, ink));
+        .flat_map(|cell| cell_side::blanks(grid, cell, polarity));
     quantile(
         blanks.map(|place| Stretch::look(picture, &place, grid.cell).contrast),
         0.6,
@@ -50,16 +50,16 @@ pub fn noise(picture: &Picture<'_>, grid: &Grid, ink: Ink) -> f64 {
 }
 
 /// What lines look like, and what does not count as one.
-pub struct Measure {
-    thin: Thin,
-    thick: Thick,
+pub struct LineModel {
+    thin: ThinLine,
+    thick: ThicknessClassifier,
     /// What stands out where there is no line.
     noise: f64,
     /// Whether more stretches than may be lost are not seen.
     many_unseen: bool,
 }
 
-impl Measure {
+impl LineModel {
     /// `None` where hardly any side is drawn.
     pub fn new(sides: &Sides, noise: f64, grid: &Grid) -> Option<Self> {
         let contrast = |side: &&Side| mean(side, |stretch| stretch.contrast);
@@ -84,20 +84,20 @@ impl Measure {
         // Lines stand out less between tinted cells, but are as thick there.
         let thin = drawn.iter().filter(|side| thick(side) <= 1.6 * thickness);
         let contrast = quantile(thin.clone().map(contrast), 0.5);
-        let width = |of: fn(&Widths) -> f64| {
+        let width = |of: fn(&LineWidths) -> f64| {
             let widths = thin
                 .clone()
                 .map(|side| mean(side, |stretch| of(&stretch.widths)));
             quantile(widths, 0.5)
         };
-        let widths = Widths {
+        let widths = LineWidths {
             whole: width(|widths| widths.whole),
             core: width(|widths| widths.core),
         };
         let mass = quantile(thin.map(|side| mean(side, |stretch| stretch.mass)), 0.7);
         // Two levels are what compression leaves on a flat surface.
         let least = (DRAWN * contrast).max(2.0);
-        let thin = Thin {
+        let thin = ThinLine {
             contrast,
             colour,
             thickness,
@@ -109,14 +109,14 @@ impl Measure {
         let unseen = stretches().filter(|stretch| !thin.shows(stretch));
         Some(Self {
             thin,
-            thick: Thick::new(thin, sides, grid),
+            thick: ThicknessClassifier::new(thin, sides, grid),
             noise,
             many_unseen: unseen.count() > stretches().count() / UNSEEN,
         })
     }
 
     /// What distinguishes thick lines from thin ones.
-    pub fn thick(&self) -> &Thick {
+    pub fn thick(&self) -> &ThicknessClassifier {
         &self.thick
     }
 
@@ -150,11 +150,15 @@ impl Measure {
     }
 
     /// How lines look that are sides of the board's cells.
-    pub fn look<'a>(&self, ink: Ink, sides: impl Iterator<Item = &'a Side>) -> LineLook {
+    pub fn look<'a>(
+        &self,
+        polarity: Polarity,
+        sides: impl Iterator<Item = &'a Side>,
+    ) -> LineAppearance {
         let stretches = sides.flat_map(|side| &side.looks);
         let shares = stretches.map(|stretch| stretch.contrast / self.thin.contrast.max(1.0));
-        LineLook {
-            ink,
+        LineAppearance {
+            polarity,
             contrast: self.thin.contrast,
             faintest: shares.fold(1.0, f64::min).max(0.0),
             thickness: self.thin.thickness,

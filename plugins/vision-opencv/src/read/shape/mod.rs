@@ -1,4 +1,15 @@
-//! The shape of a board: which cells of a grid there are, and where its walls are.
+//! Determines the shape of a board: which cells of a grid exist, and where its walls are.
+//!
+//! | Rule | Module |
+//! |---|---|
+//! | the order of the checks | [`grid_check`] |
+//! | how a line looks | [`stretch`], [`sides`] |
+//! | what counts as a line on this board | [`line_model`] |
+//! | walls and outlines: thick lines | [`thickness`] |
+//! | which cells exist, holes | [`cell_mask`] |
+//! | what continues beyond a border | [`surroundings`] |
+//! | boards that warp | [`warp`] |
+//! | the result | [`board_shape`] |
 
 pub mod board_shape;
 pub mod cell_mask;

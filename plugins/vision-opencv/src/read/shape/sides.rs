@@ -1,6 +1,6 @@
-//! The sides of all cells of a lattice, and how a line along each of them looks.
+//! The sides of all cells of a grid, and how the line along each of them looks.
 //!
-//! A side is examined near its two ends, where no pipe and no terminal can hide a line.
+//! A side is examined near its two ends, where no pipe and no terminal hides a line.
 
 use flowpipe_plugin::puzzle::Cell;
 use flowpipe_plugin::puzzle::board::Description;
@@ -9,7 +9,7 @@ use flowpipe_plugin::puzzle::graph::{Direction, directions, step};
 use crate::find::cell_side;
 use crate::find::grid::Grid;
 use crate::picture::Picture;
-use crate::picture::polarity::Ink;
+use crate::picture::polarity::Polarity;
 use crate::read::shape::stretch::Stretch;
 
 /// A side of a cell.
@@ -37,7 +37,7 @@ pub struct Sides {
 impl Sides {
     /// Examines all sides.
     #[must_use]
-    pub fn look(picture: &Picture<'_>, grid: &Grid, ink: Ink) -> Self {
+    pub fn look(picture: &Picture<'_>, grid: &Grid, polarity: Polarity) -> Self {
         let description = Description {
             rows: grid.rows(),
             cols: grid.cols(),
@@ -59,7 +59,7 @@ impl Sides {
                     sides.of[cell][way] = sides.of[other][back];
                     continue;
                 }
-                let place = cell_side::place(grid, cell, direction, other.is_none(), ink);
+                let place = cell_side::place(grid, cell, direction, other.is_none(), polarity);
                 let looks = cell_side::stretches(grid.lattice)
                     .map(|share| Stretch::look(picture, &place.part(share), grid.cell));
                 sides.of[cell][way] = sides.all.len();

@@ -1,9 +1,8 @@
-//! How a stretch of a line looks: how far it stands out from both of its sides.
+//! The appearance of a stretch of a line: its contrast with both sides, its width and colour.
 //!
-//! Dark lines are seen as bright ones in a picture turned round: all colours here are as bright as the line's
-//! ink is strong.
+//! The profile of a dark line is inverted, so that a line is always brighter than its sides.
 
-use crate::find::profile::{Outside, Place};
+use crate::find::profile::{OuterSide, StretchPlace};
 use crate::picture::Picture;
 use crate::picture::cache::Measurement;
 
@@ -29,7 +28,7 @@ pub struct Stretch {
     /// Levels above its surroundings, summed across it: brightness times pixels.
     pub mass: f64,
     /// How wide it is where it is brighter than its brighter side.
-    pub widths: Widths,
+    pub widths: LineWidths,
     /// Red, green and blue where it stands out most.
     pub colour: [f64; 3],
     /// The channel in which it does, from 0.
@@ -46,7 +45,7 @@ impl Measurement for Stretch {
 
 /// How many pixels wide a line is, in the channel that shows least of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Widths {
+pub struct LineWidths {
     /// Had all of it the brightness of its peak.
     pub whole: f64,
     /// Of what is brighter than half of that alone: what a glow around the line leaves as it is.
@@ -58,7 +57,7 @@ impl Stretch {
     ///
     /// What lies outside of the board does not matter where it hides the border: it may be a window, a caption, or
     /// the desktop around a phone's screen.
-    pub fn look(picture: &Picture<'_>, place: &Place, cell: f64) -> Self {
+    pub fn look(picture: &Picture<'_>, place: &StretchPlace, cell: f64) -> Self {
         let far = (BESIDE * cell).max(3.5).ceil() as i32;
         picture.recall::<Stretch>(
             || (place.key(cell), place.area(far)),
@@ -66,7 +65,7 @@ impl Stretch {
         )
     }
 
-    fn measure(picture: &Picture<'_>, place: &Place, cell: f64, far: i32) -> Self {
+    fn measure(picture: &Picture<'_>, place: &StretchPlace, cell: f64, far: i32) -> Self {
         let profile = place.profile(picture, far);
         let mut best = Self::default();
         for reach in REACHES {
@@ -79,8 +78,8 @@ impl Stretch {
                 continue;
             };
             let (before, after) = match place.outside {
-                Outside::Before if hides(before, after, profile.at(0)) => (after, after),
-                Outside::After if hides(after, before, profile.at(0)) => (before, before),
+                OuterSide::Before if hides(before, after, profile.at(0)) => (after, after),
+                OuterSide::After if hides(after, before, profile.at(0)) => (before, before),
                 _ => (before, after),
             };
             let beside = [0, 1, 2].map(|channel: usize| before[channel].max(after[channel]));
@@ -104,7 +103,7 @@ impl Stretch {
                     best = Self {
                         contrast,
                         mass: 0.0,
-                        widths: Widths::default(),
+                        widths: LineWidths::default(),
                         colour: peak,
                         channel,
                         level: f64::midpoint(before[channel], after[channel]),
@@ -156,7 +155,7 @@ impl Stretch {
 }
 
 /// The widths of a line over what is beside it. A light of another colour does not show in all channels.
-fn widths(line: &[[f64; 3]], beside: [f64; 3]) -> Widths {
+fn widths(line: &[[f64; 3]], beside: [f64; 3]) -> LineWidths {
     let channels = [0, 1, 2].map(|channel: usize| {
         let over = move |colour: &[f64; 3]| (colour[channel] - beside[channel]).max(0.0);
         (line.iter().map(over).fold(0.0, f64::max), over)
@@ -165,14 +164,14 @@ fn widths(line: &[[f64; 3]], beside: [f64; 3]) -> Widths {
         .iter()
         .fold(1.0, |most: f64, (peak, _)| most.max(*peak));
     let shown = channels.iter().filter(|(peak, _)| *peak >= SHOWN * most);
-    let widths = shown.map(|(peak, over)| Widths {
+    let widths = shown.map(|(peak, over)| LineWidths {
         whole: line.iter().map(|colour| over(colour) / peak).sum(),
         core: line
             .iter()
             .map(|colour| (2.0 * over(colour) / peak - 1.0).max(0.0))
             .sum(),
     });
-    let least = widths.reduce(|a, b| Widths {
+    let least = widths.reduce(|a, b| LineWidths {
         whole: a.whole.min(b.whole),
         core: a.core.min(b.core),
     });

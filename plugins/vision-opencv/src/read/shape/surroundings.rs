@@ -1,24 +1,25 @@
-//! What lies beyond a board's border: lines that go on there are those of a larger grid, or the stubs of a
-//! board that warps.
+//! What is beyond the borders of a board.
+//!
+//! Lines that continue there are those of a larger grid, or the stubs of a board that warps.
 
 use crate::find::border::Border;
 use crate::find::cell_side;
 use crate::find::grid::Grid;
-use crate::find::profile::{Place, Run};
+use crate::find::profile::{Orientation, StretchPlace};
 use crate::numerics::quantile::quantile;
 use crate::picture::Picture;
-use crate::picture::polarity::Ink;
-use crate::read::shape::line_model::LineLook;
+use crate::picture::polarity::Polarity;
+use crate::read::shape::line_model::LineAppearance;
 use crate::read::shape::sides::{Side, Sides};
 use crate::read::shape::stretch::Stretch;
 
 /// What may lie right beyond the border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beyond {
+pub enum Surroundings {
     /// Nothing that looks like a grid line.
-    Nothing,
+    Empty,
     /// Writing, whose strokes look like one here and there: a board that turns reaches into it.
-    Writing,
+    Text,
 }
 
 /// A line beyond the border stands out by this share, where there are no tints.
@@ -58,7 +59,7 @@ pub fn is_cut(
     picture: &Picture<'_>,
     grid: &Grid,
     sides: &Sides,
-    look: &LineLook,
+    look: &LineAppearance,
 ) -> Option<Border> {
     let width = |sides: &[&Side]| {
         // Beside tints a line is fainter, but as wide.
@@ -81,7 +82,7 @@ pub fn is_cut(
         // To the middle of the last pixels.
         let out = (way.room - 0.5) * way.outwards;
         let at_edge = own.iter().flat_map(|side| {
-            let place = cell_side::place(grid, side.cell, side.direction, true, look.ink);
+            let place = cell_side::place(grid, side.cell, side.direction, true, look.polarity);
             let stretches = cell_side::stretches(grid.lattice)
                 .into_iter()
                 .zip(side.looks);
@@ -100,8 +101,8 @@ pub fn is_cut(
 pub fn goes_on(
     picture: &Picture<'_>,
     grid: &Grid,
-    beyond: Beyond,
-    look: &LineLook,
+    beyond: Surroundings,
+    look: &LineAppearance,
 ) -> Option<Border> {
     Border::ALL.into_iter().find(|&border| {
         let way = Way::new(picture, grid, border);
@@ -112,7 +113,7 @@ pub fn goes_on(
                 && way.touches(picture, grid, line, look)
         });
         // Close to the picture's edge some letters of a caption may look like stubs of lines, elsewhere one.
-        let enough = if beyond == Beyond::Writing || way.room < REACH * grid.cell {
+        let enough = if beyond == Surroundings::Text || way.room < REACH * grid.cell {
             count.div_ceil(2)
         } else {
             count.div_ceil(4).min(2)
@@ -124,7 +125,12 @@ pub fn goes_on(
 /// A border that the board goes on beyond, if any: most lines that end at it are seen on its other side as
 /// they are on this one, though less between tinted cells. `noise`: what stands out where no line is.
 #[must_use]
-pub fn hides_cells(picture: &Picture<'_>, grid: &Grid, ink: Ink, noise: f64) -> Option<Border> {
+pub fn hides_cells(
+    picture: &Picture<'_>,
+    grid: &Grid,
+    polarity: Polarity,
+    noise: f64,
+) -> Option<Border> {
     Border::ALL.into_iter().find(|&border| {
         let way = Way::new(picture, grid, border);
         if way.room < 0.5 * grid.cell {
@@ -133,7 +139,7 @@ pub fn hides_cells(picture: &Picture<'_>, grid: &Grid, ink: Ink, noise: f64) -> 
         let contrast = |line: f64, from: f64, to: f64| {
             let place = |at: f64| way.border + at * grid.cell * way.outwards;
             let (from, to) = (place(from), place(to));
-            let place = Place::along(way.run, line, (from.min(to), from.max(to)), ink);
+            let place = StretchPlace::along(way.run, line, (from.min(to), from.max(to)), polarity);
             Stretch::look(picture, &place, grid.cell).contrast
         };
         let inner = &way.lines[1..way.lines.len() - 1];
@@ -158,7 +164,12 @@ pub fn hides_cells(picture: &Picture<'_>, grid: &Grid, ink: Ink, noise: f64) -> 
 
 /// For each line that meets a border whether it goes on for a stub's length and ends there.
 #[must_use]
-pub fn stubs(picture: &Picture<'_>, grid: &Grid, border: Border, look: &LineLook) -> Vec<bool> {
+pub fn stubs(
+    picture: &Picture<'_>,
+    grid: &Grid,
+    border: Border,
+    look: &LineAppearance,
+) -> Vec<bool> {
     let way = Way::new(picture, grid, border);
     let is_stub = |line: usize| {
         way.room >= STUB * grid.cell
@@ -170,7 +181,7 @@ pub fn stubs(picture: &Picture<'_>, grid: &Grid, border: Border, look: &LineLook
 
 /// A way out over a border.
 struct Way<'a> {
-    run: Run,
+    run: Orientation,
     lines: &'a [f64],
     border: f64,
     /// Pixels to the picture's edge.
@@ -192,10 +203,10 @@ impl<'a> Way<'a> {
         ];
         let index = border as usize;
         let (run, lines, at, outwards) = match border {
-            Border::Upper => (Run::Down, &grid.xs, top, -1.0),
-            Border::Right => (Run::Across, &grid.ys, right, 1.0),
-            Border::Lower => (Run::Down, &grid.xs, bottom, 1.0),
-            Border::Left => (Run::Across, &grid.ys, left, -1.0),
+            Border::Upper => (Orientation::Vertical, &grid.xs, top, -1.0),
+            Border::Right => (Orientation::Horizontal, &grid.ys, right, 1.0),
+            Border::Lower => (Orientation::Vertical, &grid.xs, bottom, 1.0),
+            Border::Left => (Orientation::Horizontal, &grid.ys, left, -1.0),
         };
         Self {
             run,
@@ -208,7 +219,7 @@ impl<'a> Way<'a> {
     }
 
     /// How far from the border the line's own pixels end.
-    fn start(&self, look: &LineLook) -> f64 {
+    fn start(&self, look: &LineAppearance) -> f64 {
         look.thickness / 2.0 + 0.75
     }
 
@@ -220,7 +231,7 @@ impl<'a> Way<'a> {
         grid: &Grid,
         line: usize,
         ends: (f64, f64),
-        look: &LineLook,
+        look: &LineAppearance,
     ) -> bool {
         let is_close = self.room < LITTLE_ROOM * look.thickness + 2.0;
         if is_close && self.fills {
@@ -232,7 +243,13 @@ impl<'a> Way<'a> {
     }
 
     /// Whether a line has no gap right beyond the border, as there is below a letter's stem.
-    fn touches(&self, picture: &Picture<'_>, grid: &Grid, line: usize, look: &LineLook) -> bool {
+    fn touches(
+        &self,
+        picture: &Picture<'_>,
+        grid: &Grid,
+        line: usize,
+        look: &LineAppearance,
+    ) -> bool {
         let bits = ((BIT * grid.cell).max(1.5), UNBROKEN);
         self.all_stand_out(picture, grid, line, (0.0, REACH), look, bits)
     }
@@ -244,7 +261,7 @@ impl<'a> Way<'a> {
         grid: &Grid,
         line: usize,
         (from, to): (f64, f64),
-        look: &LineLook,
+        look: &LineAppearance,
         (part, share): (f64, f64),
     ) -> bool {
         let start = from * grid.cell + self.start(look);
@@ -256,7 +273,7 @@ impl<'a> Way<'a> {
                 let near = self.border + (start + length * f64::from(index)) * self.outwards;
                 let far = near + length * self.outwards;
                 let ends = (near.min(far), near.max(far));
-                let place = Place::along(self.run, self.lines[line], ends, look.ink);
+                let place = StretchPlace::along(self.run, self.lines[line], ends, look.polarity);
                 let stretch = Stretch::look(picture, &place, grid.cell);
                 stretch.contrast >= share * look.contrast && alike(stretch.colour, look.colour)
             })

@@ -1,11 +1,11 @@
-//! What makes a line thick: wider than thin ones and more of it, in the colour of lines.
+//! The thickness of lines: a thick one is wider than thin ones, has more contrast, and has the colour of lines.
 
 use flowpipe_plugin::puzzle::Lattice;
 
 use crate::find::grid::Grid;
 use crate::read::shape::line_model::{colour_of, mean};
 use crate::read::shape::sides::{Side, Sides};
-use crate::read::shape::stretch::{Stretch, Widths};
+use crate::read::shape::stretch::{LineWidths, Stretch};
 
 /// Where a line would stand out by less than this many times what it must, had it whole pixels to
 /// itself, it may be lost.
@@ -37,7 +37,7 @@ const THIN_AT_MOST: f64 = 1.6;
 
 /// What thin lines look like on a board.
 #[derive(Clone, Copy)]
-pub struct Thin {
+pub struct ThinLine {
     /// How far they stand out, in levels of their best channel.
     pub contrast: f64,
     /// Red, green and blue.
@@ -47,12 +47,12 @@ pub struct Thin {
     /// Levels summed across, of those with nothing bright behind them.
     pub mass: f64,
     /// Each the middle one.
-    pub widths: Widths,
+    pub widths: LineWidths,
     /// The least that a line stands out by, in levels.
     pub least: f64,
 }
 
-impl Thin {
+impl ThinLine {
     /// Whether a line stands out enough to be seen.
     pub fn shows(&self, stretch: &Stretch) -> bool {
         stretch.contrast >= self.least
@@ -65,8 +65,8 @@ impl Thin {
 }
 
 /// What distinguishes thick lines from thin ones.
-pub struct Thick {
-    thin: Thin,
+pub struct ThicknessClassifier {
+    thin: ThinLine,
     /// How many times as wide as thin ones a thick one is at least.
     wide: f64,
     /// Of thick ones, where there are as many as an outline has.
@@ -75,9 +75,9 @@ pub struct Thick {
     is_blurred: bool,
 }
 
-impl Thick {
+impl ThicknessClassifier {
     /// Learns from the appearance of thin lines.
-    pub fn new(thin: Thin, sides: &Sides, grid: &Grid) -> Self {
+    pub fn new(thin: ThinLine, sides: &Sides, grid: &Grid) -> Self {
         let own = Self {
             thin,
             wide: wide(thin.widths.whole, grid.cell),

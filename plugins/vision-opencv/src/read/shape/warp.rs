@@ -1,17 +1,17 @@
-//! Boards whose edges wrap around: where their borders are open.
+//! Boards that warp: their edges wrap around where their borders are open.
 
 use flowpipe_plugin::puzzle::Cell;
 
 use crate::find::border::Border;
 use crate::find::grid::Grid;
 use crate::picture::Picture;
-use crate::read::shape::cell_mask::Cells;
-use crate::read::shape::line_model::LineLook;
+use crate::read::shape::cell_mask::CellMask;
+use crate::read::shape::line_model::LineAppearance;
 use crate::read::shape::sides::Sides;
 use crate::read::shape::surroundings;
 
 /// The borders of a board that warps.
-pub struct Open {
+pub struct OpenBorders {
     /// The walls between its opposite edges.
     pub walls: Vec<(Cell, Cell)>,
     /// The sides that are open.
@@ -25,10 +25,10 @@ pub struct Open {
 pub fn open_borders(
     picture: &Picture<'_>,
     grid: &Grid,
-    cells: &Cells,
+    cells: &CellMask,
     sides: &Sides,
-    look: &LineLook,
-) -> Option<Open> {
+    look: &LineAppearance,
+) -> Option<OpenBorders> {
     let (rows, cols) = (grid.rows(), grid.cols());
     let mut open = [vec![], vec![], vec![], vec![]];
     let mut open_sides = Vec::new();
@@ -63,7 +63,7 @@ pub fn open_borders(
     let walls = down
         .map(|col| (col, (rows - 1) * cols + col))
         .chain(across.map(|row| (row * cols, row * cols + cols - 1)));
-    Some(Open {
+    Some(OpenBorders {
         walls: walls
             .filter(|&(a, b)| cells.is_there[a] && cells.is_there[b])
             .collect(),

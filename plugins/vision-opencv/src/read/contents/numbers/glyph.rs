@@ -1,13 +1,13 @@
 //! Glyphs: the pictures of numbers.
 //!
-//! Each is taken at its own centre of mass, so that it does not matter where its pixels fall.
+//! A glyph is sampled around its own centre of mass, so that its position in the pixels does not matter.
 
 use flowpipe_plugin::puzzle::Point;
 
 use crate::picture::cache::Measurement;
 use crate::picture::colour::distance;
 use crate::picture::{Picture, Rgb};
-use crate::read::contents::cell_layout::Places;
+use crate::read::contents::cell_layout::CellLayout;
 use crate::read::contents::numbers::marks::Marks;
 
 /// How far from the centre a number may reach, in spans of the cell. Lines and pipes come from beyond.
@@ -48,7 +48,7 @@ impl Measurement for Glyph {
 impl Glyph {
     pub(super) fn find(
         picture: &Picture<'_>,
-        places: &Places<'_>,
+        places: &CellLayout<'_>,
         centre: Point,
         background: Rgb,
     ) -> Option<Self> {

@@ -1,4 +1,4 @@
-//! Marks: what stands out in a cell, in squares of pixels.
+//! Marks: the contrast in a cell, by squares of pixels.
 
 use flowpipe_plugin::puzzle::Point;
 

@@ -1,7 +1,6 @@
-//! Numbers in place of terminals, as Numberlink on paper has them: which cells hold one, and which are equal.
+//! Numbers in place of terminals, as in Numberlink on paper: which cells hold one, and which are equal.
 //!
-//! No digit is known here: two terminals are one pair when their pictures are equal. Each is taken at
-//! its own centre of mass, so that it does not matter where its pixels fall.
+//! No digit is known here: two terminals are a pair if their pictures are equal.
 
 mod glyph;
 mod marks;
@@ -11,8 +10,8 @@ use flowpipe_plugin::puzzle::{Cell, Rules};
 use crate::find::grid::Grid;
 use crate::picture::Picture;
 use crate::picture::colour::mean;
-use crate::read::contents::cell_layout::{INSIDE, Places};
-use crate::read::contents::colours::{Paints, no_partner};
+use crate::read::contents::cell_layout::{CellLayout, INSIDE};
+use crate::read::contents::colours::{TerminalColours, no_partner};
 use crate::read::contents::numbers::glyph::Glyph;
 use crate::read::contents::pairing::Pairs;
 use crate::read::contents::terminals::BoardColours;
@@ -37,10 +36,10 @@ const OTHER: f64 = 0.2;
 /// [`Refusal::NoTerminals`], [`Refusal::OddTerminals`], [`Refusal::NoPartner`].
 pub fn pair(
     picture: &Picture<'_>,
-    places: &Places<'_>,
+    places: &CellLayout<'_>,
     grid: &Grid,
     looks: &mut BoardColours,
-) -> Result<Paints, Refusal> {
+) -> Result<TerminalColours, Refusal> {
     let mut found: Vec<(Cell, Glyph)> = looks
         .there()
         .filter_map(|(cell, look)| {
@@ -82,7 +81,7 @@ pub fn pair(
         }
     }
     let ink = |&(a, b): &(usize, usize)| mean(found[a].1.colour, found[b].1.colour);
-    Ok(Paints {
+    Ok(TerminalColours {
         terminals: pairs.terminals(|index| found[index].0),
         palette: pairs.pairs.iter().map(ink).collect(),
         on_pipes: false,
@@ -96,7 +95,7 @@ mod tests {
     use flowpipe_plugin::{Format, PixelInfo};
 
     use super::*;
-    use crate::read::shape::board_shape::Shape;
+    use crate::read::shape::board_shape::BoardShape;
 
     /// Strokes of digits, each left, top, right and bottom, in tenths of a span from the centre.
     const ONE: &[[f64; 4]] = &[[-0.4, -2.5, 0.4, 2.5]];
@@ -141,9 +140,13 @@ mod tests {
         let picture = Picture::new(&bytes, info).unwrap();
         let xs = (0..=digits.len()).map(|line| line as f64 * span);
         let grid = Grid::squares(xs.collect(), vec![0.0, span], span);
-        let places = Places::new(&grid);
-        let mut looks =
-            crate::read::contents::terminals::look(&picture, &places, &grid, &Shape::default());
+        let places = CellLayout::new(&grid);
+        let mut looks = crate::read::contents::terminals::look(
+            &picture,
+            &places,
+            &grid,
+            &BoardShape::default(),
+        );
         pair(&picture, &places, &grid, &mut looks).map(|paints| paints.terminals)
     }
 
