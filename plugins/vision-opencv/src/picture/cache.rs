@@ -2,7 +2,7 @@
 //!
 //! An entry depends only on its key and on the pixels of an area. A reading with a cache therefore equals one without.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -19,7 +19,8 @@ pub trait Measurement: 'static {
 /// What was measured in a part of a picture.
 #[derive(Default)]
 pub struct Cache {
-    tables: RefCell<Vec<Box<dyn AnyTable>>>,
+    /// By the type of measurement.
+    tables: RefCell<Vec<(TypeId, Box<dyn AnyTable>)>>,
     part: Area,
     /// Whether something was examined beyond the part.
     went_beyond: Cell<bool>,
@@ -72,23 +73,27 @@ impl Cache {
 
     /// Forgets what was measured where something has changed, and what was not asked for since the last time.
     pub fn forget(&mut self, has_changed: impl Fn(Area) -> bool) {
-        for table in self.tables.get_mut() {
+        for (_, table) in self.tables.get_mut() {
             table.forget(&has_changed);
         }
     }
 
     /// The table of a measurement, a new one where there is none.
+    #[inline]
     fn table<M: Measurement>(&self) -> Option<RefMut<'_, Table<M>>> {
         let table = RefMut::filter_map(self.tables.borrow_mut(), |tables| {
-            let is_own = |table: &Box<dyn AnyTable>| {
-                let table: &dyn Any = &**table;
-                table.is::<Table<M>>()
-            };
-            let index = tables.iter().position(is_own).unwrap_or_else(|| {
-                tables.push(Box::new(Table::<M>::default()));
+            let id = TypeId::of::<M>();
+            let own = tables.iter().position(|(other, _)| *other == id);
+            let index = own.unwrap_or_else(|| {
+                tables.push((id, Box::new(Table::<M>::default())));
                 tables.len() - 1
             });
-            let table: &mut dyn Any = &mut **tables.get_mut(index)?;
+            // Most often the next measurement is of the same type: its table is found first then.
+            if index > 0 {
+                tables.swap(0, index);
+            }
+            let (_, table) = tables.first_mut()?;
+            let table: &mut dyn Any = &mut **table;
             table.downcast_mut()
         });
         table.ok()

@@ -60,6 +60,7 @@ struct Piece {
     sum: u32,
 }
 
+/// The pieces of lines that were found.
 pub(super) struct LineAssembly {
     pieces: Vec<Piece>,
     stride: usize,

@@ -101,13 +101,13 @@ fn supports(seeds: &[&Segment], runs: &[Segment], step: f64) -> [f64; MOST_SEEDS
     for (at, seed) in ats.iter_mut().zip(seeds) {
         *at = seed.at;
     }
-    let steps = Steps::of(step);
+    let pitch = Pitch::of(step);
     let mut sums = [0.0; MOST_SEEDS];
     for run in runs {
         let length = run.length();
         // For several seeds at once.
         for (sum, at) in sums.iter_mut().zip(&ats) {
-            let (is_whole, _) = steps.nearest(run.at - at);
+            let (is_whole, _) = pitch.nearest(run.at - at);
             *sum += if is_whole { length } else { 0.0 };
         }
     }
@@ -116,19 +116,19 @@ fn supports(seeds: &[&Segment], runs: &[Segment], step: f64) -> [f64; MOST_SEEDS
 
 /// How many whole steps a distance is, if it is.
 fn steps(distance: f64, step: f64) -> Option<i64> {
-    let (is_whole, count) = Steps::of(step).nearest(distance);
+    let (is_whole, count) = Pitch::of(step).nearest(distance);
     is_whole.then_some(count as i64)
 }
 
-/// Steps of one length.
+/// The distance of neighbouring lines.
 #[derive(Clone, Copy)]
-struct Steps {
+struct Pitch {
     step: f64,
     /// How many there are in a pixel.
     rate: f64,
 }
 
-impl Steps {
+impl Pitch {
     fn of(step: f64) -> Self {
         Self {
             step,
