@@ -1,4 +1,4 @@
-//! Sums of the colours of many pixels, and grey levels. A search spends most of its time here.
+//! Sums of the colours of many pixels, and grey levels.
 
 use std::ops::Range;
 
