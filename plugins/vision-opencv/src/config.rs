@@ -1,4 +1,4 @@
-//! What can be set.
+//! The config of the plugin.
 
 use std::path::PathBuf;
 

@@ -1,37 +1,25 @@
 //! Vision stage: finds and reads Flow Free boards in whole screenshots with OpenCV.
 //!
 //! # Layout
-//! [`read`] reads picture after picture, in one of three ways:
-//! - In place, where a board was at rest before: [`tracks`] keeps the last few, [`line_places`] (of hexagons
-//!   [`hex_places`]) measures to a third of a pixel whether one's lines are where they were. [`last`] knows the pixels
-//!   from the last time: those that are the same are not examined again ([`memory`]).
-//! - Turned about there, as boards flip over: [`turned`] finds the board in perspective, [`face_on`] undoes
-//!   that. Where none was and no board is at rest, [`flips`] looks for one: [`quad`] finds its outline from the
-//!   vertical lines alone, whose ends lie on borders [`aslant`], whose columns [`spacing`] gives; [`widened`] adds
-//!   those that were missed.
-//! - Anywhere: [`search`] looks through the picture. [`runs`] finds straight lines in some of its rows and
-//!   columns, [`lattice`] evenly spaced ones that make squares ([`shortened`] where they end), [`hexes`] those that
-//!   make hexagons ([`fit`]); [`effort`] decides when that was enough.
-//!
-//! All three end in [`read_board`] with a [`grid`], whose steps are one a file, in this order: [`cells`] finds
-//! by the [`sides`] of cells, as [`line_look`] sees them and [`measure`] takes them, by which are [`thick`], and by
-//! what lies [`beyond`] the border, the [`shape`] of the board: which cells there are ([`outline`]), where its walls
-//! are, whether it [`warps`]. [`terminals`] finds which cells hold
-//! a terminal, [`colours`] pairs them ([`numbers`] where there are numbers instead), [`contents`] finds with
-//! [`drawings`] what the other cells hold, [`pipes`] follows what is drawn, [`solvable`] refuses boards without
-//! a solution. [`places`] gives where in a cell to look, [`colour`] and [`pairs`] how alike things are, [`order`] what
-//! is common among many. [`picture`] reads the host's pixels in place, [`thin`] finds what in them is thin and stands
-//! out ([`peaks`]: where that is much; [`strength`]: by how much a board's lines do), [`refusal`] names what can be
-//! wrong with a picture, [`config`] what can be set. Where that asks for it, [`steps`] times all this, and saves
-//! pictures of what a step saw: [`show`] draws them, on a [`sketch`].
+//! A folder uses only those below it:
+//! - [`track`] reads one picture after the other: first where a board was at rest before, then turned about there as
+//!   boards flip over, then anywhere. Only pixels that have changed are examined again.
+//! - [`read`] reads the board in one picture, with nothing known from others. It examines the candidates of `find`:
+//!   which cells exist and where walls are (`read::shape`), and what the cells hold (`read::contents`).
+//! - [`refuse`] contains the reasons why a picture is refused, and checks of whole boards.
+//! - [`find`] finds straight lines in a picture and the grids that they may be of: squares, hexagons, boards that
+//!   turn, tilted pictures.
+//! - [`steps`] records the steps of a reading, where [`config`] asks for it.
+//! - [`picture`] reads the pixels of the host in place. It contains colours, top-hats, rotations and the cache.
+//! - [`numerics`] contains what needs no picture: quantiles, least squares, peaks, even spacing.
 //!
 //! # Boards that are turned
-//! A board of squares is read as it lies in the picture. One that turns about a horizontal line, as one does that is
-//! turned top over bottom, is found in the picture turned clockwise by a [`quarter`], and read as it lies in the
-//! picture. A board of hexagons that lies on its side has no rows in the picture: its cells are named as they are seen
-//! in the picture turned clockwise. The geometry gives their places in the picture: its first corner is the board's own
-//! top left one. Where all of this finds nothing, and lines are tilted by a [`tilt`] of up to six degrees or seen in a
-//! slight perspective, as in a photograph of a screen, the picture is made [`straight`] and searched again.
+//! A board of squares is read as it is in the picture. One that turns about a horizontal line is searched in the
+//! picture rotated clockwise ([`picture::rotation`]), and read as it is in the picture. A board of hexagons that is on
+//! its side has no rows in the picture: its cells are named as they are seen in the rotated picture. The geometry
+//! defines their positions in the picture: its first corner is the top left one of the board itself. Where all of this
+//! finds nothing, and lines are tilted by up to six degrees ([`find::tilt`]) or seen in a slight perspective, as in a
+//! photograph of a screen, the picture is rectified and searched again ([`read::tilt_search`]).
 //!
 //! # At rest or moving
 //! A board is at rest when each end of each of its border lines is within 0.3 pixels of where it was, or, when it
@@ -39,71 +27,25 @@
 //! perspective of the game's flip, a board 400 pixels wide is distinguished from one at rest when it is turned by a
 //! degree; a frame's step of a flip is six.
 //!
-//! No step knows a device: all lengths are shares of the picture or of a cell, all brightnesses shares
-//! of what else is in the picture.
+//! No step knows a device: all lengths are relative to the picture or to a cell, all brightnesses relative to other
+//! parts of the picture.
 
-mod aslant;
-mod beyond;
-mod cells;
-mod colour;
-mod colours;
 mod config;
-mod contents;
-mod drawings;
-mod effort;
-mod face_on;
-mod fit;
-mod flips;
-mod grid;
-mod hex_places;
-mod hexes;
-mod last;
-mod lattice;
-mod line_look;
-mod line_places;
-mod measure;
-mod memory;
-mod numbers;
-mod order;
-mod outline;
-mod pairs;
-mod peaks;
+mod find;
+mod numerics;
 mod picture;
-mod pipes;
-mod places;
-mod quad;
-mod quarter;
 mod read;
-mod read_board;
-mod refusal;
-mod runs;
-mod search;
-mod shape;
-mod shortened;
-mod show;
-mod sides;
-mod sketch;
-mod solvable;
-mod spacing;
+mod refuse;
 mod steps;
-mod straight;
-mod strength;
-mod terminals;
-mod thick;
-mod thin;
-mod tilt;
-mod tracks;
-mod turned;
-mod warps;
-mod widened;
+mod track;
 
 use flowpipe_plugin::puzzle::message::{Reading, StepTime};
 use flowpipe_plugin::{Captured, Effect, EffectKind, Error, Host, Result, Vision};
 
 use crate::config::Config;
 use crate::picture::Picture;
-use crate::read::Reader;
 use crate::steps::Steps;
+use crate::track::reader::Reader;
 
 struct VisionOpencv {
     reader: Reader,

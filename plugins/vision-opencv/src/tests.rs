@@ -24,7 +24,7 @@ use flowpipe_plugin::puzzle::message::{Reading, SeenBoard};
 
 use crate::config::Config;
 use crate::picture::Picture;
-use crate::read::Reader;
+use crate::track::reader::Reader;
 use canvas::Canvas;
 
 fn read(canvas: &Canvas) -> Reading {

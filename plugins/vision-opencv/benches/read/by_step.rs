@@ -7,9 +7,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::config::Config;
 use crate::games::{Frame, Game, MOVE, games, real};
-use crate::read::Reader;
 use crate::state;
 use crate::steps::Steps;
+use crate::track::reader::Reader;
 
 /// Reads each board; the first ones are not counted.
 const LOOKS: usize = 300;

@@ -1,7 +1,7 @@
 //! What reading a frame costs: by the full search, in place, the same frame again, in a flip.
 //!
-//! `cargo bench -p vision-opencv --bench read`; with ` -- by-step` only the tables of what each step costs. The plugin is
-//! a dynamic library, which a bench cannot link to: its modules are built into the bench instead.
+//! `cargo bench -p vision-opencv --bench read`; with ` -- by-step` only the tables of what each step costs. The plugin
+//! is a dynamic library, which a bench cannot link to: its modules are built into the bench instead.
 #![allow(
     dead_code,
     unused_imports,
@@ -10,114 +10,22 @@
     reason = "a bench ends by panicking, and uses a part of the modules"
 )]
 
-#[path = "../../src/aslant.rs"]
-mod aslant;
-#[path = "../../src/beyond.rs"]
-mod beyond;
-#[path = "../../src/cells.rs"]
-mod cells;
-#[path = "../../src/colour.rs"]
-mod colour;
-#[path = "../../src/colours.rs"]
-mod colours;
 #[path = "../../src/config.rs"]
 mod config;
-#[path = "../../src/contents.rs"]
-mod contents;
-#[path = "../../src/drawings.rs"]
-mod drawings;
-#[path = "../../src/effort.rs"]
-mod effort;
-#[path = "../../src/face_on.rs"]
-mod face_on;
-#[path = "../../src/fit.rs"]
-mod fit;
-#[path = "../../src/flips.rs"]
-mod flips;
-#[path = "../../src/grid.rs"]
-mod grid;
-#[path = "../../src/hex_places.rs"]
-mod hex_places;
-#[path = "../../src/hexes.rs"]
-mod hexes;
-#[path = "../../src/last.rs"]
-mod last;
-#[path = "../../src/lattice.rs"]
-mod lattice;
-#[path = "../../src/line_look.rs"]
-mod line_look;
-#[path = "../../src/line_places.rs"]
-mod line_places;
-#[path = "../../src/measure.rs"]
-mod measure;
-#[path = "../../src/memory.rs"]
-mod memory;
-#[path = "../../src/numbers.rs"]
-mod numbers;
-#[path = "../../src/order.rs"]
-mod order;
-#[path = "../../src/outline.rs"]
-mod outline;
-#[path = "../../src/pairs.rs"]
-mod pairs;
-#[path = "../../src/peaks.rs"]
-mod peaks;
-#[path = "../../src/picture.rs"]
+#[path = "../../src/find/mod.rs"]
+mod find;
+#[path = "../../src/numerics/mod.rs"]
+mod numerics;
+#[path = "../../src/picture/mod.rs"]
 mod picture;
-#[path = "../../src/pipes.rs"]
-mod pipes;
-#[path = "../../src/places.rs"]
-mod places;
-#[path = "../../src/quad.rs"]
-mod quad;
-#[path = "../../src/quarter.rs"]
-mod quarter;
-#[path = "../../src/read.rs"]
+#[path = "../../src/read/mod.rs"]
 mod read;
-#[path = "../../src/read_board.rs"]
-mod read_board;
-#[path = "../../src/refusal.rs"]
-mod refusal;
-#[path = "../../src/runs.rs"]
-mod runs;
-#[path = "../../src/search.rs"]
-mod search;
-#[path = "../../src/shape.rs"]
-mod shape;
-#[path = "../../src/shortened.rs"]
-mod shortened;
-#[path = "../../src/show.rs"]
-mod show;
-#[path = "../../src/sides.rs"]
-mod sides;
-#[path = "../../src/sketch.rs"]
-mod sketch;
-#[path = "../../src/solvable.rs"]
-mod solvable;
-#[path = "../../src/spacing.rs"]
-mod spacing;
-#[path = "../../src/steps.rs"]
+#[path = "../../src/refuse/mod.rs"]
+mod refuse;
+#[path = "../../src/steps/mod.rs"]
 mod steps;
-#[path = "../../src/straight.rs"]
-mod straight;
-#[path = "../../src/strength.rs"]
-mod strength;
-#[path = "../../src/terminals.rs"]
-mod terminals;
-#[path = "../../src/thick.rs"]
-mod thick;
-#[path = "../../src/thin.rs"]
-mod thin;
-#[path = "../../src/tilt.rs"]
-mod tilt;
-#[path = "../../src/tracks.rs"]
-mod tracks;
-#[path = "../../src/turned.rs"]
-mod turned;
-#[path = "../../src/warps.rs"]
-mod warps;
-#[path = "../../src/widened.rs"]
-mod widened;
+#[path = "../../src/track/mod.rs"]
+mod track;
 
 mod by_step;
 mod games;
@@ -129,7 +37,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group};
 use flowpipe_game::render::Theme;
 use flowpipe_plugin::puzzle::message::{BoardState, Reading};
 use games::{FLIPS, Frame, Game, MOVE, games, real};
-use read::Reader;
+use track::reader::Reader;
 
 /// The tables alone are asked for by this.
 const BY_STEP: &str = "by-step";

@@ -12,10 +12,10 @@ use flowpipe_plugin::{Format, PixelInfo};
 use super::game::{FRAMES, Game, fresh, same, solved};
 use super::summary::pairs;
 use crate::config::Config;
-use crate::flips::Axis;
+use crate::find::perspective::flip_axis::FlipAxis;
 use crate::picture::Picture;
-use crate::quarter::Quarter;
-use crate::read::Reader;
+use crate::picture::rotation::RotatedPicture;
+use crate::track::reader::Reader;
 
 /// How far away the game's eye is, in widths of the board.
 const EYE: f64 = 2.5;
@@ -46,7 +46,7 @@ fn corners(face: &Face, size: (u32, u32), share: f64) -> [Point; 4] {
 }
 
 /// Reads every picture of a flip by itself: as it is, or lying on its side, so that it turns about a horizontal line.
-fn flip(game: &mut Game, faces: [&Face; 2], axis: Axis, counts: &mut Counts) {
+fn flip(game: &mut Game, faces: [&Face; 2], axis: FlipAxis, counts: &mut Counts) {
     let [from, to] = faces;
     let shared = Arc::new(from.clone());
     for frame in 1..FRAMES {
@@ -64,10 +64,10 @@ fn flip(game: &mut Game, faces: [&Face; 2], axis: Axis, counts: &mut Counts) {
             stride: pixels.width as usize * 4,
         };
         let picture = Picture::new(&pixels.rgba, info).unwrap();
-        let quarter = Quarter::clockwise(&picture);
+        let quarter = RotatedPicture::clockwise(&picture);
         let seen = match axis {
-            Axis::Vertical => picture,
-            Axis::Horizontal => quarter.picture().unwrap(),
+            FlipAxis::Vertical => picture,
+            FlipAxis::Horizontal => quarter.picture().unwrap(),
         };
         let reading = Reader::new(Config::default()).read(&seen).unwrap();
         let Reading::Board(board) = reading else {
@@ -86,7 +86,7 @@ fn flip(game: &mut Game, faces: [&Face; 2], axis: Axis, counts: &mut Counts) {
         let (width, height) = game.size;
         let cell = Layout::new(Style::Window, face.puzzle.board(), width, height).cell[0];
         let mut places = corners(face, game.size, share);
-        if axis == Axis::Horizontal {
+        if axis == FlipAxis::Horizontal {
             places = places.map(|[x, y]| [f64::from(height) - y, x]);
             places.rotate_right(1);
         }
@@ -101,8 +101,8 @@ fn flip(game: &mut Game, faces: [&Face; 2], axis: Axis, counts: &mut Counts) {
 }
 
 /// Whether a board was seen as it is, or as it is when it lies on its side: what was on the left is on top.
-fn is_exact(seen: &SeenBoard, face: &Face, axis: Axis) -> bool {
-    if axis == Axis::Vertical {
+fn is_exact(seen: &SeenBoard, face: &Face, axis: FlipAxis) -> bool {
+    if axis == FlipAxis::Vertical {
         return same(seen, face);
     }
     let board = face.puzzle.board();
@@ -119,7 +119,7 @@ fn is_exact(seen: &SeenBoard, face: &Face, axis: Axis) -> bool {
 }
 
 /// Flips from boards with all flows drawn to new ones, and how many pictures of each are read at least.
-fn check(axis: Axis, windows: &[(Theme, (u32, u32), u32)]) {
+fn check(axis: FlipAxis, windows: &[(Theme, (u32, u32), u32)]) {
     let (mut read, mut refused) = (0, 0);
     for &(theme, window, least) in windows {
         for size in [(4, 4), (5, 5), (7, 7), (8, 8), (12, 12)] {
@@ -152,7 +152,7 @@ fn check(axis: Axis, windows: &[(Theme, (u32, u32), u32)]) {
 #[test]
 fn single_pictures_of_a_flip_are_read_exactly_or_not_at_all() {
     check(
-        Axis::Vertical,
+        FlipAxis::Vertical,
         &[
             (Theme::Dark, (1920, 1080), 16),
             (Theme::Light, (1920, 1080), 16),
@@ -165,7 +165,7 @@ fn single_pictures_of_a_flip_are_read_exactly_or_not_at_all() {
 #[test]
 fn so_are_those_of_a_flip_about_a_horizontal_line() {
     check(
-        Axis::Horizontal,
+        FlipAxis::Horizontal,
         &[
             (Theme::Dark, (600, 1067), 15),
             (Theme::Light, (1920, 1080), 16),

@@ -13,7 +13,7 @@ use flowpipe_plugin::{Format, PixelInfo};
 use super::summary::pairs;
 use crate::config::Config;
 use crate::picture::Picture;
-use crate::read::Reader;
+use crate::track::reader::Reader;
 
 /// A board takes so many frames of 60 a second to flip over.
 pub(super) const FRAMES: u32 = 30;

@@ -15,7 +15,7 @@ use super::levels::{PLAYED, Played, difference, drawn, levels};
 use super::truth::note;
 use crate::config::Config;
 use crate::picture::Picture;
-use crate::read::Reader;
+use crate::track::reader::Reader;
 
 const THEMES: [Theme; 4] = [Theme::Dark, Theme::Light, Theme::Blocks, Theme::Letters];
 /// Pixels from column to column.

@@ -8,13 +8,13 @@ use flowpipe_plugin::puzzle::{Board, Flow, Lattice, Puzzle, Solution};
 use flowpipe_plugin::{Format, PixelInfo};
 
 use super::summary::pairs;
-use crate::cells::Checked;
-use crate::grid::Grid;
-use crate::measure::LineLook;
+use crate::find::grid::Grid;
 use crate::picture::Picture;
-use crate::read_board::read_cells;
-use crate::runs::Ink;
-use crate::shape::Shape;
+use crate::picture::polarity::Polarity;
+use crate::read::board::read_cells;
+use crate::read::shape::board_shape::BoardShape;
+use crate::read::shape::grid_check::CheckedGrid;
+use crate::read::shape::line_model::LineAppearance;
 use crate::steps::Steps;
 
 const SIZE: (u32, u32) = (540, 960);
@@ -59,19 +59,19 @@ impl Painted<'_> {
             warps,
             ..
         } = board.description().clone();
-        let shape = Shape {
+        let shape = BoardShape {
             holes,
             walls,
             warps,
         };
-        let lines = LineLook {
-            ink: Ink::Bright,
+        let lines = LineAppearance {
+            polarity: Polarity::Bright,
             contrast: 60.0,
             faintest: 1.0,
             thickness: 1.5,
             colour: [100.0, 104.0, 70.0],
         };
-        let checked = Checked {
+        let checked = CheckedGrid {
             lines,
             shape,
             grid,

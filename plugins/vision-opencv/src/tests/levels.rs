@@ -13,7 +13,7 @@ use super::summary::{pairs, ways};
 use super::truth::{note, shared};
 use crate::config::Config;
 use crate::picture::Picture;
-use crate::read::Reader;
+use crate::track::reader::Reader;
 
 /// Real levels, where they are at hand; prints a note where they are not.
 pub(super) fn levels() -> Vec<Level> {

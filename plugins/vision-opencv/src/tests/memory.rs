@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::config::Config;
 use crate::picture::{Picture, Rgb};
-use crate::read::Reader;
+use crate::track::reader::Reader;
 
 const SIZE: (u32, u32) = (330, 560);
 

@@ -185,7 +185,7 @@ fn the_larger_of_two_boards() {
 fn a_reader_forgets_the_picture_before() {
     let mut canvas = canvas();
     canvas.board(PLACE, &SIX);
-    let mut reader = crate::read::Reader::new(crate::config::Config::default());
+    let mut reader = crate::track::reader::Reader::new(crate::config::Config::default());
     let mut see = |canvas: &Canvas| {
         let picture = crate::picture::Picture::new(&canvas.rgb, canvas.info()).unwrap();
         reader.read(&picture).unwrap()

@@ -10,7 +10,7 @@ use super::canvas::{Canvas, Place};
 use super::summary::{canonical, grid};
 use crate::config::Config;
 use crate::picture::Picture;
-use crate::read::Reader;
+use crate::track::reader::Reader;
 
 pub(super) fn formats() -> impl Strategy<Value = Format> {
     prop::sample::select(vec![

@@ -4,7 +4,7 @@ use flowpipe_plugin::puzzle::message::BoardState;
 
 use super::canvas::{Canvas, LINE, PLACE, Place, SIX, canvas, paint};
 use super::refusal;
-use crate::refusal::Refusal;
+use crate::refuse::refusal::Refusal;
 
 /// A board with something done to it.
 fn spoilt(spoil: impl Fn(&mut Canvas)) -> (String, String) {

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use crate::VisionOpencv;
 use crate::config::Config;
-use crate::sketch::Sketch;
 use crate::steps::Steps;
+use crate::steps::sketch::Sketch;
 
 fn harness() -> Harness {
     flowpipe_plugin::harness!(VisionOpencv, json!({})).unwrap()

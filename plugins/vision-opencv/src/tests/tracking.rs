@@ -6,7 +6,7 @@ use super::canvas::{Canvas, Place, SIX};
 use super::summary::{canonical, grid};
 use crate::config::Config;
 use crate::picture::Picture;
-use crate::read::Reader;
+use crate::track::reader::Reader;
 
 const HOME: Place = Place {
     x: 60.0,

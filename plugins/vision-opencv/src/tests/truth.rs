@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::summary::{canonical, grid, ways};
 use crate::config::Config;
 use crate::picture::Picture;
-use crate::read::Reader;
+use crate::track::reader::Reader;
 
 /// Prints a line past the test harness, which hides the output of passing tests.
 macro_rules! note {

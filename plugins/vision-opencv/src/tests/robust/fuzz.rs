@@ -5,9 +5,9 @@ use proptest::prelude::*;
 
 use crate::config::Config;
 use crate::picture::Picture;
-use crate::read::Reader;
 use crate::tests::canvas::{Canvas, Place, Rgb};
 use crate::tests::properties::{formats, repacked};
+use crate::track::reader::Reader;
 
 /// Draws one thing: noise, stripes, a rectangle, discs, or a grid with discs.
 fn scribble(canvas: &mut Canvas, rng: &mut Rng) {

@@ -1,0 +1,26 @@
+//! Finds candidates for boards: straight lines in a picture, and the grids of cells that they make.
+//!
+//! | Rule | Module |
+//! |---|---|
+//! | which lines are tried, and in which order | [`candidates`] |
+//! | when a search ends | [`budget`] |
+//! | what counts as a line | [`lines`] |
+//! | grids of squares | [`square_grid`] |
+//! | grids of hexagons | [`hex_grid`] |
+//! | boards that turn, in perspective | [`perspective`] |
+//! | tilted pictures | [`tilt`] |
+//!
+//! [`grid`] defines the grid of a candidate, [`border`] its four borders, [`cell_side`] where the sides of its cells
+//! lie. [`profile`] measures the colours across a line.
+
+pub mod border;
+pub mod budget;
+pub mod candidates;
+pub mod cell_side;
+pub mod grid;
+pub mod hex_grid;
+pub mod lines;
+pub mod perspective;
+pub mod profile;
+pub mod square_grid;
+pub mod tilt;

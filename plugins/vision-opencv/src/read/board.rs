@@ -1,0 +1,150 @@
+//! Reads the board on a known grid, step by step from its lines to its pipes.
+
+use flowpipe_plugin::puzzle::message::SeenBoard;
+use flowpipe_plugin::puzzle::{Cell, Lattice, Puzzle, PuzzleError, Rules};
+
+use crate::find::grid::Grid;
+use crate::picture::Picture;
+use crate::picture::colour::is_grey;
+use crate::picture::polarity::Polarity;
+use crate::read::contents::cell_contents::{self, CellContent};
+use crate::read::contents::cell_layout::CellLayout;
+use crate::read::contents::pipes::{self, Scene};
+use crate::read::contents::{colours, numbers, terminals};
+use crate::read::illustration;
+use crate::read::shape::grid_check::{self, CheckedGrid};
+use crate::read::shape::line_model::LineAppearance;
+use crate::read::shape::surroundings::Surroundings;
+use crate::refuse::refusal::Refusal;
+use crate::refuse::solvability;
+use crate::steps::Steps;
+
+/// A board, and how its lines look.
+pub struct BoardReading {
+    /// The board, upright at its grid.
+    pub board: Box<SeenBoard>,
+    /// Its lines.
+    pub lines: LineAppearance,
+    /// Where its cells are.
+    pub grid: Grid,
+    /// What to read it by in the next picture. Hexagons are found by a grid that is wider than their board.
+    pub home: Grid,
+}
+
+/// Reads what a grid holds.
+///
+/// # Errors
+/// [`PuzzleError`] for a board that the puzzle model does not take, which the steps should not have let
+/// pass; a board that can't be read is none.
+pub fn read_board(
+    picture: &Picture<'_>,
+    grid: &Grid,
+    beyond: Surroundings,
+    polarity: Polarity,
+    steps: &mut Steps,
+) -> Result<Result<BoardReading, Refusal>, PuzzleError> {
+    let checked = grid_check::check(picture, grid, beyond, polarity);
+    steps.done("cells");
+    let mut read = match checked {
+        Ok(checked) => read_cells(picture, checked, steps)?,
+        Err(refusal) => Err(refusal),
+    };
+    match &mut read {
+        Ok(read) if grid.lattice == Lattice::Hex => read.home = grid.clone(),
+        Ok(_) => {}
+        Err(refusal) => steps.done(refusal.step()),
+    }
+    Ok(read)
+}
+
+/// Reads what the cells of a grid hold that was checked.
+///
+/// # Errors
+/// As [`read_board`].
+pub fn read_cells(
+    picture: &Picture<'_>,
+    checked: CheckedGrid,
+    steps: &mut Steps,
+) -> Result<Result<BoardReading, Refusal>, PuzzleError> {
+    let CheckedGrid {
+        lines,
+        shape,
+        grid,
+        unseen,
+    } = checked;
+    let places = CellLayout::new(&grid);
+    let mut read = || {
+        let mut looks = terminals::look(picture, &places, &grid, &shape);
+        let are_discs = looks.find_terminals(picture, &places, &grid)? > 0;
+        steps.done("terminals");
+        let paints = if are_discs {
+            let terminals = looks.terminals();
+            let all_grey = terminals.iter().all(|(_, colour)| is_grey(*colour));
+            colours::pair(&terminals, &grid).map_err(|refusal| match all_grey {
+                true => Refusal::NoColours,
+                false => refusal,
+            })?
+        } else {
+            numbers::pair(picture, &places, &grid, &mut looks)?
+        };
+        steps.done("colours");
+        illustration::terminals(picture, &grid, &paints.terminals, &paints.palette, steps);
+        let contrast = lines.contrast;
+        let contents = cell_contents::contents(picture, &places, &grid, &looks, &paints, contrast)?;
+        let is_empty = |cell: Cell| contents[cell] == CellContent::Empty;
+        let covered =
+            |&&(cell, other): &&(Cell, Option<Cell>)| is_empty(cell) && other.is_none_or(is_empty);
+        if let Some(&(cell, _)) = unseen.iter().find(covered) {
+            return Err(Refusal::Covered {
+                row: cell / grid.cols() + 1,
+                col: cell % grid.cols() + 1,
+            });
+        }
+        steps.done("contents");
+        Ok::<_, Refusal>((looks, paints, contents))
+    };
+    let (looks, paints, contents) = match read() {
+        Ok(seen) => seen,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let bridges = (0..grid.len()).filter(|&cell| contents[cell] == CellContent::Bridge);
+    let board = shape.board(&grid, bridges.collect())?;
+    let scene = Scene {
+        picture,
+        places: &places,
+        looks: &looks,
+        paints: &paints,
+    };
+    let drawn = match pipes::trace(&scene, &grid, &board, &contents) {
+        Ok(drawn) => drawn,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    steps.done("pipes");
+    illustration::pipes(picture, &grid, &drawn.flows, steps);
+    let rules = match paints.on_pipes {
+        true => Rules::default(),
+        // Numbers are of puzzles on paper, which need not cover the board.
+        false => numbers::RULES,
+    };
+    let puzzle = Puzzle::new(board, paints.terminals, rules)?;
+    let checked = solvability::check(&puzzle);
+    steps.done("solvable");
+    if let Err(refusal) = checked {
+        return Ok(Err(refusal));
+    }
+    let board = Box::new(SeenBoard {
+        puzzle,
+        geometry: grid.geometry(),
+        palette: paints.palette,
+        drawn: drawn.flows,
+        state: drawn.state,
+        confidence: paints.clearness.min(lines.faintest.min(1.0)),
+    });
+    let home = grid.clone();
+    Ok(Ok(BoardReading {
+        board,
+        lines,
+        grid,
+        home,
+    }))
+}

@@ -1,0 +1,22 @@
+//! Determines the shape of a board: which cells of a grid exist, and where its walls are.
+//!
+//! | Rule | Module |
+//! |---|---|
+//! | the order of the checks | [`grid_check`] |
+//! | how a line looks | [`stretch`], [`sides`] |
+//! | what counts as a line on this board | [`line_model`] |
+//! | walls and outlines: thick lines | [`thickness`] |
+//! | which cells exist, holes | [`cell_mask`] |
+//! | what continues beyond a border | [`surroundings`] |
+//! | boards that warp | [`warp`] |
+//! | the result | [`board_shape`] |
+
+pub mod board_shape;
+pub mod cell_mask;
+pub mod grid_check;
+pub mod line_model;
+pub mod sides;
+pub mod stretch;
+pub mod surroundings;
+pub mod thickness;
+pub mod warp;

@@ -1,0 +1,288 @@
+//! What is beyond the borders of a board.
+//!
+//! Lines that continue there are those of a larger grid, or the stubs of a board that warps.
+
+use crate::find::border::Border;
+use crate::find::cell_side;
+use crate::find::grid::Grid;
+use crate::find::profile::{Orientation, StretchPlace};
+use crate::numerics::quantile::quantile;
+use crate::picture::Picture;
+use crate::picture::polarity::Polarity;
+use crate::read::shape::line_model::LineAppearance;
+use crate::read::shape::sides::{Side, Sides};
+use crate::read::shape::stretch::Stretch;
+
+/// What may lie right beyond the border.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surroundings {
+    /// Nothing that looks like a grid line.
+    Empty,
+    /// Writing, whose strokes look like one here and there: a board that turns reaches into it.
+    Text,
+}
+
+/// A line beyond the border stands out by this share, where there are no tints.
+const CLEAR: f64 = 0.5;
+/// Where cells beyond a border are tinted, lines stand out there by at least this share of what they do inside.
+const FAINT: f64 = 0.12;
+/// Where so little room is left that it merges with the border's own blurred edge, it stands out by this share.
+const CLOSE: f64 = 0.8;
+/// That is up to so many times a line's thickness from the picture's edge.
+const LITTLE_ROOM: f64 = 2.5;
+/// From where the border line's own pixels end to the picture's edge, at least: else nothing is seen beyond it.
+const LEAST_SEEN: f64 = 0.75;
+/// A line that goes on has no gap: every bit of it of this length, in cells, stands out by this share.
+const BIT: f64 = 0.02;
+const UNBROKEN: f64 = 0.25;
+/// Boards that fill the picture do so on both sides, give or take so many cells.
+const ALIKE_ROOM: f64 = 0.1;
+/// Lines so wide, in cells, are not blurred.
+const SHARP: f64 = 0.025;
+/// A border that goes over the picture's edge stands out there by this share of what it does anywhere.
+const AT_EDGE: f64 = 0.85;
+/// A border at the picture's edge is whole if it is so much as wide as the lines inside.
+const WHOLE: f64 = 0.75;
+/// Lines are followed this far beyond the border, in cells: a pipe may cover what is beyond that.
+const REACH: f64 = 0.3;
+/// The stubs of a board that warps are at least so long, in cells.
+const STUB: f64 = 0.18;
+/// And end before this.
+const STUB_ENDS: f64 = 0.5;
+
+/// Which border the picture's edge cuts through, if any: the board may go on beyond.
+///
+/// What is left of its line is not as wide as others are and as bright at the edge as anywhere. A board with as many
+/// rows as columns is whole, as games fill screens with it: what a cut leaves of one has fewer of the one or the other.
+#[must_use]
+pub fn is_cut(
+    picture: &Picture<'_>,
+    grid: &Grid,
+    sides: &Sides,
+    look: &LineAppearance,
+) -> Option<Border> {
+    let width = |sides: &[&Side]| {
+        // Beside tints a line is fainter, but as wide.
+        let stretches = sides.iter().flat_map(|side| side.looks);
+        quantile(stretches.map(|it| it.widths.whole), 0.5)
+    };
+    let inner = || sides.all.iter().filter(|side| side.other.is_some());
+    if grid.rows() == grid.cols() {
+        return None;
+    }
+    Border::ALL.into_iter().find(|&border| {
+        let way = Way::new(picture, grid, border);
+        let is_sharp = look.thickness <= (SHARP * grid.cell).max(3.0);
+        if !is_sharp || way.fills || way.room >= way.start(look) + LEAST_SEEN {
+            return false;
+        }
+        let own =
+            |side: &&Side| side.other.is_none() && usize::from(side.direction.0) == border as usize;
+        let own: Vec<&Side> = sides.all.iter().filter(own).collect();
+        // To the middle of the last pixels.
+        let out = (way.room - 0.5) * way.outwards;
+        let at_edge = own.iter().flat_map(|side| {
+            let place = cell_side::place(grid, side.cell, side.direction, true, look.polarity);
+            let stretches = cell_side::stretches(grid.lattice)
+                .into_iter()
+                .zip(side.looks);
+            stretches.filter_map(move |(part, seen)| {
+                let edge = place.part(part).moved(out).profile(picture, 0).at(0)?;
+                Some(seen.share_of(edge))
+            })
+        });
+        quantile(at_edge, 0.5) >= AT_EDGE
+            && width(&own) < WHOLE * width(&inner().collect::<Vec<_>>())
+    })
+}
+
+/// Which border grid lines cross, if any: the lines inside the board are followed outwards.
+#[must_use]
+pub fn goes_on(
+    picture: &Picture<'_>,
+    grid: &Grid,
+    beyond: Surroundings,
+    look: &LineAppearance,
+) -> Option<Border> {
+    Border::ALL.into_iter().find(|&border| {
+        let way = Way::new(picture, grid, border);
+        let inner = 1..way.lines.len() - 1;
+        let count = inner.len();
+        let leading = inner.filter(|&line| {
+            way.leads(picture, grid, line, (0.0, REACH), look)
+                && way.touches(picture, grid, line, look)
+        });
+        // Close to the picture's edge some letters of a caption may look like stubs of lines, elsewhere one.
+        let enough = if beyond == Surroundings::Text || way.room < REACH * grid.cell {
+            count.div_ceil(2)
+        } else {
+            count.div_ceil(4).min(2)
+        };
+        leading.count() >= enough.max(1)
+    })
+}
+
+/// A border that the board goes on beyond, if any: most lines that end at it are seen on its other side as
+/// they are on this one, though less between tinted cells. `noise`: what stands out where no line is.
+#[must_use]
+pub fn hides_cells(
+    picture: &Picture<'_>,
+    grid: &Grid,
+    polarity: Polarity,
+    noise: f64,
+) -> Option<Border> {
+    Border::ALL.into_iter().find(|&border| {
+        let way = Way::new(picture, grid, border);
+        if way.room < 0.5 * grid.cell {
+            return false;
+        }
+        let contrast = |line: f64, from: f64, to: f64| {
+            let place = |at: f64| way.border + at * grid.cell * way.outwards;
+            let (from, to) = (place(from), place(to));
+            let place = StretchPlace::along(way.run, line, (from.min(to), from.max(to)), polarity);
+            Stretch::look(picture, &place, grid.cell).contrast
+        };
+        let inner = &way.lines[1..way.lines.len() - 1];
+        let here = inner.iter().map(|&line| contrast(line, -0.27, -0.08));
+        let mut here: Vec<f64> = here.collect();
+        here.sort_by(f64::total_cmp);
+        let here = here.get(here.len() / 2).copied().unwrap_or(f64::INFINITY);
+        let least = (FAINT * here).max(2.0 * noise).max(4.0);
+        let are_most = |count: usize| count > 1 && 2 * count > inner.len();
+        // Far out it is looked only where that matters: there is much there that changes.
+        let mut near: Vec<f64> = inner.to_vec();
+        near.retain(|&line| contrast(line, 0.08, 0.27) >= least);
+        // What begins only behind a gap is another thing that lies beside the board.
+        near.retain(|&line| contrast(line, 0.04, 0.1) >= least);
+        let far = || {
+            near.iter()
+                .filter(|&&line| contrast(line, 0.73, 0.92) >= least)
+        };
+        are_most(near.len()) && are_most(far().count())
+    })
+}
+
+/// For each line that meets a border whether it goes on for a stub's length and ends there.
+#[must_use]
+pub fn stubs(
+    picture: &Picture<'_>,
+    grid: &Grid,
+    border: Border,
+    look: &LineAppearance,
+) -> Vec<bool> {
+    let way = Way::new(picture, grid, border);
+    let is_stub = |line: usize| {
+        way.room >= STUB * grid.cell
+            && way.leads(picture, grid, line, (0.0, STUB), look)
+            && !way.leads(picture, grid, line, (STUB_ENDS, STUB_ENDS + REACH), look)
+    };
+    (0..way.lines.len()).map(is_stub).collect()
+}
+
+/// A way out over a border.
+struct Way<'a> {
+    run: Orientation,
+    lines: &'a [f64],
+    border: f64,
+    /// Pixels to the picture's edge.
+    room: f64,
+    /// Whether there are no more at the opposite border, as where a board fills the picture.
+    fills: bool,
+    outwards: f64,
+}
+
+impl<'a> Way<'a> {
+    fn new(picture: &Picture<'_>, grid: &'a Grid, border: Border) -> Self {
+        let [left, top, across, down] = grid.bounds();
+        let (right, bottom) = (left + across, top + down);
+        let rooms = [
+            top,
+            picture.width() as f64 - right,
+            picture.height() as f64 - bottom,
+            left,
+        ];
+        let index = border as usize;
+        let (run, lines, at, outwards) = match border {
+            Border::Upper => (Orientation::Vertical, &grid.xs, top, -1.0),
+            Border::Right => (Orientation::Horizontal, &grid.ys, right, 1.0),
+            Border::Lower => (Orientation::Vertical, &grid.xs, bottom, 1.0),
+            Border::Left => (Orientation::Horizontal, &grid.ys, left, -1.0),
+        };
+        Self {
+            run,
+            lines,
+            border: at,
+            room: rooms[index],
+            fills: rooms[(index + 2) % rooms.len()] < rooms[index] + ALIKE_ROOM * grid.cell,
+            outwards,
+        }
+    }
+
+    /// How far from the border the line's own pixels end.
+    fn start(&self, look: &LineAppearance) -> f64 {
+        look.thickness / 2.0 + 0.75
+    }
+
+    /// Whether a line is seen beyond the border, from one distance in cells to another, or to the picture's edge
+    /// where that comes first.
+    fn leads(
+        &self,
+        picture: &Picture<'_>,
+        grid: &Grid,
+        line: usize,
+        ends: (f64, f64),
+        look: &LineAppearance,
+    ) -> bool {
+        let is_close = self.room < LITTLE_ROOM * look.thickness + 2.0;
+        if is_close && self.fills {
+            return false;
+        }
+        let clear = if is_close { CLOSE } else { CLEAR };
+        let part = (0.08 * grid.cell).max(1.0);
+        self.all_stand_out(picture, grid, line, ends, look, (part, clear))
+    }
+
+    /// Whether a line has no gap right beyond the border, as there is below a letter's stem.
+    fn touches(
+        &self,
+        picture: &Picture<'_>,
+        grid: &Grid,
+        line: usize,
+        look: &LineAppearance,
+    ) -> bool {
+        let bits = ((BIT * grid.cell).max(1.5), UNBROKEN);
+        self.all_stand_out(picture, grid, line, (0.0, REACH), look, bits)
+    }
+
+    /// Whether each of the parts of a way, of so many pixels at least, stands out by a share of what lines do.
+    fn all_stand_out(
+        &self,
+        picture: &Picture<'_>,
+        grid: &Grid,
+        line: usize,
+        (from, to): (f64, f64),
+        look: &LineAppearance,
+        (part, share): (f64, f64),
+    ) -> bool {
+        let start = from * grid.cell + self.start(look);
+        let end = (to * grid.cell).min(self.room);
+        let parts = ((end - start) / part).floor().max(1.0);
+        let length = (end - start) / parts;
+        length >= LEAST_SEEN
+            && (0..parts as u32).all(|index| {
+                let near = self.border + (start + length * f64::from(index)) * self.outwards;
+                let far = near + length * self.outwards;
+                let ends = (near.min(far), near.max(far));
+                let place = StretchPlace::along(self.run, self.lines[line], ends, look.polarity);
+                let stretch = Stretch::look(picture, &place, grid.cell);
+                stretch.contrast >= share * look.contrast && alike(stretch.colour, look.colour)
+            })
+    }
+}
+
+/// Whether two lines have one hue, the first not much brighter.
+fn alike(a: [f64; 3], b: [f64; 3]) -> bool {
+    let product = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let (a_length, b_length) = (product(a, a).sqrt(), product(b, b).sqrt());
+    product(a, b) >= 0.9 * a_length * b_length && a_length <= 1.7 * b_length
+}

@@ -1,0 +1,191 @@
+//! The reasons why a picture is refused.
+//!
+//! Texts complete the sentence "not a board that I can read: …". Rows and columns count from 1 in them.
+
+use flowpipe_plugin::puzzle::message::BoardState;
+use thiserror::Error;
+
+/// What kept a picture from being read as a board.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum Refusal {
+    /// Nothing in the picture is crossed by lines at all.
+    #[error("no large shape made of thin lines")]
+    NoShape,
+    /// Thin lines, but not at one distance in both directions.
+    #[error("no evenly spaced lines that make square cells")]
+    NoGrid,
+    /// Fewer or more rows or columns than asked for.
+    #[error("a grid of {rows} by {cols} cells, boards have {min} to {max} a side")]
+    Size {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+        /// The fewest that the config allows.
+        min: usize,
+        /// The most that the config allows.
+        max: usize,
+    },
+    /// A side of a cell is not drawn.
+    #[error(
+        "{missing} of {all} cell sides are not drawn in a grid of {rows} by {cols}, the first at row \
+         {row}, column {col}, so it is no plain rectangle"
+    )]
+    SidesMissing {
+        /// Sides without a line.
+        missing: usize,
+        /// Sides in all.
+        all: usize,
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+        /// Row of the first one's cell, from 1.
+        row: usize,
+        /// Column of the first one's cell, from 1.
+        col: usize,
+    },
+    /// Something lies over lines where no pipe is drawn.
+    #[error("row {row}, column {col}: something covers a line beside it")]
+    Covered {
+        /// Row of a cell beside it, from 1.
+        row: usize,
+        /// Column of that cell, from 1.
+        col: usize,
+    },
+    /// Grid lines do not end at the border.
+    #[error("its grid goes on beyond the {side} border")]
+    GoesOn {
+        /// Left, right, upper or lower.
+        side: &'static str,
+    },
+    /// A cell holds something that is neither a terminal nor a pipe.
+    #[error("row {row}, column {col}: {what}")]
+    StrangeCell {
+        /// Row from 1.
+        row: usize,
+        /// Column from 1.
+        col: usize,
+        /// What is strange about it.
+        what: &'static str,
+    },
+    /// An empty grid.
+    #[error("a grid of {rows} by {cols} cells without terminals")]
+    NoTerminals {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+    },
+    /// An odd number of terminals.
+    #[error("terminals that cannot be pairs: {0} of them")]
+    OddTerminals(usize),
+    /// Terminals that do not pair by colour.
+    #[error("row {row}, column {col}: this terminal's colour has no clear partner")]
+    NoPartner {
+        /// Row from 1.
+        row: usize,
+        /// Column from 1.
+        col: usize,
+    },
+    /// Terminals of several greys, which differ too little.
+    #[error("its terminals are all grey: without colours it is unknown which belong together")]
+    NoColours,
+    /// A pipe that the game could not have drawn.
+    #[error("row {row}, column {col}: a pipe that {what}")]
+    StrangePipe {
+        /// Row from 1.
+        row: usize,
+        /// Column from 1.
+        col: usize,
+        /// What is strange about it.
+        what: &'static str,
+    },
+    /// No solution.
+    #[error("a board without a solution, on which something must be misread")]
+    Unsolvable,
+    /// Two boards of similar size.
+    #[error("two boards of similar size in one picture")]
+    TwoBoards,
+    /// A board that turns, and shows too little of itself.
+    #[error("a board that is turned too far")]
+    TurnedTooFar,
+    /// A board that is seen in perspective, and cannot be read there.
+    #[error("a board in perspective, as one that flips over: {0}")]
+    InPerspective(Box<Refusal>),
+    /// A board that was read while it turns, and has not landed.
+    #[error("a board that still turns, and was read already")]
+    StillTurns,
+}
+
+/// The step that looks for boards that turn.
+const FLIP: &str = "flip";
+/// [`Refusal::progress`] of what is not refused.
+const ALL_OF_IT: u32 = 13;
+
+impl Refusal {
+    /// The step that gave up, by name.
+    #[must_use]
+    pub fn step(&self) -> &'static str {
+        match self {
+            Self::NoShape | Self::TwoBoards => "find board",
+            Self::NoGrid | Self::Size { .. } => "grid lines",
+            Self::SidesMissing { .. } | Self::GoesOn { .. } => "cells",
+            Self::NoTerminals { .. } | Self::OddTerminals(_) => "terminals",
+            Self::StrangeCell { .. } | Self::Covered { .. } => "contents",
+            Self::NoPartner { .. } | Self::NoColours => "colours",
+            Self::StrangePipe { .. } => "pipes",
+            Self::Unsolvable => "solution",
+            Self::TurnedTooFar | Self::InPerspective(_) | Self::StillTurns => FLIP,
+        }
+    }
+
+    /// The same of a board that is seen in perspective.
+    #[must_use]
+    pub fn in_perspective(self) -> Self {
+        match self {
+            Self::TurnedTooFar => self,
+            why => Self::InPerspective(Box::new(why)),
+        }
+    }
+
+    /// What is known of the board's state.
+    #[must_use]
+    pub fn state(&self) -> Option<BoardState> {
+        (self.step() == FLIP).then_some(BoardState::Moving)
+    }
+
+    /// How much of a board was made out, from 0 to 1: see [`Refusal::progress`].
+    #[must_use]
+    pub fn confidence(&self) -> f64 {
+        f64::from(self.progress()) / f64::from(ALL_OF_IT)
+    }
+
+    /// Whether there may be a board that turns all the same, some cells of which lie as those of one at rest.
+    #[must_use]
+    pub fn may_turn(&self) -> bool {
+        self.progress() < Self::Unsolvable.progress()
+    }
+
+    /// How far reading came: of several refusals, the largest one is the most informative.
+    #[must_use]
+    pub fn progress(&self) -> u32 {
+        match self {
+            Self::NoShape => 0,
+            Self::NoGrid => 1,
+            Self::Size { .. } => 2,
+            Self::SidesMissing { missing, all, .. } if 2 * missing > *all => 3,
+            Self::SidesMissing { .. } => 4,
+            Self::GoesOn { .. } => 5,
+            Self::NoTerminals { .. } => 6,
+            Self::OddTerminals(_) => 7,
+            Self::NoPartner { .. } | Self::NoColours => 8,
+            Self::StrangeCell { .. } | Self::Covered { .. } => 9,
+            Self::StrangePipe { .. } => 10,
+            Self::Unsolvable => 11,
+            Self::TwoBoards => 12,
+            Self::InPerspective(why) => why.progress(),
+            Self::TurnedTooFar | Self::StillTurns => 13,
+        }
+    }
+}
