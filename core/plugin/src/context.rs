@@ -209,7 +209,7 @@ impl<'a> Message<'a> {
     #[must_use]
     pub fn frame(&self) -> Option<Frame> {
         // SAFETY: null or live while the message is.
-        unsafe { Frame::from_borrowed(self.host, self.raw.frame) }
+        unsafe { Frame::from_borrowed(self.host.handle(), self.raw.frame) }
     }
 
     /// Its number.

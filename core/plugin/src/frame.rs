@@ -5,7 +5,7 @@ use std::mem::ManuallyDrop;
 use flowpipe_abi as abi;
 
 use crate::error::{Error, Result};
-use crate::host::{Host, revoked};
+use crate::handle::{Handle, revoked};
 
 /// The layout of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +51,7 @@ enum Functions {
     /// A static table of the process.
     Lasting(&'static abi::Frames),
     /// In the host's table, until it is revoked.
-    OfHost(Host),
+    OfHost(Handle),
 }
 
 // SAFETY: every frame function of the host is tagged [any-thread].
@@ -60,7 +60,7 @@ unsafe impl Send for Frame {}
 unsafe impl Sync for Frame {}
 
 impl Functions {
-    fn of(host: Host) -> Self {
+    fn of(host: Handle) -> Self {
         host.frames().map_or(Self::OfHost(host), Self::Lasting)
     }
 }
@@ -103,7 +103,7 @@ impl Frame {
     ///
     /// # Safety
     /// `raw` is null or a frame of this host, and the caller transfers its reference.
-    pub(crate) unsafe fn from_owned(host: Host, raw: *mut abi::Frame) -> Option<Self> {
+    pub(crate) unsafe fn from_owned(host: Handle, raw: *mut abi::Frame) -> Option<Self> {
         let functions = Functions::of(host);
         (!raw.is_null()).then_some(Self { functions, raw })
     }
@@ -112,7 +112,7 @@ impl Frame {
     ///
     /// # Safety
     /// `raw` is null or a live frame of this host.
-    pub(crate) unsafe fn from_borrowed(host: Host, raw: *mut abi::Frame) -> Option<Self> {
+    pub(crate) unsafe fn from_borrowed(host: Handle, raw: *mut abi::Frame) -> Option<Self> {
         // SAFETY: by the contract above.
         unsafe { Self::borrowed(Functions::of(host), raw) }
     }

@@ -59,6 +59,7 @@ pub mod effects;
 pub mod error;
 pub mod export;
 pub mod frame;
+mod handle;
 pub mod harness;
 pub mod host;
 pub mod logging;
