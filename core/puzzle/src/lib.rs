@@ -23,8 +23,8 @@
 //!
 //! let entry = text::read("R.G\nR.G").remove(0);
 //! let (puzzle, _) = entry.puzzle?;
-//! let flow = |colour, cells: &[usize]| Flow { colour, cells: cells.to_vec() };
-//! let solution = Solution { flows: vec![flow(0, &[0, 1, 4, 3]), flow(1, &[2, 5])] };
+//! let flows = vec![Flow::new(0, vec![0, 1, 4, 3]), Flow::new(1, vec![2, 5])];
+//! let solution = Solution::new(flows);
 //!
 //! // Flow Free's flows do not touch themselves, this one does.
 //! let refusals = check(&puzzle, &solution).unwrap_err();
