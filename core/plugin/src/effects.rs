@@ -12,6 +12,7 @@ use serde::{Serialize, Serializer};
 ///     Effect::new(EffectKind::WritesFiles, "writes PNG files to {pictures}").with_key("pictures"),
 /// ]);
 /// ```
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Effect {
     /// What it does.

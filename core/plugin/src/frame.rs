@@ -7,7 +7,7 @@ use flowpipe_abi as abi;
 use crate::error::{Error, Result};
 use crate::handle::{Handle, revoked};
 
-/// The layout of a pixel.
+/// The layout of a pixel. There is no further one without a new major version of the SDK: a vision has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Blue, green, red, alpha or unused.
@@ -23,6 +23,7 @@ pub enum Format {
 }
 
 /// The layout of a frame's pixels: rows from top to bottom, pixels from left to right.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PixelInfo {
     /// The layout of a pixel.
@@ -68,7 +69,7 @@ impl Functions {
 impl Format {
     /// Bytes of one pixel.
     #[must_use]
-    pub fn bytes_per_pixel(self) -> usize {
+    pub const fn bytes_per_pixel(self) -> usize {
         match self {
             Self::Bgra8 | Self::Rgba8 => 4,
             Self::Bgr8 | Self::Rgb8 => 3,
@@ -95,6 +96,26 @@ impl Format {
             abi::FORMAT_GREY8 => Self::Grey8,
             _ => return None,
         })
+    }
+}
+
+impl PixelInfo {
+    /// Width and height in pixels, rows without gaps.
+    #[must_use]
+    pub const fn new(format: Format, width: u32, height: u32) -> Self {
+        Self {
+            format,
+            width,
+            height,
+            stride: (width as usize).saturating_mul(format.bytes_per_pixel()),
+        }
+    }
+
+    /// The same, with so many bytes from one row to the next.
+    #[must_use]
+    pub const fn with_stride(mut self, bytes: usize) -> Self {
+        self.stride = bytes;
+        self
     }
 }
 
@@ -185,12 +206,7 @@ impl Frame {
         let format = Format::from_abi(info.format).ok_or_else(|| {
             Error::bad_message(format!("a frame of an unknown format ({})", info.format))
         })?;
-        Ok(PixelInfo {
-            format,
-            width: info.width,
-            height: info.height,
-            stride: info.stride as usize,
-        })
+        Ok(PixelInfo::new(format, info.width, info.height).with_stride(info.stride as usize))
     }
 
     /// The pixels, `stride * height` bytes.

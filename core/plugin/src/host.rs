@@ -15,6 +15,7 @@ use crate::handle::{Handle, revoked};
 pub struct Host(Handle);
 
 /// How a stage ends a run: see [`Host::end_run`].
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The task is done: stages end after their current message.

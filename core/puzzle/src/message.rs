@@ -8,6 +8,10 @@
 //! Within the version of a schema id only such fields are added as may be ignored without harm; what
 //! changes the meaning of the others is a new version. Read strictly are the puzzle itself (a
 //! puzzle of which a part was ignored is another puzzle) and the pace of the mouse.
+//!
+//! So structs and variants with fields may grow: they are `#[non_exhaustive]`, and are made with `new`, `of` and the
+//! `with_…` methods. Their fields are public, to read and to set. Enums do not grow within a version: no reader would
+//! know the new variant.
 
 mod answer;
 mod drag;

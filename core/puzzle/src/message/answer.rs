@@ -29,6 +29,7 @@ pub enum Want {
 #[serde(tag = "verdict", rename_all = "lowercase")]
 pub enum Verdict {
     /// Here is a solution.
+    #[non_exhaustive]
     Solution {
         /// In canonical order.
         solution: Solution,
@@ -42,16 +43,19 @@ pub enum Verdict {
         others: Vec<Solution>,
     },
     /// There is none.
+    #[non_exhaustive]
     Unsolvable {
         /// Why, where one is known.
         reason: Option<String>,
     },
     /// A kind of puzzle that this solver does not take.
+    #[non_exhaustive]
     Unsupported {
         /// What it does not take.
         reason: String,
     },
     /// Gave up at a limit of its own.
+    #[non_exhaustive]
     Unknown {
         /// Which limit.
         reason: String,
@@ -59,6 +63,7 @@ pub enum Verdict {
 }
 
 /// A number of solutions, of any size.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Count {
     /// The number in decimal digits.
@@ -102,6 +107,7 @@ pub(super) fn is_false(value: &bool) -> bool {
 
 /// What an answer cost, by the solver's own measures, which its documentation explains. The same
 /// puzzle costs the same each time where the solver is deterministic, so there are no times in it.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Effort {
@@ -218,6 +224,7 @@ impl Verdict {
 }
 
 /// A sighting with a solver's answer.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Solved {
     /// The plugin that answered.

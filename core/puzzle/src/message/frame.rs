@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::geometry::Point;
 
 /// Where a frame's pixels come from: the body of a frame message.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FrameNote {
     /// A file, a window's title, a monitor.

@@ -9,6 +9,7 @@ use crate::puzzle::Puzzle;
 use crate::solution::Flow;
 
 /// What became of one stroke.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StrokeOutcome {
     /// The flow that it was to draw.
@@ -21,6 +22,7 @@ pub struct StrokeOutcome {
 }
 
 /// What became of the strokes.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// The plugin that acted.
@@ -49,6 +51,7 @@ pub struct Outcome {
 }
 
 /// What became of one board, from first sight to the end.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BoardResult {
     /// Counts the boards from 1.

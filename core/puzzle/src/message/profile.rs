@@ -46,6 +46,7 @@ pub enum Profile {
 }
 
 /// Where the pointer has to stop on its way.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stops {
     /// Anywhere: straight segments at any angle.
@@ -57,6 +58,7 @@ pub enum Stops {
 }
 
 /// How strokes are to be played.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manner {
     /// How fast.

@@ -10,6 +10,7 @@ use crate::puzzle::Puzzle;
 use crate::solution::Flow;
 
 /// What vision made of one frame.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sighting {
     /// The frame looked at.
@@ -22,6 +23,7 @@ pub struct Sighting {
 }
 
 /// What one step of reading a frame cost.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepTime {
     /// The step, such as `find board`.
@@ -48,6 +50,7 @@ pub enum Reading {
     /// A board, read exactly.
     Board(Box<SeenBoard>),
     /// Not a board that can be read.
+    #[non_exhaustive]
     Refused {
         /// The step that gave up, such as `find board`.
         step: String,
@@ -103,6 +106,7 @@ impl Reading {
 }
 
 /// A board in a frame.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeenBoard {
     /// The puzzle.

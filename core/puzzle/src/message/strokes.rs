@@ -11,6 +11,7 @@ use crate::geometry::Point;
 use crate::solution::Solution;
 
 /// One press, drag and release.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stroke {
     /// The flow that it draws.
@@ -46,6 +47,7 @@ impl Stroke {
 }
 
 /// What the mouse should do.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Strokes {
     /// The plugin that planned.
