@@ -2,7 +2,7 @@
 
 use flowpipe_plugin::puzzle::message::{Profile, SeenBoard, Stroke};
 use flowpipe_plugin::puzzle::{Flow, Solution};
-use flowpipe_plugin::{Effect, Host, JsonSchema, Plan, Planner, Result};
+use flowpipe_plugin::{Cancel, Effect, Host, JsonSchema, Plan, Planner, Result};
 use serde::Deserialize;
 
 /// Drags through the centre of every cell.
@@ -29,6 +29,7 @@ impl Planner for Simple {
         board: &SeenBoard,
         solution: &Solution,
         _asked: Option<Profile>,
+        _cancel: &Cancel<'_>,
     ) -> Result<Plan> {
         let stroke = |flow: &Flow| {
             let mut cells = flow.cells.clone();
@@ -41,8 +42,7 @@ impl Planner for Simple {
                 .collect();
             Stroke::new(flow.colour, cells, points)
         };
-        let strokes: Vec<Stroke> = solution.flows.iter().map(stroke).collect();
-        Ok(strokes.into())
+        Ok(Plan::new(solution.flows.iter().map(stroke).collect()))
     }
 }
 

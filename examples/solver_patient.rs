@@ -11,11 +11,7 @@ struct Patient;
 impl Solver for Patient {
     const NAME: &'static str = "solver-patient";
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
-    const SUPPORTS: Supports = Supports {
-        bridges: false,
-        pairs: false,
-        ..Supports::EVERYTHING
-    };
+    const SUPPORTS: Supports = Supports::EVERYTHING.with_bridges(false).with_pairs(false);
     type Config = NoConfig;
 
     fn new(_: NoConfig, _: &Host) -> Result<Self> {
@@ -26,17 +22,14 @@ impl Solver for Patient {
         let mut flows: Vec<Flow> = Vec::new();
         for start in puzzle.terminals() {
             if !flows.iter().any(|flow| flow.colour == start.colour) {
-                flows.push(Flow {
-                    colour: start.colour,
-                    cells: vec![start.cell],
-                });
+                flows.push(Flow::new(start.colour, vec![start.cell]));
             }
         }
         let solved = grow(puzzle, &mut flows, 0, cancel);
         Ok(if solved {
-            Verdict::solution(Solution { flows }, None)
+            Verdict::solution(Solution::new(flows), None)
         } else {
-            Verdict::Unsolvable { reason: None }
+            Verdict::unsolvable(None)
         })
     }
 }
@@ -44,13 +37,7 @@ impl Solver for Patient {
 /// Grows flow number `at` into each cell that it may enter, then the flows after it.
 fn grow(puzzle: &Puzzle, flows: &mut Vec<Flow>, at: usize, cancel: &Cancel) -> bool {
     if at == flows.len() || cancel.is_cancelled() {
-        return check(
-            puzzle,
-            &Solution {
-                flows: flows.clone(),
-            },
-        )
-        .is_ok();
+        return check(puzzle, &Solution::new(flows.clone())).is_ok();
     }
     let (colour, head) = (flows[at].colour, flows[at].cells[flows[at].cells.len() - 1]);
     puzzle.board().cells().any(|next| {

@@ -36,10 +36,9 @@ impl Stage for Fickle {
             let now = SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .unwrap_or_default();
-            sighting.steps.push(StepTime {
-                step: "whim".into(),
-                ms: now.as_nanos() as f64,
-            });
+            sighting
+                .steps
+                .push(StepTime::new("whim", now.as_nanos() as f64));
         }
         context.emit(0, &sighting)?;
         Ok(Next::More)

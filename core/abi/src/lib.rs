@@ -2,11 +2,16 @@
 //!
 //! The header is the specification; its comments state when each function may be called, on which thread, and the owner
 //! of each value. This file repeats its layout, and a test compiles the header with the system's C compiler to check
-//! that the two are equal. There are no dependencies and no logic here.
+//! that the two are equal. There are no dependencies here, and no logic but the names of
+//! [`EffectKind`]s.
 
 #![allow(non_camel_case_types)]
 
+mod effect;
+
 use core::ffi::{c_char, c_void};
+
+pub use effect::{EffectKind, UnknownEffect};
 
 /// "FLOWPIPE" read as a little-endian number.
 pub const MAGIC: u64 = 0x4550_4950_574f_4c46;

@@ -155,14 +155,15 @@ impl Validator for SolvedCheck {
                     unique,
                     count,
                     others,
+                    ..
                 } => {
                     check_solutions(&board.puzzle, solution, others)?;
                     check_count(*unique, count.as_ref(), 1 + others.len())?;
                     Ok(None)
                 }
-                Verdict::Unsolvable { reason } => Ok(Some(with_reason("no solution", reason))),
-                Verdict::Unsupported { reason } => Ok(Some(format!("not supported: {reason}"))),
-                Verdict::Unknown { reason } => Ok(Some(format!("gave up: {reason}"))),
+                Verdict::Unsolvable { reason, .. } => Ok(Some(with_reason("no solution", reason))),
+                Verdict::Unsupported { reason, .. } => Ok(Some(format!("not supported: {reason}"))),
+                Verdict::Unknown { reason, .. } => Ok(Some(format!("gave up: {reason}"))),
             }
         })())
     }

@@ -147,9 +147,9 @@ impl Tally {
             other => {
                 self.unsolved += 1;
                 let why = match other {
-                    Verdict::Unsupported { reason } => format!("not supported: {reason}"),
-                    Verdict::Unknown { reason } => format!("gave up: {reason}"),
-                    Verdict::Unsolvable { reason } => with_reason("no solution", reason),
+                    Verdict::Unsupported { reason, .. } => format!("not supported: {reason}"),
+                    Verdict::Unknown { reason, .. } => format!("gave up: {reason}"),
+                    Verdict::Unsolvable { reason, .. } => with_reason("no solution", reason),
                     Verdict::Solution { .. } => String::new(),
                 };
                 let why = paint(&why, BAD, colours);

@@ -22,7 +22,10 @@ pub struct StageEffects {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Described {
     /// Its kind.
-    #[serde(rename = "effect")]
+    #[serde(
+        rename = "effect",
+        serialize_with = "crate::manifest::effects::as_text"
+    )]
     pub kind: EffectKind,
     /// The description.
     pub words: String,

@@ -40,7 +40,7 @@ impl Method {
         match (profile.stops(), self) {
             (Stops::Cells, _) | (_, Self::Cells) => Self::Cells,
             (Stops::Turns, _) | (_, Self::Turns) => Self::Turns,
-            (Stops::Segments, _) => self,
+            _ => self,
         }
     }
 
@@ -234,10 +234,9 @@ impl Planning<'_> {
                 let inner = inner_of(board, self.config.inner).share();
                 points = every_cell(board.description().lattice, inner, leg, &points);
             }
-            strokes.push(Stroke {
-                held: index < last && self.config.warps == Warps::GoOn,
-                ..Stroke::new(colour, leg.dragged().to_vec(), points)
-            });
+            let mut stroke = Stroke::new(colour, leg.dragged().to_vec(), points);
+            stroke.held = index < last && self.config.warps == Warps::GoOn;
+            strokes.push(stroke);
         }
     }
 }

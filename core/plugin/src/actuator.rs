@@ -2,61 +2,85 @@
 
 use flowpipe_puzzle::Flow;
 use flowpipe_puzzle::message::{OUTCOME, Outcome, Pace, STROKES, StrokeOutcome, Strokes};
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::cancel::Cancel;
 use crate::context::Context;
-use crate::effects::Effect;
 use crate::error::Result;
 use crate::host::Host;
-use crate::stage::{Input, Next, Port, Stage};
+use crate::role::{role_as_stage, role_items};
+use crate::stage::{Input, Next, Stage};
 
 /// Plays strokes: with the mouse, or on a simulated board.
+///
+/// One input, [`Strokes`]; one output, [`Outcome`].
+///
+/// ```
+/// use flowpipe_plugin::harness::samples;
+/// use flowpipe_plugin::puzzle::message::{STROKES, Stroke, StrokeOutcome, Strokes};
+/// use flowpipe_plugin::puzzle::{Flow, Solution};
+/// use flowpipe_plugin::{Acting, Actuator, Cancel, Error, Host, NoConfig, Played, Result};
+/// use serde_json::json;
+///
+/// /// Presses no button: whether the game accepts the strokes is unknown.
+/// struct Pretended;
+///
+/// impl Actuator for Pretended {
+///     const NAME: &'static str = "actuator-pretended";
+///     type Config = NoConfig;
+///
+///     fn new(_: NoConfig, _: &Host) -> Result<Self> {
+///         Ok(Self)
+///     }
+///
+///     fn act(
+///         &mut self,
+///         strokes: &Strokes,
+///         acting: &mut Acting<'_, '_>,
+///         cancel: &Cancel<'_>,
+///     ) -> Result<Played> {
+///         let mut outcomes = Vec::new();
+///         for stroke in &strokes.strokes {
+///             if cancel.is_cancelled() {
+///                 return Err(Error::cancelled());
+///             }
+///             acting.pressed();
+///             outcomes.push(StrokeOutcome::new(stroke.colour, None));
+///         }
+///         Ok(Played::new(outcomes))
+///     }
+/// }
+///
+/// let mut harness = flowpipe_plugin::harness!(Pretended, json!({}))?;
+/// let stroke = Stroke::new(0, vec![0, 1], vec![[0.5, 0.5], [1.5, 0.5]]);
+/// let solution = Solution::new(vec![Flow::new(0, vec![0, 1])]);
+/// let sighting = samples::sighting(samples::puzzle("AA")?);
+/// let strokes = Strokes::new("planner-test", vec![stroke], solution, sighting);
+/// let emitted = harness.send(0, STROKES, &strokes)?;
+/// assert_eq!(emitted[0].body["strokes"][0]["accepted"], json!(null));
+/// assert_eq!(harness.marks(), ["action"]);
+/// # Ok::<(), flowpipe_plugin::Error>(())
+/// ```
 pub trait Actuator: Sized + Send + 'static {
-    /// The name that pipelines use: `actuator-…`.
-    const NAME: &'static str;
-    /// A paragraph for people. Empty: the config's doc comment is used.
-    const DOC: &'static str = "";
-    /// Whether the same strokes always have the same outcome.
-    const DETERMINISTIC: bool = false;
-    /// See [`Stage::EFFECTS`].
-    const EFFECTS: Option<&'static [Effect]> = None;
-    /// See [`Stage::STATE`].
-    const STATE: &'static str = "";
-    /// See [`Stage::Config`].
-    type Config: DeserializeOwned + JsonSchema;
+    role_items!(
+        "actuator",
+        false,
+        "Whether the same strokes always have the same outcome."
+    );
 
-    /// Creates the stage.
+    /// Plays the strokes and reports. Points are in board units; the sighting's geometry maps them to pixels of the
+    /// frame, and its note those to the screen. Calls [`Acting::pressed`] at every press.
     ///
-    /// # Errors
-    /// When the config can't be used or something is missing.
-    fn new(config: Self::Config, host: &Host) -> Result<Self>;
-
-    /// Plays the strokes and reports. Calls [`Acting::pressed`] at every press, and checks [`Acting::cancel`] between
-    /// the segments of a stroke: when cancelled, it releases the button at once.
+    /// Polls `cancel` between the segments of a stroke and at least every 10 ms: when cancelled, it releases the button
+    /// at once. Called on the stage's thread.
     ///
     /// # Errors
     /// When it can't play. The button must be released by then.
-    fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played>;
-
-    /// See [`Stage::save`].
-    ///
-    /// # Errors
-    /// When the state can't be serialized.
-    fn save(&mut self) -> Result<Value> {
-        Ok(Value::Null)
-    }
-
-    /// See [`Stage::load`].
-    ///
-    /// # Errors
-    /// When the state can't be used.
-    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
-        let _ = (format, state);
-        Ok(false)
-    }
+    fn act(
+        &mut self,
+        strokes: &Strokes,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> Result<Played>;
 }
 
 /// The context of an actuator while it plays.
@@ -67,6 +91,7 @@ pub struct Acting<'a, 'c> {
 }
 
 /// The outcome of the strokes.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Played {
     /// Whether the game counts the board as solved; `None`: the actuator cannot know.
@@ -79,6 +104,51 @@ pub struct Played {
     pub refused: Option<String>,
     /// Their pace, if the actuator has a choice.
     pub pace: Option<Pace>,
+}
+
+impl Played {
+    /// Strokes that were played, in that order. Whether the game counts the board as solved is unknown.
+    #[must_use]
+    pub fn new(strokes: Vec<StrokeOutcome>) -> Self {
+        Self {
+            strokes,
+            ..Self::default()
+        }
+    }
+
+    /// No stroke was played; see [`Outcome::refused`].
+    #[must_use]
+    pub fn refused(reason: impl Into<String>) -> Self {
+        Self::default().with_refused(reason)
+    }
+
+    /// The same, and whether the game counts the board as solved.
+    #[must_use]
+    pub fn with_solved(mut self, solved: bool) -> Self {
+        self.solved = Some(solved);
+        self
+    }
+
+    /// The same, and the pipes on the board now.
+    #[must_use]
+    pub fn with_drawn(mut self, drawn: Vec<Flow>) -> Self {
+        self.drawn = Some(drawn);
+        self
+    }
+
+    /// The same, and why not all strokes were played.
+    #[must_use]
+    pub fn with_refused(mut self, reason: impl Into<String>) -> Self {
+        self.refused = Some(reason.into());
+        self
+    }
+
+    /// The same, and the pace that was chosen.
+    #[must_use]
+    pub fn with_pace(mut self, pace: Pace) -> Self {
+        self.pace = Some(pace);
+        self
+    }
 }
 
 impl Acting<'_, '_> {
@@ -104,12 +174,6 @@ impl Acting<'_, '_> {
         self.context.wait_until(deadline_ns)
     }
 
-    /// Whether to stop and release the button.
-    #[must_use]
-    pub fn cancel(&self) -> Cancel<'_> {
-        self.context.cancel()
-    }
-
     /// The host.
     #[must_use]
     pub fn host(&self) -> Host {
@@ -117,66 +181,36 @@ impl Acting<'_, '_> {
     }
 }
 
-/// An [`Actuator`] as a [`Stage`]: takes strokes, gives outcomes.
+/// An [`Actuator`] as a [`Stage`].
+#[doc(hidden)]
 pub struct ActuatorStage<T>(T);
 
 impl<T: Actuator> Stage for ActuatorStage<T> {
-    const NAME: &'static str = T::NAME;
-    const DOC: &'static str = T::DOC;
-    const ROLE: &'static str = "actuator";
-    const DETERMINISTIC: bool = T::DETERMINISTIC;
-    const EFFECTS: Option<&'static [Effect]> = T::EFFECTS;
-    const STATE: &'static str = T::STATE;
-    type Config = T::Config;
-
-    fn inputs() -> Vec<Port> {
-        vec![Port::new("in", STROKES)]
-    }
-
-    fn outputs() -> Vec<Port> {
-        vec![Port::new("out", OUTCOME)]
-    }
-
-    fn new(config: Self::Config, host: &Host) -> Result<Self> {
-        T::new(config, host).map(Self)
-    }
+    role_as_stage!(T as "actuator", in: [STROKES], out: OUTCOME);
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         let Input::Message(message) = input else {
             return Ok(Next::More);
         };
         let strokes: Strokes = message.parse()?;
+        let cancel = context.cancel();
         let mut acting = Acting {
             context,
             first_press_ns: None,
             captured_ns: message.captured_ns(),
         };
-        let played = self.0.act(&strokes, &mut acting)?;
+        let played = self.0.act(&strokes, &mut acting, &cancel)?;
         let act_ns = acting
             .first_press_ns
             .map_or(0, |first| acting.host().now_ns() - first);
-        context.emit(
-            0,
-            &Outcome {
-                actuator: T::NAME.to_owned(),
-                frame: strokes.sighting.frame,
-                solved: played.solved,
-                strokes: played.strokes,
-                drawn: played.drawn,
-                refused: played.refused,
-                profile: strokes.profile,
-                pace: played.pace,
-                act_ns,
-            },
-        )?;
+        let mut outcome = Outcome::new(T::NAME, strokes.sighting.frame, played.strokes);
+        outcome.solved = played.solved;
+        outcome.drawn = played.drawn;
+        outcome.refused = played.refused;
+        outcome.profile = strokes.profile;
+        outcome.pace = played.pace;
+        outcome.act_ns = act_ns;
+        context.emit(0, &outcome)?;
         Ok(Next::More)
-    }
-
-    fn save(&mut self) -> Result<Value> {
-        self.0.save()
-    }
-
-    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
-        self.0.load(format, state)
     }
 }

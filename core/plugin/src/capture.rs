@@ -1,63 +1,66 @@
 //! The capture role: produces frames.
 
 use flowpipe_puzzle::message::{FRAME, FrameNote};
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::cancel::Cancel;
 use crate::context::Context;
-use crate::effects::Effect;
 use crate::error::{Error, Result};
 use crate::frame::{Format, Frame};
 use crate::host::Host;
-use crate::stage::{Input, Next, Port, Stage};
+use crate::role::{role_as_stage, role_items};
+use crate::stage::{Input, Next, Stage};
 
 /// Produces frames: from a screen, from files, from a recording.
+///
+/// No input; one output, frames with a [`FrameNote`].
+///
+/// ```
+/// use flowpipe_plugin::puzzle::message::FrameNote;
+/// use flowpipe_plugin::{Cancel, Capture, Format, FrameSink, Host, Next, NoConfig, Result};
+/// use serde_json::json;
+///
+/// /// Emits one white pixel, then ends.
+/// struct White;
+///
+/// impl Capture for White {
+///     const NAME: &'static str = "capture-white";
+///     type Config = NoConfig;
+///
+///     fn new(_: NoConfig, _: &Host) -> Result<Self> {
+///         Ok(Self)
+///     }
+///
+///     fn capture(&mut self, sink: &mut FrameSink<'_, '_>, _cancel: &Cancel<'_>) -> Result<Next> {
+///         let captured_ns = sink.host().now_ns();
+///         let mut frame = sink.new_frame(Format::Rgb8, 1, 1)?;
+///         frame.pixels_mut()?.fill(255);
+///         sink.emit(&frame, &FrameNote::of("white"), captured_ns)?;
+///         Ok(Next::End)
+///     }
+/// }
+///
+/// let mut harness = flowpipe_plugin::harness!(White, json!({}))?;
+/// let emitted = harness.tick()?;
+/// assert_eq!(emitted[0].body["source"], "white");
+/// assert_eq!(emitted[0].frame.as_ref().unwrap().pixels(), [255; 3]);
+/// # Ok::<(), flowpipe_plugin::Error>(())
+/// ```
 pub trait Capture: Sized + Send + 'static {
-    /// The name that pipelines use: `capture-…`.
-    const NAME: &'static str;
-    /// A paragraph for people. Empty: the config's doc comment is used.
-    const DOC: &'static str = "";
-    /// Whether it gives the same frames every time.
-    const DETERMINISTIC: bool = false;
-    /// See [`Stage::EFFECTS`].
-    const EFFECTS: Option<&'static [Effect]> = None;
-    /// See [`Stage::STATE`].
-    const STATE: &'static str = "";
-    /// See [`Stage::Config`].
-    type Config: DeserializeOwned + JsonSchema;
+    role_items!(
+        "capture",
+        false,
+        "Whether it gives the same frames every time."
+    );
 
-    /// Creates the stage.
+    /// Emits the next frame or frames, then returns: [`Next::More`] to be called again, [`Next::End`] at the end of the
+    /// stream.
     ///
-    /// # Errors
-    /// When the config can't be used or something is missing.
-    fn new(config: Self::Config, host: &Host) -> Result<Self>;
-
-    /// Emits the next frame or frames, then returns. While it waits for a picture it polls [`FrameSink::cancel`] at
-    /// least every
-    /// 10 ms.
+    /// While it waits for a picture it polls `cancel` at least every 10 ms and returns soon after it is cancelled;
+    /// [`FrameSink::wait_until`] does so by itself. Called on the stage's thread.
     ///
     /// # Errors
     /// When no frame can be captured.
-    fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next>;
-
-    /// See [`Stage::save`].
-    ///
-    /// # Errors
-    /// When the state can't be serialized.
-    fn save(&mut self) -> Result<Value> {
-        Ok(Value::Null)
-    }
-
-    /// See [`Stage::load`].
-    ///
-    /// # Errors
-    /// When the state can't be used.
-    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
-        let _ = (format, state);
-        Ok(false)
-    }
+    fn capture(&mut self, sink: &mut FrameSink<'_, '_>, cancel: &Cancel<'_>) -> Result<Next>;
 }
 
 /// The output of a capture stage.
@@ -66,15 +69,15 @@ pub struct FrameSink<'a, 'c> {
 }
 
 impl FrameSink<'_, '_> {
-    /// A frame from the host's pool; see [`Host::new_frame`].
+    /// A frame from the host's pool: width and height in pixels, rows without gaps. See [`Host::new_frame`].
     ///
     /// # Errors
-    /// When memory is short.
+    /// When the size is invalid or memory is short.
     pub fn new_frame(&self, format: Format, width: u32, height: u32) -> Result<Frame> {
         self.context.host().new_frame(format, width, height)
     }
 
-    /// Sends a frame on. `captured_ns`: when its pixels were captured, by [`Host::now_ns`].
+    /// Sends a frame on, without copying its pixels. `captured_ns`: when they were captured, by [`Host::now_ns`].
     ///
     /// # Errors
     /// [`Error::stopped`] when no stage receives it any more.
@@ -90,12 +93,6 @@ impl FrameSink<'_, '_> {
         self.context.wait_until(deadline_ns)
     }
 
-    /// Whether to stop.
-    #[must_use]
-    pub fn cancel(&self) -> Cancel<'_> {
-        self.context.cancel()
-    }
-
     /// The host.
     #[must_use]
     pub fn host(&self) -> Host {
@@ -104,42 +101,20 @@ impl FrameSink<'_, '_> {
 }
 
 /// A [`Capture`] as a [`Stage`].
+#[doc(hidden)]
 pub struct CaptureStage<T>(T);
 
 impl<T: Capture> Stage for CaptureStage<T> {
-    const NAME: &'static str = T::NAME;
-    const DOC: &'static str = T::DOC;
-    const ROLE: &'static str = "capture";
-    const DETERMINISTIC: bool = T::DETERMINISTIC;
-    const EFFECTS: Option<&'static [Effect]> = T::EFFECTS;
-    const STATE: &'static str = T::STATE;
-    type Config = T::Config;
-
-    fn inputs() -> Vec<Port> {
-        Vec::new()
-    }
-
-    fn outputs() -> Vec<Port> {
-        vec![Port::new("out", FRAME)]
-    }
-
-    fn new(config: Self::Config, host: &Host) -> Result<Self> {
-        T::new(config, host).map(Self)
-    }
+    role_as_stage!(T as "capture", in: [], out: FRAME);
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         match input {
-            Input::Tick => self.0.capture(&mut FrameSink { context }),
+            Input::Tick => {
+                let cancel = context.cancel();
+                self.0.capture(&mut FrameSink { context }, &cancel)
+            }
             Input::Message(_) => Err(Error::bad_message("a capture stage takes no messages")),
             Input::Finish => Ok(Next::End),
         }
-    }
-
-    fn save(&mut self) -> Result<Value> {
-        self.0.save()
-    }
-
-    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
-        self.0.load(format, state)
     }
 }

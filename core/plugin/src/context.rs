@@ -51,9 +51,9 @@ impl<'a> Context<'a> {
         self.host
     }
 
-    /// Whether the current work is cancelled.
+    /// Whether the current work is cancelled. The token is valid during this call of `process`, on any thread.
     #[must_use]
-    pub fn cancel(&self) -> Cancel<'_> {
+    pub fn cancel(&self) -> Cancel<'a> {
         Cancel::of_context(self.table, self.raw)
     }
 
@@ -209,7 +209,7 @@ impl<'a> Message<'a> {
     #[must_use]
     pub fn frame(&self) -> Option<Frame> {
         // SAFETY: null or live while the message is.
-        unsafe { Frame::from_borrowed(self.host, self.raw.frame) }
+        unsafe { Frame::from_borrowed(self.host.handle(), self.raw.frame) }
     }
 
     /// Its number.

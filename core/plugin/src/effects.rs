@@ -1,6 +1,6 @@
 //! What a stage does to the world outside of the program, as its manifest declares it.
 
-use flowpipe_abi as abi;
+pub use flowpipe_abi::EffectKind;
 use serde::{Serialize, Serializer};
 
 /// One effect of a stage.
@@ -12,10 +12,11 @@ use serde::{Serialize, Serializer};
 ///     Effect::new(EffectKind::WritesFiles, "writes PNG files to {pictures}").with_key("pictures"),
 /// ]);
 /// ```
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Effect {
     /// What it does.
-    #[serde(rename = "effect")]
+    #[serde(rename = "effect", serialize_with = "as_text")]
     pub kind: EffectKind,
     /// The key of the config without which it does not happen.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,42 +29,8 @@ pub struct Effect {
     pub doc: &'static str,
 }
 
-/// What a stage does to the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EffectKind {
-    /// It reads files or folders.
-    ReadsFiles,
-    /// It creates, changes or removes files or folders.
-    WritesFiles,
-    /// It starts other programs.
-    RunsCommands,
-    /// It sees what is on the screen.
-    ReadsScreen,
-    /// It moves the pointer, and presses buttons or keys.
-    DrivesMouse,
-    /// It talks to other machines.
-    UsesNetwork,
-}
-
-impl EffectKind {
-    /// The id, as manifests have it.
-    #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::ReadsFiles => abi::EFFECT_READS_FILES,
-            Self::WritesFiles => abi::EFFECT_WRITES_FILES,
-            Self::RunsCommands => abi::EFFECT_RUNS_COMMANDS,
-            Self::ReadsScreen => abi::EFFECT_READS_SCREEN,
-            Self::DrivesMouse => abi::EFFECT_DRIVES_MOUSE,
-            Self::UsesNetwork => abi::EFFECT_USES_NETWORK,
-        }
-    }
-}
-
-impl Serialize for EffectKind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.id())
-    }
+fn as_text<S: Serializer>(kind: &EffectKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
 }
 
 impl Effect {

@@ -5,9 +5,9 @@ use std::mem::ManuallyDrop;
 use flowpipe_abi as abi;
 
 use crate::error::{Error, Result};
-use crate::host::{Host, revoked};
+use crate::handle::{Handle, revoked};
 
-/// The layout of a pixel.
+/// The layout of a pixel. There is no further one without a new major version of the SDK: a vision has to know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Blue, green, red, alpha or unused.
@@ -23,6 +23,7 @@ pub enum Format {
 }
 
 /// The layout of a frame's pixels: rows from top to bottom, pixels from left to right.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PixelInfo {
     /// The layout of a pixel.
@@ -51,7 +52,7 @@ enum Functions {
     /// A static table of the process.
     Lasting(&'static abi::Frames),
     /// In the host's table, until it is revoked.
-    OfHost(Host),
+    OfHost(Handle),
 }
 
 // SAFETY: every frame function of the host is tagged [any-thread].
@@ -60,7 +61,7 @@ unsafe impl Send for Frame {}
 unsafe impl Sync for Frame {}
 
 impl Functions {
-    fn of(host: Host) -> Self {
+    fn of(host: Handle) -> Self {
         host.frames().map_or(Self::OfHost(host), Self::Lasting)
     }
 }
@@ -68,7 +69,7 @@ impl Functions {
 impl Format {
     /// Bytes of one pixel.
     #[must_use]
-    pub fn bytes_per_pixel(self) -> usize {
+    pub const fn bytes_per_pixel(self) -> usize {
         match self {
             Self::Bgra8 | Self::Rgba8 => 4,
             Self::Bgr8 | Self::Rgb8 => 3,
@@ -98,12 +99,32 @@ impl Format {
     }
 }
 
+impl PixelInfo {
+    /// Width and height in pixels, rows without gaps.
+    #[must_use]
+    pub const fn new(format: Format, width: u32, height: u32) -> Self {
+        Self {
+            format,
+            width,
+            height,
+            stride: (width as usize).saturating_mul(format.bytes_per_pixel()),
+        }
+    }
+
+    /// The same, with so many bytes from one row to the next.
+    #[must_use]
+    pub const fn with_stride(mut self, bytes: usize) -> Self {
+        self.stride = bytes;
+        self
+    }
+}
+
 impl Frame {
     /// Takes ownership of a reference. `None` for null.
     ///
     /// # Safety
     /// `raw` is null or a frame of this host, and the caller transfers its reference.
-    pub(crate) unsafe fn from_owned(host: Host, raw: *mut abi::Frame) -> Option<Self> {
+    pub(crate) unsafe fn from_owned(host: Handle, raw: *mut abi::Frame) -> Option<Self> {
         let functions = Functions::of(host);
         (!raw.is_null()).then_some(Self { functions, raw })
     }
@@ -112,7 +133,7 @@ impl Frame {
     ///
     /// # Safety
     /// `raw` is null or a live frame of this host.
-    pub(crate) unsafe fn from_borrowed(host: Host, raw: *mut abi::Frame) -> Option<Self> {
+    pub(crate) unsafe fn from_borrowed(host: Handle, raw: *mut abi::Frame) -> Option<Self> {
         // SAFETY: by the contract above.
         unsafe { Self::borrowed(Functions::of(host), raw) }
     }
@@ -185,12 +206,7 @@ impl Frame {
         let format = Format::from_abi(info.format).ok_or_else(|| {
             Error::bad_message(format!("a frame of an unknown format ({})", info.format))
         })?;
-        Ok(PixelInfo {
-            format,
-            width: info.width,
-            height: info.height,
-            stride: info.stride as usize,
-        })
+        Ok(PixelInfo::new(format, info.width, info.height).with_stride(info.stride as usize))
     }
 
     /// The pixels, `stride * height` bytes.

@@ -1,12 +1,10 @@
 //! A stage's handle to the host.
 
-use std::sync::Mutex;
-
 use flowpipe_abi as abi;
-use flowpipe_sync::revocable::Slot;
 
 use crate::error::{Error, Result};
 use crate::frame::{Format, Frame};
+use crate::handle::{Handle, revoked};
 
 /// A handle to the host: its log, its clock and its frames. It is cheap to copy and may be kept anywhere.
 ///
@@ -14,16 +12,10 @@ use crate::frame::{Format, Frame};
 /// dropped, the run [is ending](Self::is_ending) and [dry](Self::is_dry), and the clock returns [`Host::REVOKED_NS`].
 /// Revoking waits for calls that have started on other threads.
 #[derive(Clone, Copy)]
-pub struct Host {
-    slot: &'static Slot<abi::Host>,
-    generation: u32,
-    frames: Option<&'static abi::Frames>,
-}
-
-/// Slots that are not granted now. They are never freed: there are as many as there were hosts at once.
-static FREE: Mutex<Vec<&'static Slot<abi::Host>>> = Mutex::new(Vec::new());
+pub struct Host(Handle);
 
 /// How a stage ends a run: see [`Host::end_run`].
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The task is done: stages end after their current message.
@@ -42,48 +34,26 @@ impl Host {
     /// # Safety
     /// `raw` points to a host table that stays valid until `revoke` has returned.
     pub(crate) unsafe fn grant(raw: *const abi::Host) -> Self {
-        let free = FREE.lock().map_or(None, |mut free| free.pop());
-        let slot = free.unwrap_or_else(|| Box::leak(Box::new(Slot::new())));
-        // SAFETY: by the contract above. Every function of the table that a handle reaches is tagged [any-thread] in
-        // flowpipe.h, and a slot that is free is not granted. No reference to an extension's table is created before
-        // its size is known: a reference requires that the whole table is valid.
-        unsafe {
-            let frames = ((*raw).get_extension)(raw, abi::EXTENSION_FRAMES.as_ptr());
-            let frames = frames.cast::<abi::Frames>();
-            let has_all =
-                !frames.is_null() && (*frames).struct_size as usize >= size_of::<abi::Frames>();
-            Self {
-                generation: slot.grant(raw),
-                slot,
-                frames: has_all.then(|| &*frames),
-            }
-        }
+        // SAFETY: by the contract above.
+        Self(unsafe { Handle::grant(raw) })
     }
 
     /// Makes every copy of this handle invalid, and waits for calls in progress on other threads. Called once for each
     /// grant.
     pub(crate) fn revoke(self) {
-        let is_free = self.slot.revoke();
-        if is_free && let Ok(mut free) = FREE.lock() {
-            free.push(self.slot);
-        }
+        self.0.revoke();
     }
 
-    /// Calls a function of the table, which is not revoked meanwhile. `None`: it was revoked before.
-    pub(crate) fn call<T>(&self, function: impl FnOnce(&abi::Host) -> T) -> Option<T> {
-        self.slot.enter(self.generation).map(|it| function(&it))
-    }
-
-    /// The frame functions that work also after it is revoked, if the host has them.
-    pub(crate) fn frames(&self) -> Option<&'static abi::Frames> {
-        self.frames
+    /// What the host's frames need.
+    pub(crate) fn handle(&self) -> Handle {
+        self.0
     }
 
     /// The table itself, to pass back to its own functions; null when it is revoked. It is valid until the stage's drop
     /// has returned.
     #[must_use]
     pub fn as_raw(&self) -> *const abi::Host {
-        self.call(std::ptr::from_ref).unwrap_or(std::ptr::null())
+        self.0.call(std::ptr::from_ref).unwrap_or(std::ptr::null())
     }
 
     /// Nanoseconds since the start of the run. Plugins should read the time from this clock alone: in a replay it is
@@ -91,7 +61,8 @@ impl Host {
     #[must_use]
     pub fn now_ns(&self) -> i64 {
         // SAFETY: the table is valid for the call.
-        self.call(|table| unsafe { (table.clock_now)(table) })
+        self.0
+            .call(|table| unsafe { (table.clock_now)(table) })
             .unwrap_or(Self::REVOKED_NS)
     }
 
@@ -105,7 +76,8 @@ impl Host {
             tracing::Level::TRACE => abi::LEVEL_TRACE,
         };
         // SAFETY: the table is valid, and the text is borrowed for the call only.
-        self.call(|table| unsafe { (table.log)(table, level, text.as_ptr().cast(), text.len()) });
+        self.0
+            .call(|table| unsafe { (table.log)(table, level, text.as_ptr().cast(), text.len()) });
     }
 
     /// Allocates a frame from the host's pool: width and height in pixels, rows without gaps. Its bytes are unspecified
@@ -122,11 +94,11 @@ impl Host {
             stride: u64::from(width) * format.bytes_per_pixel() as u64,
             size: 0,
         };
-        let created = self.call(|table| {
+        let created = self.0.call(|table| {
             // SAFETY: the table is valid, and `info` is borrowed for the call only.
             let raw = unsafe { (table.frame_new)(table, &raw const info) };
             // SAFETY: a frame that `frame_new` returns has one reference, which this handle owns.
-            unsafe { Frame::from_owned(*self, raw) }
+            unsafe { Frame::from_owned(self.0, raw) }
         });
         match created {
             Some(Some(frame)) => Ok(frame),
@@ -141,7 +113,8 @@ impl Host {
     #[must_use]
     pub fn is_ending(&self) -> bool {
         // SAFETY: the table is valid for the call.
-        self.call(|table| run(table).is_some_and(|run| unsafe { (run.is_ending)(table) } != 0))
+        self.0
+            .call(|table| run(table).is_some_and(|run| unsafe { (run.is_ending)(table) } != 0))
             .unwrap_or(true)
     }
 
@@ -150,7 +123,8 @@ impl Host {
     #[must_use]
     pub fn is_dry(&self) -> bool {
         // SAFETY: the table is valid for the call.
-        self.call(|table| run(table).is_some_and(|run| unsafe { (run.is_dry)(table) } != 0))
+        self.0
+            .call(|table| run(table).is_some_and(|run| unsafe { (run.is_dry)(table) } != 0))
             .unwrap_or(true)
     }
 
@@ -160,7 +134,7 @@ impl Host {
             Ending::Done => abi::ENDING_DONE,
             Ending::Stopped => abi::ENDING_STOPPED,
         };
-        self.call(|table| {
+        self.0.call(|table| {
             if let Some(run) = run(table) {
                 // SAFETY: the table is valid, and the text is borrowed for the call only.
                 unsafe { (run.end)(table, how, reason.as_ptr().cast(), reason.len()) }
@@ -183,9 +157,4 @@ pub(crate) fn set_error(table: &abi::Host, error: &Error) {
     let text = error.to_string();
     // SAFETY: the table is valid, and the text is borrowed for the call only.
     unsafe { (table.set_error)(table, error.status(), text.as_ptr().cast(), text.len()) }
-}
-
-/// The error of a call through a revoked handle.
-pub(crate) fn revoked() -> Error {
-    Error::new("the stage that this was given to was destroyed")
 }

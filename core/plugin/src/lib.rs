@@ -26,7 +26,7 @@
 //!     }
 //!
 //!     fn solve(&mut self, _puzzle: &Puzzle, _cancel: &Cancel) -> Result<Verdict> {
-//!         Ok(Verdict::Unsolvable { reason: self.0.reason.clone() })
+//!         Ok(Verdict::unsolvable(self.0.reason.clone()))
 //!     }
 //! }
 //!
@@ -47,7 +47,13 @@
 //! - [`effects`]: what a stage declares to do to the world.
 //! - [`host`], [`frame`], [`context`], [`cancel`], [`watch`], [`error`]: what a stage uses.
 //! - [`harness`]: runs a stage without a pipeline, for tests.
-//! - [`export`]: the C side. [`logging`] and [`panic_guard`] serve it.
+//! - [`export!`]: the C side.
+//!
+//! # Threads
+//! The host calls the methods of one instance one at a time. *The stage's thread* runs the work of a stage: `process`,
+//! `reset`, and the methods of the roles. *The control thread* creates, activates, saves, loads, deactivates and drops
+//! stages, never while the stage's thread is in a call of that stage. Neither is the same thread for ever. A [`Host`],
+//! a [`Frame`] and, during its call, a [`Cancel`] may be used on any thread.
 
 #[cfg(feature = "flowfree")]
 pub mod actuator;
@@ -57,15 +63,19 @@ pub mod capture;
 pub mod context;
 pub mod effects;
 pub mod error;
+#[doc(hidden)]
 pub mod export;
 pub mod frame;
+mod handle;
 pub mod harness;
 pub mod host;
-pub mod logging;
+mod logging;
 mod manifest;
-pub mod panic_guard;
+mod panic_guard;
 #[cfg(feature = "flowfree")]
 pub mod planner;
+#[cfg(feature = "flowfree")]
+mod role;
 #[cfg(feature = "flowfree")]
 pub mod solver;
 pub mod stage;

@@ -39,7 +39,7 @@ fn install_hook() {
 ///
 /// # Errors
 /// The function's own, or the panic.
-pub fn guard<T>(function: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn guard<T>(function: impl FnOnce() -> Result<T>) -> Result<T> {
     let outer = GUARDED.replace(true);
     // The caller drops or recreates what a panic may leave half done.
     let result = catch_unwind(AssertUnwindSafe(function));

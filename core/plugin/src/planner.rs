@@ -4,41 +4,73 @@ use flowpipe_puzzle::Solution;
 use flowpipe_puzzle::message::{
     BoardState, Manner, Profile, SOLVED, STROKES, SeenBoard, Solved, Stroke, Strokes,
 };
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::cancel::Cancel;
 use crate::context::Context;
-use crate::effects::Effect;
 use crate::error::Result;
-use crate::host::Host;
-use crate::stage::{Input, Next, Port, Stage};
+use crate::role::{role_as_stage, role_items};
+use crate::stage::{Input, Next, Stage};
 
 /// Plans the mouse's path.
+///
+/// One input, [`Solved`]; one output, [`Strokes`]. Flows that are drawn as in the solution are not drawn again. An
+/// answer without a solution and a board that is solved already or still moves are dropped.
+///
+/// ```
+/// use flowpipe_plugin::harness::samples;
+/// use flowpipe_plugin::puzzle::message::{Profile, SeenBoard, Stroke};
+/// use flowpipe_plugin::puzzle::{Flow, Solution, place};
+/// use flowpipe_plugin::{Cancel, Host, NoConfig, Plan, Planner, Result};
+/// use serde_json::json;
+///
+/// /// Drags through the centre of every cell.
+/// struct Centres;
+///
+/// impl Planner for Centres {
+///     const NAME: &'static str = "planner-centres";
+///     type Config = NoConfig;
+///
+///     fn new(_: NoConfig, _: &Host) -> Result<Self> {
+///         Ok(Self)
+///     }
+///
+///     fn plan(
+///         &mut self,
+///         board: &SeenBoard,
+///         solution: &Solution,
+///         _asked: Option<Profile>,
+///         _cancel: &Cancel<'_>,
+///     ) -> Result<Plan> {
+///         let board = board.puzzle.board();
+///         let stroke = |flow: &Flow| {
+///             let points = flow.cells.iter().map(|&cell| place::centre(board, cell)).collect();
+///             Stroke::new(flow.colour, flow.cells.clone(), points)
+///         };
+///         Ok(Plan::new(solution.flows.iter().map(stroke).collect()))
+///     }
+/// }
+///
+/// let mut harness = flowpipe_plugin::harness!(Centres, json!({}))?;
+/// let solution = Solution::new(vec![Flow::new(0, vec![0, 1, 2])]);
+/// let solved = samples::solved(samples::puzzle("A.A")?, solution);
+/// let strokes = samples::strokes(&mut harness, &solved)?.strokes;
+/// assert_eq!(strokes[0].points, [[0.5, 0.5], [1.5, 0.5], [2.5, 0.5]]);
+/// # Ok::<(), flowpipe_plugin::Error>(())
+/// ```
 pub trait Planner: Sized + Send + 'static {
-    /// The name that pipelines use: `planner-…`.
-    const NAME: &'static str;
-    /// A paragraph for people. Empty: the config's doc comment is used.
-    const DOC: &'static str = "";
-    /// Whether the same solution always gets the same strokes.
-    const DETERMINISTIC: bool = true;
-    /// See [`Stage::EFFECTS`].
-    const EFFECTS: Option<&'static [Effect]> = None;
-    /// See [`Stage::STATE`].
-    const STATE: &'static str = "";
-    /// See [`Stage::Config`].
-    type Config: DeserializeOwned + JsonSchema;
+    role_items!(
+        "planner",
+        true,
+        "Whether the same solution always gets the same strokes."
+    );
 
-    /// Creates the stage.
+    /// Plans the strokes that draw a solution, in board units: x to the right and y down, one unit for each cell, (0, 0)
+    /// at the top left corner of the board (see [`flowpipe_puzzle::geometry`]). The host checks them against the board.
+    /// The solution has no flows that are drawn already. `asked`: the profile that the game was found to need, if that
+    /// is known.
     ///
-    /// # Errors
-    /// When the config can't be used or something is missing.
-    fn new(config: Self::Config, host: &Host) -> Result<Self>;
-
-    /// Plans the strokes that draw a solution, in board units (see [`flowpipe_puzzle::geometry`]). The host checks them
-    /// against the board. The solution has no flows that are drawn already. `asked`: the profile that the game was
-    /// found to need, if that is known.
+    /// Polls `cancel` at least every 10 ms and returns soon after it is cancelled; the result does not matter then.
+    /// Called on the stage's thread.
     ///
     /// # Errors
     /// When it can't plan for this board.
@@ -47,42 +79,12 @@ pub trait Planner: Sized + Send + 'static {
         board: &SeenBoard,
         solution: &Solution,
         asked: Option<Profile>,
+        cancel: &Cancel<'_>,
     ) -> Result<Plan>;
-
-    /// The same, with cancellation, for planners that may take long: polls `cancel` at least every 10 ms and returns
-    /// soon after it is cancelled. If it is implemented, [`Planner::plan`] is not called.
-    ///
-    /// # Errors
-    /// As [`Planner::plan`], and when it is cancelled.
-    fn plan_unless(
-        &mut self,
-        board: &SeenBoard,
-        solution: &Solution,
-        asked: Option<Profile>,
-        _cancel: &Cancel<'_>,
-    ) -> Result<Plan> {
-        self.plan(board, solution, asked)
-    }
-
-    /// See [`Stage::save`].
-    ///
-    /// # Errors
-    /// When the state can't be serialized.
-    fn save(&mut self) -> Result<Value> {
-        Ok(Value::Null)
-    }
-
-    /// See [`Stage::load`].
-    ///
-    /// # Errors
-    /// When the state can't be used.
-    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
-        let _ = (format, state);
-        Ok(false)
-    }
 }
 
 /// A planner's result.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// In the order of play.
@@ -94,57 +96,46 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Strokes for a game of a profile, played in its manner.
+    /// Strokes in the order of play. The actuator decides how to play them.
     #[must_use]
-    pub fn of(profile: Profile, strokes: Vec<Stroke>) -> Self {
-        Self {
-            strokes,
-            profile: Some(profile),
-            manner: Some(profile.manner()),
-        }
-    }
-}
-
-impl From<Vec<Stroke>> for Plan {
-    fn from(strokes: Vec<Stroke>) -> Self {
+    pub fn new(strokes: Vec<Stroke>) -> Self {
         Self {
             strokes,
             ..Self::default()
         }
     }
+
+    /// Strokes for a game of a profile, played in its manner.
+    #[must_use]
+    pub fn of(profile: Profile, strokes: Vec<Stroke>) -> Self {
+        Self {
+            profile: Some(profile),
+            ..Self::new(strokes).with_manner(profile.manner())
+        }
+    }
+
+    /// The same plan, played in a manner.
+    #[must_use]
+    pub fn with_manner(mut self, manner: Manner) -> Self {
+        self.manner = Some(manner);
+        self
+    }
 }
 
 /// The name of the mark that a planner's stage sets right before [`Planner::plan`].
+#[doc(hidden)]
 pub const PLANNING: &str = "planning";
 /// The name of the mark that a planner's stage sets right after [`Planner::plan`]. Between the two is the
 /// planner's own work, without reading and writing messages.
+#[doc(hidden)]
 pub const PLANNED: &str = "planned";
 
-/// A [`Planner`] as a [`Stage`]: takes answers, gives strokes that carry solution and sighting on. Flows that are drawn
-/// as in the solution are not drawn again. It emits nothing for an answer without a solution, and for a board that is
-/// solved already or still moves.
+/// A [`Planner`] as a [`Stage`].
+#[doc(hidden)]
 pub struct PlannerStage<T>(T);
 
 impl<T: Planner> Stage for PlannerStage<T> {
-    const NAME: &'static str = T::NAME;
-    const DOC: &'static str = T::DOC;
-    const ROLE: &'static str = "planner";
-    const DETERMINISTIC: bool = T::DETERMINISTIC;
-    const EFFECTS: Option<&'static [Effect]> = T::EFFECTS;
-    const STATE: &'static str = T::STATE;
-    type Config = T::Config;
-
-    fn inputs() -> Vec<Port> {
-        vec![Port::new("in", SOLVED)]
-    }
-
-    fn outputs() -> Vec<Port> {
-        vec![Port::new("out", STROKES)]
-    }
-
-    fn new(config: Self::Config, host: &Host) -> Result<Self> {
-        T::new(config, host).map(Self)
-    }
+    role_as_stage!(T as "planner", in: [SOLVED], out: STROKES);
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         let Input::Message(message) = input else {
@@ -162,29 +153,13 @@ impl<T: Planner> Stage for PlannerStage<T> {
         context.mark(PLANNING);
         let plan = self
             .0
-            .plan_unless(board, &missing, solved.profile, &context.cancel())?;
+            .plan(board, &missing, solved.profile, &context.cancel())?;
         context.mark(PLANNED);
         let solution = solution.clone();
-        let planner = T::NAME.to_owned();
-        context.emit(
-            0,
-            &Strokes {
-                planner,
-                strokes: plan.strokes,
-                profile: plan.profile,
-                manner: plan.manner,
-                solution,
-                sighting: solved.sighting,
-            },
-        )?;
+        let mut strokes = Strokes::new(T::NAME, plan.strokes, solution, solved.sighting);
+        strokes.profile = plan.profile;
+        strokes.manner = plan.manner;
+        context.emit(0, &strokes)?;
         Ok(Next::More)
-    }
-
-    fn save(&mut self) -> Result<Value> {
-        self.0.save()
-    }
-
-    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
-        self.0.load(format, state)
     }
 }

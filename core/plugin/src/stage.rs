@@ -10,6 +10,54 @@ use crate::error::Result;
 use crate::host::Host;
 
 /// A stage of any kind, for stages without one of the five roles.
+///
+/// ```
+/// use flowpipe_plugin::{Context, Host, Input, JsonSchema, Next, Port, Result, Stage};
+/// use serde::Deserialize;
+/// use serde_json::json;
+///
+/// /// Forwards numbers that are large enough.
+/// #[derive(Default, Deserialize, JsonSchema)]
+/// #[serde(deny_unknown_fields, default)]
+/// struct Config {
+///     /// The least number.
+///     least: u64,
+/// }
+///
+/// struct Filter(Config);
+///
+/// impl Stage for Filter {
+///     const NAME: &'static str = "filter";
+///     type Config = Config;
+///
+///     fn inputs() -> Vec<Port> {
+///         vec![Port::new("in", "example.number/1")]
+///     }
+///
+///     fn outputs() -> Vec<Port> {
+///         vec![Port::new("out", "example.number/1")]
+///     }
+///
+///     fn new(config: Config, _: &Host) -> Result<Self> {
+///         Ok(Self(config))
+///     }
+///
+///     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+///         if let Input::Message(message) = input {
+///             let number: u64 = message.parse()?;
+///             if number >= self.0.least {
+///                 context.emit(0, &number)?;
+///             }
+///         }
+///         Ok(Next::More)
+///     }
+/// }
+///
+/// let mut harness = flowpipe_plugin::harness!(Filter, json!({ "least": 3 }))?;
+/// assert_eq!(harness.send(0, "example.number/1", &5)?[0].body, json!(5));
+/// assert!(harness.send(0, "example.number/1", &2)?.is_empty());
+/// # Ok::<(), flowpipe_plugin::Error>(())
+/// ```
 pub trait Stage: Sized + Send + 'static {
     /// The name that pipelines use: lower case letters, digits and hyphens.
     const NAME: &'static str;
@@ -28,9 +76,9 @@ pub trait Stage: Sized + Send + 'static {
     /// docs that users see.
     type Config: DeserializeOwned + JsonSchema;
 
-    /// None: the stage is a source.
+    /// Its inputs, by index the ports of [`Message::port`]. None: the stage is a source.
     fn inputs() -> Vec<Port>;
-    /// None: the stage is a sink.
+    /// Its outputs, by index the ports of [`Context::emit`]. None: the stage is a sink.
     fn outputs() -> Vec<Port>;
 
     /// Its features, a few words each, if its role leaves a choice. For people to read.
@@ -38,13 +86,14 @@ pub trait Stage: Sized + Send + 'static {
         Vec::new()
     }
 
-    /// Creates the stage.
+    /// Creates the stage. Called on the control thread, and on the stage's thread after a panic.
     ///
     /// # Errors
-    /// When the config can't be used ([`crate::Error::bad_config`]) or something is missing.
+    /// [`crate::Error::bad_config`] when the config can't be used; any other when something is missing.
     fn new(config: Self::Config, host: &Host) -> Result<Self>;
 
-    /// Prepares to process: opens devices, allocates.
+    /// Prepares to process: opens devices, allocates. Called on the control thread, and on the stage's thread after a
+    /// panic.
     ///
     /// # Errors
     /// When something is missing. The run does not start then.
@@ -52,25 +101,27 @@ pub trait Stage: Sized + Send + 'static {
         Ok(())
     }
 
-    /// Does the work for one tick or message.
+    /// Does the work for one tick or message. Long work polls [`Context::cancel`] at least every 10 ms, and returns soon
+    /// after it is cancelled. Called on the stage's thread.
     ///
     /// # Errors
     /// When it fails on this message; `on_error` in the pipeline decides whether the run goes on.
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next>;
 
-    /// Drops the state that earlier messages left.
+    /// Drops the state that earlier messages left. Called on the stage's thread.
     ///
     /// # Errors
-    /// When it can't.
+    /// When it fails.
     fn reset(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// The opposite of [`Stage::activate`].
+    /// The opposite of [`Stage::activate`]. Called on the control thread.
     fn deactivate(&mut self) {}
 
     /// Saves its state, for the stage that replaces it in a running pipeline: one with another config, a new build of
-    /// the plugin, or another plugin. Changes nothing. Only called if [`Stage::STATE`] names a format.
+    /// the plugin, or another plugin. Changes nothing. Called on the control thread, only if [`Stage::STATE`] names a
+    /// format.
     ///
     /// # Errors
     /// When the state can't be serialized. This stage stays active then.
@@ -80,7 +131,7 @@ pub trait Stage: Sized + Send + 'static {
 
     /// Loads the state of another instance, before its own first message. `Ok(false)`: it does not know the format.
     /// After that, a stage that replaces another plugin starts with no state; one that replaces an earlier build of
-    /// itself is refused, and the old one stays active.
+    /// itself is refused, and the old one stays active. Called on the control thread.
     ///
     /// ```
     /// # use flowpipe_plugin::{Context, Host, Input, Next, NoConfig, Port, Result, Stage};
@@ -136,6 +187,7 @@ pub trait Stage: Sized + Send + 'static {
 pub struct NoConfig {}
 
 /// Why `process` is called.
+#[non_exhaustive]
 pub enum Input<'a> {
     /// A stage without inputs should emit something, then return.
     Tick,
@@ -146,6 +198,7 @@ pub enum Input<'a> {
 }
 
 /// Whether a stage wants to be called again.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Yes.
@@ -155,6 +208,7 @@ pub enum Next {
 }
 
 /// An input or output of a stage.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Port {
     /// Its name.

@@ -3,6 +3,14 @@
 use flowpipe_puzzle::{Lattice, Puzzle};
 
 /// The kinds of puzzles that a solver accepts, besides rectangles under Flow Free's rules with one pair of each colour.
+///
+/// ```
+/// use flowpipe_plugin::Supports;
+///
+/// const SUPPORTS: Supports = Supports::EVERYTHING.with_bridges(false).with_max_cells(400);
+/// assert!(SUPPORTS.hexes && !SUPPORTS.bridges);
+/// ```
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Supports {
     /// Hexagonal cells.
@@ -51,6 +59,69 @@ impl Supports {
         empty: false,
         max_cells: None,
     };
+
+    /// The same, and whether hexagonal cells are accepted.
+    #[must_use]
+    pub const fn with_hexes(mut self, accepted: bool) -> Self {
+        self.hexes = accepted;
+        self
+    }
+
+    /// The same, and whether missing cells are accepted.
+    #[must_use]
+    pub const fn with_holes(mut self, accepted: bool) -> Self {
+        self.holes = accepted;
+        self
+    }
+
+    /// The same, and whether walls between cells are accepted.
+    #[must_use]
+    pub const fn with_walls(mut self, accepted: bool) -> Self {
+        self.walls = accepted;
+        self
+    }
+
+    /// The same, and whether cells that two flows cross are accepted.
+    #[must_use]
+    pub const fn with_bridges(mut self, accepted: bool) -> Self {
+        self.bridges = accepted;
+        self
+    }
+
+    /// The same, and whether edges that wrap around are accepted.
+    #[must_use]
+    pub const fn with_warps(mut self, accepted: bool) -> Self {
+        self.warps = accepted;
+        self
+    }
+
+    /// The same, and whether several pairs of one colour are accepted.
+    #[must_use]
+    pub const fn with_pairs(mut self, accepted: bool) -> Self {
+        self.pairs = accepted;
+        self
+    }
+
+    /// The same, and whether rules by which a flow may touch itself are accepted.
+    #[must_use]
+    pub const fn with_touch(mut self, accepted: bool) -> Self {
+        self.touch = accepted;
+        self
+    }
+
+    /// The same, and whether rules by which cells may stay empty are accepted.
+    #[must_use]
+    pub const fn with_empty(mut self, accepted: bool) -> Self {
+        self.empty = accepted;
+        self
+    }
+
+    /// The same, with a largest board, in cells of its bounding grid.
+    #[must_use]
+    pub const fn with_max_cells(mut self, cells: usize) -> Self {
+        self.max_cells = Some(cells);
+        self
+    }
 
     /// Why a puzzle is refused: all reasons in one sentence. `None`: it is accepted.
     #[must_use]
@@ -153,10 +224,7 @@ mod tests {
             Supports::RECTANGLES.refusal(&loose).unwrap(),
             "it takes neither flows that touch themselves nor cells that stay empty"
         );
-        let small = Supports {
-            max_cells: Some(1),
-            ..Supports::EVERYTHING
-        };
+        let small = Supports::EVERYTHING.with_max_cells(1);
         assert_eq!(
             small.refusal(&plain).unwrap(),
             "it does not take boards of more than 1 cells"

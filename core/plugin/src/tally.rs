@@ -67,11 +67,9 @@ impl Tally {
     pub fn verdict(self, all: bool) -> Verdict {
         let Some(solution) = self.first else {
             return if all {
-                Verdict::Unsolvable { reason: None }
+                Verdict::unsolvable(None)
             } else {
-                Verdict::Unknown {
-                    reason: "gave up before a solution was found".to_owned(),
-                }
+                Verdict::unknown("gave up before a solution was found")
             };
         };
         let unique = match self.number {
@@ -83,12 +81,9 @@ impl Tally {
             _ if all => Some(Count::exactly(self.number)),
             _ => Some(Count::at_least(self.number)),
         };
-        Verdict::Solution {
-            solution,
-            unique,
-            count,
-            others: self.others,
-        }
+        Verdict::solution(solution, unique)
+            .with_count(count)
+            .with_others(self.others)
     }
 }
 
@@ -121,13 +116,12 @@ mod tests {
 
     #[test]
     fn each_question_has_its_answer() {
-        let verdict = |unique, count, others| Verdict::Solution {
-            solution: solution(0),
-            unique,
-            count,
-            others,
+        let verdict = |unique, count, others| {
+            Verdict::solution(solution(0), unique)
+                .with_count(count)
+                .with_others(others)
         };
-        let none = Verdict::Unsolvable { reason: None };
+        let none = Verdict::unsolvable(None);
         for want in [Want::One, Want::Unique, Want::Count, Want::All] {
             assert_eq!(answer(want, None, 0), none);
         }

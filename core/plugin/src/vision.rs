@@ -1,86 +1,72 @@
 //! The vision role: reads boards from frames.
 
 use flowpipe_puzzle::message::{FRAME, FrameNote, Reading, SIGHTING, Sighting, StepTime};
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::cancel::Cancel;
 use crate::context::{Context, Message};
-use crate::effects::Effect;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, PixelInfo};
-use crate::host::Host;
-use crate::stage::{Input, Next, Port, Stage};
+use crate::role::{role_as_stage, role_items};
+use crate::stage::{Input, Next, Stage};
 
 /// Reads boards from frames: exactly, or not at all.
+///
+/// One input, frames; one output, [`Sighting`]s.
+///
+/// ```
+/// use flowpipe_plugin::puzzle::message::{FRAME, FrameNote, Reading};
+/// use flowpipe_plugin::{Cancel, Captured, Format, Host, NoConfig, Result, Vision};
+/// use serde_json::json;
+///
+/// /// Reads no boards: reports the brightest byte of a picture.
+/// struct Brightness;
+///
+/// impl Vision for Brightness {
+///     const NAME: &'static str = "vision-brightness";
+///     type Config = NoConfig;
+///
+///     fn new(_: NoConfig, _: &Host) -> Result<Self> {
+///         Ok(Self)
+///     }
+///
+///     fn see(&mut self, captured: &Captured, _cancel: &Cancel<'_>) -> Result<Reading> {
+///         let brightest = captured.pixels().iter().max().copied().unwrap_or(0);
+///         Ok(Reading::refused("brightness", format!("the brightest byte is {brightest}")))
+///     }
+/// }
+///
+/// let mut harness = flowpipe_plugin::harness!(Brightness, json!({}))?;
+/// let note = FrameNote::of("test");
+/// let emitted = harness.send_picture(FRAME, &note, (Format::Grey8, 2, 1), &[10, 200])?;
+/// assert_eq!(emitted[0].body["reading"]["status"], "refused");
+/// assert_eq!(emitted[0].body["reading"]["reason"], "the brightest byte is 200");
+/// # Ok::<(), flowpipe_plugin::Error>(())
+/// ```
 pub trait Vision: Sized + Send + 'static {
-    /// The name that pipelines use: `vision-…`.
-    const NAME: &'static str;
-    /// A paragraph for people. Empty: the config's doc comment is used.
-    const DOC: &'static str = "";
-    /// Whether the same frames always give the same readings.
-    const DETERMINISTIC: bool = true;
-    /// See [`Stage::EFFECTS`].
-    const EFFECTS: Option<&'static [Effect]> = None;
-    /// See [`Stage::STATE`].
-    const STATE: &'static str = "";
-    /// See [`Stage::Config`].
-    type Config: DeserializeOwned + JsonSchema;
+    role_items!(
+        "vision",
+        true,
+        "Whether the same frames in the same order always give the same readings."
+    );
 
-    /// Creates the stage.
+    /// Reads one frame. A picture without a readable board is [`Reading::Refused`], not an error. Geometry is in pixels
+    /// of the frame, colours are numbered from 0 in the order of the palette.
     ///
-    /// # Errors
-    /// When the config can't be used or something is missing.
-    fn new(config: Self::Config, host: &Host) -> Result<Self>;
-
-    /// Reads one frame. A picture without a readable board is [`Reading::Refused`], not an error.
+    /// Polls `cancel` at least every 10 ms and returns soon after it is cancelled; the result does not matter then.
+    /// Called on the stage's thread.
     ///
     /// # Errors
     /// When something fails that is not due to the picture's content.
-    fn see(&mut self, captured: &Captured) -> Result<Reading>;
+    fn see(&mut self, captured: &Captured, cancel: &Cancel<'_>) -> Result<Reading>;
 
-    /// The same, with cancellation, for visions that may take long: polls `cancel` at least every 10 ms and returns
-    /// soon after it is cancelled. If it is implemented, [`Vision::see`] is not called.
-    ///
-    /// # Errors
-    /// As [`Vision::see`], and when it is cancelled.
-    fn see_unless(&mut self, captured: &Captured, _cancel: &Cancel<'_>) -> Result<Reading> {
-        self.see(captured)
-    }
-
-    /// The time of the last reading, by step; empty unless the config requests it.
+    /// The time of the last reading, by step; empty unless the config requests it. Called on the stage's thread, after
+    /// each [`Self::see`].
     fn steps(&mut self) -> Vec<StepTime> {
         Vec::new()
     }
-
-    /// Drops the state that earlier frames left.
-    ///
-    /// # Errors
-    /// When it fails.
-    fn reset(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    /// See [`Stage::save`].
-    ///
-    /// # Errors
-    /// When the state can't be serialized.
-    fn save(&mut self) -> Result<Value> {
-        Ok(Value::Null)
-    }
-
-    /// See [`Stage::load`].
-    ///
-    /// # Errors
-    /// When the state can't be used.
-    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
-        let _ = (format, state);
-        Ok(false)
-    }
 }
 
-/// A frame with its note.
+/// A frame of a capture stage, with its note.
 pub struct Captured {
     frame: Frame,
     info: PixelInfo,
@@ -103,7 +89,7 @@ impl Captured {
         })
     }
 
-    /// The pixels, `stride * height` bytes.
+    /// The pixels, `stride * height` bytes: rows from top to bottom.
     #[must_use]
     pub fn pixels(&self) -> &[u8] {
         self.frame.pixels()
@@ -115,13 +101,13 @@ impl Captured {
         self.info
     }
 
-    /// The frame itself, to keep it.
+    /// The frame itself; a clone of it keeps the pixels without copying them.
     #[must_use]
     pub fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    /// Where they come from.
+    /// Where the pixels come from.
     #[must_use]
     pub fn note(&self) -> &FrameNote {
         &self.note
@@ -129,52 +115,20 @@ impl Captured {
 }
 
 /// A [`Vision`] as a [`Stage`].
+#[doc(hidden)]
 pub struct VisionStage<T>(T);
 
 impl<T: Vision> Stage for VisionStage<T> {
-    const NAME: &'static str = T::NAME;
-    const DOC: &'static str = T::DOC;
-    const ROLE: &'static str = "vision";
-    const DETERMINISTIC: bool = T::DETERMINISTIC;
-    const EFFECTS: Option<&'static [Effect]> = T::EFFECTS;
-    const STATE: &'static str = T::STATE;
-    type Config = T::Config;
-
-    fn inputs() -> Vec<Port> {
-        vec![Port::new("in", FRAME)]
-    }
-
-    fn outputs() -> Vec<Port> {
-        vec![Port::new("out", SIGHTING)]
-    }
-
-    fn new(config: Self::Config, host: &Host) -> Result<Self> {
-        T::new(config, host).map(Self)
-    }
+    role_as_stage!(T as "vision", in: [FRAME], out: SIGHTING);
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         if let Input::Message(message) = input {
             let captured = Captured::from_message(&message)?;
-            let reading = self.0.see_unless(&captured, &context.cancel())?;
-            let sighting = Sighting {
-                steps: self.0.steps(),
-                ..Sighting::new(captured.note, reading)
-            };
+            let reading = self.0.see(&captured, &context.cancel())?;
+            let sighting = Sighting::new(captured.note, reading).with_steps(self.0.steps());
             context.emit(0, &sighting)?;
         }
         Ok(Next::More)
-    }
-
-    fn reset(&mut self) -> Result<()> {
-        self.0.reset()
-    }
-
-    fn save(&mut self) -> Result<Value> {
-        self.0.save()
-    }
-
-    fn load(&mut self, format: &str, state: Value) -> Result<bool> {
-        self.0.load(format, state)
     }
 }
 
@@ -184,6 +138,7 @@ mod tests {
 
     use super::*;
     use crate::frame::Format;
+    use crate::host::Host;
     use crate::stage::NoConfig;
 
     /// A vision without step times.
@@ -197,13 +152,12 @@ mod tests {
             Ok(Self)
         }
 
-        fn see(&mut self, captured: &Captured) -> Result<Reading> {
-            Ok(Reading::Refused {
-                step: "scan".to_owned(),
-                reason: format!("{} pixels are nothing", captured.pixels().len()),
-                confidence: 0.0,
-                state: None,
-            })
+        fn see(&mut self, captured: &Captured, _: &Cancel<'_>) -> Result<Reading> {
+            let pixels = captured.pixels().len();
+            Ok(Reading::refused(
+                "scan",
+                format!("{pixels} pixels are nothing"),
+            ))
         }
     }
 
@@ -218,15 +172,12 @@ mod tests {
             Blind::new(config, host).map(Self)
         }
 
-        fn see(&mut self, captured: &Captured) -> Result<Reading> {
-            self.0.see(captured)
+        fn see(&mut self, captured: &Captured, cancel: &Cancel<'_>) -> Result<Reading> {
+            self.0.see(captured, cancel)
         }
 
         fn steps(&mut self) -> Vec<StepTime> {
-            vec![StepTime {
-                step: "scan".to_owned(),
-                ms: 0.5,
-            }]
+            vec![StepTime::new("scan", 0.5)]
         }
     }
 

@@ -8,10 +8,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::projection::Point;
 use crate::projection::Projection;
-
-/// A point, `[x, y]`.
-pub type Point = [f64; 2];
 
 /// The place of a board in a frame: where the corners of its bounding grid lie. The map between is
 /// the projective one, so that a board seen in perspective (the flip) needs nothing else.

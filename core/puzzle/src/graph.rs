@@ -3,7 +3,7 @@
 //! A cell is one node; a hole is none; a bridge is one node for each straight way across it, so
 //! that "two flows cross straight" needs no rule of its own.
 
-use crate::board::{BoardError, Cell, Description, Lattice};
+use crate::description::{BoardError, Cell, Description, Lattice};
 
 /// Index of a node in its [`Graph`].
 pub type Node = usize;

@@ -4,13 +4,13 @@
 //! Nothing here does I/O or starts threads.
 //!
 //! # Layout
-//! - [`board`]: which cells exist and which of them touch (rectangles, holes, walls, bridges, warps, hexes).
+//! - [`board`]: which cells exist and which of them touch (rectangles, holes, walls, bridges, warps, hexes);
+//!   `description`: the same as it is written.
 //! - [`graph`]: the same as nodes and links; a bridge is one node for each way across.
 //! - [`puzzle`]: a board with terminals and rules; [`solution`]: flows.
 //! - [`mod@check`]: the one checker of solutions; [`stroke_check`]: the one checker of strokes.
-//! - [`text`]: puzzles as text, in and out, of every format: `grid`, `json`, [`level`] (Flow Free's own
-//!   level lines), [`puzzlink`] (puzz.link's URLs). `named`: terminals by the names in a text;
-//!   `rule_words`: rules as words.
+//! - [`text`]: puzzles as text, in and out, of every format: grids, JSON, [`level`] (Flow Free's own level lines),
+//!   [`puzzlink`] (puzz.link's URLs).
 //! - [`colour`]: letters, names and terminal colours. [`draw`]: boards as text with pipes. [`svg`]: boards
 //!   as pictures.
 //! - [`geometry`]: where a board lies in a picture, in [`projection`] where it is seen in perspective. [`place`]: where
@@ -23,8 +23,8 @@
 //!
 //! let entry = text::read("R.G\nR.G").remove(0);
 //! let (puzzle, _) = entry.puzzle?;
-//! let flow = |colour, cells: &[usize]| Flow { colour, cells: cells.to_vec() };
-//! let solution = Solution { flows: vec![flow(0, &[0, 1, 4, 3]), flow(1, &[2, 5])] };
+//! let flows = vec![Flow::new(0, vec![0, 1, 4, 3]), Flow::new(1, vec![2, 5])];
+//! let solution = Solution::new(flows);
 //!
 //! // Flow Free's flows do not touch themselves, this one does.
 //! let refusals = check(&puzzle, &solution).unwrap_err();
@@ -38,19 +38,14 @@
 pub mod board;
 pub mod check;
 pub mod colour;
+mod description;
 pub mod draw;
 pub mod geometry;
 pub mod graph;
-mod grid;
-mod json;
-pub mod level;
 pub mod message;
-mod named;
 pub mod place;
 pub mod projection;
 pub mod puzzle;
-pub mod puzzlink;
-mod rule_words;
 #[cfg(test)]
 mod snapshot;
 pub mod solution;
@@ -66,3 +61,4 @@ pub use graph::{Direction, Graph, Link, Node};
 pub use projection::Projection;
 pub use puzzle::{Puzzle, PuzzleError, Rules, Terminal};
 pub use solution::{Flow, Solution};
+pub use text::{level, puzzlink};

@@ -1,6 +1,7 @@
 //! Projective maps of the plane: what a flat thing looks like in perspective.
 
-use crate::geometry::Point;
+/// A point of the plane, `[x, y]`.
+pub type Point = [f64; 2];
 
 /// Maps that shrink an area so much that it is nothing have no way back: see [`Projection::inverse`].
 const FLAT: f64 = 1e-12;

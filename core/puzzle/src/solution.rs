@@ -15,6 +15,14 @@ pub struct Flow {
     pub cells: Vec<Cell>,
 }
 
+impl Flow {
+    /// A path of a colour through cells, both ends included.
+    #[must_use]
+    pub fn new(colour: Colour, cells: Vec<Cell>) -> Self {
+        Self { colour, cells }
+    }
+}
+
 /// The flows of a whole puzzle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Solution {
@@ -24,6 +32,12 @@ pub struct Solution {
 }
 
 impl Solution {
+    /// These flows, in any order; see [`Solution::canonical`].
+    #[must_use]
+    pub fn new(flows: Vec<Flow>) -> Self {
+        Self { flows }
+    }
+
     /// The same solution with every flow beginning at its end with the smaller index, and the flows
     /// ordered by first cell: two solutions are the same exactly when their canonical forms are equal.
     #[must_use]

@@ -3,7 +3,7 @@
 //! - Grid text of single characters, a row a line: `R.G`.
 //! - Grid text of tokens with blanks between: `7 - - 10`.
 //! - Flow Free's level lines (they contain `;`), see [`level`].
-//! - [puzz.link](https://puzz.link)'s URLs of Numberlink puzzles, see [`puzzlink`](crate::puzzlink).
+//! - [puzz.link](https://puzz.link)'s URLs of Numberlink puzzles, see [`puzzlink`].
 //! - JSON objects, one a line: a puzzle as in the messages (`board`, `terminals`, `rules`), and beside
 //!   it, where they are known, its `solution`, the `names` of its colours, its `title` and as which
 //!   `level` of the game it is known ([`level::Tag`]).
@@ -18,6 +18,12 @@
 //! comments; the ones right before a puzzle (blank lines do not count) are its title.
 
 mod error;
+mod grid;
+mod json;
+pub mod level;
+mod named;
+pub mod puzzlink;
+mod rule_words;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -26,14 +32,12 @@ use std::collections::VecDeque;
 use std::iter::Enumerate;
 use std::str::Lines;
 
-use crate::grid;
-use crate::json::{self, JsonError};
-use crate::level::{self, Tag};
 use crate::puzzle::Puzzle;
-use crate::puzzlink;
 use crate::solution::Solution;
 
 pub use error::{TextError, TextProblem};
+use json::JsonError;
+use level::Tag;
 pub use write::{Format, Sheet, Unsayable, write, write_as};
 
 /// One puzzle of a text, or what is wrong with it.

@@ -69,12 +69,13 @@ pub fn solved(solved: &Solved) -> String {
 pub fn refusal(answer: &Verdict) -> Option<String> {
     match answer {
         Verdict::Solution { .. } => None,
-        Verdict::Unsolvable { reason: None } => Some("no solution".to_owned()),
+        Verdict::Unsolvable { reason: None, .. } => Some("no solution".to_owned()),
         Verdict::Unsolvable {
             reason: Some(reason),
+            ..
         } => Some(format!("no solution: {reason}")),
-        Verdict::Unsupported { reason } => Some(format!("not taken: {reason}")),
-        Verdict::Unknown { reason } => Some(format!("given up: {reason}")),
+        Verdict::Unsupported { reason, .. } => Some(format!("not taken: {reason}")),
+        Verdict::Unknown { reason, .. } => Some(format!("given up: {reason}")),
     }
 }
 

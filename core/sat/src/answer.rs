@@ -64,10 +64,8 @@ impl Cost {
 
     #[expect(clippy::cast_precision_loss, reason = "figures for people")]
     pub fn effort(self) -> Effort {
-        let effort = Effort {
-            nodes: self.work.conflicts,
-            ..Effort::default()
-        };
+        let mut effort = Effort::default();
+        effort.nodes = self.work.conflicts;
         let reported = [
             ("decisions", self.work.decisions),
             ("propagations", self.work.propagations),

@@ -29,9 +29,7 @@ pub fn solve<'a, B: Backend<'a>>(
     let network = Network::new(puzzle);
     if let Some(reason) = reason::unsolvable(puzzle, &network) {
         return Ok(Answer {
-            verdict: Verdict::Unsolvable {
-                reason: Some(reason),
-            },
+            verdict: Verdict::unsolvable(Some(reason)),
             effort: Effort::default(),
         });
     }
@@ -52,7 +50,7 @@ pub fn solve<'a, B: Backend<'a>>(
         cost: Cost::default(),
     };
     let verdict = match run.first()? {
-        None => Verdict::Unsolvable { reason: None },
+        None => Verdict::unsolvable(None),
         Some(first) if options.want == Want::One => Verdict::solution(first.solution, None),
         Some(first) => {
             let others = run.others(&first)?;
@@ -245,11 +243,8 @@ impl Others {
             (_, true) => Some(Count::exactly(self.number + 1)),
             (_, false) => Some(Count::at_least(self.number + 1)),
         };
-        Verdict::Solution {
-            solution,
-            unique,
-            count,
-            others: self.list,
-        }
+        Verdict::solution(solution, unique)
+            .with_count(count)
+            .with_others(self.list)
     }
 }

@@ -105,11 +105,9 @@ mod tests {
 
     #[test]
     fn scale_and_origin_count() {
-        let frame = FrameNote {
-            origin: [100.0, 50.0],
-            scale: 2.0,
-            ..FrameNote::of("test")
-        };
+        let frame = FrameNote::of("test")
+            .with_origin([100.0, 50.0])
+            .with_scale(2.0);
         let geometry = Geometry::axis_aligned(20.0, 40.0, 101.0, 200.0, 4, 2);
         let board = Board::rectangle(4, 2).unwrap();
         let area = Area::new(&board, &geometry, &frame);

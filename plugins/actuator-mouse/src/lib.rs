@@ -22,7 +22,9 @@ use flowpipe_plugin::puzzle::colour;
 use flowpipe_plugin::puzzle::message::{
     BoardState, FrameNote, SeenBoard, Stroke, StrokeOutcome, Strokes,
 };
-use flowpipe_plugin::{Acting, Actuator, Effect, EffectKind, Ending, Error, Host, Played, Result};
+use flowpipe_plugin::{
+    Acting, Actuator, Cancel, Effect, EffectKind, Ending, Error, Host, Played, Result,
+};
 
 use crate::area::Area;
 use crate::config::Config;
@@ -72,7 +74,12 @@ impl Actuator for Mouse {
         Ok(Self { config, held })
     }
 
-    fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
+    fn act(
+        &mut self,
+        strokes: &Strokes,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> Result<Played> {
         let board = strokes
             .sighting
             .board()
@@ -94,15 +101,13 @@ impl Actuator for Mouse {
         held.guard.begin(watched);
         let end = held
             .player
-            .play(&strokes.strokes, &area, bounds, &manner, acting);
+            .play(&strokes.strokes, &area, bounds, &manner, acting, cancel);
         held.guard.end(held.player.put());
         let End { played, refused } = end?;
-        Ok(Played {
-            strokes: outcomes(&strokes.strokes[..played], |_| None),
-            refused,
-            pace: Some(manner.pace),
-            ..Played::default()
-        })
+        let outcomes = outcomes(&strokes.strokes[..played], |_| None);
+        let mut played = Played::new(outcomes).with_pace(manner.pace);
+        played.refused = refused;
+        Ok(played)
     }
 }
 
@@ -200,10 +205,7 @@ fn watched(
 }
 
 fn refused(reason: String) -> Played {
-    Played {
-        refused: Some(reason),
-        ..Played::default()
-    }
+    Played::refused(reason)
 }
 
 /// What a dry run reports instead of acting.
@@ -218,21 +220,17 @@ fn would(strokes: &Strokes, area: &Area<'_>) -> Played {
         let name = colour::name(stroke.colour);
         Some(format!("would drag {name} by {}", way.join(" ")))
     };
-    Played {
-        strokes: outcomes(&strokes.strokes, reason),
-        refused: Some("this is a dry run".to_owned()),
-        ..Played::default()
-    }
+    Played::new(outcomes(&strokes.strokes, reason)).with_refused("this is a dry run")
 }
 
 /// Only the game knows whether it accepted a stroke.
 fn outcomes(strokes: &[Stroke], reason: impl Fn(&Stroke) -> Option<String>) -> Vec<StrokeOutcome> {
     strokes
         .iter()
-        .map(|stroke| StrokeOutcome {
-            colour: stroke.colour,
-            accepted: None,
-            reason: reason(stroke),
+        .map(|stroke| {
+            let mut outcome = StrokeOutcome::new(stroke.colour, None);
+            outcome.reason = reason(stroke);
+            outcome
         })
         .collect()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flowpipe_desktop::Rect;
 use flowpipe_plugin::puzzle::message::{Hold, Manner, Stroke};
-use flowpipe_plugin::{Acting, Error, Result};
+use flowpipe_plugin::{Acting, Cancel, Error, Result};
 
 use crate::area::Area;
 use crate::config::{Config, Drags};
@@ -95,6 +95,7 @@ impl Player {
         bounds: Rect,
         manner: &Manner,
         acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
     ) -> Result<End> {
         let ways = ways(strokes, area, manner, self.drags);
         let mut places = ways.iter().flatten().flat_map(Way::steps);
@@ -108,7 +109,7 @@ impl Player {
         };
         for (played, stroke) in ways.iter().enumerate() {
             let mut drags = stroke.iter();
-            match drags.try_for_each(|way| button.drag(way, bounds, manner.hold, acting)) {
+            match drags.try_for_each(|way| button.drag(way, bounds, manner.hold, acting, cancel)) {
                 Ok(()) => {}
                 Err(Halt::Board(reason)) => {
                     return Ok(End {
@@ -126,8 +127,13 @@ impl Player {
     }
 
     /// Puts the pointer somewhere, if that may be.
-    fn go(&mut self, at: [i32; 2], acting: &Acting<'_, '_>) -> std::result::Result<(), Halt> {
-        self.check(acting)?;
+    fn go(
+        &mut self,
+        at: [i32; 2],
+        acting: &Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
+        self.check(acting, cancel)?;
         self.mouse.put(at)?;
         self.note_put(at);
         Ok(())
@@ -136,7 +142,11 @@ impl Player {
     /// Waits until the pointer is where it was put. A window manager that looks at a press before the
     /// window gets it holds back what follows, keeps only the last of several moves, and can lose
     /// a release: after a press the first move has to have come through before there are more.
-    fn catch_up(&mut self, acting: &mut Acting<'_, '_>) -> std::result::Result<(), Halt> {
+    fn catch_up(
+        &mut self,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
         /// The longest time that input is held back, in nanoseconds.
         const PATIENCE: i64 = 50_000_000;
         /// Between two checks, in nanoseconds.
@@ -149,7 +159,7 @@ impl Player {
             if now - began > PATIENCE {
                 break;
             }
-            self.check(acting)?;
+            self.check(acting, cancel)?;
             acting.wait_until(now + EVERY)?;
         }
         Ok(())
@@ -165,8 +175,12 @@ impl Player {
     }
 
     /// Whether the pointer may move on.
-    fn check(&mut self, acting: &Acting<'_, '_>) -> std::result::Result<(), Halt> {
-        if acting.cancel().is_cancelled() || acting.host().is_ending() {
+    fn check(
+        &mut self,
+        acting: &Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
+        if cancel.is_cancelled() || acting.host().is_ending() {
             return Err(Error::cancelled().into());
         }
         self.mouse.check()?;
@@ -193,6 +207,7 @@ impl Player {
         step: &Step,
         bounds: Rect,
         acting: &Acting<'_, '_>,
+        cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
         let [x, y] = step.at;
         let aside = [[x + 1, y], [x - 1, y]]
@@ -200,15 +215,20 @@ impl Player {
             .find(|&aside| bounds.contains(aside));
         if let Some(aside) = aside {
             for _ in 0..step.again {
-                self.go(aside, acting)?;
-                self.go(step.at, acting)?;
+                self.go(aside, acting, cancel)?;
+                self.go(step.at, acting, cancel)?;
             }
         }
         Ok(())
     }
 
     /// Waits, and continues to check.
-    fn stay(&mut self, step: &Step, acting: &mut Acting<'_, '_>) -> std::result::Result<(), Halt> {
+    fn stay(
+        &mut self,
+        step: &Step,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
         /// The time between two checks, in nanoseconds.
         const CHECK_EVERY: i64 = 4_000_000;
         let until = acting.host().now_ns() + (step.stay_ms * MS) as i64;
@@ -219,7 +239,7 @@ impl Player {
             }
             acting.wait_until(until.min(until - left + CHECK_EVERY))?;
             if left > CHECK_EVERY {
-                self.check(acting)?;
+                self.check(acting, cancel)?;
             }
         }
     }
@@ -238,29 +258,30 @@ impl Button<'_> {
         bounds: Rect,
         hold: Hold,
         acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
-        self.player.go(way.first.at, acting)?;
+        self.player.go(way.first.at, acting, cancel)?;
         if way.begins {
             self.press(acting)?;
         }
-        self.player.stay(&way.first, acting)?;
+        self.player.stay(&way.first, acting, cancel)?;
         if hold == Hold::Clicks {
             self.release()?;
         }
         for (index, step) in way.rest.iter().enumerate() {
-            self.player.go(step.at, acting)?;
+            self.player.go(step.at, acting, cancel)?;
             if index == 0 && way.begins {
-                self.player.catch_up(acting)?;
+                self.player.catch_up(acting, cancel)?;
             }
-            self.player.send_again(step, bounds, acting)?;
-            self.player.stay(step, acting)?;
+            self.player.send_again(step, bounds, acting, cancel)?;
+            self.player.stay(step, acting, cancel)?;
         }
         if way.ends {
             if hold == Hold::Clicks {
-                self.player.check(acting)?;
+                self.player.check(acting, cancel)?;
                 self.press(acting)?;
                 self.player
-                    .stay(way.rest.last().unwrap_or(&way.first), acting)?;
+                    .stay(way.rest.last().unwrap_or(&way.first), acting, cancel)?;
             }
             self.release()?;
         }

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use flowpipe_plugin::JsonSchema;
 use flowpipe_plugin::harness::Harness;
 use flowpipe_plugin::puzzle::message::{
-    BoardState, FrameNote, Hold, Manner, Outcome, Pace, Reading, STROKES, Sighting,
+    FrameNote, Hold, Manner, Outcome, Pace, Reading, STROKES, Sighting,
 };
 use flowpipe_plugin::puzzle::{Board, Flow, Geometry, Puzzle, Rules, Solution, Terminal};
 use serde::Deserialize;
@@ -112,20 +112,28 @@ impl Actuator for Playing {
         Ok(Self(player, guard, config))
     }
 
-    fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
+    fn act(
+        &mut self,
+        strokes: &Strokes,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> Result<Played> {
         let manner = self.2.manner(strokes.manner)?;
         let area = area(strokes);
         self.1.begin(None);
-        let end = self
-            .0
-            .play(&strokes.strokes, &area, area.bounds(None), &manner, acting);
+        let end = self.0.play(
+            &strokes.strokes,
+            &area,
+            area.bounds(None),
+            &manner,
+            acting,
+            cancel,
+        );
         self.1.end(self.0.put());
         let End { played, refused } = end?;
-        Ok(Played {
-            strokes: outcomes(&strokes.strokes[..played], |_| None),
-            refused,
-            ..Played::default()
-        })
+        let mut played = Played::new(outcomes(&strokes.strokes[..played], |_| None));
+        played.refused = refused;
+        Ok(played)
     }
 }
 
@@ -137,16 +145,13 @@ fn area(strokes: &Strokes) -> Area<'_> {
 
 /// An event in every cell, without waiting.
 fn manner(hold: Hold) -> Manner {
-    Manner {
-        pace: Pace {
-            step: Some(1.0),
-            dwell_ms: 0.0,
-            ends_ms: 0.0,
-            repeats: 1,
-        },
-        nudge: 0.0,
-        hold,
-    }
+    Manner::new(Pace {
+        step: Some(1.0),
+        dwell_ms: 0.0,
+        ends_ms: 0.0,
+        repeats: 1,
+    })
+    .with_hold(hold)
 }
 
 /// 1 x 4, ten pixels a cell, at 100, 50 on the screen.
@@ -158,29 +163,22 @@ fn strokes(rows: &[f64]) -> Strokes {
     let terminals = [0, 3].map(|cell| Terminal { cell, colour: 0 });
     let board = Board::rectangle(1, 4).unwrap();
     let stroke = |&row: &f64| Stroke::new(0, flow.cells.clone(), vec![[0.5, row], [3.5, row]]);
-    Strokes {
-        planner: "test".to_owned(),
-        strokes: rows.iter().map(stroke).collect(),
-        profile: None,
-        manner: Some(manner(Hold::Drag)),
-        solution: Solution {
+    Strokes::new(
+        "test",
+        rows.iter().map(stroke).collect(),
+        Solution {
             flows: vec![flow.clone()],
         },
-        sighting: Sighting::new(
-            FrameNote {
-                origin: [100.0, 50.0],
-                ..FrameNote::of("test")
-            },
-            Reading::Board(Box::new(SeenBoard {
-                puzzle: Puzzle::new(board, terminals.to_vec(), Rules::default()).unwrap(),
-                geometry: Geometry::axis_aligned(0.0, 0.0, 40.0, 10.0, 1, 4),
-                palette: vec![[255, 0, 0]],
-                drawn: Vec::new(),
-                state: BoardState::Empty,
-                confidence: 1.0,
-            })),
+        Sighting::new(
+            FrameNote::of("test").with_origin([100.0, 50.0]),
+            Reading::Board(Box::new(SeenBoard::new(
+                Puzzle::new(board, terminals.to_vec(), Rules::default()).unwrap(),
+                Geometry::axis_aligned(0.0, 0.0, 40.0, 10.0, 1, 4),
+                vec![[255, 0, 0]],
+            ))),
         ),
-    }
+    )
+    .with_manner(manner(Hold::Drag))
 }
 
 fn play(mischief: Mischief, rows: &[f64]) -> (Harness, Result<Outcome>, String) {

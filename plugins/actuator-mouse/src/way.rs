@@ -140,22 +140,19 @@ fn towards(from: Point, to: Point, share: f64) -> Point {
 #[cfg(test)]
 mod tests {
     use flowpipe_plugin::puzzle::Geometry;
-    use flowpipe_plugin::puzzle::message::{FrameNote, Hold, Pace};
+    use flowpipe_plugin::puzzle::message::{FrameNote, Pace};
     use proptest::prelude::*;
 
     use super::*;
 
     fn manner(step: Option<f64>, nudge: f64) -> Manner {
-        Manner {
-            pace: Pace {
-                step,
-                dwell_ms: 18.0,
-                ends_ms: 4.0,
-                repeats: 2,
-            },
-            nudge,
-            hold: Hold::Drag,
-        }
+        Manner::new(Pace {
+            step,
+            dwell_ms: 18.0,
+            ends_ms: 4.0,
+            repeats: 2,
+        })
+        .with_nudge(nudge)
     }
 
     /// The ways on a board of 10 x 10 cells of so many pixels.
@@ -256,14 +253,8 @@ mod tests {
 
     #[test]
     fn a_held_stroke_goes_on_in_the_next_one_but_for_the_last() {
-        let held = Stroke {
-            held: true,
-            ..stroke(&[[8.5, 0.5], [9.5, 0.5]])
-        };
-        let next = Stroke {
-            held: true,
-            ..stroke(&[[0.5, 0.5], [2.5, 0.5]])
-        };
+        let held = stroke(&[[8.5, 0.5], [9.5, 0.5]]).and_held();
+        let next = stroke(&[[0.5, 0.5], [2.5, 0.5]]).and_held();
         let ways = on_board(&[held, next], 10.0, &manner(None, 0.25), Drags::Strokes);
         let (one, two) = (&ways[0][0], &ways[1][0]);
         assert_eq!((one.begins, one.ends), (true, false));
@@ -279,10 +270,7 @@ mod tests {
     /// The estimated duration of strokes is the time that playing them takes.
     #[test]
     fn stays_add_up_to_what_the_manner_sets() {
-        let held = Stroke {
-            held: true,
-            ..stroke(&CORNER)
-        };
+        let held = stroke(&CORNER).and_held();
         let strokes = [stroke(&CORNER), held, stroke(&CORNER[..2])];
         for manner in [manner(None, 0.0), manner(Some(0.3), 0.25)] {
             let ways = on_board(&strokes, 10.0, &manner, Drags::Strokes);

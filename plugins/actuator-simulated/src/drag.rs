@@ -2,7 +2,7 @@
 
 use flowpipe_game::Play;
 use flowpipe_plugin::puzzle::message::{Pace, Stroke, Strokes};
-use flowpipe_plugin::{Acting, Error, Result};
+use flowpipe_plugin::{Acting, Cancel, Error, Result};
 
 use crate::pointer::Pointer;
 
@@ -17,6 +17,7 @@ pub fn drag_all(
     pointer: &Pointer<'_>,
     strokes: &Strokes,
     acting: &mut Acting<'_, '_>,
+    cancel: &Cancel<'_>,
 ) -> Result<()> {
     let step = strokes.manner.and_then(|manner| manner.pace.step);
     if let Some(step) = step.filter(|step| !Pace::STEPS.contains(step)) {
@@ -25,7 +26,7 @@ pub fn drag_all(
     }
     let mut goes_on = false;
     for stroke in &strokes.strokes {
-        drag(play, pointer, stroke, step, goes_on, acting)?;
+        drag(play, pointer, stroke, step, goes_on, acting, cancel)?;
         goes_on = stroke.held;
     }
     // What is held at the very end.
@@ -41,11 +42,12 @@ fn drag(
     step: Option<f64>,
     goes_on: bool,
     acting: &mut Acting<'_, '_>,
+    cancel: &Cancel<'_>,
 ) -> Result<()> {
     let Some(&first) = stroke.points.first() else {
         return Ok(());
     };
-    if acting.cancel().is_cancelled() {
+    if cancel.is_cancelled() {
         play.release();
         return Err(Error::cancelled());
     }
@@ -57,7 +59,7 @@ fn drag(
     }
     for segment in stroke.points.windows(2) {
         for point in Pace::places(step, segment[0], segment[1]) {
-            if acting.cancel().is_cancelled() {
+            if cancel.is_cancelled() {
                 play.release();
                 return Err(Error::cancelled());
             }

@@ -10,7 +10,7 @@ mod pointer;
 
 use flowpipe_game::Play;
 use flowpipe_plugin::puzzle::message::{SeenBoard, Stroke, StrokeOutcome, Strokes};
-use flowpipe_plugin::{Acting, Actuator, Effect, EffectKind, Error, Host, Played, Result};
+use flowpipe_plugin::{Acting, Actuator, Cancel, Effect, EffectKind, Error, Host, Played, Result};
 
 use crate::config::Config;
 use crate::drag::drag_all;
@@ -42,7 +42,12 @@ impl Actuator for Simulated {
         Ok(Self { config, pictures })
     }
 
-    fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
+    fn act(
+        &mut self,
+        strokes: &Strokes,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> Result<Played> {
         let board = strokes
             .sighting
             .board()
@@ -53,21 +58,19 @@ impl Actuator for Simulated {
             &strokes.sighting.frame,
             self.config.subpixel,
         );
-        drag_all(&mut play, &pointer, strokes, acting)?;
+        drag_all(&mut play, &pointer, strokes, acting, cancel)?;
         if let Some(pictures) = &mut self.pictures {
             pictures.write(&play, board, &strokes.sighting.frame.source)?;
         }
-        Ok(Played {
-            solved: Some(play.is_solved()),
-            strokes: strokes
+        Ok(Played::new(
+            strokes
                 .strokes
                 .iter()
                 .map(|stroke| outcome(&play, board, stroke))
                 .collect(),
-            drawn: Some(play.drawn()),
-            refused: None,
-            pace: None,
-        })
+        )
+        .with_solved(play.is_solved())
+        .with_drawn(play.drawn()))
     }
 }
 
@@ -96,11 +99,9 @@ fn outcome(play: &Play, board: &SeenBoard, stroke: &Stroke) -> StrokeOutcome {
             "flow {name} has {covered} cells drawn and is not joined as planned ({planned} cells)"
         )
     });
-    StrokeOutcome {
-        colour: stroke.colour,
-        accepted: Some(is_drawn),
-        reason,
-    }
+    let mut outcome = StrokeOutcome::new(stroke.colour, Some(is_drawn));
+    outcome.reason = reason;
+    outcome
 }
 
 flowpipe_plugin::export!(Simulated);

@@ -1,6 +1,6 @@
 use flowpipe_plugin::harness::Harness;
 use flowpipe_plugin::puzzle::message::{
-    BoardState, FrameNote, Hold, Manner, Outcome, Profile, Reading, STROKES, Sighting,
+    FrameNote, Hold, Outcome, Profile, Reading, STROKES, Sighting,
 };
 use flowpipe_plugin::puzzle::{Board, Flow, Geometry, Point, Puzzle, Rules, Solution, Terminal};
 use serde_json::{Value, json};
@@ -15,36 +15,28 @@ fn strokes(points: [Vec<Point>; 2]) -> Strokes {
     let terminals =
         [(0, 0), (2, 0), (3, 1), (5, 1)].map(|(cell, colour)| Terminal { cell, colour });
     let board = Board::rectangle(2, 3).unwrap();
-    let seen = SeenBoard {
-        puzzle: Puzzle::new(board, terminals.to_vec(), Rules::default()).unwrap(),
-        geometry: Geometry::axis_aligned(10.0, 20.0, 90.0, 60.0, 2, 3),
-        palette: vec![[255, 0, 0], [0, 0, 255]],
-        drawn: Vec::new(),
-        state: BoardState::Empty,
-        confidence: 1.0,
-    };
-    Strokes {
-        planner: "test".to_owned(),
-        strokes: flows
+    let seen = SeenBoard::new(
+        Puzzle::new(board, terminals.to_vec(), Rules::default()).unwrap(),
+        Geometry::axis_aligned(10.0, 20.0, 90.0, 60.0, 2, 3),
+        vec![[255, 0, 0], [0, 0, 255]],
+    );
+    Strokes::new(
+        "test",
+        flows
             .iter()
             .zip(points)
             .map(|(flow, points)| Stroke::new(flow.colour, flow.cells.clone(), points))
             .collect(),
-        profile: None,
-        manner: None,
-        solution: Solution {
+        Solution {
             flows: flows.to_vec(),
         },
-        sighting: Sighting::new(
-            FrameNote {
-                source: "a/b.png".to_owned(),
-                origin: [1000.0, 500.0],
-                scale: 2.0,
-                window: None,
-            },
+        Sighting::new(
+            FrameNote::of("a/b.png")
+                .with_origin([1000.0, 500.0])
+                .with_scale(2.0),
             Reading::Board(Box::new(seen)),
         ),
-    }
+    )
 }
 
 fn straight() -> [Vec<Point>; 2] {
@@ -114,10 +106,7 @@ fn steps_between_are_events_of_their_own() {
     let mut harness = simulated(json!({ "input": "events" }));
     let outcome = play(&mut harness, &stepped);
     assert_eq!(outcome.solved, Some(true));
-    stepped.manner = Some(Manner {
-        hold: Hold::Clicks,
-        ..Profile::Turns.manner()
-    });
+    stepped.manner = Some(Profile::Turns.manner().with_hold(Hold::Clicks));
     stepped.profile = Some(Profile::Clicks);
     let outcome = play(&mut harness, &stepped);
     assert_eq!(outcome.solved, Some(true), "clicks draw as drags do");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use flowpipe_plugin::puzzle::message::FrameNote;
 use flowpipe_plugin::{
-    Capture, Effect, EffectKind, Error, Frame, FrameSink, Host, Next, Result, tracing,
+    Cancel, Capture, Effect, EffectKind, Error, Frame, FrameSink, Host, Next, Result, tracing,
 };
 
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ impl Capture for CaptureFiles {
         })
     }
 
-    fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next> {
+    fn capture(&mut self, sink: &mut FrameSink<'_, '_>, cancel: &Cancel<'_>) -> Result<Next> {
         while !self.ended() {
             let index = self.at;
             // Counted before it is sent: whatever becomes of it, the next call takes the next one.
@@ -95,7 +95,7 @@ impl Capture for CaptureFiles {
                 sink.emit(&frame, &note, sink.host().now_ns())?;
                 break;
             }
-            if sink.cancel().is_cancelled() {
+            if cancel.is_cancelled() {
                 return Err(Error::cancelled());
             }
         }

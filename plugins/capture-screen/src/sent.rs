@@ -86,10 +86,9 @@ fn copy(seen: &Seen<'_>, sink: &FrameSink<'_, '_>) -> Result<Frame> {
 
 fn note(seen: &Seen<'_>) -> FrameNote {
     let place = seen.picture.place;
-    FrameNote {
-        source: seen.source.to_owned(),
-        origin: [place.x, place.y].map(f64::from),
-        scale: seen.picture.scale,
-        window: seen.window.map(|window| window.0),
-    }
+    let mut note = FrameNote::of(seen.source)
+        .with_origin([place.x, place.y].map(f64::from))
+        .with_scale(seen.picture.scale);
+    note.window = seen.window.map(|window| window.0);
+    note
 }

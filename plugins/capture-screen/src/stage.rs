@@ -1,7 +1,7 @@
 //! One capture after another.
 
 use flowpipe_desktop::{Desktop, Grabber};
-use flowpipe_plugin::{Capture, Effect, EffectKind, FrameSink, Host, Next, Result};
+use flowpipe_plugin::{Cancel, Capture, Effect, EffectKind, FrameSink, Host, Next, Result};
 
 use crate::config::Config;
 use crate::pace::Pace;
@@ -35,7 +35,7 @@ impl Capture for CaptureScreen {
         Self::on(Desktop::connect()?, &config)
     }
 
-    fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next> {
+    fn capture(&mut self, sink: &mut FrameSink<'_, '_>, _: &Cancel<'_>) -> Result<Next> {
         if self.pace.wait(sink)? {
             // Before the capture: a picture is never older than its time.
             let captured_ns = sink.host().now_ns();

@@ -7,7 +7,7 @@ mod screen;
 use flowpipe_desktop::Desktop;
 use flowpipe_plugin::harness::{Emitted, Harness};
 use flowpipe_plugin::{
-    Capture, Error, Format, FrameSink, Host, JsonSchema, Next, Result, abi, harness,
+    Cancel, Capture, Error, Format, FrameSink, Host, JsonSchema, Next, Result, abi, harness,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,8 +38,8 @@ impl Capture for OnDisplay {
         CaptureScreen::on(desktop, &config.config).map(Self)
     }
 
-    fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next> {
-        self.0.capture(sink)
+    fn capture(&mut self, sink: &mut FrameSink<'_, '_>, cancel: &Cancel<'_>) -> Result<Next> {
+        self.0.capture(sink, cancel)
     }
 }
 

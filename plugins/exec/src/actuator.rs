@@ -1,7 +1,7 @@
 //! A command as an actuator.
 
 use flowpipe_plugin::puzzle::message::Strokes;
-use flowpipe_plugin::{Acting, Actuator, Effect, Error, Host, Played, Result};
+use flowpipe_plugin::{Acting, Actuator, Cancel, Effect, Error, Host, Played, Result};
 
 use crate::config::Config;
 use crate::effects::RUNS_ITS_COMMAND;
@@ -30,37 +30,44 @@ impl Actuator for ActuatorExec {
         Ok(Self { session })
     }
 
-    fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
+    fn act(
+        &mut self,
+        strokes: &Strokes,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> Result<Played> {
         let Some(session) = &mut self.session else {
-            return Ok(Played {
-                refused: Some("this is a dry run".to_owned()),
-                ..Played::default()
-            });
+            return Ok(Played::refused("this is a dry run"));
         };
         let board = strokes
             .sighting
             .board()
             .ok_or_else(|| Error::bad_message("strokes that belong to no board"))?;
-        let acted: Acted = session.ask(&Act::of(strokes, board), acting)?;
-        Ok(Played {
-            solved: acted.solved,
-            strokes: acted.strokes,
-            drawn: acted.drawn,
-            refused: acted.refused,
-            pace: acted.pace,
-        })
+        let acted: Acted = session.ask(&Act::of(strokes, board), &mut Asking { acting, cancel })?;
+        let mut played = Played::new(acted.strokes);
+        played.solved = acted.solved;
+        played.drawn = acted.drawn;
+        played.refused = acted.refused;
+        played.pace = acted.pace;
+        Ok(played)
     }
 }
 
-impl Asker for Acting<'_, '_> {
+/// The call that the command serves.
+struct Asking<'a, 'b, 'c> {
+    acting: &'a mut Acting<'b, 'c>,
+    cancel: &'a Cancel<'a>,
+}
+
+impl Asker for Asking<'_, '_, '_> {
     fn is_cancelled(&self) -> bool {
-        self.cancel().is_cancelled()
+        self.cancel.is_cancelled()
     }
 
     /// `pressed`: the button goes down now.
     fn mark(&mut self, name: &str) {
         if name == "pressed" {
-            self.pressed();
+            self.acting.pressed();
         }
     }
 }

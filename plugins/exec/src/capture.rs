@@ -1,7 +1,7 @@
 //! A command as a source of frames.
 
 use flowpipe_plugin::puzzle::message::FrameNote;
-use flowpipe_plugin::{Capture, Effect, FrameSink, Host, Next, Result};
+use flowpipe_plugin::{Cancel, Capture, Effect, FrameSink, Host, Next, Result};
 
 use crate::config::Config;
 use crate::effects::RUNS_ITS_COMMAND;
@@ -32,9 +32,9 @@ impl Capture for CaptureExec {
         })
     }
 
-    fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next> {
+    fn capture(&mut self, sink: &mut FrameSink<'_, '_>, cancel: &Cancel<'_>) -> Result<Next> {
         let tick = Tick { tick: self.given };
-        let captured: Captured = self.session.ask(&tick, &mut { sink.cancel() })?;
+        let captured: Captured = self.session.ask(&tick, &mut { *cancel })?;
         if let Some(picture) = captured.frame {
             let captured_ns = sink.host().now_ns();
             let frame = picture.load(sink.host())?;

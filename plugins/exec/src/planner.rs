@@ -29,15 +29,6 @@ impl Planner for PlannerExec {
         board: &SeenBoard,
         solution: &Solution,
         asked: Option<Profile>,
-    ) -> Result<Plan> {
-        self.plan_unless(board, solution, asked, &Cancel::never())
-    }
-
-    fn plan_unless(
-        &mut self,
-        board: &SeenBoard,
-        solution: &Solution,
-        asked: Option<Profile>,
         cancel: &Cancel<'_>,
     ) -> Result<Plan> {
         let cells = 0..board.puzzle.board().len();
@@ -50,10 +41,9 @@ impl Planner for PlannerExec {
                 .collect(),
         };
         let planned: Planned = self.0.ask(&draw, &mut { *cancel })?;
-        Ok(Plan {
-            strokes: planned.strokes,
-            profile: planned.profile,
-            manner: planned.manner,
-        })
+        let mut plan = Plan::new(planned.strokes);
+        plan.profile = planned.profile;
+        plan.manner = planned.manner;
+        Ok(plan)
     }
 }

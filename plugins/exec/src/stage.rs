@@ -43,7 +43,7 @@ impl Stage for Exec {
         let given: Given = match input {
             Input::Message(message) => self.ask(&message, context)?,
             Input::Finish => self.session.ask(&Any::Finish(true), context)?,
-            Input::Tick => return Err(Error::new("it has to be fed: `from` is missing")),
+            _ => return Err(Error::new("it has to be fed: `from` is missing")),
         };
         for sent in given.messages {
             let schema = CString::new(sent.schema)?;

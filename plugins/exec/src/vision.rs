@@ -30,11 +30,7 @@ impl Vision for VisionExec {
         })
     }
 
-    fn see(&mut self, captured: &Captured) -> Result<Reading> {
-        self.see_unless(captured, &Cancel::never())
-    }
-
-    fn see_unless(&mut self, captured: &Captured, cancel: &Cancel<'_>) -> Result<Reading> {
+    fn see(&mut self, captured: &Captured, cancel: &Cancel<'_>) -> Result<Reading> {
         let sight = Sight {
             frame: &self.shared.show(captured.frame())?,
             note: captured.note(),

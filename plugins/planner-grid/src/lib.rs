@@ -6,7 +6,7 @@
 use flowpipe_path::{Method, Needs, Warps};
 use flowpipe_plugin::puzzle::Solution;
 use flowpipe_plugin::puzzle::message::{Profile, SeenBoard};
-use flowpipe_plugin::{Effect, Host, JsonSchema, Plan, Planner, Result};
+use flowpipe_plugin::{Cancel, Effect, Host, JsonSchema, Plan, Planner, Result};
 use serde::{Deserialize, Serialize};
 
 /// Plans strokes along the grid, through the centres of cells. Takes every kind of board.
@@ -69,6 +69,7 @@ impl Planner for Grid {
         board: &SeenBoard,
         solution: &Solution,
         asked: Option<Profile>,
+        _: &Cancel<'_>,
     ) -> Result<Plan> {
         let profile = self.config.profile.profile(asked);
         let flows = &solution.flows;

@@ -3,7 +3,7 @@
 use flowpipe_path::{Config, Method};
 use flowpipe_plugin::puzzle::Solution;
 use flowpipe_plugin::puzzle::message::{Profile, SeenBoard};
-use flowpipe_plugin::{Effect, Host, Plan, Planner, Result};
+use flowpipe_plugin::{Cancel, Effect, Host, Plan, Planner, Result};
 
 struct Minlink(Config);
 
@@ -25,6 +25,7 @@ impl Planner for Minlink {
         board: &SeenBoard,
         solution: &Solution,
         asked: Option<Profile>,
+        _: &Cancel<'_>,
     ) -> Result<Plan> {
         let profile = self.0.profile.profile(asked);
         let flows = &solution.flows;

@@ -1,6 +1,6 @@
 use flowpipe_plugin::harness::samples;
 use flowpipe_plugin::puzzle::level;
-use flowpipe_plugin::puzzle::message::{Solved, Stroke, Strokes};
+use flowpipe_plugin::puzzle::message::{Stroke, Strokes};
 use serde_json::{Value, json};
 
 use super::*;
@@ -16,10 +16,8 @@ const HEXES: &str = "X_3:2,0,1,2;0,1,2,5;3,4";
 
 fn plan(config: Value, line: &str, profile: Option<Profile>) -> Strokes {
     let level = level::parse(line).unwrap();
-    let solved = Solved {
-        profile,
-        ..samples::solved(level.puzzle, level.solution)
-    };
+    let mut solved = samples::solved(level.puzzle, level.solution);
+    solved.profile = profile;
     let mut harness = flowpipe_plugin::harness!(Minlink, config).unwrap();
     samples::strokes(&mut harness, &solved).unwrap()
 }

@@ -145,32 +145,19 @@ impl Once {
             Some(false) => Some(outcome.refused.unwrap_or_else(not_solved)),
             _ => outcome.refused,
         };
-        let result = BoardResult {
-            attempts: 1,
-            strokes: outcome.strokes.len(),
-            profile: outcome.profile,
-            pace: outcome.pace,
-            took_ns: context.host().now_ns() - message.captured_ns(),
-            ..self.result(puzzle, reason)
-        };
+        let mut result = self.result(puzzle, reason);
+        result.attempts = 1;
+        result.strokes = outcome.strokes.len();
+        result.profile = outcome.profile;
+        result.pace = outcome.pace;
+        result.took_ns = context.host().now_ns() - message.captured_ns();
         context.emit(RESULTS, &result)
     }
 
     /// What became of a board on which nothing was played. `reason`: why it was given up.
     fn result(&mut self, puzzle: Puzzle, reason: Option<String>) -> BoardResult {
         self.reported += 1;
-        BoardResult {
-            number: self.reported,
-            puzzle,
-            solved: reason.is_none(),
-            reason,
-            attempts: 0,
-            strokes: 0,
-            repeated: 0,
-            profile: None,
-            pace: None,
-            took_ns: 0,
-        }
+        BoardResult::new(self.reported, puzzle, reason)
     }
 }
 

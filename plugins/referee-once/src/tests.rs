@@ -2,7 +2,7 @@
 //! frames that descend from each other.
 
 use flowpipe_plugin::harness::{Emitted, Harness, samples};
-use flowpipe_plugin::puzzle::message::{Reading, SeenBoard, Verdict};
+use flowpipe_plugin::puzzle::message::Verdict;
 use flowpipe_plugin::puzzle::{Flow, Solution, text};
 use serde_json::{Value, json};
 
@@ -28,11 +28,8 @@ fn solved(cells: usize) -> Solved {
 
 fn in_state(cells: usize, state: BoardState) -> Sighting {
     let Solved { sighting, .. } = solved(cells);
-    let Reading::Board(seen) = sighting.reading else {
-        panic!("no board")
-    };
-    let seen = SeenBoard { state, ..*seen };
-    Sighting::new(sighting.frame, Reading::Board(Box::new(seen)))
+    assert!(sighting.board().is_some(), "no board");
+    Sighting::new(sighting.frame, sighting.reading.with_state(state))
 }
 
 fn ports(emitted: &[Emitted]) -> Vec<usize> {
@@ -63,10 +60,8 @@ fn what_is_solved_is_played_as_it_was_seen() {
 fn what_is_not_solved_is_reported() {
     let mut referee = referee();
     let reason = "tired".to_owned();
-    let given_up = Solved {
-        answer: Verdict::Unknown { reason },
-        ..solved(5)
-    };
+    let mut given_up = solved(5);
+    given_up.answer = Verdict::unknown(reason);
     let emitted = referee.send(1, SOLVED, &given_up).unwrap();
     assert_eq!(ports(&emitted), [RESULTS]);
     let body: &Value = &emitted[0].body;

@@ -3,8 +3,8 @@
 
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{
-    BoardResult, BoardState, Effort, FrameNote, Outcome, Pace, Profile, SeenBoard, Sighting,
-    Solved, Verdict,
+    BoardResult, BoardState, FrameNote, Outcome, Pace, Profile, SeenBoard, Sighting, Solved,
+    Verdict,
 };
 
 use serde::{Deserialize, Serialize};
@@ -276,13 +276,10 @@ impl Referee {
             return;
         }
         self.acting.begin(descends, now);
-        actions.push(Action::Play(Box::new(Solved {
-            solver: answer.solver,
-            answer: answer.verdict,
-            effort: Effort::default(),
-            profile: Some(self.findings.ask(flows)),
-            sighting,
-        })));
+        actions.push(Action::Play(Box::new(
+            Solved::new(answer.solver, answer.verdict, sighting)
+                .with_profile(self.findings.ask(flows)),
+        )));
     }
 
     /// Makes the board that is seen the current one.
@@ -341,18 +338,14 @@ impl Referee {
             self.findings.solved();
         }
         self.solved += usize::from(solved);
-        actions.push(Action::Report(Box::new(BoardResult {
-            number: self.reported,
-            puzzle: board.puzzle.clone(),
-            solved,
-            reason,
-            attempts: board.attempts,
-            strokes: board.strokes,
-            repeated: board.repeated,
-            profile: board.profile,
-            pace: board.pace,
-            took_ns: board.last_stroke_at - board.seen_at,
-        })));
+        let mut result = BoardResult::new(self.reported, board.puzzle.clone(), reason);
+        result.attempts = board.attempts;
+        result.strokes = board.strokes;
+        result.repeated = board.repeated;
+        result.profile = board.profile;
+        result.pace = board.pace;
+        result.took_ns = board.last_stroke_at - board.seen_at;
+        actions.push(Action::Report(Box::new(result)));
         if self
             .config
             .boards

@@ -27,7 +27,7 @@ pub fn answer(
     let mut watch = Watch::new(cancel, NODES_BETWEEN_QUESTIONS);
     let goal = match goal.map(|goal| goal.covered(puzzle)).transpose() {
         Ok(goal) => goal,
-        Err(reason) => return Ok((Verdict::Unsupported { reason }, Effort::default())),
+        Err(reason) => return Ok((Verdict::unsupported(reason), Effort::default())),
     };
     let problem = Problem::new(puzzle, &mut watch)?;
     let ended = search(&problem, config, goal.as_ref(), &mut watch)?;
@@ -36,16 +36,12 @@ pub fn answer(
         .with("states", ended.states as f64);
     let verdict = match ended.how {
         Ending::Found(solution) => Verdict::solution(solution, None),
-        Ending::Exhausted => Verdict::Unsolvable { reason: None },
-        Ending::DeadAtOnce(dead) => Verdict::Unsolvable {
-            reason: Some(in_words(&problem, dead)),
-        },
-        Ending::TooMany => Verdict::Unknown {
-            reason: format!(
-                "{} boards were kept and more would be (max_states)",
-                ended.states
-            ),
-        },
+        Ending::Exhausted => Verdict::unsolvable(None),
+        Ending::DeadAtOnce(dead) => Verdict::unsolvable(Some(in_words(&problem, dead))),
+        Ending::TooMany => Verdict::unknown(format!(
+            "{} boards were kept and more would be (max_states)",
+            ended.states
+        )),
     };
     Ok((verdict, effort))
 }

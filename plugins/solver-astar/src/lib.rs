@@ -56,10 +56,7 @@ impl Solver for SolverAstar {
          most promising board first. Finds one solution, or proves that there is none. Its effort: \
          boards expanded, `frontier`: boards still waiting at the end, `states`: boards kept in memory.";
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
-    const SUPPORTS: Supports = Supports {
-        max_cells: Some(problem::MOST_CELLS),
-        ..Supports::EVERYTHING
-    };
+    const SUPPORTS: Supports = Supports::EVERYTHING.with_max_cells(problem::MOST_CELLS);
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {

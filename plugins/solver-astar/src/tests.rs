@@ -92,7 +92,7 @@ proptest! {
                         prop_assert_eq!(&solution, &there[0]);
                     }
                 }
-                Verdict::Unsolvable { reason } => prop_assert!(there.is_empty(), "{:?} {:?}", config, reason),
+                Verdict::Unsolvable { reason, .. } => prop_assert!(there.is_empty(), "{:?} {:?}", config, reason),
                 other => prop_assert!(false, "{:?}", other),
             }
         }
@@ -102,7 +102,7 @@ proptest! {
 #[test]
 fn reports_why_a_board_is_dead_at_once() {
     let why = |text: &str| match ask(&read(text), &Config::default()).0 {
-        Verdict::Unsolvable { reason } => reason.unwrap(),
+        Verdict::Unsolvable { reason, .. } => reason.unwrap(),
         other => panic!("{other:?}"),
     };
     assert_eq!(
@@ -129,9 +129,7 @@ fn gives_up_when_it_keeps_too_many_boards() {
     let (verdict, effort) = ask(&read("A...\n....\n....\n...A"), &config);
     assert_eq!(
         verdict,
-        Verdict::Unknown {
-            reason: "20 boards were kept and more would be (max_states)".to_owned()
-        }
+        Verdict::unknown("20 boards were kept and more would be (max_states)")
     );
     assert_eq!(effort.figures["states"], 20.0);
 }
@@ -164,12 +162,10 @@ fn a_goal_is_taken_in_either_form_and_held_against_the_puzzle() {
     assert_eq!(ask(r#""3:2,0,1,2;0,1,2;3,4,5""#), right);
     assert_eq!(
         ask("[[0, 1, 2], [3, 5]]"),
-        Verdict::Unsupported {
-            reason:
-                "the goal that was given is no solution of this puzzle: row 2, column 3: flow B \
+        Verdict::unsupported(
+            "the goal that was given is no solution of this puzzle: row 2, column 3: flow B \
                      jumps here from a cell that does not touch this one"
-                    .to_owned()
-        }
+        )
     );
     for wrong in ["[]", "[[]]", "[[99]]"] {
         let verdict = ask(wrong);

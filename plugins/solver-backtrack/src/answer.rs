@@ -22,9 +22,7 @@ pub fn answer(puzzle: &Puzzle, config: &Config, cancel: Cancel<'_>) -> Result<(V
     if let Some(Blocked { name, lane }) = search.lanes().and_then(|lanes| lanes.blocked()) {
         let lane = lane + 1;
         let reason = format!("{name} {lane}: more pairs must cross it than it has free cells");
-        let verdict = Verdict::Unsolvable {
-            reason: Some(reason),
-        };
+        let verdict = Verdict::unsolvable(Some(reason));
         return Ok((verdict, Effort::nodes(0)));
     }
     let mut tally = Tally::new(config.want, config.limit);

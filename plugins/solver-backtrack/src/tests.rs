@@ -45,7 +45,7 @@ proptest! {
         let there = brute_force::solutions(&puzzle, MOST);
         for trim in [false, true] {
             match ask(&puzzle, Want::All, Some(MOST as u64), trim).0 {
-                Verdict::Solution { solution, unique, count, others } => {
+                Verdict::Solution { solution, unique, count, others, .. } => {
                     let found: Vec<Solution> = std::iter::once(solution).chain(others).collect();
                     for solution in &found {
                         prop_assert_eq!(check(&puzzle, solution), Ok(()));
@@ -120,13 +120,13 @@ fn trims_what_can_not_be_crossed() {
     let (verdict, effort) = ask(&puzzle, Want::One, None, true);
     assert_eq!(
         verdict,
-        Verdict::Unsolvable {
-            reason: Some("column 2: more pairs must cross it than it has free cells".to_owned())
-        }
+        Verdict::unsolvable(Some(
+            "column 2: more pairs must cross it than it has free cells".to_owned()
+        ))
     );
     assert_eq!(effort.nodes, Some(0));
     let (verdict, effort) = ask(&puzzle, Want::One, None, false);
-    assert_eq!(verdict, Verdict::Unsolvable { reason: None });
+    assert_eq!(verdict, Verdict::unsolvable(None));
     assert!(effort.nodes > Some(0));
 }
 

@@ -20,7 +20,7 @@ pub fn answer(puzzle: &Puzzle, config: &Config, cancel: Cancel<'_>) -> Result<(V
     let Some(starts) = paths::all(puzzle, config.max_paths, &mut watch)? else {
         let most = config.max_paths;
         let reason = format!("the colours have more than {most} paths (max_paths)");
-        return Ok((Verdict::Unknown { reason }, Effort::default()));
+        return Ok((Verdict::unknown(reason), Effort::default()));
     };
     let colours = by_fewest_paths(starts);
     let lengths = || colours.iter().map(|colour| path_count(colour) as f64);
@@ -35,7 +35,7 @@ pub fn answer(puzzle: &Puzzle, config: &Config, cancel: Cancel<'_>) -> Result<(V
         let reason = Some(format!(
             "colour {name}: no path joins its terminals, even alone on the board"
         ));
-        return Ok((Verdict::Unsolvable { reason }, effort(0)));
+        return Ok((Verdict::unsolvable(reason), effort(0)));
     }
     let mut tally = Tally::new(config.want, config.limit);
     let starts: Vec<Start> = colours.into_iter().flatten().collect();

@@ -39,10 +39,7 @@ impl Solver for SolverBruteforce {
          tried (whole or given up half-way), `paths`: all paths of all colours, `product`: how many \
          combinations the product of these lists has.";
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
-    const SUPPORTS: Supports = Supports {
-        max_cells: Some(mask::MOST_CELLS),
-        ..Supports::EVERYTHING
-    };
+    const SUPPORTS: Supports = Supports::EVERYTHING.with_max_cells(mask::MOST_CELLS);
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {

@@ -47,7 +47,7 @@ proptest! {
         const MOST: usize = 300;
         let there = brute_force::solutions(&puzzle, MOST);
         match ask(&puzzle, Want::All, Some(MOST as u64)).0 {
-            Verdict::Solution { solution, unique, count, others } => {
+            Verdict::Solution { solution, unique, count, others, .. } => {
                 let found: Vec<Solution> = std::iter::once(solution).chain(others).collect();
                 for solution in &found {
                     prop_assert_eq!(check(&puzzle, solution), Ok(()));
@@ -136,11 +136,9 @@ fn reports_which_colour_can_not_be_joined() {
     let (verdict, _) = ask(&read("AB.\nB..\n..A"), Want::Unique, None);
     assert_eq!(
         verdict,
-        Verdict::Unsolvable {
-            reason: Some(
-                "colour A: no path joins its terminals, even alone on the board".to_owned()
-            )
-        }
+        Verdict::unsolvable(Some(
+            "colour A: no path joins its terminals, even alone on the board".to_owned()
+        ))
     );
 }
 
@@ -157,9 +155,7 @@ fn gives_up_at_its_limit_of_paths() {
     };
     assert_eq!(
         give_up_after(8511),
-        Verdict::Unknown {
-            reason: "the colours have more than 8511 paths (max_paths)".to_owned()
-        }
+        Verdict::unknown("the colours have more than 8511 paths (max_paths)")
     );
     let Verdict::Solution { count, .. } = give_up_after(8512) else {
         panic!("no solution");

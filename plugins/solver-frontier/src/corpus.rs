@@ -44,12 +44,8 @@ fn proves_every_level_unique() {
     let mut proved = 0;
     for level in levels(&text) {
         let verdict = frontier.solve(&level.puzzle, &never).unwrap();
-        let expected = Verdict::Solution {
-            solution: level.solution.clone(),
-            unique: Some(true),
-            count: Some(Count::exactly(1)),
-            others: Vec::new(),
-        };
+        let expected = Verdict::solution(level.solution.clone(), Some(true))
+            .with_count(Some(Count::exactly(1)));
         assert_eq!(verdict, expected, "{level}");
         proved += 1;
     }

@@ -69,9 +69,7 @@ impl Frontier {
                 Ok(verdict)
             }
             Err(Stop::Cancelled) => Err(SolveError::Cancelled),
-            Err(limit) => Ok(Verdict::Unknown {
-                reason: limit.to_string(),
-            }),
+            Err(limit) => Ok(Verdict::unknown(limit.to_string())),
         }
     }
 
@@ -82,13 +80,11 @@ impl Frontier {
             Err(NoDomains::Stop(stop)) => return Err(stop),
             Err(NoDomains::Impossible(node)) => {
                 let (row, col) = puzzle.board().row_col(network.cells[node]);
-                return Ok(Verdict::Unsolvable {
-                    reason: Some(format!(
-                        "row {}, column {}: no way through this cell is left",
-                        row + 1,
-                        col + 1
-                    )),
-                });
+                return Ok(Verdict::unsolvable(Some(format!(
+                    "row {}, column {}: no way through this cell is left",
+                    row + 1,
+                    col + 1
+                ))));
             }
         };
         let keep = match self.config.want {
@@ -116,21 +112,20 @@ impl Frontier {
             .with("states", cost.widest as f64);
         let (plan, count) = swept?;
         if count == BigUint::ZERO {
-            return Ok(Verdict::Unsolvable { reason: None });
+            return Ok(Verdict::unsolvable(None));
         }
         let most = self.most_listed(&count, network.len())?;
         let origins = self.layers.origins();
         let solutions = list::solutions(puzzle, &network, &plan, origins, most, watch)?;
         let mut solutions = solutions.into_iter();
         let Some(solution) = solutions.next() else {
-            return Ok(Verdict::Unsolvable { reason: None });
+            return Ok(Verdict::unsolvable(None));
         };
-        Ok(Verdict::Solution {
-            solution,
-            unique: Some(count == BigUint::from(1_u32)),
-            count: Some(Count::exactly(&count)),
-            others: solutions.collect(),
-        })
+        Ok(
+            Verdict::solution(solution, Some(count == BigUint::from(1_u32)))
+                .with_count(Some(Count::exactly(&count)))
+                .with_others(solutions.collect()),
+        )
     }
 
     /// How many solutions to list.

@@ -44,6 +44,7 @@ fn all(puzzle: &Puzzle) -> (Vec<Solution>, String) {
             unique,
             count,
             others,
+            ..
         } => {
             let count = count.unwrap();
             assert!(count.is_well_formed() && !count.or_more);
@@ -206,9 +207,9 @@ fn reports_where_nothing_fits() {
     let verdict = wanting(Want::Count).solve(&puzzle("A.A\n###\nB.B\n.##"), &never);
     assert_eq!(
         verdict.unwrap(),
-        Verdict::Unsolvable {
-            reason: Some("row 4, column 1: no way through this cell is left".to_owned())
-        }
+        Verdict::unsolvable(Some(
+            "row 4, column 1: no way through this cell is left".to_owned()
+        ))
     );
 }
 
@@ -261,18 +262,14 @@ fn gives_up_at_its_limits() {
     let (verdict, effort) = limited(Some(10_000), 1536, 20);
     assert_eq!(
         verdict,
-        Verdict::Unknown {
-            reason: "stopped after 10000 states (max_states)".to_owned()
-        }
+        Verdict::unknown("stopped after 10000 states (max_states)")
     );
     assert!(effort.nodes.is_some_and(|nodes| nodes < 10_100));
     for side in [20, 250] {
         let (verdict, _) = limited(None, 4, side);
         assert_eq!(
             verdict,
-            Verdict::Unknown {
-                reason: "stopped at 4 MiB of memory (max_mebibytes)".to_owned()
-            }
+            Verdict::unknown("stopped at 4 MiB of memory (max_mebibytes)")
         );
     }
     let board = Board::rectangle(8, 8).unwrap();
@@ -281,11 +278,9 @@ fn gives_up_at_its_limits() {
     let verdict = wanting(Want::All).solve(&loose(puzzle, false), &never);
     assert_eq!(
         verdict.unwrap(),
-        Verdict::Unknown {
-            reason:
-                "all solutions together would take more than 1536 MiB (max_mebibytes): set a limit"
-                    .to_owned()
-        }
+        Verdict::unknown(
+            "all solutions together would take more than 1536 MiB (max_mebibytes): set a limit"
+        )
     );
     let rules = Rules {
         cover: false,

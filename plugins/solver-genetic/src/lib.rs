@@ -57,11 +57,7 @@ impl Solver for SolverGenetic {
          solution that there is, and proves nothing that arc consistency alone does not prove. Its \
          effort counts individuals and has the best, average and worst fitness of each generation.";
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
-    const SUPPORTS: Supports = Supports {
-        pairs: false,
-        max_cells: Some(400),
-        ..Supports::EVERYTHING
-    };
+    const SUPPORTS: Supports = Supports::EVERYTHING.with_pairs(false).with_max_cells(400);
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {

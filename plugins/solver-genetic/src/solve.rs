@@ -42,7 +42,7 @@ pub fn solve(
     *effort = Effort::nodes(0);
     if puzzle.flow_count() > MAX_FLOWS {
         let reason = format!("it does not take more than {MAX_FLOWS} flows");
-        return Ok(Verdict::Unsupported { reason });
+        return Ok(Verdict::unsupported(reason));
     }
     let network = Network::new(puzzle);
     let mut domains = Domains::new(&network);
@@ -85,9 +85,7 @@ fn unsolvable(puzzle: &Puzzle, network: &Network, contradiction: Contradiction) 
         row + 1,
         col + 1
     );
-    Verdict::Unsolvable {
-        reason: Some(reason),
-    }
+    Verdict::unsolvable(Some(reason))
 }
 
 /// Every node has one value left: that is the only solution, or none.
@@ -101,9 +99,7 @@ fn decided(puzzle: &Puzzle, network: &Network, domains: &Domains) -> Verdict {
         return Verdict::solution(solution, Some(true));
     }
     let reason = "arc consistency leaves one way through each cell, and these ways are no solution";
-    Verdict::Unsolvable {
-        reason: Some(reason.to_owned()),
-    }
+    Verdict::unsolvable(Some(reason.to_owned()))
 }
 
 /// The paths as flows, in the order of colours; missing ones are left out.
@@ -163,7 +159,7 @@ fn evolve(
         history.individuals,
         history.best.len(),
     );
-    Ok(Verdict::Unknown { reason })
+    Ok(Verdict::unknown(reason))
 }
 
 fn settings(puzzle: &Puzzle, config: &Config) -> Settings {

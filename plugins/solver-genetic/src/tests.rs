@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::path::PathBuf;
 
 use flowpipe_plugin::puzzle::message::{
-    BoardState, Effort, FrameNote, Reading, SIGHTING, SeenBoard, Sighting, Solved, Verdict,
+    Effort, FrameNote, Reading, SIGHTING, SeenBoard, Sighting, Solved, Verdict,
 };
 use flowpipe_plugin::puzzle::{Board, Geometry, Puzzle, Rules, Terminal, check, level};
 use proptest::prelude::*;
@@ -72,7 +72,7 @@ proptest! {
                         prop_assert_eq!(&[solution], solutions.as_slice(), "{:?}", config);
                     }
                 }
-                Verdict::Unsolvable { reason } => {
+                Verdict::Unsolvable { reason, .. } => {
                     prop_assert!(reason.is_some());
                     prop_assert!(solutions.is_empty(), "{:?}, {:?}, {:?}", config, reason, solutions);
                 }
@@ -107,12 +107,7 @@ fn a_puzzle_that_cannot_be_is_refused_with_a_reason() {
     let (verdict, effort) = answer(&puzzle("AB\nBA"), &Config::default());
     let reason =
         "arc consistency: no flow can pass row 1, column 1 in any way that its neighbours allow";
-    assert_eq!(
-        verdict,
-        Verdict::Unsolvable {
-            reason: Some(reason.to_owned())
-        }
-    );
+    assert_eq!(verdict, Verdict::unsolvable(Some(reason.to_owned())));
     assert_eq!(effort, Effort::nodes(0));
 }
 
@@ -181,7 +176,7 @@ fn a_run_that_does_not_converge_says_what_it_reached() {
          has 0; try a larger population, more runs or another seed",
         effort.nodes.unwrap()
     );
-    assert_eq!(verdict, Verdict::Unknown { reason });
+    assert_eq!(verdict, Verdict::unknown(reason));
     // Two individuals and one generation, then four and two.
     assert_eq!(effort.figures["population"], 4.0);
     assert_eq!(effort.figures["generations"], 5.0);
@@ -234,14 +229,11 @@ fn larger_levels_converge() {
 fn answers_carry_their_effort_over_the_border() {
     let sighting = Sighting::new(
         FrameNote::of("test"),
-        Reading::Board(Box::new(SeenBoard {
-            puzzle: puzzle(WINDING),
-            geometry: Geometry::axis_aligned(0.0, 0.0, 50.0, 50.0, 5, 5),
-            palette: Vec::new(),
-            drawn: Vec::new(),
-            state: BoardState::Empty,
-            confidence: 1.0,
-        })),
+        Reading::Board(Box::new(SeenBoard::new(
+            puzzle(WINDING),
+            Geometry::axis_aligned(0.0, 0.0, 50.0, 50.0, 5, 5),
+            Vec::new(),
+        ))),
     );
     let config = serde_json::json!({
         "seed": 7, "arc_consistency": "off", "operators": "published",

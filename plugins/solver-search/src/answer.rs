@@ -11,9 +11,7 @@ pub fn verdict(puzzle: &Puzzle, found: Found, want: Want) -> Verdict {
     let complete = found.ended == Ended::Complete;
     let mut solutions = found.solutions.into_iter();
     let Some(solution) = solutions.next() else {
-        return Verdict::Unsolvable {
-            reason: flowpipe_sat::reason(puzzle),
-        };
+        return Verdict::unsolvable(flowpipe_sat::reason(puzzle));
     };
     let unique = match (complete, found.count) {
         (true, count) => Some(count == 1),
@@ -25,12 +23,9 @@ pub fn verdict(puzzle: &Puzzle, found: Found, want: Want) -> Verdict {
         Want::Count | Want::All if complete => Some(Count::exactly(found.count)),
         Want::Count | Want::All => Some(Count::at_least(found.count)),
     };
-    Verdict::Solution {
-        solution,
-        unique,
-        count,
-        others: solutions.collect(),
-    }
+    Verdict::solution(solution, unique)
+        .with_count(count)
+        .with_others(solutions.collect())
 }
 
 /// What the search cost.

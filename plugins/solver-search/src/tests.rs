@@ -39,7 +39,7 @@ proptest! {
         solutions.sort_by_key(|solution| format!("{solution:?}"));
         for want in [Want::One, Want::Unique, Want::Count, Want::All] {
             let (verdict, _) = solve(&puzzle, want, None);
-            let Verdict::Solution { solution, unique, count, others } = &verdict else {
+            let Verdict::Solution { solution, unique, count, others, .. } = &verdict else {
                 let unsolvable = matches!(verdict, Verdict::Unsolvable { .. });
                 prop_assert!(unsolvable && solutions.is_empty(), "{verdict:?}");
                 continue;
@@ -91,7 +91,13 @@ fn tells_why_there_is_no_solution_and_what_that_cost() {
     assert!(effort.nodes.is_some() && effort.figures.contains_key("steps"));
     let (verdict, _) = solve(&samples::puzzle("A.A\n.#.\nB#B"), Want::Unique, None);
     assert!(
-        matches!(verdict, Verdict::Unsolvable { reason: Some(_) }),
+        matches!(
+            verdict,
+            Verdict::Unsolvable {
+                reason: Some(_),
+                ..
+            }
+        ),
         "{verdict:?}"
     );
 }

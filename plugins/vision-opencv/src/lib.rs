@@ -40,7 +40,7 @@ mod steps;
 mod track;
 
 use flowpipe_plugin::puzzle::message::{Reading, StepTime};
-use flowpipe_plugin::{Captured, Effect, EffectKind, Error, Host, Result, Vision};
+use flowpipe_plugin::{Cancel, Captured, Effect, EffectKind, Error, Host, Result, Vision};
 
 use crate::config::Config;
 use crate::picture::Picture;
@@ -73,7 +73,7 @@ impl Vision for VisionOpencv {
         })
     }
 
-    fn see(&mut self, captured: &Captured) -> Result<Reading> {
+    fn see(&mut self, captured: &Captured, _: &Cancel<'_>) -> Result<Reading> {
         let picture = Picture::new(captured.pixels(), captured.info())?;
         Ok(self.reader.read(&picture)?)
     }

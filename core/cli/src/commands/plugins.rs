@@ -213,7 +213,7 @@ fn effects(out: &mut impl Write, effects: &Effects, colours: bool) -> Result<(),
     }
     writeln!(out, "{}", paint("effects", HEADING, colours))?;
     for effect in effects {
-        let kind = paint(effect.kind.id(), HEADING, colours);
+        let kind = paint(effect.kind.as_str(), HEADING, colours);
         let condition = effect
             .key
             .as_ref()

@@ -120,8 +120,10 @@ impl Side {
 fn classify(verdict: &Verdict) -> (VerdictKind, Option<String>, Option<Solution>) {
     match verdict {
         Verdict::Solution { solution, .. } => (VerdictKind::Solved, None, Some(solution.clone())),
-        Verdict::Unsolvable { reason } => (VerdictKind::Unsolvable, reason.clone(), None),
-        Verdict::Unsupported { reason } => (VerdictKind::Unsupported, Some(reason.clone()), None),
-        Verdict::Unknown { reason } => (VerdictKind::GaveUp, Some(reason.clone()), None),
+        Verdict::Unsolvable { reason, .. } => (VerdictKind::Unsolvable, reason.clone(), None),
+        Verdict::Unsupported { reason, .. } => {
+            (VerdictKind::Unsupported, Some(reason.clone()), None)
+        }
+        Verdict::Unknown { reason, .. } => (VerdictKind::GaveUp, Some(reason.clone()), None),
     }
 }

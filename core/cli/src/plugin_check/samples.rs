@@ -129,13 +129,11 @@ impl SampleBoard {
 
     fn solved(&self) -> Option<Solved> {
         let solution = self.solution.clone()?;
-        Some(Solved {
-            solver: "a sample".to_owned(),
-            answer: Verdict::solution(solution, None).canonical(),
-            effort: flowpipe_puzzle::message::Effort::default(),
-            profile: None,
-            sighting: self.sighting(),
-        })
+        Some(Solved::new(
+            "a sample",
+            Verdict::solution(solution, None).canonical(),
+            self.sighting(),
+        ))
     }
 
     /// Strokes through the centres of all cells, on plain rectangles.
@@ -152,36 +150,28 @@ impl SampleBoard {
             let points = flow.cells.iter().map(place).collect();
             Stroke::new(flow.colour, flow.cells.clone(), points)
         });
-        Some(Strokes {
-            planner: "a sample".to_owned(),
-            strokes: strokes.collect(),
-            profile: None,
-            manner: None,
-            solution: solution.clone(),
-            sighting: self.sighting(),
-        })
+        Some(Strokes::new(
+            "a sample",
+            strokes.collect(),
+            solution.clone(),
+            self.sighting(),
+        ))
     }
 
     fn outcome(&self) -> Option<Outcome> {
         let strokes = self.strokes()?.strokes;
-        Some(Outcome {
-            actuator: "a sample".to_owned(),
-            frame: FrameNote::of("a sample"),
-            solved: Some(true),
-            strokes: strokes
-                .iter()
-                .map(|stroke| StrokeOutcome {
-                    colour: stroke.colour,
-                    accepted: Some(true),
-                    reason: None,
-                })
-                .collect(),
-            drawn: None,
-            refused: None,
-            profile: None,
-            pace: None,
-            act_ns: 1_000_000,
-        })
+        Some(
+            Outcome::new(
+                "a sample",
+                FrameNote::of("a sample"),
+                strokes
+                    .iter()
+                    .map(|stroke| StrokeOutcome::new(stroke.colour, Some(true)))
+                    .collect(),
+            )
+            .with_solved(true)
+            .with_act_ns(1_000_000),
+        )
     }
 
     /// A screenshot of the board, in the style of a phone.

@@ -137,9 +137,9 @@ fn unsolved(solved: &Solved) -> Option<String> {
     let source = &solved.sighting.frame.source;
     let why = match &solved.answer {
         Verdict::Solution { .. } => return None,
-        Verdict::Unsolvable { reason } => with_reason("it has no solution", reason),
-        Verdict::Unsupported { reason } => format!("not supported: {reason}"),
-        Verdict::Unknown { reason } => format!("the solver gave up: {reason}"),
+        Verdict::Unsolvable { reason, .. } => with_reason("it has no solution", reason),
+        Verdict::Unsupported { reason, .. } => format!("not supported: {reason}"),
+        Verdict::Unknown { reason, .. } => format!("the solver gave up: {reason}"),
     };
     Some(format!("{source}: a board that can't be solved, {why}"))
 }

@@ -82,6 +82,7 @@ pub fn record(file: &str, result: &PictureResult) -> serde_json::Result<String> 
             reason,
             confidence,
             state,
+            ..
         }) => PictureRecord {
             status: "refused",
             reason: Some(reason),

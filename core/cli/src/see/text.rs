@@ -28,6 +28,7 @@ pub fn text(file: &str, result: &PictureResult, colours: bool) -> Option<String>
             reason,
             confidence,
             state,
+            ..
         } => {
             let refused = paint(&format!("refused at step \"{step}\""), BAD, colours);
             let state = state.map_or_else(String::new, |state| format!(", {}", self::state(state)));

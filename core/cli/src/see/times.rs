@@ -36,7 +36,7 @@ impl CallTimes {
     /// Adds a call: its nanoseconds, and the times of its steps.
     pub fn add(&mut self, whole: u64, steps: &[StepTime]) {
         self.whole.push(whole);
-        for StepTime { step, ms } in steps {
+        for StepTime { step, ms, .. } in steps {
             // The cast saturates at 0, and converts NaN to 0.
             let time = (ms * 1e6).round() as u64;
             match self.steps.iter_mut().find(|known| known.name == *step) {
@@ -107,10 +107,7 @@ mod tests {
     use super::*;
 
     fn time(step: &str, ms: f64) -> StepTime {
-        StepTime {
-            step: step.to_owned(),
-            ms,
-        }
+        StepTime::new(step, ms)
     }
 
     #[test]

@@ -153,6 +153,7 @@ impl Answer {
                 unique,
                 count,
                 others,
+                ..
             } => {
                 let exactly_one = |count: &Count| count.digits == "1" && !count.or_more;
                 let counted = count.as_ref().and_then(|count| match exactly_one(count) {
@@ -170,12 +171,12 @@ impl Answer {
                     ..Self::without(Status::Solved, None)
                 }
             }
-            Verdict::Unsolvable { reason } => Self {
+            Verdict::Unsolvable { reason, .. } => Self {
                 count: Some(Count::exactly(0)),
                 ..Self::without(Status::Unsolvable, reason)
             },
-            Verdict::Unsupported { reason } => Self::without(Status::Unsupported, Some(reason)),
-            Verdict::Unknown { reason } => Self::without(Status::Timeout, Some(reason)),
+            Verdict::Unsupported { reason, .. } => Self::without(Status::Unsupported, Some(reason)),
+            Verdict::Unknown { reason, .. } => Self::without(Status::Timeout, Some(reason)),
         }
     }
 

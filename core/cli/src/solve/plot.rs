@@ -109,10 +109,9 @@ mod tests {
         let series = series
             .iter()
             .map(|(name, values)| (name.to_string(), values.to_vec()));
-        Effort {
-            series: series.collect(),
-            ..Effort::default()
-        }
+        let mut effort = Effort::default();
+        effort.series = series.collect();
+        effort
     }
 
     #[test]

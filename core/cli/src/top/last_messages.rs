@@ -145,10 +145,10 @@ impl LastMessages {
         if let Some(solved) = solved.filter(|_| is_answered) {
             match solved.answer {
                 Verdict::Solution { solution, .. } => board.flows = solution.flows,
-                Verdict::Unsolvable { reason } => {
+                Verdict::Unsolvable { reason, .. } => {
                     board.unsolved = Some(with_reason("no solution", &reason));
                 }
-                Verdict::Unsupported { reason } | Verdict::Unknown { reason } => {
+                Verdict::Unsupported { reason, .. } | Verdict::Unknown { reason, .. } => {
                     board.unsolved = Some(reason);
                 }
             }

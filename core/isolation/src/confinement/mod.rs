@@ -84,13 +84,14 @@ impl Confinement {
         for effect in effects {
             let files = || Files::from_paths(effect.paths(manifest, config).collect());
             match effect.kind {
-                EffectKind::RunsCommands => return Self::Loose,
                 EffectKind::ReadsFiles => permissions.reads.add(files()),
                 EffectKind::WritesFiles => permissions.writes.add(files()),
                 EffectKind::ReadsScreen | EffectKind::DrivesMouse => {
                     permissions.uses_display = true;
                 }
                 EffectKind::UsesNetwork => permissions.uses_network = true,
+                // It runs commands, or does what is not listed here: what that needs is unknown.
+                _ => return Self::Loose,
             }
         }
         Self::To(permissions)

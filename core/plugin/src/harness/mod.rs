@@ -72,6 +72,7 @@ pub struct Harness {
 }
 
 /// A message that the stage emitted.
+#[non_exhaustive]
 pub struct Emitted {
     /// The index of the output.
     pub port: usize,
@@ -116,10 +117,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Harness {
-    /// Creates and activates a stage; [`crate::harness!`] is the way to call it.
+    /// Creates and activates a stage, for [`crate::harness!`].
     ///
     /// # Errors
     /// The stage's error for its config or its activation.
+    #[doc(hidden)]
     pub fn new(descriptor: Descriptor, config: &Value) -> Result<Self> {
         let config = CString::new(config.to_string())?;
         let state = State {

@@ -1,7 +1,7 @@
 //! Sample messages for tests of stages, and a check of strokes.
 
 use flowpipe_puzzle::message::{
-    Effort, FrameNote, Reading, SOLVED, SeenBoard, Sighting, Solved, Strokes, Verdict,
+    FrameNote, Reading, SOLVED, SeenBoard, Sighting, Solved, Strokes, Verdict,
 };
 use flowpipe_puzzle::stroke_check::check_strokes;
 use flowpipe_puzzle::{Puzzle, Solution};
@@ -34,13 +34,7 @@ pub fn sighting(puzzle: Puzzle) -> Sighting {
 /// A solver's answer to such a sighting.
 #[must_use]
 pub fn solved(puzzle: Puzzle, solution: Solution) -> Solved {
-    Solved {
-        solver: "test".to_owned(),
-        answer: Verdict::solution(solution, None),
-        effort: Effort::default(),
-        profile: None,
-        sighting: sighting(puzzle),
-    }
+    Solved::new("test", Verdict::solution(solution, None), sighting(puzzle))
 }
 
 /// Sends an answer to a planner, and checks the strokes against the board as the host does.

@@ -177,7 +177,7 @@ fn a_shorter_table_of_frame_functions_is_not_used() {
         let mut table = (&raw const (*harness.shared.as_ptr()).table).read();
         table.get_extension = shorter;
         let host = Host::grant(&raw const table);
-        assert!(host.frames().is_none());
+        assert!(host.handle().frames().is_none());
         host.revoke();
     }
     assert_eq!(HEAD.reserved, 0);

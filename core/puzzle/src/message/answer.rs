@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{Profile, Sighting};
 use crate::solution::Solution;
 
 /// What is asked about a puzzle: the config key `want` of solvers that can do more than find one
@@ -28,6 +29,7 @@ pub enum Want {
 #[serde(tag = "verdict", rename_all = "lowercase")]
 pub enum Verdict {
     /// Here is a solution.
+    #[non_exhaustive]
     Solution {
         /// In canonical order.
         solution: Solution,
@@ -41,16 +43,19 @@ pub enum Verdict {
         others: Vec<Solution>,
     },
     /// There is none.
+    #[non_exhaustive]
     Unsolvable {
         /// Why, where one is known.
         reason: Option<String>,
     },
     /// A kind of puzzle that this solver does not take.
+    #[non_exhaustive]
     Unsupported {
         /// What it does not take.
         reason: String,
     },
     /// Gave up at a limit of its own.
+    #[non_exhaustive]
     Unknown {
         /// Which limit.
         reason: String,
@@ -58,6 +63,7 @@ pub enum Verdict {
 }
 
 /// A number of solutions, of any size.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Count {
     /// The number in decimal digits.
@@ -101,6 +107,7 @@ pub(super) fn is_false(value: &bool) -> bool {
 
 /// What an answer cost, by the solver's own measures, which its documentation explains. The same
 /// puzzle costs the same each time where the solver is deterministic, so there are no times in it.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Effort {
@@ -132,6 +139,13 @@ impl Effort {
         self
     }
 
+    /// The same with one more figure that changed while it worked.
+    #[must_use]
+    pub fn with_series(mut self, name: &str, figures: Vec<f64>) -> Self {
+        self.series.insert(name.to_owned(), figures);
+        self
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -147,6 +161,46 @@ impl Verdict {
             count: None,
             others: Vec::new(),
         }
+    }
+
+    /// There is none, and why, where that is known.
+    #[must_use]
+    pub fn unsolvable(reason: Option<String>) -> Self {
+        Self::Unsolvable { reason }
+    }
+
+    /// A kind of puzzle that this solver does not take, and which.
+    #[must_use]
+    pub fn unsupported(reason: impl Into<String>) -> Self {
+        Self::Unsupported {
+            reason: reason.into(),
+        }
+    }
+
+    /// Gave up at a limit of its own, and at which.
+    #[must_use]
+    pub fn unknown(reason: impl Into<String>) -> Self {
+        Self::Unknown {
+            reason: reason.into(),
+        }
+    }
+
+    /// The same, where there is a solution, with the number of all; `None`: they were not counted.
+    #[must_use]
+    pub fn with_count(mut self, number: Option<Count>) -> Self {
+        if let Self::Solution { count, .. } = &mut self {
+            *count = number;
+        }
+        self
+    }
+
+    /// The same, where there is a solution, with further ones.
+    #[must_use]
+    pub fn with_others(mut self, further: Vec<Solution>) -> Self {
+        if let Self::Solution { others, .. } = &mut self {
+            *others = further;
+        }
+        self
     }
 
     /// The same with every solution in canonical order.
@@ -165,6 +219,61 @@ impl Verdict {
                 others: others.into_iter().map(Solution::canonical).collect(),
             },
             other => other,
+        }
+    }
+}
+
+/// A sighting with a solver's answer.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Solved {
+    /// The plugin that answered.
+    pub solver: String,
+    /// Its answer.
+    pub answer: Verdict,
+    /// What the answer cost.
+    #[serde(default, skip_serializing_if = "Effort::is_empty")]
+    pub effort: Effort,
+    /// What the game was found to need from the mouse, if it was detected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// The sighting answered to.
+    pub sighting: Sighting,
+}
+
+impl Solved {
+    /// A solver's answer to a sighting.
+    #[must_use]
+    pub fn new(solver: impl Into<String>, answer: Verdict, sighting: Sighting) -> Self {
+        Self {
+            solver: solver.into(),
+            answer,
+            effort: Effort::default(),
+            profile: None,
+            sighting,
+        }
+    }
+
+    /// The same, with what the answer cost.
+    #[must_use]
+    pub fn with_effort(mut self, effort: Effort) -> Self {
+        self.effort = effort;
+        self
+    }
+
+    /// The same, for a game that was found to need a profile.
+    #[must_use]
+    pub fn with_profile(mut self, profile: Profile) -> Self {
+        self.profile = Some(profile);
+        self
+    }
+
+    /// The solution, if there is one.
+    #[must_use]
+    pub fn solution(&self) -> Option<&Solution> {
+        match &self.answer {
+            Verdict::Solution { solution, .. } => Some(solution),
+            _ => None,
         }
     }
 }

@@ -46,6 +46,7 @@ pub enum Profile {
 }
 
 /// Where the pointer has to stop on its way.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stops {
     /// Anywhere: straight segments at any angle.
@@ -57,6 +58,7 @@ pub enum Stops {
 }
 
 /// How strokes are to be played.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manner {
     /// How fast.
@@ -188,11 +190,34 @@ impl Profile {
             Self::Turns => manner(Some(0.34), 25.0, 5.0, 2, 0.0),
             Self::Cells => manner(Some(0.25), 5.0, 5.0, 1, 0.4),
             Self::Slow => manner(Some(0.25), 45.0, 25.0, 3, 0.4),
-            Self::Clicks => Manner {
-                hold: Hold::Clicks,
-                ..manner(Some(0.5), 18.0, 18.0, 1, 0.0)
-            },
+            Self::Clicks => manner(Some(0.5), 18.0, 18.0, 1, 0.0).with_hold(Hold::Clicks),
         }
+    }
+}
+
+impl Manner {
+    /// A pace, without a nudge, the button down from the first point to the last.
+    #[must_use]
+    pub const fn new(pace: Pace) -> Self {
+        Self {
+            pace,
+            nudge: 0.0,
+            hold: Hold::Drag,
+        }
+    }
+
+    /// The same manner with a nudge, in cells.
+    #[must_use]
+    pub const fn with_nudge(mut self, nudge: f64) -> Self {
+        self.nudge = nudge;
+        self
+    }
+
+    /// The same manner with another beginning and end of strokes.
+    #[must_use]
+    pub const fn with_hold(mut self, hold: Hold) -> Self {
+        self.hold = hold;
+        self
     }
 }
 
@@ -210,16 +235,13 @@ const fn manner(
     repeats: u32,
     nudge: f64,
 ) -> Manner {
-    Manner {
-        pace: Pace {
-            step,
-            dwell_ms,
-            ends_ms,
-            repeats,
-        },
-        nudge,
-        hold: Hold::Drag,
-    }
+    let pace = Pace {
+        step,
+        dwell_ms,
+        ends_ms,
+        repeats,
+    };
+    Manner::new(pace).with_nudge(nudge)
 }
 
 #[cfg(test)]

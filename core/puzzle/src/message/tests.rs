@@ -1,7 +1,8 @@
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::*;
-use crate::level;
+use crate::{Flow, Geometry, level};
 
 fn frame() -> FrameNote {
     FrameNote {

@@ -4,10 +4,10 @@ use thiserror::Error;
 
 use crate::board::BoardError;
 use crate::colour;
-use crate::level::LevelProblem;
 use crate::puzzle::PuzzleError;
-use crate::puzzlink::LinkProblem;
-use crate::rule_words;
+use crate::text::level::LevelProblem;
+use crate::text::puzzlink::LinkProblem;
+use crate::text::rule_words;
 
 /// Why a text is no puzzle, and where.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use thiserror::Error;
 
 use crate::board::{Description, Lattice};
 use crate::check::Refusal;
-use crate::level::{Level, Tag};
 use crate::puzzle::Puzzle;
 use crate::solution::Solution;
-use crate::{grid, json, puzzlink};
+use crate::text::level::{Level, Tag};
+use crate::text::{grid, json, puzzlink};
 
 /// A format that puzzles are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -59,6 +59,7 @@ fn holds(
         unique,
         count,
         others,
+        ..
     } = verdict
     else {
         prop_assert_eq!(solutions.len(), 0, "{:?}", verdict);
@@ -160,7 +161,7 @@ pub fn a_ring_beside_the_flows_is_no_cover(solve: Solve<'_>) {
     let puzzle = puzzle("AA...\n##.#.\n##...").with_rules(rules);
     for encoding in ENCODINGS {
         let answer = solve(&puzzle, &options(encoding, Want::One), &|| false).unwrap();
-        assert_eq!(answer.verdict, Verdict::Unsolvable { reason: None });
+        assert_eq!(answer.verdict, Verdict::unsolvable(None));
     }
 }
 

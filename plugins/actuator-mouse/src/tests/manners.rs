@@ -56,10 +56,7 @@ fn a_stroke_can_be_two_clicks_with_moves_between() {
 #[test]
 fn a_nudge_comes_after_the_press() {
     let mut strokes = strokes(&[0.5]);
-    strokes.manner = Some(Manner {
-        nudge: 0.3,
-        ..manner(Hold::Drag)
-    });
+    strokes.manner = Some(manner(Hold::Drag).with_nudge(0.3));
     strokes.manner.as_mut().unwrap().pace.step = None;
     let (_, _, events) = play_all(Mischief::None, &json!({}), &strokes);
     assert_eq!(events, "105,55 down 108,55 135,55 up");

@@ -38,18 +38,15 @@ fn flows(rows: usize) -> Vec<Flow> {
 fn sighting(rows: usize, drawn: &[usize], state: BoardState) -> Sighting {
     let all = flows(rows);
     Sighting::new(
-        FrameNote {
-            window: Some(7),
-            ..FrameNote::of("window")
-        },
-        Reading::Board(Box::new(SeenBoard {
-            puzzle: puzzle(rows),
-            geometry: Geometry::axis_aligned(0.0, 0.0, 30.0, 10.0 * rows as f64, rows, 3),
-            palette: vec![[255, 0, 0]; rows],
-            drawn: drawn.iter().map(|&flow| all[flow].clone()).collect(),
-            state,
-            confidence: 1.0,
-        })),
+        FrameNote::of("window").with_window(7),
+        Reading::Board(Box::new(
+            SeenBoard::new(
+                puzzle(rows),
+                Geometry::axis_aligned(0.0, 0.0, 30.0, 10.0 * rows as f64, rows, 3),
+                vec![[255, 0, 0]; rows],
+            )
+            .with_drawn(drawn.iter().map(|&flow| all[flow].clone()).collect(), state),
+        )),
     )
 }
 
@@ -58,34 +55,20 @@ fn empty(rows: usize) -> Sighting {
 }
 
 fn answer(rows: usize) -> Solved {
-    Solved {
-        solver: "solver".to_owned(),
-        answer: Verdict::solution(Solution { flows: flows(rows) }, None),
-        effort: Effort::default(),
-        profile: None,
-        sighting: empty(rows),
-    }
+    Solved::new(
+        "solver",
+        Verdict::solution(Solution { flows: flows(rows) }, None),
+        empty(rows),
+    )
 }
 
 fn outcome(strokes: usize) -> Outcome {
-    Outcome {
-        actuator: "mouse".to_owned(),
-        frame: FrameNote::of("window"),
-        solved: None,
-        strokes: vec![
-            StrokeOutcome {
-                colour: 0,
-                accepted: None,
-                reason: None,
-            };
-            strokes
-        ],
-        drawn: None,
-        refused: None,
-        profile: None,
-        pace: None,
-        act_ns: 10 * MS,
-    }
+    Outcome::new(
+        "mouse",
+        FrameNote::of("window"),
+        vec![StrokeOutcome::new(0, None); strokes],
+    )
+    .with_act_ns(10 * MS)
 }
 
 /// What was asked for, in words.
@@ -270,7 +253,7 @@ fn a_board_without_a_solution_is_reported_once() {
     let mut table = Table::new(Config::default());
     table.see(1, empty(2));
     let mut none = answer(2);
-    none.answer = Verdict::Unsolvable { reason: None };
+    none.answer = Verdict::unsolvable(None);
     let reported = table.referee.solved(none, table.captured, table.now);
     assert_eq!(kinds(&reported), ["given up"]);
     assert_eq!(table.see(1, empty(2)), [""; 0]);
@@ -298,12 +281,7 @@ fn a_refused_try_is_no_attempt() {
     let mut table = Table::new(Config::default());
     table.see(1, empty(2));
     table.answer(1, 2);
-    let covered = Outcome {
-        refused: Some("covered".to_owned()),
-        strokes: Vec::new(),
-        act_ns: 0,
-        ..outcome(0)
-    };
+    let covered = outcome(0).with_refused("covered").with_act_ns(0);
     for _ in 0..50 {
         table.now += 10 * MS;
         assert_eq!(table.outcome(&covered), [""; 0]);
@@ -317,10 +295,7 @@ fn a_dry_run_plays_each_board_once() {
     table.referee = Referee::new(Config::default(), Findings::new(Games::none()), true);
     table.see(1, empty(2));
     assert_eq!(table.answer(1, 2), ["play"]);
-    let dry = Outcome {
-        act_ns: 0,
-        ..outcome(2)
-    };
+    let dry = outcome(2).with_act_ns(0);
     assert_eq!(table.outcome(&dry), [""; 0]);
     assert_eq!(table.see(100, empty(2)), [""; 0]);
     assert_eq!(table.see(100, empty(3)), ["ask"]);
@@ -342,10 +317,7 @@ fn a_board_that_makes_way_half_played_was_not_solved() {
     let mut table = Table::new(Config::default());
     table.see(1, empty(2));
     table.answer(1, 2);
-    let covered = Outcome {
-        refused: Some("covered".to_owned()),
-        ..outcome(1)
-    };
+    let covered = outcome(1).with_refused("covered");
     table.outcome(&covered);
     assert_eq!(table.see(500, empty(3)), ["ask"]);
 }

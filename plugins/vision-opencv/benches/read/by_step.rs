@@ -73,7 +73,7 @@ fn measure(label: String, frames: &[Frame], before: impl Fn(&mut Reader)) -> Cos
 impl Costs {
     fn add(&mut self, steps: Vec<StepTime>, all: f64) {
         self.all.push(all);
-        for StepTime { step, ms } in steps {
+        for StepTime { step, ms, .. } in steps {
             match self.steps.iter_mut().find(|(name, _)| *name == step) {
                 Some((_, times)) => times.push(ms),
                 None => self.steps.push((step, vec![ms])),

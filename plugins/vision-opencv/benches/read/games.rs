@@ -29,12 +29,7 @@ pub struct Frame {
 
 impl Frame {
     fn new(bytes: Vec<u8>, format: Format, (width, height): (u32, u32)) -> Self {
-        let info = PixelInfo {
-            format,
-            width,
-            height,
-            stride: width as usize * 4,
-        };
+        let info = PixelInfo::new(format, width, height).with_stride(width as usize * 4);
         Self { bytes, info }
     }
 

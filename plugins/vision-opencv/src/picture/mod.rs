@@ -53,6 +53,7 @@ impl<'a> Picture<'a> {
             width,
             height,
             stride,
+            ..
         } = info;
         if width == 0 || height == 0 {
             return Err(PictureError::Empty { width, height });
@@ -242,12 +243,7 @@ mod tests {
     use super::*;
 
     fn info(format: Format, width: u32, height: u32, stride: usize) -> PixelInfo {
-        PixelInfo {
-            format,
-            width,
-            height,
-            stride,
-        }
+        PixelInfo::new(format, width, height).with_stride(stride)
     }
 
     #[test]

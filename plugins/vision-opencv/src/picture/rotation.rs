@@ -48,12 +48,7 @@ impl RotatedPicture {
                 }
             }
         }
-        let info = PixelInfo {
-            format: Format::Rgb8,
-            width: width as u32,
-            height: height as u32,
-            stride: 3 * width,
-        };
+        let info = PixelInfo::new(Format::Rgb8, width as u32, height as u32);
         Self { rgb, info }
     }
 
@@ -94,12 +89,7 @@ mod tests {
     #[test]
     fn two_quarters_are_none() {
         let bytes: Vec<u8> = (0..3 * 37 * 70).map(|index| (index % 251) as u8).collect();
-        let info = PixelInfo {
-            format: Format::Rgb8,
-            width: 70,
-            height: 37,
-            stride: 210,
-        };
+        let info = PixelInfo::new(Format::Rgb8, 70, 37);
         let picture = Picture::new(&bytes, info).unwrap();
         let turned = RotatedPicture::clockwise(&picture);
         let turned = turned.picture().unwrap();

@@ -132,14 +132,11 @@ pub fn read_cells(
     if let Err(refusal) = checked {
         return Ok(Err(refusal));
     }
-    let board = Box::new(SeenBoard {
-        puzzle,
-        geometry: grid.geometry(),
-        palette: paints.palette,
-        drawn: drawn.flows,
-        state: drawn.state,
-        confidence: paints.clearness.min(lines.faintest.min(1.0)),
-    });
+    let board = Box::new(
+        SeenBoard::new(puzzle, grid.geometry(), paints.palette)
+            .with_drawn(drawn.flows, drawn.state)
+            .with_confidence(paints.clearness.min(lines.faintest.min(1.0))),
+    );
     let home = grid.clone();
     Ok(Ok(BoardReading {
         board,

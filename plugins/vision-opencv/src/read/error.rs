@@ -10,6 +10,9 @@ pub enum ReadError {
     /// Bytes that are no picture.
     #[error(transparent)]
     Picture(#[from] PictureError),
+    /// Nobody wants the reading any more.
+    #[error("cancelled")]
+    Cancelled,
     /// OpenCV failed.
     #[error("OpenCV: {0}")]
     OpenCv(#[from] opencv::Error),

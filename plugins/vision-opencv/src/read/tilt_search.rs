@@ -1,7 +1,7 @@
 //! Searches for tilted boards in the rectified picture.
 
+use flowpipe_plugin::Format;
 use flowpipe_plugin::puzzle::message::{BoardState, SeenBoard};
-use flowpipe_plugin::{Format, PixelInfo};
 use opencv::core::{
     self, Mat, MatExprTraitConst, MatTraitConst, MatTraitConstManual, MatTraitManual, Scalar, Size,
 };
@@ -41,11 +41,9 @@ impl TiltSearch {
             steps.done("tilt");
             let Some(tilt) = tilt else { continue };
             let straight = straight(picture, &tilt)?;
-            let info = PixelInfo {
-                format: Format::Rgb8,
-                stride: 3 * picture.width(),
-                ..picture.info()
-            };
+            let mut info = picture.info();
+            info.format = Format::Rgb8;
+            info.stride = 3 * picture.width();
             let straight = Picture::new(straight.data_bytes()?, info)?;
             steps.done("tilt");
             if let Ok(read) = self.search.search(&straight, config, steps)? {

@@ -8,6 +8,14 @@ use thiserror::Error;
 /// What kept a picture from being read as a board.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum Refusal {
+    /// A picture that is larger than any screen.
+    #[error("{width} by {height} pixels, which is more than screens have")]
+    PictureSize {
+        /// Pixels in a row.
+        width: usize,
+        /// Rows.
+        height: usize,
+    },
     /// Nothing in the picture is crossed by lines at all.
     #[error("no large shape made of thin lines")]
     NoShape,
@@ -128,7 +136,7 @@ impl Refusal {
     #[must_use]
     pub fn step(&self) -> &'static str {
         match self {
-            Self::NoShape | Self::TwoBoards => "find board",
+            Self::PictureSize { .. } | Self::NoShape | Self::TwoBoards => "find board",
             Self::NoGrid | Self::Size { .. } => "grid lines",
             Self::SidesMissing { .. } | Self::GoesOn { .. } => "cells",
             Self::NoTerminals { .. } | Self::OddTerminals(_) => "terminals",
@@ -171,7 +179,7 @@ impl Refusal {
     #[must_use]
     pub fn progress(&self) -> u32 {
         match self {
-            Self::NoShape => 0,
+            Self::PictureSize { .. } | Self::NoShape => 0,
             Self::NoGrid => 1,
             Self::Size { .. } => 2,
             Self::SidesMissing { missing, all, .. } if 2 * missing > *all => 3,

@@ -99,10 +99,7 @@ impl Steps {
         };
         let times = watched.times.drain(..);
         times
-            .map(|(step, ns)| StepTime {
-                step: step.to_owned(),
-                ms: ns as f64 / 1e6,
-            })
+            .map(|(step, ns)| StepTime::new(step, ns as f64 / 1e6))
             .collect()
     }
 }

@@ -237,12 +237,7 @@ mod tests {
     #[test]
     fn a_copy_of_a_picture_whatever_its_layout() {
         let bytes = [1, 2, 3, 4, 5, 6, 9, 9, 7, 8, 9, 10, 11, 12, 9, 9];
-        let info = PixelInfo {
-            format: Format::Bgr8,
-            width: 2,
-            height: 2,
-            stride: 8,
-        };
+        let info = PixelInfo::new(Format::Bgr8, 2, 2).with_stride(8);
         let sketch = Sketch::of_picture(&Picture::new(&bytes, info).unwrap()).unwrap();
         let pixels = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(x, y)| pixel(&sketch, x, y));
         assert_eq!(pixels, [[3, 2, 1], [6, 5, 4], [9, 8, 7], [12, 11, 10]]);

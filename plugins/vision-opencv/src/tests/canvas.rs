@@ -66,12 +66,7 @@ impl Canvas {
     }
 
     pub fn info(&self) -> PixelInfo {
-        PixelInfo {
-            format: Format::Rgb8,
-            width: self.width as u32,
-            height: self.height as u32,
-            stride: self.width * 3,
-        }
+        PixelInfo::new(Format::Rgb8, self.width as u32, self.height as u32)
     }
 
     /// Fills the points for which `inside` holds, with smooth edges.

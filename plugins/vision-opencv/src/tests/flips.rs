@@ -57,12 +57,7 @@ fn flip(game: &mut Game, faces: [&Face; 2], axis: FlipAxis, counts: &mut Counts)
         };
         let face = if 2 * frame >= FRAMES { to } else { from };
         let pixels = game.paint(to, Some(flip));
-        let info = PixelInfo {
-            format: Format::Rgba8,
-            width: pixels.width,
-            height: pixels.height,
-            stride: pixels.width as usize * 4,
-        };
+        let info = PixelInfo::new(Format::Rgba8, pixels.width, pixels.height);
         let picture = Picture::new(&pixels.rgba, info).unwrap();
         let quarter = RotatedPicture::clockwise(&picture);
         let seen = match axis {
@@ -201,12 +196,7 @@ fn a_board_that_turns_beyond_the_edge_is_refused() {
                 let rows = pixels.rgba.chunks_exact(600 * 4);
                 let rows = rows.flat_map(|row| &row[4 * columns.start..4 * columns.end]);
                 let bytes: Vec<u8> = rows.copied().collect();
-                let info = PixelInfo {
-                    format: Format::Rgba8,
-                    width: columns.len() as u32,
-                    height: pixels.height,
-                    stride: 4 * columns.len(),
-                };
+                let info = PixelInfo::new(Format::Rgba8, columns.len() as u32, pixels.height);
                 let picture = Picture::new(&bytes, info).unwrap();
                 let reading = Reader::new(Config::default()).read(&picture).unwrap();
                 assert!(

@@ -69,12 +69,7 @@ impl Game {
     fn read(&mut self, reader: &mut Reader, face: &Face, flip: Option<Flip>) -> Reading {
         let (width, height) = self.size;
         let bytes = self.paint(face, flip).into_bgra();
-        let info = PixelInfo {
-            format: Format::Bgra8,
-            width,
-            height,
-            stride: width as usize * 4,
-        };
+        let info = PixelInfo::new(Format::Bgra8, width, height);
         let picture = Picture::new(&bytes, info).unwrap();
         reader.read(&picture).unwrap()
     }
@@ -92,11 +87,9 @@ fn assert_alike(in_place: &SeenBoard, searched: &SeenBoard) {
     for (a, b) in corners.zip(searched.geometry.corners) {
         assert!((a[0] - b[0]).hypot(a[1] - b[1]) < 0.75, "{a:?} {b:?}");
     }
-    let moved = SeenBoard {
-        geometry: searched.geometry.clone(),
-        confidence: searched.confidence,
-        ..in_place.clone()
-    };
+    let mut moved = in_place.clone();
+    moved.geometry = searched.geometry.clone();
+    moved.confidence = searched.confidence;
     assert_eq!(&moved, searched);
 }
 

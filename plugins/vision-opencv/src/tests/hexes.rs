@@ -84,12 +84,8 @@ fn see(pixels: &Pixels, columns: Range<u32>) -> Reading {
     let [first, last] = [columns.start, columns.end].map(|column| column as usize * pixel);
     let rows = pixels.rgba.chunks_exact(pixels.width as usize * pixel);
     let bytes: Vec<u8> = rows.flat_map(|row| &row[first..last]).copied().collect();
-    let info = PixelInfo {
-        format: Format::Rgba8,
-        width,
-        height: pixels.height,
-        stride: width as usize * pixel,
-    };
+    let info =
+        PixelInfo::new(Format::Rgba8, width, pixels.height).with_stride(width as usize * pixel);
     let picture = Picture::new(&bytes, info).unwrap();
     Reader::new(Config::default()).read(&picture).unwrap()
 }

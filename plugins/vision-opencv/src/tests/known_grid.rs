@@ -44,12 +44,7 @@ impl Painted<'_> {
         let (width, height) = self.size;
         let mut bytes = render(&scene, width, height).unwrap().rgba;
         noise(&mut bytes, self.noise);
-        let info = PixelInfo {
-            format: Format::Rgba8,
-            width,
-            height,
-            stride: width as usize * 4,
-        };
+        let info = PixelInfo::new(Format::Rgba8, width, height);
         let picture = Picture::new(&bytes, info).unwrap();
         let board = self.puzzle.board();
         let grid = grid(board, &Layout::new(Style::Phone, board, width, height));

@@ -106,12 +106,7 @@ fn see(puzzle: &Puzzle, flows: &[Flow], theme: Theme, (width, height): (u32, u32
         header: Header::default(),
     };
     let pixels = render(&scene, width, height).unwrap();
-    let info = PixelInfo {
-        format: Format::Rgba8,
-        width,
-        height,
-        stride: width as usize * 4,
-    };
+    let info = PixelInfo::new(Format::Rgba8, width, height);
     let picture = Picture::new(&pixels.rgba, info).unwrap();
     Reader::new(Config::default()).read(&picture).unwrap()
 }

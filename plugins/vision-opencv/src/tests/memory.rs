@@ -120,12 +120,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
 }
 
 fn read(reader: &mut Reader, pixels: &[u8]) -> Reading {
-    let info = PixelInfo {
-        format: Format::Rgba8,
-        width: SIZE.0,
-        height: SIZE.1,
-        stride: 4 * SIZE.0 as usize,
-    };
+    let info = PixelInfo::new(Format::Rgba8, SIZE.0, SIZE.1);
     reader.read(&Picture::new(pixels, info).unwrap()).unwrap()
 }
 

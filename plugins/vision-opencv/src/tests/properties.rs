@@ -49,11 +49,9 @@ pub(super) fn repacked(canvas: &Canvas, format: Format, gap: usize) -> (Vec<u8>,
         bytes.extend(std::iter::repeat_n(200, gap));
     }
     let stride = bytes.len() / canvas.height;
-    let info = PixelInfo {
-        format,
-        stride,
-        ..canvas.info()
-    };
+    let mut info = canvas.info();
+    info.format = format;
+    info.stride = stride;
     (bytes, info)
 }
 
@@ -77,7 +75,7 @@ proptest! {
                 (state >> 56) as u8
             })
             .collect();
-        let picture = Picture::new(&pixels, PixelInfo { format, width, height, stride }).unwrap();
+        let picture = Picture::new(&pixels, PixelInfo::new(format, width, height).with_stride(stride)).unwrap();
         let reading = Reader::new(Config::default()).read(&picture).unwrap();
         let refused = matches!(reading, Reading::Refused { .. });
         prop_assert!(refused);
@@ -106,7 +104,7 @@ proptest! {
                 }
             })
             .collect();
-        let picture = Picture::new(&pixels, PixelInfo { format, width, height, stride }).unwrap();
+        let picture = Picture::new(&pixels, PixelInfo::new(format, width, height).with_stride(stride)).unwrap();
         // A board or none, but no panic and no error of OpenCV; and the same result again.
         let reader = || Reader::new(Config::default()).read(&picture).unwrap();
         prop_assert_eq!(reader(), reader());
@@ -116,7 +114,7 @@ proptest! {
     fn wrong_sizes_are_errors(format in formats(), width: u32, height: u32, stride: usize, bytes in 0_usize..50) {
         let pixels = vec![0; bytes];
         // Anything but a panic: most of these are no pictures.
-        let _ = Picture::new(&pixels, PixelInfo { format, width, height, stride });
+        let _ = Picture::new(&pixels, PixelInfo::new(format, width, height).with_stride(stride));
     }
 
     #[test]

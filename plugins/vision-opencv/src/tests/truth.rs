@@ -156,12 +156,7 @@ impl Frames {
 
 /// What a reader that has seen nothing before makes of a picture.
 pub fn see(picture: &RgbImage) -> Reading {
-    let info = PixelInfo {
-        format: Format::Rgb8,
-        width: picture.width(),
-        height: picture.height(),
-        stride: picture.width() as usize * 3,
-    };
+    let info = PixelInfo::new(Format::Rgb8, picture.width(), picture.height());
     let picture = Picture::new(picture.as_raw(), info).unwrap();
     Reader::new(Config::default()).read(&picture).unwrap()
 }

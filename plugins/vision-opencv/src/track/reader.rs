@@ -297,10 +297,10 @@ impl Reader {
 }
 
 fn refused(refusal: &Refusal) -> Reading {
-    Reading::Refused {
-        step: refusal.step().to_owned(),
-        reason: format!("not a board that I can read: {refusal}"),
-        confidence: refusal.confidence(),
-        state: refusal.state(),
+    let reason = format!("not a board that I can read: {refusal}");
+    let reading = Reading::refused(refusal.step(), reason).with_confidence(refusal.confidence());
+    match refusal.state() {
+        Some(state) => reading.with_state(state),
+        None => reading,
     }
 }

@@ -33,12 +33,7 @@ fn moving(board: &str) -> FrameResult {
 }
 
 fn refused(reason: &str) -> FrameResult {
-    let reading = Reading::Refused {
-        step: "lines".into(),
-        reason: reason.into(),
-        confidence: 0.0,
-        state: None,
-    };
+    let reading = Reading::refused("lines", reason);
     FrameResult {
         reading: Some(reading),
         ..FrameResult::default()
@@ -70,9 +65,7 @@ fn solution(cells: &[&[usize]]) -> Verdict {
 }
 
 fn gave_up() -> Verdict {
-    Verdict::Unknown {
-        reason: "tired".into(),
-    }
+    Verdict::unknown("tired")
 }
 
 fn frames(all: Vec<FrameResult>) -> Frames {

@@ -32,16 +32,17 @@ fn board(rows: usize, cols: usize, flows: usize, standing: usize) -> BoardView {
         source: frame.source,
         seen: Some(seen),
         solver: Some("solver-search".to_owned()),
-        strokes: Some(Strokes {
-            planner: "planner-minlink".to_owned(),
-            strokes: flows.iter().map(stroke).collect(),
-            profile: Some(Profile::Events),
-            manner: None,
-            solution: Solution {
-                flows: flows.clone(),
-            },
-            sighting,
-        }),
+        strokes: Some(
+            Strokes::new(
+                "planner-minlink",
+                flows.iter().map(stroke).collect(),
+                Solution {
+                    flows: flows.clone(),
+                },
+                sighting,
+            )
+            .with_profile(Profile::Events),
+        ),
         flows,
         ..BoardView::default()
     }
@@ -131,22 +132,17 @@ fn letters_distinguish_flows_without_colours() {
 #[test]
 fn outcomes_of_strokes_and_runs() {
     let mut played = board(5, 5, 5, 0);
-    let accepted = |index: usize| StrokeOutcome {
-        colour: index as u16,
-        accepted: Some(index != 3),
-        reason: None,
-    };
-    played.outcome = Some(Outcome {
-        actuator: "actuator-simulated".to_owned(),
-        frame: FrameNote::of("a"),
-        solved: Some(false),
-        strokes: (0..5).map(accepted).collect(),
-        drawn: Some(played.flows[..3].to_vec()),
-        refused: None,
-        profile: None,
-        pace: None,
-        act_ns: 1,
-    });
+    let accepted = |index: usize| StrokeOutcome::new(index as u16, Some(index != 3));
+    played.outcome = Some(
+        Outcome::new(
+            "actuator-simulated",
+            FrameNote::of("a"),
+            (0..5).map(accepted).collect(),
+        )
+        .with_solved(false)
+        .with_drawn(played.flows[..3].to_vec())
+        .with_act_ns(1),
+    );
     played.refused = Some(("find board".to_owned(), "there is no board".to_owned()));
     let mut history = history(Some(played));
     snapshot("played", &history, Colours::All, (80, 24));

@@ -2,11 +2,9 @@
 
 mod phrase;
 
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use flowpipe_abi as abi;
+pub use flowpipe_abi::{EffectKind, UnknownEffect};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -26,7 +24,7 @@ pub enum Effects {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Effect {
     /// Its kind.
-    #[serde(rename = "effect")]
+    #[serde(rename = "effect", serialize_with = "as_text")]
     pub kind: EffectKind,
     /// The top-level key of the config without which it does not happen. `None`: it always happens.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,73 +36,10 @@ pub struct Effect {
     pub doc: String,
 }
 
-/// The kind of an effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum EffectKind {
-    /// It reads files or folders.
-    ReadsFiles,
-    /// It creates, changes or removes files or folders.
-    WritesFiles,
-    /// It starts other programs.
-    RunsCommands,
-    /// It sees what is on the screen.
-    ReadsScreen,
-    /// It moves the pointer, and presses buttons or keys.
-    DrivesMouse,
-    /// It communicates with other machines.
-    UsesNetwork,
+/// Serializes the id of a kind.
+pub(crate) fn as_text<S: Serializer>(kind: &EffectKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
 }
-
-impl EffectKind {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::ReadsFiles,
-        Self::WritesFiles,
-        Self::RunsCommands,
-        Self::ReadsScreen,
-        Self::DrivesMouse,
-        Self::UsesNetwork,
-    ];
-
-    /// The id in manifests.
-    #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::ReadsFiles => abi::EFFECT_READS_FILES,
-            Self::WritesFiles => abi::EFFECT_WRITES_FILES,
-            Self::RunsCommands => abi::EFFECT_RUNS_COMMANDS,
-            Self::ReadsScreen => abi::EFFECT_READS_SCREEN,
-            Self::DrivesMouse => abi::EFFECT_DRIVES_MOUSE,
-            Self::UsesNetwork => abi::EFFECT_USES_NETWORK,
-        }
-    }
-}
-
-impl fmt::Display for EffectKind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.id())
-    }
-}
-
-impl Serialize for EffectKind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.id())
-    }
-}
-
-impl FromStr for EffectKind {
-    type Err = UnknownEffect;
-
-    fn from_str(id: &str) -> Result<Self, UnknownEffect> {
-        let known = Self::ALL.into_iter().find(|kind| kind.id() == id);
-        known.ok_or(UnknownEffect)
-    }
-}
-
-/// The error for an unknown effect id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the effects are {}", EffectKind::ALL.map(EffectKind::id).join(", "))]
-pub struct UnknownEffect;
 
 impl Effects {
     /// Whether the effects are unknown.
@@ -179,7 +114,7 @@ impl Effect {
         elsewhere: impl Fn(&str) -> Option<Value>,
     ) -> String {
         if self.doc.is_empty() {
-            return self.kind.id().replace('-', " ");
+            return self.kind.as_str().replace('-', " ");
         }
         let value = |key: &str| match manifest.has_key(key) {
             true => manifest.value(config, key).cloned(),

@@ -49,7 +49,7 @@ impl fmt::Display for Withheld {
             Self::Ports(plugin) => write!(formatter, "{plugin} has other inputs and outputs"),
             Self::Config(plugin) => write!(formatter, "its config does not fit {plugin}"),
             Self::Effects(kinds) => {
-                let ids: Vec<_> = kinds.iter().map(|kind| kind.id()).collect();
+                let ids: Vec<_> = kinds.iter().map(|kind| kind.as_str()).collect();
                 write!(formatter, "effects: {}", ids.join(", "))
             }
             Self::UnknownEffects => formatter.write_str("unknown effects"),

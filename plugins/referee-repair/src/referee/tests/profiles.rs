@@ -51,10 +51,7 @@ impl<'a> Picky<'a> {
                         let asked = solved.profile.unwrap();
                         self.asked.push(asked);
                         let profile = self.fixed.unwrap_or(asked);
-                        let played = Outcome {
-                            profile: Some(profile),
-                            ..outcome(rows)
-                        };
+                        let played = outcome(rows).with_profile(profile);
                         self.table.now += 50 * MS;
                         self.table
                             .referee
@@ -148,11 +145,9 @@ fn what_was_not_played_to_its_end_was_not_missed() {
     let mut actions = table.referee.solved(answer(4), table.captured, table.now);
     for _ in 0..5 {
         assert_eq!(asked(&actions), Some(Profile::Events));
-        let covered = Outcome {
-            refused: Some("covered".to_owned()),
-            profile: Some(Profile::Events),
-            ..outcome(1)
-        };
+        let covered = outcome(1)
+            .with_refused("covered")
+            .with_profile(Profile::Events);
         table.now += 20 * MS;
         table.outcome(&covered);
         table.now += 200 * MS;

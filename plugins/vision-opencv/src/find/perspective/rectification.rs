@@ -96,12 +96,7 @@ impl RectifiedBoard {
                 }
             }
         }
-        let info = PixelInfo {
-            format: Format::Rgb8,
-            width: width as u32,
-            height: height as u32,
-            stride: 3 * width,
-        };
+        let info = PixelInfo::new(Format::Rgb8, width as u32, height as u32);
         Self { rgb, info, grid }
     }
 

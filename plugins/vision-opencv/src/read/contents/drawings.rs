@@ -230,12 +230,7 @@ mod tests {
                 *value = 120;
             }
         }
-        let info = PixelInfo {
-            format: Format::Grey8,
-            width: side as u32,
-            height: side as u32,
-            stride: side,
-        };
+        let info = PixelInfo::new(Format::Grey8, side as u32, side as u32);
         let picture = Picture::new(&bytes, info).unwrap();
         let lines: Vec<f64> = (0..=3).map(|line| (line * CELL) as f64).collect();
         let grid = Grid::squares(lines.clone(), lines, CELL as f64);

@@ -2,7 +2,7 @@
 
 use flowpipe_plugin::puzzle::message::{StrokeOutcome, Strokes};
 use flowpipe_plugin::tracing::info;
-use flowpipe_plugin::{Acting, Actuator, Error, Host, JsonSchema, Played, Result};
+use flowpipe_plugin::{Acting, Actuator, Cancel, Error, Host, JsonSchema, Played, Result};
 use serde::Deserialize;
 
 /// Logs where the mouse would go. (`flowpipe plugins show` prints this line.)
@@ -32,10 +32,15 @@ impl Actuator for Plugin {
 
     /// Plays the strokes. A stage that moves a real mouse checks `acting.host().is_dry()` first, calls
     /// `acting.pressed()` at each press, and releases the button as soon as it is cancelled.
-    fn act(&mut self, strokes: &Strokes, acting: &mut Acting<'_, '_>) -> Result<Played> {
+    fn act(
+        &mut self,
+        strokes: &Strokes,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> Result<Played> {
         let mut played = Played::default();
         for stroke in &strokes.strokes {
-            if acting.cancel().is_cancelled() {
+            if cancel.is_cancelled() {
                 return Err(Error::cancelled());
             }
             acting.pressed();
@@ -48,12 +53,8 @@ impl Actuator for Plugin {
                     stroke.points.len()
                 );
             }
-            played.strokes.push(StrokeOutcome {
-                colour: stroke.colour,
-                // The reaction of the game is unknown.
-                accepted: None,
-                reason: None,
-            });
+            // `None`: the reaction of the game is unknown.
+            played.strokes.push(StrokeOutcome::new(stroke.colour, None));
         }
         Ok(played)
     }
@@ -72,14 +73,12 @@ mod tests {
 
     #[test]
     fn each_stroke_has_an_outcome() {
-        let strokes = Strokes {
-            planner: "test".to_owned(),
-            strokes: vec![Stroke::new(0, vec![0, 1], vec![[0.5, 0.5], [1.5, 0.5]])],
-            profile: None,
-            manner: None,
-            solution: Solution::default(),
-            sighting: samples::sighting(samples::puzzle("AA").unwrap()),
-        };
+        let strokes = Strokes::new(
+            "test",
+            vec![Stroke::new(0, vec![0, 1], vec![[0.5, 0.5], [1.5, 0.5]])],
+            Solution::default(),
+            samples::sighting(samples::puzzle("AA").unwrap()),
+        );
         let mut harness = flowpipe_plugin::harness!(Plugin, json!({})).unwrap();
         let emitted = harness.send(0, STROKES, &strokes).unwrap();
         assert_eq!(emitted[0].body["strokes"][0]["accepted"], json!(null));

@@ -1,7 +1,7 @@
 //! A flowpipe capture stage: it captures frames. This one draws a board with three flows.
 
 use flowpipe_plugin::puzzle::message::FrameNote;
-use flowpipe_plugin::{Capture, Effect, Format, FrameSink, Host, JsonSchema, Next, Result};
+use flowpipe_plugin::{Cancel, Capture, Effect, Format, FrameSink, Host, JsonSchema, Next, Result};
 use serde::Deserialize;
 
 /// Draws a board with three flows. (`flowpipe plugins show` prints this line.)
@@ -52,8 +52,8 @@ impl Capture for Plugin {
         Ok(Self { config, given: 0 })
     }
 
-    /// Emits the next frame; `Next::End` ends the stream.
-    fn capture(&mut self, sink: &mut FrameSink<'_, '_>) -> Result<Next> {
+    /// Emits the next frame; `Next::End` ends the stream. What waits otherwise than by `sink.wait_until` polls `_cancel`.
+    fn capture(&mut self, sink: &mut FrameSink<'_, '_>, _cancel: &Cancel<'_>) -> Result<Next> {
         if self.given == self.config.frames {
             return Ok(Next::End);
         }

@@ -2,7 +2,7 @@
 
 use flowpipe_plugin::puzzle::message::{Profile, SeenBoard, Stroke};
 use flowpipe_plugin::puzzle::{Board, Cell, Colour, Solution, place};
-use flowpipe_plugin::{Effect, Host, JsonSchema, Plan, Planner, Result};
+use flowpipe_plugin::{Cancel, Effect, Host, JsonSchema, Plan, Planner, Result};
 use serde::Deserialize;
 
 /// Drags through the centre of every cell. (`flowpipe plugins show` prints this line.)
@@ -34,6 +34,7 @@ impl Planner for Plugin {
         board: &SeenBoard,
         solution: &Solution,
         _asked: Option<Profile>,
+        _cancel: &Cancel<'_>,
     ) -> Result<Plan> {
         let mut strokes = Vec::new();
         for flow in &solution.flows {
@@ -43,7 +44,7 @@ impl Planner for Plugin {
             }
             strokes.extend(drag(board.puzzle.board(), flow.colour, &cells));
         }
-        Ok(strokes.into())
+        Ok(Plan::new(strokes))
     }
 }
 
@@ -87,11 +88,8 @@ mod tests {
     #[test]
     fn strokes_are_such_as_the_host_takes() {
         let puzzle = samples::puzzle("A.\nA.").unwrap();
-        let flows = vec![Flow {
-            colour: 0,
-            cells: vec![0, 1, 3, 2],
-        }];
-        let solved = samples::solved(puzzle, Solution { flows });
+        let flow = Flow::new(0, vec![0, 1, 3, 2]);
+        let solved = samples::solved(puzzle, Solution::new(vec![flow]));
         let mut harness = flowpipe_plugin::harness!(Plugin, json!({ "backwards": true })).unwrap();
         let strokes = samples::strokes(&mut harness, &solved).unwrap();
         assert_eq!(strokes.strokes[0].cells, [2, 3, 1, 0]);

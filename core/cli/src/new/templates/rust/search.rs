@@ -14,7 +14,7 @@ pub fn solve(
 ) -> Result<Option<Solution>> {
     let mut board = Drawn::new(puzzle);
     let found = grow(&mut board, 0, watch, steps, most)?;
-    Ok(found.then_some(Solution { flows: board.flows }))
+    Ok(found.then_some(Solution::new(board.flows)))
 }
 
 /// Extends the flow with that index to its goal, and then the flows after it.
@@ -77,10 +77,7 @@ impl<'a> Drawn<'a> {
             drawn
                 .goals
                 .push(goal.map_or(terminal.cell, |goal| goal.cell));
-            drawn.flows.push(Flow {
-                colour,
-                cells: vec![terminal.cell],
-            });
+            drawn.flows.push(Flow::new(colour, vec![terminal.cell]));
         }
         drawn
     }

@@ -28,13 +28,11 @@ impl Solver for Plugin {
     /// The effects outside of the program, such as reading files or running commands: none.
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     /// The supported kinds of puzzles: the SDK refuses all others.
-    const SUPPORTS: Supports = Supports {
-        hexes: true,
-        holes: true,
-        walls: true,
-        warps: true,
-        ..Supports::RECTANGLES
-    };
+    const SUPPORTS: Supports = Supports::RECTANGLES
+        .with_hexes(true)
+        .with_holes(true)
+        .with_walls(true)
+        .with_warps(true);
     type Config = Config;
 
     fn new(config: Config, _host: &Host) -> Result<Self> {
@@ -50,10 +48,8 @@ impl Solver for Plugin {
         Ok(match found {
             // `None`: uniqueness is unknown. Return `Some(true)` if it is proved.
             Some(solution) => Verdict::solution(solution, None),
-            None if self.steps >= most => Verdict::Unknown {
-                reason: format!("gave up after {most} steps"),
-            },
-            None => Verdict::Unsolvable { reason: None },
+            None if self.steps >= most => Verdict::unknown(format!("gave up after {most} steps")),
+            None => Verdict::unsolvable(None),
         })
     }
 

@@ -28,7 +28,7 @@ fn a_solution_keeps_the_rules() {
 #[test]
 fn what_has_no_solution_gets_none() {
     let (_, answer) = ask("A.B\n...\nB.A", json!({}));
-    assert_eq!(answer, Verdict::Unsolvable { reason: None });
+    assert_eq!(answer, Verdict::unsolvable(None));
 }
 
 #[test]

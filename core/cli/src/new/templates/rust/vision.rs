@@ -1,7 +1,7 @@
 //! A flowpipe vision stage: it reads boards from frames. This one reads none, and reports how bright the picture is.
 
 use flowpipe_plugin::puzzle::message::Reading;
-use flowpipe_plugin::{Captured, Effect, Format, Host, JsonSchema, Result, Vision};
+use flowpipe_plugin::{Cancel, Captured, Effect, Format, Host, JsonSchema, Result, Vision};
 use serde::Deserialize;
 
 /// Distinguishes dark pictures from bright ones. (`flowpipe plugins show` prints this line.)
@@ -33,9 +33,8 @@ impl Vision for Plugin {
     }
 
     /// Reads one frame. A frame that can't be read exactly is refused with a reason: a wrong board would be played. A
-    /// board is
-    /// `Reading::Board(Box::new(SeenBoard { … }))`.
-    fn see(&mut self, captured: &Captured) -> Result<Reading> {
+    /// board is `Reading::board(SeenBoard::new(puzzle, geometry, palette))`. Long work polls `_cancel`.
+    fn see(&mut self, captured: &Captured, _cancel: &Cancel<'_>) -> Result<Reading> {
         let info = captured.info();
         let pixel = info.format.bytes_per_pixel();
         let (mut sum, mut count) = (0u64, 0u64);
@@ -54,12 +53,10 @@ impl Vision for Plugin {
         } else {
             "bright"
         };
-        Ok(Reading::Refused {
-            step: "brightness".to_owned(),
-            reason: format!("a {word} picture ({brightness:.0} of 255)"),
-            confidence: 0.0,
-            state: None,
-        })
+        Ok(Reading::refused(
+            "brightness",
+            format!("a {word} picture ({brightness:.0} of 255)"),
+        ))
     }
 }
 

@@ -131,12 +131,7 @@ mod tests {
             });
             bytes.push(255 - 15 * ink.count() as u8);
         }
-        let info = PixelInfo {
-            format: Format::Grey8,
-            width: width as u32,
-            height: height as u32,
-            stride: width,
-        };
+        let info = PixelInfo::new(Format::Grey8, width as u32, height as u32);
         let picture = Picture::new(&bytes, info).unwrap();
         let xs = (0..=digits.len()).map(|line| line as f64 * span);
         let grid = Grid::squares(xs.collect(), vec![0.0, span], span);

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::Board;
 use crate::colour::{self, Colour};
-use crate::level::Tag;
 use crate::puzzle::{Puzzle, PuzzleError, Rules, Terminal};
 use crate::solution::Solution;
 use crate::text::Sheet;
+use crate::text::level::Tag;
 
 /// An object as it is written. Without the last four keys it is a puzzle as in the messages.
 #[derive(Serialize, Deserialize)]

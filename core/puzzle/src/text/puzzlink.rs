@@ -16,9 +16,9 @@ use std::collections::HashSet;
 use thiserror::Error;
 
 use crate::board::Board;
-use crate::named::{self, Named};
 use crate::puzzle::{Puzzle, Rules};
-use crate::rule_words;
+use crate::text::named::{self, Named};
+use crate::text::rule_words;
 use crate::text::{Format, TextError, TextProblem, Unsayable};
 
 /// The rules of a URL that names none.

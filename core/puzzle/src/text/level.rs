@@ -24,7 +24,7 @@ use crate::check::check;
 use crate::colour::Colour;
 use crate::puzzle::{Puzzle, PuzzleError, Rules, Terminal};
 use crate::solution::{Flow, Solution};
-use crate::text::{Format, Unsayable};
+use crate::text::{Format, Unsayable, rule_words};
 
 pub use read::parse;
 
@@ -108,7 +108,7 @@ impl Level {
             what,
         };
         if puzzle.rules() != Rules::default() {
-            let rules = crate::rule_words::write(puzzle.rules());
+            let rules = rule_words::write(puzzle.rules());
             return Err(unsayable(format!("the rules {rules:?}")));
         }
         let colours = puzzle.colours();

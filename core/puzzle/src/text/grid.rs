@@ -3,9 +3,9 @@
 
 use crate::board::{Board, BoardError, Description};
 use crate::colour::Colour;
-use crate::named::{self, Named};
 use crate::puzzle::{Puzzle, Rules};
-use crate::rule_words;
+use crate::text::named::{self, Named};
+use crate::text::rule_words;
 use crate::text::{Format, TextError, TextProblem, Unsayable};
 
 /// What the line with the rules begins with.

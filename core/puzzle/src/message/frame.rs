@@ -1,0 +1,61 @@
+//! Where a frame comes from.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::geometry::Point;
+
+/// Where a frame's pixels come from: the body of a frame message.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FrameNote {
+    /// A file, a window's title, a monitor.
+    pub source: String,
+    /// Where the frame's top left corner lies on the screen, in screen pixels.
+    #[serde(default)]
+    pub origin: Point,
+    /// Frame pixels for one screen pixel (2 on most HiDPI screens).
+    #[serde(default = "one")]
+    pub scale: f64,
+    /// The window that the frame shows, by the system's number for it, where it shows one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl FrameNote {
+    /// A frame that lies at the screen's corner, pixel for pixel.
+    #[must_use]
+    pub fn of(source: impl Into<String>) -> Self {
+        Self {
+            source: source.into(),
+            origin: [0.0; 2],
+            scale: one(),
+            window: None,
+        }
+    }
+
+    /// The same frame elsewhere on the screen: its top left corner, in screen pixels.
+    #[must_use]
+    pub fn with_origin(mut self, origin: Point) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// The same frame with so many frame pixels for one screen pixel.
+    #[must_use]
+    pub fn with_scale(mut self, scale: f64) -> Self {
+        self.scale = scale;
+        self
+    }
+
+    /// The same frame as one of a window, by the system's number for it.
+    #[must_use]
+    pub fn with_window(mut self, window: u64) -> Self {
+        self.window = Some(window);
+        self
+    }
+}
