@@ -1,4 +1,4 @@
-//! In the process of a stage: the kernel's status of the program that started it, which tells whether that program is
+//! In the process of a stage: the kernel's status of the program that started it, which shows whether that program is
 //! stopped or writes a core dump.
 //!
 //! A confined process can't open it. It is opened before, and libraries of plugins find it by an environment variable.

@@ -44,6 +44,7 @@ use flowpipe_plugin::{Cancel, Captured, Effect, EffectKind, Error, Host, Result,
 
 use crate::config::Config;
 use crate::picture::Picture;
+use crate::read::error::ReadError;
 use crate::steps::Steps;
 use crate::track::reader::Reader;
 
@@ -73,9 +74,12 @@ impl Vision for VisionOpencv {
         })
     }
 
-    fn see(&mut self, captured: &Captured, _: &Cancel<'_>) -> Result<Reading> {
+    fn see(&mut self, captured: &Captured, cancel: &Cancel<'_>) -> Result<Reading> {
         let picture = Picture::new(captured.pixels(), captured.info())?;
-        Ok(self.reader.read(&picture)?)
+        match self.reader.read_unless(&picture, cancel) {
+            Err(ReadError::Cancelled) => Err(Error::cancelled()),
+            reading => Ok(reading?),
+        }
     }
 
     fn steps(&mut self) -> Vec<StepTime> {

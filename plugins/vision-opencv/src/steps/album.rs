@@ -17,8 +17,11 @@ pub(super) struct Album {
 
 impl Album {
     pub(super) fn new(folder: &Path) -> Result<Self> {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Error::from(error).context(format!("can't make the folder {}", folder.display()))
+        flowpipe_output::own_folder(folder).map_err(|error| {
+            Error::bad_config(format!(
+                "the folder {} can't be used for pictures: {error}",
+                folder.display()
+            ))
         })?;
         Ok(Self {
             folder: folder.to_owned(),

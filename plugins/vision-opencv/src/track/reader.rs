@@ -1,5 +1,6 @@
 //! Reads pictures one after the other: in place where a board is known, else turned about there, else anywhere.
 
+use flowpipe_plugin::Cancel;
 use flowpipe_plugin::puzzle::message::{BoardState, Reading};
 use flowpipe_plugin::puzzle::{Lattice, Puzzle};
 
@@ -17,6 +18,7 @@ use crate::read::search::BoardSearch;
 use crate::read::shape::surroundings::Surroundings;
 use crate::read::tilt_search::TiltSearch;
 use crate::refuse::refusal::Refusal;
+use crate::refuse::size;
 use crate::steps::Steps;
 use crate::track::hex_positions::HexPositions;
 use crate::track::last_reading::LastReading;
@@ -106,8 +108,24 @@ impl Reader {
     ///
     /// # Errors
     /// [`ReadError`]; a picture without a readable board is none.
+    #[allow(dead_code, reason = "for tests and measurements")]
     pub fn read(&mut self, picture: &Picture<'_>) -> Result<Reading, ReadError> {
+        self.read_unless(picture, &Cancel::never())
+    }
+
+    /// Reads one picture, unless it is cancelled. Checks that between steps.
+    ///
+    /// # Errors
+    /// [`ReadError`]; a picture without a readable board is none.
+    pub fn read_unless(
+        &mut self,
+        picture: &Picture<'_>,
+        cancel: &Cancel<'_>,
+    ) -> Result<Reading, ReadError> {
         self.steps.start();
+        if let Err(refusal) = size::check_picture(picture) {
+            return Ok(refused(&refusal));
+        }
         let last = self.last.reading(picture);
         self.steps.done("same pixels");
         if let Some(reading) = last {
@@ -123,6 +141,7 @@ impl Reader {
             return Ok(refused(&refusal));
         }
         self.steps.done("in place");
+        check(cancel)?;
         if let Some(reading) = self.read_turned(picture)? {
             self.landing = if self.lands(picture, &reading) {
                 LANDING
@@ -132,6 +151,7 @@ impl Reader {
             return Ok(reading);
         }
         self.steps.done("flip");
+        check(cancel)?;
         match self.search.search(picture, &self.config, &mut self.steps)? {
             Ok(found) => {
                 let reading = self.at_rest_or_not(picture, found)?;
@@ -139,7 +159,7 @@ impl Reader {
                 self.steps.done("at rest");
                 Ok(reading)
             }
-            Err(refusal) => self.read_otherwise(picture, refusal),
+            Err(refusal) => self.read_otherwise(picture, refusal, cancel),
         }
     }
 
@@ -148,17 +168,21 @@ impl Reader {
         &mut self,
         picture: &Picture<'_>,
         mut refusal: Refusal,
+        cancel: &Cancel<'_>,
     ) -> Result<Reading, ReadError> {
         let (search, config, steps) = (&mut self.search, &self.config, &mut self.steps);
         if refusal.may_turn() && !search.is_spent() {
+            check(cancel)?;
             match self.flips.read(picture, search, config, steps)? {
                 Some(Ok(board)) => return Ok(Reading::Board(board)),
                 Some(Err(turned)) if turned.progress() >= refusal.progress() => refusal = turned,
                 Some(Err(_)) | None => {}
             }
+            check(cancel)?;
             if let Some(board) = search.search_lying(picture, config, steps)? {
                 return Ok(Reading::Board(board));
             }
+            check(cancel)?;
             if let Some(board) = self.straight.read(picture, search, config, steps)? {
                 return Ok(Reading::Board(board));
             }
@@ -293,6 +317,13 @@ impl Reader {
             }
             None => Ok(Reading::Board(read.board)),
         }
+    }
+}
+
+fn check(cancel: &Cancel<'_>) -> Result<(), ReadError> {
+    match cancel.is_cancelled() {
+        true => Err(ReadError::Cancelled),
+        false => Ok(()),
     }
 }
 
