@@ -357,6 +357,42 @@ fn pictures_of_calls_that_are_skipped() {
     assert_eq!(replay.ran.code, Some(1), "{replay:#?}");
 }
 
+/// A picture as recordings hold it: a `foxglove.RawImage`, black.
+fn picture(width: u32, height: u32) -> Vec<u8> {
+    let length = (width * height) as usize;
+    let mut message = Vec::new();
+    for (key, value) in [(0x15, width), (0x1d, height), (0x2d, width)] {
+        message.push(key);
+        message.extend(value.to_le_bytes());
+    }
+    message.extend(*b"\x22\x05mono8\x32");
+    let mut rest = length;
+    while rest >= 0x80 {
+        message.push((rest as u8) | 0x80);
+        rest >>= 7;
+    }
+    message.push(rest as u8);
+    message.resize(message.len() + length, 0);
+    message
+}
+
+/// Work on a picture can take memory for each of its columns.
+#[test]
+fn a_picture_of_one_row() {
+    let mut parts = good().clone();
+    let is_picture = |channel: usize| parts.channels[channel].topic.ends_with("/image");
+    let pictures: Vec<usize> = (0..parts.entries.len())
+        .filter(|&entry| is_picture(parts.entries[entry].channel))
+        .collect();
+    assert!(!pictures.is_empty());
+    for entry in pictures {
+        parts.entries[entry].data = picture(30_000_000, 1);
+    }
+    for ran in every_command("row", &parts.write()) {
+        assert_ne!(ran.ran.code, Some(65), "{ran:#?}");
+    }
+}
+
 /// Each difference names the edges of its message.
 #[test]
 fn differences_of_an_output_with_long_edges() {

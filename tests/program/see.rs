@@ -239,6 +239,7 @@ fn each_step_leaves_a_picture() {
         let entries = std::fs::read_dir(folder).unwrap();
         let mut names: Vec<String> = entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| !name.starts_with('.'))
             .collect();
         names.sort();
         names
@@ -260,6 +261,20 @@ fn each_step_leaves_a_picture() {
     .expect(0);
     assert_eq!(names(&several), ["1", "2"]);
     assert_eq!(names(&several.join("1")), one);
+}
+
+/// Pictures of steps have names that somebody else's files may have too: those of what is read, for one.
+#[test]
+fn pictures_of_steps_replace_no_other_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let board = folder.path().join("01-lines.png");
+    std::fs::copy(project().join(BOARD), &board).unwrap();
+    let before = std::fs::read(&board).unwrap();
+    let steps = folder.path().display().to_string();
+    let ran = run(&["see", &board.display().to_string(), "--steps", &steps]);
+    assert_ne!(ran.code, Some(0), "{ran:#?}");
+    assert!(ran.stderr.contains("new or empty folder"), "{ran:#?}");
+    assert_eq!(std::fs::read(&board).unwrap(), before);
 }
 
 #[test]
