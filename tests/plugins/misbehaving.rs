@@ -43,6 +43,12 @@ enum How {
     Segfault,
     /// Abort its process.
     Abort,
+    /// Fork, and abort its process: the copy stays, with the connections.
+    ForkAndAbort,
+    /// Fork, and never come back.
+    ForkAndHang,
+    /// Fork, and emit.
+    Fork,
     /// Take memory until there is none.
     OutOfMemory,
     /// Print to standard output, and emit.
@@ -117,6 +123,27 @@ impl Stage for Misbehaving {
                 context.emit(0, &byte)?;
             }
             How::Abort => std::process::abort(),
+            #[cfg(unix)]
+            How::ForkAndAbort => {
+                fork();
+                std::process::abort();
+            }
+            #[cfg(unix)]
+            How::ForkAndHang => {
+                fork();
+                loop {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+            }
+            #[cfg(unix)]
+            How::Fork => {
+                fork();
+                context.emit(0, &sighting)?;
+            }
+            #[cfg(not(unix))]
+            How::ForkAndAbort | How::ForkAndHang | How::Fork => {
+                return Err(Error::new("there is no fork"));
+            }
             How::OutOfMemory => {
                 let mut taken = Vec::new();
                 loop {
@@ -148,6 +175,20 @@ impl Stage for Misbehaving {
             }
         }
         Ok(Next::More)
+    }
+}
+
+/// Leaves a copy of this process, which never ends by itself.
+#[cfg(unix)]
+fn fork() {
+    // SAFETY: the copy only sleeps.
+    let copy = unsafe { libc::fork() };
+    assert!(copy >= 0, "no fork");
+    if copy == 0 {
+        loop {
+            // SAFETY: it sleeps.
+            unsafe { libc::sleep(1000) };
+        }
     }
 }
 

@@ -51,19 +51,26 @@ impl FrameTable {
         }
     }
 
-    /// Creates a handle for a read-only frame. `None`: the process is gone, or the frame is not in shared read-only
-    /// memory.
-    pub(crate) fn share(&self, frame: Frame) -> Option<SharedFrame> {
-        let block = frame.block()?;
-        (block.access() == Access::Read).then(|| lock(&self.table).share(frame))?
+    /// Creates a handle for a read-only frame.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::QuotaExceeded`] when the process is over its limits; another one when it is gone, or the frame
+    /// is not in shared read-only memory.
+    pub(crate) fn share(&self, frame: Frame) -> io::Result<SharedFrame> {
+        let is_read_only = |block: &Arc<Block>| block.access() == Access::Read;
+        if !frame.block().is_some_and(is_read_only) {
+            return Err(io::Error::other("there is no memory for its frame"));
+        }
+        let mut table = lock(&self.table);
+        table.check_room(frame.shape().size())?;
+        let shared = table.share(frame);
+        shared.ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
     }
 
     /// Allocates a frame that the process can write, with a handle. `None`: the process is over its limits, or memory
     /// is short.
     pub(crate) fn create(&self, shape: Shape) -> Option<SharedFrame> {
-        if !lock(&self.table).has_room(shape.size()) {
-            return None;
-        }
+        lock(&self.table).check_room(shape.size()).ok()?;
         let frame = Frame::new(&self.own, shape, 0)?;
         lock(&self.table).share(frame)
     }
@@ -99,8 +106,11 @@ impl FrameTable {
         // Outside of the lock: it takes time. Concurrent writes of the process may get into the copy.
         let copy = own.copy(pool, owner);
         let copy = copy.ok_or_else(|| io::Error::other("there is no memory for its frame"))?;
-        if let Some(reference) = lock(&self.table).frames.get_mut(&handle) {
-            reference.emitted = Some(copy.clone());
+        let mut table = lock(&self.table);
+        // Without room for it the copy is not kept for the next time.
+        let has_room = table.check_bytes(copy.shape().size()).is_ok();
+        if let Some(reference) = table.frames.get_mut(&handle) {
+            reference.emitted = has_room.then(|| copy.clone());
         }
         Ok(copy)
     }
@@ -139,11 +149,23 @@ impl FrameTable {
 }
 
 impl Table {
-    fn has_room(&self, size: usize) -> bool {
+    /// Checks that there is room for one more frame.
+    fn check_room(&self, size: usize) -> io::Result<()> {
+        if self.frames.len() >= MOST_FRAMES {
+            return Err(over_limit(format!("{MOST_FRAMES} frames")));
+        }
+        self.check_bytes(size)
+    }
+
+    /// Checks that there is room for so many more bytes.
+    fn check_bytes(&self, size: usize) -> io::Result<()> {
         let frames = self.frames.values();
         let frames = frames.flat_map(|it| std::iter::once(&it.frame).chain(&it.emitted));
         let used: u64 = frames.map(|frame| frame.shape().size() as u64).sum();
-        self.frames.len() < MOST_FRAMES && used + size as u64 <= MOST_BYTES
+        match used + size as u64 <= MOST_BYTES {
+            true => Ok(()),
+            false => Err(over_limit(format!("{} GiB of frames", MOST_BYTES >> 30))),
+        }
     }
 
     fn share(&mut self, frame: Frame) -> Option<SharedFrame> {
@@ -171,6 +193,11 @@ impl Table {
     }
 }
 
+fn over_limit(held: String) -> io::Error {
+    let what = format!("it holds {held}, the most that a stage may hold");
+    io::Error::new(io::ErrorKind::QuotaExceeded, what)
+}
+
 #[cfg(test)]
 mod tests {
     use flowpipe_abi as abi;
@@ -179,16 +206,19 @@ mod tests {
 
     use super::*;
 
-    fn shape() -> Shape {
-        let info = abi::FrameInfo {
+    fn shape_info() -> abi::FrameInfo {
+        abi::FrameInfo {
             struct_size: 0,
             format: abi::FORMAT_GREY8,
             width: 64,
             height: 8,
             stride: 0,
             size: 0,
-        };
-        Shape::new(&info).unwrap()
+        }
+    }
+
+    fn shape() -> Shape {
+        Shape::new(&shape_info()).unwrap()
     }
 
     fn frame(pool: &Arc<Pool>) -> Frame {
@@ -254,7 +284,7 @@ mod tests {
         frames.close();
         drop((mine, emitted));
         assert_eq!(pool.statistics().live, 0);
-        assert!(frames.share(frame(&pool)).is_none());
+        assert!(frames.share(frame(&pool)).is_err());
         assert!(frames.create(shape()).is_none());
         assert_eq!(
             (pool.statistics().live, frames.own.statistics().live),
@@ -263,9 +293,42 @@ mod tests {
     }
 
     #[test]
+    fn a_process_holds_a_bounded_number_of_frames() {
+        let pool = Pool::shared(1);
+        let frames = FrameTable::new();
+        let sent = frame(&pool);
+        let handles: Vec<_> = (0..MOST_FRAMES)
+            .map(|_| frames.share(sent.clone()).unwrap().0.handle)
+            .collect();
+        let error = frames.share(sent.clone()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::QuotaExceeded);
+        assert!(frames.create(shape()).is_none());
+        frames.release(handles[7]);
+        assert!(frames.share(sent).is_ok());
+    }
+
+    #[test]
+    fn a_process_holds_a_bounded_number_of_bytes() {
+        let (pool, frames) = (Pool::shared(1), FrameTable::new());
+        let info = abi::FrameInfo {
+            width: 16 << 10,
+            height: 16 << 10,
+            ..shape_info()
+        };
+        let large = Frame::new(&pool, Shape::new(&info).unwrap(), 0).unwrap();
+        let size = large.shape().size() as u64;
+        for _ in 0..MOST_BYTES / size {
+            frames.share(large.clone()).unwrap();
+        }
+        let error = frames.share(large).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::QuotaExceeded);
+        assert!(error.to_string().contains("4 GiB of frames"), "{error}");
+    }
+
+    #[test]
     fn only_read_only_shared_memory_is_shared() {
         let pool = Pool::new(1);
-        assert!(FrameTable::new().share(frame(&pool)).is_none());
-        assert!(FrameTable::new().share(frame(&Pool::writable())).is_none());
+        assert!(FrameTable::new().share(frame(&pool)).is_err());
+        assert!(FrameTable::new().share(frame(&Pool::writable())).is_err());
     }
 }

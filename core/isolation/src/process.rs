@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use flowpipe_host::instance::Death;
@@ -17,13 +17,14 @@ use crate::Program;
 use crate::output::{CapturedOutput, Log};
 use crate::wire::Wire;
 
-/// A child process, with functions to kill it from any thread.
+/// A child process with its process group, and functions to kill them from any thread. Nothing in the group outlives
+/// the process: a plugin may fork, and a copy holds the other ends of the connections.
 #[derive(Debug)]
 pub(crate) struct ChildProcess {
-    group: ProcessGroup,
-    /// Closed when the process is killed, so that no thread blocks on them, even if its children keep the other ends
-    /// open.
-    sockets: Vec<UnixStream>,
+    group: Arc<ProcessGroup>,
+    /// Closed when the process is killed or has ended, so that no thread blocks on them, even if another process keeps
+    /// the other ends open.
+    sockets: Arc<Vec<UnixStream>>,
     state: Mutex<ChildState>,
     output: CapturedOutput,
 }
@@ -33,7 +34,7 @@ struct ChildState {
     busy: bool,
     /// Why it was killed during a call.
     killed: Option<String>,
-    /// Why it was killed for an invalid packet.
+    /// What it was killed for, if that was not a call: an invalid packet, or too many frames.
     rejected: Option<String>,
 }
 
@@ -47,8 +48,9 @@ pub(crate) struct Ends {
 /// How long a process may take to end after its connection is closed.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
-/// How long a killed process may take to end.
-const REAP_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long the packets of a process that has ended may take to arrive, if a process outside of its group keeps the
+/// other ends open.
+const REST: Duration = Duration::from_millis(100);
 
 /// How long a packet may take to send.
 pub(super) const SEND_TIMEOUT: Duration = Duration::from_secs(60);
@@ -99,12 +101,15 @@ fn spawn(
         .stdin(Stdio::from(OwnedFd::from(their_call)))
         .stdout(Stdio::from(stdout))
         .stderr(Stdio::from(stderr));
-    Ok(ChildProcess {
-        group: ProcessGroup::spawn(&mut command)?,
-        sockets,
+    let child = ChildProcess {
+        group: Arc::new(ProcessGroup::spawn(&mut command)?),
+        sockets: Arc::new(sockets),
         state: Mutex::default(),
         output,
-    })
+    };
+    // On an error, dropping the child ends it.
+    child.disconnect_at_end(name)?;
+    Ok(child)
 }
 
 /// Logs printed lines as warnings: plugins have a log, and a line that bypasses it is mostly a panic's.
@@ -150,21 +155,44 @@ impl ChildProcess {
 
     /// Kills it because it sent an invalid packet.
     pub(crate) fn reject(&self, why: &str) {
-        lock(&self.state).rejected = Some(why.to_owned());
+        self.end_for(format!(" for an invalid packet: {why}"));
+    }
+
+    /// Kills it because it holds more than it may.
+    pub(crate) fn exceed(&self, why: &str) {
+        self.end_for(format!(": {why}"));
+    }
+
+    fn end_for(&self, why: String) {
+        lock(&self.state).rejected = Some(why);
         self.end();
     }
 
-    /// Kills it at once.
+    /// Kills it and its group at once.
     pub(crate) fn end(&self) {
-        self.group.kill();
+        self.group.kill_group();
         self.disconnect();
     }
 
     fn disconnect(&self) {
-        for socket in &self.sockets {
-            // An error means that the other side is gone.
-            let _ = socket.shutdown(Shutdown::Both);
-        }
+        disconnect(&self.sockets);
+    }
+
+    /// Starts a thread that kills the group and closes the connections when the process ends. Otherwise a copy of the
+    /// process would keep them open, and a crash would look like a hang.
+    fn disconnect_at_end(&self, name: &str) -> io::Result<()> {
+        let (group, sockets) = (self.group.clone(), Arc::downgrade(&self.sockets));
+        let watch = move || {
+            group.wait();
+            group.kill_group();
+            std::thread::sleep(REST);
+            // They are closed if this process value is gone.
+            if let Some(sockets) = sockets.upgrade() {
+                disconnect(&sockets);
+            }
+        };
+        let thread = std::thread::Builder::new().name(format!("{name}/end"));
+        thread.spawn(watch).map(drop)
     }
 
     /// Waits for its end, which is near. Returns how it ended.
@@ -179,7 +207,7 @@ impl ChildProcess {
         if let Some(why) = rejected {
             return Death {
                 hung: false,
-                text: format!("its process was killed for an invalid packet: {why}"),
+                text: format!("its process was killed{why}"),
             };
         }
         match (killed, status) {
@@ -198,44 +226,40 @@ impl ChildProcess {
         }
     }
 
-    /// Logs the rest of its output. Call it when the process has ended.
-    pub(crate) fn finish_output(&self) {
-        self.output.finish();
-    }
-
     /// Whether it has ended. Does not reap it: its id is not reused.
     pub(crate) fn has_ended(&self) -> bool {
         self.group.has_ended()
     }
 
-    /// Kills it unless it ends within this time, and in any case all other processes in its group. Must not be called
-    /// after it was reaped. Returns its exit status if it ended by itself.
-    pub(crate) fn end_group(&self, limit: Duration) -> Option<ExitStatus> {
-        let has_ended = self.group.wait_at_most(limit);
-        self.group.kill_group();
-        let status = self.wait(REAP_TIMEOUT);
+    /// Reaps it, as [`Self::wait`] does, and logs the rest of its output.
+    pub(crate) fn wait_with_output(&self, limit: Duration) -> Option<ExitStatus> {
+        let status = self.wait(limit);
         self.output.finish();
-        status.filter(|_| has_ended)
+        status
     }
 
-    /// Its exit status; `None`: it did not end by itself and was killed.
+    /// Kills it unless it ends within this time, and in any case all other processes in its group. Its exit status;
+    /// `None`: it did not end by itself.
     pub(crate) fn wait(&self, limit: Duration) -> Option<ExitStatus> {
         let has_ended = self.group.wait_at_most(limit);
-        if !has_ended {
-            self.group.kill();
-        }
         // A killed process ends soon: this does not wait long.
-        let status = self.group.reap().ok();
+        let status = self.group.reap_group().ok();
         status.filter(|_| has_ended)
+    }
+}
+
+fn disconnect(sockets: &[UnixStream]) {
+    for socket in sockets {
+        // An error means that the other side is gone.
+        let _ = socket.shutdown(Shutdown::Both);
     }
 }
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.disconnect();
-        self.group.kill();
         // Leaves no zombie.
-        let _ = self.group.reap();
+        let _ = self.group.reap_group();
         self.output.finish();
     }
 }
@@ -276,13 +300,63 @@ mod tests {
     }
 
     #[test]
-    fn its_children_are_not_waited_for() {
-        let child = shell("sleep 60 & echo $!; exit 3");
+    fn its_children_are_killed_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let note = folder.path().join("note");
+        let script = format!("sleep 60 & echo $! > {}; exit 3", note.display());
+        let child = shell(&script);
         let began = Instant::now();
         let death = child.reap();
         assert_eq!(death.text, "its process exited with code 3");
-        drop(child);
         assert!(began.elapsed() < Duration::from_secs(10));
+        let left = std::fs::read_to_string(note).unwrap();
+        until_gone(&left);
+    }
+
+    /// The children hold the other end of the connection too.
+    #[test]
+    fn its_end_is_the_end_of_the_connection() {
+        // The second starts a session of its own, out of the reach of a signal to the group.
+        for script in [
+            "exec 3<&0; sleep 60 <&3 & exit 3",
+            "exec 3<&0; setsid sleep 10 <&3 & sleep 0.3; exit 3",
+        ] {
+            let program = Program {
+                path: "/bin/sh".into(),
+                // A shell gives what it starts in the background no standard input.
+                arguments: vec!["-c".into(), script.into()],
+            };
+            let (child, ends) = start(&program, "a-stage").unwrap();
+            let mut wire = ends.call;
+            let began = Instant::now();
+            assert!(wire.receive::<u32>().unwrap().is_none());
+            assert!(began.elapsed() < Duration::from_secs(5));
+            assert_eq!(child.reap().text, "its process exited with code 3");
+        }
+    }
+
+    #[test]
+    fn a_killed_process_takes_its_children_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let note = folder.path().join("note");
+        let script = format!("sleep 60 & echo $! > {}; wait", note.display());
+        let child = shell(&script);
+        let mut left = String::new();
+        while !left.ends_with('\n') {
+            left = std::fs::read_to_string(&note).unwrap_or_default();
+        }
+        child.end();
+        until_gone(&left);
+    }
+
+    fn until_gone(process: &str) {
+        let began = Instant::now();
+        let stat = format!("/proc/{}/stat", process.trim());
+        // A zombie that its parent has not waited for is gone too.
+        while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+            assert!(began.elapsed() < Duration::from_secs(5), "{process}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     #[test]

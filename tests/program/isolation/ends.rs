@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use flowpipe_tests::signals::send_signal;
-use flowpipe_tests::{changed, flowpipe};
+use flowpipe_tests::{Ran, changed, flowpipe};
 
 use super::{apart, misbehaving};
 
@@ -100,6 +100,77 @@ fn one_that_hangs_does_not_outlive_a_program_that_is_killed() {
     child.kill().unwrap();
     child.wait().unwrap();
     until("its end", || is_gone(process));
+}
+
+/// The processes that have this in their environment.
+fn marked(mark: &str) -> Vec<u32> {
+    let marked = |entry: std::fs::DirEntry| {
+        let process = entry.file_name().to_str()?.parse().ok()?;
+        let environment = std::fs::read(entry.path().join("environ")).ok()?;
+        let mut parts = environment.split(|&byte| byte == 0);
+        parts.any(|part| part == mark.as_bytes()).then_some(process)
+    };
+    let all = std::fs::read_dir("/proc").unwrap();
+    all.filter_map(|entry| marked(entry.ok()?)).collect()
+}
+
+/// A run of a stage that forks. Its processes have the second value in their environment.
+fn forking(folder: &Path, how: &str, settings: &str) -> (std::process::Command, String) {
+    let file = misbehaving(folder, how, settings);
+    let mark = format!("FORKED={}", folder.display());
+    let mut command = flowpipe(&["run", "--json", &file]);
+    command.env("FORKED", folder);
+    (command, mark)
+}
+
+/// The copy holds the connections, so that their end does not report the crash.
+#[test]
+fn a_crash_of_a_stage_that_forked_is_a_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut command, mark) = forking(folder.path(), "fork-and-abort", "");
+    let began = Instant::now();
+    let ran = Ran::from(command.output().unwrap()).expect(0);
+    assert!(began.elapsed() < Duration::from_secs(30), "{ran:#?}");
+    for (kind, text) in super::failures::two_of_eight(&ran) {
+        assert_eq!(kind, "crashed");
+        assert!(text.starts_with("its process aborted (SIGABRT"), "{text}");
+    }
+    until("the end of the copies", || marked(&mark).is_empty());
+}
+
+#[test]
+fn copies_of_a_stage_end_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for (how, settings) in [("fork", ""), ("fork-and-hang", "watchdog = \"300ms\"")] {
+        let settings = format!("timeout = \"300ms\"\n{settings}");
+        let (mut command, mark) = forking(folder.path(), how, &settings);
+        Ran::from(command.output().unwrap()).expect(0);
+        until("the end of the copies", || marked(&mark).is_empty());
+    }
+}
+
+#[test]
+fn copies_of_a_stage_do_not_outlive_a_program_that_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    // The first stage ends by itself when the program is gone, the second one is killed.
+    for how in ["fork", "fork-and-hang"] {
+        let (mut command, mark) = forking(folder.path(), how, "watchdog = \"1h\"");
+        let file = folder.path().join("pipeline.toml");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let board = "AB\\nAB\\n\\n";
+        let endless = board.repeat(20_000);
+        std::fs::write(&file, text.replace(&board.repeat(8), &endless)).unwrap();
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // The program, the stage and a copy.
+        until("a copy", || marked(&mark).len() >= 3);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        until("the end of the copies", || marked(&mark).is_empty());
+    }
 }
 
 fn until(what: &str, mut holds: impl FnMut() -> bool) {

@@ -1,14 +1,14 @@
 //! What goes wrong in a process costs the message that it had in hand.
 
-#[cfg(target_os = "linux")]
-use flowpipe_tests::flowpipe_within;
 use flowpipe_tests::{Ran, record, run};
+#[cfg(target_os = "linux")]
+use flowpipe_tests::{compile, flowpipe_within, pipeline};
 
 use super::misbehaving;
 
 /// What a run with two failures out of eight came to: the kinds and texts of its problems.
 #[track_caller]
-fn two_of_eight(ran: &Ran) -> Vec<(String, String)> {
+pub(super) fn two_of_eight(ran: &Ran) -> Vec<(String, String)> {
     let report = ran.json();
     assert_eq!(report["boards"]["solved"], 6, "{report:#}");
     let stage = &report["report"]["stages"][1];
@@ -103,4 +103,41 @@ fn without_budget_on_error_decides() {
     assert_eq!(report["report"]["stages"][1]["in"], 3);
     let ran = always("restart = { max = 2, backoff = \"1ms\" }\non_error = \"skip\"").expect(0);
     assert_eq!(ran.json()["report"]["stages"][1]["failed"], 8);
+}
+
+/// Each frame that a stage keeps is memory and a file descriptor of the host.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stage_keeps_a_bounded_number_of_frames() {
+    let folder = tempfile::tempdir().unwrap();
+    compile("tests/plugins/faulty.c", folder.path(), "faulty", &[]);
+    let picture = folder.path().join("a.png");
+    let file = std::fs::File::create(&picture).unwrap();
+    let mut encoder = png::Encoder::new(file, 1, 1);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(&[1, 2, 3]).unwrap();
+    drop(writer);
+    let text = format!(
+        "[stages.frames]
+plugin = \"capture-files\"
+config = {{ paths = {:?}, times = 4200 }}
+
+[stages.keeps]
+plugin = \"keeps-frames\"
+from = \"frames\"
+isolation = \"process\"
+",
+        picture.display().to_string()
+    );
+    let file = pipeline(folder.path(), &text);
+    let plugins = folder.path().display().to_string();
+    let ran = run(&["run", "--json", "--plugin-dir", &plugins, &file]).expect(0);
+    let report = ran.json();
+    let problems = report["report"]["problems"].as_array().unwrap();
+    let crashes = problems.iter().filter(|it| it["kind"] == "crashed");
+    let crashes: Vec<_> = crashes.map(|it| it["text"].as_str().unwrap()).collect();
+    let words = "its process was killed: it holds 4096 frames, the most that a stage may hold";
+    assert_eq!(crashes, [words], "{report:#}");
+    assert_eq!(report["report"]["frames"]["live"], 0);
 }

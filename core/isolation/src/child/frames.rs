@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use flowpipe_abi as abi;
+use flowpipe_host::frame::count_one_more;
 use flowpipe_host::frame::memory::{Access, Mapping};
 use flowpipe_host::table::frame_functions::{self, FrameFunctions, fill_in};
 use flowpipe_sync::lock;
@@ -93,7 +94,7 @@ unsafe impl FrameFunctions for ChildFrame {
     unsafe extern "C" fn add_reference(frame: *mut abi::Frame) -> *mut abi::Frame {
         // SAFETY: the ABI demands that the caller holds a reference.
         if let Some(target) = unsafe { frame.cast::<Self>().as_ref() } {
-            target.references.fetch_add(1, Ordering::Relaxed);
+            count_one_more(&target.references);
         }
         frame
     }

@@ -74,6 +74,7 @@ pub fn run() -> ExitCode {
     match run_stage() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            end_if_alone(&error);
             eprintln!("a stage's process, which only flowpipe itself can start: {error}");
             ExitCode::FAILURE
         }
@@ -162,7 +163,30 @@ fn run_stage() -> io::Result<()> {
     }
     // The host is gone without a Destroy; the stage is destroyed all the same.
     Box::new(instance).destroy();
-    Ok(())
+    end_group()
+}
+
+/// Ends the process group if an error means that the host is gone.
+pub(crate) fn end_if_alone(error: &io::Error) {
+    if matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    ) {
+        end_group();
+    }
+}
+
+/// Kills the process group, and so this process: the host, which would do that, is gone. A process that was not started
+/// as the leader of a group kills itself alone.
+fn end_group() -> ! {
+    use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group, kill_process};
+    if getpgrp() == getpid() {
+        // It fails when there is no such group; then this process is not in one.
+        let _ = kill_current_process_group(Signal::KILL);
+    }
+    let _ = kill_process(getpid(), Signal::KILL);
+    // Both end this process before they return.
+    std::process::abort()
 }
 
 /// The connection that the host started this process with, in place of standard input. Programs that a plugin starts
@@ -214,7 +238,7 @@ fn flush_each_line() {
     }
 }
 
-/// Ends this process when the host is gone, in whatever state the plugin is.
+/// Ends this process and its group when the host is gone, in whatever state the plugin is.
 pub(crate) fn watch_host(side: OwnedFd) -> io::Result<()> {
     parent::watch(side, |_| {
         // A stage that holds a mouse button releases it at once.
@@ -222,9 +246,8 @@ pub(crate) fn watch_host(side: OwnedFd) -> io::Result<()> {
             child.control.abort();
         }
         std::thread::sleep(SHUTDOWN_GRACE);
-        let itself = rustix::process::getpid();
         // Exit handlers of the plugin don't run: one of them may hang.
-        let _ = rustix::process::kill_process(itself, rustix::process::Signal::KILL);
+        end_group()
     })
 }
 

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use flowpipe_host::library::loader;
 
-use crate::child::{connection, raise_oom_score, watch_host};
+use crate::child::{connection, end_if_alone, raise_oom_score, watch_host};
 use crate::confinement::{Confinement, Unreadable, confine};
 use crate::scanner::session::{Answer, Scan};
 use crate::wire::Wire;
@@ -20,6 +20,7 @@ pub fn run() -> ExitCode {
     match scan() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            end_if_alone(&error);
             eprintln!(
                 "a process that reads manifests, which only flowpipe itself can start: {error}"
             );

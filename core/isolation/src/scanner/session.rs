@@ -130,7 +130,7 @@ fn ask(child: &ChildProcess, mut wire: Wire, paths: &[&Path], patience: Duration
         match answer(child, &mut wire, patience) {
             Ok(Some(answer)) if answer.number == answers.len() => answers.push(answer.scanned),
             Ok(Some(_)) => {
-                child.end_group(Duration::ZERO);
+                child.wait_with_output(Duration::ZERO);
                 return (
                     answers,
                     Some(Failure::Ended(
@@ -139,7 +139,7 @@ fn ask(child: &ChildProcess, mut wire: Wire, paths: &[&Path], patience: Duration
                 );
             }
             Ok(None) => {
-                let reason = match child.end_group(SHUTDOWN_GRACE) {
+                let reason = match child.wait_with_output(SHUTDOWN_GRACE) {
                     Some(status) => {
                         format!(
                             "loading it, a process {}",
@@ -151,7 +151,7 @@ fn ask(child: &ChildProcess, mut wire: Wire, paths: &[&Path], patience: Duration
                 return (answers, Some(Failure::Ended(reason)));
             }
             Err(error) => {
-                child.end_group(Duration::ZERO);
+                child.wait_with_output(Duration::ZERO);
                 let failure = match error.kind() {
                     io::ErrorKind::WouldBlock => Failure::Hangs(patience),
                     _ => Failure::Ended(format!(
@@ -162,7 +162,7 @@ fn ask(child: &ChildProcess, mut wire: Wire, paths: &[&Path], patience: Duration
             }
         }
     }
-    child.end_group(SHUTDOWN_GRACE);
+    child.wait_with_output(SHUTDOWN_GRACE);
     (answers, None)
 }
 

@@ -201,6 +201,7 @@ impl IsolatedStage {
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
                 self.process.child.reject(&error.to_string());
             }
+            io::ErrorKind::QuotaExceeded => self.process.child.exceed(&error.to_string()),
             io::ErrorKind::TimedOut => {
                 self.kill(&error.to_string());
             }
@@ -340,8 +341,7 @@ impl StageProcess for IsolatedProcess {
 impl Drop for IsolatedStage {
     fn drop(&mut self) {
         self.process.child.end();
-        self.process.child.wait(CLEAN_UP_TIMEOUT);
-        self.process.child.finish_output();
+        self.process.child.wait_with_output(CLEAN_UP_TIMEOUT);
         self.end_service();
     }
 }

@@ -52,9 +52,8 @@ impl IsolatedStage {
                         Some(_) => Some(frame.clone()),
                         None => frame.copy(self.host.pool(), self.host.owner()),
                     };
-                    let handle = frame.and_then(|frame| self.frames.share(frame));
                     let short = || io::Error::other("there is no memory for its frame");
-                    shared = Some(handle.ok_or_else(short)?);
+                    shared = Some(self.frames.share(frame.ok_or_else(short)?)?);
                 }
                 // SAFETY: as above.
                 Some(unsafe { to_wire(message, shared.as_ref()) })
