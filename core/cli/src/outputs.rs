@@ -97,6 +97,15 @@ pub fn growing(path: &Path) -> io::Result<OutputFile> {
     OutputFile::growing(path)
 }
 
+/// Like [`growing`], for a name that was derived from another name.
+///
+/// # Errors
+/// Those of [`growing`], and when the name is taken by something other than a regular file.
+pub fn growing_derived(path: &Path) -> io::Result<OutputFile> {
+    checked(path)?;
+    OutputFile::growing_derived(path)
+}
+
 /// Creates a file that others read while it is written. An existing file is truncated.
 ///
 /// # Errors

@@ -92,6 +92,17 @@ impl OutputFile {
         Ok(file)
     }
 
+    /// A file that grows for long, as [`Self::growing`], whose name the user did not give, as for
+    /// [`Self::create_derived`].
+    ///
+    /// # Errors
+    /// Those of both.
+    pub fn growing_derived(path: &Path) -> io::Result<Self> {
+        let (place, there) = place::derived(path)?;
+        refuse_two_writers(&place)?;
+        Self::beside(place, there.as_ref(), true)
+    }
+
     fn begin(path: &Path, grows: bool) -> io::Result<Self> {
         match Place::find(path)? {
             Place::AsIs(file) => Ok(Self { file, beside: None }),

@@ -9,11 +9,13 @@
 //! that it leads to is replaced. The new file has the permissions of the old one, and one that must not be written to
 //! is not replaced.
 
+mod component;
 mod file;
 mod partial;
 mod place;
 mod regular;
 
+pub use component::component;
 pub use file::{OutputFile, remove_hidden, write};
 pub use partial::{left_of, without_suffix};
 pub use place::is_same;

@@ -6,6 +6,7 @@ use flowpipe_recording::Recording;
 use flowpipe_tests::{Ran, flowpipe, pipeline, record, run};
 
 use super::names;
+use crate::edited::edit;
 
 #[test]
 fn what_is_read_is_not_written_over() {
@@ -126,4 +127,61 @@ fn a_run_that_does_not_begin_leaves_what_was_there() {
     run(&["run", &bad, "-q", "--record", &path]).expect(78);
     assert_eq!(std::fs::read(&path).unwrap(), before);
     assert_eq!(names(folder.path()), ["a.mcap", "pipeline.toml"]);
+}
+
+/// The name of a pipeline in a recording is its maker's choice: it picks no folder, follows no link and replaces no
+/// file.
+#[test]
+fn a_recording_does_not_choose_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let honest = record(folder.path(), "a.mcap", "pipelines/replay.toml");
+    std::fs::create_dir(at("out")).unwrap();
+    std::fs::create_dir(at("elsewhere")).unwrap();
+    for (name, content) in [("precious", "precious"), ("out/taken.mcap", "taken")] {
+        std::fs::write(at(name), content).unwrap();
+    }
+    let links = [
+        ("out/linked.mcap", "../precious"),
+        ("out/_victim.mcap", "../precious"),
+        ("out/.victim.mcap", "../precious"),
+        ("out/dangling.mcap", "../elsewhere/made.mcap"),
+        ("out/folder", "../elsewhere"),
+    ];
+    for (link, to) in links {
+        std::os::unix::fs::symlink(to, at(link)).unwrap();
+    }
+    let long = "n".repeat(1000);
+    let replay = |name: &str, to: &str| {
+        let from = at("edited.mcap");
+        edit(Path::new(&honest), Path::new(&from), |it| {
+            it.about.name = name.to_owned();
+        });
+        run(&["replay", &from, "-q", "--record", &at(to)])
+    };
+    for (name, to) in [
+        ("taken", "out/{name}.mcap"),
+        ("linked", "out/{name}.mcap"),
+        (".victim", "out/{name}.mcap"),
+        ("dangling", "out/{name}.mcap"),
+        ("folder", "out/{name}/a.mcap"),
+    ] {
+        let ran = replay(name, to).expect(2);
+        assert!(ran.stderr.contains("{name}"), "{name}: {}", ran.stderr);
+    }
+    for (name, to, made) in [
+        ("..", "out/sub/{name}/b.mcap", "out/sub/__/b.mcap"),
+        ("../../x", "out/{name}.mcap", "out/______x.mcap"),
+        ("a\nb\u{1b}", "out/{name}.mcap", "out/a-b-.mcap"),
+        ("", "out/{name}.mcap", "out/_.mcap"),
+    ] {
+        replay(name, to).expect(0);
+        assert!(Path::new(&at(made)).is_file(), "{name:?}");
+    }
+    replay(&long, "out/{name}.mcap").expect(0);
+    assert_eq!(std::fs::read(at("precious")).unwrap(), b"precious");
+    assert_eq!(std::fs::read(at("out/taken.mcap")).unwrap(), b"taken");
+    assert_eq!(names(Path::new(&at("elsewhere"))), [""; 0]);
+    let all = ["a.mcap", "edited.mcap", "elsewhere", "out", "precious"];
+    assert_eq!(names(folder.path()), all);
 }

@@ -1,6 +1,6 @@
 //! The flight recorder: what the program adds to the runtime's.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use serde::de::DeserializeOwned;
 use crate::checks::with_reason;
 use crate::events::RunEvent;
 use crate::exit::Failure;
-use crate::record::{RecordedRun, annotate, failure, grow, place, schemas};
+use crate::record::place::Place;
+use crate::record::{RecordedRun, annotate, failure, schemas};
 
 /// Keeps the last seconds of a run.
 pub struct FlightRecorder {
@@ -54,12 +55,16 @@ impl FlightRecorder {
             })),
             open: Arc::new(move |about| {
                 let now_ns = clock.start_unix_ns().saturating_add_signed(clock.now());
-                let path = unused(place(&to, &about.name, now_ns)?);
-                let mut file = grow(&path)?;
+                let place = Place::new(&to, &about.name, now_ns).unused();
+                let mut file = place.grow()?;
                 let writer = Writer::grow(&mut file, about, &text, schemas())?;
                 // A part is of use too, if the rest can't be written.
                 file.keep();
-                Ok(Opened { path, file, writer })
+                Ok(Opened {
+                    path: place.path,
+                    file,
+                    writer,
+                })
             }),
             annotator: || Some(Box::new(annotate::Foxglove)),
             on_file: Arc::new(move |file| {
@@ -157,25 +162,6 @@ fn read<T: DeserializeOwned>(message: &Message) -> Option<T> {
     serde_json::from_str(message.json()).ok()
 }
 
-/// The first path with no file: the given one, or one with a number.
-fn unused(path: PathBuf) -> PathBuf {
-    let stem = path.file_stem().unwrap_or_default().to_owned();
-    let end = path.extension().map(std::ffi::OsStr::to_owned);
-    let mut next = path.clone();
-    let mut number = 1;
-    while next.exists() || flowpipe_output::left_of(&next).is_some() {
-        number += 1;
-        let mut name = stem.clone();
-        name.push(format!("-{number}"));
-        if let Some(end) = &end {
-            name.push(".");
-            name.push(end);
-        }
-        next = path.with_file_name(name);
-    }
-    next
-}
-
 /// A path as a shell takes it.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
@@ -189,17 +175,6 @@ fn quoted(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_existing_file_is_not_overwritten() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.mcap");
-        assert_eq!(unused(path.clone()), path);
-        std::fs::write(&path, "").unwrap();
-        assert_eq!(unused(path.clone()), folder.path().join("a-2.mcap"));
-        std::fs::write(folder.path().join("a-2.mcap"), "").unwrap();
-        assert_eq!(unused(path), folder.path().join("a-3.mcap"));
-    }
 
     #[test]
     fn paths_are_quoted_for_a_shell() {

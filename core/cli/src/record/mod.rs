@@ -2,6 +2,7 @@
 
 mod annotate;
 pub mod flight;
+mod place;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,12 +17,12 @@ use flowpipe_puzzle::message;
 use flowpipe_recorder::record::{self, Recorder, Recording, Settings};
 use flowpipe_recording::entry::About;
 use flowpipe_recording::{Recording as Recorded, Schemas, WriteError, Writer};
-use flowpipe_terminal::{eprintln, escaped};
-use time::OffsetDateTime;
+use flowpipe_terminal::{eprintln, escape_indented, escaped};
 
 use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::outputs;
+use crate::record::place::Place;
 
 /// A recording that is being written.
 pub struct RunRecording {
@@ -69,6 +70,7 @@ impl LossMode {
                     true => "the run ends, because it was to be recorded without loss",
                     false => "the run goes on without it",
                 };
+                let error = escape_indented(&error.to_string());
                 let text = format!("flowpipe: the recording failed: {error}; {then}");
                 // The receiver is gone once printing has failed.
                 let _ = events.send(match lossless {
@@ -104,11 +106,12 @@ impl RunRecording {
     /// When the file can't be created.
     pub fn create(to: &str, run: &RecordedRun<'_>, mode: LossMode) -> Result<Self, Failure> {
         let (about, text) = run.about();
-        Self::start(to, about, &text, mode)
+        let place = Place::new(to, &about.name, about.started_unix_ns);
+        Self::start(place, about, &text, mode)
     }
 
     /// Starts a recording of a replay. It describes the replayed run, with the current plugins. It is lossless: a
-    /// replay can wait for the recorder.
+    /// replay can wait for the recorder. With a name that the recording chose, it overwrites nothing.
     ///
     /// # Errors
     /// When the file can't be created.
@@ -130,19 +133,20 @@ impl RunRecording {
             lossless: true,
             events,
         };
-        Self::start(to, about, of.pipeline(), mode)
+        let place = Place::new(to, &about.name, about.started_unix_ns);
+        place.refuse_existing().map_err(failure)?;
+        Self::start(place, about, of.pipeline(), mode)
     }
 
-    fn start(to: &str, about: About, text: &str, mode: LossMode) -> Result<Self, Failure> {
-        let path = place(to, &about.name, about.started_unix_ns).map_err(failure)?;
-        let mut file = grow(&path).map_err(failure)?;
+    fn start(place: Place, about: About, text: &str, mode: LossMode) -> Result<Self, Failure> {
+        let mut file = place.grow().map_err(failure)?;
         let writer = Writer::grow(&mut file, &about, text, schemas()).map_err(failure)?;
         let annotator = Box::new(annotate::Foxglove);
         let settings = mode.settings();
         let (recorder, recording) = Recorder::to_file(writer, about, Some(annotator), settings)
             .map_err(|error| Failure::Run(format!("can't start a thread: {error}")))?;
         Ok(Self {
-            path,
+            path: place.path,
             file,
             recorder,
             recording,
@@ -222,26 +226,6 @@ pub fn schemas() -> Schemas {
     ours.chain([(annotate::SCHEMA.to_owned(), shown)]).collect()
 }
 
-/// The path of a recording. Creates its folder.
-fn place(to: &str, name: &str, unix_ns: u64) -> Result<PathBuf, WriteError> {
-    let path = path(to, name, unix_ns);
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| WriteError::Create {
-            path: path.clone(),
-            error,
-        })?;
-    }
-    Ok(path)
-}
-
-/// The file of a recording.
-fn grow(path: &Path) -> Result<OutputFile, WriteError> {
-    outputs::growing(path).map_err(|error| WriteError::Create {
-        path: path.to_owned(),
-        error,
-    })
-}
-
 fn failure(error: WriteError) -> Failure {
     match error {
         WriteError::Create { path, error } => Failure::File {
@@ -252,34 +236,25 @@ fn failure(error: WriteError) -> Failure {
     }
 }
 
-fn path(to: &str, name: &str, unix_ns: u64) -> PathBuf {
-    // 64 bits of nanoseconds reach the year 2554.
-    let time = OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_ns))
-        .unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    let time = format!(
-        "{:04}-{:02}-{:02}T{:02}-{:02}-{:02}Z",
-        time.year(),
-        u8::from(time.month()),
-        time.day(),
-        time.hour(),
-        time.minute(),
-        time.second()
-    );
-    // The name of a pipeline may contain separators of paths.
-    let name = name.replace(['/', '\\', ':'], "-");
-    to.replace("{name}", &name).replace("{time}", &time).into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The path may be what a recording says.
     #[test]
-    fn names_and_times_are_replaced() {
-        assert_eq!(
-            path("runs/{name}-{time}.mcap", "a/b", 1_700_000_000_000_000_000),
-            PathBuf::from("runs/a-b-2023-11-14T22-13-20Z.mcap")
-        );
-        assert_eq!(path("x.mcap", "a", 0), PathBuf::from("x.mcap"));
+    fn the_notice_of_a_failure_is_escaped() {
+        for lossless in [false, true] {
+            let (events, received) = crossbeam_channel::unbounded();
+            let settings = LossMode { lossless, events }.settings();
+            let error = std::io::Error::other("full\nFORGED \u{1b}[2J");
+            let path = "a\u{1b}]0;owned\u{7}".into();
+            (settings.failed)(&WriteError::Create { path, error });
+            let (RunEvent::Notice(text) | RunEvent::Lost(text)) = received.recv().unwrap() else {
+                panic!("another event");
+            };
+            let acts = |it: char| it.is_control() && it != '\n';
+            assert!(!text.contains(acts), "{text:?}");
+            assert!(!text.contains("\nFORGED"), "{text:?}");
+        }
     }
 }

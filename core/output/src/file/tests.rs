@@ -217,3 +217,23 @@ fn open_files_of_the_program_are_written_as_they_are() {
     .unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"first second");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_derived_file_that_grows_follows_no_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let (precious, link) = (folder.path().join("precious"), folder.path().join("a"));
+    fs::write(&precious, "precious").unwrap();
+    std::os::unix::fs::symlink("precious", &link).unwrap();
+    let error = OutputFile::growing_derived(&link).unwrap_err();
+    assert!(error.to_string().contains("symbolic link"), "{error}");
+    let plain = folder.path().join("b");
+    let mut file = OutputFile::growing_derived(&plain).unwrap();
+    file.write_all(b"whole").unwrap();
+    file.show().unwrap();
+    assert_eq!(names(folder.path()), ["a", "b.partial", "precious"]);
+    assert!(OutputFile::growing_derived(&plain).is_err(), "two writers");
+    file.commit().unwrap();
+    assert_eq!(fs::read(&plain).unwrap(), b"whole");
+    assert_eq!(fs::read(&precious).unwrap(), b"precious");
+}
