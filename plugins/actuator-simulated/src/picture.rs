@@ -1,9 +1,11 @@
 //! Pictures of boards after the strokes.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use flowpipe_game::Play;
 use flowpipe_game::render::{Header, Scene, Style, Theme, render};
+use flowpipe_output::{OutputFile, component};
 use flowpipe_plugin::puzzle::message::SeenBoard;
 use flowpipe_plugin::{Error, Result};
 use image::codecs::png::PngEncoder;
@@ -67,6 +69,8 @@ impl Pictures {
             .file_stem()
             .unwrap_or_default()
             .to_string_lossy();
+        // The title of a window, or another text of others.
+        let stem = component(&stem);
         let path = self.folder.join(format!("{:04}-{stem}.png", self.written));
         let mut png = Vec::new();
         PngEncoder::new(&mut png).write_image(
@@ -75,7 +79,14 @@ impl Pictures {
             pixels.height,
             ExtendedColorType::Rgba8,
         )?;
-        flowpipe_output::write(&path, png)
+        write_derived(&path, &png)
             .map_err(|error| Error::from(error).context(format!("can't write {}", path.display())))
     }
+}
+
+/// Writes a file whose name was derived: a link there is not followed.
+fn write_derived(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let mut file = OutputFile::create_derived(path)?;
+    file.write_all(content)?;
+    file.commit()
 }

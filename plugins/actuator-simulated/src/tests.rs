@@ -192,3 +192,44 @@ fn pictures_show_the_board() {
         .count();
     assert!(red > 1000, "{red} red pixels");
 }
+
+/// A picture is named after its source: a window's title, say.
+#[test]
+fn a_title_names_a_picture_and_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let pictures = folder.path().join("new");
+    let played = |source: &str| {
+        let config = json!({ "pictures": pictures.display().to_string() });
+        let mut strokes = strokes(straight());
+        strokes.sighting.frame.source = source.to_owned();
+        play(&mut simulated(config), &strokes);
+        let entries = std::fs::read_dir(&pictures).unwrap();
+        let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        std::fs::remove_dir_all(&pictures).unwrap();
+        names
+    };
+    assert_eq!(played("b/a.png"), ["0001-a.png"]);
+    assert_eq!(played(".."), ["0001-_.png"]);
+    assert_eq!(played("a\u{1b}\n"), ["0001-a--.png"]);
+    for long in ["n".repeat(300), "\u{1f600}".repeat(300)] {
+        let names = played(&long);
+        assert!(names.len() == 1 && names[0].len() > 50, "{names:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_picture_follows_no_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let precious = folder.path().join("precious");
+    std::fs::write(&precious, "precious").unwrap();
+    std::os::unix::fs::symlink("precious", folder.path().join("0001-b.png")).unwrap();
+    let config = json!({ "pictures": folder.path().display().to_string() });
+    let mut harness = simulated(config);
+    let error = harness.send(0, STROKES, &strokes(straight()));
+    let error = error.err().unwrap();
+    assert!(error.to_string().contains("symbolic link"), "{error}");
+    assert_eq!(std::fs::read(precious).unwrap(), b"precious");
+}
