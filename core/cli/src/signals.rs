@@ -23,7 +23,7 @@ static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// The program ends this long after the second signal.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long it tries to print why.
+/// How long it tries to print why, at the end of that time.
 const MESSAGE_TIMEOUT: Duration = Duration::from_millis(100);
 
 enum Target {
@@ -118,21 +118,19 @@ fn ask(to: &Sender<Request>) {
     // The receiver exists as long as the program.
     let _ = to.send(Request::Stop { again });
     if again {
-        std::thread::sleep(GRACE);
+        std::thread::sleep(GRACE.saturating_sub(MESSAGE_TIMEOUT));
         report_and_leave();
     }
 }
 
 fn report_and_leave() -> ! {
-    // Writing to standard error may block.
-    let printer = std::thread::Builder::new().spawn(|| {
+    // Writing to standard error may block. Without a thread there is no message.
+    let _ = std::thread::Builder::new().spawn(|| {
         flowpipe_terminal::eprintln!(
             "flowpipe: something is stuck: ended without it, 2 s after the second signal"
         );
     });
-    if printer.is_ok() {
-        std::thread::sleep(MESSAGE_TIMEOUT);
-    }
+    std::thread::sleep(MESSAGE_TIMEOUT);
     leave()
 }
 
