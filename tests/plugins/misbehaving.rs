@@ -184,9 +184,11 @@ fn fork() {
     // SAFETY: the copy only sleeps.
     let copy = unsafe { libc::fork() };
     assert!(copy >= 0, "no fork");
-    while copy == 0 {
-        // SAFETY: it sleeps.
-        unsafe { libc::sleep(1000) };
+    if copy == 0 {
+        loop {
+            // SAFETY: it sleeps.
+            unsafe { libc::sleep(1000) };
+        }
     }
 }
 

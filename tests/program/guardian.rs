@@ -166,11 +166,13 @@ fn soon(what: &str, mut took: Vec<Duration>) {
     took.sort();
     let (median, longest) = (took[took.len() / 2], took[took.len() - 1]);
     println!(
-        "{what}: {} kills, median {median:?}, longest {longest:?}",
-        took.len()
+        "{what}: {} kills, median {median:?}, 95 % within {:?}, longest {longest:?}",
+        took.len(),
+        took[(took.len() * 95).div_ceil(100) - 1]
     );
     // A machine that is busy is late now and then, not every other time.
     assert!(median <= Duration::from_millis(100), "{what}: {took:?}");
+    assert!(longest <= Duration::from_secs(1), "{what}: {took:?}");
 }
 
 #[test]

@@ -23,6 +23,22 @@ pub(crate) struct Connection {
     /// XTEST's number on this server.
     opcode: u8,
     answers: Answers,
+    unsent: Unsent,
+}
+
+/// The rest of a request that was written in part. It is sent before the next request: otherwise the server would take
+/// that request for the rest.
+struct Unsent {
+    bytes: Cell<[u8; FAKE_INPUT]>,
+    length: Cell<usize>,
+}
+
+/// Why a request was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NotSent {
+    error: Errno,
+    /// Whether a part of it was, so that the server will answer it later.
+    is_begun: bool,
 }
 
 /// The server's packets. A packet may arrive in parts.
@@ -72,6 +88,7 @@ impl Connection {
             connection,
             opcode: extension.major_opcode,
             answers: Answers::default(),
+            unsent: Unsent::nothing(),
         })
     }
 }
@@ -100,8 +117,11 @@ impl Release for Connection {
 
     /// Waits until the server has done everything that it was asked before.
     fn check(&self, connection: BorrowedFd<'_>) -> Result<(), Errno> {
-        write(connection, &get_input_focus())?;
-        self.answers.awaited.set(self.answers.awaited.get() + 1);
+        let sent = self.unsent.send(connection, &get_input_focus());
+        if sent.map_or_else(|it| it.is_begun, |()| true) {
+            self.answers.awaited.set(self.answers.awaited.get() + 1);
+        }
+        sent.map_err(|it| it.error)?;
         self.answers.wait(connection)
     }
 
@@ -113,7 +133,10 @@ impl Release for Connection {
         // A server that has not answered yet gets no more requests, so that they do not pile up.
         self.answers.wait(connection)?;
         for input in pressed.inputs() {
-            write(connection, &fake_release(self.opcode, input))?;
+            let sent = self
+                .unsent
+                .send(connection, &fake_release(self.opcode, input));
+            sent.map_err(|it| it.error)?;
         }
         self.check(connection)
     }
@@ -154,16 +177,75 @@ impl Answers {
     }
 }
 
-fn write(to: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
-    while !bytes.is_empty() {
-        match rustix::io::write(to, bytes) {
-            Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => wait(to, PollFlags::OUT)?,
-            Err(error) => return Err(error),
+impl Unsent {
+    fn nothing() -> Self {
+        Self {
+            bytes: Cell::new([0; FAKE_INPUT]),
+            length: Cell::new(0),
         }
     }
-    Ok(())
+
+    fn send(&self, to: BorrowedFd<'_>, request: &[u8]) -> Result<(), NotSent> {
+        self.send_by(request, |bytes| {
+            loop {
+                match rustix::io::write(to, bytes) {
+                    Err(Errno::INTR) => {}
+                    Err(Errno::AGAIN) => wait(to, PollFlags::OUT)?,
+                    done => return done,
+                }
+            }
+        })
+    }
+
+    /// Sends the rest of the last request, and this one. `write` writes some bytes of what it is given.
+    fn send_by(
+        &self,
+        request: &[u8],
+        mut write: impl FnMut(&[u8]) -> Result<usize, Errno>,
+    ) -> Result<(), NotSent> {
+        let before = self.bytes.get();
+        let rest = before.get(..self.length.get()).unwrap_or_default();
+        self.send_all(rest, &mut write).map_err(|error| NotSent {
+            error,
+            is_begun: false,
+        })?;
+        self.send_all(request, &mut write).map_err(|error| {
+            // Without its first byte it is not begun: there is nothing to complete.
+            let is_begun = self.length.get() < request.len();
+            if !is_begun {
+                self.length.set(0);
+            }
+            NotSent { error, is_begun }
+        })
+    }
+
+    /// Sends bytes, and keeps those that were not sent.
+    fn send_all(
+        &self,
+        mut bytes: &[u8],
+        write: &mut impl FnMut(&[u8]) -> Result<usize, Errno>,
+    ) -> Result<(), Errno> {
+        while !bytes.is_empty() {
+            match write(bytes) {
+                Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
+                Err(error) => {
+                    self.keep(bytes);
+                    return Err(error);
+                }
+            }
+        }
+        self.length.set(0);
+        Ok(())
+    }
+
+    fn keep(&self, bytes: &[u8]) {
+        let mut kept = [0; FAKE_INPUT];
+        for (to, from) in kept.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        self.bytes.set(kept);
+        self.length.set(bytes.len().min(FAKE_INPUT));
+    }
 }
 
 fn wait(file: BorrowedFd<'_>, until: PollFlags) -> Result<(), Errno> {
@@ -205,6 +287,38 @@ mod tests {
         }
         drop(server);
         assert_eq!(answers.read_all(client.as_fd()), Err(Errno::PIPE));
+    }
+
+    #[test]
+    fn a_request_that_was_sent_in_part_is_completed_first() {
+        let unsent = Unsent::nothing();
+        let (first, second) = ([1; FAKE_INPUT], [2; 4]);
+        let mut received = Vec::new();
+        // The server takes so many bytes, and no more.
+        let mut send = |request: &[u8], mut room: usize| {
+            unsent.send_by(request, |bytes| {
+                let count = room.min(bytes.len()).min(7);
+                if count == 0 {
+                    return Err(Errno::TIMEDOUT);
+                }
+                received.extend_from_slice(&bytes[..count]);
+                room -= count;
+                Ok(count)
+            })
+        };
+        let late = |is_begun| {
+            let error = Errno::TIMEDOUT;
+            Err(NotSent { error, is_begun })
+        };
+        assert_eq!(send(&first, 0), late(false));
+        assert_eq!(send(&first, 10), late(true));
+        // Not even the rest of the first one.
+        assert_eq!(send(&second, 10), late(false));
+        assert_eq!(send(&second, 17), late(true));
+        assert_eq!(send(&first, 1000), Ok(()));
+        assert_eq!(send(&second, 1000), Ok(()));
+        let whole = [&first[..], &second, &first, &second].concat();
+        assert_eq!(received, whole);
     }
 
     #[test]

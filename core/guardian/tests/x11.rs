@@ -214,11 +214,13 @@ fn kill(rounds: usize, signals: &[Signal], how: fn(Pid, Signal) -> rustix::io::R
     took.sort();
     let (median, longest) = (took[took.len() / 2], took[took.len() - 1]);
     println!(
-        "{} kills: median {median:?}, longest {longest:?}",
-        took.len()
+        "{} kills: median {median:?}, 95 % within {:?}, longest {longest:?}",
+        took.len(),
+        took[(took.len() * 95).div_ceil(100) - 1]
     );
     // A machine that is busy is late now and then, not every other time.
-    assert!(median < Duration::from_millis(100), "{took:?}");
+    assert!(median <= Duration::from_millis(100), "{took:?}");
+    assert!(longest <= Duration::from_secs(1), "{took:?}");
 }
 
 fn is_gone(process: u32) -> Option<()> {

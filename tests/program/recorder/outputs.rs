@@ -155,7 +155,7 @@ fn a_recording_does_not_choose_its_place() {
     let replay = |name: &str, to: &str| {
         let from = at("edited.mcap");
         edit(Path::new(&honest), Path::new(&from), |it| {
-            it.about.name = name.to_owned().into();
+            it.about.name = name.to_owned();
         });
         run(&["replay", &from, "-q", "--record", &at(to)])
     };

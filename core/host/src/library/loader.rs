@@ -91,7 +91,7 @@ pub fn load_with(path: &Path, change: Change) -> Result<&'static Library, String
     };
     let stamp = origin.stamp;
     let mut loaded = lock(&LOADED);
-    let name = name.as_ref().map_or(path, |copied| &copied.0);
+    let name = name.as_ref().map_or(path, |copied| &copied.path);
     let result = load_as(path, name, change);
     let library = result.as_ref().ok().copied();
     loaded.insert(path.to_owned(), Known { stamp, library });
@@ -107,7 +107,7 @@ pub(crate) fn load_open_file(
 ) -> Result<&'static Library, String> {
     let bytes = origin::read(&File::from(file)).map_err(|error| cant_be_read(&error))?;
     let copied = Copied::new(path, &bytes)?;
-    load_as(path, &copied.0, change)
+    load_as(path, &copied.path, change)
 }
 
 /// As [`load_open_file`], in a process that loads no other library. On Linux it writes no copy: the process may not
