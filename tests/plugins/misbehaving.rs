@@ -1,6 +1,8 @@
 //! A stage that misbehaves on purpose, as its config selects.
 
-use flowpipe_plugin::{Context, Effect, Error, Host, Input, JsonSchema, Next, Port, Result, Stage};
+use flowpipe_plugin::{
+    Context, Effect, EffectKind, Error, Host, Input, JsonSchema, Next, Port, Result, Stage,
+};
 use serde::Deserialize;
 
 /// Does wrong on purpose.
@@ -12,6 +14,10 @@ struct Config {
     /// At every message of this number and its multiples.
     #[serde(default = "always")]
     every: u64,
+    /// A command that it does not run: a stage that declares one may start processes.
+    #[serde(default)]
+    #[expect(dead_code, reason = "the key alone counts")]
+    command: Option<String>,
 }
 
 fn always() -> u64 {
@@ -69,7 +75,8 @@ impl Stage for Misbehaving {
     const NAME: &'static str = "misbehaving";
     /// The same wrong each time.
     const DETERMINISTIC: bool = true;
-    const EFFECTS: Option<&'static [Effect]> = Some(&[]);
+    const EFFECTS: Option<&'static [Effect]> =
+        Some(&[Effect::new(EffectKind::RunsCommands, "runs {command}").with_key("command")]);
     type Config = Config;
 
     fn inputs() -> Vec<Port> {

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use flowpipe_tests::signals::send_signal;
-use flowpipe_tests::{Ran, changed, flowpipe};
+use flowpipe_tests::{Ran, changed, flowpipe, run};
 
 use super::{apart, misbehaving};
 
@@ -114,9 +114,12 @@ fn marked(mark: &str) -> Vec<u32> {
     all.filter_map(|entry| marked(entry.ok()?)).collect()
 }
 
-/// A run of a stage that forks. Its processes have the second value in their environment.
+/// A run of a stage that forks, and may do so. Its processes have the second value in their environment.
 fn forking(folder: &Path, how: &str, settings: &str) -> (std::process::Command, String) {
     let file = misbehaving(folder, how, settings);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replace("every = 3", "every = 3, command = \"copies\"");
+    std::fs::write(&file, text).unwrap();
     let mark = format!("FORKED={}", folder.display());
     let mut command = flowpipe(&["run", "--json", &file]);
     command.env("FORKED", folder);
@@ -136,6 +139,17 @@ fn a_crash_of_a_stage_that_forked_is_a_crash() {
         assert!(text.starts_with("its process aborted (SIGABRT"), "{text}");
     }
     until("the end of the copies", || marked(&mark).is_empty());
+}
+
+/// A stage without effects starts no processes: nothing of it is left, even if it ends everything that watches it.
+#[test]
+fn a_stage_without_effects_cannot_fork() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = misbehaving(folder.path(), "fork", "");
+    let ran = run(&["run", "--json", &file]).expect(1);
+    let failure = &ran.json()["report"]["failure"];
+    let text = failure["text"].as_str().unwrap();
+    assert!(text.contains("no fork"), "{ran:#?}");
 }
 
 #[test]

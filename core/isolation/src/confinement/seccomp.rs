@@ -86,6 +86,14 @@ const PRIVILEGED: &[i64] = &[
 /// protects itself from those in the background.
 const SESSIONS: &[i64] = &[libc::SYS_setpgid, libc::SYS_setsid];
 
+/// Copies of a process, which would outlive it. Threads are started by `clone`.
+const COPIES: &[i64] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_fork,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_vfork,
+];
+
 /// When and where threads run: by the argument that names the process. 0: the caller's own.
 const SCHEDULING: [(i64, u8); 6] = [
     (libc::SYS_ioprio_set, 1),
@@ -241,9 +249,13 @@ fn loose() -> Result<Rules> {
 fn to(permissions: &Permissions) -> Result<Rules> {
     let mut rules = loose()?;
     deny(&mut rules, COMMANDS);
-    // The guardian of the mouse starts its own session.
+    // The guardian of the mouse is a copy, and starts its own session.
     if !permissions.uses_display {
         deny(&mut rules, SESSIONS);
+        deny(&mut rules, COPIES);
+        let thread = u64::from(libc::CLONE_THREAD.cast_unsigned());
+        let is_copy = argument(0, SeccompCmpOp::MaskedEq(thread), 0)?;
+        deny_where(&mut rules, libc::SYS_clone, vec![is_copy])?;
     }
     for flag in NAMESPACES {
         let flag = u64::from(flag.cast_unsigned());
