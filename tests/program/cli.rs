@@ -1,6 +1,6 @@
 //! The other subcommands, their output and their exit codes.
 
-use flowpipe_tests::{built, pipeline, run};
+use flowpipe_tests::{built, pipeline, project, record, run};
 use serde_json::Value;
 
 fn snapshot(name: &str, text: &str) {
@@ -57,11 +57,13 @@ fn check_starts_nothing_and_finds_no_fault_in_the_ready_pipelines() {
     assert_eq!(
         ran.stdout,
         "pipelines/replay.toml: OK: 5 stages, 4 queues
-  frames    reads pictures from 'pipelines/frames/*.png'
-  vision    no effects
-  solver    no effects
-  planner   no effects
-  actuator  no effects
+  frames    capture-files: reads pictures from 'pipelines/frames/*.png'
+              config: paths = [\"pipelines/frames/*.png\"], fps = 20
+  vision    vision-opencv: no effects
+  solver    solver-search: no effects
+  planner   planner-minlink: no effects
+  actuator  actuator-simulated: no effects
+Plugins declare these effects; only stages with isolation = \"process\" are confined to them.
 "
     );
 }
@@ -72,13 +74,15 @@ fn check_lists_what_a_pipeline_does_to_the_world() {
     let (_, effects) = ran.stdout.split_once('\n').unwrap();
     assert_eq!(
         effects,
-        "  screen   reads the screen: window 'flowpipe play'
-  vision   no effects
-  referee  reads what games need from the mouse
-  referee  writes what games need from the mouse
-  solver   no effects
-  planner  no effects
-  mouse    drives the mouse in window 'flowpipe play'
+        "  screen   capture-screen: reads the screen: window 'flowpipe play'
+             config: window = \"flowpipe play\"
+  vision   vision-opencv: no effects
+  referee  referee-repair: reads what games need from the mouse
+  referee  referee-repair: writes what games need from the mouse
+  solver   solver-search: no effects
+  planner  planner-minlink: no effects
+  mouse    actuator-mouse: drives the mouse in window 'flowpipe play'
+Plugins declare these effects; only stages with isolation = \"process\" are confined to them.
 "
     );
     let folder = tempfile::tempdir().unwrap();
@@ -95,6 +99,7 @@ config.solver-exec = { command = ["sh", "-c", "rm -r *"], directory = "/tmp", en
 [stages.planner]
 plugin = "planner-minlink"
 from = "solver"
+isolation = "process"
 
 [stages.actuator]
 plugin = "actuator-simulated"
@@ -109,12 +114,16 @@ file = "runs/{name}.mcap"
     let (_, effects) = ran.stdout.split_once('\n').unwrap();
     assert_eq!(
         effects,
-        "  puzzles   reads puzzles from a.txt 'b c.txt'
+        "  puzzles   capture-puzzles: reads puzzles from a.txt 'b c.txt'
+              config: files = [\"a.txt\",\"b c.txt\"]
   solver    solver-search: no effects
   solver    solver-exec: runs `sh -c 'rm -r *'` in the folder /tmp with the environment PATH=/evil
-  planner   no effects
-  actuator  writes pictures to frames/
-  the run is recorded to runs/{name}.mcap
+              config: command = [\"sh\",\"-c\",\"rm -r *\"], directory = \"/tmp\", env = {\"PATH\":\"/evil\"}
+  planner   planner-minlink: no effects, and confined to that
+  actuator  actuator-simulated: writes pictures to frames/
+              config: pictures = \"frames/\"
+  the run is recorded to runs/{name}.mcap, which is replaced if it exists
+Plugins declare these effects; only stages with isolation = \"process\" are confined to them.
 "
     );
     let listed = run(&["check", "--json", &file]).expect(0).json();
@@ -122,6 +131,34 @@ file = "runs/{name}.mcap"
     assert_eq!(runs["plugin"], "solver-exec");
     assert_eq!(runs["effects"][0]["effect"], "runs-commands");
     assert_eq!(listed["record"], "runs/{name}.mcap");
+}
+
+/// What keeps the mouse safe is on by default, and a pipeline may turn it off.
+#[test]
+fn check_shows_the_config_of_stages_with_effects() {
+    let folder = tempfile::tempdir().unwrap();
+    let live = std::fs::read_to_string(project().join("pipelines/live.toml")).unwrap();
+    let (before, after) = live.rsplit_once("config = {}").unwrap();
+    let reckless = format!("{before}config = {{ by_hand = false, corners = false }}{after}");
+    let file = pipeline(folder.path(), &reckless);
+    let ran = run(&["check", &file]).expect(0);
+    assert!(
+        ran.stdout
+            .contains("config: by_hand = false, corners = false"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn check_goes_on_after_a_file_that_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = record(folder.path(), "a.mcap", "pipelines/replay.toml");
+    let ready = "pipelines/replay.toml";
+    let ran = run(&["check", "nowhere.toml", &recording, ready]).expect(2);
+    assert!(ran.stderr.contains("nowhere.toml"), "{ran:#?}");
+    assert!(ran.stderr.contains("this is a recording"), "{ran:#?}");
+    assert!(ran.stdout.contains("replay.toml: OK"), "{ran:#?}");
 }
 
 #[test]

@@ -91,9 +91,13 @@ pub fn create_derived(path: &Path) -> Result<OutputFile, Failure> {
 /// Creates a file that is called `NAME.partial` until it is complete.
 ///
 /// # Errors
-/// When it can't be created, is an input, or another program is writing it.
+/// When it can't be created, is an input or standard output, or another program is writing it.
 pub fn growing(path: &Path) -> io::Result<OutputFile> {
     checked(path)?;
+    if is_standard_output(path) {
+        let what = "this is standard output, which the command prints to: name another file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
     OutputFile::growing(path)
 }
 
@@ -141,6 +145,26 @@ pub fn failure(path: &Path) -> impl Fn(io::Error) -> Failure {
     |error| Failure::File {
         path: path.display().to_string(),
         error,
+    }
+}
+
+/// Whether a path leads to the file or pipe that is this program's standard output. Devices such as `/dev/null` have
+/// room for both.
+fn is_standard_output(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+        let Ok(there) = std::fs::metadata(path) else {
+            return false;
+        };
+        let output = rustix::fs::fstat(io::stdout());
+        !there.file_type().is_char_device()
+            && output.is_ok_and(|it| (it.st_dev, it.st_ino) == (there.dev(), there.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
     }
 }
 

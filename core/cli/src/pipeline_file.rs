@@ -12,6 +12,9 @@ use crate::exit::Failure;
 use crate::input;
 use crate::show::colour;
 
+/// How recordings (MCAP) start.
+const RECORDING: &[u8] = b"\x89MCAP0\r\n";
+
 /// A pipeline and the text of its file: a pipe can't be read twice.
 pub struct PipelineFile {
     pub pipeline: Pipeline,
@@ -28,6 +31,12 @@ pub fn read(
 ) -> Result<Result<PipelineFile, Vec<ConfigError>>, Failure> {
     // One byte more shows that the file is too large.
     let bytes = input::read_first(file, reader::MAX_BYTES as u64 + 1)?;
+    if bytes.starts_with(RECORDING) {
+        return Err(Failure::BadText(format!(
+            "{}: this is a recording, and no pipeline: `flowpipe report` shows what it contains",
+            file.display()
+        )));
+    }
     let read = reader::read_bytes(&file.display().to_string(), &bytes, catalogue);
     // Valid UTF-8, unless there are errors.
     let text = || String::from_utf8_lossy(&bytes).into_owned();

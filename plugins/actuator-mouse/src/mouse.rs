@@ -83,7 +83,11 @@ impl Mouse for SystemMouse {
 
     fn check(&mut self) -> Result<()> {
         match &mut self.guardian {
-            Some(guardian) => guardian.check().map_err(unguarded),
+            Some(guardian) => guardian.check().map_err(|error| {
+                Error::new(format!(
+                    "the stroke ends, and the button is released: {error}"
+                ))
+            }),
             None => Ok(()),
         }
     }

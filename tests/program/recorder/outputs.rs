@@ -131,6 +131,15 @@ fn a_run_that_does_not_begin_leaves_what_was_there() {
 
 /// The name of a pipeline in a recording is its maker's choice: it picks no folder, follows no link and replaces no
 /// file.
+/// The tables of a run would be in the middle of its recording.
+#[test]
+fn standard_output_is_not_recorded_to() {
+    let args = ["run", "pipelines/replay.toml", "-q", "--record"];
+    let ran = run(&[&args[..], &["/dev/stdout"]].concat()).expect(2);
+    assert!(ran.stderr.contains("standard output"), "{ran:#?}");
+    assert_eq!(ran.stdout, "");
+}
+
 #[test]
 fn a_recording_does_not_choose_its_place() {
     let folder = tempfile::tempdir().unwrap();

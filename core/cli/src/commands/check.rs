@@ -1,12 +1,12 @@
-//! `flowpipe check FILE...`: every error in pipeline files, and the effects of those without errors. Nothing is
-//! started.
+//! `flowpipe check FILE...`: every error in pipeline files, and the effects of those without errors, with the config
+//! that they have. Nothing is started.
 
 use std::io::Write as _;
 
-use flowpipe_config::effects::{StageEffects, listing};
-use flowpipe_config::pipeline::Pipeline;
-use flowpipe_terminal::{eprintln, escape, escaped, stdout};
-use serde_json::json;
+use flowpipe_config::effects::{Described, EffectKind, StageEffects, listing};
+use flowpipe_config::pipeline::{Isolation, Pipeline};
+use flowpipe_terminal::{eprintln, escape, escape_indented, escaped, stdout};
+use serde_json::{Value, json};
 
 use crate::args::{Check, Global};
 use crate::exit::{Ended, Failure};
@@ -16,8 +16,18 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
     let catalogue = plugins::load(global);
     let mut stdout = stdout();
     let mut wrong = 0;
+    let mut unreadable = 0;
     for file in &check.files {
-        match pipeline_file::read(file, &catalogue)? {
+        let read = match pipeline_file::read(file, &catalogue) {
+            Ok(read) => read,
+            // The other files are checked all the same.
+            Err(failure) => {
+                eprintln!("flowpipe: {}", escape_indented(&failure.to_string()));
+                unreadable += 1;
+                continue;
+            }
+        };
+        match read {
             Ok(file_read) if !check.json => {
                 let pipeline = file_read.pipeline;
                 let (stages, queues) = (pipeline.stages.len(), pipeline.edges.len());
@@ -56,11 +66,14 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
             }
         }
     }
-    if wrong == 0 {
-        return Ok(Ended::Done);
+    if wrong > 0 {
+        eprintln!("flowpipe: {wrong} error{}", plural(wrong));
     }
-    eprintln!("flowpipe: {wrong} error{}", plural(wrong));
-    Ok(Ended::BadConfig)
+    Ok(match (wrong, unreadable) {
+        (0, 0) => Ended::Done,
+        (0, _) => Ended::Unopened,
+        _ => Ended::BadConfig,
+    })
 }
 
 fn plural(count: usize) -> &'static str {
@@ -72,30 +85,56 @@ fn effect_lines(pipeline: &Pipeline, stages: &[StageEffects]) -> String {
     let mut text = String::new();
     let names = stages.iter().map(|it| escape(&it.stage).chars().count());
     let width = names.max().unwrap_or_default();
-    for StageEffects {
-        stage,
-        plugin,
-        effects,
-    } in stages
-    {
-        let races = stages.iter().filter(|it| it.stage == *stage).count() > 1;
-        let plugin = if races {
-            format!("{plugin}: ")
-        } else {
-            String::new()
-        };
+    let contestants = pipeline.stages.iter().flat_map(|stage| {
+        let is_confined = stage.isolation == Isolation::Process;
+        let contestants = stage.contestants.iter();
+        contestants.map(move |contestant| (contestant, is_confined))
+    });
+    for (listed, (contestant, is_confined)) in stages.iter().zip(contestants) {
+        let StageEffects {
+            stage,
+            plugin,
+            effects,
+        } = listed;
         let lines = match effects {
             None => vec!["unknown effects: its manifest does not declare any".to_owned()],
             Some(effects) if effects.is_empty() => vec!["no effects".to_owned()],
             Some(effects) => effects.iter().map(|effect| effect.words.clone()).collect(),
         };
+        let confined = match effects {
+            Some(effects) if is_confined && !effects.iter().any(runs_commands) => {
+                ", and confined to that"
+            }
+            _ => "",
+        };
         for line in lines {
             let stage = escape(stage);
-            text += &format!("  {stage:width$}  {}{}\n", escaped(&plugin), escaped(line));
+            let line = escaped(line);
+            text += &format!("  {stage:width$}  {}: {line}{confined}\n", escaped(plugin));
+        }
+        let has_effects = effects.as_ref().is_none_or(|effects| !effects.is_empty());
+        if let (true, Some(config)) = (has_effects, config_text(&contestant.config)) {
+            text += &format!("  {:width$}    config: {}\n", "", escaped(config));
         }
     }
     if let Some(record) = &pipeline.record {
-        text += &format!("  the run is recorded to {}\n", escaped(&record.file));
+        text += &format!(
+            "  the run is recorded to {}, which is replaced if it exists\n",
+            escaped(&record.file)
+        );
     }
+    text += "Plugins declare these effects; only stages with isolation = \"process\" are confined to them.\n";
     text
+}
+
+/// Such a stage is not confined, since commands may have any effect.
+fn runs_commands(effect: &Described) -> bool {
+    effect.kind == EffectKind::RunsCommands
+}
+
+/// The keys that a config sets, each with its value. `None`: it sets none.
+fn config_text(config: &Value) -> Option<String> {
+    let keys = config.as_object().filter(|keys| !keys.is_empty())?;
+    let keys = keys.iter().map(|(key, value)| format!("{key} = {value}"));
+    Some(keys.collect::<Vec<_>>().join(", "))
 }
