@@ -18,6 +18,8 @@ mod control_block;
 #[cfg(unix)]
 mod frame_table;
 #[cfg(unix)]
+mod log_limit;
+#[cfg(unix)]
 mod output;
 #[cfg(unix)]
 mod process;

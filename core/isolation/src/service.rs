@@ -4,12 +4,14 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+use std::time::Instant;
 
 use flowpipe_host::frame::Shape;
 use flowpipe_host::table::run_extension;
 use flowpipe_host::table::{self, Host};
 
 use crate::frame_table::{FrameTable, SharedFrame};
+use crate::log_limit::{LogLimit, LogLine};
 use crate::process::ChildProcess;
 use crate::protocol::{NewFrameReply, Request};
 use crate::wire::Wire;
@@ -28,11 +30,21 @@ pub(crate) fn serve(mut wire: Wire, frames: &FrameTable, host: &Arc<Host>, child
 }
 
 fn answer_all(wire: &mut Wire, frames: &FrameTable, host: &Arc<Host>) -> io::Result<()> {
+    let mut limit = LogLimit::new(Instant::now());
     while let Some((request, mut body)) = wire.receive::<Request>()? {
         body.truncate(table::LONGEST_TEXT);
         let text = || String::from_utf8_lossy(&body);
         match request {
-            Request::Log(level) => table::write_log(host.name(), level, &text()),
+            Request::Log(level) => {
+                let LogLine::Logged { dropped } = limit.line(Instant::now()) else {
+                    continue;
+                };
+                if dropped > 0 {
+                    let stage = host.name();
+                    tracing::warn!(stage, "it logs too much: {dropped} lines were dropped");
+                }
+                table::write_log(host.name(), level, &text());
+            }
             Request::NewFrame(shape) => {
                 let shape = Shape::new(&shape.into());
                 answer(wire, frames, shape.and_then(|shape| frames.create(shape)))?;

@@ -25,6 +25,7 @@ fn names(folder: &Path) -> Vec<String> {
     let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
     let mut names: Vec<String> = entries
         .map(|entry| name(entry).into_string().unwrap())
+        .filter(|name| !name.starts_with('.'))
         .collect();
     names.sort();
     names
