@@ -40,7 +40,7 @@ pub use input::{FRAME, Input, Pointer};
 pub use level::{Level, Levels, Size, SizeError};
 pub use log::Log;
 use report::start_record;
-use timing::{Due, Phase};
+use timing::{Due, Phase, frames};
 pub use view::{Face, Flip, View};
 
 /// How long a board takes to flip over to the next, as in the real game.
@@ -119,6 +119,12 @@ pub struct Session {
 }
 
 impl Session {
+    /// What there is to show at a time, which must not be before that of any input.
+    #[must_use]
+    pub fn view(&self, now: Duration) -> View {
+        view::view(self, now)
+    }
+
     /// Shows the first board.
     ///
     /// # Errors
@@ -356,7 +362,7 @@ impl Session {
             self.over(now);
             return;
         };
-        let from = Arc::new(self.face());
+        let from = Arc::new(view::face(self));
         self.queue.take();
         self.gestures.forget();
         self.number += 1;
@@ -383,5 +389,47 @@ impl Session {
         self.ready_at = now;
         self.log
             .write(now, json!({"event": "ready", "number": self.number}));
+    }
+
+    /// When [`Session::advance`] has something to do, or the view to change by itself, if ever.
+    #[must_use]
+    pub fn wake_at(&self, now: Duration) -> Option<Duration> {
+        let frame = match self.phase {
+            Phase::Flipping { since, .. } => Some(since + FRAME * (frames(since, now) + 1)),
+            _ => None,
+        };
+        let second = self.trial_left(now).map(|left| {
+            let part = Duration::from_nanos(u64::from(left.subsec_nanos()));
+            now + part.max(Duration::from_millis(1))
+        });
+        let due = self.due().map(|(at, _)| at);
+        [frame, second, due].into_iter().flatten().min()
+    }
+
+    /// The earliest timed event.
+    pub(super) fn due(&self) -> Option<(Duration, Due)> {
+        let look = self.queue.due().map(|at| (at, Due::Sample));
+        let is_over = matches!(self.phase, Phase::Over);
+        let end = self.options.trial.zip(self.trial_began);
+        let time_up = end
+            .filter(|_| !is_over)
+            .map(|(lasts, began)| (began + lasts, Due::TimeUp));
+        let phase = match self.phase {
+            Phase::Solved { until } => Some((until, Due::Flip)),
+            Phase::Flipping { since, .. } => Some((since + FLIP, Due::Land)),
+            Phase::Playing | Phase::Over => None,
+        };
+        // Of things at the same time the first one listed goes first.
+        let all = [look, time_up, phase].into_iter().flatten();
+        all.min_by_key(|&(at, _)| at)
+    }
+
+    /// What is left of a time trial that runs.
+    pub(super) fn trial_left(&self, now: Duration) -> Option<Duration> {
+        if matches!(self.phase, Phase::Over) {
+            return None;
+        }
+        let (lasts, began) = self.options.trial.zip(self.trial_began)?;
+        Some((began + lasts).saturating_sub(now))
     }
 }

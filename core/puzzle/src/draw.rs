@@ -52,8 +52,8 @@ pub fn glyphs(puzzle: &Puzzle, flows: &[Flow], style: Style) -> Vec<Vec<Glyph>> 
 fn canvas(puzzle: &Puzzle, flows: &[Flow], style: Style) -> canvas::Canvas {
     let drawing = Drawing::new(puzzle, flows, style);
     match puzzle.board().description().lattice {
-        Lattice::Square => drawing.squares(),
-        Lattice::Hex => drawing.hexes(),
+        Lattice::Square => squares::squares(&drawing),
+        Lattice::Hex => hexes::hexes(&drawing),
     }
 }
 

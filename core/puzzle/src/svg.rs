@@ -90,7 +90,7 @@ impl Picture<'_> {
         // Hexes stand out of their bounding grid to the left and right, and by half a cell below.
         let hexes = board.description().lattice == Lattice::Hex;
         let (aside, below) = if hexes { (1.0 / 6.0, 0.5) } else { (0.0, 0.0) };
-        let margin = self.margin(below);
+        let margin = strokes::margin(self, below);
         let left = -(margin + aside) * CELL;
         let top = -margin * CELL;
         let width = (board.cols() as f64 + 2.0 * (margin + aside)) * CELL;
@@ -110,14 +110,14 @@ impl Picture<'_> {
             number(top),
         );
         self.tints(&mut svg);
-        self.lines(&mut svg);
-        self.pipes(&mut svg);
-        self.bridges(&mut svg);
-        self.upper_pipes(&mut svg);
-        self.walls(&mut svg);
-        self.corridor(&mut svg);
+        lines::lines(self, &mut svg);
+        pipes::pipes(self, &mut svg);
+        lines::bridges(self, &mut svg);
+        pipes::upper_pipes(self, &mut svg);
+        lines::walls(self, &mut svg);
+        strokes::corridor(self, &mut svg);
         self.terminals(&mut svg);
-        self.strokes(&mut svg);
+        strokes::strokes(self, &mut svg);
         svg.push_str("</svg>\n");
         svg
     }
@@ -167,7 +167,7 @@ impl Picture<'_> {
         };
         if !self.style.strokes.is_empty() {
             // The middle is the mouse's.
-            let place = self.at(terminal.cell, [self.aside(), 0.44]);
+            let place = self.at(terminal.cell, [strokes::aside(self), 0.44]);
             let ink = self.colour(terminal.colour);
             return strokes::small(svg, &name, place, &ink);
         }

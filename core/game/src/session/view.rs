@@ -38,57 +38,55 @@ pub struct Flip {
     pub share: f64,
 }
 
-impl Session {
-    /// What there is to show at a time, which must not be before that of any input.
-    #[must_use]
-    pub fn view(&self, now: Duration) -> View {
-        let flip = match &self.phase {
-            Phase::Flipping { since, from } => Some(Flip {
-                from: Arc::clone(from),
-                share: (FRAME * frames(*since, now)).as_secs_f64() / FLIP.as_secs_f64(),
-            }),
-            _ => None,
-        };
-        View {
-            header: self.header(now),
-            face: self.face(),
-            flip,
-        }
+/// What there is to show at a time, which must not be before that of any input.
+#[must_use]
+pub(super) fn view(session: &Session, now: Duration) -> View {
+    let flip = match &session.phase {
+        Phase::Flipping { since, from } => Some(Flip {
+            from: Arc::clone(from),
+            share: (FRAME * frames(*since, now)).as_secs_f64() / FLIP.as_secs_f64(),
+        }),
+        _ => None,
+    };
+    View {
+        header: header(session, now),
+        face: face(session),
+        flip,
     }
+}
 
-    /// The board as it is.
-    pub(super) fn face(&self) -> Face {
-        Face {
-            puzzle: Arc::clone(&self.puzzle),
-            flows: self.play.drawn(),
-        }
+/// The board as it is.
+pub(super) fn face(session: &Session) -> Face {
+    Face {
+        puzzle: Arc::clone(&session.puzzle),
+        flows: session.play.drawn(),
     }
+}
 
-    fn header(&self, now: Duration) -> Header {
-        let board = self.puzzle.board();
-        let size = format!("{}x{}", board.cols(), board.rows());
-        let is_over = matches!(self.phase, Phase::Over);
-        let (title, note) = match self.options.trial {
-            Some(lasts) => {
-                let left = self.trial_left(now).unwrap_or(lasts);
-                let title = if is_over {
-                    "the end".to_owned()
-                } else {
-                    clock(left)
-                };
-                (title, format!("{size}   solved: {}", self.solved))
-            }
-            None if is_over => ("the end".to_owned(), size),
-            None => (format!("level {}", self.number), size),
-        };
-        Header {
-            title,
-            note,
-            flows: self.play.flows_joined(),
-            moves: self.play.moves(),
-            best: None,
-            pipe_percent: self.play.pipe_percent(),
+fn header(session: &Session, now: Duration) -> Header {
+    let board = session.puzzle.board();
+    let size = format!("{}x{}", board.cols(), board.rows());
+    let is_over = matches!(session.phase, Phase::Over);
+    let (title, note) = match session.options.trial {
+        Some(lasts) => {
+            let left = session.trial_left(now).unwrap_or(lasts);
+            let title = if is_over {
+                "the end".to_owned()
+            } else {
+                clock(left)
+            };
+            (title, format!("{size}   solved: {}", session.solved))
         }
+        None if is_over => ("the end".to_owned(), size),
+        None => (format!("level {}", session.number), size),
+    };
+    Header {
+        title,
+        note,
+        flows: session.play.flows_joined(),
+        moves: session.play.moves(),
+        best: None,
+        pipe_percent: session.play.pipe_percent(),
     }
 }
 

@@ -76,17 +76,15 @@ pub(super) unsafe fn release(frame: NonNull<ChildFrame>) -> bool {
 /// The host's extension `flowpipe.frames/1`.
 pub(super) static TABLE: abi::Frames = frame_functions::extension::<ChildFrame>();
 
-impl Child {
-    /// Allocates a frame that this process can write.
-    pub(super) fn new_frame(&self, shape: WireShape) -> Option<NonNull<ChildFrame>> {
-        let mut side = lock(&self.side);
-        side.send(&Request::NewFrame(shape), b"", &[]).ok()?;
-        let answer = side.receive::<NewFrameReply>().ok()??.0;
-        self.forget(&answer.forget);
-        let wire = answer.frame?;
-        let block = self.block(&wire, &mut side, Access::Write).ok()?;
-        Some(ChildFrame::new(wire, block, Access::Write))
-    }
+/// Allocates a frame that this process can write.
+pub(super) fn new_frame(child: &Child, shape: WireShape) -> Option<NonNull<ChildFrame>> {
+    let mut side = lock(&child.side);
+    side.send(&Request::NewFrame(shape), b"", &[]).ok()?;
+    let answer = side.receive::<NewFrameReply>().ok()??.0;
+    child.forget(&answer.forget);
+    let wire = answer.frame?;
+    let block = child.block(&wire, &mut side, Access::Write).ok()?;
+    Some(ChildFrame::new(wire, block, Access::Write))
 }
 
 // SAFETY: the ABI's frame pointer has such a frame as its target here; any thread may use its count and memory.
@@ -142,7 +140,7 @@ unsafe impl FrameFunctions for ChildFrame {
             return target.pixels_mut();
         }
         let shape = target.wire.shape;
-        let Some(copy) = CHILD.get().and_then(|child| child.new_frame(shape)) else {
+        let Some(copy) = CHILD.get().and_then(|child| new_frame(child, shape)) else {
             return std::ptr::null_mut();
         };
         // SAFETY: the copy is new, and nothing else refers to it.

@@ -92,7 +92,7 @@ unsafe extern "C" fn frame_new(
     let (child, info) = unsafe { (child(host), info.as_ref()) };
     let frame = child
         .zip(info)
-        .and_then(|(child, info)| child.new_frame((*info).into()));
+        .and_then(|(child, info)| frames::new_frame(child, (*info).into()));
     frame.map_or(std::ptr::null_mut(), |frame| frame.as_ptr().cast())
 }
 

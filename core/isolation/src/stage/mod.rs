@@ -292,15 +292,15 @@ impl StageInstance for IsolatedStage {
     }
 
     fn has_state(&mut self, limits: &Limits<'_>) -> Result<bool, String> {
-        self.ask_has_state(limits)
+        state::ask_has_state(self, limits)
     }
 
     fn save(&mut self, limits: &Limits<'_>) -> Result<Option<State>, String> {
-        self.ask_save(limits)
+        state::ask_save(self, limits)
     }
 
     fn load(&mut self, state: &State, limits: &Limits<'_>) -> Result<bool, String> {
-        self.ask_load(state, limits)
+        state::ask_load(self, state, limits)
     }
 
     fn stage_process(&self) -> Option<Arc<dyn StageProcess>> {

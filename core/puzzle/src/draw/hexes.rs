@@ -14,76 +14,84 @@ struct Half {
     parts: Vec<(isize, isize, Arms)>,
 }
 
-impl Drawing<'_> {
-    pub(super) fn hexes(&self) -> Canvas {
-        let (rows, cols) = (self.board.rows(), self.board.cols());
-        let pitch = self.name_width + 3;
-        // What comes around an edge enters from the margins.
-        let wraps = self.board.description().warps;
-        let (top, left) = if wraps { (1, 2) } else { (0, 0) };
-        let mut canvas = Canvas::new(2 * (rows + top), left + cols * pitch + left);
-        let place = |cell: Cell| {
-            let (row, col) = self.board.row_col(cell);
-            // An even column lies half a cell lower.
-            (
-                top + 2 * row + usize::from(col % 2 == 0),
-                left + col * pitch,
-            )
-        };
+pub(super) fn hexes(drawing: &Drawing<'_>) -> Canvas {
+    let (rows, cols) = (drawing.board.rows(), drawing.board.cols());
+    let pitch = drawing.name_width + 3;
+    // What comes around an edge enters from the margins.
+    let wraps = drawing.board.description().warps;
+    let (top, left) = if wraps { (1, 2) } else { (0, 0) };
+    let mut canvas = Canvas::new(2 * (rows + top), left + cols * pitch + left);
+    let place = |cell: Cell| {
+        let (row, col) = drawing.board.row_col(cell);
+        // An even column lies half a cell lower.
+        (
+            top + 2 * row + usize::from(col % 2 == 0),
+            left + col * pitch,
+        )
+    };
 
-        let mut pipes: HashMap<(usize, usize), (Arms, Colour)> = HashMap::new();
-        for cell in self.board.cells() {
-            let (y, x) = place(cell);
-            for way in 0..6 {
-                let Some(colour) = self.arm(cell, way) else {
-                    continue;
-                };
-                for (down, right, arms) in half(way, pitch as isize).parts {
-                    let to = y.checked_add_signed(down).zip(x.checked_add_signed(right));
-                    if let Some(to) = to {
-                        let pipe = pipes.entry(to).or_insert((0, colour));
-                        *pipe = (pipe.0 | arms, colour);
-                    }
-                }
-            }
-        }
-        for (&(y, x), &(arms, colour)) in &pipes {
-            canvas.put(y, x, self.glyph(arms), Some(colour));
-        }
-        for cell in self.board.cells() {
-            let (y, x) = place(cell);
-            match (self.puzzle.terminal_at(cell), self.colour_of.get(&cell)) {
-                (Some(colour), _) => {
-                    canvas.write(y, x, &self.terminal(colour), Some(colour));
-                }
-                (None, flow) => canvas.put_if_free(y, x, self.glyph(0), flow.copied()),
-            }
-            self.hex_walls(&mut canvas, cell, y, x, pitch);
-        }
-        canvas
-    }
-
-    /// The walls around a cell: each lies across the way that it closes.
-    fn hex_walls(&self, canvas: &mut Canvas, cell: Cell, y: usize, x: usize, pitch: usize) {
-        let [level, falling, rising] = if self.style.ascii {
-            ['=', '\\', '/']
-        } else {
-            ['━', '╲', '╱']
-        };
-        for way in (0..6).filter(|&way| self.walled(cell, way)) {
-            let middle = pitch as isize - 2;
-            let (down, right, wall) = match way {
-                0 => (-1, 0, level),
-                1 => (0, middle, falling),
-                2 => (0, middle, rising),
-                3 => (1, 0, level),
-                4 => (0, -2, falling),
-                _ => (0, -2, rising),
+    let mut pipes: HashMap<(usize, usize), (Arms, Colour)> = HashMap::new();
+    for cell in drawing.board.cells() {
+        let (y, x) = place(cell);
+        for way in 0..6 {
+            let Some(colour) = drawing.arm(cell, way) else {
+                continue;
             };
-            let to = y.checked_add_signed(down).zip(x.checked_add_signed(right));
-            if let Some((y, x)) = to {
-                canvas.put_if_free(y, x, wall, None);
+            for (down, right, arms) in half(way, pitch as isize).parts {
+                let to = y.checked_add_signed(down).zip(x.checked_add_signed(right));
+                if let Some(to) = to {
+                    let pipe = pipes.entry(to).or_insert((0, colour));
+                    *pipe = (pipe.0 | arms, colour);
+                }
             }
+        }
+    }
+    for (&(y, x), &(arms, colour)) in &pipes {
+        canvas.put(y, x, drawing.glyph(arms), Some(colour));
+    }
+    for cell in drawing.board.cells() {
+        let (y, x) = place(cell);
+        match (
+            drawing.puzzle.terminal_at(cell),
+            drawing.colour_of.get(&cell),
+        ) {
+            (Some(colour), _) => {
+                canvas.write(y, x, &drawing.terminal(colour), Some(colour));
+            }
+            (None, flow) => canvas.put_if_free(y, x, drawing.glyph(0), flow.copied()),
+        }
+        hex_walls(drawing, &mut canvas, cell, y, x, pitch);
+    }
+    canvas
+}
+
+/// The walls around a cell: each lies across the way that it closes.
+fn hex_walls(
+    drawing: &Drawing<'_>,
+    canvas: &mut Canvas,
+    cell: Cell,
+    y: usize,
+    x: usize,
+    pitch: usize,
+) {
+    let [level, falling, rising] = if drawing.style.ascii {
+        ['=', '\\', '/']
+    } else {
+        ['━', '╲', '╱']
+    };
+    for way in (0..6).filter(|&way| drawing.walled(cell, way)) {
+        let middle = pitch as isize - 2;
+        let (down, right, wall) = match way {
+            0 => (-1, 0, level),
+            1 => (0, middle, falling),
+            2 => (0, middle, rising),
+            3 => (1, 0, level),
+            4 => (0, -2, falling),
+            _ => (0, -2, rising),
+        };
+        let to = y.checked_add_signed(down).zip(x.checked_add_signed(right));
+        if let Some((y, x)) = to {
+            canvas.put_if_free(y, x, wall, None);
         }
     }
 }

@@ -19,85 +19,87 @@ const FARTHEST: f64 = 1.0;
 /// What is left free around their points.
 const AROUND: f64 = 0.25;
 
-impl Picture<'_> {
-    /// How much lies around the board, in cells: more where strokes go beyond its edges. Of `below` the
-    /// board is higher than its rows.
-    pub(super) fn margin(&self, below: f64) -> f64 {
-        let board = self.puzzle.board();
-        let ends = [board.cols() as f64, board.rows() as f64 + below];
-        let points = self.style.strokes.iter().flat_map(|stroke| &stroke.points);
-        let beyond = |point: &Point| {
-            let beyond = [0, 1].map(|axis| (-point[axis]).max(point[axis] - ends[axis]));
-            beyond[0].max(beyond[1])
-        };
-        // Nothing is more than what is no number.
-        let most = points.map(beyond).fold(0.0, f64::max);
-        if most > 0.0 {
-            MARGIN.max(most.min(FARTHEST) + AROUND)
-        } else {
-            MARGIN
+/// How much lies around the board, in cells: more where strokes go beyond its edges. Of `below` the
+/// board is higher than its rows.
+pub(super) fn margin(picture: &Picture<'_>, below: f64) -> f64 {
+    let board = picture.puzzle.board();
+    let ends = [board.cols() as f64, board.rows() as f64 + below];
+    let points = picture
+        .style
+        .strokes
+        .iter()
+        .flat_map(|stroke| &stroke.points);
+    let beyond = |point: &Point| {
+        let beyond = [0, 1].map(|axis| (-point[axis]).max(point[axis] - ends[axis]));
+        beyond[0].max(beyond[1])
+    };
+    // Nothing is more than what is no number.
+    let most = points.map(beyond).fold(0.0, f64::max);
+    if most > 0.0 {
+        MARGIN.max(most.min(FARTHEST) + AROUND)
+    } else {
+        MARGIN
+    }
+}
+
+/// All polygons as one area, so that it is nowhere denser where they overlap.
+pub(super) fn corridor(picture: &Picture<'_>, svg: &mut String) {
+    let mut path = String::new();
+    for polygon in picture.style.corridor {
+        let mut points = placed(polygon);
+        // Turned the other way round, two that overlap would cancel each other out.
+        if doubled_area(&points) < 0.0 {
+            points.reverse();
+        }
+        polyline(&mut path, &points);
+        if !points.is_empty() {
+            path.push('Z');
         }
     }
+    if !path.is_empty() {
+        svg.push_str(&format!(
+            "<path fill=\"{INK}\" fill-opacity=\"0.28\" d=\"{path}\"/>\n"
+        ));
+    }
+}
 
-    /// All polygons as one area, so that it is nowhere denser where they overlap.
-    pub(super) fn corridor(&self, svg: &mut String) {
-        let mut path = String::new();
-        for polygon in self.style.corridor {
-            let mut points = placed(polygon);
-            // Turned the other way round, two that overlap would cancel each other out.
-            if doubled_area(&points) < 0.0 {
-                points.reverse();
-            }
-            polyline(&mut path, &points);
-            if !points.is_empty() {
-                path.push('Z');
-            }
-        }
-        if !path.is_empty() {
+pub(super) fn strokes(picture: &Picture<'_>, svg: &mut String) {
+    let mut held = false;
+    for (index, stroke) in picture.style.strokes.iter().enumerate() {
+        let goes_on = std::mem::replace(&mut held, stroke.held);
+        let points = placed(&stroke.points);
+        let (Some(&press), Some(&release)) = (points.first(), points.last()) else {
+            continue;
+        };
+        let mut way = String::new();
+        polyline(&mut way, &points);
+        for (colour, rim) in [(RIM_INK, RIM), (INK, 0.0)] {
+            let width = number((WIDTH + 2.0 * rim) * CELL);
             svg.push_str(&format!(
-                "<path fill=\"{INK}\" fill-opacity=\"0.28\" d=\"{path}\"/>\n"
+                "<path fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linecap=\"round\" stroke-linejoin=\"round\" d=\"{way}\"/>\n"
             ));
         }
-    }
-
-    pub(super) fn strokes(&self, svg: &mut String) {
-        let mut held = false;
-        for (index, stroke) in self.style.strokes.iter().enumerate() {
-            let goes_on = std::mem::replace(&mut held, stroke.held);
-            let points = placed(&stroke.points);
-            let (Some(&press), Some(&release)) = (points.first(), points.last()) else {
-                continue;
-            };
-            let mut way = String::new();
-            polyline(&mut way, &points);
-            for (colour, rim) in [(RIM_INK, RIM), (INK, 0.0)] {
-                let width = number((WIDTH + 2.0 * rim) * CELL);
-                svg.push_str(&format!(
-                    "<path fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linecap=\"round\" stroke-linejoin=\"round\" d=\"{way}\"/>\n"
-                ));
-            }
-            for &point in points.iter().skip(1).take(points.len().saturating_sub(2)) {
-                dot(svg, point);
-            }
-            // A button that stays down is neither released nor pressed again.
-            (if stroke.held { dot } else { square })(svg, release);
-            (if goes_on { dot } else { ring })(svg, press);
-            if self.style.letters {
-                let board = self.puzzle.board();
-                let first = stroke.cells.first().filter(|&&cell| board.exists(cell));
-                let beside = [-self.aside(), -0.29];
-                let place = first.map_or(press, |&cell| self.at(cell, beside));
-                small(svg, &(index + 1).to_string(), place, INK);
-            }
+        for &point in points.iter().skip(1).take(points.len().saturating_sub(2)) {
+            dot(svg, point);
+        }
+        // A button that stays down is neither released nor pressed again.
+        (if stroke.held { dot } else { square })(svg, release);
+        (if goes_on { dot } else { ring })(svg, press);
+        if picture.style.letters {
+            let board = picture.puzzle.board();
+            let first = stroke.cells.first().filter(|&&cell| board.exists(cell));
+            let beside = [-aside(picture), -0.29];
+            let place = first.map_or(press, |&cell| picture.at(cell, beside));
+            small(svg, &(index + 1).to_string(), place, INK);
         }
     }
+}
 
-    /// How far from a cell's middle two letters stand beside a disc and inside the cell, above or below.
-    pub(super) fn aside(&self) -> f64 {
-        match self.puzzle.board().description().lattice {
-            Lattice::Square => 0.36,
-            Lattice::Hex => 0.29,
-        }
+/// How far from a cell's middle two letters stand beside a disc and inside the cell, above or below.
+pub(super) fn aside(picture: &Picture<'_>) -> f64 {
+    match picture.puzzle.board().description().lattice {
+        Lattice::Square => 0.36,
+        Lattice::Hex => 0.29,
     }
 }
 
