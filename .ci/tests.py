@@ -13,8 +13,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# Started first, since they take longest.
+# Started first, since they take longest. Their tests wait most of the time, so that several run on a processor.
 SLOW = ["tests"]
+THREADS_OF_SLOW = "4"
 AT_ONCE = 2
 
 
@@ -36,6 +37,8 @@ def run(test, extra):
     folder, _, target, program = test
     began = time.monotonic()
     environment = dict(os.environ, CARGO_MANIFEST_DIR=str(folder), CARGO="cargo")
+    if folder.name in SLOW:
+        environment.setdefault("RUST_TEST_THREADS", THREADS_OF_SLOW)
     done = subprocess.run(
         [program, *extra], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,

@@ -229,6 +229,10 @@ fn every_plugin_declares_its_effects() {
         let effects = found["manifest"]["effects"].as_array();
         for effect in effects.unwrap_or_else(|| panic!("{name} declares none")) {
             let kind = effect["effect"].as_str().unwrap();
+            // A plugin of these tests alone.
+            if name == "misbehaving" {
+                continue;
+            }
             with_effects.push(format!("{name} {kind}"));
         }
     }

@@ -157,6 +157,7 @@ fn is_standard_output(path: &Path) -> bool {
         let Ok(there) = std::fs::metadata(path) else {
             return false;
         };
+        #[expect(clippy::disallowed_methods, reason = "nothing is written to it here")]
         let output = rustix::fs::fstat(io::stdout());
         !there.file_type().is_char_device()
             && output.is_ok_and(|it| (it.st_dev, it.st_ino) == (there.dev(), there.ino()))

@@ -407,7 +407,7 @@ impl Session {
     }
 
     /// The earliest timed event.
-    pub(super) fn due(&self) -> Option<(Duration, Due)> {
+    fn due(&self) -> Option<(Duration, Due)> {
         let look = self.queue.due().map(|at| (at, Due::Sample));
         let is_over = matches!(self.phase, Phase::Over);
         let end = self.options.trial.zip(self.trial_began);

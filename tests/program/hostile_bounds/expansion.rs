@@ -244,8 +244,11 @@ fn names_that_are_longer_than_any() {
     ] {
         let [replay, report, compare] = every_command(kind, &parts.repeated(10_000));
         for ran in [&replay, &report, &compare] {
+            assert!(ran.peak < MEMORY / 2, "{kind}: {ran:#?}");
+        }
+        // A comparison reads no calls.
+        for ran in [&replay, &report] {
             assert!(ran.ran.stderr.contains(what), "{kind}: {ran:#?}");
-            assert!(ran.peak < MEMORY / 4, "{kind}: {ran:#?}");
         }
         // Nothing is left to verify.
         assert_eq!(replay.ran.code, Some(1), "{kind}: {replay:#?}");
