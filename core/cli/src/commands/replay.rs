@@ -212,10 +212,15 @@ fn print(
         return Ok(());
     };
     if verdict.from_recording > 0 {
+        let stages = recording.about().stages.iter().enumerate();
+        let played_back = stages.filter(|(index, _)| !replay.runs_again(*index));
+        let played_back: Vec<_> = played_back.map(|(_, stage)| escape(&stage.name)).collect();
         writeln!(
             stdout,
-            "{} messages were not compared: their stages were not replayed",
-            verdict.from_recording
+            "{} messages were not compared: their stages were not replayed ({}): sources, and what has effects or is \
+             not deterministic",
+            verdict.from_recording,
+            played_back.join(", ")
         )?;
     }
     if verdict.without_call > 0 {
