@@ -15,13 +15,19 @@ use serde_json::{Value, json};
 
 use crate::common::{Builder, Watcher, finish};
 
+/// Set in a process that another one of these tests has started.
+const COMPILED: &str = "FLOWPIPE_TEST_COMPILED";
+
 fn catalogue() -> &'static Catalogue {
     static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
     CATALOGUE.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME"));
-        std::fs::create_dir_all(&folder).unwrap();
-        crate::common::compile("stages.c", &folder, "stages", &[]);
-        crate::common::compile("hostile.c", &folder, "hostile", &[]);
+        // A second process uses what the first one has compiled: stages of the first one have these files open.
+        if std::env::var_os(COMPILED).is_none() {
+            std::fs::create_dir_all(&folder).unwrap();
+            crate::common::compile("stages.c", &folder, "stages", &[]);
+            crate::common::compile("hostile.c", &folder, "hostile", &[]);
+        }
         let catalogue = Catalogue::scan(&[folder], &Scanner::InProcess);
         assert_eq!(catalogue.refused(), []);
         catalogue
@@ -230,6 +236,7 @@ fn each_kind_of_effect_permits_what_it_needs() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_display_over_the_network_is_a_port() {
+    catalogue();
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port();
     let output = std::process::Command::new(std::env::current_exe().unwrap())
@@ -240,6 +247,7 @@ fn a_display_over_the_network_is_a_port() {
         ])
         .env("DISPLAY", format!("127.0.0.1:{}", port - 6000))
         .env("DISPLAY_PORT", port.to_string())
+        .env(COMPILED, "")
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:#?}");
