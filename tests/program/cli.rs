@@ -58,7 +58,7 @@ fn check_starts_nothing_and_finds_no_fault_in_the_ready_pipelines() {
         ran.stdout,
         "pipelines/replay.toml: OK: 5 stages, 4 queues
   frames    capture-files: reads pictures from 'pipelines/frames/*.png'
-              config: paths = [\"pipelines/frames/*.png\"], fps = 20
+              config: fps = 20, paths = [\"pipelines/frames/*.png\"]
   vision    vision-opencv: no effects
   solver    solver-search: no effects
   planner   planner-minlink: no effects
