@@ -532,12 +532,24 @@ impl World {
     }
 }
 
-/// Runs and their longest number of events: a million events together.
-const RUNS: u32 = 5_000;
+/// Runs, unless `PROPTEST_CASES` gives another number: `./x test full` makes a million events of it.
+const RUNS: u32 = 500;
+/// The most events of a run.
 const MOST_EVENTS: usize = 400;
 
+fn runs() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => default,
+        None => ProptestConfig {
+            cases: RUNS,
+            ..default
+        },
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: RUNS, ..ProptestConfig::default() })]
+    #![proptest_config(runs())]
 
     /// Every instance is destroyed once or abandoned once, nothing is created after the end, no backoff exceeds the
     /// bound, and the run ends from every state.
