@@ -1,27 +1,27 @@
 /*
- * flowpipe.h - the border between flowpipe and its plugins.
+ * flowpipe.h - the ABI between flowpipe and its plugins.
  *
- * A plugin is a dynamic library that exports one data symbol, `flowpipe_entry`. Everything else is
- * reached from there: entry -> factory -> stage. The host hands each stage a table of its own,
+ * A plugin is a dynamic library that exports one data symbol, `flowpipe_entry`. From it the host
+ * reaches everything else: entry -> factory -> stage. The host passes its own table to each stage,
  * `flowpipe_host_t`, through which the stage logs, reports errors, allocates frames and emits.
  *
- * Rules that hold everywhere
- * - Text is UTF-8. `const char *` alone is NUL-terminated; a pointer with a length is not.
- * - A struct that may grow begins with `struct_size`, set by whoever fills it in. A reader looks at
- *   no field beyond it. Existing slots never change (0.1 is frozen); what comes later comes as an
- *   extension id with its own version (`flowpipe.state/1`), or at the end of a struct with a new
- *   FLOWPIPE_ABI_MINOR.
- * - Messages grow too: a reader ignores fields that it does not know. What changes the meaning of
- *   the others comes as a new version of the schema id.
- * - Nothing thrown may cross the border: no C++ exception, no Rust panic, no longjmp.
- * - Borrowed pointers live until the call that handed them over returns, unless said otherwise.
- * - Thread tags close the comments:
- *     [control-thread] one thread at a time, never while a [stage-thread] call of that stage runs;
+ * General rules
+ * - Text is UTF-8. A `const char *` without a length is NUL-terminated; one with a length is not.
+ * - A struct that may grow starts with `struct_size`, set by the side that fills it in. The reader
+ *   accesses no field beyond it. Existing slots never change (0.1 is frozen). Additions are an
+ *   extension id with its own version (`flowpipe.state/1`), or slots at the end of a struct with a
+ *   new FLOWPIPE_ABI_MINOR.
+ * - Messages grow too: a reader ignores fields that it does not know. A change of the meaning of
+ *   existing fields requires a new version of the schema id.
+ * - No exception of C++, panic of Rust or longjmp may cross the plugin boundary.
+ * - A borrowed pointer is valid until the call that passed it returns, unless stated otherwise.
+ * - Each comment ends with the threads on which the function may be called:
+ *     [control-thread] one thread at a time, never during a [stage-thread] call of that stage;
  *     [stage-thread]   the thread that runs the stage, one call at a time; the host may move a
  *                      stage to another thread between two calls;
  *     [any-thread]     at any time from any thread.
  *
- * Life of a stage
+ * Lifecycle of a stage
  *     create -> activate -> process* -> deactivate -> destroy
  *                  ^  reset  |              |
  *                  +---------+--------------+   (a deactivated stage may be activated again)
@@ -39,12 +39,12 @@ extern "C" {
 /* "FLOWPIPE" read as a little-endian number. */
 #define FLOWPIPE_MAGIC UINT64_C(0x45504950574f4c46)
 
-/* The number of this border, not of the release. A plugin loads when its major is equal to the
- * host's and the minor that it needs is no larger than the host's. */
+/* The version of this ABI, not of the release. The host loads a plugin if the plugin's major is
+ * equal to the host's and the minor that it needs is no larger than the host's. */
 #define FLOWPIPE_ABI_MAJOR 0
 #define FLOWPIPE_ABI_MINOR 1
 
-/* The factory that get_factory is asked for. */
+/* The id of the factory that the host requests from get_factory. */
 #define FLOWPIPE_FACTORY_STAGES "flowpipe.stages/1"
 
 #if defined(_WIN32)
@@ -63,15 +63,15 @@ typedef struct flowpipe_context flowpipe_context_t;   /* opaque, owned by the ho
 
 typedef int32_t flowpipe_status_t;
 #define FLOWPIPE_OK 0
-#define FLOWPIPE_END 1               /* from process: this stage has nothing more to give */
-#define FLOWPIPE_ERROR (-1)          /* failed; say why with set_error */
-#define FLOWPIPE_CANCELLED (-2)      /* gave up because cancelled() said so */
-#define FLOWPIPE_BAD_CONFIG (-3)     /* the config can't be used; say why with set_error */
-#define FLOWPIPE_BAD_MESSAGE (-4)    /* a message that can't be read (or, from emit, was refused) */
-#define FLOWPIPE_PANIC (-5)          /* the plugin caught a panic of its own */
-#define FLOWPIPE_STOPPED (-6)        /* from emit: nobody takes this any more; return soon */
-#define FLOWPIPE_NOT_FOUND (-7)      /* from getters: nothing at that place */
-#define FLOWPIPE_WRONG_TYPE (-8)     /* from getters: something else is at that place */
+#define FLOWPIPE_END 1               /* from process: this stage has no more output */
+#define FLOWPIPE_ERROR (-1)          /* failed; report the reason with set_error */
+#define FLOWPIPE_CANCELLED (-2)      /* stopped because cancelled() was nonzero */
+#define FLOWPIPE_BAD_CONFIG (-3)     /* the config is invalid; report the reason with set_error */
+#define FLOWPIPE_BAD_MESSAGE (-4)    /* malformed message; from emit: the message was refused */
+#define FLOWPIPE_PANIC (-5)          /* the plugin caught a panic in its own code */
+#define FLOWPIPE_STOPPED (-6)        /* from emit: all receivers have ended; return soon */
+#define FLOWPIPE_NOT_FOUND (-7)      /* from getters: no value at the pointer */
+#define FLOWPIPE_WRONG_TYPE (-8)     /* from getters: the value has another type */
 
 /* ------------------------------------------------------------------- level */
 
@@ -91,79 +91,79 @@ typedef uint32_t flowpipe_format_t;
 #define FLOWPIPE_FORMAT_RGB8 4  /* 3 bytes a pixel */
 #define FLOWPIPE_FORMAT_GREY8 5 /* 1 byte a pixel */
 
-/* How the pixels of a frame lie in memory: rows from top to bottom, pixels from left to right. */
+/* The layout of the pixels of a frame: rows from top to bottom, pixels from left to right. */
 typedef struct flowpipe_frame_info {
   uint32_t struct_size;
   flowpipe_format_t format;
   uint32_t width;  /* pixels */
   uint32_t height; /* pixels */
-  uint64_t stride; /* bytes from one row to the next; in frame_new 0 asks for the host's choice */
-  uint64_t size;   /* bytes in all = stride * height; frame_new ignores it */
+  uint64_t stride; /* bytes from one row to the next; 0 in frame_new: the host chooses it */
+  uint64_t size;   /* total bytes = stride * height; frame_new ignores it */
 } flowpipe_frame_info_t;
 
 /* ---------------------------------------------------------------- messages */
 
-/* When one stage had a message in hand, by the host's clock. */
+/* When one stage processed a message, by the host's clock. */
 typedef struct flowpipe_hop {
-  uint32_t stage; /* the host's number of the stage, in the order of the pipeline file */
+  uint32_t stage; /* the index of the stage in the pipeline file */
   uint32_t reserved;
-  int64_t taken_ns;   /* taken from the queue (a source: process was called) */
+  int64_t taken_ns;   /* taken from the queue (for a source: when process was called) */
   int64_t emitted_ns; /* emitted */
 } flowpipe_hop_t;
 
-/* Where a message comes from. */
+/* The lineage of a message. */
 typedef struct flowpipe_lineage {
   uint32_t struct_size;
   uint32_t hop_count;
-  uint64_t sequence;       /* its own number, from 1, in order of emission by its stage's port */
-  uint64_t frame_sequence; /* the frame that it descends from; 0: none */
-  int64_t captured_ns;     /* host clock when that frame was captured; 0 with frame_sequence 0 */
-  const flowpipe_hop_t *hops; /* hop_count of them, oldest first; the newest 256 at most */
+  uint64_t sequence;       /* its number, from 1, in the order of emission on its port */
+  uint64_t frame_sequence; /* the number of the frame that it descends from; 0: none */
+  int64_t captured_ns;     /* when that frame was captured; 0 if frame_sequence is 0 */
+  const flowpipe_hop_t *hops; /* hop_count hops, oldest first; at most the newest 256 */
 } flowpipe_lineage_t;
 
-/* A message as a stage receives it. */
+/* A received message. */
 typedef struct flowpipe_message {
   uint32_t struct_size;
   uint32_t port;      /* index among the inputs of the stage's manifest */
-  const char *schema; /* such as "flowpipe.sighting/1" */
-  const char *json;   /* the body, json_length bytes of valid JSON, NUL-terminated besides */
+  const char *schema; /* for example "flowpipe.sighting/1" */
+  const char *json;   /* the body: json_length bytes of valid JSON, then a NUL */
   size_t json_length;
-  const flowpipe_document_t *document; /* the same body for the getters, parsed when first asked */
-  flowpipe_frame_t *frame;             /* borrowed; NULL when the message carries no pixels */
+  const flowpipe_document_t *document; /* the same body for the getters, parsed on first access */
+  flowpipe_frame_t *frame;             /* borrowed; NULL if the message has no pixels */
   const flowpipe_lineage_t *lineage;
 } flowpipe_message_t;
 
-/* A message as a stage emits it. The host copies the JSON and takes its own reference to the frame. */
+/* A message to emit. The host copies the JSON and adds its own reference to the frame. */
 typedef struct flowpipe_output {
   uint32_t struct_size;
   uint32_t port;      /* index among the outputs of the stage's manifest */
-  const char *schema; /* NULL: the schema that the manifest gives for the port */
+  const char *schema; /* NULL: the schema of the port in the manifest */
   const char *json;   /* NULL: "{}" */
   size_t json_length;
   flowpipe_frame_t *frame; /* NULL: no pixels */
-  int64_t captured_ns;     /* for a new frame: when it was captured, 0 = now. Else ignored: the
-                              lineage of the message in process is carried on */
+  int64_t captured_ns;     /* for a new frame: when it was captured, 0 = now. Otherwise
+                              ignored: the output has the lineage of the current message */
 } flowpipe_output_t;
 
-/* Why process is called. */
+/* The reason for a call of process. */
 typedef uint32_t flowpipe_event_t;
 #define FLOWPIPE_EVENT_TICK 1    /* a stage without inputs: produce, then return */
-#define FLOWPIPE_EVENT_MESSAGE 2 /* one message came */
-#define FLOWPIPE_EVENT_FINISH 3  /* all inputs have ended: emit what is still held; the last call */
+#define FLOWPIPE_EVENT_MESSAGE 2 /* one message was received */
+#define FLOWPIPE_EVENT_FINISH 3  /* all inputs have ended: emit the remaining output; the last call */
 
 typedef struct flowpipe_process {
   uint32_t struct_size;
   flowpipe_event_t event;
   const flowpipe_message_t *message; /* NULL unless FLOWPIPE_EVENT_MESSAGE */
-  flowpipe_context_t *context;       /* goes back to emit, cancelled and mark; dead after return */
+  flowpipe_context_t *context;       /* for emit, cancelled and mark; invalid after return */
 } flowpipe_process_t;
 
 /* -------------------------------------------------------------------- host */
 
-/* The host, as one stage (or, in init, one library) sees it. Valid until that stage is destroyed
- * (that library's deinit returned): not a thread of the plugin may use it later. Where create makes
- * no stage, it is valid until create returns. Frames live as long as a reference to them, and so do
- * their pixels. Every slot is set. */
+/* The host's functions for one stage (in init: for one library). The table is valid until that stage
+ * is destroyed (until that library's deinit returns); no thread of the plugin may use it later. If
+ * create returns no stage, it is valid until create returns. A frame and its pixels are valid as long
+ * as a reference to the frame exists. Every slot is set. */
 struct flowpipe_host {
   uint32_t struct_size;
   uint32_t abi_major;
@@ -171,102 +171,102 @@ struct flowpipe_host {
   uint32_t reserved;
   const char *name;    /* "flowpipe" */
   const char *version; /* the release, for logs only */
-  void *data;          /* the host's own; leave it alone */
+  void *data;          /* private to the host */
 
   /* Writes a line to the host's log under the stage's name. [any-thread] */
   void (*log)(const flowpipe_host_t *host, flowpipe_level_t level, const char *text, size_t length);
-  /* Says why the call that is about to return a negative status failed. The last one counts.
+  /* Reports the reason why the current call will return a negative status. The last report counts.
    * [control-thread, stage-thread] */
   void (*set_error)(const flowpipe_host_t *host, int32_t code, const char *text, size_t length);
-  /* Nanoseconds since the run began, never going back. The only clock a plugin takes time from:
-   * in a replay it is the recording's. [any-thread] */
+  /* Nanoseconds since the start of the run; monotonic. Plugins use no other clock: in a replay it
+   * returns the times of the recording. [any-thread] */
   int64_t (*clock_now)(const flowpipe_host_t *host);
 
-  /* A frame with one reference, its bytes unspecified (buffers are recycled). NULL when the info
-   * makes no sense or memory is short. [any-thread] */
+  /* Allocates a frame with one reference. Its bytes are unspecified (buffers are recycled). NULL if
+   * the info is invalid or memory is short. [any-thread] */
   flowpipe_frame_t *(*frame_new)(const flowpipe_host_t *host, const flowpipe_frame_info_t *info);
-  /* One more reference; returns its argument. [any-thread] */
+  /* Adds a reference and returns its argument. [any-thread] */
   flowpipe_frame_t *(*frame_ref)(const flowpipe_host_t *host, flowpipe_frame_t *frame);
-  /* One reference less; the last one recycles the buffer. NULL is ignored. [any-thread] */
+  /* Releases a reference; releasing the last one recycles the buffer. Ignores NULL. [any-thread] */
   void (*frame_unref)(const flowpipe_host_t *host, flowpipe_frame_t *frame);
-  /* Fills in *info (set info->struct_size first). [any-thread] */
+  /* Fills in *info; set info->struct_size first. [any-thread] */
   void (*frame_info)(const flowpipe_host_t *host, const flowpipe_frame_t *frame,
                      flowpipe_frame_info_t *info);
-  /* The pixels, to read, while a reference is held. [any-thread] */
+  /* The pixels for reading, valid while the caller owns a reference. [any-thread] */
   const uint8_t *(*frame_read)(const flowpipe_host_t *host, const flowpipe_frame_t *frame);
-  /* The pixels, to write. When others hold references too, *frame becomes a copy and the caller's
-   * reference to the old one is given up. NULL when memory is short. [any-thread] */
+  /* The pixels for writing. If other references exist, *frame becomes a copy and the caller's
+   * reference to the original is released. NULL if memory is short. [any-thread] */
   uint8_t *(*frame_write)(const flowpipe_host_t *host, flowpipe_frame_t **frame);
 
-  /* Sends a message out of a port. Waits while a blocking queue is full. Returns FLOWPIPE_OK,
-   * FLOWPIPE_STOPPED (nobody takes it any more: return soon), FLOWPIPE_BAD_MESSAGE (no such port,
-   * wrong schema, not JSON, or refused by the host's checks; why is in the log).
+  /* Sends a message from an output port. Waits while a blocking queue is full. Returns FLOWPIPE_OK,
+   * FLOWPIPE_STOPPED (all receivers have ended: return soon) or FLOWPIPE_BAD_MESSAGE (no such port,
+   * wrong schema, not JSON, or refused by the host's checks; the log has the reason).
    * [stage-thread, inside process] */
   flowpipe_status_t (*emit)(const flowpipe_host_t *host, flowpipe_context_t *context,
                             const flowpipe_output_t *output);
-  /* Nonzero when the work in hand is not wanted any more: ask now and then, and return
+  /* Nonzero if the current call is cancelled. Poll it during long work, and then return
    * FLOWPIPE_CANCELLED soon. [any-thread, inside process] */
   int32_t (*cancelled)(const flowpipe_host_t *host, const flowpipe_context_t *context);
-  /* Notes that something of that name happened now. The host reports the time from the capture of
-   * the frame in hand to its first mark of each name; actuators mark "action" at the first press.
+  /* Records that the event of that name happens now. The host reports the time from the capture of
+   * the current frame to its first mark of each name; actuators mark "action" at the first press.
    * [stage-thread, inside process] */
   void (*mark)(const flowpipe_host_t *host, flowpipe_context_t *context, const char *name);
 
-  /* Getters, so that a plugin in C needs no JSON parser. `pointer` is a JSON Pointer (RFC 6901):
+  /* Getters: a plugin in C needs no JSON parser. `pointer` is a JSON Pointer (RFC 6901), for example
    * "/puzzle/board/rows"; "" is the whole document. They return FLOWPIPE_OK, FLOWPIPE_NOT_FOUND or
-   * FLOWPIPE_WRONG_TYPE, and write *value only with FLOWPIPE_OK. [any-thread] */
+   * FLOWPIPE_WRONG_TYPE, and write *value only if they return FLOWPIPE_OK. [any-thread] */
   flowpipe_status_t (*get_bool)(const flowpipe_host_t *host, const flowpipe_document_t *document,
                                 const char *pointer, int32_t *value);
   flowpipe_status_t (*get_int)(const flowpipe_host_t *host, const flowpipe_document_t *document,
                                const char *pointer, int64_t *value);
   flowpipe_status_t (*get_number)(const flowpipe_host_t *host, const flowpipe_document_t *document,
                                   const char *pointer, double *value);
-  /* The text lives as long as the document. It is not NUL-terminated. */
+  /* The text is valid as long as the document. It is not NUL-terminated. */
   flowpipe_status_t (*get_string)(const flowpipe_host_t *host, const flowpipe_document_t *document,
                                   const char *pointer, const char **value, size_t *length);
-  /* How many elements an array, or members an object, has. */
+  /* The number of elements of an array, or of members of an object. */
   flowpipe_status_t (*get_count)(const flowpipe_host_t *host, const flowpipe_document_t *document,
                                  const char *pointer, size_t *value);
 
-  /* A table of later functions by id, or NULL. [any-thread] */
+  /* The table of an extension, or NULL. [any-thread] */
   const void *(*get_extension)(const flowpipe_host_t *host, const char *id);
 
-  /* Waits until the host's clock reads `deadline_ns`. The time counts neither as the stage's work
-   * nor towards its timeout. Returns FLOWPIPE_OK, or FLOWPIPE_CANCELLED as soon as the work in hand
-   * is not wanted any more. [stage-thread, inside process] */
+  /* Waits until the host's clock reads `deadline_ns`. The wait counts neither as work of the stage
+   * nor towards its timeout. Returns FLOWPIPE_OK, or FLOWPIPE_CANCELLED as soon as the current call
+   * is cancelled. [stage-thread, inside process] */
   flowpipe_status_t (*wait_until)(const flowpipe_host_t *host, flowpipe_context_t *context,
                                   int64_t deadline_ns);
 };
 
 /* ------------------------------------------- extension of the host: the run */
 
-/* What a stage may know of the run that it is part of, and ask of it:
+/* The state of the run, and a request to end it:
  * host->get_extension(host, FLOWPIPE_EXTENSION_RUN) is a flowpipe_run_t, or NULL. */
 #define FLOWPIPE_EXTENSION_RUN "flowpipe.run/1"
 
 typedef uint32_t flowpipe_ending_t;
-#define FLOWPIPE_ENDING_DONE 1    /* what was to be done is done: stages end after the message in hand */
-#define FLOWPIPE_ENDING_STOPPED 2 /* a person, or what protects one, says stop: all work is cancelled */
+#define FLOWPIPE_ENDING_DONE 1    /* the goal is reached: stages end after their current message */
+#define FLOWPIPE_ENDING_STOPPED 2 /* stopped by a user or a safety check: all calls are cancelled */
 
 typedef struct flowpipe_run {
   uint32_t struct_size;
   uint32_t reserved;
-  /* Nonzero as soon as the run ends for another reason than that its sources have run out: somebody
-   * asked for it, or a stage failed. Whoever acts on the world stops then. [any-thread] */
+  /* Nonzero as soon as the run ends for another reason than the end of its sources: it was stopped,
+   * or a stage failed. Stages with effects outside of the program stop then. [any-thread] */
   int32_t (*is_ending)(const flowpipe_host_t *host);
-  /* Nonzero: nothing outside of the program is to be touched. Stages that would say in the log what
-   * they would have done. [any-thread] */
+  /* Nonzero: a dry run. Stages have no effect outside of the program and log what they would have
+   * done. [any-thread] */
   int32_t (*is_dry)(const flowpipe_host_t *host);
-  /* Ends the run; the text says why. The first one counts. [any-thread] */
+  /* Ends the run; the text is the reason. The first call counts. [any-thread] */
   void (*end)(const flowpipe_host_t *host, flowpipe_ending_t how, const char *text, size_t length);
 } flowpipe_run_t;
 
 /* ------------------------------------ extension of the host: lasting frames */
 
-/* The frame functions for references that a stage may keep beyond its destroy:
- * host->get_extension(host, FLOWPIPE_EXTENSION_FRAMES) is a flowpipe_frames_t, or NULL with older
- * hosts. Table and functions last as long as the process and need no host; each does what the
- * host's slot does that is named. [any-thread] */
+/* The frame functions for references that a plugin may keep after the stage is destroyed:
+ * host->get_extension(host, FLOWPIPE_EXTENSION_FRAMES) is a flowpipe_frames_t, or NULL in older
+ * hosts. The table and its functions are valid as long as the process and take no host; each is
+ * equivalent to the named slot of the host. [any-thread] */
 #define FLOWPIPE_EXTENSION_FRAMES "flowpipe.frames/1"
 
 typedef struct flowpipe_frames {
@@ -281,42 +281,42 @@ typedef struct flowpipe_frames {
 
 /* ------------------------------------------------------------------- stage */
 
-/* One running stage. Made by the factory; the plugin keeps its own state in `data`. */
+/* A stage, created by the factory. `data` is private to the plugin. */
 struct flowpipe_stage {
   uint32_t struct_size;
   uint32_t reserved;
   void *data;
 
-  /* Gets ready to process: opens devices, allocates. [control-thread] */
+  /* Prepares for process: opens devices, allocates. [control-thread] */
   flowpipe_status_t (*activate)(flowpipe_stage_t *stage);
-  /* Does the work that process->event asks for. FLOWPIPE_END from any event: the stage is done, the
-   * host calls it no more and ends its outputs. [stage-thread, active] */
+  /* Processes process->event. FLOWPIPE_END, from any event: the stage has finished; the host does not
+   * call process again and ends the stage's outputs. [stage-thread, active] */
   flowpipe_status_t (*process)(flowpipe_stage_t *stage, const flowpipe_process_t *process);
-  /* Forgets what earlier messages left behind, as if just activated. [stage-thread, active] */
+  /* Discards all state of earlier messages, as if just activated. [stage-thread, active] */
   flowpipe_status_t (*reset)(flowpipe_stage_t *stage);
-  /* The opposite of activate. [control-thread] */
+  /* Reverts activate. [control-thread] */
   void (*deactivate)(flowpipe_stage_t *stage);
-  /* Frees the stage; after it the pointer is dead. [control-thread, not active] */
+  /* Frees the stage; the pointer is invalid afterwards. [control-thread, not active] */
   void (*destroy)(flowpipe_stage_t *stage);
-  /* A table of later functions by id, or NULL. [any-thread] */
+  /* The table of an extension, or NULL. [any-thread] */
   const void *(*get_extension)(flowpipe_stage_t *stage, const char *id);
 };
 
 /* ---------------------------------------- extension of a stage: its state */
 
-/* A stage that remembers something worth keeping can hand it over to the stage that takes its place
- * in a running pipeline: stage->get_extension(stage, FLOWPIPE_EXTENSION_STATE) is a flowpipe_state_t,
- * or NULL. The host asks the old stage to save and the new one to load, both active, between the
- * last process of the old one and the first of the new one. When either fails, the old one goes on:
- * saving changes nothing. */
+/* A stage can transfer its state to the stage that replaces it in a running pipeline:
+ * stage->get_extension(stage, FLOWPIPE_EXTENSION_STATE) is a flowpipe_state_t, or NULL. The host
+ * calls save of the old stage and load of the new one, both active, between the last process of the
+ * old one and the first process of the new one. If either fails, the old stage continues: save
+ * changes no state. */
 #define FLOWPIPE_EXTENSION_STATE "flowpipe.state/1"
 
 typedef struct flowpipe_state_sink {
   uint32_t struct_size;
   uint32_t reserved;
-  void *data; /* the host's own */
-  /* Takes the state: `format` names what it means and its version ("referee-repair/1"), the JSON is
-   * copied. The last one counts. [control-thread, inside save] */
+  void *data; /* private to the host */
+  /* Receives the state. `format` is the name and version of its format ("referee-repair/1"). The
+   * host copies the JSON. The last call counts. [control-thread, inside save] */
   void (*put)(const struct flowpipe_state_sink *sink, const char *format, const char *json,
               size_t json_length);
 } flowpipe_state_sink_t;
@@ -324,12 +324,12 @@ typedef struct flowpipe_state_sink {
 typedef struct flowpipe_state {
   uint32_t struct_size;
   uint32_t reserved;
-  /* Puts what is to be kept into the sink. [control-thread, active] */
+  /* Puts the state into the sink. [control-thread, active] */
   flowpipe_status_t (*save)(flowpipe_stage_t *stage, const flowpipe_state_sink_t *sink);
-  /* Takes over what another stage has put there; `document` is the same for the getters, and all is
-   * borrowed for the call. FLOWPIPE_NOT_FOUND: it does not know the format. That is as if there were
-   * no state when the other is another plugin, and keeps the old one in its place when it is an
-   * earlier or later build of the same. Other negative statuses keep the old one too; say why with
+  /* Loads the state that another stage has saved. `document` is the same JSON for the getters; all
+   * arguments are borrowed for the call. FLOWPIPE_NOT_FOUND: unknown format. If the old stage is of
+   * another plugin, the new one then starts with no state; if it is another build of the same
+   * plugin, the old stage stays. It also stays after other negative statuses; report the reason with
    * set_error. [control-thread, active, before the first process] */
   flowpipe_status_t (*load)(flowpipe_stage_t *stage, const char *format, const char *json,
                             size_t json_length, const flowpipe_document_t *document);
@@ -347,36 +347,36 @@ typedef struct flowpipe_state {
  *     "deterministic": true, "panic": "unwind",
  *     "effects": [ { "effect": "writes-files", "key": "log", "doc": "writes a log to {log}" } ] }
  * role is capture, vision, solver, planner, actuator or stage. A stage without inputs is a source.
- * supports is for people: what the stage takes, where its role leaves a choice. It may be left out.
+ * supports (optional) lists for users what the stage accepts, where its role leaves a choice.
  *
- * effects declares what the stage does to the world outside of the program; []: nothing. Left out, or
- * with an effect that the host does not know: the stage may do anything, and a replay does not run it.
+ * effects declares the effects of the stage outside of the program; []: none. If it is missing or has
+ * an effect that the host does not know, the stage may have any effect, and a replay does not run it.
  *   effect  one of the ids below, FLOWPIPE_EFFECT_...
- *   key     optional: the top-level key of the config without which the effect does not happen; null
- *           and false are as if it were not there. A replay drops such keys.
- *   paths   optional: the keys of the config that name the files or folders; without it, key does.
- *   doc     a short phrase for people. {key} stands for a value of the config; what is in square
- *           brackets is left out when a value in it is not set.
+ *   key     optional: the top-level key of the config that enables the effect; null and false
+ *           disable it, as a missing key does. A replay removes such keys.
+ *   paths   optional: the keys of the config that contain the files or folders. Default: key.
+ *   doc     a short phrase for users. {key} is replaced by that value of the config; text in square
+ *           brackets is omitted if a value in it is not set.
  */
 #define FLOWPIPE_EFFECT_READS_FILES "reads-files"     /* reads files or folders */
 #define FLOWPIPE_EFFECT_WRITES_FILES "writes-files"   /* creates, changes or removes files or folders */
 #define FLOWPIPE_EFFECT_RUNS_COMMANDS "runs-commands" /* starts other programs */
-#define FLOWPIPE_EFFECT_READS_SCREEN "reads-screen"   /* sees what is on the screen */
+#define FLOWPIPE_EFFECT_READS_SCREEN "reads-screen"   /* captures the screen */
 #define FLOWPIPE_EFFECT_DRIVES_MOUSE "drives-mouse"   /* moves the pointer, presses buttons or keys */
-#define FLOWPIPE_EFFECT_USES_NETWORK "uses-network"   /* talks to other machines */
+#define FLOWPIPE_EFFECT_USES_NETWORK "uses-network"   /* communicates with other machines */
 
 typedef struct flowpipe_stage_factory {
   uint32_t struct_size;
   uint32_t reserved;
-  /* How many stages this library has. [any-thread] */
+  /* The number of stages in this library. [any-thread] */
   uint32_t (*count)(void);
-  /* The manifest of stage `index`, alive as long as the library. NULL: no such index. Creates no
+  /* The manifest of stage `index`, valid as long as the library. NULL: no such index. Creates no
    * stage. [any-thread] */
   const char *(*manifest)(uint32_t index);
-  /* Makes stage `index`, or returns NULL after host->set_error with FLOWPIPE_BAD_CONFIG or
-   * FLOWPIPE_ERROR. `config` is a JSON object that fits the manifest's schema, defaults not filled
-   * in; `document` is the same for the getters. Both are borrowed for the call; `host` stays valid
-   * until destroy returns. [control-thread] */
+  /* Creates stage `index`, or returns NULL after host->set_error with FLOWPIPE_BAD_CONFIG or
+   * FLOWPIPE_ERROR. `config` is a JSON object that is valid under the manifest's schema, without
+   * defaults filled in; `document` is the same JSON for the getters. Both are borrowed for the call;
+   * `host` is valid until destroy returns. [control-thread] */
   flowpipe_stage_t *(*create)(const flowpipe_host_t *host, uint32_t index, const char *config,
                               const flowpipe_document_t *document);
 } flowpipe_stage_factory_t;
@@ -389,13 +389,13 @@ typedef struct flowpipe_entry {
   uint32_t abi_minor; /* the lowest minor that this plugin needs */
   uint32_t struct_size;
   uint32_t reserved;
-  /* Called once after loading, before anything else. A negative status refuses the library.
+  /* Called once after loading, before all other functions. A negative status refuses the library.
    * [control-thread] */
   flowpipe_status_t (*init)(const flowpipe_host_t *host);
-  /* Called once when no stage lives any more. The library itself is never unloaded.
+  /* Called once, after the last stage is destroyed. The library itself is never unloaded.
    * [control-thread] */
   void (*deinit)(void);
-  /* The table for a factory id, or NULL. [any-thread] */
+  /* The table of a factory, or NULL. [any-thread] */
   const void *(*get_factory)(const char *id);
 } flowpipe_entry_t;
 

@@ -5,8 +5,6 @@
 //! that the two are equal. There are no dependencies here, and no logic but the names of
 //! [`EffectKind`]s.
 
-#![allow(non_camel_case_types)]
-
 mod effect;
 
 use core::ffi::{c_char, c_void};

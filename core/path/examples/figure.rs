@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use flowpipe_path::{Config, End, Inner, Method, legs, plan};
 use flowpipe_puzzle::message::Profile;
-use flowpipe_puzzle::svg::{self, Style};
+use flowpipe_puzzle::svg::{self, SvgStyle};
 use flowpipe_puzzle::{Board, Cell, Flow, Point, Puzzle, Rules, Terminal};
 
 /// Rows and columns of the board.
@@ -38,10 +38,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             &Config::default(),
             Profile::Segments,
         );
-        let style = Style {
+        let style = SvgStyle {
             strokes: &strokes,
             corridor: &corridor,
-            ..Style::default()
+            ..SvgStyle::default()
         };
         let picture = svg::draw(&puzzle, flows, style);
         let x = index * WIDTH;

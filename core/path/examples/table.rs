@@ -9,7 +9,7 @@
 //! see it there (see `Profile::Segments`). Times of planning are processor time of one thread, each the
 //! best of some runs.
 
-#[path = "../tests/support/boards.rs"]
+#[path = "../tests/path/support/boards.rs"]
 mod boards;
 
 use std::collections::BTreeMap;

@@ -13,9 +13,9 @@ use crate::corridor::Corridor;
 use exact::{Scale, Span};
 use pieces::Piece;
 
-/// Why a way is not inside its corridor.
+/// Why a path is not inside its corridor.
 #[derive(Clone, Debug, Error, PartialEq)]
-pub enum Outside {
+pub enum CorridorError {
     /// It has no points.
     #[error("the way has no points")]
     NoPoints,
@@ -36,26 +36,26 @@ pub enum Outside {
     End,
 }
 
-/// Holds a way against its corridor, widened by `slack` (in cells) to all sides: it must begin in the first
+/// Checks a way against its corridor, widened by `slack` (in cells) to all sides: it must begin in the first
 /// cell's inner polygon, go through the pieces in their order without leaving them, and end where
 /// the corridor's leg sets. Points on the border are inside. The slack, too, is taken exactly; 0 is
 /// for points that are exact, 2⁻⁴⁰ leaves room for rounding.
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub fn lies_inside(corridor: &Corridor, points: &[Point], slack: f64) -> Result<(), Outside> {
+pub fn lies_inside(corridor: &Corridor, points: &[Point], slack: f64) -> Result<(), CorridorError> {
     if points.is_empty() {
-        return Err(Outside::NoPoints);
+        return Err(CorridorError::NoPoints);
     }
     let values = || points.iter().flatten().chain([&slack]);
     if !values().all(|value| value.is_finite()) || slack < 0.0 {
-        return Err(Outside::NotFinite);
+        return Err(CorridorError::NotFinite);
     }
     let scale = Scale::new(corridor, values());
     let pieces = pieces::of(corridor, &scale, slack);
     let exact: Vec<_> = points.iter().map(|&point| scale.point(point)).collect();
     if !pieces[0].contains(&exact[0]) {
-        return Err(Outside::Start);
+        return Err(CorridorError::Start);
     }
     // For each piece the spans of the way that lie in it, as far as they can be reached from the start.
     let mut reached = connected(&pieces[0], points, &exact);
@@ -78,13 +78,13 @@ pub fn lies_inside(corridor: &Corridor, points: &[Point], slack: f64) -> Result<
     if pieces::goal(corridor, &scale, slack).contains(&exact[last]) {
         Ok(())
     } else {
-        Err(Outside::End)
+        Err(CorridorError::End)
     }
 }
 
-fn leaves(reached: &[Span]) -> Outside {
+fn leaves(reached: &[Span]) -> CorridorError {
     let point = reached.iter().map(Span::last_point).max().unwrap_or(0);
-    Outside::Leaves { point }
+    CorridorError::Leaves { point }
 }
 
 /// The longest spans of a way that lie in a piece.

@@ -45,7 +45,7 @@ pub mod plan;
 
 pub use config::{Config, Needs, Warps};
 pub use corridor::{Corridor, Inner};
-pub use inside::{Outside, lies_inside};
+pub use inside::{CorridorError, lies_inside};
 pub use leg::{End, Leg, legs};
 pub use minlink::{Minlink, Way, count, fewest};
 pub use plan::{Method, inner_of, plan};

@@ -71,7 +71,7 @@ pub fn plan(
         method: planned,
         // A game that needs such stops may not join pipes by itself either.
         skip_last_terminal: config.skip_last_terminal && method.is_grid() == planned.is_grid(),
-        tells_every_cell: profile.tells_every_cell(),
+        needs_every_cell: profile.needs_every_cell(),
         minlink: Minlink::default(),
     };
     let mut drafts: Vec<[Option<Draft>; 2]> =
@@ -90,7 +90,7 @@ struct Planning<'a> {
     config: &'a Config,
     method: Method,
     skip_last_terminal: bool,
-    tells_every_cell: bool,
+    needs_every_cell: bool,
     minlink: Minlink,
 }
 
@@ -230,7 +230,7 @@ impl Planning<'_> {
                 (Method::Cells, _) => grid::cells(leg),
                 _ => grid::turns(leg),
             };
-            if self.tells_every_cell {
+            if self.needs_every_cell {
                 let inner = inner_of(board, self.config.inner).share();
                 points = every_cell(board.description().lattice, inner, leg, &points);
             }

@@ -50,6 +50,7 @@ pub enum Rule {
 /// One breach: which rule, where, which colour. Its text counts rows and columns from 1.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{}", sentence(self))]
+#[non_exhaustive]
 pub struct Refusal {
     /// The rule.
     pub rule: Rule,
@@ -63,7 +64,7 @@ pub struct Refusal {
     cells: usize,
 }
 
-/// Holds a solution against the rules of its puzzle. All breaches are returned. Where a colour has
+/// Checks a solution against the rules of its puzzle. All breaches are returned. Where a colour has
 /// several pairs of terminals, any pairing is right.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ pub use canvas::Glyph;
 
 /// How a board is drawn. The default has letters for terminals, box-drawing pipes and no colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style<'a> {
+pub struct TextStyle<'a> {
     /// Colour terminals and pipes by ANSI escape codes with 24-bit colours.
     pub ansi: bool,
     /// Only ASCII characters in pipes, walls and dots.
@@ -39,17 +39,17 @@ pub struct Style<'a> {
 /// Draws a puzzle with flows, finished or not. Every line ends in a newline; there are no blanks at
 /// its end. Cells of flows that are not on the board are passed over.
 #[must_use]
-pub fn draw(puzzle: &Puzzle, flows: &[Flow], style: Style) -> String {
+pub fn draw(puzzle: &Puzzle, flows: &[Flow], style: TextStyle) -> String {
     canvas(puzzle, flows, style).print(style)
 }
 
 /// The same as rows of characters, all of one length, for callers that put them on a screen and paint them.
 #[must_use]
-pub fn glyphs(puzzle: &Puzzle, flows: &[Flow], style: Style) -> Vec<Vec<Glyph>> {
+pub fn glyphs(puzzle: &Puzzle, flows: &[Flow], style: TextStyle) -> Vec<Vec<Glyph>> {
     canvas(puzzle, flows, style).into_rows()
 }
 
-fn canvas(puzzle: &Puzzle, flows: &[Flow], style: Style) -> canvas::Canvas {
+fn canvas(puzzle: &Puzzle, flows: &[Flow], style: TextStyle) -> canvas::Canvas {
     let drawing = Drawing::new(puzzle, flows, style);
     match puzzle.board().description().lattice {
         Lattice::Square => squares::squares(&drawing),
@@ -75,7 +75,7 @@ const ASCII: [char; 16] = [
 struct Drawing<'a> {
     puzzle: &'a Puzzle,
     board: &'a Board,
-    style: Style<'a>,
+    style: TextStyle<'a>,
     /// The colour of the pipe that leaves a cell in a direction.
     arms: HashMap<(Cell, Direction), Colour>,
     /// The last flow in each cell.
@@ -84,7 +84,7 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn new(puzzle: &'a Puzzle, flows: &[Flow], style: Style<'a>) -> Self {
+    fn new(puzzle: &'a Puzzle, flows: &[Flow], style: TextStyle<'a>) -> Self {
         let board = puzzle.board();
         let (mut arms, mut colour_of) = (HashMap::new(), HashMap::new());
         for flow in flows {

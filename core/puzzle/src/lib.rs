@@ -30,7 +30,7 @@
 //! let refusals = check(&puzzle, &solution).unwrap_err();
 //! assert_eq!(refusals[0].to_string(), "row 2, column 1: flow A touches itself");
 //!
-//! let style = draw::Style { names: &entry.names, ..draw::Style::default() };
+//! let style = draw::TextStyle { names: &entry.names, ..draw::TextStyle::default() };
 //! assert_eq!(draw::draw(&puzzle, &solution.flows, style), "R─┐ G\nR─┘ G\n");
 //! # Ok::<(), text::TextError>(())
 //! ```

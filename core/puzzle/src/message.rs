@@ -11,7 +11,8 @@
 //!
 //! So structs and variants with fields may grow: they are `#[non_exhaustive]`, and are made with `new`, `of` and the
 //! `with_…` methods. Their fields are public, to read and to set. Enums do not grow within a version: no reader would
-//! know the new variant.
+//! know the new variant. Exceptions are [`Flow`](crate::Flow), [`Solution`](crate::Solution),
+//! [`Geometry`](crate::Geometry) and [`Pace`]: they are complete within a version, and made with their fields.
 
 mod answer;
 mod drag;

@@ -52,8 +52,8 @@ impl Solution {
         self
     }
 
-    /// The flows that do not stand yet, when these pipes are drawn: whole and cell by cell, from
-    /// whichever end.
+    /// Returns the flows that are not drawn yet. A flow is drawn if a pipe passes through all of its cells in their
+    /// order, from either end.
     #[must_use]
     pub fn missing(&self, drawn: &[Flow]) -> Self {
         let is_valid = |flow: &&Flow| {

@@ -28,6 +28,7 @@ use crate::solution::Solution;
 /// Why a stroke is refused. Its text counts strokes, points, rows and columns from 1.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("stroke {}: {problem}", .stroke + 1)]
+#[non_exhaustive]
 pub struct StrokeRefusal {
     /// Index of the stroke.
     pub stroke: usize,
@@ -117,7 +118,7 @@ pub enum StrokeProblem {
     },
 }
 
-/// Holds strokes against the board and the solution that they draw. Each must press inside its first
+/// Checks strokes against the board and the solution that they draw. Each must press inside its first
 /// cell, pass through its cells in their order and no others, and end inside the last. Its cells
 /// must be a run of consecutive cells of one flow of its colour, in either direction; it need not be
 /// the whole flow. A cell that the flow passes twice (a bridge) may be there twice. After a stroke that

@@ -26,7 +26,7 @@ use crate::solution::Flow;
 
 /// How a board is drawn. The default has no letters and takes all colours from [`colour::palette`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Style<'a> {
+pub struct SvgStyle<'a> {
     /// Red, green, blue by colour number; colours past its end get [`colour::palette`]'s.
     pub palette: &'a [[u8; 3]],
     /// Terminals bear their names, and strokes their numbers in the order of play.
@@ -56,7 +56,7 @@ const TINT: f64 = 0.25;
 /// Draws a puzzle with flows, finished or not. Cells of flows that are not on the board are passed
 /// over.
 #[must_use]
-pub fn draw(puzzle: &Puzzle, flows: &[Flow], style: Style) -> String {
+pub fn draw(puzzle: &Puzzle, flows: &[Flow], style: SvgStyle) -> String {
     let last = puzzle.colours().last().copied().unwrap_or_default();
     let last = flows
         .iter()
@@ -80,7 +80,7 @@ pub fn draw(puzzle: &Puzzle, flows: &[Flow], style: Style) -> String {
 struct Picture<'a> {
     puzzle: &'a Puzzle,
     flows: &'a [Flow],
-    style: Style<'a>,
+    style: SvgStyle<'a>,
     palette: Vec<[u8; 3]>,
 }
 

@@ -10,7 +10,7 @@ mod bounds;
 mod spoil;
 
 use bounds::{MIB, within};
-use flowpipe_puzzle::draw::{Style, draw};
+use flowpipe_puzzle::draw::{TextStyle, draw};
 use flowpipe_puzzle::text::{self, Entry, Format};
 use flowpipe_puzzle::{check, svg};
 use proptest::prelude::*;
@@ -88,12 +88,12 @@ fn use_it(entry: &Entry, lines: usize) {
         let _ = check(sheet.puzzle, solution);
     }
     if sheet.puzzle.board().len() <= 1_000 {
-        let style = Style {
+        let style = TextStyle {
             names: &entry.names,
-            ..Style::default()
+            ..TextStyle::default()
         };
         let _ = draw(sheet.puzzle, flows, style);
-        let _ = svg::draw(sheet.puzzle, flows, svg::Style::default());
+        let _ = svg::draw(sheet.puzzle, flows, svg::SvgStyle::default());
     }
 }
 

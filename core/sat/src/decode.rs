@@ -81,7 +81,7 @@ mod tests {
     use crate::testing::samples::puzzle;
 
     #[test]
-    fn tells_flows_from_rings() {
+    fn flows_are_distinguished_from_rings() {
         let puzzle = puzzle("A.A..\n.....");
         let network = Network::new(&puzzle);
         let mut chosen = vec![false; network.ends.len()];

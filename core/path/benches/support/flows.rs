@@ -1,6 +1,6 @@
 //! Flows to find ways for: of generated boards, and of real levels where they are there.
 
-#[path = "../../tests/support/boards.rs"]
+#[path = "../../tests/path/support/boards.rs"]
 mod boards;
 
 use std::collections::BTreeMap;

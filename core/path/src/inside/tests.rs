@@ -26,7 +26,7 @@ fn the_border_is_inside_and_not_a_hair_more() {
     assert_eq!(lies_inside(&corridor, &way, 0.0), Ok(()));
     let hair = f64::EPSILON;
     let beyond = [[0.25, 0.25], [2.75 + 2.0 * hair, 0.25], [2.75, 2.75]];
-    let leaves = Err(Outside::Leaves { point: 1 });
+    let leaves = Err(CorridorError::Leaves { point: 1 });
     assert_eq!(lies_inside(&corridor, &beyond, 0.0), leaves);
     assert_eq!(lies_inside(&corridor, &beyond, hair), leaves);
     assert_eq!(lies_inside(&corridor, &beyond, 2.0 * hair), Ok(()));
@@ -44,7 +44,7 @@ fn a_line_that_touches_an_inner_corner_passes_it() {
         [2.75, 1.25],
         [2.5, 2.5],
     ];
-    let leaves = Err(Outside::Leaves { point: 2 });
+    let leaves = Err(CorridorError::Leaves { point: 2 });
     assert_eq!(lies_inside(&corridor, &cut, 0.0), leaves);
 }
 
@@ -54,13 +54,19 @@ fn begin_and_end_are_where_they_belong() {
     let way = |begin, end| [begin, [2.5, 0.5], end];
     let check = |corridor, begin, end| lies_inside(corridor, &way(begin, end), 0.0);
     assert_eq!(check(&whole, [0.5, 0.5], [2.5, 2.5]), Ok(()));
-    assert_eq!(check(&whole, [0.8, 0.5], [2.5, 2.5]), Err(Outside::Start));
-    let short = Err(Outside::Leaves { point: 2 });
+    assert_eq!(
+        check(&whole, [0.8, 0.5], [2.5, 2.5]),
+        Err(CorridorError::Start)
+    );
+    let short = Err(CorridorError::Leaves { point: 2 });
     assert_eq!(check(&whole, [0.5, 0.5], [2.5, 2.2]), short);
     let beside = corridor(&ROUND_THE_CORNER, End::BesideTerminal);
     assert_eq!(check(&beside, [0.5, 0.5], [2.5, 1.5]), Ok(()));
     assert_eq!(check(&beside, [0.5, 0.5], [2.5, 1.75]), Ok(()));
-    assert_eq!(check(&beside, [0.5, 0.5], [2.5, 1.4]), Err(Outside::End));
+    assert_eq!(
+        check(&beside, [0.5, 0.5], [2.5, 1.4]),
+        Err(CorridorError::End)
+    );
     assert_eq!(check(&beside, [0.5, 0.5], [2.5, 1.8]), short);
 }
 
@@ -73,7 +79,7 @@ fn pieces_come_in_their_order() {
     // At the crossing straight to the end.
     let short = [[0.5, 1.5], [1.5, 1.5], [1.5, 2.5]];
     let refused = lies_inside(&corridor, &short, 0.0);
-    assert_eq!(refused, Err(Outside::Leaves { point: 2 }));
+    assert_eq!(refused, Err(CorridorError::Leaves { point: 2 }));
     // Neighbours that do not follow each other are not joined.
     let back = [[0.5, 1.5], [1.5, 1.5], [1.5, 0.5], [1.5, 2.5]];
     assert!(lies_inside(&corridor, &back, 0.0).is_err());
@@ -103,10 +109,16 @@ fn hexagons_have_slanted_walls() {
 fn what_is_no_way_is_refused() {
     let corridor = corridor(&ROUND_THE_CORNER, End::InLast);
     let check = |points: &[Point], slack| lies_inside(&corridor, points, slack);
-    assert_eq!(check(&[], 0.0), Err(Outside::NoPoints));
-    assert_eq!(check(&[[f64::NAN, 0.5]], 0.0), Err(Outside::NotFinite));
-    assert_eq!(check(&[[0.5, 0.5]], -1.0), Err(Outside::NotFinite));
-    assert_eq!(check(&[[0.5, 0.5]], 0.0), Err(Outside::Leaves { point: 1 }));
+    assert_eq!(check(&[], 0.0), Err(CorridorError::NoPoints));
+    assert_eq!(
+        check(&[[f64::NAN, 0.5]], 0.0),
+        Err(CorridorError::NotFinite)
+    );
+    assert_eq!(check(&[[0.5, 0.5]], -1.0), Err(CorridorError::NotFinite));
+    assert_eq!(
+        check(&[[0.5, 0.5]], 0.0),
+        Err(CorridorError::Leaves { point: 1 })
+    );
     let far = [[0.5, 0.5], [1e300, -1e-300]];
     assert!(check(&far, 0.0).is_err());
 }

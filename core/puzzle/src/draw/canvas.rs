@@ -1,6 +1,6 @@
 //! A rectangle of characters in colours.
 
-use super::Style;
+use super::TextStyle;
 use crate::colour::Colour;
 
 /// A character with the colours that it is drawn in.
@@ -83,7 +83,7 @@ impl Canvas {
     }
 
     /// The rows without blanks at their end.
-    pub(super) fn print(&self, style: Style) -> String {
+    pub(super) fn print(&self, style: TextStyle) -> String {
         let paint = |colour: Option<Colour>| style.palette.get(usize::from(colour?));
         let mut text = String::new();
         for row in &self.rows {

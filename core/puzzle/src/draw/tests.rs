@@ -5,7 +5,7 @@ fn snapshot(name: &str, drawings: &[String]) {
     crate::snapshot::settings().bind(|| insta::assert_snapshot!(name, drawings.join("\n")));
 }
 
-fn solved(line: &str, style: Style) -> String {
+fn solved(line: &str, style: TextStyle) -> String {
     let level = level::parse(line).unwrap();
     draw(&level.puzzle, &level.solution.flows, style)
 }
@@ -14,13 +14,13 @@ const PLAIN: &str = "4,0,1,3;0,1,2,3,7,6;4,5,9,8,12;13,14,10,11,15";
 
 #[test]
 fn plain_boards() {
-    let ascii = Style {
+    let ascii = TextStyle {
         ascii: true,
-        ..Style::default()
+        ..TextStyle::default()
     };
-    let dots = Style {
+    let dots = TextStyle {
         dots: true,
-        ..Style::default()
+        ..TextStyle::default()
     };
     let empty = level::parse(PLAIN).unwrap().puzzle;
     let partial = [Flow {
@@ -30,9 +30,9 @@ fn plain_boards() {
     snapshot(
         "plain",
         &[
-            draw(&empty, &[], Style::default()),
-            draw(&empty, &partial, Style::default()),
-            solved(PLAIN, Style::default()),
+            draw(&empty, &[], TextStyle::default()),
+            draw(&empty, &partial, TextStyle::default()),
+            solved(PLAIN, TextStyle::default()),
             solved(PLAIN, ascii),
             solved(PLAIN, dots),
         ],
@@ -59,7 +59,7 @@ fn special_boards() {
     ];
     let drawings: Vec<String> = lines
         .iter()
-        .map(|line| format!("{line}\n{}", solved(line, Style::default())))
+        .map(|line| format!("{line}\n{}", solved(line, TextStyle::default())))
         .collect();
     snapshot("special", &drawings);
 }
@@ -77,9 +77,9 @@ fn long_names_and_names_of_the_users_own() {
         &[draw(
             puzzle,
             &flows,
-            Style {
+            TextStyle {
                 names: &entry.names,
-                ..Style::default()
+                ..TextStyle::default()
             },
         )],
     );
@@ -88,11 +88,11 @@ fn long_names_and_names_of_the_users_own() {
 #[test]
 fn colours_as_escape_codes() {
     let palette = colour::palette(2);
-    let style = Style {
+    let style = TextStyle {
         ansi: true,
         dots: true,
         palette: &palette,
-        ..Style::default()
+        ..TextStyle::default()
     };
     let text = solved(PLAIN, style).replace('\x1b', "ESC");
     snapshot(
@@ -112,5 +112,5 @@ fn malformed_flows_are_drawn_as_far_as_they_go() {
         colour: 900,
         cells: vec![1, 99, usize::MAX, 2, 11],
     }];
-    snapshot("malformed", &[draw(&puzzle, &flows, Style::default())]);
+    snapshot("malformed", &[draw(&puzzle, &flows, TextStyle::default())]);
 }

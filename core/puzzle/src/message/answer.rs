@@ -83,7 +83,7 @@ impl Count {
         }
     }
 
-    /// So many were found before counting stopped at a limit.
+    /// The number that was found before counting stopped at a limit.
     #[must_use]
     pub fn at_least(number: impl std::fmt::Display) -> Self {
         Self {
@@ -123,7 +123,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// An effort of so many steps.
+    /// An effort in steps.
     #[must_use]
     pub fn nodes(nodes: u64) -> Self {
         Self {

@@ -45,7 +45,7 @@ impl FrameNote {
         self
     }
 
-    /// The same frame with so many frame pixels for one screen pixel.
+    /// The same frame with this number of frame pixels for one screen pixel.
     #[must_use]
     pub fn with_scale(mut self, scale: f64) -> Self {
         self.scale = scale;

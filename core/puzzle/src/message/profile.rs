@@ -63,8 +63,8 @@ pub enum Stops {
 pub struct Manner {
     /// How fast.
     pub pace: Pace,
-    /// After the press the pointer first goes so far towards the next point, in cells, and waits as at
-    /// a point: some games begin a drag only after that. 0: it does not.
+    /// How far the pointer goes towards the next point after the press, in cells, before it waits as at a point: some
+    /// games begin a drag only after that. 0: it does not.
     #[serde(default)]
     pub nudge: f64,
     /// How a stroke begins and ends.
@@ -87,13 +87,12 @@ pub enum Hold {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// At most so far apart are two places of the pointer, in cells. Nothing: the points of the stroke
-    /// are enough.
+    /// The greatest distance between two places of the pointer, in cells. `None`: the points of the stroke are enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
-    /// So long it stays at each point between the first and the last of a stroke, in milliseconds.
+    /// How long the pointer stays at each point between the first and the last of a stroke, in milliseconds.
     pub dwell_ms: f64,
-    /// So long it stays after the press and before the release, in milliseconds.
+    /// How long the pointer stays after the press and before the release, in milliseconds.
     pub ends_ms: f64,
     /// How often each place is sent.
     pub repeats: u32,
@@ -175,7 +174,7 @@ impl Profile {
 
     /// Whether the game needs a point in every cell on the way.
     #[must_use]
-    pub fn tells_every_cell(self) -> bool {
+    pub fn needs_every_cell(self) -> bool {
         self == Self::Events
     }
 

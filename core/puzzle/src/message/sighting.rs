@@ -33,7 +33,7 @@ pub struct StepTime {
 }
 
 impl StepTime {
-    /// So many milliseconds for a step.
+    /// A step that took `ms` milliseconds.
     #[must_use]
     pub fn new(step: impl Into<String>, ms: f64) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl Reading {
         self
     }
 
-    /// The same reading of a board that is played so far.
+    /// The same reading of a board in this state.
     #[must_use]
     pub fn with_state(mut self, value: BoardState) -> Self {
         match &mut self {

@@ -6,7 +6,7 @@ use crate::geometry::Point;
 use crate::message::Stroke;
 use crate::place::{centre, direction, offset};
 
-/// Holds the points of a stroke against its cells, which exist and touch each other in their order.
+/// Checks the points of a stroke against its cells, which exist and touch each other in their order.
 pub(super) fn check(board: &Board, stroke: &Stroke) -> Result<(), StrokeProblem> {
     follow(board, stroke, &squares(board, &stroke.cells)?)
 }

@@ -12,7 +12,7 @@ const BOARDS: [(&str, &str); 6] = [
     ("hex_warps", "W_X_4:3,0,1,3;1,0,3,2;4,7,6,5;8,11,10,9"),
 ];
 
-fn solved(line: &str, style: Style) -> String {
+fn solved(line: &str, style: SvgStyle) -> String {
     let level = level::parse(line).unwrap();
     draw(&level.puzzle, &level.solution.flows, style)
 }
@@ -21,10 +21,10 @@ fn solved(line: &str, style: Style) -> String {
 fn every_kind_of_board() {
     crate::snapshot::settings().bind(|| {
         for (name, line) in BOARDS {
-            let style = Style {
+            let style = SvgStyle {
                 title: name,
                 letters: name == "plain",
-                ..Style::default()
+                ..SvgStyle::default()
             };
             insta::assert_snapshot!(name, solved(line, style));
         }
@@ -82,11 +82,11 @@ fn strokes_over_every_kind_of_board() {
             let square =
                 |left: f64, right: f64| vec![[left, 0.2], [right, 0.2], [right, 0.8], [left, 0.8]];
             let corridor = [square(0.2, 0.8), square(1.8, 0.2)];
-            let style = Style {
+            let style = SvgStyle {
                 letters: name == "plain",
                 strokes: &strokes,
                 corridor: if name == "plain" { &corridor } else { &[] },
-                ..Style::default()
+                ..SvgStyle::default()
             };
             insta::assert_snapshot!(format!("strokes_{name}"), solved(line, style));
         }
@@ -98,9 +98,9 @@ fn a_button_that_stays_down_is_not_drawn_as_let_go() {
     let ends = |held: bool| {
         let mut strokes = strokes("warps");
         strokes[0].held = held;
-        let style = Style {
+        let style = SvgStyle {
             strokes: &strokes,
-            ..Style::default()
+            ..SvgStyle::default()
         };
         let svg = solved(BOARDS[3].1, style);
         // The picture's ground is a rectangle too; only rings are hollow.
@@ -118,9 +118,9 @@ fn a_button_that_stays_down_is_not_drawn_as_let_go() {
 fn the_picture_has_room_for_what_lies_beyond_the_edge() {
     let frame = |points: &[Point]| {
         let strokes = [Stroke::new(0, vec![0], points.to_vec())];
-        let style = Style {
+        let style = SvgStyle {
             strokes: &strokes,
-            ..Style::default()
+            ..SvgStyle::default()
         };
         let svg = solved(BOARDS[3].1, style);
         let (_, after) = svg.split_once("viewBox=\"").unwrap();
@@ -165,7 +165,7 @@ fn malformed_and_odd_names_give_a_whole_picture() {
         cells: vec![1, 99, usize::MAX, 2, 5],
     }];
     let names = ["<&>".to_owned(), "\u{0}\"".to_owned()];
-    let style = Style {
+    let style = SvgStyle {
         letters: true,
         names: &names,
         title: "a < b",
@@ -186,7 +186,7 @@ fn malformed_and_odd_names_give_a_whole_picture() {
     assert!(
         BOARDS
             .iter()
-            .all(|(_, line)| is_well_formed(&solved(line, Style::default())))
+            .all(|(_, line)| is_well_formed(&solved(line, SvgStyle::default())))
     );
     assert!(!is_well_formed("<a><b></a></b>"));
 }

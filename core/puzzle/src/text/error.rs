@@ -12,6 +12,7 @@ use crate::text::rule_words;
 /// Why a text is no puzzle, and where.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("line {line}, column {column}{}: {problem}", .cell.map_or_else(String::new, |(row, col)| format!(" (cell at row {row}, column {col})")))]
+#[non_exhaustive]
 pub struct TextError {
     /// The line in the text, from 1.
     pub line: usize,

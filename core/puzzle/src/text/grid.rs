@@ -6,7 +6,7 @@ use crate::colour::Colour;
 use crate::puzzle::{Puzzle, Rules};
 use crate::text::named::{self, Named};
 use crate::text::rule_words;
-use crate::text::{Format, TextError, TextProblem, Unsayable};
+use crate::text::{Format, TextError, TextProblem, UnsupportedByFormat};
 
 /// What the line with the rules begins with.
 pub(crate) const RULES: &str = "rules:";
@@ -167,10 +167,10 @@ fn split(number: usize, line: &str, words: bool) -> Vec<Written<'_>> {
 ///
 /// # Errors
 /// What a grid can't express.
-pub(crate) fn write(puzzle: &Puzzle, names: &[String]) -> Result<String, Unsayable> {
+pub(crate) fn write(puzzle: &Puzzle, names: &[String]) -> Result<String, UnsupportedByFormat> {
     let board = puzzle.board();
     let description = board.description();
-    let what = Unsayable::kinds(description, |kind| !matches!(kind, "holes" | "bridges"));
+    let what = UnsupportedByFormat::kinds(description, |kind| !matches!(kind, "holes" | "bridges"));
     let colours = puzzle.colours();
     let name = names_for(&colours, names);
     let longest = colours.iter().map(|&colour| name(colour).chars().count());
@@ -180,7 +180,7 @@ pub(crate) fn write(puzzle: &Puzzle, names: &[String]) -> Result<String, Unsayab
         .then(|| "one column of names longer than a character".to_owned());
     if let Some(what) = what.or(column) {
         let format = Format::Grid;
-        return Err(Unsayable::Kind { format, what });
+        return Err(UnsupportedByFormat::Kind { format, what });
     }
     let mut text = String::new();
     if puzzle.rules() != Rules::default() {

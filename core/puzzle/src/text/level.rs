@@ -24,13 +24,14 @@ use crate::check::check;
 use crate::colour::Colour;
 use crate::puzzle::{Puzzle, PuzzleError, Rules, Terminal};
 use crate::solution::{Flow, Solution};
-use crate::text::{Format, Unsayable, rule_words};
+use crate::text::{Format, UnsupportedByFormat, rule_words};
 
 pub use read::parse;
 
 /// A level of Flow Free: a puzzle with its solution. Its `Display` is the level line, with flows by
 /// colour; the suffixes of holes are not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Level {
     /// The pack's number; 0 in most files.
     pub pack: u32,
@@ -48,6 +49,7 @@ pub struct Level {
 /// Which level of the game a puzzle is: what a level line holds besides the puzzle and its solution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct Tag {
     /// See [`Level::pack`].
     pub pack: u32,
@@ -58,9 +60,29 @@ pub struct Tag {
     pub flags: String,
 }
 
+impl Tag {
+    /// The level of a pack, both by their numbers, without flags.
+    #[must_use]
+    pub fn new(pack: u32, number: u32) -> Self {
+        Self {
+            pack,
+            number,
+            flags: String::new(),
+        }
+    }
+
+    /// The same level with these flags.
+    #[must_use]
+    pub fn with_flags(mut self, flags: impl Into<String>) -> Self {
+        self.flags = flags.into();
+        self
+    }
+}
+
 /// Why a line is no level, and where.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("column {column}: {problem}")]
+#[non_exhaustive]
 pub struct LevelError {
     /// Characters from 1.
     pub column: usize,
@@ -102,24 +124,28 @@ impl Level {
     /// # Errors
     /// What a level line can't express: other rules than Flow Free's, several pairs of one colour. And a
     /// solution that breaks the rules, since a line gives the terminals by the ends of its flows.
-    pub fn new(tag: Tag, puzzle: &Puzzle, solution: &Solution) -> Result<Self, Unsayable> {
-        let unsayable = |what: String| Unsayable::Kind {
+    pub fn new(
+        tag: Tag,
+        puzzle: &Puzzle,
+        solution: &Solution,
+    ) -> Result<Self, UnsupportedByFormat> {
+        let unsupported = |what: String| UnsupportedByFormat::Kind {
             format: Format::Level,
             what,
         };
         if puzzle.rules() != Rules::default() {
             let rules = rule_words::write(puzzle.rules());
-            return Err(unsayable(format!("the rules {rules:?}")));
+            return Err(unsupported(format!("the rules {rules:?}")));
         }
         let colours = puzzle.colours();
         if colours.len() < puzzle.flow_count() {
-            return Err(unsayable("several pairs of one colour".to_owned()));
+            return Err(unsupported("several pairs of one colour".to_owned()));
         }
         if tag.flags.contains([',', ';']) || tag.flags.contains(char::is_whitespace) {
-            return Err(unsayable(format!("the flags {:?}", tag.flags)));
+            return Err(unsupported(format!("the flags {:?}", tag.flags)));
         }
         check(puzzle, solution)
-            .map_err(|breaches| Unsayable::WrongSolution(breaches.into_iter().next()))?;
+            .map_err(|breaches| UnsupportedByFormat::WrongSolution(breaches.into_iter().next()))?;
         // A colour's place among the others; there are no more than colour numbers.
         let number = |colour| colours.partition_point(|&other| other < colour) as Colour;
         let terminals = puzzle.terminals().iter().map(|terminal| Terminal {
@@ -142,7 +168,7 @@ impl Level {
             pack: tag.pack,
             number: tag.number,
             flags: tag.flags,
-            puzzle: puzzle.map_err(|error| unsayable(error.to_string()))?,
+            puzzle: puzzle.map_err(|error| unsupported(error.to_string()))?,
             solution: solution.canonical(),
         })
     }

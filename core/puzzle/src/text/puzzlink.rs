@@ -19,7 +19,7 @@ use crate::board::Board;
 use crate::puzzle::{Puzzle, Rules};
 use crate::text::named::{self, Named};
 use crate::text::rule_words;
-use crate::text::{Format, TextError, TextProblem, Unsayable};
+use crate::text::{Format, TextError, TextProblem, UnsupportedByFormat};
 
 /// The rules of a URL that names none.
 pub(crate) const RULES: Rules = Rules {
@@ -68,17 +68,17 @@ pub(crate) fn is_link(line: &str) -> bool {
 
 /// Reads one URL: the puzzle, and by colour number the numbers that it has there.
 pub(crate) fn read(number: usize, line: &str) -> Result<(Puzzle, Vec<String>), TextError> {
-    Link { number, line }.read()
+    PuzzlinkUrl { number, line }.read()
 }
 
 /// A line that knows its number.
 #[derive(Clone, Copy)]
-struct Link<'a> {
+struct PuzzlinkUrl<'a> {
     number: usize,
     line: &'a str,
 }
 
-impl<'a> Link<'a> {
+impl<'a> PuzzlinkUrl<'a> {
     fn read(self) -> Result<(Puzzle, Vec<String>), TextError> {
         let line = self.line.trim_end();
         let (address, fragment) = line.split_once('#').unwrap_or((line, ""));
@@ -235,11 +235,11 @@ impl<'a> Link<'a> {
 ///
 /// # Errors
 /// What a URL can't express.
-pub(crate) fn write(puzzle: &Puzzle, names: &[String]) -> Result<String, Unsayable> {
+pub(crate) fn write(puzzle: &Puzzle, names: &[String]) -> Result<String, UnsupportedByFormat> {
     let board = puzzle.board();
-    if let Some(what) = Unsayable::kinds(board.description(), |_| true) {
+    if let Some(what) = UnsupportedByFormat::kinds(board.description(), |_| true) {
         let format = Format::Puzzlink;
-        return Err(Unsayable::Kind { format, what });
+        return Err(UnsupportedByFormat::Kind { format, what });
     }
     let colours = puzzle.colours();
     let given: Vec<u32> = colours

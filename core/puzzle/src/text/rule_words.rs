@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_say_the_rules() {
+    fn words_express_the_rules() {
         let flow_free = Rules::default();
         for cover in [false, true] {
             for touch in [false, true] {

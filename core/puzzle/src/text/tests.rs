@@ -62,7 +62,7 @@ fn a_text_without_puzzles_is_an_empty_list() {
 }
 
 #[test]
-fn what_a_grid_cannot_say_is_written_as_json() {
+fn what_a_grid_cannot_express_is_written_as_json() {
     for line in ["W_3,0,1,3;1,0,2;5,3,4;8,7,6", "X_2:3,0,1,3;0,1;2,3;4,5"] {
         let puzzle = level::parse(line).unwrap().puzzle;
         let text = write(&puzzle);
@@ -105,7 +105,7 @@ fn written(entry: &Entry, format: Format) -> String {
 }
 
 #[test]
-fn every_format_is_written_or_says_why_not() {
+fn every_format_is_written_or_refuses_with_a_reason() {
     let text = "// Plain\n3,2,1,3;0,1,2;3,4,5;6,7,8\n3+B,0,1,2,,8;0,1,2,5;3,4,7,6\n\
         // Bridge\n3,0,1,2,4,0:2:6:8;1,4,7;3,4,5\n3,0,1,3,,,0|3:4|7;0,1,2;3,4,5;6,7,8\n\
         W_3,0,1,3,,4,0|2;0,1;2,5,8;3,6,7\nX_3,0,1,3,,8;0,3,6;1,4,7;2,5\n\

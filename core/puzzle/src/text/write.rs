@@ -53,7 +53,7 @@ pub struct Sheet<'a> {
 /// Why a puzzle can't be written in a format.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Unsayable {
+pub enum UnsupportedByFormat {
     /// Something that the format has no signs for.
     #[error("{format} can't express {what}")]
     Kind {
@@ -70,7 +70,7 @@ pub enum Unsayable {
     WrongSolution(Option<Refusal>),
 }
 
-impl Unsayable {
+impl UnsupportedByFormat {
     /// What a board has beyond plain squares, in words, as far as it is asked for. `None`: nothing.
     pub(crate) fn kinds(board: &Description, asked: impl Fn(&str) -> bool) -> Option<String> {
         let kinds = [
@@ -94,13 +94,13 @@ impl Unsayable {
 ///
 /// # Errors
 /// What the format can't express.
-pub fn write_as(sheet: &Sheet, format: Format) -> Result<String, Unsayable> {
+pub fn write_as(sheet: &Sheet, format: Format) -> Result<String, UnsupportedByFormat> {
     let text = match format {
         Format::Json => return Ok(json::write(sheet)),
         Format::Grid => grid::write(sheet.puzzle, sheet.names)?,
         Format::Puzzlink => puzzlink::write(sheet.puzzle, sheet.names)?,
         Format::Level => {
-            let solution = sheet.solution.ok_or(Unsayable::NoSolution)?;
+            let solution = sheet.solution.ok_or(UnsupportedByFormat::NoSolution)?;
             let tag = sheet.tag.cloned().unwrap_or_default();
             format!("{}\n", Level::new(tag, sheet.puzzle, solution)?)
         }

@@ -18,8 +18,9 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use flowpipe_puzzle::{Puzzle, Rules, level};
-use flowpipe_sat::testing::{numberlinks, shared};
+use flowpipe_sat::testing::numberlinks;
 use flowpipe_sat::{Answer, Batsat, Encoding, Options, SolveError, Want, solve};
+use flowpipe_testing::shared_puzzles;
 
 use crate::splr::Splr;
 use crate::varisat::Varisat;
@@ -40,7 +41,7 @@ const BACK_ENDS: [(&str, Solve); 3] = [
 
 /// Real levels of a size, under other rules where given.
 fn levels(size: &str, rules: Rules) -> Vec<Puzzle> {
-    let text = shared("flowfree-levels.txt").unwrap_or_default();
+    let text = shared_puzzles("flowfree-levels.txt").unwrap_or_default();
     let lines = text
         .lines()
         .filter(|line| line.split(',').next() == Some(size));
@@ -116,7 +117,7 @@ fn back_ends(criterion: &mut Criterion) {
         &BEST,
         Want::One,
     );
-    let hard = shared("numberlink-janko.jsonl").unwrap_or_default();
+    let hard = shared_puzzles("numberlink-janko.jsonl").unwrap_or_default();
     let hard = numberlinks(&hard)
         .into_iter()
         .filter(|(id, _)| id == "janko/437_15x15");

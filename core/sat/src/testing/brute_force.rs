@@ -18,9 +18,9 @@ pub fn paths(puzzle: &Puzzle, limit: usize) -> Vec<Vec<Vec<Node>>> {
         .collect()
 }
 
-type Found = (Vec<Vec<Node>>, Solution);
+type FoundFlows = (Vec<Vec<Node>>, Solution);
 
-fn search(puzzle: &Puzzle, limit: usize) -> Vec<Found> {
+fn search(puzzle: &Puzzle, limit: usize) -> Vec<FoundFlows> {
     let graph = puzzle.board().graph();
     let neighbours = (0..graph.len())
         .map(|node| {
@@ -30,7 +30,7 @@ fn search(puzzle: &Puzzle, limit: usize) -> Vec<Found> {
             nodes
         })
         .collect();
-    let mut search = Search {
+    let mut search = BruteForce {
         puzzle,
         neighbours,
         flow_of: vec![None; graph.len()],
@@ -42,16 +42,16 @@ fn search(puzzle: &Puzzle, limit: usize) -> Vec<Found> {
     search.found
 }
 
-struct Search<'a> {
+struct BruteForce<'a> {
     puzzle: &'a Puzzle,
     neighbours: Vec<Vec<Node>>,
     flow_of: Vec<Option<usize>>,
     flows: Vec<Vec<Node>>,
-    found: Vec<Found>,
+    found: Vec<FoundFlows>,
     limit: usize,
 }
 
-impl Search<'_> {
+impl BruteForce<'_> {
     fn next_flow(&mut self) {
         let graph = self.puzzle.board().graph();
         let start = self

@@ -46,7 +46,7 @@ pub fn agrees_with_brute_force(solve: Solve<'_>) {
     run.unwrap();
 }
 
-/// Holds an answer against the solutions that there are, or `most` of them.
+/// Checks an answer against the solutions that there are, or `most` of them.
 fn holds(
     puzzle: &Puzzle,
     want: Want,

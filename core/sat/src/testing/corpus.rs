@@ -1,39 +1,16 @@
-//! Puzzles that are not part of the project, where they are at hand: in `FLOWPIPE_SHARED`, or in the folder
-//! `shared` beside the project.
-
-use std::path::PathBuf;
+//! Puzzles that are not part of the project, where they are at hand: see [`flowpipe_testing`].
 
 use flowpipe_puzzle::message::Verdict;
 use flowpipe_puzzle::{Board, Puzzle, Rules, Terminal, check, level};
 
+use flowpipe_testing::{note, shared_puzzles};
+
 use super::{ENCODINGS, Solve};
 use crate::{Encoding, Options, Want};
 
-/// Prints a line past the test harness, which hides the output of passing tests.
-macro_rules! note {
-    ($($text:tt)+) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)+);
-    }};
-}
-
-/// A file of puzzles, if it is there.
-#[must_use]
-pub fn shared(file: &str) -> Option<String> {
-    let folder = std::env::var_os("FLOWPIPE_SHARED").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
-        PathBuf::from,
-    );
-    let text = std::fs::read_to_string(folder.join("puzzles").join(file)).ok();
-    if text.is_none() {
-        note!("skipped: no {file} in {}", folder.display());
-    }
-    text
-}
-
 /// Real levels: exactly their own solutions.
 pub fn solves_every_level_as_it_is_meant(solve: Solve<'_>) {
-    let Some(text) = shared("flowfree-levels.txt") else {
+    let Some(text) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let mut count = 0;
@@ -114,7 +91,7 @@ pub fn numberlinks(text: &str) -> Vec<(String, Puzzle)> {
 
 /// Puzzles by human authors, under several rules.
 pub fn solves_numberlink_puzzles(solve: Solve<'_>) {
-    let Some(text) = shared("numberlink-janko.jsonl") else {
+    let Some(text) = shared_puzzles("numberlink-janko.jsonl") else {
         return;
     };
     let mut count = 0;

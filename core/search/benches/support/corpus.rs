@@ -1,20 +1,15 @@
 //! Real levels by class, where they are there.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use flowpipe_puzzle::board::Description;
 use flowpipe_puzzle::{Board, Lattice, Puzzle, level};
 
-/// Real levels by class: `plain 5`, `plain 9` … (by columns), and by kind. From `$FLOWPIPE_SHARED/puzzles`
-/// or from the folder `shared` beside the project; none where there is no such file.
+/// Real levels by class: `plain 5`, `plain 9` … (by columns), and by kind. See [`flowpipe_testing`]; none
+/// where there is no such file.
 pub fn levels() -> BTreeMap<String, Vec<Puzzle>> {
-    let folder = std::env::var_os("FLOWPIPE_SHARED").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
-        PathBuf::from,
-    );
     let mut classes: BTreeMap<String, Vec<Puzzle>> = BTreeMap::new();
-    for puzzle in read(&folder.join("puzzles/flowfree-levels.txt")) {
+    for puzzle in read(&flowpipe_testing::shared_folder().join("puzzles/flowfree-levels.txt")) {
         let kind = kind(puzzle.board());
         let (all, class) = if kind == "plain" {
             ("plain, all", format!("plain {:02}", puzzle.board().cols()))

@@ -1,24 +1,9 @@
 //! What the tests of rules and of known puzzles share.
-#![allow(dead_code, reason = "each test program uses a part of it")]
 
-use std::path::PathBuf;
+pub mod legs;
+pub mod strategies;
 
 use flowpipe_puzzle::{Board, Cell, Rule, Solution};
-
-/// The text of a file of known puzzles, which lie beside the checkout or where `FLOWPIPE_SHARED` points.
-/// Where they are not there, prints a note and gives `None`.
-pub fn known_puzzles(file: &str) -> Option<String> {
-    let folder = std::env::var_os("FLOWPIPE_SHARED").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
-        PathBuf::from,
-    );
-    let path = folder.join("puzzles").join(file);
-    if !path.exists() {
-        println!("skipped: there is no {}", path.display());
-        return None;
-    }
-    Some(std::fs::read_to_string(&path).unwrap())
-}
 
 /// A right solution made wrong.
 pub struct Mutant {

@@ -1,17 +1,15 @@
 //! The search on real levels and on puzzles by human authors, where they are there.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod support;
-
 use flowpipe_puzzle::{Board, Puzzle, Rules, Terminal, check, level};
 use flowpipe_search::{Ended, Limits, Search};
 
-use support::{never, note, shared::shared};
+use flowpipe_testing::{note, shared_puzzles};
+
+use crate::support::never;
 
 #[test]
 fn solves_every_level_as_it_is_meant_and_proves_it_unique() {
-    let Some(text) = shared("flowfree-levels.txt") else {
+    let Some(text) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let mut search = Search::new();
@@ -55,7 +53,7 @@ impl Numberlink {
 
 #[test]
 fn solves_numberlink_puzzles_that_keep_the_rules() {
-    let Some(text) = shared("numberlink-janko.jsonl") else {
+    let Some(text) = shared_puzzles("numberlink-janko.jsonl") else {
         return;
     };
     let mut search = Search::new();

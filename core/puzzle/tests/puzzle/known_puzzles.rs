@@ -1,29 +1,14 @@
 //! Real levels and puzzles with their solutions, where they are at hand.
-#![allow(
-    clippy::unwrap_used,
-    reason = "what fails in a test's helper fails the test"
-)]
-
-#[path = "support/legs.rs"]
-mod legs;
-mod support;
 
 use std::collections::BTreeSet;
 
+use crate::support::legs::{Leg, legs};
+use crate::support::mutants;
 use flowpipe_puzzle::message::Stroke;
 use flowpipe_puzzle::stroke_check::check_strokes;
 use flowpipe_puzzle::{Flow, Lattice, Rules, Solution, check, level, text};
-use legs::{Leg, legs};
+use flowpipe_testing::{note, shared_puzzles};
 use serde_json::Value;
-use support::{known_puzzles, mutants};
-
-/// Prints a line past the test harness, which hides the output of passing tests.
-macro_rules! note {
-    ($($text:tt)+) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)+);
-    }};
-}
 
 /// A level line without what is only drawing, its lists in order and each flow from its smaller end.
 fn plain(line: &str) -> (Vec<String>, Vec<BTreeSet<String>>, Vec<Vec<usize>>) {
@@ -58,7 +43,7 @@ fn plain(line: &str) -> (Vec<String>, Vec<BTreeSet<String>>, Vec<Vec<usize>>) {
 
 #[test]
 fn every_known_level_is_read_right_and_written_back() {
-    let Some(levels) = known_puzzles("flowfree-levels.txt") else {
+    let Some(levels) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let (mut warps, mut hexes, mut bridges) = (0, 0, 0);
@@ -91,7 +76,7 @@ fn every_known_level_is_read_right_and_written_back() {
 
 #[test]
 fn every_broken_solution_of_a_known_level_is_refused() {
-    let Some(levels) = known_puzzles("flowfree-levels.txt") else {
+    let Some(levels) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let mut count = 0;
@@ -118,7 +103,7 @@ fn every_broken_solution_of_a_known_level_is_refused() {
 
 #[test]
 fn strokes_through_the_centres_of_known_flows_are_accepted() {
-    let Some(levels) = known_puzzles("flowfree-levels.txt") else {
+    let Some(levels) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let (mut accepted, mut beyond) = (0, 0);
@@ -156,7 +141,7 @@ fn strokes_through_the_centres_of_known_flows_are_accepted() {
 
 #[test]
 fn every_known_numberlink_is_read_and_its_solution_passes() {
-    let Some(puzzles) = known_puzzles("numberlink-janko.jsonl") else {
+    let Some(puzzles) = shared_puzzles("numberlink-janko.jsonl") else {
         return;
     };
     let mut count = 0;

@@ -1,14 +1,13 @@
 //! Boards that take long enough for a second sweep.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod support;
 
 use std::cell::Cell;
 
 use flowpipe_puzzle::{check, level};
 use flowpipe_search::{Ended, Limits, Search};
 
-use support::{never, note};
+use flowpipe_testing::note;
+
+use crate::support::never;
 
 /// Random tilings with few flows, 30x30 and 50x50; the last one has several solutions.
 const BOARDS: &str = include_str!("boards/large.txt");

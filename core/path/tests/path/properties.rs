@@ -1,5 +1,4 @@
 //! Rules that hold for the fewest segments of every corridor, also of those that cross themselves.
-#![expect(clippy::expect_used, reason = "a test ends by panicking")]
 
 use flowpipe_path::{Corridor, End, Inner, Leg, Minlink, Way, lies_inside};
 use flowpipe_puzzle::board::Description;

@@ -1,10 +1,9 @@
 //! Solved boards: real ones, where they are at hand, and made ones.
 
-use std::path::PathBuf;
-
 use flowpipe_generate::{Generator, Kind, Recipe, Size};
 use flowpipe_puzzle::board::Description;
 use flowpipe_puzzle::{Lattice, Puzzle, Solution, level};
+use flowpipe_testing::shared_puzzles;
 
 /// A board with its solution.
 pub struct Solved {
@@ -17,21 +16,22 @@ pub struct Solved {
     pub solution: Solution,
 }
 
-/// The real levels, from `$FLOWPIPE_SHARED/puzzles` or from the folder `shared` beside the project.
+/// The real levels, if they are at hand.
+///
+/// # Panics
+/// When a line of their file is no level.
 pub fn real() -> Option<Vec<Solved>> {
-    let folder = std::env::var_os("FLOWPIPE_SHARED").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
-        PathBuf::from,
-    );
-    let text = std::fs::read_to_string(folder.join("puzzles/flowfree-levels.txt")).ok()?;
-    let levels = text.lines().map(|line| level::parse(line).ok());
-    let levels: Option<Vec<level::Level>> = levels.collect();
-    let solved = |level: level::Level| Solved {
-        class: class(level.puzzle.board().description()),
-        puzzle: level.puzzle,
-        solution: level.solution,
+    let text = shared_puzzles("flowfree-levels.txt")?;
+    let solved = |line: &str| {
+        let level = level::parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        Solved {
+            class: class(level.puzzle.board().description()),
+            puzzle: level.puzzle,
+            solution: level.solution,
+        }
     };
-    Some(levels?.into_iter().map(solved).collect())
+    let lines = text.lines().filter(|line| !line.is_empty());
+    Some(lines.map(solved).collect())
 }
 
 /// A board of some kinds: the same for the same seed.

@@ -1,12 +1,5 @@
 //! Whole plans, for every kind of board: they pass the checker of strokes, lie inside their corridors,
 //! and solve the board in the practice game.
-#![allow(
-    clippy::unwrap_used,
-    reason = "what fails in a test's helper fails the test"
-)]
-
-#[path = "support/boards.rs"]
-mod boards;
 
 use flowpipe_game::{Play, Settings};
 use flowpipe_generate::Kind;
@@ -14,17 +7,10 @@ use flowpipe_path::{Config, Corridor, End, Method, Warps, inner_of, legs, lies_i
 use flowpipe_puzzle::message::{Profile, Stops, Stroke};
 use flowpipe_puzzle::stroke_check::check_strokes;
 use flowpipe_puzzle::{Cell, Flow};
+use flowpipe_testing::note;
 use proptest::prelude::*;
 
-use boards::Solved;
-
-/// Prints a line past the test harness, which hides the output of passing tests.
-macro_rules! note {
-    ($($text:tt)+) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)+);
-    }};
-}
+use crate::support::boards::{self, Solved};
 
 /// Room for the rounding of points to floating numbers.
 const SLACK: f64 = 1.0 / (1_u64 << 40) as f64;
@@ -59,7 +45,7 @@ fn play(board: &Solved, strokes: &[Stroke], profile: Profile) -> Play {
     play
 }
 
-/// Holds the strokes of one way of planning against all that they have to keep. Returns how many segments
+/// Checks the strokes of one way of planning against all that they have to keep. Returns how many segments
 /// they have.
 fn check(board: &Solved, method: Method, profile: Profile, config: &Config) -> usize {
     let flows = &board.solution.flows;
@@ -76,7 +62,7 @@ fn check(board: &Solved, method: Method, profile: Profile, config: &Config) -> u
     assert!(play.is_solved(), "{} {missing:?}", what());
     assert_eq!(play.solution(), board.solution, "{}", what());
 
-    let every_cell = profile.tells_every_cell() || profile.stops() == Stops::Cells;
+    let every_cell = profile.needs_every_cell() || profile.stops() == Stops::Cells;
     for stroke in &strokes {
         assert!(
             !every_cell || stroke.points.len() >= stroke.cells.len(),

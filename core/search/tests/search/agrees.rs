@@ -1,15 +1,11 @@
 //! The search against brute force.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod support;
-
 use flowpipe_puzzle::{Board, Puzzle, Rules, Terminal, check};
 use flowpipe_search::{Ended, Limits, Search};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 
-use support::{brute_force, never, puzzles::any_puzzle};
+use crate::support::{brute_force, never, puzzles::any_puzzle};
 
 const ALL: Limits = Limits {
     solutions: u64::MAX,

@@ -1,11 +1,11 @@
-//! The ABI is frozen as 0.1: every declaration of `frozen/0.1/flowpipe.h` is still in `flowpipe.h`. `layout.rs` checks
-//! that the Rust twin is equal to the header.
+//! The ABI is frozen as 0.1: every declaration of `tests/frozen/0.1/flowpipe.h` is still in `flowpipe.h`.
+//! `layout.rs` checks that the Rust twin is equal to the header.
 //!
 //! What may be added: new declarations (extensions, constants), and slots at the end of a struct that
 //! starts with `struct_size`; such slots need a new minor number.
 
-const TODAY: &str = include_str!("../include/flowpipe.h");
-const FROZEN: &str = include_str!("frozen/0.1/flowpipe.h");
+const TODAY: &str = include_str!("../../include/flowpipe.h");
+const FROZEN: &str = include_str!("../frozen/0.1/flowpipe.h");
 const MINOR: &str = "#define FLOWPIPE_ABI_MINOR";
 
 #[test]

@@ -1,15 +1,11 @@
 //! The fewest segments are the fewest: against exhaustion on small corridors.
-#![expect(clippy::expect_used, reason = "a test ends by panicking")]
-
-#[path = "support/oracle.rs"]
-mod oracle;
-#[path = "support/walks.rs"]
-mod walks;
 
 use flowpipe_path::{Corridor, End, Inner, Minlink, lies_inside};
 use flowpipe_puzzle::board::Description;
 use flowpipe_puzzle::{Board, Lattice};
 use num_bigint::BigInt;
+
+use crate::support::{oracle, walks};
 
 const ENDS: [End; 2] = [End::BesideTerminal, End::InLast];
 
@@ -32,7 +28,7 @@ fn board(lattice: Lattice) -> Board {
     Board::new(description).expect("a board")
 }
 
-/// Holds the corridors of one walk, with both ends and all widths, against exhaustion.
+/// Compares the corridors of one walk, with both ends and all widths, with exhaustive search.
 struct Comparison {
     lattice: Lattice,
     board: Board,

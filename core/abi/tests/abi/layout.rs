@@ -381,7 +381,7 @@ fn a_difference_is_named() {
 fn header_names_every_field_that_rust_names() {
     // The reverse: a field that only the header has changes an offset or a size, or is in padding; counting the
     // declarations finds the latter.
-    let header = include_str!("../include/flowpipe.h");
+    let header = include_str!("../../include/flowpipe.h");
     let code: String = header
         .split("/*")
         .map(|part| part.split_once("*/").map_or(part, |(_, code)| code))

@@ -1,22 +1,12 @@
 //! Rules that hold for the strokes of all flows, on boards of every kind.
-#![allow(
-    clippy::unwrap_used,
-    reason = "what fails in a test's helper fails the test"
-)]
 
-#[path = "support/legs.rs"]
-mod legs;
-#[allow(dead_code, reason = "each test program uses a part of it")]
-#[path = "support/strategies.rs"]
-mod strategies;
-
+use crate::support::legs::{Leg, legs};
+use crate::support::strategies::board;
 use flowpipe_puzzle::message::Stroke;
 use flowpipe_puzzle::stroke_check::{StrokeProblem, check_strokes};
 use flowpipe_puzzle::{Flow, Lattice, Point, Puzzle, Rules, Solution, Terminal, place};
-use legs::{Leg, legs};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use strategies::board;
 
 /// One flow on a board of any kind: a walk that enters no node twice, and so passes bridges straight.
 /// The rest of the board stays empty.

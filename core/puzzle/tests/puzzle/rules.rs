@@ -1,18 +1,10 @@
 //! Rules that hold for all boards, puzzles and solutions.
-#![allow(
-    clippy::unwrap_used,
-    reason = "what fails in a test's helper fails the test"
-)]
 
-#[path = "support/strategies.rs"]
-mod strategies;
-mod support;
-
+use crate::support::strategies::{board, puzzle, solved};
 use flowpipe_puzzle::graph::{directions, step};
 use flowpipe_puzzle::{Direction, Flow, Puzzle, Solution, check, draw, level, svg, text};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use strategies::{board, puzzle, solved};
 
 proptest! {
     #![proptest_config(ProptestConfig {
@@ -75,7 +67,7 @@ proptest! {
             match entry.puzzle {
                 Ok((puzzle, solution)) => {
                     let flows = solution.unwrap_or_default().flows;
-                    prop_assert!(!draw::draw(&puzzle, &flows, draw::Style::default()).is_empty());
+                    prop_assert!(!draw::draw(&puzzle, &flows, draw::TextStyle::default()).is_empty());
                 }
                 Err(error) => {
                     prop_assert!(error.line == entry.line || text.lines().count() >= error.line);
@@ -99,8 +91,8 @@ proptest! {
     ) {
         let flows: Vec<Flow> =
             flows.into_iter().map(|(colour, cells)| Flow { colour, cells }).collect();
-        prop_assert!(!draw::draw(&puzzle, &flows, draw::Style::default()).is_empty());
-        let picture = svg::draw(&puzzle, &flows, svg::Style::default());
+        prop_assert!(!draw::draw(&puzzle, &flows, draw::TextStyle::default()).is_empty());
+        let picture = svg::draw(&puzzle, &flows, svg::SvgStyle::default());
         prop_assert!(picture.ends_with("</svg>\n") && !picture.contains("NaN"));
         for refusal in check(&puzzle, &Solution { flows }).err().unwrap_or_default() {
             prop_assert!(!refusal.to_string().is_empty());
@@ -110,7 +102,7 @@ proptest! {
     #[test]
     fn right_solutions_pass_and_broken_ones_do_not((puzzle, solution) in solved()) {
         prop_assert_eq!(check(&puzzle, &solution), Ok(()));
-        for mutant in support::mutants(puzzle.board(), &solution) {
+        for mutant in crate::support::mutants(puzzle.board(), &solution) {
             let refusals = check(&puzzle, &mutant.solution).err().unwrap_or_default();
             for (rules, cell) in &mutant.refusals {
                 prop_assert!(

@@ -1,20 +1,12 @@
 //! What is written in a format reads back as the same.
-#![allow(
-    clippy::unwrap_used,
-    reason = "what fails in a test's helper fails the test"
-)]
 
-#[path = "support/strategies.rs"]
-mod strategies;
-mod support;
-
+use crate::support::strategies::{puzzle, solved};
 use flowpipe_puzzle::level::{self, Tag};
-use flowpipe_puzzle::text::{self, Entry, Format, Sheet, Unsayable};
+use flowpipe_puzzle::text::{self, Entry, Format, Sheet, UnsupportedByFormat};
 use flowpipe_puzzle::{Puzzle, Rules, Solution, check};
+use flowpipe_testing::shared_puzzles;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use strategies::{puzzle, solved};
-use support::known_puzzles;
 
 const FORMATS: [Format; 4] = [Format::Grid, Format::Level, Format::Puzzlink, Format::Json];
 
@@ -29,7 +21,7 @@ fn entry(puzzle: Puzzle, solution: Option<Solution>, names: Vec<String>) -> Entr
 }
 
 /// The one entry that a sheet gives in a format, if the format can express it.
-fn through(sheet: &Sheet, format: Format) -> Result<Entry, Unsayable> {
+fn through(sheet: &Sheet, format: Format) -> Result<Entry, UnsupportedByFormat> {
     let text = text::write_as(sheet, format)?;
     let mut entries = text::read(&text);
     assert_eq!(entries.len(), 1, "{text}");
@@ -68,7 +60,7 @@ proptest! {
             if format == Format::Level {
                 let error = through(&sheet, format).unwrap_err();
                 prop_assert_eq!(
-                    error == Unsayable::NoSolution, true, "{}", error
+                    error == UnsupportedByFormat::NoSolution, true, "{}", error
                 );
                 continue;
             }
@@ -92,7 +84,7 @@ proptest! {
         (puzzle, solution) in solved(), pack in any::<u32>(), number in any::<u32>(),
     ) {
         let mut first = entry(puzzle, Some(solution.canonical()), Vec::new());
-        first.tag = Some(Tag { pack, number, flags: "B".to_owned() });
+        first.tag = Some(Tag::new(pack, number).with_flags("B"));
         let sheet = first.sheet().unwrap();
         let level = through(&sheet, Format::Level).unwrap();
         let json = through(&level.sheet().unwrap(), Format::Json).unwrap();
@@ -114,7 +106,7 @@ proptest! {
 
 #[test]
 fn every_known_level_survives_every_format() {
-    let Some(levels) = known_puzzles("flowfree-levels.txt") else {
+    let Some(levels) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let mut counts = [0; 4];

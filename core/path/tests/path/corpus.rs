@@ -1,20 +1,8 @@
 //! Real levels, where they are there: every way lies inside its corridor.
 
-#[path = "support/boards.rs"]
-#[allow(dead_code, reason = "only real boards are looked at here")]
-mod boards;
-
-use std::io::Write as _;
-
-use boards::Solved;
+use crate::support::boards::{self, Solved};
 use flowpipe_path::{Corridor, End, Inner, Minlink, legs, lies_inside};
-
-/// Prints a line past the test harness, which hides the output of passing tests.
-macro_rules! note {
-    ($($text:tt)+) => {{
-        let _ = writeln!(std::io::stderr(), $($text)+);
-    }};
-}
+use flowpipe_testing::note;
 
 /// Rounding of points to floats.
 const SLACK: f64 = 1.0 / (1u64 << 40) as f64;
