@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::detach::{self, Belongings};
+use crate::detach::{self, InheritedState};
 use crate::priority;
 use crate::record::Record;
 use crate::release::Release;
@@ -27,7 +27,7 @@ pub(crate) struct Inherited<'a, R> {
     pub host_status: Option<File>,
     pub record: &'a Record,
     pub release: &'a R,
-    pub belongings: &'a Belongings,
+    pub inherited_state: &'a InheritedState,
 }
 
 /// The numbers of its files. They replace standard input, output and error, so that it keeps no pipe and no terminal
@@ -76,7 +76,7 @@ fn guard<R: Release>(inherited: &Inherited<'_, R>) -> Result<(), Errno> {
             inherited.host_status.as_ref().map(|it| it.as_raw_fd()),
         ),
     ];
-    detach::detach(files, inherited.belongings)?;
+    detach::detach(files, inherited.inherited_state)?;
     let guard = Guard {
         record: inherited.record,
         release: inherited.release,

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 /// Data about this program that is collected before the fork, because collecting it allocates.
 #[derive(Debug)]
-pub(crate) struct Belongings {
+pub(crate) struct InheritedState {
     /// The address of the command line in memory; empty if unknown.
     command_line: Range<usize>,
 }
@@ -25,7 +25,7 @@ const FAULTS: [i32; 6] = [
 ];
 const LAST_SIGNAL: i32 = 64;
 
-impl Belongings {
+impl InheritedState {
     /// Those of this process.
     pub(crate) fn of_this_process() -> Self {
         Self {
@@ -48,7 +48,7 @@ fn command_line() -> Option<Range<usize>> {
 /// Detaches from everything but these files, which get these numbers. Neither allocates nor locks nor panics.
 pub(crate) fn detach<const COUNT: usize>(
     files: [(i32, Option<i32>); COUNT],
-    belongings: &Belongings,
+    inherited_state: &InheritedState,
 ) -> Result<(), Errno> {
     // Ctrl-C, the end of the terminal and signals to the program's group don't reach another session.
     rustix::process::setsid()?;
@@ -58,7 +58,7 @@ pub(crate) fn detach<const COUNT: usize>(
     rustix::process::chdir(c"/")?;
     // SAFETY: the name is NUL-terminated. It is for people alone, so that a failure is ignored.
     unsafe { libc::prctl(libc::PR_SET_NAME, NAME.as_ptr()) };
-    rename(&belongings.command_line);
+    rename(&inherited_state.command_line);
     Ok(())
 }
 

@@ -8,14 +8,13 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use flowpipe_process::host_status;
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 
-use flowpipe_process::host_status;
-
 use crate::child::{self, Inherited};
-use crate::detach::Belongings;
+use crate::detach::InheritedState;
 use crate::error::GuardianError;
 use crate::holder::Holder;
 use crate::record::{Pressed, Record};
@@ -47,7 +46,7 @@ impl Process {
         let holder = Holder::start(record.clone())?;
         let (waits, lifeline) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
         let itself = rustix::process::getpid();
-        let belongings = Belongings::of_this_process();
+        let inherited_state = InheritedState::of_this_process();
         let inherited = Inherited {
             lifeline: waits.as_fd(),
             // A second indication, in case another fork of this process keeps the lifeline open. Old kernels lack it.
@@ -57,7 +56,7 @@ impl Process {
             host_status: host_status::find(),
             record: &record,
             release: &release,
-            belongings: &belongings,
+            inherited_state: &inherited_state,
         };
         let id = fork(|| child::run(&inherited))?;
         // From here on, an early return ends the process.

@@ -50,18 +50,18 @@ impl RobustFutex {
         // A list ends where it begins.
         let end = (&raw const list).expose_provenance();
         self.next.store(end, Ordering::SeqCst);
-        let is_told = tell_kernel(&raw const list);
-        if is_told {
+        let is_registered = register(&raw const list);
+        if is_registered {
             // SAFETY: this only asks for a number.
             let thread = unsafe { libc::syscall(libc::SYS_gettid) };
             self.holder.store(thread as u32, Ordering::SeqCst);
         }
         function();
-        if is_told {
+        if is_registered {
             self.holder.store(0, Ordering::SeqCst);
             self.wake();
             // The list is gone with this function. The kernel never refuses.
-            tell_kernel(std::ptr::null());
+            register(std::ptr::null());
         }
     }
 
@@ -106,8 +106,8 @@ fn state(holder: u32) -> HolderState {
     }
 }
 
-/// Registers with the kernel what this thread holds. Whether the kernel can do that.
-fn tell_kernel(list: *const List) -> bool {
+/// Registers with the kernel what this thread holds. Returns whether the kernel supports it.
+fn register(list: *const List) -> bool {
     // SAFETY: the kernel uses the list when this thread ends, and forgives one that is not there. `hold` keeps it as long.
     unsafe { libc::syscall(libc::SYS_set_robust_list, list, size_of::<List>()) == 0 }
 }

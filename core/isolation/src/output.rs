@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use flowpipe_process::lines::Splitter;
 use flowpipe_process::pipes::{self, Alive, OutputPipe};
 use flowpipe_sync::lock;
 
@@ -69,7 +70,7 @@ impl CapturedOutput {
         let reader = Reader {
             pipe: OutputPipe::new(pipe, end)?,
             buffer: buffer.clone(),
-            line: Vec::new(),
+            splitter: Splitter::new(LONGEST_LINE),
             logger: Some((format!("{name}/log"), log)),
             is_logging: false,
         };
@@ -97,8 +98,7 @@ impl CapturedOutput {
 struct Reader {
     pipe: OutputPipe<PipeReader>,
     buffer: Arc<Buffer>,
-    /// The start of the current line.
-    line: Vec<u8>,
+    splitter: Splitter,
     /// The log, until its thread is started: most processes print nothing.
     logger: Option<(String, Log)>,
     is_logging: bool,
@@ -108,9 +108,7 @@ impl Reader {
     fn run(mut self) {
         // An error ends the capture; all lines read so far are logged.
         let _ = self.read();
-        if !self.line.is_empty() {
-            self.end_line();
-        }
+        self.end_line();
         let mut waiting = lock(&self.buffer.waiting);
         waiting.is_complete = true;
         waiting.is_logged = !self.is_logging;
@@ -135,21 +133,11 @@ impl Reader {
     }
 
     fn split_lines(&mut self, bytes: &[u8]) {
-        let bytes = self.skip_surplus(bytes);
-        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
-            let (text, ends) = match piece.split_last() {
-                Some((b'\n', text)) => (text, true),
-                _ => (piece, false),
-            };
-            let mut text = text;
-            while self.line.len() + text.len() > LONGEST_LINE {
-                let (fits, rest) = text.split_at(LONGEST_LINE - self.line.len());
-                self.line.extend_from_slice(fits);
-                self.end_line();
-                text = rest;
-            }
-            self.line.extend_from_slice(text);
-            if ends {
+        let mut bytes = self.skip_surplus(bytes);
+        while !bytes.is_empty() {
+            let (consumed, end) = self.splitter.add(bytes);
+            bytes = &bytes[consumed..];
+            if end.is_some() {
                 self.end_line();
             }
         }
@@ -165,23 +153,24 @@ impl Reader {
             return bytes;
         };
         let last = ends().nth(surplus).unwrap_or_default();
-        self.line.clear();
+        self.splitter.line_mut().clear();
         self.buffer.drop_lines(surplus as u64 + 1);
         &bytes[last + 1..]
     }
 
     /// Pushes the line, and starts the next one in the memory of a dropped line.
     fn end_line(&mut self) {
-        if self.line.last() == Some(&b'\r') {
-            self.line.pop();
+        let line = self.splitter.line_mut();
+        if line.last() == Some(&b'\r') {
+            line.pop();
         }
         // A panic's output starts with an empty line.
-        if self.line.is_empty() {
+        if line.is_empty() {
             return;
         }
-        let line = std::mem::take(&mut self.line);
-        self.line = self.buffer.push(line);
-        self.line.clear();
+        let mut free = self.buffer.push(std::mem::take(line));
+        free.clear();
+        *line = free;
         if let Some((name, log)) = self.logger.take() {
             let buffer = self.buffer.clone();
             let thread = std::thread::Builder::new().name(name);

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use flowpipe_host::instance::Death;
-use flowpipe_process::group::ProcessGroup;
 use flowpipe_process::status::describe;
+use flowpipe_process::supervised::{SHUTDOWN_GRACE, Supervised};
 use flowpipe_sync::lock;
 
 use crate::Program;
@@ -21,7 +21,7 @@ use crate::wire::Wire;
 /// the process: a plugin may fork, and a copy holds the other ends of the connections.
 #[derive(Debug)]
 pub(crate) struct ChildProcess {
-    group: Arc<ProcessGroup>,
+    supervised: Supervised,
     /// Closed when the process is killed or has ended, so that no thread blocks on them, even if another process keeps
     /// the other ends open.
     sockets: Arc<Vec<UnixStream>>,
@@ -45,12 +45,9 @@ pub(crate) struct Ends {
     pub their_side: OwnedFd,
 }
 
-/// How long a process may take to end after its connection is closed.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
-
 /// How long the packets of a process that has ended may take to arrive, if a process outside of its group keeps the
 /// other ends open.
-const REST: Duration = Duration::from_millis(100);
+pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// How long a packet may take to send.
 pub(super) const SEND_TIMEOUT: Duration = Duration::from_secs(60);
@@ -101,15 +98,22 @@ fn spawn(
         .stdin(Stdio::from(OwnedFd::from(their_call)))
         .stdout(Stdio::from(stdout))
         .stderr(Stdio::from(stderr));
-    let child = ChildProcess {
-        group: Arc::new(ProcessGroup::spawn(&mut command)?),
-        sockets: Arc::new(sockets),
+    let sockets = Arc::new(sockets);
+    let connection = Arc::downgrade(&sockets);
+    // Otherwise a copy of the process would keep the connections open, and a crash would look like a hang.
+    let disconnect_at_end = move || {
+        std::thread::sleep(DRAIN_TIMEOUT);
+        // They are closed if this process value is gone.
+        if let Some(sockets) = connection.upgrade() {
+            disconnect(&sockets);
+        }
+    };
+    Ok(ChildProcess {
+        supervised: Supervised::spawn(&format!("{name}/end"), command, disconnect_at_end)?,
+        sockets,
         state: Mutex::default(),
         output,
-    };
-    // On an error, dropping the child ends it.
-    child.disconnect_at_end(name)?;
-    Ok(child)
+    })
 }
 
 /// Logs printed lines as warnings: plugins have a log, and a line that bypasses it is mostly a panic's.
@@ -124,7 +128,7 @@ fn log(stage: Option<&str>) -> Log {
 impl ChildProcess {
     /// The process id.
     pub(crate) fn id(&self) -> u32 {
-        self.group.id()
+        self.supervised.id()
     }
 
     /// A call starts.
@@ -170,29 +174,12 @@ impl ChildProcess {
 
     /// Kills it and its group at once.
     pub(crate) fn end(&self) {
-        self.group.kill_group();
+        self.supervised.kill();
         self.disconnect();
     }
 
     fn disconnect(&self) {
         disconnect(&self.sockets);
-    }
-
-    /// Starts a thread that kills the group and closes the connections when the process ends. Otherwise a copy of the
-    /// process would keep them open, and a crash would look like a hang.
-    fn disconnect_at_end(&self, name: &str) -> io::Result<()> {
-        let (group, sockets) = (self.group.clone(), Arc::downgrade(&self.sockets));
-        let watch = move || {
-            group.wait();
-            group.kill_group();
-            std::thread::sleep(REST);
-            // They are closed if this process value is gone.
-            if let Some(sockets) = sockets.upgrade() {
-                disconnect(&sockets);
-            }
-        };
-        let thread = std::thread::Builder::new().name(format!("{name}/end"));
-        thread.spawn(watch).map(drop)
     }
 
     /// Waits for its end, which is near. Returns how it ended.
@@ -228,7 +215,7 @@ impl ChildProcess {
 
     /// Whether it has ended. Does not reap it: its id is not reused.
     pub(crate) fn has_ended(&self) -> bool {
-        self.group.has_ended()
+        self.supervised.has_ended()
     }
 
     /// Reaps it, as [`Self::wait`] does, and logs the rest of its output.
@@ -241,10 +228,7 @@ impl ChildProcess {
     /// Kills it unless it ends within this time, and in any case all other processes in its group. Its exit status;
     /// `None`: it did not end by itself.
     pub(crate) fn wait(&self, limit: Duration) -> Option<ExitStatus> {
-        let has_ended = self.group.wait_at_most(limit);
-        // A killed process ends soon: this does not wait long.
-        let status = self.group.reap_group().ok();
-        status.filter(|_| has_ended)
+        self.supervised.end_within(limit)
     }
 }
 
@@ -258,9 +242,7 @@ fn disconnect(sockets: &[UnixStream]) {
 impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.disconnect();
-        // Leaves no zombie.
-        let _ = self.group.reap_group();
-        self.output.finish();
+        self.wait_with_output(Duration::ZERO);
     }
 }
 

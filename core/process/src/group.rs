@@ -1,13 +1,13 @@
-//! A child process with all that it starts: watched, killed and reaped together.
+//! A child process with all that it starts: killed and reaped together.
 
 use std::io;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A child process that leads a process group of its own, so that Ctrl-C in a terminal is not for it.
+/// A child process that leads a process group of its own: Ctrl-C in a terminal does not reach it.
 ///
-/// Any thread may use it. Dropping it does nothing to the process: call [`Self::kill_group`] and [`Self::reap`].
+/// Any thread may use it. Dropping it does nothing to the process: call [`Self::reap_group`].
 #[derive(Debug)]
 pub struct ProcessGroup {
     id: u32,
@@ -17,11 +17,11 @@ pub struct ProcessGroup {
 #[derive(Debug)]
 struct State {
     child: Child,
-    /// Set when the process is reaped: from then on its number may be another's.
+    /// Set when the process is reaped: the system may reuse its id from then on.
     status: Option<ExitStatus>,
 }
 
-/// How often a process is looked at while a thread waits for its end with a limit: first, and at most.
+/// How long a thread that waits with a limit sleeps between two checks: first, and at most.
 const POLL_INTERVAL: (Duration, Duration) = (Duration::from_micros(100), Duration::from_millis(10));
 
 impl ProcessGroup {
@@ -42,34 +42,34 @@ impl ProcessGroup {
         })
     }
 
-    /// The number of the process, which is that of its group.
+    /// The id of the process, which is that of its group.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// Its standard input, if it is a pipe that nobody has taken yet.
+    /// Its standard input; `None` if it is not a pipe, or was taken before.
     pub fn take_stdin(&self) -> Option<ChildStdin> {
         self.state().child.stdin.take()
     }
 
-    /// Its standard output, if it is a pipe that nobody has taken yet.
+    /// Its standard output; `None` if it is not a pipe, or was taken before.
     pub fn take_stdout(&self) -> Option<ChildStdout> {
         self.state().child.stdout.take()
     }
 
-    /// Its standard error, if it is a pipe that nobody has taken yet.
+    /// Its standard error; `None` if it is not a pipe, or was taken before.
     pub fn take_stderr(&self) -> Option<ChildStderr> {
         self.state().child.stderr.take()
     }
 
-    /// Whether the process has ended. It is not reaped by this.
+    /// Whether the process has ended. Does not reap it.
     pub fn has_ended(&self) -> bool {
         let mut state = self.state();
         state.status.is_some() || has_ended(&mut state)
     }
 
-    /// Waits for the end of the process, at most so long. Whether it has ended; it is not reaped by this.
+    /// Waits for the end of the process, at most for this time. Returns whether it has ended. Does not reap it.
     pub fn wait_at_most(&self, limit: Duration) -> bool {
         let began = Instant::now();
         let (mut interval, longest) = POLL_INTERVAL;
@@ -83,7 +83,7 @@ impl ProcessGroup {
         true
     }
 
-    /// Waits for the end of the process, however long that takes. It is not reaped by this.
+    /// Waits for the end of the process without a limit. Does not reap it.
     pub fn wait(&self) {
         #[cfg(unix)]
         {
@@ -100,15 +100,6 @@ impl ProcessGroup {
         while !self.wait_at_most(Duration::from_secs(1)) {}
     }
 
-    /// Kills the process. What it has started continues.
-    pub fn kill(&self) {
-        let mut state = self.state();
-        if state.status.is_none() {
-            // It fails when it has ended.
-            let _ = state.child.kill();
-        }
-    }
-
     /// Kills the process and all that is in its group. On systems without process groups, the process alone.
     pub fn kill_group(&self) {
         let mut state = self.state();
@@ -117,15 +108,8 @@ impl ProcessGroup {
         }
     }
 
-    /// Reaps the process: waits for its end, which must be near, since every other call waits meanwhile.
-    ///
-    /// # Errors
-    /// Those of [`Child::wait`].
-    pub fn reap(&self) -> io::Result<ExitStatus> {
-        reap(&mut self.state())
-    }
-
-    /// Reaps the process as [`Self::reap`] does, and kills what is left in its group before its number is free.
+    /// Reaps the process, and kills what is left in its group before the system may reuse its id. Waits for the end of
+    /// the process, which must be near: every other call waits meanwhile.
     ///
     /// # Errors
     /// Those of [`Child::wait`].
@@ -134,18 +118,14 @@ impl ProcessGroup {
         if state.status.is_none() {
             kill_group(&mut state);
         }
-        reap(&mut state)
+        let status = state.child.wait()?;
+        state.status = Some(status);
+        Ok(status)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn reap(state: &mut State) -> io::Result<ExitStatus> {
-    let status = state.child.wait()?;
-    state.status = Some(status);
-    Ok(status)
 }
 
 #[cfg(unix)]
@@ -176,27 +156,8 @@ fn kill_group(state: &mut State) {
 
 #[cfg(unix)]
 fn pid(id: u32) -> rustix::process::Pid {
-    // The system's numbers are positive and fit.
+    // The system's ids are positive and fit.
     rustix::process::Pid::from_raw(id.cast_signed()).unwrap_or(rustix::process::Pid::INIT)
-}
-
-/// Has the system kill the process when the thread that starts it ends, and so with the program. On Linux only: other
-/// systems can't.
-pub fn kill_with_thread(command: &mut Command) {
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::unix::process::CommandExt as _;
-        let kill_at_end = || {
-            let signal = rustix::process::Signal::KILL;
-            Ok(rustix::process::set_parent_process_death_signal(Some(
-                signal,
-            ))?)
-        };
-        // SAFETY: between fork and exec it makes one system call, and takes no memory.
-        unsafe { command.pre_exec(kill_at_end) };
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = command;
 }
 
 #[cfg(test)]
@@ -218,10 +179,9 @@ mod tests {
         let group = shell("exit 3");
         group.wait();
         assert!(group.has_ended());
-        assert_eq!(group.reap().unwrap().code(), Some(3));
+        assert_eq!(group.reap_group().unwrap().code(), Some(3));
         assert!(group.has_ended());
         group.wait();
-        group.kill();
         group.kill_group();
     }
 
@@ -229,7 +189,7 @@ mod tests {
     fn one_that_does_not_end_is_waited_for_no_longer_than_the_limit() {
         let group = shell("exec sleep 60");
         assert!(!group.wait_at_most(Duration::from_millis(10)));
-        group.kill();
+        group.kill_group();
         assert!(group.wait_at_most(Duration::from_secs(10)));
         assert_eq!(group.reap_group().unwrap().code(), None);
     }

@@ -1,14 +1,22 @@
 //! Child processes of the program and of plugins: commands, stages in processes of their own, checks of plugins.
 //!
 //! # Layout
-//! - [`group`]: a process with all that it starts: watched, killed and reaped together.
+//! - [`supervised`]: the supervisor of a child process: starts it, notices its end, ends it within a grace period, reaps
+//!   it.
+//! - `group`: a process with all that it starts: killed and reaped together.
 //! - [`pipes`]: pipes that end with the process, whoever else holds their other ends.
+//! - [`lines`]: the lines of a process's output, of bounded length. [`stderr_tail`]: the last ones of standard error.
+//! - [`backoff`]: the delay before a restart.
 //! - [`parent`]: in a child process, notices that the program is gone.
 //! - `host_status`: in the process of a stage, whether the program is stopped.
 //! - [`status`]: an exit status in words.
 
-pub mod group;
+pub mod backoff;
+mod group;
 pub mod host_status;
+pub mod lines;
 pub mod parent;
 pub mod pipes;
 pub mod status;
+pub mod stderr_tail;
+pub mod supervised;

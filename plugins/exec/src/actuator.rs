@@ -5,8 +5,8 @@ use flowpipe_plugin::{Acting, Actuator, Cancel, Effect, Error, Host, Played, Res
 
 use crate::config::Config;
 use crate::effects::RUNS_ITS_COMMAND;
-use crate::protocol::{Act, Acted};
-use crate::session::{Asker, Session};
+use crate::protocol::{ActuatorReply, ActuatorRequest};
+use crate::session::{Caller, Session};
 
 /// The stage.
 pub struct ActuatorExec {
@@ -18,7 +18,7 @@ impl Actuator for ActuatorExec {
     const NAME: &'static str = "actuator-exec";
     const DOC: &'static str = "A command in any language as an actuator: it gets the strokes as a line of JSON on \
          standard input, in board units and in pixels of the screen, and answers with a line on standard output what \
-         became of them. In a dry run it is not started. See docs/exec.md.";
+         became of them. In a dry run it is not started. See docs/stages-in-any-language.md.";
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;
 
@@ -43,23 +43,24 @@ impl Actuator for ActuatorExec {
             .sighting
             .board()
             .ok_or_else(|| Error::bad_message("strokes that belong to no board"))?;
-        let acted: Acted = session.ask(&Act::of(strokes, board), &mut Asking { acting, cancel })?;
-        let mut played = Played::new(acted.strokes);
-        played.solved = acted.solved;
-        played.drawn = acted.drawn;
-        played.refused = acted.refused;
-        played.pace = acted.pace;
+        let request = ActuatorRequest::of(strokes, board);
+        let reply: ActuatorReply = session.call(&request, &mut ActuatorCall { acting, cancel })?;
+        let mut played = Played::new(reply.strokes);
+        played.solved = reply.solved;
+        played.drawn = reply.drawn;
+        played.refused = reply.refused;
+        played.pace = reply.pace;
         Ok(played)
     }
 }
 
 /// The call that the command serves.
-struct Asking<'a, 'b, 'c> {
+struct ActuatorCall<'a, 'b, 'c> {
     acting: &'a mut Acting<'b, 'c>,
     cancel: &'a Cancel<'a>,
 }
 
-impl Asker for Asking<'_, '_, '_> {
+impl Caller for ActuatorCall<'_, '_, '_> {
     fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }

@@ -5,48 +5,49 @@ use flowpipe_plugin::{Cancel, Capture, Effect, FrameSink, Host, Next, Result};
 
 use crate::config::Config;
 use crate::effects::RUNS_ITS_COMMAND;
-use crate::protocol::{Captured, Tick};
+use crate::protocol::{CaptureReply, CaptureRequest};
 use crate::session::Session;
 
-/// How long to wait before asking again where there was nothing new, in nanoseconds: less than a display's frame.
+/// The delay of the next request when there was no new frame, in nanoseconds: less than a display's frame.
 const PAUSE_NS: i64 = 10_000_000;
 
 /// The stage.
 pub struct CaptureExec {
     session: Session,
-    given: u64,
+    /// How many frames it has sent.
+    sent: u64,
 }
 
 impl Capture for CaptureExec {
     const NAME: &'static str = "capture-exec";
     const DOC: &'static str = "A command in any language as a source of frames: it is asked for each with a line of JSON \
          on standard input, and answers with a line on standard output that names a file with the pixels. See \
-         docs/exec.md.";
+         docs/stages-in-any-language.md.";
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;
 
     fn new(config: Config, host: &Host) -> Result<Self> {
         Ok(Self {
             session: Session::start(config, "capture", *host)?,
-            given: 0,
+            sent: 0,
         })
     }
 
     fn capture(&mut self, sink: &mut FrameSink<'_, '_>, cancel: &Cancel<'_>) -> Result<Next> {
-        let tick = Tick { tick: self.given };
-        let captured: Captured = self.session.ask(&tick, &mut { *cancel })?;
-        if let Some(picture) = captured.frame {
+        let request = CaptureRequest { tick: self.sent };
+        let reply: CaptureReply = self.session.call(&request, &mut { *cancel })?;
+        if let Some(picture) = reply.frame {
             let captured_ns = sink.host().now_ns();
             let frame = picture.load(sink.host())?;
             let source = || FrameNote::of(picture.file.display().to_string());
-            let note = captured.note.unwrap_or_else(source);
-            self.given += 1;
+            let note = reply.note.unwrap_or_else(source);
+            self.sent += 1;
             sink.emit(&frame, &note, captured_ns)?;
-        } else if !captured.end {
+        } else if !reply.end {
             let now_ns = sink.host().now_ns();
             sink.wait_until(now_ns.saturating_add(PAUSE_NS))?;
         }
-        Ok(if captured.end { Next::End } else { Next::More })
+        Ok(if reply.end { Next::End } else { Next::More })
     }
 }
 
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_new_is_not_asked_for_again_at_once() {
+    fn without_a_new_frame_the_next_request_waits() {
         let script = "id=0; while read -r line; do echo \"{\\\"id\\\":$id}\"; id=$((id + 1)); done";
         let config = json!({ "command": ["sh", "-c", script] });
         let mut harness = flowpipe_plugin::harness!(CaptureExec, config).unwrap();

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use flowpipe_plugin::Want;
+use flowpipe_process::backoff::Backoff;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,13 +18,13 @@ pub struct Config {
     /// relative files start at `directory`.
     #[schemars(length(min = 1))]
     pub command: Vec<String>,
-    /// Handed to the command as it is, in its first message.
+    /// Passed to the command unchanged, in its first message.
     #[serde(default)]
     pub settings: Map<String, Value>,
     /// Variables of its environment, besides those of flowpipe.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// The folder that it works in; without, the one that flowpipe works in.
+    /// The folder that it works in. Without, that of the pipeline file.
     #[serde(default)]
     pub directory: Option<PathBuf>,
     /// How long it may take to start, up to its first answer, in milliseconds.
@@ -38,22 +40,32 @@ pub struct Config {
     /// in milliseconds; then it is killed.
     #[serde(default = "grace")]
     pub grace_ms: u64,
-    /// How long to wait before a command that died is restarted.
+    /// How long to wait before a command that failed is restarted.
     #[serde(default)]
-    pub backoff: Backoff,
+    pub backoff: BackoffConfig,
 }
 
-/// How long to wait before a command that died is restarted: each time twice as long, until it gives an answer.
+/// How long to wait before a command that failed is restarted: each time twice as long, until it gives an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Backoff {
+#[schemars(rename = "Backoff")]
+pub struct BackoffConfig {
     /// After the first time, in milliseconds.
     pub first_ms: u64,
     /// At most, in milliseconds.
     pub most_ms: u64,
 }
 
-impl Default for Backoff {
+impl From<BackoffConfig> for Backoff {
+    fn from(config: BackoffConfig) -> Self {
+        Self {
+            first: Duration::from_millis(config.first_ms),
+            longest: Duration::from_millis(config.most_ms),
+        }
+    }
+}
+
+impl Default for BackoffConfig {
     fn default() -> Self {
         Self {
             first_ms: 100,

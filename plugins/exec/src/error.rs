@@ -1,4 +1,4 @@
-//! What goes wrong with a command.
+//! The errors of a command.
 
 use std::io;
 use std::process::ExitStatus;
@@ -12,7 +12,7 @@ pub enum CommandError {
     #[error(
         "`command` is empty: name the program first, then its arguments, such as [\"python3\", \"solver.py\"]"
     )]
-    Nothing,
+    NoCommand,
     /// The folder to work in is not there.
     #[error("there is no folder {0:?} to start it in: see `directory`")]
     NoFolder(String),
@@ -30,29 +30,29 @@ pub enum CommandError {
     #[error("it can't be started: {0}")]
     Start(io::Error),
     /// It ended.
-    #[error("it ended ({}) instead of answering{}", ending(*.status), last_words(.words))]
+    #[error("it ended ({}) instead of answering{}", ending(*.status), stderr_note(.stderr))]
     Ended {
-        /// How.
+        /// Its exit status.
         status: ExitStatus,
-        /// The last that it wrote to standard error.
-        words: String,
+        /// The last line that it wrote to standard error.
+        stderr: String,
     },
     /// It closed its output and still runs.
-    #[error("it closed its standard output, where its answers belong{}", last_words(.0))]
-    Closed(String),
+    #[error("it closed its standard output, where its answers belong{}", stderr_note(.0))]
+    OutputClosed(String),
     /// A line that is not a JSON object.
     #[error(
         "it wrote {0:?}, which is no JSON object: standard output is for answers alone, one object a line; write all else to standard error"
     )]
-    NoJson(String),
+    NotJson(String),
     /// A line without an end.
     #[error("it wrote a line of more than {} MB", .0 >> 20)]
     TooLong(usize),
-    /// An answer to something else.
+    /// An answer to another message.
     #[error(
         "it answered with \"id\": {answered} to the message {asked}: give each message's \"id\" back, and one answer to each"
     )]
-    OtherId {
+    WrongId {
         /// The number of the message.
         asked: u64,
         /// The number in the answer.
@@ -60,47 +60,47 @@ pub enum CommandError {
     },
     /// An answer of the wrong form.
     #[error("its answer can't be read: {0}")]
-    Form(serde_json::Error),
-    /// It does not take what it is given.
+    Malformed(serde_json::Error),
+    /// Its input queue is full.
     #[error("it does not read its standard input, where its messages come")]
-    Deaf,
+    InputBlocked,
     /// Not ready in time.
-    #[error("it did not answer its first message, the one with \"protocol\", within {limit} ms (`start_ms`), and was killed{}", last_words(.words))]
-    LateStart {
+    #[error("it did not answer its first message, the one with \"protocol\", within {limit} ms (`start_ms`), and was killed{}", stderr_note(.stderr))]
+    StartTimeout {
         /// Milliseconds.
         limit: u64,
-        /// The last that it wrote to standard error.
-        words: String,
+        /// The last line that it wrote to standard error.
+        stderr: String,
     },
     /// Not in time.
     #[error("it gave no answer within {0} ms (`timeout_ms`), and was killed")]
-    Late(u64),
+    Timeout(u64),
     /// It reports an error of its own.
     #[error("{0}")]
-    Own(String),
+    Reported(String),
     /// It answers its first message with an error.
     #[error("it failed to start: {0}")]
-    Refused(String),
-    /// The answer is no longer wanted.
+    StartRefused(String),
+    /// The call is cancelled.
     #[error("cancelled")]
     Cancelled,
 }
 
 impl CommandError {
-    /// Whether the command can continue: it reported the error itself.
-    pub fn is_its_own(&self) -> bool {
-        matches!(self, Self::Own(_) | Self::Form(_))
+    /// Whether the command can continue: only its answer is an error.
+    pub fn leaves_it_running(&self) -> bool {
+        matches!(self, Self::Reported(_) | Self::Malformed(_))
     }
 }
 
-fn last_words(words: &str) -> String {
-    match words {
+fn stderr_note(line: &str) -> String {
+    match line {
         "" => String::new(),
-        words => format!("; the last that it wrote to standard error: {words}"),
+        line => format!("; the last that it wrote to standard error: {line}"),
     }
 }
 
-/// How a process ended, for people.
+/// An exit status, as text.
 pub fn ending(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {

@@ -1,24 +1,24 @@
 //! Stages that are a command in any language: it gets a JSON message a line on its standard input, and gives an answer a
-//! line on its standard output. docs/exec.md specifies both.
+//! line on its standard output. docs/stages-in-any-language.md specifies both.
 //!
 //! # Layout
 //! - [`config`]: what a pipeline can set. [`effects`]: what the manifests declare of a command.
 //! - [`solver`], [`planner`], [`actuator`], [`capture`], [`vision`], and [`stage`] for what is none of them.
-//! - [`protocol`]: the messages. [`pixels`]: frames, in files. [`error`]: what goes wrong.
-//! - [`session`]: one answer to each message, from a command that is restarted when it dies.
-//! - [`process`]: its threads and its end. [`lines`]: its output.
+//! - [`protocol`]: the messages. [`pixels`]: frames, in files. [`error`]: the errors. [`shorten`]: long lines in them.
+//! - [`session`]: one answer to each message, from a command that is restarted when it ends.
+//! - [`process`]: its threads and its end.
 
 mod actuator;
 mod capture;
 mod config;
 mod effects;
 mod error;
-mod lines;
 mod pixels;
 mod planner;
 mod process;
 mod protocol;
 mod session;
+mod shorten;
 mod solver;
 mod stage;
 mod vision;

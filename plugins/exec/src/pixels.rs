@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 /// A picture in a file: rows from top to bottom, pixels from left to right.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture {
-    /// Where. The pixels begin with its first byte; more may follow behind them.
+    /// Its path. The pixels start with its first byte; more may follow behind them.
     pub file: PathBuf,
     /// How a pixel is laid out.
     pub format: PixelFormat,
@@ -44,11 +44,11 @@ const FORMATS: [(PixelFormat, Format); 5] = [
     (PixelFormat::Grey8, Format::Grey8),
 ];
 
-/// The file in which a stage shows its command one frame after the other. It goes away with the stage.
+/// The file in which a stage passes its command one frame after the other. It is deleted with the stage.
 #[derive(Default)]
-pub struct Shared(Option<NamedTempFile>);
+pub struct FrameFile(Option<NamedTempFile>);
 
-impl Shared {
+impl FrameFile {
     /// Writes a frame's pixels. They stay until the next call.
     ///
     /// # Errors

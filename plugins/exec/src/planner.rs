@@ -6,7 +6,7 @@ use flowpipe_plugin::{Cancel, Effect, Host, Plan, Planner, Result};
 
 use crate::config::Config;
 use crate::effects::RUNS_ITS_COMMAND;
-use crate::protocol::{Draw, Planned};
+use crate::protocol::{PlannerReply, PlannerRequest};
 use crate::session::Session;
 
 /// The stage.
@@ -15,7 +15,7 @@ pub struct PlannerExec(Session);
 impl Planner for PlannerExec {
     const NAME: &'static str = "planner-exec";
     const DOC: &'static str = "A command in any language as a planner: it gets each solution as a line of JSON on \
-         standard input, and answers with a line on standard output. See docs/exec.md.";
+         standard input, and answers with a line on standard output. See docs/stages-in-any-language.md.";
     const DETERMINISTIC: bool = false;
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;
@@ -32,7 +32,7 @@ impl Planner for PlannerExec {
         cancel: &Cancel<'_>,
     ) -> Result<Plan> {
         let cells = 0..board.puzzle.board().len();
-        let draw = Draw {
+        let request = PlannerRequest {
             board,
             solution,
             profile: asked,
@@ -40,10 +40,10 @@ impl Planner for PlannerExec {
                 .map(|cell| place::centre(board.puzzle.board(), cell))
                 .collect(),
         };
-        let planned: Planned = self.0.ask(&draw, &mut { *cancel })?;
-        let mut plan = Plan::new(planned.strokes);
-        plan.profile = planned.profile;
-        plan.manner = planned.manner;
+        let reply: PlannerReply = self.0.call(&request, &mut { *cancel })?;
+        let mut plan = Plan::new(reply.strokes);
+        plan.profile = reply.profile;
+        plan.manner = reply.manner;
         Ok(plan)
     }
 }

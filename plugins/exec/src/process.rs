@@ -1,47 +1,50 @@
-//! One process of a command: its pipes, each with a thread that ends with it, and its end.
+//! One process of a command: the threads that write to it and read from it, and its end.
 
-use std::io::{self, BufReader, Read, Write};
-use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::{self, Read, Write};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 use flowpipe_plugin::{Host, tracing};
-use flowpipe_process::group::{ProcessGroup, kill_with_thread};
-use flowpipe_process::pipes::{self, InputPipe, OutputPipe};
+use flowpipe_process::lines::{Line, Lines};
+use flowpipe_process::stderr_tail::StderrTail;
+use flowpipe_process::supervised::{Supervised, kill_with_thread};
 
 use crate::config::Config;
 use crate::error::CommandError;
-use crate::lines::{self, Line};
 
 #[cfg(test)]
 mod tests;
 
 /// The longest line that is read, in bytes.
-pub const LONGEST: usize = 64 << 20;
-/// The longest line of standard error, which is for people.
-const LONGEST_WORDS: usize = 16 << 10;
-/// The longest wait for what is in transit when a process has ended: its last lines, or its status after its output.
-const SETTLE: Duration = Duration::from_millis(500);
+pub const LONGEST_LINE: usize = 64 << 20;
+/// The longest line of standard error in the log; a longer one is split.
+const LONGEST_STDERR_LINE: usize = 16 << 10;
+/// How many messages wait for the command to read them.
+const QUEUED_MESSAGES: usize = 4;
+/// How long the last lines of a process that has ended may take to arrive, and its end after that of its output.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A process that runs or has just ended.
 pub struct Process {
-    group: Arc<ProcessGroup>,
+    child: Supervised,
     /// `None` once its input is closed.
     input: Option<Sender<Vec<u8>>>,
     output: Receiver<Line>,
-    ended: Receiver<ExitStatus>,
-    /// How it ended, once that is known.
+    /// Disconnected when it has ended.
+    end: Receiver<()>,
+    /// Its exit status, once that is known.
     status: Option<ExitStatus>,
-    words: Arc<Words>,
-    /// Disconnected when there is no standard error any more.
-    quiet: Receiver<()>,
+    stderr: StderrTail,
+    log: Arc<StderrLog>,
 }
 
-/// What it writes to standard error: goes to the log, and the last line is kept.
-struct Words {
-    last: Mutex<String>,
+/// The log of standard error.
+struct StderrLog {
+    /// What the command is called.
+    name: String,
     /// `None` once the stage is gone, which the thread that reads may outlive.
     host: Mutex<Option<Host>>,
 }
@@ -60,8 +63,11 @@ impl Process {
     /// # Errors
     /// Why it can't be started.
     pub fn start(config: &Config, name: &str, host: Host) -> Result<Self, CommandError> {
-        let (program, arguments) = config.command.split_first().ok_or(CommandError::Nothing)?;
-        let mut command = std::process::Command::new(program);
+        let (program, arguments) = config
+            .command
+            .split_first()
+            .ok_or(CommandError::NoCommand)?;
+        let mut command = Command::new(program);
         command
             .args(arguments)
             .envs(&config.env)
@@ -75,190 +81,148 @@ impl Process {
             command.current_dir(folder);
         }
         kill_with_thread(&mut command);
-        let words = Arc::new(Words {
-            last: Mutex::default(),
+        let (at_end, end) = bounded::<()>(0);
+        let child = Supervised::spawn(&format!("exec {program}"), command, move || drop(at_end))
+            .map_err(|error| start_error(error, config))?;
+        let log = Arc::new(StderrLog {
+            name: name.to_owned(),
             host: Mutex::new(Some(host)),
         });
-        let (input, to_write) = bounded::<Vec<u8>>(4);
-        let (lines, output) = bounded(1);
-        let (at_end, ended) = bounded(1);
-        let (started, is_started) = bounded(1);
-        let (is_quiet, quiet) = bounded::<()>(0);
-        let (alive, end) = pipes::alive().map_err(CommandError::Start)?;
-        let heard = Arc::clone(&words);
-        let name = name.to_owned();
-        // This thread runs as long as the process: the system kills the process when the thread ends.
-        let keep = move || {
-            let group = match ProcessGroup::spawn(&mut command) {
-                Ok(group) => Arc::new(group),
-                Err(error) => return drop(started.send(Err(error))),
-            };
-            let input = group.take_stdin();
-            if let Some(Ok(pipe)) = input.map(|pipe| InputPipe::new(pipe, end.clone())) {
-                thread::spawn(move || write(pipe, &to_write));
-            }
-            let output = group.take_stdout();
-            if let Some(Ok(pipe)) = output.map(|pipe| OutputPipe::new(pipe, end.clone())) {
-                thread::spawn(move || read(pipe, &lines));
-            }
-            let output = group.take_stderr();
-            if let Some(Ok(pipe)) = output.map(|pipe| OutputPipe::new(pipe, end)) {
-                thread::spawn(move || {
-                    listen(pipe, &name, &heard);
-                    drop(is_quiet);
-                });
-            }
-            // The caller waits for this, and may have gone since.
-            let _ = started.send(Ok(Arc::clone(&group)));
-            group.wait();
-            let status = group.reap_group();
-            drop(alive);
-            if let Ok(status) = status {
-                let _ = at_end.send(status);
-            }
-        };
-        let keeper = thread::Builder::new().name(format!("exec {program}"));
-        keeper.spawn(keep).map_err(CommandError::Start)?;
-        let group = match is_started.recv() {
-            Ok(Ok(group)) => group,
-            Ok(Err(error)) => return Err(start_error(error, config)),
-            Err(_) => return Err(CommandError::Start(io::ErrorKind::BrokenPipe.into())),
-        };
+        let (input, output, stderr) = start_threads(&child, &log).map_err(CommandError::Start)?;
         Ok(Self {
-            group,
+            child,
             input: Some(input),
             output,
-            ended,
+            end,
             status: None,
-            words,
-            quiet,
+            stderr,
+            log,
         })
     }
 
     /// Sends a line, its end included.
     ///
     /// # Errors
-    /// When it has not read what it was sent before.
+    /// When it has not read the lines before.
     pub fn send(&self, line: Vec<u8>) -> Result<(), CommandError> {
         let sent = self.input.as_ref().map(|input| input.try_send(line));
         match sent {
             // One that has closed its input is about to end, which is reported where its answer is awaited.
-            Some(Err(error)) if error.is_full() => Err(CommandError::Deaf),
+            Some(Err(error)) if error.is_full() => Err(CommandError::InputBlocked),
             _ => Ok(()),
         }
     }
 
-    /// Waits at most so long for a line.
+    /// Waits for a line, at most for this time.
     ///
     /// # Errors
-    /// That it ended, closed its output, or writes without an end.
-    pub fn read_line(&mut self, at_most: Duration) -> Result<Received, CommandError> {
+    /// That it ended, closed its output, or wrote a line that is too long.
+    pub fn read_line(&mut self, limit: Duration) -> Result<Received, CommandError> {
         if self.status.is_none() {
             select! {
-                recv(self.output) -> line => return self.line(line.ok()),
-                recv(self.ended) -> status => self.status = status.ok(),
-                default(at_most) => return Ok(Received::Nothing),
+                recv(self.output) -> line => return self.received(line.ok()),
+                recv(self.end) -> _ => self.status = self.child.wait(Duration::ZERO),
+                default(limit) => return Ok(Received::Nothing),
             }
         }
-        // Its last lines may be on their way still.
-        let line = self.output.recv_timeout(SETTLE).ok();
-        self.line(line)
+        // Its last lines may not have arrived yet.
+        let line = self.output.recv_timeout(DRAIN_TIMEOUT).ok();
+        self.received(line)
     }
 
-    fn line(&mut self, line: Option<Line>) -> Result<Received, CommandError> {
+    fn received(&mut self, line: Option<Line>) -> Result<Received, CommandError> {
         match line {
-            Some(Line::Whole(line)) => return Ok(Received::Line(line)),
-            Some(Line::TooLong) => return Err(CommandError::TooLong(LONGEST)),
+            Some(line) if line.is_cut => return Err(CommandError::TooLong(LONGEST_LINE)),
+            Some(line) => return Ok(Received::Line(line.bytes)),
             None => {}
         }
-        let status = self.status.or_else(|| self.ended.recv_timeout(SETTLE).ok());
-        let _ = self.quiet.recv_timeout(SETTLE);
-        let words = self.last_words();
+        let status = self.status.or_else(|| self.child.wait(DRAIN_TIMEOUT));
+        self.stderr.wait(DRAIN_TIMEOUT);
+        let stderr = self.stderr.last_line();
         Err(match status {
-            Some(status) => CommandError::Ended { status, words },
-            None => CommandError::Closed(words),
+            Some(status) => CommandError::Ended { status, stderr },
+            None => CommandError::OutputClosed(stderr),
         })
     }
 
-    /// How it ended, if it did and all its output has been read.
-    pub fn is_over(&mut self) -> Option<ExitStatus> {
-        self.status = self.status.or_else(|| self.ended.try_recv().ok());
+    /// Its exit status, if it has ended and all its output was read.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.status = self.status.or_else(|| self.child.wait(Duration::ZERO));
         self.status.filter(|_| self.output.is_empty())
     }
 
     /// Whether there is output to read.
     #[cfg(test)]
-    pub fn has_spoken(&self) -> bool {
+    pub fn has_output(&self) -> bool {
         !self.output.is_empty()
     }
 
-    /// The last that it wrote to standard error.
-    pub fn last_words(&self) -> String {
-        self.words.last().clone()
+    /// The last line that it wrote to standard error.
+    pub fn last_stderr_line(&self) -> String {
+        self.stderr.last_line()
     }
 
-    /// Closes its input, waits so long for its end, and kills it if need be.
+    /// Closes its input, and kills it unless it ends within this time.
     pub fn end_within(mut self, grace: Duration) {
         self.input = None;
-        if self.status.is_none() {
-            let _ = self.ended.recv_timeout(grace);
-        }
+        self.child.end_within(grace);
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.group.kill_group();
-        // It has ended or is about to: once the stage is gone there is no process.
-        let _ = self.ended.recv_timeout(Duration::from_secs(2));
-        *self.words.host() = None;
+        // Once the stage is gone there is no process.
+        self.child.end_within(Duration::ZERO);
+        *self.log.host() = None;
     }
 }
 
-impl Words {
-    fn last(&self) -> std::sync::MutexGuard<'_, String> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+impl StderrLog {
+    fn write(&self, line: &str) {
+        if let Some(host) = &*self.host() {
+            host.log(tracing::Level::INFO, &format!("{}: {line}", self.name));
+        }
     }
 
-    fn host(&self) -> std::sync::MutexGuard<'_, Option<Host>> {
+    fn host(&self) -> MutexGuard<'_, Option<Host>> {
         self.host.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn write(mut pipe: impl Write, lines: &Receiver<Vec<u8>>) {
-    for line in lines {
-        if pipe.write_all(&line).and_then(|()| pipe.flush()).is_err() {
+/// Starts the threads that write to a process and read from it. Each ends with the process.
+fn start_threads(
+    child: &Supervised,
+    log: &Arc<StderrLog>,
+) -> io::Result<(Sender<Vec<u8>>, Receiver<Line>, StderrTail)> {
+    let log = Arc::clone(log);
+    let each = move |line: &str| log.write(line);
+    let stderr = StderrTail::start(child.take_stderr()?, LONGEST_STDERR_LINE, each)?;
+    let (input, messages) = bounded(QUEUED_MESSAGES);
+    let stdin = child.take_stdin()?;
+    let writer = thread::Builder::new().name("stdin".to_owned());
+    writer.spawn(move || write(stdin, &messages))?;
+    let (lines, output) = bounded(1);
+    let stdout = child.take_stdout()?;
+    let reader = thread::Builder::new().name("stdout".to_owned());
+    reader.spawn(move || read(stdout, &lines))?;
+    Ok((input, output, stderr))
+}
+
+fn write(mut pipe: impl Write, messages: &Receiver<Vec<u8>>) {
+    for message in messages {
+        let written = pipe.write_all(&message).and_then(|()| pipe.flush());
+        if written.is_err() {
             return;
         }
     }
 }
 
 fn read(pipe: impl Read, lines: &Sender<Line>) {
-    let mut pipe = BufReader::with_capacity(1 << 16, pipe);
-    while let Ok(Some(line)) = lines::next(&mut pipe, LONGEST) {
-        let is_last = line == Line::TooLong;
+    for line in Lines::new(pipe, LONGEST_LINE).map_while(Result::ok) {
+        let is_last = line.is_cut;
         if lines.send(line).is_err() || is_last {
             return;
         }
-    }
-}
-
-fn listen(pipe: impl Read, name: &str, words: &Words) {
-    let mut pipe = BufReader::new(pipe);
-    while let Ok(Some(line)) = lines::next(&mut pipe, LONGEST_WORDS) {
-        let line = match line {
-            Line::Whole(line) => line,
-            // Its rest comes as further lines.
-            Line::TooLong => b"(a line too long to be shown)".to_vec(),
-        };
-        let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-        if text.is_empty() {
-            continue;
-        }
-        if let Some(host) = &*words.host() {
-            host.log(tracing::Level::INFO, &format!("{name}: {text}"));
-        }
-        *words.last() = text;
     }
 }
 
@@ -273,11 +237,4 @@ fn start_error(error: io::Error, config: &Config) -> CommandError {
         io::ErrorKind::PermissionDenied => CommandError::NotExecutable,
         _ => CommandError::Start(error),
     }
-}
-
-/// How long something has yet to wait, or nothing when it is over.
-pub fn left(until: Instant) -> Option<Duration> {
-    until
-        .checked_duration_since(Instant::now())
-        .filter(|left| !left.is_zero())
 }

@@ -13,7 +13,7 @@ use crate::pixels::Picture;
 
 /// A message with its number, which the answer gives back.
 #[derive(Serialize)]
-pub struct Asked<'a, T> {
+pub struct Request<'a, T> {
     pub id: u64,
     #[serde(flatten)]
     pub message: &'a T,
@@ -21,25 +21,25 @@ pub struct Asked<'a, T> {
 
 /// The fields that all answers share.
 #[derive(Deserialize)]
-pub struct Reply {
+pub struct ReplyHeader {
     /// The number of the message that it answers.
     #[serde(default)]
     pub id: Value,
-    /// It can't answer that message, and why.
+    /// Why it can't answer that message.
     #[serde(default)]
     pub error: Option<String>,
-    /// Not the answer yet: something of that name happened.
+    /// Not the answer yet: an event of this name happened.
     #[serde(default)]
     pub mark: Option<String>,
 }
 
-/// The first message of all.
+/// The first message.
 #[derive(Serialize)]
 pub struct Hello<'a> {
     protocol: &'static str,
     role: &'static str,
     settings: &'a Map<String, Value>,
-    /// Nothing outside of the program is to be touched.
+    /// A dry run: nothing outside of the program may change.
     dry: bool,
 }
 
@@ -56,14 +56,14 @@ impl<'a> Hello<'a> {
 
 /// To a capture command.
 #[derive(Serialize)]
-pub struct Tick {
-    /// How many frames it has given so far.
+pub struct CaptureRequest {
+    /// How many frames it has sent so far.
     pub tick: u64,
 }
 
 #[derive(Deserialize)]
-pub struct Captured {
-    /// Nothing: there is nothing new.
+pub struct CaptureReply {
+    /// `None`: there is no new frame.
     #[serde(default)]
     pub frame: Option<Picture>,
     #[serde(default)]
@@ -75,40 +75,40 @@ pub struct Captured {
 
 /// To a vision command.
 #[derive(Serialize)]
-pub struct Sight<'a> {
+pub struct VisionRequest<'a> {
     pub frame: &'a Picture,
     pub note: &'a FrameNote,
 }
 
 #[derive(Deserialize)]
-pub struct Seen {
+pub struct VisionReply {
     pub reading: Reading,
 }
 
 /// To a solver command.
 #[derive(Serialize)]
-pub struct Question<'a> {
+pub struct SolverRequest<'a> {
     pub puzzle: &'a Puzzle,
-    /// Those of the puzzle, which are written there only where they are not Flow Free's.
+    /// The rules of the puzzle, which `puzzle` has only where they differ from Flow Free's.
     pub rules: Rules,
     pub graph: Graph,
     pub want: Want,
     pub limit: Option<u64>,
 }
 
-/// The board as nodes and links, by node: see [`flowpipe_plugin::puzzle::graph`].
+/// The board as nodes and links: see [`flowpipe_plugin::puzzle::graph`].
 #[derive(Serialize)]
 pub struct Graph {
-    /// The cell of each node. A bridge has one node for each way across it.
+    /// The cell of each node. A bridge has two nodes: one for each direction across it.
     cells: Vec<usize>,
-    /// The nodes that it touches.
+    /// The neighbours of each node.
     links: Vec<Vec<usize>>,
-    /// The colour of its terminal.
+    /// The colour of the terminal at each node.
     colours: Vec<Option<Colour>>,
 }
 
 #[derive(Deserialize)]
-pub struct Answer {
+pub struct SolverReply {
     pub answer: Verdict,
     #[serde(default)]
     pub effort: Effort,
@@ -116,7 +116,7 @@ pub struct Answer {
 
 /// To a planner command.
 #[derive(Serialize)]
-pub struct Draw<'a> {
+pub struct PlannerRequest<'a> {
     pub board: &'a SeenBoard,
     pub solution: &'a Solution,
     pub profile: Option<Profile>,
@@ -125,7 +125,7 @@ pub struct Draw<'a> {
 }
 
 #[derive(Deserialize)]
-pub struct Planned {
+pub struct PlannerReply {
     pub strokes: Vec<Stroke>,
     #[serde(default)]
     pub profile: Option<Profile>,
@@ -135,7 +135,7 @@ pub struct Planned {
 
 /// To an actuator command.
 #[derive(Serialize)]
-pub struct Act<'a> {
+pub struct ActuatorRequest<'a> {
     pub strokes: &'a [Stroke],
     /// The points of each stroke, in pixels of the screen.
     pub pixels: Vec<Vec<Point>>,
@@ -146,7 +146,7 @@ pub struct Act<'a> {
 }
 
 #[derive(Deserialize)]
-pub struct Acted {
+pub struct ActuatorReply {
     #[serde(default)]
     pub solved: Option<bool>,
     #[serde(default)]
@@ -162,15 +162,15 @@ pub struct Acted {
 /// To a command of any other kind.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Any<'a> {
-    /// A message came.
-    Message(Envelope<'a>),
-    /// There are no more messages: the last chance to send some.
+pub enum StageRequest<'a> {
+    /// A message arrived.
+    Message(IncomingMessage<'a>),
+    /// There are no more messages: the reply may have the last ones.
     Finish(bool),
 }
 
 #[derive(Serialize)]
-pub struct Envelope<'a> {
+pub struct IncomingMessage<'a> {
     pub schema: &'a str,
     pub body: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,16 +183,16 @@ pub struct Envelope<'a> {
 }
 
 #[derive(Deserialize)]
-pub struct Given {
+pub struct StageReply {
     #[serde(default)]
-    pub messages: Vec<Sent>,
+    pub messages: Vec<OutgoingMessage>,
     /// The stage is done.
     #[serde(default)]
     pub end: bool,
 }
 
 #[derive(Deserialize)]
-pub struct Sent {
+pub struct OutgoingMessage {
     pub schema: String,
     pub body: Box<RawValue>,
     #[serde(default)]
@@ -213,7 +213,7 @@ impl Graph {
     }
 }
 
-impl<'a> Act<'a> {
+impl<'a> ActuatorRequest<'a> {
     pub fn of(strokes: &'a Strokes, board: &'a SeenBoard) -> Self {
         let note = &strokes.sighting.frame;
         let pixel = |&point: &Point| {

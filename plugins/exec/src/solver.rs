@@ -6,7 +6,7 @@ use flowpipe_plugin::{Cancel, Effect, Host, Result, Solver};
 
 use crate::config::SolverConfig;
 use crate::effects::RUNS_ITS_COMMAND;
-use crate::protocol::{Answer, Graph, Question};
+use crate::protocol::{Graph, SolverReply, SolverRequest};
 use crate::session::Session;
 
 /// The stage.
@@ -19,7 +19,7 @@ pub struct SolverExec {
 impl Solver for SolverExec {
     const NAME: &'static str = "solver-exec";
     const DOC: &'static str = "A command in any language as a solver: it gets each puzzle with its graph as a line of \
-         JSON on standard input, and answers with a line on standard output. See docs/exec.md.";
+         JSON on standard input, and answers with a line on standard output. See docs/stages-in-any-language.md.";
     /// The behaviour of a command is unknown.
     const DETERMINISTIC: bool = false;
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
@@ -35,16 +35,16 @@ impl Solver for SolverExec {
 
     fn solve(&mut self, puzzle: &Puzzle, cancel: &Cancel<'_>) -> Result<Verdict> {
         self.effort = Effort::default();
-        let question = Question {
+        let request = SolverRequest {
             puzzle,
             rules: puzzle.rules(),
             graph: Graph::of(puzzle),
             want: self.config.want,
             limit: self.config.limit,
         };
-        let answer: Answer = self.session.ask(&question, &mut { *cancel })?;
-        self.effort = answer.effort;
-        Ok(answer.answer)
+        let reply: SolverReply = self.session.call(&request, &mut { *cancel })?;
+        self.effort = reply.effort;
+        Ok(reply.answer)
     }
 
     fn effort(&mut self) -> Effort {

@@ -6,21 +6,21 @@ use flowpipe_plugin::{Context, Effect, Error, Host, Input, Message, Next, Port, 
 
 use crate::config::Config;
 use crate::effects::RUNS_ITS_COMMAND;
-use crate::pixels::Shared;
-use crate::protocol::{Any, Envelope, Given};
-use crate::session::{Asker, Session};
+use crate::pixels::FrameFile;
+use crate::protocol::{IncomingMessage, StageReply, StageRequest};
+use crate::session::{Caller, Session};
 
 /// The stage.
 pub struct Exec {
     session: Session,
-    shared: Shared,
+    frames: FrameFile,
 }
 
 impl Stage for Exec {
     const NAME: &'static str = "exec";
     const DOC: &'static str = "A command in any language as a stage of no special role: it gets each message as a line \
          of JSON on standard input, and answers with a line on standard output that holds the messages to send on, or \
-         none. A frame's pixels lie in a file. See docs/exec.md.";
+         none. A frame's pixels lie in a file. See docs/stages-in-any-language.md.";
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;
 
@@ -35,33 +35,33 @@ impl Stage for Exec {
     fn new(config: Config, host: &Host) -> Result<Self> {
         Ok(Self {
             session: Session::start(config, "stage", *host)?,
-            shared: Shared::default(),
+            frames: FrameFile::default(),
         })
     }
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
-        let given: Given = match input {
-            Input::Message(message) => self.ask(&message, context)?,
-            Input::Finish => self.session.ask(&Any::Finish(true), context)?,
+        let reply: StageReply = match input {
+            Input::Message(message) => self.send(&message, context)?,
+            Input::Finish => self.session.call(&StageRequest::Finish(true), context)?,
             _ => return Err(Error::new("it has to be fed: `from` is missing")),
         };
-        for sent in given.messages {
-            let schema = CString::new(sent.schema)?;
-            let picture = sent.frame.map(|picture| picture.load(context.host()));
+        for message in reply.messages {
+            let schema = CString::new(message.schema)?;
+            let picture = message.frame.map(|picture| picture.load(context.host()));
             let frame = picture.transpose()?;
             let now = context.host().now_ns();
-            let body = sent.body.get().as_bytes();
+            let body = message.body.get().as_bytes();
             context.emit_document(0, &schema, body, frame.as_ref(), now)?;
         }
-        Ok(if given.end { Next::End } else { Next::More })
+        Ok(if reply.end { Next::End } else { Next::More })
     }
 }
 
 impl Exec {
-    fn ask(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<Given> {
+    fn send(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<StageReply> {
         let frame = message.frame();
-        let picture = frame.map(|frame| self.shared.show(&frame)).transpose()?;
-        let envelope = Envelope {
+        let picture = frame.map(|frame| self.frames.show(&frame)).transpose()?;
+        let incoming = IncomingMessage {
             schema: message.schema(),
             body: serde_json::from_slice(message.json())?,
             frame: picture.as_ref(),
@@ -69,11 +69,11 @@ impl Exec {
             frame_sequence: message.frame_sequence(),
             captured_ns: message.captured_ns(),
         };
-        self.session.ask(&Any::Message(envelope), context)
+        self.session.call(&StageRequest::Message(incoming), context)
     }
 }
 
-impl Asker for Context<'_> {
+impl Caller for Context<'_> {
     fn is_cancelled(&self) -> bool {
         self.cancel().is_cancelled()
     }

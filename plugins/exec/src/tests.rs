@@ -108,7 +108,7 @@ fn each_message_has_its_answer() {
 }
 
 #[test]
-fn a_command_that_can_not_begin_is_an_error_before_the_run() {
+fn a_command_that_fails_to_start_is_an_error_before_the_run() {
     let begin = |config: Value| error(solver(config));
     let with = |command: &[&str]| json!({ "command": command, "start_ms": 60000 });
     let text = begin(with(&["flowpipe-no-such-program"]));
@@ -155,7 +155,7 @@ fn a_malformed_answer_is_an_error() {
 }
 
 #[test]
-fn a_command_that_says_itself_what_is_wrong_lives_on() {
+fn a_command_that_reports_an_error_continues() {
     let mut harness = solver(config("error")).unwrap();
     for message in 1..=3 {
         let text = error(reason(&mut harness));
@@ -167,7 +167,7 @@ fn a_command_that_says_itself_what_is_wrong_lives_on() {
 }
 
 #[test]
-fn one_that_dies_is_started_again_later_each_time() {
+fn the_backoff_of_a_command_that_ends_doubles() {
     let mut dying = config("die");
     dying["backoff"] = json!({ "first_ms": 200, "most_ms": 400 });
     let mut harness = solver(dying).unwrap();
@@ -184,7 +184,7 @@ fn one_that_dies_is_started_again_later_each_time() {
 }
 
 #[test]
-fn after_a_death_the_next_message_is_answered() {
+fn a_restarted_command_answers_the_next_message() {
     let folder = tempfile::tempdir().unwrap();
     let mut once = config("die once");
     once["settings"]["file"] = json!(folder.path().join("died"));
@@ -195,7 +195,7 @@ fn after_a_death_the_next_message_is_answered() {
 }
 
 #[test]
-fn one_that_leaves_after_its_answer_costs_no_message() {
+fn a_command_that_ends_after_its_answer_loses_no_message() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("number");
     let mut leaving = config("leave");
@@ -208,7 +208,7 @@ fn one_that_leaves_after_its_answer_costs_no_message() {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(dies(&number()));
-    // That it is gone has to be noticed, too; a message that is sent before would be lost.
+    // Its end has to be noticed, too; a message that is sent before would be lost.
     std::thread::sleep(Duration::from_secs(1));
     assert_eq!(reason(&mut harness).unwrap(), "message 1");
 }
@@ -221,7 +221,7 @@ fn family(file: &Path) -> (String, String) {
 }
 
 #[test]
-fn one_that_is_late_is_killed_with_all_that_it_started() {
+fn a_command_that_is_too_slow_is_killed_with_its_children() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("numbers");
     let mut late = config("child");
@@ -238,7 +238,7 @@ fn one_that_is_late_is_killed_with_all_that_it_started() {
 }
 
 #[test]
-fn one_that_is_not_wanted_any_more_is_killed_and_another_is_ready() {
+fn a_cancelled_command_is_killed_and_another_is_ready() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("numbers");
     let mut slow = config("child");
@@ -253,7 +253,7 @@ fn one_that_is_not_wanted_any_more_is_killed_and_another_is_ready() {
 }
 
 #[test]
-fn nothing_is_left_when_the_stage_is_gone() {
+fn no_process_is_left_when_the_stage_is_gone() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("number");
     let script = format!(

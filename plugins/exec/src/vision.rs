@@ -5,20 +5,21 @@ use flowpipe_plugin::{Cancel, Captured, Effect, Host, Result, Vision};
 
 use crate::config::Config;
 use crate::effects::RUNS_ITS_COMMAND;
-use crate::pixels::Shared;
-use crate::protocol::{Seen, Sight};
+use crate::pixels::FrameFile;
+use crate::protocol::{VisionReply, VisionRequest};
 use crate::session::Session;
 
 /// The stage.
 pub struct VisionExec {
     session: Session,
-    shared: Shared,
+    frames: FrameFile,
 }
 
 impl Vision for VisionExec {
     const NAME: &'static str = "vision-exec";
     const DOC: &'static str = "A command in any language as vision: it gets a line of JSON on standard input that names \
-         a file with the frame's pixels, and answers with a line on standard output what it read. See docs/exec.md.";
+         a file with the frame's pixels, and answers with a line on standard output what it read. See \
+         docs/stages-in-any-language.md.";
     const DETERMINISTIC: bool = false;
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;
@@ -26,16 +27,16 @@ impl Vision for VisionExec {
     fn new(config: Config, host: &Host) -> Result<Self> {
         Ok(Self {
             session: Session::start(config, "vision", *host)?,
-            shared: Shared::default(),
+            frames: FrameFile::default(),
         })
     }
 
     fn see(&mut self, captured: &Captured, cancel: &Cancel<'_>) -> Result<Reading> {
-        let sight = Sight {
-            frame: &self.shared.show(captured.frame())?,
+        let request = VisionRequest {
+            frame: &self.frames.show(captured.frame())?,
             note: captured.note(),
         };
-        let seen: Seen = self.session.ask(&sight, &mut { *cancel })?;
-        Ok(seen.reading)
+        let reply: VisionReply = self.session.call(&request, &mut { *cancel })?;
+        Ok(reply.reading)
     }
 }

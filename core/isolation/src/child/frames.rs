@@ -2,22 +2,24 @@
 //! one. Frames of other stages are read-only. The plugin's own frames are in memory that this process and the host can
 //! write; when one is emitted, the host copies it, so that later writes don't reach other stages.
 
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flowpipe_abi as abi;
-use flowpipe_host::frame::count_one_more;
 use flowpipe_host::frame::memory::{Access, Mapping};
+use flowpipe_host::frame::released::ReleasedCounts;
 use flowpipe_host::table::frame_functions::{self, FrameFunctions, fill_in};
 use flowpipe_sync::lock;
 
 use crate::child::{CHILD, Child};
 use crate::protocol::{NewFrameReply, Request, WireFrame, WireShape};
 
-/// The target of the ABI's frame pointer.
+static RELEASED: ReleasedCounts = ReleasedCounts::new();
+
+/// The target of the ABI's frame pointer, in an [`Arc`].
 pub(super) struct ChildFrame {
-    references: AtomicUsize,
     wire: WireFrame,
     block: Arc<Mapping>,
     /// Whether the plugin may write there.
@@ -29,13 +31,14 @@ pub(super) struct ChildFrame {
 impl ChildFrame {
     /// A frame with one reference.
     pub(super) fn new(wire: WireFrame, block: Arc<Mapping>, access: Access) -> NonNull<Self> {
-        NonNull::from(Box::leak(Box::new(Self {
-            references: AtomicUsize::new(1),
+        let frame = Arc::new(Self {
             wire,
             block,
             access,
             is_written: AtomicBool::new(false),
-        })))
+        });
+        // SAFETY: an `Arc` is never null.
+        unsafe { NonNull::new_unchecked(Arc::into_raw(frame).cast_mut()) }
     }
 
     /// The pixels, to write.
@@ -61,16 +64,12 @@ impl ChildFrame {
 /// # Safety
 /// The caller holds it and does not use it again.
 pub(super) unsafe fn release(frame: NonNull<ChildFrame>) -> bool {
-    // SAFETY: by the contract above.
-    let last = unsafe { frame.as_ref() }
-        .references
-        .fetch_sub(1, Ordering::AcqRel)
-        == 1;
-    if last {
-        // SAFETY: this was the last reference to the box.
-        drop(unsafe { Box::from_raw(frame.as_ptr()) });
+    // SAFETY: by the contract above, and since `new` gave out the pointer of an `Arc`.
+    let frame = unsafe { Arc::from_raw(frame.as_ptr()) };
+    if Arc::strong_count(&frame) == 1 {
+        RELEASED.keep(&frame);
     }
-    last
+    Arc::into_inner(frame).is_some()
 }
 
 /// The host's extension `flowpipe.frames/1`.
@@ -90,9 +89,9 @@ pub(super) fn new_frame(child: &Child, shape: WireShape) -> Option<NonNull<Child
 // SAFETY: the ABI's frame pointer has such a frame as its target here; any thread may use its count and memory.
 unsafe impl FrameFunctions for ChildFrame {
     unsafe extern "C" fn add_reference(frame: *mut abi::Frame) -> *mut abi::Frame {
-        // SAFETY: the ABI demands that the caller holds a reference.
-        if let Some(target) = unsafe { frame.cast::<Self>().as_ref() } {
-            count_one_more(&target.references);
+        if !frame.is_null() {
+            // SAFETY: the ABI demands that the caller holds a reference.
+            unsafe { Arc::increment_strong_count(frame.cast::<Self>()) };
         }
         frame
     }
@@ -126,17 +125,13 @@ unsafe impl FrameFunctions for ChildFrame {
 
     unsafe extern "C" fn write(frame: *mut *mut abi::Frame) -> *mut u8 {
         // SAFETY: the ABI demands a writable pointer to a reference that the caller holds.
-        let Some((place, target)) = (unsafe {
-            frame.as_mut().and_then(|place| {
-                (*place)
-                    .cast::<Self>()
-                    .as_ref()
-                    .map(|target| (place, target))
-            })
-        }) else {
+        let Some(place) = (unsafe { frame.as_mut() }).filter(|place| !place.is_null()) else {
             return std::ptr::null_mut();
         };
-        if target.access == Access::Write && target.references.load(Ordering::Acquire) == 1 {
+        // SAFETY: as above; the caller keeps its reference.
+        let mut target = ManuallyDrop::new(unsafe { Arc::from_raw(place.cast::<Self>()) });
+        let is_only = Arc::get_mut(&mut target).is_some();
+        if is_only && target.access == Access::Write {
             return target.pixels_mut();
         }
         let shape = target.wire.shape;

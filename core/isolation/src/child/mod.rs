@@ -274,7 +274,7 @@ fn create_stage(
     if library.manifests.get(create.index as usize) != Some(&create.manifest) {
         let file = create.library.display();
         return Err(failed(format!(
-            "{file}: its manifests differ from the scanned ones: it is not used"
+            "{file}: its manifests differ from the scanned ones: it is not used; `flowpipe plugins` reads them again"
         )));
     }
     let config = serde_json::from_slice(config).map_err(|error| failed(error.to_string()))?;
@@ -359,7 +359,7 @@ impl Child {
             port,
             schema: schema.as_ptr(),
             json: document.as_c(),
-            json_length: document.len(),
+            json_length: document.json_len(),
             document: document.as_abi(),
             frame: frame.map_or(std::ptr::null_mut(), |frame| frame.as_ptr().cast()),
             lineage: &raw const lineage,

@@ -191,10 +191,17 @@ pub(crate) fn confine(
 pub fn warn_of_gaps() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        for gap in [landlock::gap(), seccomp::gap()].into_iter().flatten() {
+        for gap in gaps() {
             tracing::warn!("isolated stages are not confined wholly: {gap}");
         }
     });
+}
+
+/// What [`confine`] can't enforce on this system, each as a sentence.
+#[must_use]
+pub fn gaps() -> Vec<String> {
+    let gaps = [landlock::gap(), seccomp::gap()];
+    gaps.into_iter().flatten().collect()
 }
 
 #[cfg(test)]

@@ -7,10 +7,12 @@ use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use flowpipe_host::catalogue::Scanned;
+use flowpipe_process::status::describe;
+use flowpipe_process::supervised::SHUTDOWN_GRACE;
 use serde::{Deserialize, Serialize};
 
 use crate::Program;
-use crate::process::{self, ChildProcess};
+use crate::process::{self, ChildProcess, DRAIN_TIMEOUT};
 use crate::wire::Wire;
 
 /// From the host, once. The body: the files' names, each followed by a zero byte.
@@ -32,12 +34,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const ANSWER_TIMEOUT_AMONG_OTHERS: Duration = Duration::from_secs(1);
 /// The number of processes at once.
 const AT_ONCE: usize = 16;
-/// How long the libraries may take to clean up. The process is killed then.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 /// How often a waiting thread checks whether the process has ended: its children may keep the connection open.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// How long to wait for packets of a process that has ended.
-const REST: Duration = Duration::from_millis(100);
 
 /// Why a process gave no more answers.
 enum Failure {
@@ -141,10 +139,7 @@ fn ask(child: &ChildProcess, mut wire: Wire, paths: &[&Path], patience: Duration
             Ok(None) => {
                 let reason = match child.wait_with_output(SHUTDOWN_GRACE) {
                     Some(status) => {
-                        format!(
-                            "loading it, a process {}",
-                            flowpipe_process::status::describe(status)
-                        )
+                        format!("loading it, a process {}", describe(status))
                     }
                     None => "loading it, a process lost its connection".to_owned(),
                 };
@@ -181,7 +176,7 @@ fn answer(child: &ChildProcess, wire: &mut Wire, patience: Duration) -> io::Resu
     loop {
         let has_ended = child.has_ended();
         let wait = match has_ended {
-            true => REST,
+            true => DRAIN_TIMEOUT,
             false => POLL_INTERVAL,
         };
         wire.wait_until(Some(Instant::now() + wait))?;

@@ -1,5 +1,6 @@
 use std::fs;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use flowpipe_plugin::harness;
 use serde_json::json;
@@ -47,10 +48,10 @@ fn nothing_is_kept_for_what_a_command_leaves_in_another_session() {
     let config = serde_json::from_value(json!({ "command": ["sh", "-c", script] })).unwrap();
     let mut process = Process::start(&config, "it", host.host()).unwrap();
     let started = Instant::now();
-    while process.last_words().is_empty() && started.elapsed() < Duration::from_secs(60) {
+    while process.last_stderr_line().is_empty() && started.elapsed() < Duration::from_secs(60) {
         thread::sleep(Duration::from_millis(5));
     }
-    let number = process.last_words();
+    let number = process.last_stderr_line();
     let _killed_at_last = Kill(&number);
     let pipes = [0, 1, 2].map(|file| pipe(&format!("/proc/{number}/fd/{file}")).unwrap());
     assert_eq!(held(&pipes), 3);
@@ -69,15 +70,15 @@ fn nothing_is_kept_for_what_a_command_leaves_in_another_session() {
         panic!("it wrote something: {:?}", received.err());
     };
     assert_eq!(line, b"last");
-    let Err(CommandError::Ended { status, words }) = process.read_line(Duration::ZERO) else {
+    let Err(CommandError::Ended { status, stderr }) = process.read_line(Duration::ZERO) else {
         panic!("it has ended");
     };
-    assert_eq!((status.code(), words.as_str()), (Some(7), "last"));
+    assert_eq!((status.code(), stderr.as_str()), (Some(7), "last"));
     drop(process);
     while held(&pipes) > 0 && started.elapsed() < Duration::from_secs(60) {
         thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(held(&pipes), 0, "ends of pipes are kept");
     let runs = PathBuf::from(format!("/proc/{number}/fd")).exists();
-    assert!(runs, "it is not the command's to end");
+    assert!(runs, "a process of another session is not killed");
 }

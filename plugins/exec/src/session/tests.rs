@@ -27,7 +27,7 @@ fn session(script: &str) -> (Harness, Session) {
 fn wait_for_output(session: &Session) {
     let process = session.process.as_ref().unwrap();
     let started = Instant::now();
-    while !process.has_spoken() {
+    while !process.has_output() {
         assert!(
             started.elapsed() < Duration::from_secs(60),
             "it wrote nothing"
@@ -36,35 +36,35 @@ fn wait_for_output(session: &Session) {
     }
 }
 
-/// Asks for an answer that nothing is expected of.
-fn ask(session: &mut Session, asker: &mut dyn Asker) -> Result<Reply> {
-    session.ask(&json!({}), asker)
+/// A call of which no certain answer is expected.
+fn call(session: &mut Session, caller: &mut dyn Caller) -> Result<ReplyHeader> {
+    session.call(&json!({}), caller)
 }
 
 #[test]
 fn a_start_that_is_answered_in_time_and_read_late_is_not_late() {
     let (_harness, mut session) = session(WELL);
-    ask(&mut session, &mut Cancel::never()).unwrap();
+    call(&mut session, &mut Cancel::never()).unwrap();
     session.replace();
     wait_for_output(&session);
     // The next message comes after the time to start has passed.
-    session.start_by = Some(Instant::now());
-    ask(&mut session, &mut Cancel::never()).unwrap();
+    session.start_deadline = Some(Instant::now());
+    call(&mut session, &mut Cancel::never()).unwrap();
 }
 
 #[test]
-fn a_message_that_was_cancelled_while_the_command_began_kills_nothing() {
+fn a_call_that_is_cancelled_while_the_command_starts_kills_nothing() {
     let (_harness, mut session) = session(WELL);
     session.replace();
-    let cancelled = ask(&mut session, &mut Cancel::by(&|| true)).err().unwrap();
+    let cancelled = call(&mut session, &mut Cancel::by(&|| true)).err().unwrap();
     assert_eq!(cancelled.status(), flowpipe_plugin::abi::CANCELLED);
-    assert_eq!(session.number, 0, "what is not wanted is not asked");
-    // It has begun meanwhile, and the time to start has passed.
-    if session.start_by.is_some() {
+    assert_eq!(session.number, 0, "a cancelled call sends no message");
+    // It has started meanwhile, and its deadline has passed.
+    if session.start_deadline.is_some() {
         wait_for_output(&session);
-        session.start_by = Some(Instant::now());
+        session.start_deadline = Some(Instant::now());
     }
-    ask(&mut session, &mut Cancel::never()).unwrap();
+    call(&mut session, &mut Cancel::never()).unwrap();
 }
 
 #[test]
@@ -72,8 +72,8 @@ fn an_answer_that_has_arrived_is_read_before_the_clock_is_checked() {
     let (_harness, mut session) = session(WELL);
     session.send_line(line(1, &json!({})).unwrap()).unwrap();
     wait_for_output(&session);
-    let passed = Limit::Answer(Some(Instant::now()));
-    let received: Result<Reply, _> = session.wait(1, passed, &mut Cancel::never());
+    let passed = Deadline::Answer(Some(Instant::now()));
+    let received: Result<ReplyHeader, _> = session.receive(1, passed, &mut Cancel::never());
     assert!(received.is_ok(), "{:?}", received.err());
 }
 
@@ -91,11 +91,11 @@ fn a_process_that_ends_before_its_first_answer_is_read_costs_no_message() {
     wait_for_output(&session);
     // Its end has to be noticed, too.
     std::thread::sleep(Duration::from_secs(1));
-    ask(&mut session, &mut Cancel::never()).unwrap();
+    call(&mut session, &mut Cancel::never()).unwrap();
 }
 
 #[test]
-fn a_process_that_never_begins_is_killed_even_if_each_message_is_cancelled_before() {
+fn a_process_that_never_starts_is_killed_even_if_each_call_is_cancelled_before() {
     let folder = tempfile::tempdir().unwrap();
     let marker = folder.path().join("replaced");
     let script = format!(
@@ -109,9 +109,9 @@ fn a_process_that_never_begins_is_killed_even_if_each_message_is_cancelled_befor
     while marker.exists() && started.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(5));
     }
-    session.start_by = Some(Instant::now());
-    ask(&mut session, &mut Cancel::by(&|| true)).err().unwrap();
+    session.start_deadline = Some(Instant::now());
+    call(&mut session, &mut Cancel::by(&|| true)).err().unwrap();
     assert!(session.process.is_none());
     assert!(harness.log().iter().any(|line| line.contains("`start_ms`")));
-    ask(&mut session, &mut Cancel::never()).unwrap();
+    call(&mut session, &mut Cancel::never()).unwrap();
 }
