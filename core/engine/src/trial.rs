@@ -23,7 +23,8 @@ use serde_json::Value;
 
 use crate::run::outcome::Outcome;
 use crate::run::plan::Plan;
-use crate::run::worker::{Work, Worker};
+use crate::run::work::Work;
+use crate::run::worker::Worker;
 use crate::run::{Observer, Options, StartError};
 use crate::watch::{Reason, Watch};
 
@@ -41,9 +42,9 @@ pub struct Trial {
 
 /// The result of one call.
 #[derive(Debug)]
-pub struct Tried {
+pub struct TrialResult {
     /// How the call ended.
-    pub end: End,
+    pub end: CallEnd,
     /// The emitted messages, in order, each with its output.
     pub emitted: Vec<(usize, Arc<Message>)>,
     /// How long it took, without the waits that it requested.
@@ -52,7 +53,7 @@ pub struct Tried {
 
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum CallEnd {
     /// Successfully.
     Fine,
     /// The stage has no more output.
@@ -67,9 +68,9 @@ pub enum End {
 
 /// The result of loading the state of another stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum LoadResult {
     /// The state was loaded.
-    Taken,
+    Loaded,
     /// It does not know the format.
     Unknown,
     /// It caught a panic of its own, with this message.
@@ -169,7 +170,7 @@ impl Trial {
         schema: &str,
         json: &[u8],
         frame: Option<Frame>,
-    ) -> Result<Tried, DocumentError> {
+    ) -> Result<TrialResult, DocumentError> {
         self.sent += 1;
         let host = self.worker.instance.host();
         let captured_ns = host.stage_clock().read(host.clock());
@@ -192,12 +193,12 @@ impl Trial {
     }
 
     /// Calls a source once.
-    pub fn tick(&mut self) -> Tried {
+    pub fn tick(&mut self) -> TrialResult {
         self.event(abi::EVENT_TICK)
     }
 
     /// Calls the stage after its inputs have ended.
-    pub fn finish(&mut self) -> Tried {
+    pub fn finish(&mut self) -> TrialResult {
         self.event(abi::EVENT_FINISH)
     }
 
@@ -222,13 +223,13 @@ impl Trial {
     }
 
     /// Loads the state of another stage. The ABI demands that this stage has processed no message yet.
-    pub fn load(&mut self, state: &State) -> Taken {
+    pub fn load(&mut self, state: &State) -> LoadResult {
         let limits = self.worker.stage.limits();
         match self.worker.instance.load(state, &limits) {
-            Ok(true) => Taken::Taken,
-            Ok(false) => Taken::Unknown,
-            Err(text) if text.starts_with(PANICKED) => Taken::Panicked(text),
-            Err(text) => Taken::Refused(text),
+            Ok(true) => LoadResult::Loaded,
+            Ok(false) => LoadResult::Unknown,
+            Err(text) if text.starts_with(PANICKED) => LoadResult::Panicked(text),
+            Err(text) => LoadResult::Refused(text),
         }
     }
 
@@ -254,12 +255,6 @@ impl Trial {
         Some(frame)
     }
 
-    /// The number of live frames, including those that the stage holds.
-    #[must_use]
-    pub fn living_frames(&self) -> usize {
-        self.worker.stage.run.services.pool.statistics().live
-    }
-
     /// Returns a canceller for other threads.
     #[must_use]
     pub fn canceller(&self) -> Canceller {
@@ -279,21 +274,21 @@ impl Trial {
         plan.shared.services.pool.statistics().live
     }
 
-    fn event(&mut self, event: abi::Event) -> Tried {
+    fn event(&mut self, event: abi::Event) -> TrialResult {
         let now = self.worker.stage.run.now();
         self.work(&Work::event(event, None, now))
     }
 
-    fn work(&mut self, work: &Work) -> Tried {
+    fn work(&mut self, work: &Work) -> TrialResult {
         let done = self.worker.process(work, None, None);
         let end = match done.outcome {
-            Outcome::Fine => End::Fine,
-            Outcome::End => End::Ended,
-            Outcome::Stopped | Outcome::Lost | Outcome::Abandoned => End::Stopped,
-            Outcome::Failed(_, text) if text.starts_with(PANICKED) => End::Panicked(text),
-            Outcome::Failed(kind, text) => End::Failed(kind, text),
+            Outcome::Fine => CallEnd::Fine,
+            Outcome::End => CallEnd::Ended,
+            Outcome::Stopped | Outcome::Lost | Outcome::Abandoned => CallEnd::Stopped,
+            Outcome::Failed(_, text) if done.has_panicked => CallEnd::Panicked(text),
+            Outcome::Failed(kind, text) => CallEnd::Failed(kind, text),
         };
-        Tried {
+        TrialResult {
             end,
             emitted: std::mem::take(&mut *lock(&self.emitted_messages.0)),
             worked: Duration::from_nanos(u64::try_from(done.worked_ns).unwrap_or(0)),

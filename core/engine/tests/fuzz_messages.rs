@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use bounds::{MIB, within};
 use common::catalogue;
 use flowpipe_engine::run::Options;
-use flowpipe_engine::trial::{End, Trial};
+use flowpipe_engine::trial::{CallEnd, Trial};
 use flowpipe_host::document::Document;
 use proptest::prelude::*;
 use serde_json::json;
@@ -82,7 +82,7 @@ fn try_body(bytes: &[u8]) {
                 let (Ok(document), Ok(sent)) = (&read, sent) else {
                     continue;
                 };
-                assert_eq!((sent.end, sent.emitted.len()), (End::Fine, 1));
+                assert_eq!((sent.end, sent.emitted.len()), (CallEnd::Fine, 1));
                 if number == 0 {
                     assert_eq!(sent.emitted[0].1.json(), document.json());
                 }

@@ -1,5 +1,6 @@
 //! Stages made with the SDK in a library that the runtime loads: what the sanitizers look at (`./x check deep`), and short
-//! enough to run with all other tests.
+//! enough to run with all other tests. A program of its own: a planted fault must be the only one in its process, and its
+//! fixture is this crate's only one with the SDK.
 #![cfg(unix)]
 #![allow(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Each call of a stage is a span of `tracing`.
+//! Each call of a stage is a span of `tracing`. A program of its own: a process has one subscriber for all threads.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,

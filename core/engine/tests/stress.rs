@@ -1,5 +1,6 @@
 //! Many messages, pictures and threads at once: the program of the sanitizers (`./x check deep`), and short enough to
-//! run with all other tests. `FLOWPIPE_STRESS` is how many times as long it takes.
+//! run with all other tests. `FLOWPIPE_STRESS` is how many times as long it takes. A
+//! program of its own: the sanitizers run it alone for long, and a planted fault must be the only one in its process.
 #![cfg(unix)]
 #![allow(
     clippy::expect_used,

@@ -61,7 +61,8 @@ pub struct StageReport {
     /// How often one of its plugins was restarted after a failure.
     pub restarted: u64,
     /// Plugin instances that hung and were abandoned. They still exist.
-    pub given_up: u64,
+    #[serde(rename = "given_up")]
+    pub abandoned: u64,
     /// Frames that it allocated and that are still referenced.
     pub frames_left: usize,
     /// Time in `process`, without waits for full queues.

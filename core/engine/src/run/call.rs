@@ -76,8 +76,7 @@ impl Context<'_> {
             return Some(Reason::Lost);
         }
         let mode = self.stage.run.mode();
-        let stops = mode == Mode::Abort || mode >= Mode::Drain && self.stage.is_source();
-        stops.then_some(Reason::Stop)
+        mode.cancels(self.stage.is_source()).then_some(Reason::Stop)
     }
 
     fn send_output(&self, output: &abi::Output) -> abi::Status {
@@ -88,7 +87,10 @@ impl Context<'_> {
         let status = match self.check(output) {
             Ok((port, message, judgement)) => match &self.entrant {
                 None => self.send(port, message),
-                Some(entrant) => entrant.offer(self, port, message, judgement),
+                Some(entrant) => entrant.offer(port, message, judgement, |port, message| {
+                    self.stage
+                        .send(self.watch, port, message, None, &self.journal)
+                }),
             },
             Err(reason) => {
                 self.refused.borrow_mut().get_or_insert(reason);

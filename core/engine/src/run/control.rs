@@ -11,46 +11,22 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, Sender};
-use flowpipe_host::instance::Instance;
 use flowpipe_host::problem::{Problem, ProblemKind};
-use flowpipe_host::run::Mode;
 
 use crate::report::Report;
-use crate::run::StartError;
+use crate::run::call_record;
 use crate::run::create::create;
 use crate::run::driver::RaceEvent;
+use crate::run::error::StartError;
+use crate::run::event::ControlEvent;
+use crate::run::exit::WorkerExit;
 use crate::run::instances::Instances;
-use crate::run::journal;
 use crate::run::plan::Plan;
-use crate::run::reload::pausing::{Request, Resume};
-use crate::run::replay::Excess;
+use crate::run::reload::pausing::Request;
 use crate::run::summary::{self, CurrentTopology};
-use crate::run::threads::{Role, Thread, Threads, WorkerExit};
-use crate::supervisor::watchdog::Limits;
-use crate::supervisor::{self, DEFERRED, Exit, Resumed, Slot};
+use crate::run::threads::{Role, Thread, Threads};
+use crate::supervisor::{self, Action, DEFERRED, Exit, Resumed, StopCause};
 use crate::watch::{CallSnapshot, Reason, Watch, nanoseconds};
-
-/// An event that wakes the control thread.
-pub(crate) enum ControlEvent {
-    /// Something changed: check again.
-    Nudge,
-    /// A thread has ended, and returns its instances.
-    Ended {
-        /// The number of the thread.
-        id: usize,
-        exit: WorkerExit,
-        /// It panicked, which is a bug in this program.
-        panicked: bool,
-    },
-    /// A plugin with a process of its own was created, or failed to start.
-    Created(Slot, Box<Result<Instance, StartError>>),
-    /// One was destroyed.
-    Destroyed(Slot),
-    /// Pause stages, so that they can be changed.
-    Pause(Request),
-    /// Resume them.
-    Resume(Resume),
-}
 
 /// The state of the control thread.
 pub(crate) struct Control {
@@ -92,7 +68,7 @@ impl Control {
     pub(crate) fn run(mut self, ready: &Sender<Result<(), StartError>>) -> Report {
         let started = self.start();
         if started.is_err() {
-            self.plan.shared.abort();
+            self.plan.shared.stop(StopCause::Abort);
         }
         // The starting thread waits for this; it is gone only if it panicked.
         let _ = ready.send(started);
@@ -230,58 +206,73 @@ impl Control {
         thread.join();
     }
 
-    /// Checks every worker once. Returns how long no further check is needed.
+    /// Observes every call in progress once. Returns how long no further check is needed.
     fn check_workers(&mut self) -> Duration {
-        let (now, mode) = (self.plan.shared.now(), self.plan.shared.mode());
+        let now = self.plan.shared.now();
         let mut sleep = LONGEST;
         for id in self.threads.ids() {
-            let Some(thread) = self.threads.get_mut(id) else {
+            let Some(thread) = self.threads.get(id) else {
                 continue;
             };
             let Some(watch) = thread.watch.clone() else {
                 continue;
             };
-            let settings = &thread.stage.settings;
-            let limits = Limits {
-                timeout: settings.timeout,
-                watchdog: settings.watchdog,
-                mode,
-                is_source: thread.stage.is_source(),
-            };
             // Also for work that starts a moment from now.
-            sleep = sleep.min(limits.soonest());
+            sleep = sleep.min(thread.stage.first_check());
             let Some(snapshot) = watch.snapshot(now) else {
                 continue;
             };
-            let finding = thread.watchdog.check(&snapshot, &limits);
-            if let Some(reason) = finding.cancel {
-                watch.cancel(snapshot.call, reason);
-            }
-            if let Some(worked) = finding.warn {
-                let text = format!("it has not come back for {worked:.1?}");
-                let problem = thread.problem(ProblemKind::Slow, &snapshot, text);
-                thread.stage.run.report(problem);
-            }
-            sleep = sleep.min(finding.next);
-            if let Some(why) = finding.hangs {
-                let busy = thread.processes.iter().find(|process| process.is_busy());
-                match busy {
-                    // Its thread then returns by itself.
-                    Some(process) => process.kill(&why),
-                    None if thread.processes.is_empty() => {
-                        self.abandon(id, &watch, &snapshot, &why);
-                    }
-                    None => {}
-                }
-                sleep = SHORTEST;
+            let observed = supervisor::Event::Observed {
+                slot: thread.stage.slot(thread.contestant()),
+                call: snapshot,
+                process: thread.call_process(),
+            };
+            for action in self.plan.shared.supervise(observed) {
+                sleep = sleep.min(self.treat(id, &watch, &snapshot, action));
             }
         }
         sleep
     }
 
+    /// Performs an action on a call in progress. Returns when to check it again.
+    fn treat(
+        &mut self,
+        id: usize,
+        watch: &Watch,
+        snapshot: &CallSnapshot,
+        action: Action,
+    ) -> Duration {
+        let Some(thread) = self.threads.get(id) else {
+            return SHORTEST;
+        };
+        match action {
+            Action::Cancel { call, reason } => watch.cancel(call, reason),
+            Action::Warn { worked } => {
+                let text = format!("it has not come back for {worked:.1?}");
+                let problem = thread.problem(ProblemKind::Slow, snapshot, text);
+                thread.stage.run.report(problem);
+            }
+            Action::Kill { why } => {
+                let busy = thread.processes.iter().find(|process| process.is_busy());
+                if let Some(process) = busy {
+                    process.kill(&why);
+                }
+                return SHORTEST;
+            }
+            Action::Abandon { why } => {
+                self.abandon(id, watch, snapshot, &why);
+                return SHORTEST;
+            }
+            Action::ObserveAgain { after } => return after,
+            // No other action answers an observation.
+            _ => {}
+        }
+        LONGEST
+    }
+
     /// Abandons a worker that hangs, unless its call has returned meanwhile.
     fn abandon(&mut self, id: usize, watch: &Watch, snapshot: &CallSnapshot, why: &str) {
-        let Some(thread) = self.threads.get_mut(id) else {
+        let Some(thread) = self.threads.get(id) else {
             return;
         };
         let stage = thread.stage.clone();
@@ -304,9 +295,9 @@ impl Control {
             return;
         };
         let contestant = thread.contestant();
-        stage.counts.given_up.fetch_add(1, Ordering::Relaxed);
+        stage.counts.abandoned.fetch_add(1, Ordering::Relaxed);
         if stage.run.logs_calls {
-            let call = journal::write_hung(&stage, contestant, snapshot, why);
+            let call = call_record::write_hung(&stage, contestant, snapshot, why);
             stage.report_call(Some(Box::new(call)));
         }
         let text = format!("{why}; it was abandoned");
@@ -314,19 +305,13 @@ impl Control {
         let can_create = self.instances.can_create();
         let replay = stage.run.replay.as_ref();
         let excess = replay.and_then(|replay| replay.abandon(&stage));
-        let was_stopped = snapshot.cancelled == Some(Reason::Stop) || excess.is_some();
         self.apply(supervisor::Event::Hung {
             slot: stage.slot(contestant),
-            was_stopped,
-            // A new instance would exceed the limit again.
-            is_final: excess.is_some(),
+            was_stopped: snapshot.cancelled == Some(Reason::Stop),
+            excess,
             can_create,
             problem,
         });
-        if excess == Some(Excess::Memory) {
-            // The abandoned thread goes on taking memory: only the end of the process stops it.
-            self.plan.shared.advance(Mode::Abort);
-        }
     }
 
     /// Handles that the thread that requested a pause has panicked.

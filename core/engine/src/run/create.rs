@@ -12,7 +12,7 @@ use flowpipe_host::table::Host;
 #[cfg(unix)]
 use flowpipe_isolation::stage::{IsolatedStage, Start};
 
-use crate::run::StartError;
+use crate::run::error::StartError;
 use crate::run::stage::Stage;
 
 /// Creates and activates an instance.

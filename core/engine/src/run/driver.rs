@@ -1,25 +1,32 @@
-//! The driver of a race: passes each message to the contestants that are free, and waits for the result.
+//! The driver of a race: passes each message to the contestants that the supervisor names, and waits for the result.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_channel::{Receiver, Sender};
-use flowpipe_host::problem::ProblemKind;
+use flowpipe_abi as abi;
+use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_host::run::Mode;
 
+use crate::run::counts::ContestantCounts;
+use crate::run::exit::WorkerExit;
 use crate::run::journal::Journal;
+use crate::run::outcome::{Done, Outcome};
 use crate::run::race::{Entrant, Race};
 use crate::run::stage::{LoopControl, Stage};
-use crate::run::threads::WorkerExit;
-use crate::run::worker::{Done, NextWork, Outcome, Work, Worker};
-use crate::supervisor;
+use crate::run::work::Work;
+use crate::run::worker::{NextWork, Worker};
+use crate::supervisor::{self, Action, Decision, RaceResult};
 use crate::watch::Watch;
 
 /// Runs a stage with several plugins.
 pub(crate) struct Driver {
     stage: Arc<Stage>,
-    slots: Vec<RaceSlot>,
+    /// The contestants that have an instance.
+    members: BTreeMap<usize, (Sender<Arc<Race>>, Arc<Watch>)>,
+    /// The contestants whose result is to be received.
+    pending: BTreeSet<usize>,
     events: Receiver<RaceEvent>,
     /// Keeps the channel open while the driver waits for events.
     _sender: Sender<RaceEvent>,
@@ -32,35 +39,13 @@ pub(crate) enum RaceEvent {
     /// A contestant has finished its call.
     Done { contestant: usize, done: Done },
     /// A contestant has no instance: it hung and was abandoned, or failed to start.
-    Missing {
-        contestant: usize,
-        /// Another instance will replace it.
-        returns: bool,
-    },
+    Missing { contestant: usize },
     /// A contestant has an instance: at the start, or because it was restarted.
     Joined {
         contestant: usize,
         jobs: Sender<Arc<Race>>,
         watch: Arc<Watch>,
     },
-}
-
-/// The state of one contestant.
-#[derive(Default)]
-struct RaceSlot {
-    /// `None`: it has no instance.
-    contestant: Option<(Sender<Arc<Race>>, Arc<Watch>)>,
-    busy: bool,
-    /// It is being restarted: [`RaceEvent::Joined`] or [`RaceEvent::Missing`] follows.
-    away: bool,
-}
-
-/// The counts of one contestant.
-#[derive(Debug, Default)]
-pub(crate) struct ContestantCounts {
-    pub won: AtomicU64,
-    pub sat_out: AtomicU64,
-    pub failed: AtomicU64,
 }
 
 /// Processes races until the driver closes the channel, or until the plugin is to be restarted.
@@ -101,15 +86,10 @@ impl Driver {
         stage: Arc<Stage>,
         (sender, events): (Sender<RaceEvent>, Receiver<RaceEvent>),
     ) -> Self {
-        let slots = stage
-            .settings
-            .contestants
-            .iter()
-            .map(|_| RaceSlot::default())
-            .collect();
         Self {
             stage,
-            slots,
+            members: BTreeMap::new(),
+            pending: BTreeSet::new(),
             events,
             _sender: sender,
             watch: Watch::default(),
@@ -139,7 +119,7 @@ impl Driver {
 
     /// Waits until the losers have finished too, or were abandoned.
     fn wait_for_all(&mut self) {
-        while self.slots.iter().any(|slot| slot.busy) {
+        while !self.pending.is_empty() {
             let late = self.wait_for_event();
             self.report_late(late);
         }
@@ -147,34 +127,18 @@ impl Driver {
 
     /// Runs one race to its end.
     fn race(&mut self, work: Work) -> LoopControl {
-        if !self.wait_for_a_free_slot() {
-            if self.stage.must_end() {
-                return LoopControl::End;
-            }
-            // The control thread has reported why each of them was abandoned.
-            let text = "none of its plugins is available any more".to_owned();
-            let problem =
-                self.stage
-                    .problem(ProblemKind::Hang, 0, work.message_id(&self.stage), text);
-            self.stage.run.fail(problem);
+        let Some(entrants) = self.wait_for_entrants(&work) else {
             return LoopControl::End;
-        }
-        let mut running = BTreeSet::new();
-        let mut entrants = Vec::new();
-        for (contestant, slot) in self.slots.iter().enumerate() {
-            match &slot.contestant {
-                Some((_, watch)) if !slot.busy => {
-                    running.insert(contestant);
-                    entrants.push((contestant, watch.clone()));
-                }
-                Some(_) => count(&self.stage, contestant, |contest| &contest.sat_out),
-                None => {}
-            }
-        }
-        let race = Arc::new(Race::new(work, entrants));
-        for &contestant in &running {
+        };
+        let watch = |contestant: &usize| {
+            let (_, watch) = self.members.get(contestant)?;
+            Some((*contestant, watch.clone()))
+        };
+        let race = Arc::new(Race::new(work, entrants.iter().filter_map(watch).collect()));
+        for &contestant in &entrants {
             self.start(contestant, &race);
         }
+        let mut running = entrants;
         let mut outcomes = Vec::new();
         while race
             .winner()
@@ -207,12 +171,10 @@ impl Driver {
     }
 
     fn start(&mut self, contestant: usize, race: &Arc<Race>) {
-        if let Some(slot) = self.slots.get_mut(contestant)
-            && let Some((jobs, _)) = &slot.contestant
-        {
+        if let Some((jobs, _)) = self.members.get(&contestant) {
             // It is gone only after it was abandoned, and that event is received next.
             let _ = jobs.send(race.clone());
-            slot.busy = true;
+            self.pending.insert(contestant);
         }
     }
 
@@ -223,70 +185,69 @@ impl Driver {
     }
 
     fn note(&mut self, event: RaceEvent) -> Option<(usize, Option<Done>)> {
-        match event {
+        let contestant = match event {
             RaceEvent::Done { contestant, done } => {
-                let slot = self.slots.get_mut(contestant)?;
-                slot.busy = false;
-                slot.away = done.restart.is_some();
-                let for_good = done.gone || matches!(done.outcome, Outcome::End);
-                if slot.away || for_good {
-                    slot.contestant = None;
+                self.pending.remove(&contestant);
+                let is_over = done.gone || matches!(done.outcome, Outcome::End);
+                if is_over || done.restart.is_some() {
+                    self.members.remove(&contestant);
                 }
-                if for_good && !slot.away {
-                    let left = supervisor::Event::LeftRace(self.stage.slot(contestant));
-                    self.stage.run.supervise(left);
-                }
-                Some((contestant, Some(done)))
+                let slot = self.stage.slot(contestant);
+                let finished = supervisor::Event::CallFinished { slot, is_over };
+                self.stage.run.supervise(finished);
+                return Some((contestant, Some(done)));
             }
-            RaceEvent::Missing {
-                contestant,
-                returns,
-            } => {
-                let slot = self.slots.get_mut(contestant)?;
-                let hung = !slot.away;
-                *slot = RaceSlot {
-                    away: returns,
-                    ..RaceSlot::default()
-                };
-                hung.then_some((contestant, None))
+            RaceEvent::Missing { contestant } => {
+                self.members.remove(&contestant);
+                contestant
             }
             RaceEvent::Joined {
                 contestant,
                 jobs,
                 watch,
             } => {
-                let slot = self.slots.get_mut(contestant)?;
-                // No event came for the previous one: it hung, and was replaced at once.
-                let hung = slot.busy;
-                *slot = RaceSlot {
-                    contestant: Some((jobs, watch)),
-                    ..RaceSlot::default()
-                };
-                hung.then_some((contestant, None))
+                self.members.insert(contestant, (jobs, watch));
+                let joined = supervisor::Event::Joined(self.stage.slot(contestant));
+                self.stage.run.supervise(joined);
+                contestant
             }
-        }
+        };
+        // No result came from the previous instance: it hung.
+        let hung = self.pending.remove(&contestant);
+        hung.then_some((contestant, None))
     }
 
-    /// Returns false if no contestant is left to wait for.
-    fn wait_for_a_free_slot(&mut self) -> bool {
+    /// Waits until contestants are free. `None`: none is left to wait for.
+    fn wait_for_entrants(&mut self, work: &Work) -> Option<BTreeSet<usize>> {
         while let Ok(event) = self.events.try_recv() {
             let late = self.note(event);
             self.report_late(late);
         }
         loop {
-            if self
-                .slots
-                .iter()
-                .any(|slot| slot.contestant.is_some() && !slot.busy)
-            {
-                return true;
+            let message = supervisor::Event::RaceMessage {
+                stage: self.stage.index,
+            };
+            match self.stage.run.supervise(message).pop() {
+                Some(Action::Race { entrants, sit_out }) => {
+                    for contestant in sit_out {
+                        count(&self.stage, contestant, |contest| &contest.sat_out);
+                    }
+                    return Some(entrants.into_iter().collect());
+                }
+                Some(Action::AwaitContestant) => {
+                    let late = self.wait_for_event();
+                    self.report_late(late);
+                }
+                Some(Action::EndRace { is_failure: true }) => {
+                    // The control thread has reported why each of them was abandoned.
+                    let text = "none of its plugins is available any more".to_owned();
+                    let message = work.message_id(&self.stage);
+                    let problem = self.stage.problem(ProblemKind::Hang, 0, message, text);
+                    self.stage.run.fail(problem);
+                    return None;
+                }
+                _ => return None,
             }
-            let gone = |slot: &RaceSlot| slot.contestant.is_none() && !slot.away;
-            if self.slots.iter().all(gone) {
-                return false;
-            }
-            let late = self.wait_for_event();
-            self.report_late(late);
         }
     }
 
@@ -326,7 +287,10 @@ impl Driver {
                 Outcome::Stopped | Outcome::Lost | Outcome::Abandoned => {}
             }
         }
-        stage.note_time(worked_ns);
+        // The call at the end of the stream is not the latency of any message.
+        if race.work.event != abi::EVENT_FINISH {
+            stage.note_latency(worked_ns);
+        }
         if let Some(winner) = winner {
             count(&stage, winner, |contest| &contest.won);
         }
@@ -347,25 +311,34 @@ impl Driver {
         for call in written {
             stage.report_call(Some(call));
         }
-        if winner_failed || winner.is_none() && !abstained && !ended && !failures.is_empty() {
-            return self.fail(race, &failures, restarts);
+        let fails =
+            winner_failed || winner.is_none() && !abstained && !ended && !failures.is_empty();
+        let decision = self.decide(match (fails, ended) {
+            (true, _) => RaceResult::Failed { restarts },
+            (false, true) => RaceResult::Ended,
+            (false, false) => RaceResult::Answered,
+        });
+        if fails {
+            stage.conclude(self.problem(race, &failures), decision);
         }
-        let gone = |slot: &RaceSlot| slot.contestant.is_none() && !slot.away;
-        let empty = self.slots.iter().all(gone);
-        if ended && empty {
-            LoopControl::End
-        } else {
-            LoopControl::Continue
+        match decision {
+            Decision::End => LoopControl::End,
+            Decision::Continue | Decision::Restart(_) => LoopControl::Continue,
         }
     }
 
-    /// All contestants that ran failed. `restarts`: one of them is restarted, so only the message is lost.
-    fn fail(
-        &self,
-        race: &Race,
-        failures: &[(usize, ProblemKind, String)],
-        restarts: bool,
-    ) -> LoopControl {
+    /// The supervisor's decision after a race.
+    fn decide(&self, result: RaceResult) -> Decision {
+        let stage = self.stage.index;
+        let concluded = supervisor::Event::RaceConcluded { stage, result };
+        match self.stage.run.supervise(concluded).pop() {
+            Some(Action::Decide(decision)) => decision,
+            _ => Decision::End,
+        }
+    }
+
+    /// The problem that all contestants that ran failed.
+    fn problem(&self, race: &Race, failures: &[(usize, ProblemKind, String)]) -> Problem {
         let stage = &self.stage;
         let timed_out = failures
             .iter()
@@ -381,12 +354,7 @@ impl Driver {
             .collect();
         let first = failures.first().map_or(0, |(contestant, ..)| *contestant);
         let text = format!("no contestant answered ({})", reasons.join("; "));
-        let problem = stage.problem(kind, first, race.work.message_id(stage), text);
-        if restarts {
-            stage.skip(problem);
-            return LoopControl::Continue;
-        }
-        stage.fail(problem)
+        stage.problem(kind, first, race.work.message_id(stage), text)
     }
 }
 

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use flowpipe_host::instance::Instance;
 use flowpipe_sync::lock;
 
-use crate::run::control::ControlEvent;
+use crate::run::event::ControlEvent;
 use crate::run::shared::Shared;
 use crate::supervisor::Slot;
 

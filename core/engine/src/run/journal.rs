@@ -5,19 +5,12 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::message::{self, Message};
-use flowpipe_host::problem::ProblemKind;
-use flowpipe_recording::entry::{
-    Call, CancelReason, Cancelled, Emitted, Event, Mark, Origin, Taken,
-};
+use flowpipe_recording::entry::{Call, CancelReason, Cancelled, Emitted, Mark, Origin};
 use flowpipe_sync::lock;
 
-use crate::run::call::Context;
 use crate::run::shared::Shared;
-use crate::run::stage::Stage;
-use crate::run::worker::{Outcome, Work};
-use crate::watch::{CallSnapshot, Reason};
+use crate::watch::Reason;
 
 /// What happens in one call.
 #[derive(Debug, Default)]
@@ -128,6 +121,21 @@ impl Journal {
         });
     }
 
+    /// Returns the results of the waits.
+    pub(crate) fn take_waits(&self) -> Vec<bool> {
+        self.waits.take()
+    }
+
+    /// Returns when the stage saw its call cancelled.
+    pub(crate) fn take_cancelled(&self) -> Option<Cancelled> {
+        lock(&self.cancelled).take()
+    }
+
+    /// Returns the marks.
+    pub(crate) fn take_marks(&self) -> Vec<Mark> {
+        self.marks.take()
+    }
+
     /// Returns the messages sent since the last call.
     pub(crate) fn take_emitted(&self) -> Vec<Emitted> {
         self.emitted.take()
@@ -148,83 +156,5 @@ fn named(run: &Shared, origin: message::Origin) -> Origin {
         stage: run.names.stage(origin.stage),
         sequence: origin.sequence,
         captured_ns: origin.captured_ns,
-    }
-}
-
-/// Builds the record of a call that has returned.
-pub(crate) fn write(
-    context: &Context<'_>,
-    work: &Work,
-    contestant: usize,
-    outcome: &Outcome,
-    clock: Vec<i64>,
-) -> Call {
-    let stage: &Stage = context.stage;
-    let journal = &context.journal;
-    let run = &*stage.run;
-    Call {
-        stage: stage.run.names.stage(stage.index),
-        plugin: contestant,
-        event: work.kind(),
-        took: work.message.as_ref().map(|(port, message)| {
-            taken(stage, *port, message.source(), message.lineage().sequence)
-        }),
-        taken_ns: work.taken_ns,
-        ended_ns: run.now(),
-        waited_ns: context.watch.waited_in_call(),
-        emitted: journal.take_emitted(),
-        clock,
-        waits: match stage.is_deterministic {
-            true => journal.waits.take(),
-            false => Vec::new(),
-        },
-        cancelled: match stage.is_deterministic {
-            true => lock(&journal.cancelled).take(),
-            false => None,
-        },
-        marks: journal.marks.take(),
-        failed: match outcome {
-            Outcome::Failed(_, text) => Some(text.clone()),
-            _ => None,
-        },
-        hung: matches!(outcome, Outcome::Failed(ProblemKind::Hang, _)),
-        restarted: false,
-    }
-}
-
-/// Builds the record of a call that never returned.
-pub(crate) fn write_hung(
-    stage: &Stage,
-    contestant: usize,
-    snapshot: &CallSnapshot,
-    why: &str,
-) -> Call {
-    let run = &*stage.run;
-    Call {
-        stage: stage.run.names.stage(stage.index),
-        plugin: contestant,
-        event: match snapshot.message {
-            Some(_) => Event::Message,
-            None if stage.is_source() => Event::Tick,
-            None => Event::Finish,
-        },
-        took: snapshot
-            .message
-            .map(|message| taken(stage, message.port, message.source, message.sequence)),
-        taken_ns: snapshot.since,
-        ended_ns: run.now(),
-        failed: Some(why.to_owned()),
-        hung: true,
-        ..Call::default()
-    }
-}
-
-fn taken(stage: &Stage, port: usize, source: PortRef, sequence: u64) -> Taken {
-    let (from, output) = stage.run.names.output(source);
-    Taken {
-        port: stage.inputs.get(port).map(Into::into).unwrap_or_default(),
-        from,
-        output,
-        sequence,
     }
 }

@@ -5,9 +5,14 @@
 //! from thread to thread over the edges of [`crate::edge`].
 
 pub(crate) mod call;
-pub(crate) mod control;
+mod call_record;
+mod control;
+pub(crate) mod counts;
 mod create;
 mod driver;
+mod error;
+pub(crate) mod event;
+mod exit;
 mod instances;
 mod journal;
 pub(crate) mod names;
@@ -24,6 +29,7 @@ pub(crate) mod stage;
 mod summary;
 mod task;
 mod threads;
+pub(crate) mod work;
 pub(crate) mod worker;
 
 use std::sync::Arc;
@@ -40,11 +46,15 @@ use flowpipe_recording::entry::Call;
 use crate::check::Validators;
 use crate::report::{Distribution, Progress, Report};
 use crate::run::control::Control;
-pub use crate::run::reload::{ChangeError, Changed, Changer, Changes, PipelineChange, What};
+pub use crate::run::error::StartError;
+pub use crate::run::reload::{
+    ChangeError, Changes, PipelineChange, Reloader, StageChangeKind, StageChanges,
+};
 use crate::run::replay::Replay;
 use crate::run::shared::Shared;
 use crate::run::summary::{CurrentTopology, Topology};
 pub use crate::run::task::{Completion, Task, TaskResult, event_name};
+use crate::supervisor::StopCause;
 
 /// The options of a run.
 #[derive(Clone, Default)]
@@ -127,45 +137,6 @@ pub trait Observer: Send + Sync {
     }
 }
 
-/// Why a run failed to start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// No plugin of that name was found.
-    #[error("stage \"{stage}\": there is no plugin \"{plugin}\"")]
-    UnknownPlugin {
-        /// The stage's name.
-        stage: String,
-        /// The plugin's name.
-        plugin: String,
-    },
-    /// The stages don't fit together.
-    #[error("stage \"{stage}\": {reason}")]
-    Misfit {
-        /// The stage's name.
-        stage: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// A plugin failed to start.
-    #[error("stage \"{stage}\": {plugin} failed to {step}: {reason}")]
-    Plugin {
-        /// The stage's name.
-        stage: String,
-        /// The plugin's name.
-        plugin: String,
-        /// `start` or `activate`.
-        step: &'static str,
-        /// The plugin's error.
-        reason: String,
-    },
-    /// The system could not create a thread.
-    #[error("failed to start a thread: {0}")]
-    Thread(#[from] std::io::Error),
-    /// The control thread panicked while the run started.
-    #[error("the control thread failed; its panic message is above")]
-    Control,
-}
-
 /// Starts runs.
 pub struct Run;
 
@@ -173,7 +144,7 @@ pub struct Run;
 pub struct RunHandle {
     shared: Arc<Shared>,
     current: CurrentTopology,
-    changer: Changer,
+    changer: Reloader,
     control: JoinHandle<Report>,
 }
 
@@ -205,7 +176,7 @@ impl Run {
             stages: plan.stages.clone(),
             edges: plan.edges.clone(),
         });
-        let changer = Changer::new(&plan, current.clone());
+        let changer = Reloader::new(&plan, current.clone());
         let shown = current.clone();
         let (ready, is_ready) = crossbeam_channel::bounded(1);
         let control = std::thread::Builder::new()
@@ -225,13 +196,13 @@ impl RunHandle {
     /// Stops the run as `on_stop` of the pipeline specifies: sources end, and queues are drained or dropped. A second
     /// call aborts it.
     pub fn stop(&self) {
-        self.shared.ask_to_stop();
+        self.shared.stop(StopCause::Request);
     }
 
     /// Cancels all calls. Plugins that don't return within a second, or their stage's `watchdog` if that is shorter,
     /// are abandoned.
     pub fn abort(&self) {
-        self.shared.abort();
+        self.shared.stop(StopCause::Abort);
     }
 
     /// Stops and aborts the run from other threads, also while [`Self::wait`] waits.
@@ -246,7 +217,7 @@ impl RunHandle {
         self.view().progress()
     }
 
-    /// Changes the pipeline while it runs: see [`Changer::change`].
+    /// Changes the pipeline while it runs: see [`Reloader::change`].
     ///
     /// # Errors
     /// When the run can't be changed to the new pipeline. It continues unchanged.
@@ -260,7 +231,7 @@ impl RunHandle {
 
     /// Changes the run from other threads, also while [`Self::wait`] waits.
     #[must_use]
-    pub fn changer(&self) -> Changer {
+    pub fn changer(&self) -> Reloader {
         self.changer.clone()
     }
 
@@ -308,11 +279,11 @@ impl RunView {
 impl Stopper {
     /// As [`RunHandle::stop`].
     pub fn stop(&self) {
-        self.0.ask_to_stop();
+        self.0.stop(StopCause::Request);
     }
 
     /// As [`RunHandle::abort`].
     pub fn abort(&self) {
-        self.0.abort();
+        self.0.stop(StopCause::Abort);
     }
 }

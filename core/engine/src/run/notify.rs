@@ -2,9 +2,10 @@
 
 use tracing::Span;
 
+use crate::run::outcome::Outcome;
 use crate::run::stage::Stage;
 use crate::run::task::{Completion, Task, TaskResult, event_name};
-use crate::run::worker::{Outcome, Work};
+use crate::run::work::Work;
 
 /// The span of one call, at the level `TRACE`. Without a subscriber for that level, it costs one atomic load.
 pub(crate) fn span(stage: &Stage, contestant: usize, work: &Work) -> Span {

@@ -1,10 +1,13 @@
-//! How a call ended.
+//! How a call ended, and its result.
+
+use std::time::Duration;
 
 use flowpipe_abi as abi;
 use flowpipe_host::instance::Instance;
-use flowpipe_host::problem::ProblemKind;
+use flowpipe_host::problem::{MessageId, ProblemKind};
 use flowpipe_host::run::Mode;
 use flowpipe_host::table::status::reason;
+use flowpipe_recording::entry::Call;
 
 use crate::run::call::Context;
 use crate::watch::Reason;
@@ -23,6 +26,45 @@ pub(crate) enum Outcome {
     Failed(ProblemKind, String),
     /// The control thread abandoned the worker during the call.
     Abandoned,
+}
+
+/// The result of one call.
+pub(crate) struct Done {
+    pub outcome: Outcome,
+    /// Whether the plugin caught a panic.
+    pub has_panicked: bool,
+    /// Nanoseconds in the call, without waits for full queues.
+    pub worked_ns: i64,
+    pub emitted: u64,
+    /// The record of the call, if an observer wants it.
+    pub written: Option<Box<Call>>,
+    /// The message that it failed on.
+    pub message: Option<MessageId>,
+    /// The plugin is restarted after this time. Set by the worker.
+    pub restart: Option<Duration>,
+    /// It can't continue, and is not replaced. Set by the worker.
+    pub gone: bool,
+}
+
+impl Done {
+    /// The result of a call that did not happen or was abandoned.
+    pub(crate) fn nothing(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            has_panicked: false,
+            worked_ns: 0,
+            emitted: 0,
+            written: None,
+            message: None,
+            restart: None,
+            gone: false,
+        }
+    }
+
+    /// Whether the call only ended the stage: how long it took is not the latency of any message.
+    pub(crate) fn only_ends(&self) -> bool {
+        self.emitted == 0 && matches!(self.outcome, Outcome::End | Outcome::Stopped)
+    }
 }
 
 /// Derives the outcome from the status and from what happened in the call.

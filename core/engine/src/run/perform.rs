@@ -7,10 +7,11 @@ use flowpipe_config::pipeline::Isolation;
 use flowpipe_host::instance::Instance;
 use flowpipe_host::problem::ProblemKind;
 
-use crate::run::StartError;
-use crate::run::control::{Control, ControlEvent};
+use crate::run::control::Control;
 use crate::run::create::create;
 use crate::run::driver::RaceEvent;
+use crate::run::error::StartError;
+use crate::run::event::ControlEvent;
 use crate::run::reload::pausing::{
     PauseRefused, PausedStage, PausedStages, Request, Resume, ResumedStage,
 };
@@ -22,28 +23,30 @@ impl Control {
     /// Performs one action. Returns the resulting event, if it is known at once.
     pub(crate) fn perform(&mut self, action: Action) -> Option<supervisor::Event> {
         match action {
-            // For workers alone.
-            Action::Decide(_) => {}
+            // The answers to workers, races, and observations of calls.
+            Action::Decide(_)
+            | Action::Race { .. }
+            | Action::AwaitContestant
+            | Action::EndRace { .. }
+            | Action::Cancel { .. }
+            | Action::Warn { .. }
+            | Action::Kill { .. }
+            | Action::Abandon { .. }
+            | Action::ObserveAgain { .. } => {}
+            Action::SetMode(mode) => self.plan.shared.set_mode(mode),
             Action::Create(slot) => return self.create(slot),
             Action::Start { slot, is_restart } => return self.start_thread(slot, is_restart),
-            Action::StartRace {
-                stage,
-                present,
-                missing,
-            } => return self.start_race(stage, &present, &missing),
+            Action::StartRace { stage, present } => return self.start_race(stage, &present),
             Action::StartReplay { stage, restarted } => {
                 return self.start_replay(stage, restarted);
             }
             Action::Destroy(slot) => self.instances.destroy(slot),
             Action::Close { stage } => self.close(stage),
-            Action::NotifyRace { slot, returns } => {
+            Action::NotifyRace(slot) => {
                 if let Some(race) = self.races.get(&slot.stage) {
                     let contestant = slot.contestant;
                     // Disconnected only when the race has ended.
-                    let _ = race.send(RaceEvent::Missing {
-                        contestant,
-                        returns,
-                    });
+                    let _ = race.send(RaceEvent::Missing { contestant });
                 }
             }
             Action::CloseGate { stage } => self.plan.stages[stage].gate.close(),
@@ -113,7 +116,8 @@ impl Control {
             Err(error) => {
                 let stage = &self.plan.stages[slot.stage];
                 let text = error.to_string();
-                let problem = stage.problem(ProblemKind::Replace, slot.contestant, None, text);
+                let problem =
+                    stage.problem(ProblemKind::RestartFailed, slot.contestant, None, text);
                 supervisor::Event::Refused(slot, problem)
             }
         })
@@ -142,19 +146,14 @@ impl Control {
         }
     }
 
-    fn start_race(
-        &mut self,
-        stage: usize,
-        present: &[usize],
-        missing: &[usize],
-    ) -> Option<supervisor::Event> {
+    fn start_race(&mut self, stage: usize, present: &[usize]) -> Option<supervisor::Event> {
         let stage = self.plan.stages[stage].clone();
         let take = |contestant: &usize| {
             let instance = self.instances.take(stage.slot(*contestant))?;
             Some((*contestant, instance))
         };
         let instances = present.iter().filter_map(take).collect();
-        match threads::start_race(&stage, instances, missing, &mut self.threads) {
+        match threads::start_race(&stage, instances, &mut self.threads) {
             Ok(race) => {
                 self.races.insert(stage.index, race);
                 None
@@ -207,7 +206,7 @@ impl Control {
     /// Handles that a thread failed to start: the run ends, or does not start.
     fn fail_to_start(&mut self, stage: &Arc<Stage>, error: StartError) {
         stage.close();
-        let problem = stage.problem(ProblemKind::Replace, 0, None, error.to_string());
+        let problem = stage.problem(ProblemKind::RestartFailed, 0, None, error.to_string());
         self.plan.shared.fail(problem);
         self.failed_start.get_or_insert(error);
     }

@@ -14,13 +14,14 @@ use crate::edge::cycle::{Cycle, Inlet, blocking_cycle, cycles};
 use crate::edge::inputs::{InEdge, Inputs};
 use crate::edge::outputs::{OutEdge, OutPort, Outputs};
 use crate::edge::{self};
-use crate::run::control::ControlEvent;
+use crate::run::Options;
+use crate::run::error::StartError;
+use crate::run::event::ControlEvent;
 use crate::run::names::Names;
 use crate::run::replay::Replay;
 use crate::run::shared::Shared;
 use crate::run::stage::{Ports, Stage};
 use crate::run::summary::EdgeSummary;
-use crate::run::{Options, StartError};
 
 /// Everything that the control thread needs.
 pub(crate) struct Plan {

@@ -8,8 +8,7 @@ use flowpipe_host::message::Message;
 use flowpipe_sync::lock;
 
 use crate::check::Judgement;
-use crate::run::call::Context;
-use crate::run::worker::Work;
+use crate::run::work::Work;
 use crate::watch::{Reason, Watch};
 
 /// A race for one message.
@@ -83,13 +82,13 @@ impl Entrant<'_> {
         }
     }
 
-    /// Takes a valid answer: sends it if the contestant wins or has won, keeps it if it is weak.
+    /// Takes a valid answer: sends it with `send` if the contestant wins or has won, keeps it if it is weak.
     pub(crate) fn offer(
         &self,
-        context: &Context<'_>,
         port: usize,
         message: Message,
         judgement: Judgement,
+        send: impl FnOnce(usize, Message) -> abi::Status,
     ) -> abi::Status {
         let race = self.race;
         let wins = {
@@ -120,8 +119,6 @@ impl Entrant<'_> {
         if wins {
             race.cancel_others(Some(self.contestant));
         }
-        context
-            .stage
-            .send(context.watch, port, message, None, &context.journal)
+        send(port, message)
     }
 }

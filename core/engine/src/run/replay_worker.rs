@@ -10,10 +10,13 @@ use flowpipe_host::problem::ProblemKind;
 use flowpipe_host::run::Mode;
 use flowpipe_recording::entry::Event;
 
+use crate::run::exit::WorkerExit;
+use crate::run::outcome::Outcome;
 use crate::run::replay::{CallGuard, Fetched, Replay};
 use crate::run::stage::Stage;
-use crate::run::threads::WorkerExit;
-use crate::run::worker::{Outcome, Work, Worker};
+use crate::run::work::Work;
+use crate::run::worker::Worker;
+use crate::supervisor::Decision;
 
 /// Reruns the recorded calls of a stage, in order, until the last one or until a plugin is to be restarted.
 /// `new`: by contestant, whether its instance was just created.
@@ -82,6 +85,7 @@ pub(crate) fn run(
         };
         let began = stage.run.now();
         let mut done = worker.process(&work, None, Some(call));
+        let worked_ns = stage.run.now() - began;
         let excess = guard.and_then(CallGuard::end);
         if matches!(done.outcome, Outcome::Abandoned) {
             // Its slot has another instance already.
@@ -96,18 +100,29 @@ pub(crate) fn run(
                 done.outcome = Outcome::Stopped;
             }
         }
+        done.worked_ns = worked_ns;
+        stage.note_time(&work, &done);
         stage.report_call(done.written);
-        stage.note_time(stage.run.now() - began);
-        if let Outcome::Failed(kind, text) = done.outcome {
-            let contestant = call.plugin;
-            // The stage continues, as it did in the recording. Comparing the messages shows whether it failed then too.
-            stage.fail(stage.problem(kind, contestant, work.message_id(stage), text));
-        }
-        let is_alive = |worker: &Worker| worker.instance.death().is_none();
-        if call.restarted || !workers.get(call.plugin).is_none_or(is_alive) {
+        // The stage continues, as it did in the recording. Comparing the messages shows whether it failed then too.
+        let decision = match done.outcome {
+            Outcome::Failed(..) => worker.failed(),
+            _ if worker.instance.death().is_some() => worker.failed(),
+            Outcome::Fine => {
+                worker.succeeded();
+                Decision::Continue
+            }
+            _ => Decision::Continue,
+        };
+        worker.conclude(done.outcome, decision, &work);
+        let restart = match decision {
+            Decision::Restart(after) => Some(after),
+            // The recording says so.
+            _ if call.restarted => Some(Duration::ZERO),
+            Decision::Continue | Decision::End => None,
+        };
+        if let Some(after) = restart {
             std::mem::forget(ended);
-            let instances = instances(workers);
-            return WorkerExit::restart(instances, call.plugin, Duration::ZERO);
+            return WorkerExit::restart(instances(workers), call.plugin, after);
         }
     }
     WorkerExit {

@@ -1,7 +1,7 @@
 //! The state that all threads of a run share.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crossbeam_channel::Sender;
 use flowpipe_config::pipeline::OnStop;
 use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_host::run::StageProcess;
-use flowpipe_host::run::{Ended, Ending, Mode, RunContext};
+use flowpipe_host::run::{Ended, Mode, RunContext};
 use flowpipe_host::table::Services;
 use flowpipe_isolation::Program;
 use flowpipe_sync::lock;
@@ -17,10 +17,10 @@ use flowpipe_sync::lock;
 use crate::check::Validators;
 use crate::report::marks::Marks;
 use crate::run::Observer;
-use crate::run::control::ControlEvent;
+use crate::run::event::ControlEvent;
 use crate::run::names::Names;
 use crate::run::replay::Replay;
-use crate::supervisor::{self, Action, Supervisor};
+use crate::supervisor::{self, Action, StopCause, Supervisor};
 
 /// One run.
 pub(crate) struct Shared {
@@ -34,8 +34,6 @@ pub(crate) struct Shared {
     /// The replay, if this run is one.
     pub replay: Option<Arc<Replay>>,
     pub names: Names,
-    /// Whether queued messages are dropped when the run is asked to stop.
-    drops: AtomicBool,
     pub marks: Marks,
     /// A dry run: no effects outside of the program.
     pub dry: bool,
@@ -45,8 +43,8 @@ pub(crate) struct Shared {
     supervisor: Mutex<Supervisor>,
     /// Locked while a plugin is in a `[control-thread]` call.
     calls: Mutex<()>,
+    /// The mode that the supervisor has set, for all threads to read.
     mode: AtomicU8,
-    asked: AtomicBool,
     ended: Mutex<Option<Ended>>,
     problems: Mutex<Problems>,
     /// The names of stages that drive the mouse.
@@ -84,6 +82,8 @@ impl Shared {
         on_stop: OnStop,
         events: Sender<ControlEvent>,
     ) -> Self {
+        let mut supervisor = Supervisor::default();
+        supervisor.handle(supervisor::Event::OnStop(on_stop), 0);
         Self {
             services,
             validators: options.validators,
@@ -98,14 +98,12 @@ impl Shared {
             observers: options.observers,
             replay: options.replay,
             names,
-            drops: AtomicBool::new(on_stop == OnStop::Drop),
             marks: Marks::default(),
             dry: options.dry,
             events,
-            supervisor: Mutex::default(),
+            supervisor: Mutex::new(supervisor),
             calls: Mutex::default(),
             mode: AtomicU8::new(0),
-            asked: AtomicBool::new(false),
             ended: Mutex::default(),
             problems: Mutex::default(),
             drives_mouse: Mutex::default(),
@@ -128,33 +126,43 @@ impl Shared {
         }
     }
 
-    /// Reports an event to the supervisor, and returns the actions to perform. See [`Supervisor::handle`] for which
-    /// thread may report which event.
+    /// Reports an event to the supervisor, and returns the actions to perform. See
+    /// [`Event::is_from_any_thread`](supervisor::Event::is_from_any_thread) for which thread may report which event.
     pub(crate) fn supervise(&self, event: supervisor::Event) -> Vec<Action> {
         let mut supervisor = self.supervisor();
         supervisor.handle(event, self.now())
+    }
+
+    /// Ends the run as the supervisor decides.
+    pub(crate) fn stop(&self, cause: StopCause) {
+        for action in self.supervise(supervisor::Event::Stop(cause)) {
+            if let Action::SetMode(mode) = action {
+                self.set_mode(mode);
+            }
+        }
     }
 
     pub(crate) fn supervisor(&self) -> MutexGuard<'_, Supervisor> {
         lock(&self.supervisor)
     }
 
-    /// Advances the run's mode and notifies the control thread.
-    pub(crate) fn advance(&self, mode: Mode) {
+    /// Sets the run's mode, unless it is further already, and notifies the control thread.
+    pub(crate) fn set_mode(&self, mode: Mode) {
         if self.mode.fetch_max(mode as u8, Ordering::SeqCst) < mode as u8 {
-            self.supervise(supervisor::Event::Mode(mode));
             for process in lock(&self.processes).iter().filter_map(Weak::upgrade) {
-                process.set_mode(mode);
+                process.set_mode(self.mode());
             }
             // Disconnected only when the run is over.
             let _ = self.events.send(ControlEvent::Nudge);
         }
     }
 
-    /// Sets whether queued messages are dropped when the run is asked to stop. Returns whether that is a change.
+    /// Sets what a request to stop does with queued messages. Returns whether that is a change.
     pub(crate) fn set_on_stop(&self, on_stop: OnStop) -> bool {
-        let drops = on_stop == OnStop::Drop;
-        self.drops.swap(drops, Ordering::Relaxed) != drops
+        let mut supervisor = self.supervisor();
+        let before = supervisor.on_stop();
+        supervisor.handle(supervisor::Event::OnStop(on_stop), self.now());
+        before != on_stop
     }
 
     /// Acquires the right to make `[control-thread]` calls, which one thread at a time has. `None`: such a call of
@@ -179,32 +187,9 @@ impl Shared {
         }
     }
 
-    /// Ends the run as `on_stop` of the pipeline specifies.
-    pub(crate) fn stop(&self) {
-        self.advance(match self.drops.load(Ordering::Relaxed) {
-            false => Mode::Drain,
-            true => Mode::Drop,
-        });
-    }
-
-    /// Stops the run on request. The second request aborts it.
-    pub(crate) fn ask_to_stop(&self) {
-        if self.asked.swap(true, Ordering::Relaxed) {
-            self.advance(Mode::Abort);
-        } else {
-            self.stop();
-        }
-    }
-
     /// Whether the run was asked to stop.
     pub(crate) fn was_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
-    }
-
-    /// Aborts the run on request.
-    pub(crate) fn abort(&self) {
-        self.asked.store(true, Ordering::Relaxed);
-        self.advance(Mode::Abort);
+        self.supervisor().was_asked()
     }
 
     /// The stage that ended the run, if any.
@@ -249,7 +234,7 @@ impl Shared {
             .failure
             .get_or_insert_with(|| problem.clone());
         self.report(problem);
-        self.stop();
+        self.stop(StopCause::Failure);
     }
 
     pub(crate) fn problems(&self) -> Problems {
@@ -267,13 +252,10 @@ impl RunContext for Shared {
     }
 
     fn end(&self, ended: Ended) {
-        let mode = match ended.how {
-            Ending::Done => Mode::Drop,
-            Ending::Stopped => Mode::Abort,
-        };
+        let how = ended.how;
         tracing::info!(stage = ended.stage, "the run ends: {}", ended.reason);
         lock(&self.ended).get_or_insert(ended);
-        self.advance(mode);
+        self.stop(StopCause::Stage(how));
     }
 
     fn follow(&self, process: &Arc<dyn StageProcess>) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use flowpipe_abi as abi;
 use flowpipe_config::manifest::Manifest;
-use flowpipe_config::pipeline::{self, OnError, PortRef};
+use flowpipe_config::pipeline::{self, PortRef};
 use flowpipe_host::catalogue::Found;
 use flowpipe_host::instance::Limits;
 use flowpipe_host::message::{Message, Origin};
@@ -21,10 +21,10 @@ use crate::edge::gate::Gate;
 use crate::edge::inputs::Inputs;
 use crate::edge::outputs::{OutPort, Outputs, Sending};
 use crate::report::times::Times;
-use crate::run::driver::ContestantCounts;
+use crate::run::counts::{ContestantCounts, StageCounts};
 use crate::run::journal::Journal;
 use crate::run::shared::Shared;
-use crate::supervisor::{Policy, Settings, Slot, ThreadModel};
+use crate::supervisor::{Decision, Policy, Settings, Slot, ThreadModel};
 use crate::watch::Watch;
 
 /// A stage of a run.
@@ -76,17 +76,6 @@ pub(crate) struct OutputPort {
     pub name: String,
     /// `None`: the plugin names the schema of each message.
     pub schema: Option<Arc<CStr>>,
-}
-
-/// The counts of a stage.
-#[derive(Debug, Default)]
-pub(crate) struct StageCounts {
-    pub received: AtomicU64,
-    pub emitted: AtomicU64,
-    pub failed: AtomicU64,
-    pub timed_out: AtomicU64,
-    pub given_up: AtomicU64,
-    pub restarted: AtomicU64,
 }
 
 /// Whether a stage's loop continues.
@@ -186,8 +175,13 @@ impl Stage {
 
     /// Whether the stage has to end after the current call.
     pub(crate) fn must_end(&self) -> bool {
-        let mode = self.run.mode();
-        mode >= Mode::Drop || mode == Mode::Drain && self.is_source()
+        self.run.mode().ends(self.is_source())
+    }
+
+    /// How soon a call that has not started yet may need a check.
+    pub(crate) fn first_check(&self) -> Duration {
+        let watchdog = self.settings.watchdog;
+        self.settings.timeout.unwrap_or(watchdog).min(watchdog)
     }
 
     /// How long one call may take.
@@ -199,7 +193,10 @@ impl Stage {
     /// The supervisor's settings of the stage. `contestants`: the number of its plugins.
     pub(crate) fn supervision(&self, contestants: usize) -> Settings {
         Settings {
-            policy: Policy::new(&self.settings),
+            policy: match self.run.replay {
+                Some(_) => Policy::replay(&self.settings),
+                None => Policy::new(&self.settings),
+            },
             is_source: self.is_source(),
             threads: match self.settings.contestants.len() {
                 _ if self.run.replay.is_some() => ThreadModel::Replay,
@@ -207,7 +204,8 @@ impl Stage {
                 _ => ThreadModel::Race,
             },
             contestants,
-            is_removed: false,
+            timeout: self.settings.timeout,
+            watchdog: self.settings.watchdog,
         }
     }
 
@@ -291,27 +289,23 @@ impl Stage {
     }
 
     /// Notes how long a message was processed.
-    pub(crate) fn note_time(&self, nanoseconds: i64) {
+    pub(crate) fn note_latency(&self, nanoseconds: i64) {
         lock(&self.times).note(u64::try_from(nanoseconds).unwrap_or(0));
     }
 
-    /// Handles a failure on a message: continues or ends the run, as `on_error` specifies.
-    pub(crate) fn fail(&self, problem: Problem) -> LoopControl {
-        match self.settings.on_error {
-            OnError::Skip => {
-                self.skip(problem);
-                LoopControl::Continue
-            }
-            OnError::Stop => {
+    /// Handles a failure on a message as the supervisor has decided: it costs the message, or ends the run.
+    pub(crate) fn conclude(&self, problem: Problem, decision: Decision) {
+        match decision {
+            Decision::Continue | Decision::Restart(_) => self.skip(problem),
+            Decision::End => {
                 self.count(&problem);
                 self.run.fail(problem);
-                LoopControl::End
             }
         }
     }
 
     /// Handles a failure that costs only the message.
-    pub(crate) fn skip(&self, problem: Problem) {
+    fn skip(&self, problem: Problem) {
         self.count(&problem);
         self.run.report(problem);
     }

@@ -113,7 +113,7 @@ pub(crate) fn report(
         dropped: dropped(stage.index, edges),
         failed: get(&stage.counts.failed),
         timed_out: get(&stage.counts.timed_out),
-        given_up: get(&stage.counts.given_up),
+        abandoned: get(&stage.counts.abandoned),
         restarted: get(&stage.counts.restarted),
         frames_left: shared.services.pool.live(stage.index),
         time,

@@ -9,14 +9,15 @@ use crossbeam_channel::Sender;
 use flowpipe_host::instance::Instance;
 use flowpipe_host::run::StageProcess;
 
-use crate::run::StartError;
-use crate::run::control::ControlEvent;
 use crate::run::driver::{self, Driver, RaceEvent};
+use crate::run::error::StartError;
+use crate::run::event::ControlEvent;
+use crate::run::exit::WorkerExit;
 use crate::run::replay::Replay;
 use crate::run::replay_worker;
 use crate::run::stage::Stage;
 use crate::run::worker::Worker;
-use crate::supervisor::watchdog::Watchdog;
+use crate::supervisor::CallProcess;
 use crate::watch::Watch;
 
 /// The threads of a run that have neither ended nor been abandoned, by id.
@@ -34,7 +35,6 @@ pub(crate) struct Thread {
     pub watch: Option<Arc<Watch>>,
     /// The processes of its isolated plugins.
     pub processes: Vec<Arc<dyn StageProcess>>,
-    pub watchdog: Watchdog,
     handle: JoinHandle<()>,
 }
 
@@ -47,43 +47,6 @@ pub(crate) enum Role {
     Race,
     /// It calls all plugins of its stage, as recorded.
     Replay,
-}
-
-/// The result of a thread that ends.
-#[derive(Default)]
-pub(crate) struct WorkerExit {
-    /// Empty for a race's thread, and for one that was abandoned.
-    pub instances: Vec<Instance>,
-    /// One of the instances is to be restarted after this time.
-    pub restart: Option<(usize, Duration)>,
-    /// The stage pauses, and has more work.
-    pub is_paused: bool,
-}
-
-impl WorkerExit {
-    /// The stream has ended.
-    pub(crate) fn finished(instance: Instance) -> Self {
-        Self {
-            instances: vec![instance],
-            ..Self::default()
-        }
-    }
-
-    pub(crate) fn paused(instance: Option<Instance>) -> Self {
-        Self {
-            instances: instance.into_iter().collect(),
-            is_paused: true,
-            ..Self::default()
-        }
-    }
-
-    pub(crate) fn restart(instances: Vec<Instance>, which: usize, after: Duration) -> Self {
-        Self {
-            instances,
-            restart: Some((which, after)),
-            is_paused: false,
-        }
-    }
 }
 
 impl Threads {
@@ -106,8 +69,8 @@ impl Threads {
         self.threads.remove(&id)
     }
 
-    pub(crate) fn get_mut(&mut self, id: usize) -> Option<&mut Thread> {
-        self.threads.get_mut(&id)
+    pub(crate) fn get(&self, id: usize) -> Option<&Thread> {
+        self.threads.get(&id)
     }
 
     pub(crate) fn ids(&self) -> Vec<usize> {
@@ -125,6 +88,17 @@ impl Thread {
     /// Waits for its end. It has reported its exit, and its panic, if any, was caught.
     pub(crate) fn join(self) {
         let _ = self.handle.join();
+    }
+
+    /// The process of the plugin that it calls.
+    pub(crate) fn call_process(&self) -> CallProcess {
+        if self.processes.is_empty() {
+            return CallProcess::Here;
+        }
+        match self.processes.iter().any(|process| process.is_busy()) {
+            true => CallProcess::Busy,
+            false => CallProcess::Idle,
+        }
     }
 
     /// The contestant that problems of this thread are attributed to.
@@ -154,18 +128,9 @@ fn watch(instances: &[Instance]) -> (Arc<Watch>, Vec<Arc<dyn StageProcess>>) {
 pub(crate) fn start_race(
     stage: &Arc<Stage>,
     instances: Vec<(usize, Instance)>,
-    missing: &[usize],
     threads: &mut Threads,
 ) -> Result<Sender<RaceEvent>, StartError> {
     let (sender, events) = crossbeam_channel::unbounded();
-    for &contestant in missing {
-        let missing = RaceEvent::Missing {
-            contestant,
-            returns: true,
-        };
-        // The race that receives it is started below.
-        let _ = sender.send(missing);
-    }
     for (contestant, instance) in instances {
         threads.add(|id| start_contestant(stage, contestant, instance, id, &sender))?;
     }
@@ -177,7 +142,6 @@ pub(crate) fn start_race(
             role: Role::Race,
             watch: None,
             processes: Vec::new(),
-            watchdog: Watchdog::default(),
             handle: spawn(stage, name, id, move || driver.run())?,
         })
     })?;
@@ -204,7 +168,6 @@ pub(crate) fn start_worker(
         role: Role::Plugin(0),
         watch: Some(watch),
         processes,
-        watchdog: Watchdog::default(),
         handle: spawn(stage, name, id, move || worker.run())?,
     })
 }
@@ -232,7 +195,6 @@ pub(crate) fn start_replay_worker(
         role: Role::Replay,
         watch: Some(watch),
         processes,
-        watchdog: Watchdog::default(),
         handle: spawn(stage, name, id, move || {
             replay_worker::run(&own, workers, new, &replay)
         })?,
@@ -272,7 +234,6 @@ pub(crate) fn start_contestant(
         role: Role::Plugin(contestant),
         watch: Some(watch),
         processes,
-        watchdog: Watchdog::default(),
         handle,
     })
 }

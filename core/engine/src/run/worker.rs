@@ -8,21 +8,21 @@ use std::time::Duration;
 use flowpipe_abi as abi;
 use flowpipe_host::call::CallHandle;
 use flowpipe_host::instance::Instance;
-use flowpipe_host::message::{Message, Origin};
-use flowpipe_host::problem::{MessageId, Problem, ProblemKind};
+use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_host::run::Mode;
-use flowpipe_recording::entry::{Call, Event};
+use flowpipe_recording::entry::Call;
 use flowpipe_sync::lock;
 
 use crate::edge::inputs;
 use crate::run::call::Context;
-use crate::run::journal::{self, Journal};
+use crate::run::call_record;
+use crate::run::exit::WorkerExit;
+use crate::run::journal::Journal;
 use crate::run::notify;
-pub(crate) use crate::run::outcome::Outcome;
-use crate::run::outcome::outcome;
+use crate::run::outcome::{Done, Outcome, outcome};
 use crate::run::race::Entrant;
 use crate::run::stage::Stage;
-use crate::run::threads::WorkerExit;
+use crate::run::work::Work;
 use crate::supervisor::{self, Action, Decision};
 use crate::watch::Watch;
 
@@ -35,73 +35,6 @@ pub(crate) struct Worker {
     pub instance: Instance,
     /// Whether it has not processed a message since it started or failed.
     pub may_have_failed: bool,
-}
-
-/// The work of one call.
-#[derive(Clone)]
-pub(crate) struct Work {
-    pub event: abi::Event,
-    /// The message and its input port.
-    pub message: Option<(usize, Arc<Message>)>,
-    /// The frame that the work descends from.
-    pub origin: Option<Origin>,
-    /// When it was taken from the queue.
-    pub taken_ns: i64,
-}
-
-/// The result of one call.
-pub(crate) struct Done {
-    pub outcome: Outcome,
-    /// Nanoseconds in the call, without waits for full queues.
-    pub worked_ns: i64,
-    pub emitted: u64,
-    /// The record of the call, if an observer wants it.
-    pub written: Option<Box<Call>>,
-    /// The message that it failed on.
-    pub message: Option<MessageId>,
-    /// The plugin is restarted after this time. Set by [`Worker::decide`].
-    pub restart: Option<Duration>,
-    /// It can't continue, and is not replaced.
-    pub gone: bool,
-}
-
-impl Work {
-    pub(crate) fn message(port: usize, message: Arc<Message>, now: i64) -> Self {
-        let origin = message.lineage.origin;
-        Self {
-            event: abi::EVENT_MESSAGE,
-            message: Some((port, message)),
-            origin,
-            taken_ns: now,
-        }
-    }
-
-    /// A call without a message.
-    pub(crate) fn event(event: abi::Event, origin: Option<Origin>, now: i64) -> Self {
-        Self {
-            event,
-            message: None,
-            origin,
-            taken_ns: now,
-        }
-    }
-
-    /// The kind of the call.
-    pub(crate) fn kind(&self) -> Event {
-        match self.event {
-            abi::EVENT_MESSAGE => Event::Message,
-            abi::EVENT_FINISH => Event::Finish,
-            _ => Event::Tick,
-        }
-    }
-
-    /// The id of the message being processed.
-    pub(crate) fn message_id(&self, stage: &Stage) -> Option<MessageId> {
-        self.message.as_ref().map(|(port, message)| {
-            let frame = message.lineage.origin.map_or(0, |origin| origin.sequence);
-            stage.message_id(*port, message.lineage.sequence, frame)
-        })
-    }
 }
 
 impl Worker {
@@ -121,8 +54,8 @@ impl Worker {
             }
             let failed = matches!(done.outcome, Outcome::Failed(..));
             let next = self.decide(&mut done);
+            stage.note_time(&work, &done);
             stage.report_call(done.written);
-            stage.note_time(done.worked_ns);
             self.conclude(done.outcome, next, &work);
             match next {
                 Decision::Continue => {}
@@ -143,7 +76,6 @@ impl Worker {
             }
             let next = self.decide(&mut done);
             stage.report_call(done.written);
-            stage.note_time(done.worked_ns);
             self.conclude(done.outcome, next, &work);
         }
         stage.close();
@@ -182,19 +114,10 @@ impl Worker {
             journal: Journal::default(),
             recorded,
         };
-        let nothing = |outcome| Done {
-            outcome,
-            worked_ns: 0,
-            emitted: 0,
-            written: None,
-            message: None,
-            restart: None,
-            gone: false,
-        };
         // Checked after `begin`, so that either this sees the winner or the winner saw this call.
         if context.entrant.as_ref().is_some_and(Entrant::has_lost) {
             let over = self.watch.end(call);
-            return nothing(if over {
+            return Done::nothing(if over {
                 Outcome::Lost
             } else {
                 Outcome::Abandoned
@@ -208,7 +131,7 @@ impl Worker {
                 port: port as u32,
                 schema: message.schema.as_ptr(),
                 json: message.body.as_c(),
-                json_length: message.body.len(),
+                json_length: message.body.json_len(),
                 document: message.body.as_abi(),
                 frame: message
                     .frame
@@ -237,7 +160,7 @@ impl Worker {
             _ => unsafe { self.instance.process(&process) },
         };
         if !self.watch.end(call) {
-            return nothing(Outcome::Abandoned);
+            return Done::nothing(Outcome::Abandoned);
         }
         let outcome = outcome(status, &context, &self.instance);
         let failed = matches!(outcome, Outcome::Failed(..));
@@ -248,11 +171,12 @@ impl Worker {
         }
         let written = stage.run.logs_calls.then(|| {
             let clock = self.instance.host().stage_clock().take();
-            let call = journal::write(&context, work, self.contestant, &outcome, clock);
+            let call = call_record::write(&context, work, self.contestant, &outcome, clock);
             Box::new(call)
         });
         Done {
             outcome,
+            has_panicked: status == abi::PANIC,
             worked_ns,
             emitted: context.emitted.get(),
             written,
@@ -294,14 +218,15 @@ impl Worker {
     }
 
     /// Reports the first success after failures.
-    fn succeeded(&mut self) {
+    pub(crate) fn succeeded(&mut self) {
         if std::mem::take(&mut self.may_have_failed) {
             let slot = self.stage.slot(self.contestant);
             self.stage.run.supervise(supervisor::Event::Succeeded(slot));
         }
     }
 
-    fn failed(&mut self) -> Decision {
+    /// Reports a failure. Returns the supervisor's decision.
+    pub(crate) fn failed(&mut self) -> Decision {
         self.may_have_failed = true;
         let failed = supervisor::Event::Failed {
             slot: self.stage.slot(self.contestant),
@@ -316,15 +241,10 @@ impl Worker {
     }
 
     /// Counts and reports the outcome of a call.
-    fn conclude(&self, outcome: Outcome, decision: Decision, work: &Work) {
+    pub(crate) fn conclude(&self, outcome: Outcome, decision: Decision, work: &Work) {
         if let Outcome::Failed(kind, text) = outcome {
             let problem = self.problem(kind, text, work);
-            match decision {
-                Decision::Restart(_) => self.stage.skip(problem),
-                Decision::Continue | Decision::End => {
-                    self.stage.fail(problem);
-                }
-            }
+            self.stage.conclude(problem, decision);
         }
     }
 
@@ -373,6 +293,13 @@ impl Stage {
                 inputs::Next::Ended => return NextWork::EndOfStream,
                 inputs::Next::Paused => {}
             }
+        }
+    }
+
+    /// Notes how long a call took, unless it only ended the stage.
+    pub(crate) fn note_time(&self, work: &Work, done: &Done) {
+        if work.event != abi::EVENT_FINISH && !done.only_ends() {
+            self.note_latency(done.worked_ns);
         }
     }
 

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use flowpipe_config::pipeline::OnStop;
 use flowpipe_host::problem::Problem;
-use flowpipe_host::run::Mode;
+use flowpipe_host::run::{Ending, Mode};
 
-use crate::supervisor::{Answer, Decision, Resumed};
+use crate::supervisor::policy::{Decision, Policy};
+use crate::watch::{CallId, CallSnapshot, Reason};
 
 /// The slot of one plugin of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,9 +22,7 @@ pub(crate) enum SlotState {
     /// An instance is being created.
     Creating,
     /// Its instance has a thread.
-    Running,
-    /// As running, in a removed stage: it drains its queue.
-    Draining,
+    Running(Activity),
     /// There is no instance. One is created at this time.
     Backoff { until: i64 },
     /// It has no thread while its stage is paused. `is_there`: whether it has an instance.
@@ -37,11 +37,107 @@ pub(crate) enum SlotState {
     Abandoned,
 }
 
+/// What a plugin with a thread does. Without a race, it is `Idle` until it is to be restarted: its thread takes the
+/// messages itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// The race does not know it yet.
+    Joining,
+    /// It can take part in a race.
+    Idle,
+    /// It processes a message of a race.
+    Busy,
+    /// It failed and is to be restarted: its thread ends.
+    Restarting,
+    /// It takes part in no further race. Its thread returns the instance when it ends.
+    Left,
+}
+
+/// How the plugins of a stage are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ThreadModel {
+    /// It has one plugin, with a thread.
+    One,
+    /// Each has a thread, and the race has one.
+    Race,
+    /// One thread calls all plugins, as recorded.
+    Replay,
+}
+
+/// The supervisor's settings of a stage.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub policy: Policy,
+    pub is_source: bool,
+    pub threads: ThreadModel,
+    pub contestants: usize,
+    pub timeout: Option<Duration>,
+    pub watchdog: Duration,
+}
+
+/// A stage that starts, or resumes after a pause.
+#[derive(Debug)]
+pub(crate) struct Resumed {
+    pub stage: usize,
+    /// Set if it starts or its settings have changed.
+    pub settings: Option<Settings>,
+    /// Contestants with an instance.
+    pub present: Vec<usize>,
+    /// Contestants whose instance was lost during the pause, with the problem.
+    pub lost: Vec<(usize, Problem)>,
+}
+
+/// Why a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StopCause {
+    /// A request. The second one aborts the run.
+    Request,
+    /// A request to abort it.
+    Abort,
+    /// A problem that ends it.
+    Failure,
+    /// A stage ended it on purpose.
+    Stage(Ending),
+}
+
+/// Why a call of a replay was cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Excess {
+    /// It took too long.
+    Time,
+    /// It took too much memory.
+    Memory,
+}
+
+/// The process of the plugin in a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallProcess {
+    /// It runs in this program's process.
+    Here,
+    /// It has a process of its own, which is in a call.
+    Busy,
+    /// It has a process of its own, which is in no call.
+    Idle,
+}
+
+/// The result of one race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RaceResult {
+    /// It has an answer, or needs none.
+    Answered,
+    /// A contestant had no more output, and none failed.
+    Ended,
+    /// All that took part failed, or the winner did. `restarts`: one of them is restarted.
+    Failed { restarts: bool },
+}
+
 /// An event.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// The run is ending.
-    Mode(Mode),
+    /// The run has to end.
+    Stop(StopCause),
+    /// The pipeline's `on_stop` is set.
+    OnStop(OnStop),
     /// Stages start, or resume after a pause.
     Resumed(Vec<Resumed>),
     /// An instance was created.
@@ -56,21 +152,33 @@ pub(crate) enum Event {
     Succeeded(Slot),
     /// A plugin failed. `is_alive`: it could continue as it is.
     Failed { slot: Slot, is_alive: bool },
+    /// A call is in progress.
+    Observed {
+        slot: Slot,
+        call: CallSnapshot,
+        process: CallProcess,
+    },
     /// A plugin hung. It and its thread were abandoned. `was_stopped`: it was cancelled because the run ends.
-    /// `is_final`: it is not restarted. `can_create`: no other thread creates or destroys a plugin now.
+    /// `excess`: which limit of a replay it exceeded. `can_create`: no other thread creates or destroys a plugin now.
     Hung {
         slot: Slot,
         was_stopped: bool,
-        is_final: bool,
+        excess: Option<Excess>,
         can_create: bool,
         problem: Problem,
     },
     /// The thread of a plugin has ended.
     Ended(Slot, Exit),
+    /// A race has a message.
+    RaceMessage { stage: usize },
+    /// A race knows a contestant.
+    Joined(Slot),
+    /// A race has received the result of a contestant's call. `is_over`: it has no more output.
+    CallFinished { slot: Slot, is_over: bool },
+    /// A race for one message is over.
+    RaceConcluded { stage: usize, result: RaceResult },
     /// The thread of a race has ended, to pause or with the stream.
     RaceEnded { stage: usize, to_pause: bool },
-    /// A plugin has left its race.
-    LeftRace(Slot),
     /// A stage was removed from the pipeline.
     Removed { stage: usize },
     /// A request to pause stages, in this order. `patience`: how long each may take.
@@ -106,18 +214,16 @@ pub(crate) enum Exit {
 /// An action to perform.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// The answer to the thread that reported a failure.
+    /// The answer to the thread that reported a failure or the result of a race.
     Decide(Decision),
+    /// Set the mode of the run, unless it is further already.
+    SetMode(Mode),
     /// Create an instance. The result is [`Event::Created`], [`Event::Refused`] or [`Event::Deferred`].
     Create(Slot),
     /// Start the thread of an instance. `is_restart`: it replaces one that failed.
     Start { slot: Slot, is_restart: bool },
-    /// Start the threads of a race. `missing`: contestants that are still to be created.
-    StartRace {
-        stage: usize,
-        present: Vec<usize>,
-        missing: Vec<usize>,
-    },
+    /// Start the threads of a race.
+    StartRace { stage: usize, present: Vec<usize> },
     /// Start the one thread that calls all plugins of a stage. `restarted`: by plugin, whether it was just restarted.
     /// `None`: the stage starts.
     StartReplay {
@@ -128,8 +234,27 @@ pub(crate) enum Action {
     Destroy(Slot),
     /// Close the ports of a stage.
     Close { stage: usize },
-    /// Notify a race that a contestant has no instance, and whether another one replaces it.
-    NotifyRace { slot: Slot, returns: bool },
+    /// Pass the message of a race to these contestants. `sit_out`: those that are busy.
+    Race {
+        entrants: Vec<usize>,
+        sit_out: Vec<usize>,
+    },
+    /// Wait until the race learns something, and report the message again: no contestant is free, but one will be.
+    AwaitContestant,
+    /// End the race: no contestant is left. `is_failure`: the run fails.
+    EndRace { is_failure: bool },
+    /// Notify a race that a contestant has no instance any more, or gets none.
+    NotifyRace(Slot),
+    /// Cancel a call.
+    Cancel { call: CallId, reason: Reason },
+    /// Report that a call has not returned for this time.
+    Warn { worked: Duration },
+    /// Kill the process of a plugin that hangs: its thread then returns by itself.
+    Kill { why: String },
+    /// Abandon a plugin that hangs and its thread, unless the call returns meanwhile. The result is [`Event::Hung`].
+    Abandon { why: String },
+    /// Observe the call again after this time.
+    ObserveAgain { after: Duration },
     /// Close the gate of a stage, so that it pauses.
     CloseGate { stage: usize },
     /// Open the gate of a stage, unless its thread is ending already. The result is [`Event::Reopened`].
@@ -140,6 +265,47 @@ pub(crate) enum Action {
     Answer(Answer),
     /// Report a problem.
     Report(Problem),
-    /// Report a problem that ends the run.
+    /// Report a problem that ends the run. The result is [`StopCause::Failure`].
     Fail(Problem),
+}
+
+/// The answer to the requester of a pause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The stages are paused, and the requester owns their instances. Each with its contestants that have an instance;
+    /// `None`: the stage had ended.
+    Paused {
+        stages: Vec<(usize, Option<Vec<usize>>)>,
+    },
+    /// The stages resume unchanged.
+    Refused(Refusal),
+}
+
+/// Why a pause is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// This stage does not return from its call.
+    Busy { stage: usize },
+    /// The run is ending.
+    Ending,
+}
+
+impl Event {
+    /// Whether any thread may report it. It returns at most a decision, changes no state but that of its slot, and
+    /// starts nothing. Only the control thread reports the other events.
+    pub(super) fn is_from_any_thread(&self) -> bool {
+        matches!(
+            self,
+            Self::Stop(_)
+                | Self::OnStop(_)
+                | Self::Succeeded(_)
+                | Self::Failed { .. }
+                | Self::Observed { .. }
+                | Self::RaceMessage { .. }
+                | Self::Joined(_)
+                | Self::CallFinished { .. }
+                | Self::RaceConcluded { .. }
+                | Self::Removed { .. }
+        )
+    }
 }

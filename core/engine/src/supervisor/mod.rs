@@ -6,93 +6,148 @@
 //!
 //! # A slot
 //!
-//! Each plugin of each stage has a [`Slot`], which holds at most one instance. This table lists the transitions of its
-//! [`SlotState`]. Every instance that was created is destroyed once or abandoned once.
+//! Each plugin of each stage has a [`Slot`], which holds at most one instance. Every instance that was created is
+//! destroyed once or abandoned once. This table lists all transitions of its [`SlotState`]. A test compares it with the
+//! data in [`transitions`], which debug builds assert. *Empty* is Paused without an instance, *Restarting* is Destroying
+//! with a restart to follow.
 //!
-//! | state | event | next state | actions |
-//! |---|---|---|---|
-//! | any | its stage starts or resumes with an instance | Running | start its thread |
-//! | any | its stage starts or resumes without one | Backoff | |
-//! | Creating | it was created | Running | start its thread |
-//! | Creating | it was created, and others of its thread are not yet (a replay) | Paused | |
-//! | Creating | it failed to start, and the policy restarts it | Backoff | report |
-//! | Creating | it failed to start | Gone | report; close the stage, or notify the race |
-//! | Creating | plugins can't be called now | Backoff, for 5 ms | |
-//! | Running | it failed, and the policy restarts it: its thread ends | Destroying | destroy it |
-//! | Running | its thread ends, because another plugin of it is restarted (a replay) | Paused | |
-//! | Running | its thread ends, to pause | Paused | |
-//! | Running | its thread ends with the stream | Finished | |
-//! | Running | its stage is removed from the pipeline | Draining | |
-//! | Running | it hangs, and the policy restarts it: instance and thread are abandoned | Backoff | report |
-//! | Running | it hangs: instance and thread are abandoned | Abandoned | report; close the stage, or notify the race |
-//! | Running | its thread panics, a bug in this program | Abandoned | |
-//! | Draining | its thread ends with the stream | Destroying | destroy it |
-//! | Draining | any other event | as Running | as Running |
-//! | Destroying | it is destroyed, and is to be restarted | Backoff | |
-//! | Destroying | it is destroyed | Gone | |
-//! | Backoff | it is due, and the stage has to end or its race is over | Gone | close the stage, or notify the race |
-//! | Backoff | it is due, or the run is ending | Creating | create it |
-//! | Backoff | its stage pauses | Paused, without an instance | |
-//! | Paused | all stages are paused: the requester owns the instances | Paused | |
-//! | Paused | the stage had ended before it could pause | Finished | |
-//! | Finished | the run is over | Destroying | destroy it |
+//! | state | event | next state | when | actions |
+//! |---|---|---|---|---|
+//! | Empty | Resumed | Running | its stage starts or resumes with an instance | start its thread |
+//! | Empty | Resumed | Backoff | its stage starts or resumes without one | |
+//! | Empty | Resumed | Gone | its stage does not resume | |
+//! | Paused | Resumed | Running | the requester returns the instance | start its thread |
+//! | Paused | Resumed | Backoff | the instance is lost | report |
+//! | Paused | Resumed | Gone | its stage does not resume: it has ended, or is a removed source | |
+//! | Backoff | Resumed | Gone | the instance was lost, and the policy does not restart it | report; close the stage and end the run, unless it races |
+//! | Creating | Created | Running | | start its thread |
+//! | Creating | Created | Paused | others of its thread are not created yet (a replay) | |
+//! | Paused | Created | Running | the last one of its thread was created (a replay) | start the thread |
+//! | Creating | Refused | Backoff | the policy restarts it | report; notify the race |
+//! | Creating | Refused | Gone | the policy does not, or the stage has to end | report and end the run, unless the stage has to end; close the stage, or notify the race |
+//! | Paused | Refused | Finished | another plugin of its thread is Gone (a replay) | |
+//! | Backoff | Refused | Gone | the same | |
+//! | Creating | Deferred | Backoff | for 5 ms: another thread calls plugins | |
+//! | Running | Ended | Paused | the stage pauses, or another plugin of its thread is restarted (a replay) | |
+//! | Running | Ended | Finished | its stream has ended | |
+//! | Running | Ended | Restarting | it failed, and the policy restarts it | destroy it |
+//! | Running | Ended | Destroying | its stream has ended, and its stage is removed | destroy it |
+//! | Running | Ended | Abandoned | its thread panicked, a bug in this program | notify the race |
+//! | Running | Hung | Backoff | the policy restarts it. Instance and thread are abandoned, in a replay those of all plugins of the stage | report; notify the race, unless it is replaced at once |
+//! | Running | Hung | Abandoned | the policy does not, the stage has to end, or it has hung too often | report; close the stage, or notify the race; end the run, if neither it races nor the stage has to end |
+//! | Restarting | Destroyed | Backoff | | |
+//! | Destroying | Destroyed | Gone | | |
+//! | Backoff | Due | Creating | also before its time: at the end of the run, and once per pause | create it |
+//! | Backoff | Due | Gone | the stage has to end, or its race is over | close the stage, or notify the race |
+//! | Paused | Due | Finished | another plugin of its thread is Gone (a replay) | |
+//! | Finished | PauseAdvances | Destroying | its stage pauses, and others of its race have more output | destroy it |
+//! | Backoff | PauseAdvances | Empty | its stage pauses | close the gate of the next stage |
+//! | Paused | PauseAnswered | Finished | the stage had ended before it could pause | |
+//! | Empty | PauseAnswered | Gone | the same | |
+//! | Paused | PauseRefused | Running | a stage does not pause, or the run is ending | open the gate, start its thread |
+//! | Empty | PauseRefused | Backoff | the same | open the gate |
+//! | Paused | PauseRefused | Finished | the same, and its stage had ended | open the gate |
+//! | Empty | PauseRefused | Gone | the same, and its stage had ended | open the gate |
+//! | Paused | PauseLost | Finished | the requester panicked before the stages were paused | end the run; close the stage, open the gate |
+//! | Paused | PauseLost | Gone | the requester owned the instance, and panicked or ignores the end of the run | the same |
+//! | Empty | PauseLost | Gone | the same | the same |
+//! | Backoff | PauseLost | Gone | the same | the same |
+//! | Restarting | PauseLost | Destroying | the same | the same |
+//! | Finished | Over | Destroying | | destroy it |
+//! | Paused | Over | Destroying | | destroy it |
 //!
 //! A stage whose gate is closed starts nothing, with one exception: a race without instances has to end before it can
 //! pause.
+//!
+//! # A race
+//!
+//! A contestant that is Running has an [`Activity`]:
+//!
+//! | activity | event | next activity |
+//! |---|---|---|
+//! | Joining | Joined | Idle |
+//! | Idle | RaceMessage | Busy |
+//! | Busy | CallFinished | Idle |
+//! | Busy | CallFinished, and it has no more output | Left |
+//! | any | Failed, and the policy restarts it | Restarting |
+//! | any | Failed, it can't continue, and the policy does not restart it | Left |
+//!
+//! The race waits for contestants while there is none that is Idle, and one can become so. If there is none any more,
+//! the stage ends; if contestants were lost, the run fails.
+//!
+//! # The run
+//!
+//! | event | mode |
+//! |---|---|
+//! | Stop: the first request, or a failure | Drain, or Drop as `on_stop` says |
+//! | Stop: the second request, or a request to abort | Abort |
+//! | Stop: a stage has done its task | Drop |
+//! | Stop: a stage was stopped by a person or a safeguard | Abort |
+//! | Hung, because a replayed call took too much memory: its thread goes on taking it | Abort |
+//!
+//! The mode never goes back. Calls that take too long are cancelled, reported, and killed or abandoned: see
+//! [`watchdog`].
 
+mod ending;
 mod event;
 mod pause;
 mod policy;
+mod race;
 #[cfg(test)]
 mod tests;
+mod transitions;
 pub(crate) mod watchdog;
 
 use std::time::Duration;
 
-pub(crate) use event::{Action, Event, Exit, Slot, SlotState};
+use ending::RunEnd;
+pub use event::Excess;
+pub(crate) use event::{
+    Action, Activity, Answer, CallProcess, Event, Exit, RaceResult, Refusal, Resumed, Settings,
+    Slot, SlotState, StopCause, ThreadModel,
+};
 use flowpipe_host::problem::Problem;
 use flowpipe_host::run::Mode;
 use pause::Pause;
-pub(crate) use pause::{Answer, Refusal, Resumed, Settings};
 pub(crate) use policy::{Decision, Policy};
+use transitions::Cause;
+use watchdog::Watchdog;
 
 /// The state of all plugins of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Supervisor {
-    mode: Mode,
+    end: RunEnd,
     stages: Vec<SupervisedStage>,
     pause: Option<Pause>,
     now: i64,
+    /// Why slots change their state now.
+    cause: Cause,
     actions: Vec<Action>,
+    /// The transitions since the last event of a test.
+    #[cfg(test)]
+    log: std::collections::BTreeSet<transitions::Transition>,
 }
 
 /// One stage.
 #[derive(Debug)]
 struct SupervisedStage {
-    policy: Policy,
-    is_source: bool,
-    /// How its plugins are called.
-    threads: ThreadModel,
+    settings: Settings,
     slots: Vec<Contestant>,
     /// The thread of its race has not ended.
     races: bool,
-    /// Its gate is closed.
-    is_gated: bool,
-    /// Its thread has ended because it pauses.
-    is_paused: bool,
+    gate: GateState,
+    /// It was removed from the pipeline: it drains its queue.
     is_removed: bool,
     hung: u32,
 }
 
-/// How the plugins of a stage are called.
+/// The gate of a stage, which is closed while the stage is to pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ThreadModel {
-    /// It has one plugin, with a thread.
-    One,
-    /// Each has a thread, and the race has one.
-    Race,
-    /// One thread calls all plugins, as recorded.
-    Replay,
+enum GateState {
+    Open,
+    Closed,
+    /// It is closed, and the stage has more work: it does not run because it pauses.
+    Paused,
 }
 
 /// One plugin.
@@ -103,8 +158,7 @@ struct Contestant {
     failures: u32,
     /// The next instance replaces one that failed.
     is_restart: bool,
-    /// It has left its race.
-    has_left: bool,
+    watchdog: Watchdog,
 }
 
 /// A stage that hangs more often than this is not restarted, because each hang leaks a thread.
@@ -114,22 +168,15 @@ const MOST_HUNG: u32 = 32;
 pub(crate) const DEFERRED: Duration = Duration::from_millis(5);
 
 impl Supervisor {
-    /// Handles an event at this time. Returns the actions to perform, in order.
-    ///
-    /// Any thread may report [`Event::Mode`], [`Event::Succeeded`], [`Event::Failed`], [`Event::LeftRace`] and
-    /// [`Event::Removed`], which return at most a decision. Only the control thread reports the other events.
+    /// Handles an event at this time. Returns the actions to perform, in order. For which thread may report which event,
+    /// see [`Event::is_from_any_thread`].
     pub(crate) fn handle(&mut self, event: Event, now: i64) -> Vec<Action> {
         self.now = self.now.max(now);
-        let is_for_all = !matches!(
-            event,
-            Event::Mode(_)
-                | Event::Succeeded(_)
-                | Event::Failed { .. }
-                | Event::LeftRace(_)
-                | Event::Removed { .. }
-        );
+        let is_for_all = !event.is_from_any_thread();
+        self.cause = Cause::of(&event);
         match event {
-            Event::Mode(mode) => self.mode = self.mode.max(mode),
+            Event::Stop(cause) => self.stop(cause),
+            Event::OnStop(on_stop) => self.set_on_stop(on_stop),
             Event::Resumed(stages) => self.resume(stages),
             Event::Created(slot) => self.created(slot),
             Event::Refused(slot, problem) => self.refused(slot, problem),
@@ -145,27 +192,30 @@ impl Supervisor {
                     contestant.failures = 0;
                 }
             }
-            Event::Failed { slot, is_alive } => {
-                let decision = self.after_failure(slot, is_alive);
-                self.actions.push(Action::Decide(decision));
-            }
+            Event::Failed { slot, is_alive } => self.failed(slot, is_alive),
+            Event::Observed {
+                slot,
+                call,
+                process,
+            } => self.observed(slot, &call, process),
             Event::Hung {
                 slot,
                 was_stopped,
-                is_final,
+                excess,
                 can_create,
                 problem,
-            } => self.hung(slot, (was_stopped, is_final, can_create), problem),
+            } => self.hung(slot, (was_stopped, excess, can_create), problem),
             Event::Ended(slot, exit) => self.ended(slot, exit),
-            Event::RaceEnded { stage, to_pause } => {
-                let pausing = self.is_asked_to_pause(stage);
+            Event::RaceMessage { stage } => self.race_message(stage),
+            Event::Joined(slot) => self.joined(slot),
+            Event::CallFinished { slot, is_over } => self.call_finished(slot, is_over),
+            Event::RaceConcluded { stage, result } => self.race_concluded(stage, result),
+            Event::RaceEnded { stage, to_pause } => self.race_ended(stage, to_pause),
+            Event::Removed { stage } => {
                 if let Some(stage) = self.stages.get_mut(stage) {
-                    stage.races = false;
-                    stage.is_paused |= to_pause && pausing;
+                    stage.is_removed = true;
                 }
             }
-            Event::LeftRace(slot) => self.left_race(slot),
-            Event::Removed { stage } => self.removed(stage),
             Event::Pause { stages, patience } => self.start_pause(stages, patience),
             Event::Reopened { stage, is_open } => self.reopened(stage, is_open),
             Event::RequesterGone(problem) => self.requester_gone(problem),
@@ -186,7 +236,7 @@ impl Supervisor {
                 SlotState::Backoff { until } => Some(until),
                 _ => None,
             };
-            let waiting = !stage.is_gated || stage.races;
+            let waiting = !stage.is_gated() || stage.races;
             let next = stage.slots.iter().filter_map(backoff).min();
             next.filter(|_| waiting)
         };
@@ -213,9 +263,24 @@ impl Supervisor {
             .get_mut(slot.contestant)
     }
 
+    /// Changes the state of a slot, as the table allows.
     fn set(&mut self, slot: Slot, state: SlotState) {
-        if let Some(contestant) = self.contestant(slot) {
-            contestant.state = state;
+        self.set_all(slot.stage, |contestant, _| {
+            (contestant == slot.contestant).then_some(state)
+        });
+    }
+
+    /// Changes the states of all slots of a stage. `None`: a state stays.
+    fn set_all(&mut self, stage: usize, next: impl Fn(usize, SlotState) -> Option<SlotState>) {
+        let cause = self.cause;
+        let slots = self.stages.get_mut(stage).map(|it| &mut it.slots);
+        for (index, contestant) in slots.into_iter().flatten().enumerate() {
+            if let Some(state) = next(index, contestant.state) {
+                #[cfg(test)]
+                self.log
+                    .insert(transitions::row(contestant.state, cause, state));
+                contestant.set(state, cause);
+            }
         }
     }
 
@@ -224,14 +289,20 @@ impl Supervisor {
         self.now.saturating_add(time)
     }
 
-    /// Whether a stage has to end after the current call.
-    fn must_end(&self, stage: &SupervisedStage) -> bool {
-        self.mode >= Mode::Drop || self.mode == Mode::Drain && stage.is_source
-    }
-
-    fn stage_must_end(&self, stage: usize) -> bool {
-        let stage = self.stages.get(stage);
-        stage.is_none_or(|stage| self.must_end(stage))
+    fn failed(&mut self, slot: Slot, is_alive: bool) {
+        let decision = self.after_failure(slot, is_alive);
+        let next = match decision {
+            Decision::Restart(_) => Some(Activity::Restarting),
+            // It can't take part in a race any more. Without a race, its thread ends.
+            Decision::End if !is_alive => Some(Activity::Left),
+            Decision::End | Decision::Continue => None,
+        };
+        if let (Some(next), Some(contestant)) = (next, self.contestant(slot))
+            && let SlotState::Running(_) = contestant.state
+        {
+            contestant.state = SlotState::Running(next);
+        }
+        self.actions.push(Action::Decide(decision));
     }
 
     /// Counts a failure, and decides what to do.
@@ -246,7 +317,7 @@ impl Supervisor {
             // It needs no replacement, and the run does not fail.
             return Decision::Restart(Duration::ZERO);
         }
-        let policy = &self.stages[slot.stage].policy;
+        let policy = &self.stages[slot.stage].settings.policy;
         policy.after_failure(failures, is_alive)
     }
 
@@ -254,20 +325,20 @@ impl Supervisor {
         if self.state(slot) != Some(SlotState::Creating) {
             return;
         }
-        let stage = &mut self.stages[slot.stage];
-        let running = stage.running();
-        if stage.threads != ThreadModel::Replay {
-            stage.slots[slot.contestant].state = running;
+        let stage = &self.stages[slot.stage];
+        let running = stage.started();
+        if stage.settings.threads != ThreadModel::Replay {
+            self.set(slot, running);
             let is_restart = true;
-            self.actions.push(Action::Start { slot, is_restart });
-            return;
+            return self.actions.push(Action::Start { slot, is_restart });
         }
-        stage.slots[slot.contestant].state = SlotState::Paused { is_there: true };
+        self.set(slot, SlotState::Paused { is_there: true });
+        let stage = &self.stages[slot.stage];
         let is_there = |it: &Contestant| it.state == SlotState::Paused { is_there: true };
         if stage.slots.iter().all(is_there) {
             let restarted = stage.slots.iter().map(|it| it.is_restart).collect();
-            for contestant in &mut stage.slots {
-                contestant.state = running;
+            self.set_all(slot.stage, |_, _| Some(running));
+            for contestant in &mut self.stages[slot.stage].slots {
                 contestant.is_restart = false;
             }
             self.actions.push(Action::StartReplay {
@@ -287,17 +358,14 @@ impl Supervisor {
         let stage = &mut self.stages[slot.stage];
         let contestant = &mut stage.slots[slot.contestant];
         contestant.failures = contestant.failures.saturating_add(1);
-        if let Some(after) = stage.policy.after_refusal(contestant.failures) {
-            let is_race = stage.threads == ThreadModel::Race;
+        let policy = &stage.settings.policy;
+        if let Some(after) = policy.after_refusal(contestant.failures) {
             self.actions.push(Action::Report(problem));
             let until = self.after(after);
-            if is_race {
-                let returns = true;
-                self.actions.push(Action::NotifyRace { slot, returns });
-            }
+            self.notify_race(slot);
             return self.set(slot, SlotState::Backoff { until });
         }
-        let races = stage.threads == ThreadModel::Race;
+        let races = stage.settings.threads == ThreadModel::Race;
         self.set_gone(slot);
         self.actions.push(match races {
             true => Action::Report(problem),
@@ -308,21 +376,15 @@ impl Supervisor {
     /// Marks a slot whose failed plugin is not replaced.
     fn set_gone(&mut self, slot: Slot) {
         self.set(slot, SlotState::Gone);
-        let stage = &mut self.stages[slot.stage];
-        if stage.threads == ThreadModel::Race {
-            let returns = false;
-            return self.actions.push(Action::NotifyRace { slot, returns });
+        if self.stages[slot.stage].settings.threads == ThreadModel::Race {
+            return self.actions.push(Action::NotifyRace(slot));
         }
-        // Plugins that waited for it, on the same thread, are not needed any more.
-        for contestant in &mut stage.slots {
-            match contestant.state {
-                SlotState::Paused { is_there: true } => contestant.state = SlotState::Finished,
-                SlotState::Paused { is_there: false } | SlotState::Backoff { .. } => {
-                    contestant.state = SlotState::Gone;
-                }
-                _ => {}
-            }
-        }
+        // Plugins of the same thread are not needed any more.
+        self.set_all(slot.stage, |_, state| match state {
+            SlotState::Paused { is_there: true } => Some(SlotState::Finished),
+            SlotState::Backoff { .. } => Some(SlotState::Gone),
+            _ => None,
+        });
         let stage = slot.stage;
         self.actions.push(Action::Close { stage });
     }
@@ -337,21 +399,20 @@ impl Supervisor {
     fn hung(
         &mut self,
         slot: Slot,
-        (was_stopped, is_final, can_create): (bool, bool, bool),
+        (was_stopped, excess, can_create): (bool, Option<Excess>, bool),
         problem: Problem,
     ) {
-        if !matches!(
-            self.state(slot),
-            Some(SlotState::Running | SlotState::Draining)
-        ) {
+        if !matches!(self.state(slot), Some(SlotState::Running(_))) {
             return self.actions.push(Action::Report(problem));
         }
+        let was_stopped = was_stopped || excess.is_some();
         let must_end = self.stage_must_end(slot.stage);
         let stage = &mut self.stages[slot.stage];
-        let threads = stage.threads;
+        let threads = stage.settings.threads;
         let few = stage.hung < MOST_HUNG;
         stage.hung = stage.hung.saturating_add(1);
-        let restart = match !must_end && few && !is_final {
+        // A new instance would exceed the limit of the replay again.
+        let restart = match !must_end && few && excess.is_none() {
             true => match self.after_failure(slot, false) {
                 Decision::Restart(after) => Some(after),
                 Decision::Continue | Decision::End => None,
@@ -366,13 +427,13 @@ impl Supervisor {
             },
             None => SlotState::Abandoned,
         };
-        let stage = &mut self.stages[slot.stage];
-        if threads == ThreadModel::Replay {
+        match threads {
             // The abandoned thread called all of them.
-            stage.slots.iter_mut().for_each(|it| it.state = state);
+            ThreadModel::Replay => self.set_all(slot.stage, |_, _| Some(state)),
+            ThreadModel::One | ThreadModel::Race => self.set(slot, state),
         }
-        stage.slots[slot.contestant].state = state;
-        let waits = stage.is_gated || !can_create || restart != Some(Duration::ZERO);
+        let is_gated = self.stages[slot.stage].is_gated();
+        let waits = is_gated || !can_create || restart != Some(Duration::ZERO);
         if !is_race && restart.is_none() {
             let stage = slot.stage;
             self.actions.push(Action::Close { stage });
@@ -382,83 +443,57 @@ impl Supervisor {
             false => Action::Report(problem),
         });
         // An instance that is replaced at once joins before the race checks for free contestants.
-        if is_race && waits {
-            let returns = restart.is_some();
-            self.actions.push(Action::NotifyRace { slot, returns });
+        if waits {
+            self.notify_race(slot);
+        }
+        if excess == Some(Excess::Memory) {
+            // The abandoned thread goes on taking memory: only the end of the process stops it.
+            self.advance_mode(Mode::Abort);
         }
     }
 
     fn ended(&mut self, slot: Slot, exit: Exit) {
-        if !matches!(
-            self.state(slot),
-            Some(SlotState::Running | SlotState::Draining)
-        ) {
+        let Some(SlotState::Running(activity)) = self.state(slot) else {
             return;
-        }
-        let pausing = self.is_asked_to_pause(slot.stage);
-        let stage = &mut self.stages[slot.stage];
-        let is_removed = stage.is_removed;
-        let pausing = pausing && !stage.slots[slot.contestant].has_left;
-        let state = match exit {
-            Exit::Restart(_) | Exit::Panicked => None,
-            Exit::Waits => Some(SlotState::Paused { is_there: true }),
-            Exit::Finished | Exit::Paused if pausing => {
-                stage.is_paused |= exit == Exit::Paused;
-                Some(SlotState::Paused { is_there: true })
-            }
-            Exit::Finished | Exit::Paused if is_removed => None,
-            Exit::Finished | Exit::Paused => Some(SlotState::Finished),
         };
-        if let Some(state) = state {
-            return self.set(slot, state);
-        }
-        if exit == Exit::Panicked {
-            return self.set(slot, SlotState::Abandoned);
-        }
-        let restart = match exit {
+        let pauses = self.is_asked_to_pause(slot.stage) && activity != Activity::Left;
+        let stage = &mut self.stages[slot.stage];
+        match exit {
+            Exit::Waits => self.set(slot, SlotState::Paused { is_there: true }),
+            Exit::Finished | Exit::Paused if pauses => {
+                if exit == Exit::Paused {
+                    stage.note_paused();
+                }
+                self.set(slot, SlotState::Paused { is_there: true });
+            }
+            Exit::Finished | Exit::Paused if stage.is_removed => self.destroy(slot, None),
+            Exit::Finished | Exit::Paused => self.set(slot, SlotState::Finished),
             Exit::Restart(after) => {
                 stage.slots[slot.contestant].is_restart = true;
-                Some(self.after(after))
+                let restart = Some(self.after(after));
+                self.destroy(slot, restart);
             }
-            _ => None,
-        };
+            Exit::Panicked => {
+                self.set(slot, SlotState::Abandoned);
+                self.notify_race(slot);
+            }
+        }
+    }
+
+    fn destroy(&mut self, slot: Slot, restart: Option<i64>) {
         self.set(slot, SlotState::Destroying { restart });
         self.actions.push(Action::Destroy(slot));
     }
 
-    fn left_race(&mut self, slot: Slot) {
-        // Its thread returns the instance when it ends.
-        if let Some(contestant) = self.contestant(slot) {
-            contestant.has_left = true;
-        }
-    }
-
-    fn removed(&mut self, stage: usize) {
-        let Some(stage) = self.stages.get_mut(stage) else {
-            return;
-        };
-        stage.is_removed = true;
-        for contestant in &mut stage.slots {
-            if contestant.state == SlotState::Running {
-                contestant.state = SlotState::Draining;
-            }
-        }
-    }
-
     /// Destroys all finished instances, when the run is over.
     fn destroy_finished(&mut self) {
-        for (index, stage) in self.stages.iter_mut().enumerate() {
-            for (contestant, it) in stage.slots.iter_mut().enumerate() {
-                if matches!(
-                    it.state,
-                    SlotState::Finished | SlotState::Paused { is_there: true }
-                ) {
-                    it.state = SlotState::Destroying { restart: None };
-                    let slot = Slot {
-                        stage: index,
-                        contestant,
-                    };
-                    self.actions.push(Action::Destroy(slot));
+        for stage in 0..self.stages.len() {
+            for contestant in 0..self.stages[stage].slots.len() {
+                let slot = Slot { stage, contestant };
+                if let Some(SlotState::Finished | SlotState::Paused { is_there: true }) =
+                    self.state(slot)
+                {
+                    self.destroy(slot, None);
                 }
             }
         }
@@ -466,6 +501,7 @@ impl Supervisor {
 
     /// Creates the instances whose backoff has elapsed.
     fn create_due(&mut self) {
+        self.cause = Cause::Due;
         for index in 0..self.stages.len() {
             for contestant in 0..self.stages[index].slots.len() {
                 let slot = Slot {
@@ -481,16 +517,16 @@ impl Supervisor {
 
     fn create_if_due(&mut self, slot: Slot, until: i64) {
         let stage = &self.stages[slot.stage];
-        let is_race = stage.threads == ThreadModel::Race;
+        let is_race = stage.settings.threads == ThreadModel::Race;
         let race_is_over = is_race && !stage.races;
         // A race without instances has to end before it can pause.
-        let pauses = stage.is_gated && (!is_race || race_is_over);
+        let pauses = stage.is_gated() && (!is_race || race_is_over);
         if pauses {
             return;
         }
         let must_end = self.must_end(stage);
         // No backoff at the end of a run.
-        let is_time = self.mode > Mode::Run || race_is_over || until <= self.now;
+        let is_time = self.mode() > Mode::Run || race_is_over || until <= self.now;
         if !is_time && !self.hurries(slot) {
             return;
         }
@@ -503,18 +539,29 @@ impl Supervisor {
 }
 
 impl SupervisedStage {
-    /// The state of a plugin that has a thread.
-    fn running(&self) -> SlotState {
-        match self.is_removed {
-            true => SlotState::Draining,
-            false => SlotState::Running,
+    fn is_gated(&self) -> bool {
+        self.gate != GateState::Open
+    }
+
+    /// Notes that it does not run because it pauses.
+    fn note_paused(&mut self) {
+        if self.gate == GateState::Closed {
+            self.gate = GateState::Paused;
         }
+    }
+
+    /// The state of a plugin whose thread starts.
+    fn started(&self) -> SlotState {
+        SlotState::Running(match self.settings.threads {
+            ThreadModel::Race => Activity::Joining,
+            ThreadModel::One | ThreadModel::Replay => Activity::Idle,
+        })
     }
 
     /// Whether a plugin of it runs, is being created or destroyed, or, with `waits`, is to be.
     fn is_busy(&self, waits: bool) -> bool {
         let is_busy = |contestant: &Contestant| match contestant.state {
-            SlotState::Creating | SlotState::Running | SlotState::Draining => true,
+            SlotState::Creating | SlotState::Running(_) => true,
             SlotState::Destroying { restart } => restart.is_some() || !waits,
             SlotState::Backoff { .. } => waits,
             SlotState::Paused { .. }
@@ -523,5 +570,20 @@ impl SupervisedStage {
             | SlotState::Abandoned => false,
         };
         self.races || self.slots.iter().any(is_busy)
+    }
+}
+
+impl Contestant {
+    fn set(&mut self, state: SlotState, cause: Cause) {
+        debug_assert!(
+            transitions::is_listed(self.state, cause, state),
+            "{:?} -> {state:?} by {cause:?} is not in the table",
+            self.state
+        );
+        if let SlotState::Running(_) = state {
+            // The calls of its thread are numbered from the start.
+            self.watchdog = Watchdog::default();
+        }
+        self.state = state;
     }
 }

@@ -7,10 +7,13 @@ use std::time::Duration;
 use flowpipe_host::problem::Problem;
 use flowpipe_host::run::Mode;
 
-use crate::supervisor::watchdog::ABORT_GRACE;
-use crate::supervisor::{
-    Action, Contestant, Decision, Policy, Slot, SlotState, SupervisedStage, Supervisor, ThreadModel,
+use crate::supervisor::event::{
+    Action, Answer, Refusal, Resumed, Settings, Slot, SlotState, ThreadModel,
 };
+use crate::supervisor::policy::Decision;
+use crate::supervisor::transitions::Cause;
+use crate::supervisor::watchdog::{ABORT_GRACE, Watchdog};
+use crate::supervisor::{Contestant, GateState, SupervisedStage, Supervisor};
 
 /// A pause in progress.
 #[derive(Debug)]
@@ -29,49 +32,6 @@ pub(super) struct Pause {
     refused: Option<Refusal>,
     /// When the stages of an aborted run are ended without waiting for the requester.
     abandoned_at: Option<i64>,
-}
-
-/// The answer to the requester of a pause.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// The stages are paused, and the requester owns their instances. Each with its contestants that have an instance;
-    /// `None`: the stage had ended.
-    Paused {
-        stages: Vec<(usize, Option<Vec<usize>>)>,
-    },
-    /// The stages resume unchanged.
-    Refused(Refusal),
-}
-
-/// Why a pause is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// This stage does not return from its call.
-    Busy { stage: usize },
-    /// The run is ending.
-    Ending,
-}
-
-/// A stage that starts, or resumes after a pause.
-#[derive(Debug)]
-pub(crate) struct Resumed {
-    pub stage: usize,
-    /// Set if it starts or its settings have changed.
-    pub settings: Option<Settings>,
-    /// Contestants with an instance.
-    pub present: Vec<usize>,
-    /// Contestants whose instance was lost during the pause, with the problem.
-    pub lost: Vec<(usize, Problem)>,
-}
-
-/// The supervisor's settings of a stage.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    pub policy: Policy,
-    pub is_source: bool,
-    pub threads: ThreadModel,
-    pub contestants: usize,
-    pub is_removed: bool,
 }
 
 impl Pause {
@@ -119,7 +79,7 @@ impl Supervisor {
             return;
         };
         let patience = pause.patience;
-        self.set_gate(stage, true);
+        self.set_gate(stage, GateState::Closed);
         self.actions.push(Action::CloseGate { stage });
         let deadline = self.after(patience);
         if let Some(pause) = &mut self.pause {
@@ -127,9 +87,9 @@ impl Supervisor {
         }
     }
 
-    fn set_gate(&mut self, stage: usize, is_gated: bool) {
+    fn set_gate(&mut self, stage: usize, gate: GateState) {
         if let Some(stage) = self.stages.get_mut(stage) {
-            stage.is_gated = is_gated;
+            stage.gate = gate;
         }
     }
 
@@ -142,7 +102,7 @@ impl Supervisor {
             if pause.refused.is_some() {
                 return self.refuse_when_quiet();
             }
-            if self.mode > Mode::Run {
+            if self.mode() > Mode::Run {
                 return self.start_refusal(Refusal::Ending);
             }
             let Some(&stage) = pause.remaining.front() else {
@@ -154,7 +114,10 @@ impl Supervisor {
                 }
                 return;
             }
-            self.note_paused(stage);
+            if self.destroy_finished_contestants(stage) {
+                return;
+            }
+            self.empty_backoffs(stage);
             if let Some(pause) = &mut self.pause {
                 pause.remaining.pop_front();
             }
@@ -162,24 +125,47 @@ impl Supervisor {
         }
     }
 
-    /// Marks a stage as paused. Instances in backoff are created when it resumes.
-    fn note_paused(&mut self, stage: usize) {
-        let Some(stage) = self.stages.get_mut(stage) else {
+    /// Destroys the contestants of a paused race that have no more output: the stage may get other contestants. Returns
+    /// whether there were any.
+    fn destroy_finished_contestants(&mut self, stage: usize) -> bool {
+        self.cause = Cause::PauseAdvances;
+        let paused = self.stages.get(stage);
+        let paused = paused.filter(|it| it.gate == GateState::Paused);
+        let slots = paused
+            .into_iter()
+            .flat_map(|it| it.slots.iter().enumerate());
+        let finished: Vec<_> = slots
+            .filter(|(_, it)| it.state == SlotState::Finished)
+            .map(|(contestant, _)| Slot { stage, contestant })
+            .collect();
+        for &slot in &finished {
+            self.destroy(slot, None);
+        }
+        !finished.is_empty()
+    }
+
+    /// Pauses the plugins that are in backoff. They are created when the stage resumes.
+    fn empty_backoffs(&mut self, stage: usize) {
+        self.cause = Cause::PauseAdvances;
+        let Some(it) = self.stages.get_mut(stage) else {
             return;
         };
-        for contestant in &mut stage.slots {
-            if let SlotState::Backoff { .. } = contestant.state {
-                contestant.state = SlotState::Paused { is_there: false };
-                // It has no thread that could report the pause.
-                stage.is_paused |= stage.threads != ThreadModel::Race;
-            }
+        let waits = |it: &Contestant| matches!(it.state, SlotState::Backoff { .. });
+        if it.settings.threads != ThreadModel::Race && it.slots.iter().any(waits) {
+            // It has no thread that could report the pause.
+            it.note_paused();
         }
+        self.set_all(stage, |_, state| match state {
+            SlotState::Backoff { .. } => Some(SlotState::Paused { is_there: false }),
+            _ => None,
+        });
     }
 
     /// Answers that all stages are paused.
     fn answer(&mut self) {
         let Some(pause) = &mut self.pause else { return };
         pause.is_answered = true;
+        self.cause = Cause::PauseAnswered;
         let stages = pause.stages.clone();
         let mut answer = Vec::new();
         for stage in stages {
@@ -192,13 +178,16 @@ impl Supervisor {
 
     /// Returns whether a stage is paused. If not, it has ended, and its plugins are finished.
     fn settle(&mut self, stage: usize) -> bool {
-        let Some(stage) = self.stages.get_mut(stage) else {
-            return false;
-        };
-        if !stage.is_paused {
-            stage.slots.iter_mut().for_each(finish);
+        let gate = self.stages.get(stage).map(|it| it.gate);
+        let is_paused = gate == Some(GateState::Paused);
+        if !is_paused {
+            self.set_all(stage, |_, state| match state {
+                SlotState::Paused { is_there: true } => Some(SlotState::Finished),
+                SlotState::Paused { is_there: false } => Some(SlotState::Gone),
+                _ => None,
+            });
         }
-        stage.is_paused
+        is_paused
     }
 
     /// Starts to refuse the pause. Waits for the stage whose gate is closed if it is pausing already.
@@ -217,7 +206,7 @@ impl Supervisor {
             return;
         }
         if is_open {
-            self.set_gate(stage, false);
+            self.set_gate(stage, GateState::Open);
             self.refuse();
         }
         // Else its thread is ending: `refuse_when_quiet` refuses after that.
@@ -229,7 +218,7 @@ impl Supervisor {
             return self.refuse();
         };
         let stage = self.stages.get(stage);
-        if stage.is_none_or(|it| it.is_gated && !it.is_busy(false)) {
+        if stage.is_none_or(|it| it.is_gated() && !it.is_busy(false)) {
             self.refuse();
         }
     }
@@ -239,15 +228,16 @@ impl Supervisor {
         let Some(pause) = self.pause.take() else {
             return;
         };
+        self.cause = Cause::PauseRefused;
+        let stages = pause.stages.iter().copied();
+        let paused: Vec<_> = stages.filter(|&stage| self.settle(stage)).collect();
         for &stage in &pause.stages {
-            self.set_gate(stage, false);
+            self.set_gate(stage, GateState::Open);
             self.actions.push(Action::OpenGate { stage });
         }
-        for &stage in &pause.stages {
-            if self.settle(stage) {
-                let present = self.present(stage);
-                self.start_stage(stage, &present, Vec::new());
-            }
+        for stage in paused {
+            let present = self.present(stage);
+            self.start_stage(stage, &present, Vec::new());
         }
         if let Some(why) = pause.refused {
             self.actions.push(Action::Answer(Answer::Refused(why)));
@@ -271,23 +261,39 @@ impl Supervisor {
 
     /// Ends all paused stages. `is_lent`: the requester owns their instances.
     fn end_paused(&mut self, is_lent: bool) {
+        self.cause = Cause::PauseLost;
         for stage in 0..self.stages.len() {
-            if self.stages[stage].is_gated {
-                self.stages[stage]
-                    .slots
-                    .iter_mut()
-                    .for_each(|it| end(it, is_lent));
-                self.stages[stage].is_paused = false;
-                self.set_gate(stage, false);
-                self.actions.push(Action::Close { stage });
-                self.actions.push(Action::OpenGate { stage });
+            if !self.stages[stage].is_gated() {
+                continue;
             }
+            let is_awaited = |it: &Contestant| {
+                use SlotState::{Backoff, Destroying};
+                matches!(it.state, Backoff { .. } | Destroying { restart: Some(_) })
+            };
+            let slots = self.stages[stage].slots.iter().enumerate();
+            let awaited: Vec<_> = slots
+                .filter(|(_, it)| is_awaited(it))
+                .map(|(contestant, _)| Slot { stage, contestant })
+                .collect();
+            self.set_all(stage, |_, state| match state {
+                SlotState::Paused { is_there: true } if !is_lent => Some(SlotState::Finished),
+                SlotState::Paused { .. } | SlotState::Backoff { .. } => Some(SlotState::Gone),
+                SlotState::Destroying { .. } => Some(SlotState::Destroying { restart: None }),
+                _ => None,
+            });
+            // A race that has not paused yet may wait for them.
+            for slot in awaited {
+                self.notify_race(slot);
+            }
+            self.set_gate(stage, GateState::Open);
+            self.actions.push(Action::Close { stage });
+            self.actions.push(Action::OpenGate { stage });
         }
     }
 
     /// Ends the pause some time after an abort: a plugin may hang while it saves or loads its state.
     fn abandon_when_aborted(&mut self) {
-        if self.mode < Mode::Abort {
+        if self.mode() < Mode::Abort {
             return;
         }
         let at = self.after(ABORT_GRACE);
@@ -301,19 +307,20 @@ impl Supervisor {
     /// Resumes paused stages, and starts new ones.
     pub(super) fn resume(&mut self, stages: Vec<Resumed>) {
         for stage in self.pause.take().map_or(Vec::new(), |pause| pause.stages) {
-            self.set_gate(stage, false);
+            self.set_gate(stage, GateState::Open);
             self.actions.push(Action::OpenGate { stage });
-            // It has ended, or is a removed source.
-            if !stages.iter().any(|it| it.stage == stage)
-                && let Some(stage) = self.stages.get_mut(stage)
-            {
-                stage.slots.iter_mut().for_each(set_gone);
+            // It has ended, or is a removed source. The requester has its instances.
+            if !stages.iter().any(|it| it.stage == stage) {
+                self.set_all(stage, |_, state| match state {
+                    SlotState::Paused { .. } => Some(SlotState::Gone),
+                    _ => None,
+                });
             }
         }
         for resumed in stages {
             let index = resumed.stage;
             if let Some(settings) = resumed.settings {
-                let mut stage = SupervisedStage::new(&settings);
+                let mut stage = SupervisedStage::new(settings);
                 match self.stages.get_mut(index) {
                     Some(place) => {
                         stage.hung = place.hung;
@@ -328,19 +335,17 @@ impl Supervisor {
 
     /// Starts a stage's plugins. Missing ones had failed, and are created.
     fn start_stage(&mut self, index: usize, present: &[usize], lost: Vec<(usize, Problem)>) {
-        let Some(stage) = self.stages.get_mut(index) else {
+        let Some(stage) = self.stages.get(index) else {
             return;
         };
-        stage.is_paused = false;
-        let threads = stage.threads;
-        let running = stage.running();
-        for (contestant, slot) in stage.slots.iter_mut().enumerate() {
-            slot.state = match slot.state {
-                _ if present.contains(&contestant) => running,
-                SlotState::Paused { .. } => SlotState::Backoff { until: self.now },
-                state => state,
-            };
-        }
+        let threads = stage.settings.threads;
+        let running = stage.started();
+        let until = self.now;
+        self.set_all(index, |contestant, state| match state {
+            _ if present.contains(&contestant) => Some(running),
+            SlotState::Paused { .. } => Some(SlotState::Backoff { until }),
+            _ => None,
+        });
         for (contestant, problem) in lost {
             self.lose(
                 Slot {
@@ -369,14 +374,10 @@ impl Supervisor {
                 });
             }
             ThreadModel::Race => {
-                let waits = |it: &Contestant| matches!(it.state, SlotState::Backoff { .. });
-                let missing = stage.slots.iter().enumerate();
-                let missing = missing.filter(|(_, it)| waits(it)).map(|(it, _)| it);
                 stage.races = true;
                 self.actions.push(Action::StartRace {
                     stage: index,
                     present: present.to_vec(),
-                    missing: missing.collect(),
                 });
             }
         }
@@ -385,7 +386,7 @@ impl Supervisor {
     /// Handles a plugin whose process ended during the pause.
     fn lose(&mut self, slot: Slot, problem: Problem) {
         let decision = self.after_failure(slot, false);
-        let is_alone = self.stages[slot.stage].threads != ThreadModel::Race;
+        let is_alone = self.stages[slot.stage].settings.threads != ThreadModel::Race;
         if let Decision::Restart(after) = decision {
             let until = self.after(after);
             self.set(slot, SlotState::Backoff { until });
@@ -401,49 +402,20 @@ impl Supervisor {
     }
 }
 
-/// Marks a paused plugin as finished.
-fn finish(contestant: &mut Contestant) {
-    contestant.state = match contestant.state {
-        SlotState::Paused { is_there: true } => SlotState::Finished,
-        SlotState::Paused { is_there: false } => SlotState::Gone,
-        state => state,
-    };
-}
-
-/// Marks a paused plugin as gone: the requester owns its instance.
-fn set_gone(contestant: &mut Contestant) {
-    if let SlotState::Paused { .. } = contestant.state {
-        contestant.state = SlotState::Gone;
-    }
-}
-
-/// Ends a paused plugin, which is not replaced.
-fn end(contestant: &mut Contestant, is_lent: bool) {
-    contestant.state = match contestant.state {
-        SlotState::Paused { is_there: true } if !is_lent => SlotState::Finished,
-        SlotState::Paused { .. } | SlotState::Backoff { .. } => SlotState::Gone,
-        SlotState::Destroying { .. } => SlotState::Destroying { restart: None },
-        state => state,
-    };
-}
-
 impl SupervisedStage {
-    pub(super) fn new(settings: &Settings) -> Self {
+    fn new(settings: Settings) -> Self {
         let contestant = Contestant {
             state: SlotState::Paused { is_there: false },
             failures: 0,
             is_restart: false,
-            has_left: false,
+            watchdog: Watchdog::default(),
         };
         Self {
-            policy: settings.policy,
-            is_source: settings.is_source,
-            threads: settings.threads,
+            settings,
             slots: vec![contestant; settings.contestants],
             races: false,
-            is_gated: false,
-            is_paused: false,
-            is_removed: settings.is_removed,
+            gate: GateState::Open,
+            is_removed: false,
             hung: 0,
         }
     }

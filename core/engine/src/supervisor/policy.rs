@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use flowpipe_config::pipeline::{Isolation, OnError, Restart, Stage};
+use flowpipe_process::backoff::Backoff;
 
 /// The restart policy of one stage.
 #[derive(Clone, Copy, Debug)]
@@ -10,6 +11,7 @@ pub(crate) struct Policy {
     on_error: OnError,
     restart: Option<Restart>,
     isolation: Isolation,
+    is_replay: bool,
 }
 
 /// The decision after a failure.
@@ -17,7 +19,7 @@ pub(crate) struct Policy {
 pub(crate) enum Decision {
     /// The plugin continues as it is.
     Continue,
-    /// It is destroyed, and recreated after this time.
+    /// It is destroyed, and restarted after this time.
     Restart(Duration),
     /// The stage ends, and the run with it.
     End,
@@ -32,11 +34,35 @@ impl Policy {
             on_error: stage.on_error,
             restart: stage.restart,
             isolation: stage.isolation,
+            is_replay: false,
+        }
+    }
+
+    /// The policy of a replay. The recording shows what followed each failure: none ends the run, and a plugin that
+    /// can't continue is replaced at once.
+    pub(crate) fn replay(stage: &Stage) -> Self {
+        Self {
+            is_replay: true,
+            ..Self::new(stage)
+        }
+    }
+
+    /// Decides after a race in which all plugins failed, and none of them is restarted.
+    pub(super) fn after_race(&self) -> Decision {
+        match self.on_error {
+            OnError::Skip => Decision::Continue,
+            OnError::Stop => Decision::End,
         }
     }
 
     /// Decides after the `failures`th failure in a row. `is_alive`: the plugin could continue as it is.
     pub(super) fn after_failure(&self, failures: u32, is_alive: bool) -> Decision {
+        if self.is_replay {
+            return match is_alive {
+                true => Decision::Continue,
+                false => Decision::Restart(Duration::ZERO),
+            };
+        }
         let restart = self.restart(is_alive);
         if let Some(restart) = restart
             && failures <= restart.max
@@ -68,9 +94,9 @@ impl Policy {
 
 /// The backoff after this many failures in a row. It doubles each time.
 fn backoff(restart: Restart, failures: u32) -> Duration {
-    let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
-    let longest = LONGEST_BACKOFF.max(restart.backoff);
-    restart.backoff.saturating_mul(doubled).min(longest)
+    let first = restart.backoff;
+    let longest = LONGEST_BACKOFF.max(first);
+    Backoff { first, longest }.delay(failures)
 }
 
 #[cfg(test)]

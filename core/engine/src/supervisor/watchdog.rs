@@ -1,14 +1,17 @@
-//! The watchdog: detects calls that take too long. It cancels them, logs a warning, and finally declares a hang.
+//! The watchdog: detects calls that take too long. It cancels them, reports a warning, and finally decides to kill or to
+//! abandon the plugin. A plugin in this program's process can't be killed.
 
 use std::time::Duration;
 
 use flowpipe_host::run::Mode;
 
+use crate::supervisor::Supervisor;
+use crate::supervisor::event::{Action, CallProcess, Slot, SlotState};
 use crate::watch::{CallId, CallSnapshot, Reason, nanoseconds};
 
 /// The watchdog's state of the call in progress.
-#[derive(Debug, Default)]
-pub(crate) struct Watchdog {
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Watchdog {
     call: Option<CallId>,
     is_warned: bool,
     /// How long the call had taken when it was first seen cancelled.
@@ -17,25 +20,25 @@ pub(crate) struct Watchdog {
 
 /// How long a call may take.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub timeout: Option<Duration>,
-    pub watchdog: Duration,
+struct Limits {
+    timeout: Option<Duration>,
+    watchdog: Duration,
     /// The mode of the run.
-    pub mode: Mode,
-    pub is_source: bool,
+    mode: Mode,
+    is_source: bool,
 }
 
 /// The result of one check of a call.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
+struct Finding {
     /// Cancel the call.
-    pub cancel: Option<Reason>,
+    cancel: Option<Reason>,
     /// Report that it has not returned for this time.
-    pub warn: Option<Duration>,
+    warn: Option<Duration>,
     /// It hangs, with a description.
-    pub hangs: Option<String>,
+    hangs: Option<String>,
     /// Check again after this time.
-    pub next: Duration,
+    next: Duration,
 }
 
 /// How long plugins have at most to return after an abort.
@@ -44,17 +47,46 @@ pub(crate) const ABORT_GRACE: Duration = Duration::from_secs(1);
 /// The longest time between two checks.
 const LONGEST: Duration = Duration::from_secs(60);
 
-impl Limits {
-    /// How soon a call that has not started yet may need a check.
-    pub(crate) fn soonest(&self) -> Duration {
-        let timeout = self.timeout.unwrap_or(self.watchdog);
-        timeout.min(self.watchdog)
+impl Supervisor {
+    /// Decides about a call in progress.
+    pub(super) fn observed(&mut self, slot: Slot, call: &CallSnapshot, process: CallProcess) {
+        let mode = self.mode();
+        let Some(stage) = self.stages.get_mut(slot.stage) else {
+            return;
+        };
+        let limits = Limits {
+            timeout: stage.settings.timeout,
+            watchdog: stage.settings.watchdog,
+            mode,
+            is_source: stage.settings.is_source,
+        };
+        let Some(contestant) = stage.slots.get_mut(slot.contestant) else {
+            return;
+        };
+        if !matches!(contestant.state, SlotState::Running(_)) {
+            return;
+        }
+        let finding = contestant.watchdog.check(call, &limits);
+        let call = call.call;
+        let cancel = finding.cancel.map(|reason| Action::Cancel { call, reason });
+        let warn = finding.warn.map(|worked| Action::Warn { worked });
+        self.actions.extend(cancel.into_iter().chain(warn));
+        let after = finding.next;
+        self.actions.push(match (finding.hangs, process) {
+            (Some(why), CallProcess::Here) => Action::Abandon { why },
+            (Some(why), CallProcess::Busy) => Action::Kill { why },
+            // The call has just returned, or is about to start.
+            (Some(_), CallProcess::Idle) => Action::ObserveAgain {
+                after: Duration::ZERO,
+            },
+            (None, _) => Action::ObserveAgain { after },
+        });
     }
 }
 
 impl Watchdog {
     /// Checks a call in progress.
-    pub(crate) fn check(&mut self, snapshot: &CallSnapshot, limits: &Limits) -> Finding {
+    fn check(&mut self, snapshot: &CallSnapshot, limits: &Limits) -> Finding {
         if self.call != Some(snapshot.call) {
             *self = Self {
                 call: Some(snapshot.call),
@@ -74,7 +106,7 @@ impl Watchdog {
             is_source,
         } = *limits;
         let worked = nanoseconds(snapshot.worked);
-        let stops = mode == Mode::Abort || mode >= Mode::Drain && is_source;
+        let stops = mode.cancels(is_source);
         let mut cancelled = snapshot.cancelled.or(stops.then_some(Reason::Stop));
         if let (None, Some(timeout)) = (cancelled, timeout) {
             if worked >= timeout {

@@ -23,10 +23,9 @@ fn the_end_of_the_stream_drains_everything_in_order() {
         (report.stages[1].received, report.stages[1].emitted),
         (1000, 1000)
     );
-    assert_eq!(
-        report.stages[1].time.count, 1001,
-        "each message and the end"
-    );
+    // The calls that end a stage are no latency of a message.
+    let counts = report.stages.iter().map(|stage| stage.time.count);
+    assert_eq!(counts.collect::<Vec<_>>(), [1000, 1000, 1000]);
     let shares: f64 = report.stages.iter().map(|stage| stage.share).sum();
     assert!((shares - 1.0).abs() < 1e-9);
     adds_up(&report);

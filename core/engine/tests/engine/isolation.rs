@@ -83,7 +83,7 @@ fn a_hang_is_killed() {
     );
     assert_eq!(problem.message.unwrap().sequence, 4);
     assert_eq!(numbers(&watcher, 2), [1, 2, 3, 5, 6, 7, 8, 9, 10]);
-    assert_eq!((report.stages[1].given_up, report.failure), (0, None));
+    assert_eq!((report.stages[1].abandoned, report.failure), (0, None));
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn a_loser_that_hangs_is_abandoned() {
     assert!(racers[0].sat_out > 0);
     let problem = watcher.problems().pop().unwrap();
     assert_eq!(
-        (problem.kind, report.stages[1].given_up),
+        (problem.kind, report.stages[1].abandoned),
         (ProblemKind::Hang, 1)
     );
     assert!(
@@ -160,7 +160,7 @@ fn a_loser_that_hangs_is_abandoned() {
 fn with_skip_a_contestant_that_hangs_is_restarted() {
     let (report, watcher) = race(60, OnError::Skip, &[("hang", 0), ("good", 10)]);
     assert_eq!(answers(&watcher).len(), 60);
-    assert!(report.stages[1].given_up >= 1);
+    assert!(report.stages[1].abandoned >= 1);
 }
 
 /// One message, a timeout, contestants that hang.
@@ -182,13 +182,13 @@ fn when_all_hang_the_run_ends_or_continues() {
     let report = all_hang(OnError::Stop);
     assert!(report.failure.is_some());
     assert_eq!(
-        (report.stages[1].received, report.stages[1].given_up),
+        (report.stages[1].received, report.stages[1].abandoned),
         (1, 2)
     );
     let report = all_hang(OnError::Skip);
     assert_eq!(report.failure, None);
     assert_eq!((report.stages[1].received, report.stages[1].failed), (2, 2));
-    assert_eq!(report.stages[1].given_up, 4);
+    assert_eq!(report.stages[1].abandoned, 4);
 }
 
 #[test]

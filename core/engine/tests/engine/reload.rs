@@ -252,7 +252,7 @@ fn a_stage_that_hangs_is_abandoned_while_others_wait_for_it() {
     assert_eq!(changes.to_string(), "middle (act -> pass)");
     until("it continues", || run.progress().stages[3].emitted > 100);
     run.stop();
-    assert_eq!(finish(run).stages[2].given_up, 1);
+    assert_eq!(finish(run).stages[2].abandoned, 1);
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn a_hang_is_a_failure_like_others() {
     let (report, _) = line.run();
     let stage = &report.stages[1];
     assert_eq!(
-        (stage.received, stage.given_up, stage.restarted),
+        (stage.received, stage.abandoned, stage.restarted),
         (10, 1, 1)
     );
     assert_eq!((report.stages[2].received, report.failure), (9, None));

@@ -36,7 +36,7 @@ fn a_timeout_cancels_the_work() {
     );
     assert_eq!(problem.message.unwrap().sequence, 4);
     assert_eq!(
-        (report.stages[1].timed_out, report.stages[1].given_up),
+        (report.stages[1].timed_out, report.stages[1].abandoned),
         (1, 0)
     );
     assert_eq!(report.stages[2].received, 9);
@@ -70,7 +70,7 @@ fn a_plugin_that_hangs_is_abandoned_and_restarted() {
         ("act", 4)
     );
     assert_eq!(
-        (report.stages[1].received, report.stages[1].given_up),
+        (report.stages[1].received, report.stages[1].abandoned),
         (10, 1)
     );
     assert_eq!((report.stages[2].received, report.failure), (9, None));
@@ -94,7 +94,7 @@ fn with_on_error_stop_a_plugin_that_hangs_ends_the_run() {
 fn late_messages_of_an_abandoned_plugin_are_ignored() {
     // It sleeps through timeout and grace, and then emits.
     let (report, watcher) = late(OnError::Skip, "sleep", json!({ "delay_us": 1_500_000 }));
-    assert_eq!(report.stages[1].given_up, 1);
+    assert_eq!(report.stages[1].abandoned, 1);
     assert_eq!(report.stages[2].received, 9);
     std::thread::sleep(Duration::from_millis(1500));
     assert!(
@@ -119,7 +119,7 @@ fn a_flood_that_ignores_every_answer_is_a_hang() {
     });
     run.stop();
     let report = finish(run);
-    assert_eq!((report.stages[source].given_up, report.failure), (1, None));
+    assert_eq!((report.stages[source].abandoned, report.failure), (1, None));
     let problem = watcher.problems().pop().unwrap();
     assert!(
         problem
@@ -161,7 +161,7 @@ fn a_hang_without_a_timeout_ends_when_the_run_is_aborted() {
     run.stop();
     run.abort();
     let report = finish(run);
-    assert_eq!(report.stages[1].given_up, 1);
+    assert_eq!(report.stages[1].abandoned, 1);
     assert_eq!(report.failure, None, "the run was aborted on request");
 }
 

@@ -11,27 +11,27 @@ use crate::run::reload::live::LivePipeline;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// By stage.
-    pub stages: Vec<Changed>,
-    /// Changed keys of the pipeline itself that take effect now.
+    pub stages: Vec<StageChanges>,
+    /// StageChanges keys of the pipeline itself that take effect now.
     pub keys: Vec<&'static str>,
-    /// Changed keys that take effect in the next run.
+    /// StageChanges keys that take effect in the next run.
     pub later: Vec<&'static str>,
 }
 
 /// The changes of one stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct StageChanges {
     /// Its name.
     pub stage: String,
     /// Its index in the run, which never changes.
     pub index: usize,
     /// Its changes.
-    pub what: Vec<What>,
+    pub what: Vec<StageChangeKind>,
 }
 
 /// A change of a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum StageChangeKind {
     /// It is new.
     Added(Vec<String>),
     /// It is removed.
@@ -126,14 +126,14 @@ impl fmt::Display for Changes {
     }
 }
 
-impl fmt::Display for Changed {
+impl fmt::Display for StageChanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what: Vec<_> = self.what.iter().map(ToString::to_string).collect();
         write!(f, "{} ({})", self.stage, what.join(", "))
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for StageChangeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Added(plugins) => write!(f, "added: {}", plugins.join(" | ")),

@@ -10,7 +10,7 @@ use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_host::frame::pool;
 
 use crate::run::plan;
-use crate::run::reload::changes::{Changed, Changes, What};
+use crate::run::reload::changes::{Changes, StageChangeKind, StageChanges};
 use crate::run::reload::error::ChangeError;
 use crate::run::reload::live::{Inlets, LiveEdge, LivePipeline, LiveStage};
 use crate::run::shared::Shared;
@@ -19,7 +19,7 @@ use crate::run::summary::EdgeSummary;
 
 /// The difference between a running pipeline and a new one.
 pub(crate) struct PipelineDiff {
-    /// The pipeline after the change. Changed stages are new objects in it.
+    /// The pipeline after the change. StageChanges stages are new objects in it.
     pub next: LivePipeline,
     /// Stages with a changed contestant or setting.
     pub changed: Vec<usize>,
@@ -154,7 +154,7 @@ impl PipelineDiff {
 
     fn add(&mut self, index: usize, settings: &pipeline::Stage) {
         self.added.push(index);
-        self.note(index, vec![What::Added(plugins(settings))]);
+        self.note(index, vec![StageChangeKind::Added(plugins(settings))]);
     }
 
     /// Marks the stages that the new pipeline lacks as removed.
@@ -163,7 +163,7 @@ impl PipelineDiff {
             if live_stage.is_live && !places.contains(&index) {
                 self.next.stages[index].is_live = false;
                 self.removed.push(index);
-                self.note(index, vec![What::Removed]);
+                self.note(index, vec![StageChangeKind::Removed]);
             }
         }
     }
@@ -221,7 +221,7 @@ impl PipelineDiff {
                 self.connect(live, index, receiver)?;
             } else if before.edge.queue != placed.queue {
                 self.requeued.push(index);
-                self.note(receiver, vec![What::Queue]);
+                self.note(receiver, vec![StageChangeKind::Queue]);
             }
         }
         for (index, edge) in live.edges.iter().enumerate() {
@@ -236,7 +236,7 @@ impl PipelineDiff {
             // A removed stage may still have messages to send.
             next.cut = !sender_ends || is_source;
             if self.next.stages[edge.edge.to.stage].is_live {
-                self.note(edge.edge.to.stage, vec![What::From]);
+                self.note(edge.edge.to.stage, vec![StageChangeKind::From]);
             }
         }
         Ok(())
@@ -261,7 +261,7 @@ impl PipelineDiff {
             let stage = stage.settings.name.clone();
             return Err(ChangeError::Ended { stage });
         }
-        self.note(receiver, vec![What::From]);
+        self.note(receiver, vec![StageChangeKind::From]);
         Ok(())
     }
 
@@ -299,13 +299,13 @@ impl PipelineDiff {
         self.pausing.retain(|stage| pausing.contains(stage));
     }
 
-    fn note(&mut self, index: usize, what: Vec<What>) {
+    fn note(&mut self, index: usize, what: Vec<StageChangeKind>) {
         let known = self.changes.stages.iter_mut().find(|it| it.index == index);
         let known = match known {
             Some(known) => known,
             None => {
                 let stage = self.next.stages[index].stage.settings.name.clone();
-                self.changes.stages.push(Changed {
+                self.changes.stages.push(StageChanges {
                     stage,
                     index,
                     what: Vec::new(),
@@ -315,7 +315,7 @@ impl PipelineDiff {
                 &mut self.changes.stages[last]
             }
         };
-        let is_new = matches!(known.what.first(), Some(What::Added(_)));
+        let is_new = matches!(known.what.first(), Some(StageChangeKind::Added(_)));
         for what in what {
             if !is_new && !known.what.contains(&what) {
                 known.what.push(what);
@@ -325,7 +325,7 @@ impl PipelineDiff {
 
     /// Notes that a plugin's state was transferred.
     pub(crate) fn note_state_kept(&mut self, index: usize) {
-        self.note(index, vec![What::State]);
+        self.note(index, vec![StageChangeKind::State]);
     }
 }
 
@@ -345,21 +345,25 @@ fn plugins(settings: &pipeline::Stage) -> Vec<String> {
     contestants.map(|it| it.plugin.clone()).collect()
 }
 
-fn what_changed(before: &LiveStage, settings: &pipeline::Stage, found: &[Found]) -> Vec<What> {
+fn what_changed(
+    before: &LiveStage,
+    settings: &pipeline::Stage,
+    found: &[Found],
+) -> Vec<StageChangeKind> {
     let old = &before.stage.settings;
     let mut what = Vec::new();
     let (was, is) = (plugins(old), plugins(settings));
     if was == is {
         let mut pairs = before.found.iter().zip(found);
         if pairs.any(|(old, new)| !same_code(old, new)) {
-            what.push(What::File);
+            what.push(StageChangeKind::File);
         }
         let mut pairs = old.contestants.iter().zip(&settings.contestants);
         if pairs.any(|(old, new)| old.config != new.config) {
-            what.push(What::Config);
+            what.push(StageChangeKind::Config);
         }
     } else {
-        what.push(What::Plugins {
+        what.push(StageChangeKind::Plugins {
             before: was,
             after: is,
         });
@@ -373,6 +377,6 @@ fn what_changed(before: &LiveStage, settings: &pipeline::Stage, found: &[Found])
         ("restart", old.restart != settings.restart),
     ];
     let settings = settings.iter().filter(|(_, differs)| *differs);
-    what.extend(settings.map(|(key, _)| What::Setting(key)));
+    what.extend(settings.map(|(key, _)| StageChangeKind::Setting(key)));
     what
 }

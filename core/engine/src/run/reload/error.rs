@@ -1,6 +1,6 @@
 //! Why a running pipeline could not be changed.
 
-use crate::run::StartError;
+use crate::run::error::StartError;
 
 /// Why a running pipeline could not be changed. It continues unchanged.
 #[derive(Debug, thiserror::Error)]

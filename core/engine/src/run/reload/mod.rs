@@ -16,7 +16,7 @@ mod state_transfer;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-pub use changes::{Changed, Changes, PipelineChange, What};
+pub use changes::{Changes, PipelineChange, StageChangeKind, StageChanges};
 pub use error::ChangeError;
 use flowpipe_config::pipeline::{Isolation, Pipeline};
 use flowpipe_host::catalogue::Catalogue;
@@ -24,8 +24,8 @@ use flowpipe_host::instance::Instance;
 use flowpipe_host::run::Mode;
 use flowpipe_sync::lock;
 
-use crate::run::control::ControlEvent;
 use crate::run::create::create;
+use crate::run::event::ControlEvent;
 use crate::run::plan::Plan;
 use crate::run::reload::diff::{PipelineDiff, same_code};
 use crate::run::reload::live::LivePipeline;
@@ -39,7 +39,7 @@ use crate::supervisor;
 
 /// Changes a run, from any thread.
 #[derive(Clone)]
-pub struct Changer {
+pub struct Reloader {
     shared: Arc<Shared>,
     current: CurrentTopology,
     /// Locked during a change: there is one at a time.
@@ -49,7 +49,7 @@ pub struct Changer {
 /// Instances by stage and contestant.
 type CreatedInstances = HashMap<(usize, usize), Instance>;
 
-impl Changer {
+impl Reloader {
     pub(crate) fn new(plan: &Plan, current: CurrentTopology) -> Self {
         Self {
             shared: plan.shared.clone(),

@@ -2,7 +2,7 @@
 
 use flowpipe_host::instance::Instance;
 
-use crate::run::reload::changes::{Changed, Changes, What};
+use crate::run::reload::changes::{Changes, StageChangeKind, StageChanges};
 use crate::run::reload::diff::PipelineDiff;
 use crate::run::reload::error::ChangeError;
 use crate::run::reload::live::LivePipeline;
@@ -97,10 +97,10 @@ pub(crate) fn lost(live: &LivePipeline, diff: &PipelineDiff, paused: &PausedStag
         Some(PausedStage::Over) | None => false,
     };
     let stages = diff.pausing.iter().copied().filter(ended);
-    let restarted = |index: usize| Changed {
+    let restarted = |index: usize| StageChanges {
         stage: live.stages[index].stage.settings.name.clone(),
         index,
-        what: vec![What::Restarted],
+        what: vec![StageChangeKind::Restarted],
     };
     Changes {
         stages: stages.map(restarted).collect(),

@@ -18,8 +18,9 @@ use flowpipe_host::run::Mode;
 use flowpipe_recording::entry::Call;
 use flowpipe_sync::lock;
 
-use crate::run::control::ControlEvent;
+use crate::run::event::ControlEvent;
 use crate::run::stage::Stage;
+pub use crate::supervisor::Excess;
 use crate::watch::{Reason, Watch};
 
 /// How much slower than the recording machine this one may be.
@@ -38,15 +39,6 @@ const GRACE: Duration = Duration::from_secs(1);
 const NO_GRACE: Duration = Duration::from_millis(1);
 /// How often calls are checked.
 const INTERVAL: Duration = Duration::from_millis(20);
-
-/// Why a call was cancelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Excess {
-    /// It took too long.
-    Time,
-    /// It took too much memory.
-    Memory,
-}
 
 impl Excess {
     /// A description of what the call exceeded.

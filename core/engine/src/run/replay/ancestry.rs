@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flowpipe_recording::Topic;
 use flowpipe_recording::entry::Call;
 
-use crate::run::replay::outputs::{OutputId, Outputs};
+use crate::run::replay::outputs::{OutputId, ReplayOutputs};
 
 /// Where the recorded messages come from.
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ impl Ancestry {
     /// When calls form a cycle.
     pub(super) fn of<'a>(
         calls: impl Iterator<Item = &'a [Arc<Call>]> + Clone,
-        outputs: &mut Outputs,
+        outputs: &mut ReplayOutputs,
     ) -> Result<Self, CallCycle> {
         let mut ancestry = Self::default();
         for (stage, calls) in calls.clone().enumerate() {
@@ -96,7 +96,7 @@ impl Ancestry {
         }
     }
 
-    fn emissions(&mut self, stage: usize, calls: &[Arc<Call>], outputs: &mut Outputs) {
+    fn emissions(&mut self, stage: usize, calls: &[Arc<Call>], outputs: &mut ReplayOutputs) {
         // Most calls emit at the same output as the one before.
         let mut last: Option<(Topic, OutputId)> = None;
         for (call, recorded) in calls.iter().enumerate() {
@@ -114,7 +114,7 @@ impl Ancestry {
                     self.sources.resize_with(outputs.len(), Vec::new);
                     self.stages.resize(outputs.len(), stage);
                 }
-                let index = Outputs::index(output);
+                let index = ReplayOutputs::index(output);
                 self.stages[index] = stage;
                 // No list of a recording is so long that this cuts anything off.
                 self.sources[index].push(Emission {
@@ -126,7 +126,7 @@ impl Ancestry {
         }
     }
 
-    fn taken(&self, calls: &[Arc<Call>], outputs: &mut Outputs) -> Vec<Parent> {
+    fn taken(&self, calls: &[Arc<Call>], outputs: &mut ReplayOutputs) -> Vec<Parent> {
         let mut last: Option<(Topic, OutputId)> = None;
         let parent = |call: &Arc<Call>| {
             let Some(taken) = &call.took else {
@@ -155,7 +155,7 @@ impl Ancestry {
 
     /// The key of a message.
     pub(crate) fn key(&self, output: OutputId, sequence: u64) -> MessageKey {
-        let emissions = self.sources.get(Outputs::index(output));
+        let emissions = self.sources.get(ReplayOutputs::index(output));
         let emissions = emissions.map_or(&[][..], Vec::as_slice);
         let after = emissions.partition_point(|it| it.sequence <= sequence);
         let found = |place: &usize| {
@@ -173,7 +173,7 @@ impl Ancestry {
 
     /// The source of a message.
     pub(crate) fn source(&self, message: MessageKey) -> Option<Source> {
-        let index = Outputs::index(message.output);
+        let index = ReplayOutputs::index(message.output);
         let emission = self.sources.get(index)?.get(message.place()?)?;
         Some(Source {
             stage: *self.stages.get(index)?,
@@ -266,8 +266,8 @@ mod tests {
         }
     }
 
-    fn of(stages: &[Vec<Call>]) -> Result<(Ancestry, Outputs), CallCycle> {
-        let mut outputs = Outputs::default();
+    fn of(stages: &[Vec<Call>]) -> Result<(Ancestry, ReplayOutputs), CallCycle> {
+        let mut outputs = ReplayOutputs::default();
         let shared = |calls: &Vec<Call>| calls.iter().cloned().map(Arc::new).collect();
         let stages: Vec<Vec<_>> = stages.iter().map(shared).collect();
         let ancestry = Ancestry::of(stages.iter().map(Vec::as_slice), &mut outputs)?;

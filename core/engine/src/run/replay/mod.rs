@@ -6,7 +6,9 @@
 
 mod allowance;
 mod ancestry;
+mod error;
 mod gaps;
+mod options;
 mod outputs;
 mod pipeline;
 mod rerun;
@@ -23,6 +25,7 @@ use allowance::Allowance;
 pub(crate) use allowance::CallGuard;
 pub use allowance::Excess;
 use ancestry::{Ancestry, MessageKey, Source};
+pub use error::PlanError;
 use flowpipe_config::manifest::{Manifest, Port};
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::message::{MOST_HOPS, Message, Origin};
@@ -31,10 +34,10 @@ use flowpipe_recording::entry::{AboutStage, Call, Emitted};
 use flowpipe_recording::{Recording, Topic};
 use flowpipe_sync::lock;
 use gaps::Gaps;
+pub use options::{Allowed, ReplayOptions, Swap};
 pub(crate) use outputs::OutputId;
-use outputs::Outputs;
-pub use pipeline::{PlanError, ReplayOptions, Swap};
-pub use rerun::{ALLOW_UNKNOWN, Allowed, Withheld};
+use outputs::ReplayOutputs;
+pub use rerun::{ALLOW_UNKNOWN, NotRerunReason};
 use store::{Content, Kept, Store};
 use turns::Turns;
 
@@ -49,7 +52,7 @@ pub struct Replay {
     /// The speed factor. `None`: as fast as possible.
     speed: Option<f64>,
     began: Instant,
-    outputs: Outputs,
+    outputs: ReplayOutputs,
     ancestry: Ancestry,
     gaps: Gaps,
     /// By stage: the calls of each plugin.
@@ -73,7 +76,7 @@ struct ReplayedStage {
     /// Descriptions of its effects when it is rerun.
     effects: Vec<String>,
     /// Why it is not rerun, if it could be expected to be.
-    withheld: Option<Withheld>,
+    withheld: Option<NotRerunReason>,
     /// It has another plugin than recorded: the recorded times do not limit it.
     is_swapped: bool,
     /// The index of the next call.
@@ -110,7 +113,7 @@ impl Replay {
     }
 
     /// The stages that are not rerun although they could be expected to be, and why.
-    pub fn withheld(&self) -> impl Iterator<Item = (&str, &Withheld)> {
+    pub fn withheld(&self) -> impl Iterator<Item = (&str, &NotRerunReason)> {
         let parts = self.parts.iter();
         parts.filter_map(|part| Some((part.about.name.as_str(), part.withheld.as_ref()?)))
     }

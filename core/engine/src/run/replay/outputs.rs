@@ -13,7 +13,7 @@ pub(crate) struct OutputId(u32);
 
 /// All outputs: those of the stages, and others that only calls name.
 #[derive(Debug, Default)]
-pub(crate) struct Outputs {
+pub(crate) struct ReplayOutputs {
     numbers: HashMap<Topic, OutputId>,
     all: Vec<Output>,
     /// By stage and output.
@@ -31,7 +31,7 @@ struct Output {
     port: Option<PortRef>,
 }
 
-impl Outputs {
+impl ReplayOutputs {
     /// The outputs of the stages.
     pub(super) fn of(parts: &[ReplayedStage]) -> Self {
         let mut outputs = Self::default();

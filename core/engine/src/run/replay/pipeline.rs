@@ -1,7 +1,6 @@
 //! Builds the pipeline of a replay from a recording.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -9,111 +8,18 @@ use std::time::{Duration, Instant};
 use flowpipe_config::pipeline::{self, Contestant, Isolation, OnError, OnStop, Pipeline};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_recording::entry::{About, AboutPlugin, AboutStage, Call};
-use flowpipe_recording::{CALLS, Entry, Fault, Name, Recording};
-use serde_json::Value;
+use flowpipe_recording::{Name, Recording};
 
 use crate::run::replay::allowance::{self, Allowance};
 use crate::run::replay::ancestry::Ancestry;
+use crate::run::replay::error::PlanError;
 use crate::run::replay::gaps::Gaps;
-use crate::run::replay::outputs::Outputs;
-use crate::run::replay::rerun::{self, Allowed, Withheld};
+use crate::run::replay::options::ReplayOptions;
+use crate::run::replay::outputs::ReplayOutputs;
+use crate::run::replay::rerun::{self, NotRerunReason};
 use crate::run::replay::store::Store;
 use crate::run::replay::turns::Turns;
 use crate::run::replay::{Replay, ReplayedStage};
-
-/// The options of a replay.
-#[derive(Clone, Debug, Default)]
-pub struct ReplayOptions {
-    /// Rerun only this stage and those downstream of it.
-    pub from: Option<String>,
-    /// Plugins that replace recorded ones.
-    pub swaps: Vec<Swap>,
-    /// The effects that the stages named by `from` and `swaps` may have.
-    pub allowed: Allowed,
-    /// The speed factor. `None`: as fast as possible.
-    pub speed: Option<f64>,
-    /// Rerun calls have no limits of time and memory.
-    pub has_no_limits: bool,
-}
-
-/// A plugin that replaces the recorded one of a stage.
-#[derive(Clone, Debug)]
-pub struct Swap {
-    /// The stage.
-    pub stage: String,
-    /// The plugin.
-    pub plugin: String,
-    /// Its config, as the user typed it.
-    pub config: Value,
-}
-
-/// Why a recording can't be replayed with these options.
-#[derive(Debug, thiserror::Error)]
-pub enum PlanError {
-    /// The recording has no such stage.
-    #[error("the recording has no stage \"{name}\"; it has {}", there.join(", "))]
-    NoStage {
-        /// The requested name.
-        name: String,
-        /// The recorded stages.
-        there: Vec<String>,
-    },
-    /// No stage can be rerun.
-    #[error(
-        "no stage of the recording can be run again: none has a plugin here that takes messages, is deterministic and has no effects"
-    )]
-    Nothing,
-    /// A source can't be rerun.
-    #[error("stage \"{0}\" can't be run again: it takes no messages")]
-    Source(String),
-    /// The ports of a plugin differ from those of the stage.
-    #[error("{plugin} can't replace stage \"{stage}\": its inputs and outputs differ")]
-    Ports {
-        /// The stage.
-        stage: String,
-        /// The plugin.
-        plugin: String,
-    },
-    /// A stage changed while it was recorded.
-    #[error(
-        "stage \"{0}\" can't be run again: its plugin, config or settings changed while it ran; use --swap to replace it"
-    )]
-    Changed(String),
-    /// Calls of the recording form a cycle.
-    #[error("{} can't be run again: {fault}", path.display())]
-    Cycle {
-        /// The recording.
-        path: PathBuf,
-        /// Which call.
-        fault: Box<Fault>,
-    },
-    /// A stage has effects that are not allowed.
-    #[error(
-        "stage \"{stage}\" is not run again: {plugin} {}; {} permits it",
-        effects.join(", and "),
-        needed.iter().map(|effect| format!("--allow {effect}")).collect::<Vec<_>>().join(" ")
-    )]
-    Effects {
-        /// The stage.
-        stage: String,
-        /// Its plugin.
-        plugin: String,
-        /// Descriptions of its effects.
-        effects: Vec<String>,
-        /// The effects that have to be allowed.
-        needed: Vec<String>,
-    },
-    /// A plugin's config can't be used.
-    #[error("stage \"{stage}\" can't be run again: the config of {plugin} can't be used: {reason}")]
-    Config {
-        /// The stage.
-        stage: String,
-        /// Its plugin.
-        plugin: String,
-        /// Why.
-        reason: String,
-    },
-}
 
 /// The watchdog time of rerun stages.
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -121,36 +27,6 @@ const WATCHDOG: Duration = Duration::from_secs(60);
 const SHORT_WATCHDOG: Duration = Duration::from_secs(2);
 /// The timeout of a replacement whose recorded stage has none.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-impl PlanError {
-    /// `call`: one of the cycle.
-    fn cycle(recording: &Recording, call: Option<&Call>) -> Self {
-        let is_it = |entry: &Entry| {
-            let (Entry::Call(it), Some(call)) = (entry, call) else {
-                return false;
-            };
-            (&it.stage, it.taken_ns, &it.took) == (&call.stage, call.taken_ns, &call.took)
-        };
-        let place = recording.entries().iter().position(is_it);
-        let place = place.and_then(|entry| recording.place(entry));
-        let took = call.and_then(|call| call.took.as_ref());
-        let what = match (call, took) {
-            (Some(call), Some(took)) => format!(
-                "the call of stage \"{}\" takes message {} of {}.{}, which descends from that call itself",
-                call.stage, took.sequence, took.from, took.output
-            ),
-            _ => "a call takes what descends from itself".to_owned(),
-        };
-        Self::Cycle {
-            path: recording.path().to_owned(),
-            fault: Box::new(Fault {
-                topic: CALLS.to_owned(),
-                place: place.unwrap_or_default(),
-                what,
-            }),
-        }
-    }
-}
 
 impl Replay {
     /// Plans a replay. Returns the pipeline to run with [`crate::run::Options::replay`].
@@ -193,7 +69,7 @@ impl Replay {
                 None if from == Some(number) => {
                     Ok(rerun::as_recorded(stage, &options.allowed, catalogue)?)
                 }
-                None if is_other => Err(Some(Withheld::Changed)),
+                None if is_other => Err(Some(NotRerunReason::Changed)),
                 None if !among => Err(None),
                 None => rerun::by_itself(stage, catalogue).map(|plugins| (plugins, Vec::new())),
             };
@@ -239,7 +115,7 @@ impl Replay {
         parts: Vec<ReplayedStage>,
         options: &ReplayOptions,
     ) -> Result<Self, PlanError> {
-        let mut outputs = Outputs::of(&parts);
+        let mut outputs = ReplayOutputs::of(&parts);
         let calls = parts.iter().map(|part| part.calls.as_slice());
         let ancestry = Ancestry::of(calls, &mut outputs).map_err(|cycle| {
             let calls = parts.get(cycle.stage).map_or(&[][..], |part| &part.calls);

@@ -10,20 +10,12 @@ use flowpipe_host::catalogue::Catalogue;
 use flowpipe_recording::entry::{AboutPlugin, AboutStage};
 use serde_json::Value;
 
-use crate::run::replay::pipeline::{PlanError, Swap};
-
-/// The effects that the user allows for the stages that the options name.
-#[derive(Clone, Debug, Default)]
-pub struct Allowed {
-    /// The allowed effects.
-    pub kinds: Vec<EffectKind>,
-    /// Whether plugins with unknown effects are allowed.
-    pub unknown: bool,
-}
+use crate::run::replay::error::PlanError;
+use crate::run::replay::options::{Allowed, Swap};
 
 /// Why a stage is not rerun although it could be expected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Withheld {
+pub enum NotRerunReason {
     /// Its plugin, config or settings changed while it was recorded.
     Changed,
     /// There is no such plugin here.
@@ -41,7 +33,7 @@ pub enum Withheld {
 /// A stage to rerun: its plugins, and descriptions of their effects.
 pub(super) type Rerun = (Vec<Contestant>, Vec<String>);
 
-impl fmt::Display for Withheld {
+impl fmt::Display for NotRerunReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Changed => formatter.write_str("it changed while it ran"),
@@ -62,7 +54,7 @@ impl fmt::Display for Withheld {
 pub(super) fn by_itself(
     stage: &AboutStage,
     catalogue: &Catalogue,
-) -> Result<Vec<Contestant>, Option<Withheld>> {
+) -> Result<Vec<Contestant>, Option<NotRerunReason>> {
     if stage.plugins.is_empty() {
         return Err(None);
     }
@@ -76,29 +68,29 @@ fn harmless(
     stage: &AboutStage,
     plugin: &AboutPlugin,
     catalogue: &Catalogue,
-) -> Result<Contestant, Option<Withheld>> {
+) -> Result<Contestant, Option<NotRerunReason>> {
     let Some(found) = catalogue.find(&plugin.name) else {
         let expected = plugin.deterministic && !stage.inputs.is_empty();
-        return Err(expected.then(|| Withheld::NoPlugin(plugin.name.clone())));
+        return Err(expected.then(|| NotRerunReason::NoPlugin(plugin.name.clone())));
     };
     let manifest = &found.manifest;
     if !manifest.deterministic || manifest.inputs.is_empty() {
         return Err(None);
     }
     if !fits(manifest, stage) {
-        return Err(Some(Withheld::Ports(plugin.name.clone())));
+        return Err(Some(NotRerunReason::Ports(plugin.name.clone())));
     }
     let config = manifest.without_effects(&plugin.config, |_| false);
     match manifest.effects_with(&config) {
-        None => return Err(Some(Withheld::UnknownEffects)),
+        None => return Err(Some(NotRerunReason::UnknownEffects)),
         Some(effects) if !effects.is_empty() => {
             let kinds = effects.iter().map(|effect| effect.kind).collect();
-            return Err(Some(Withheld::Effects(kinds)));
+            return Err(Some(NotRerunReason::Effects(kinds)));
         }
         Some(_) => {}
     }
     if refusal(manifest, &config).is_some() {
-        return Err(Some(Withheld::Config(plugin.name.clone())));
+        return Err(Some(NotRerunReason::Config(plugin.name.clone())));
     }
     Ok(Contestant {
         plugin: plugin.name.clone(),

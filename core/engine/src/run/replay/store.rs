@@ -10,15 +10,15 @@ use flowpipe_host::message::Message;
 use flowpipe_recording::{Encoding, Pixels};
 
 use crate::run::replay::ancestry::MessageKey;
-use crate::run::replay::outputs::{OutputId, Outputs};
+use crate::run::replay::outputs::{OutputId, ReplayOutputs};
 
 /// The messages between the stages of a replay.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     /// By output and place among its emissions.
-    known: Vec<Vec<Slot>>,
+    known: Vec<Vec<StoredMessage>>,
     /// Messages that no recorded call emitted.
-    unknown: HashMap<(OutputId, u64), Slot>,
+    unknown: HashMap<(OutputId, u64), StoredMessage>,
     /// The rerun stages that have not ended.
     working: HashSet<usize>,
     waiting: HashSet<usize>,
@@ -46,7 +46,7 @@ enum CallState {
 
 /// A message that calls take.
 #[derive(Clone, Debug, Default)]
-struct Slot {
+struct StoredMessage {
     /// How often it is still to be taken.
     takers: u32,
     content: Option<Content>,
@@ -80,7 +80,7 @@ impl Store {
 
     /// Adds a call that will take a message.
     pub(crate) fn add_taker(&mut self, key: MessageKey) {
-        let output = Outputs::index(key.output);
+        let output = ReplayOutputs::index(key.output);
         let slot = match key.place() {
             None => self.unknown.entry((key.output, key.sequence)).or_default(),
             Some(place) => {
@@ -89,7 +89,7 @@ impl Store {
                 }
                 let slots = &mut self.known[output];
                 if slots.len() <= place {
-                    slots.resize(place + 1, Slot::default());
+                    slots.resize(place + 1, StoredMessage::default());
                 }
                 &mut slots[place]
             }
@@ -97,11 +97,11 @@ impl Store {
         slot.takers += 1;
     }
 
-    fn slot(&mut self, key: MessageKey) -> Option<&mut Slot> {
+    fn slot(&mut self, key: MessageKey) -> Option<&mut StoredMessage> {
         let slot = match key.place() {
             None => self.unknown.get_mut(&(key.output, key.sequence)),
             Some(place) => {
-                let slots = self.known.get_mut(Outputs::index(key.output));
+                let slots = self.known.get_mut(ReplayOutputs::index(key.output));
                 slots.and_then(|slots| slots.get_mut(place))
             }
         };

@@ -1,0 +1,61 @@
+//! The work of one call.
+
+use std::sync::Arc;
+
+use flowpipe_abi as abi;
+use flowpipe_host::message::{Message, Origin};
+use flowpipe_host::problem::MessageId;
+use flowpipe_recording::entry::Event;
+
+use crate::run::stage::Stage;
+
+/// The work of one call.
+#[derive(Clone)]
+pub(crate) struct Work {
+    pub event: abi::Event,
+    /// The message and its input port.
+    pub message: Option<(usize, Arc<Message>)>,
+    /// The frame that the work descends from.
+    pub origin: Option<Origin>,
+    /// When it was taken from the queue.
+    pub taken_ns: i64,
+}
+
+impl Work {
+    pub(crate) fn message(port: usize, message: Arc<Message>, now: i64) -> Self {
+        let origin = message.lineage.origin;
+        Self {
+            event: abi::EVENT_MESSAGE,
+            message: Some((port, message)),
+            origin,
+            taken_ns: now,
+        }
+    }
+
+    /// A call without a message.
+    pub(crate) fn event(event: abi::Event, origin: Option<Origin>, now: i64) -> Self {
+        Self {
+            event,
+            message: None,
+            origin,
+            taken_ns: now,
+        }
+    }
+
+    /// The kind of the call.
+    pub(crate) fn kind(&self) -> Event {
+        match self.event {
+            abi::EVENT_MESSAGE => Event::Message,
+            abi::EVENT_FINISH => Event::Finish,
+            _ => Event::Tick,
+        }
+    }
+
+    /// The id of the message being processed.
+    pub(crate) fn message_id(&self, stage: &Stage) -> Option<MessageId> {
+        self.message.as_ref().map(|(port, message)| {
+            let frame = message.lineage.origin.map_or(0, |origin| origin.sequence);
+            stage.message_id(*port, message.lineage.sequence, frame)
+        })
+    }
+}

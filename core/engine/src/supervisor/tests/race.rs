@@ -1,0 +1,225 @@
+//! A driver of a race without threads: it receives its events later than they are sent.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::super::{
+    Action, Activity, Decision, Event, Exit, RaceResult, Slot, SlotState, ThreadModel,
+};
+use super::world::{Place, Taker, World};
+
+/// An event for the driver.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Note {
+    Joined(usize),
+    Missing(usize),
+    Done {
+        contestant: usize,
+        is_over: bool,
+        has_failed: bool,
+        restarts: bool,
+    },
+}
+
+#[derive(Debug, Default)]
+pub(super) struct RaceModel {
+    inbox: VecDeque<Note>,
+    members: BTreeSet<usize>,
+    /// Contestants whose result the driver awaits.
+    pending: BTreeSet<usize>,
+    /// Contestants that process a message.
+    pub(super) busy: BTreeSet<usize>,
+    /// It waits for an event, since no contestant is free.
+    waits: bool,
+}
+
+impl RaceModel {
+    pub(super) fn new(present: &[usize]) -> Self {
+        Self {
+            inbox: present.iter().copied().map(Note::Joined).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+impl World {
+    pub(super) fn notify(&mut self, stage: usize, note: Note) {
+        assert_eq!(self.model(stage), ThreadModel::Race);
+        if let Some(race) = self.races.get_mut(&stage) {
+            race.inbox.push_back(note);
+        }
+    }
+
+    /// The driver receives its events. Returns the result of the race that is over by them.
+    fn receive(&mut self, stage: usize) -> RaceResult {
+        let mut result = RaceResult::Answered;
+        while let Some(race) = self.races.get_mut(&stage)
+            && let Some(note) = race.inbox.pop_front()
+        {
+            race.waits = false;
+            match note {
+                Note::Joined(contestant) => {
+                    race.members.insert(contestant);
+                    race.pending.remove(&contestant);
+                    self.handle(Event::Joined(Slot { stage, contestant }));
+                }
+                Note::Missing(contestant) => {
+                    race.members.remove(&contestant);
+                    race.pending.remove(&contestant);
+                }
+                Note::Done {
+                    contestant,
+                    is_over,
+                    has_failed,
+                    restarts,
+                } => {
+                    race.pending.remove(&contestant);
+                    if is_over || restarts {
+                        race.members.remove(&contestant);
+                    }
+                    result = match (has_failed, is_over) {
+                        (true, _) => RaceResult::Failed { restarts },
+                        (false, true) => RaceResult::Ended,
+                        (false, false) => result,
+                    };
+                    let slot = Slot { stage, contestant };
+                    self.handle(Event::CallFinished { slot, is_over });
+                    // The driver has dropped its channel.
+                    if is_over && self.instances.get(&slot) == Some(&Place::Thread) {
+                        self.end(&[(slot, Exit::Finished)]);
+                    }
+                }
+            }
+        }
+        result
+    }
+
+    /// The driver concludes its race, if it has one. Returns whether the stage continues.
+    fn conclude(&mut self, stage: usize, result: RaceResult) -> bool {
+        if self.taken.remove(&stage).is_none() {
+            return true;
+        }
+        let actions = self.report(Event::RaceConcluded { stage, result });
+        let [Action::Decide(decision)] = actions[..] else {
+            panic!("{actions:?}");
+        };
+        if decision == Decision::End {
+            self.end_race(stage, false);
+        }
+        decision != Decision::End
+    }
+
+    /// The driver concludes its race, and takes the next message.
+    pub(super) fn drive(&mut self, stage: usize) {
+        let result = self.receive(stage);
+        if !self.conclude(stage, result) {
+            return;
+        }
+        let actions = self.report(Event::RaceMessage { stage });
+        let [action] = &actions[..] else {
+            panic!("{actions:?}");
+        };
+        let race = self.races.get_mut(&stage).unwrap();
+        match action {
+            Action::Race { entrants, sit_out } => {
+                assert!(!entrants.is_empty());
+                for contestant in entrants {
+                    assert!(race.members.contains(contestant), "{contestant} is unknown");
+                    assert!(race.pending.insert(*contestant), "{contestant} is busy");
+                    assert!(race.busy.insert(*contestant), "{contestant} is busy");
+                    assert!(!sit_out.contains(contestant));
+                }
+                self.take_message(stage);
+            }
+            Action::AwaitContestant => race.waits = true,
+            Action::EndRace { .. } => {
+                assert!(race.pending.is_empty(), "{race:?}");
+                self.end_race(stage, false);
+            }
+            other => panic!("{other:?}"),
+        }
+        self.check_waiting();
+    }
+
+    /// A race that waits is notified at last: a contestant of it is busy, or gets an instance, or an event is on its
+    /// way.
+    fn check_waiting(&self) {
+        for (stage, race) in self.races.iter().filter(|(_, race)| race.waits) {
+            let slots = &self.supervisor.stages[*stage].slots;
+            let comes = slots.iter().any(|it| match it.state {
+                SlotState::Creating | SlotState::Backoff { .. } => true,
+                SlotState::Running(activity) => activity != Activity::Left,
+                SlotState::Destroying { restart } => restart.is_some(),
+                _ => false,
+            });
+            assert!(comes || !race.inbox.is_empty(), "{race:?}: {slots:?}");
+        }
+    }
+
+    /// A contestant finishes its call.
+    pub(super) fn finish_call(&mut self, slot: Slot, is_over: bool) {
+        self.races
+            .get_mut(&slot.stage)
+            .unwrap()
+            .busy
+            .remove(&slot.contestant);
+        let contestant = slot.contestant;
+        let done = Note::Done {
+            contestant,
+            is_over,
+            has_failed: false,
+            restarts: false,
+        };
+        self.notify(slot.stage, done);
+        self.check_waiting();
+    }
+
+    /// A call of a contestant fails.
+    pub(super) fn fail_call(&mut self, slot: Slot, is_alive: bool) {
+        self.races
+            .get_mut(&slot.stage)
+            .unwrap()
+            .busy
+            .remove(&slot.contestant);
+        let decision = self.fail(slot, is_alive);
+        let restarts = matches!(decision, Decision::Restart(_));
+        let is_over = decision == Decision::End && !is_alive;
+        let contestant = slot.contestant;
+        let done = Note::Done {
+            contestant,
+            is_over,
+            has_failed: true,
+            restarts,
+        };
+        self.notify(slot.stage, done);
+        match decision {
+            Decision::Restart(after) => self.end(&[(slot, Exit::Restart(after))]),
+            Decision::End if is_over => self.end(&[(slot, Exit::Finished)]),
+            Decision::End | Decision::Continue => {}
+        }
+        self.check_waiting();
+    }
+
+    /// The thread of a race ends. Its contestants end when they have nothing to do.
+    pub(super) fn end_race(&mut self, stage: usize, to_pause: bool) {
+        self.races.remove(&stage);
+        self.remove_taker(stage, Taker::Race);
+        self.handle(Event::RaceEnded { stage, to_pause });
+        let all: Vec<_> = self.threads().filter(|slot| slot.stage == stage).collect();
+        for slot in all {
+            self.end(&[(slot, Exit::Finished)]);
+        }
+    }
+
+    /// A race whose gate is closed waits for all results, and pauses.
+    pub(super) fn pause_race(&mut self, stage: usize) {
+        if self.races.get(&stage).is_some_and(|race| race.waits) {
+            // It has taken a message that it must process first.
+            return self.drive(stage);
+        }
+        let result = self.receive(stage);
+        if self.races[&stage].pending.is_empty() && self.conclude(stage, result) {
+            self.paused.insert(stage);
+            self.end_race(stage, true);
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! The executor of the tests. It has no threads, and tracks where each instance and each message is.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use flowpipe_config::pipeline::OnStop;
+use flowpipe_host::run::Mode;
+
+use super::super::policy::LONGEST_BACKOFF;
+use super::super::transitions::Transition;
+use super::super::{
+    Action, Answer, Decision, Event, Exit, Resumed, Settings, Slot, SlotState, StopCause,
+    Supervisor, ThreadModel,
+};
+use super::race::{Note, RaceModel};
+use super::{Setup, problem};
+
+/// Where an instance is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The control thread keeps it.
+    Kept,
+    /// It has a thread.
+    Thread,
+    /// It is being destroyed.
+    Leaving,
+    /// The requester of the pause owns it.
+    Lent,
+}
+
+/// A thread that takes messages from the queue of its stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taker {
+    Plugin(Slot),
+    Race,
+    Replay,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct World {
+    pub(super) supervisor: Supervisor,
+    pub(super) now: i64,
+    pub(super) mode: Mode,
+    /// Settings that a change gives to stages.
+    pub(super) others: Vec<Settings>,
+    /// The instance of each slot that has one.
+    pub(super) instances: BTreeMap<Slot, Place>,
+    /// Slots whose instance is being created.
+    pub(super) creating: BTreeSet<Slot>,
+    pub(super) races: BTreeMap<usize, RaceModel>,
+    /// Who takes from the queue of each stage.
+    pub(super) takers: BTreeMap<usize, Taker>,
+    /// The message that each taker has, by stage.
+    pub(super) taken: BTreeMap<usize, u64>,
+    /// The number of the last message.
+    pub(super) last_message: u64,
+    pub(super) gated: BTreeSet<usize>,
+    /// Stages whose thread has reached the closed gate.
+    pub(super) paused: BTreeSet<usize>,
+    /// Whether a request awaits its answer.
+    pub(super) asked: bool,
+    pub(super) lent: Option<Vec<(usize, Option<Vec<usize>>)>>,
+    pub(super) created: usize,
+    pub(super) destroyed: usize,
+    pub(super) abandoned: usize,
+    pub(super) over: bool,
+    /// The transitions that have occurred.
+    pub(super) transitions: BTreeSet<Transition>,
+}
+
+impl World {
+    pub(super) fn start(setup: &Setup) -> Self {
+        let mut world = Self {
+            others: setup.others.clone(),
+            ..Self::default()
+        };
+        let on_stop = match setup.drops {
+            true => OnStop::Drop,
+            false => OnStop::Drain,
+        };
+        world.handle(Event::OnStop(on_stop));
+        let stages = setup.stages.iter().enumerate();
+        let resumed = stages.map(|(stage, settings)| world.add(stage, *settings));
+        let resumed = resumed.collect();
+        world.handle(Event::Resumed(resumed));
+        world
+    }
+
+    /// Creates the instances of a new stage.
+    pub(super) fn add(&mut self, stage: usize, settings: Settings) -> Resumed {
+        for contestant in 0..settings.contestants {
+            let slot = Slot { stage, contestant };
+            assert_eq!(self.instances.insert(slot, Place::Kept), None);
+            self.created += 1;
+        }
+        Resumed {
+            stage,
+            settings: Some(settings),
+            present: (0..settings.contestants).collect(),
+            lost: Vec::new(),
+        }
+    }
+
+    pub(super) fn threads(&self) -> impl Iterator<Item = Slot> + '_ {
+        let threads = self.instances.iter();
+        threads
+            .filter(|(_, place)| **place == Place::Thread)
+            .map(|(slot, _)| *slot)
+    }
+
+    pub(super) fn model(&self, stage: usize) -> ThreadModel {
+        self.supervisor.stages[stage].settings.threads
+    }
+
+    /// Reports an event, and performs the actions, as the control thread does.
+    pub(super) fn handle(&mut self, event: Event) {
+        self.apply(event);
+        self.check();
+    }
+
+    fn apply(&mut self, event: Event) {
+        let mut actions = VecDeque::from(self.report(event));
+        while let Some(action) = actions.pop_front() {
+            if let Some(event) = self.perform(action) {
+                actions.extend(self.report(event));
+            }
+        }
+    }
+
+    /// Reports an event. Notes the transitions.
+    pub(super) fn report(&mut self, event: Event) -> Vec<Action> {
+        let actions = self.supervisor.handle(event, self.now);
+        self.transitions.append(&mut self.supervisor.log);
+        actions
+    }
+
+    fn perform(&mut self, action: Action) -> Option<Event> {
+        assert!(
+            !self.over || matches!(action, Action::Destroy(_)),
+            "after the end: {action:?}"
+        );
+        match action {
+            Action::Report(_) => {}
+            Action::SetMode(mode) => self.set_mode(mode),
+            Action::Fail(_) => {
+                for action in self.report(Event::Stop(StopCause::Failure)) {
+                    match action {
+                        Action::SetMode(mode) => self.set_mode(mode),
+                        other => panic!("{other:?}"),
+                    }
+                }
+            }
+            Action::Create(slot) => {
+                assert!(
+                    self.mode < Mode::Drop,
+                    "nothing is created at the end of a run"
+                );
+                assert!(
+                    !self.instances.contains_key(&slot),
+                    "{slot:?} has an instance"
+                );
+                assert!(self.creating.insert(slot), "{slot:?} is being created");
+            }
+            Action::Start { slot, .. } => {
+                self.start_thread(slot);
+                match self.model(slot.stage) {
+                    ThreadModel::Race => self.notify(slot.stage, Note::Joined(slot.contestant)),
+                    _ => self.add_taker(slot.stage, Taker::Plugin(slot)),
+                }
+            }
+            Action::StartRace { stage, present } => {
+                self.add_taker(stage, Taker::Race);
+                let race = RaceModel::new(&present);
+                assert!(
+                    self.races.insert(stage, race).is_none(),
+                    "one race per stage"
+                );
+                for contestant in present {
+                    self.start_thread(Slot { stage, contestant });
+                }
+            }
+            Action::StartReplay { stage, .. } => {
+                self.add_taker(stage, Taker::Replay);
+                for contestant in 0..self.supervisor.stages[stage].slots.len() {
+                    self.start_thread(Slot { stage, contestant });
+                }
+            }
+            Action::Destroy(slot) => {
+                let place = self.instances.insert(slot, Place::Leaving);
+                assert_eq!(place, Some(Place::Kept), "{slot:?}");
+            }
+            Action::Close { .. } => {}
+            Action::NotifyRace(slot) => self.notify(slot.stage, Note::Missing(slot.contestant)),
+            Action::CloseGate { stage } => {
+                self.gated.insert(stage);
+            }
+            Action::OpenGate { stage } => {
+                self.gated.remove(&stage);
+                self.paused.remove(&stage);
+            }
+            Action::ReopenGate { stage } => {
+                let is_open = !self.paused.contains(&stage);
+                if is_open {
+                    self.gated.remove(&stage);
+                }
+                return Some(Event::Reopened { stage, is_open });
+            }
+            Action::Answer(answer) => self.answer(answer),
+            Action::Decide(_)
+            | Action::Race { .. }
+            | Action::AwaitContestant
+            | Action::EndRace { .. }
+            | Action::Cancel { .. }
+            | Action::Warn { .. }
+            | Action::Kill { .. }
+            | Action::Abandon { .. }
+            | Action::ObserveAgain { .. } => panic!("not for the control thread: {action:?}"),
+        }
+        None
+    }
+
+    fn set_mode(&mut self, mode: Mode) {
+        assert!(self.mode < mode, "the mode never goes back");
+        self.mode = mode;
+    }
+
+    fn start_thread(&mut self, slot: Slot) {
+        let place = self.instances.insert(slot, Place::Thread);
+        assert_eq!(place, Some(Place::Kept), "{slot:?}");
+    }
+
+    fn add_taker(&mut self, stage: usize, taker: Taker) {
+        let before = self.takers.insert(stage, taker);
+        assert_eq!(before, None, "the queue of stage {stage} has two owners");
+    }
+
+    /// A thread does not take from its stage's queue any more. Its message is processed or lost.
+    pub(super) fn remove_taker(&mut self, stage: usize, taker: Taker) {
+        assert_eq!(self.takers.remove(&stage), Some(taker));
+        self.taken.remove(&stage);
+    }
+
+    /// A taker takes a message.
+    pub(super) fn take_message(&mut self, stage: usize) {
+        self.last_message += 1;
+        assert!(self.takers.contains_key(&stage));
+        let before = self.taken.insert(stage, self.last_message);
+        assert_eq!(before, None, "a stage has one message at a time");
+        let owners = self.taken.values();
+        let owners = owners.filter(|it| **it == self.last_message).count();
+        assert_eq!(owners, 1, "a message has one owner");
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        assert!(std::mem::take(&mut self.asked), "there was no request");
+        let Answer::Paused { stages } = answer else {
+            return;
+        };
+        for (stage, present) in &stages {
+            let taker = self.takers.get(stage);
+            assert_eq!(taker, None, "the requester owns the queue of stage {stage}");
+            for &contestant in present.iter().flatten() {
+                let slot = Slot {
+                    stage: *stage,
+                    contestant,
+                };
+                let place = self.instances.insert(slot, Place::Lent);
+                assert_eq!(place, Some(Place::Kept), "{slot:?}");
+            }
+        }
+        self.lent = Some(stages);
+    }
+
+    /// Checks that the supervisor's states match the tracked instances.
+    pub(super) fn check(&self) {
+        for (index, stage) in self.supervisor.stages.iter().enumerate() {
+            for (contestant, it) in stage.slots.iter().enumerate() {
+                let slot = Slot {
+                    stage: index,
+                    contestant,
+                };
+                let place = self.instances.get(&slot).copied();
+                let fits = match it.state {
+                    SlotState::Creating => place.is_none() && self.creating.contains(&slot),
+                    SlotState::Running(_) => place == Some(Place::Thread),
+                    SlotState::Backoff { until } => {
+                        assert!(until - self.now <= LONGEST_BACKOFF.as_nanos() as i64);
+                        place.is_none()
+                    }
+                    SlotState::Paused { is_there: true } => {
+                        matches!(place, Some(Place::Kept | Place::Lent))
+                    }
+                    SlotState::Paused { is_there: false } | SlotState::Abandoned => place.is_none(),
+                    SlotState::Destroying { .. } => place == Some(Place::Leaving),
+                    SlotState::Finished => place == Some(Place::Kept),
+                    SlotState::Gone => matches!(place, None | Some(Place::Lent)),
+                };
+                assert!(fits, "{slot:?}: {:?}, {place:?}", it.state);
+            }
+        }
+        let here = self.instances.len();
+        assert_eq!(self.created, here + self.destroyed + self.abandoned);
+    }
+
+    /// The threads of slots end, with one exit each.
+    pub(super) fn end(&mut self, ends: &[(Slot, Exit)]) {
+        for &(slot, exit) in ends {
+            match exit {
+                Exit::Panicked => self.abandon(slot),
+                _ => {
+                    self.instances.insert(slot, Place::Kept);
+                }
+            }
+        }
+        for &(slot, exit) in ends {
+            self.apply(Event::Ended(slot, exit));
+        }
+        self.check();
+    }
+
+    pub(super) fn abandon(&mut self, slot: Slot) {
+        self.instances.remove(&slot);
+        self.abandoned += 1;
+    }
+
+    /// The requester leaks its instances.
+    pub(super) fn forget_lent(&mut self) {
+        self.lent = None;
+        let before = self.instances.len();
+        self.instances.retain(|_, place| *place != Place::Lent);
+        self.abandoned += before - self.instances.len();
+    }
+
+    /// Whether a pause may be requested. A replay is never changed.
+    pub(super) fn may_pause(&self) -> bool {
+        let is_replay = self.model(0) == ThreadModel::Replay;
+        !is_replay && !self.asked && self.lent.is_none() && self.mode == Mode::Run
+    }
+
+    /// Whether a failed plugin continues, is restarted, or ends.
+    pub(super) fn fail(&mut self, slot: Slot, is_alive: bool) -> Decision {
+        let actions = self.report(Event::Failed { slot, is_alive });
+        let [Action::Decide(decision)] = actions[..] else {
+            panic!("{actions:?}");
+        };
+        if let Decision::Restart(after) = decision {
+            assert!(after <= LONGEST_BACKOFF);
+        }
+        assert!(decision != Decision::Continue || is_alive);
+        decision
+    }
+
+    pub(super) fn pass(&mut self, time: Duration) {
+        self.now += i64::try_from(time.as_nanos()).unwrap();
+        self.handle(Event::Tick);
+        if self.lent.is_some() && self.supervisor.pause.is_none() {
+            self.forget_lent();
+        }
+    }
+}
+
+pub(super) fn lost(contestants: Vec<usize>) -> Vec<(usize, flowpipe_host::problem::Problem)> {
+    contestants.into_iter().map(|it| (it, problem())).collect()
+}
