@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 
 /// A whole pipeline.
 #[derive(Clone, Debug)]
@@ -101,7 +102,8 @@ pub struct Queue {
 }
 
 /// What happens to a message when its queue is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum WhenFull {
     /// The sender waits.
     #[default]
@@ -115,33 +117,41 @@ pub enum WhenFull {
 }
 
 /// What happens when a stage fails on a message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum OnError {
     /// The run ends.
     #[default]
     Stop,
-    /// The message is dropped and counted, and the stage goes on with the next one.
+    /// The message is dropped and counted, and the stage continues.
     Skip,
 }
 
 /// Where a stage runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Isolation {
     /// On a thread of the program.
     #[default]
     Thread,
-    /// In its own process, one for each of its plugins: a crash there affects no other stage.
+    /// In its own process: a crash or a hang loses the current message, and the stage is restarted.
     Process,
 }
 
 /// What happens to queued messages when the run is stopped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum OnStop {
-    /// They are processed: only the sources end.
+    /// The queues are drained: only the sources end.
     #[default]
     Drain,
-    /// They are dropped and counted: each stage ends after its current message.
+    /// Queued messages are dropped and counted.
     Drop,
+}
+
+impl Stage {
+    /// The default of [`Self::watchdog`].
+    pub const DEFAULT_WATCHDOG: Duration = Duration::from_secs(10);
 }
 
 impl Default for Restart {

@@ -8,7 +8,8 @@ use schemars::transform::{RemoveRefSiblings, ReplacePrefixItems, Transform, tran
 use serde_json::{Map, Value, json};
 
 use crate::manifest::{Manifest, config_schema};
-use crate::reader::{Plugins, grammar};
+use crate::reader::Plugins;
+use crate::reader::written::{self, queue, source, stage};
 
 /// The schema, with the names of these plugins and the schemas of their configs.
 #[must_use]
@@ -26,8 +27,8 @@ pub fn pipeline_schema(plugins: &dyn Plugins) -> Value {
     definitions.insert("plugin".to_owned(), plugin(&manifests));
     definitions.insert("stage".to_owned(), stage(&manifests));
     definitions.insert("source".to_owned(), source());
-    definitions.insert("queue".to_owned(), grammar::QUEUE.schema());
-    let mut schema = grammar::PIPELINE.schema();
+    definitions.insert("queue".to_owned(), queue::keys().schema());
+    let mut schema = written::keys().schema();
     schema["$schema"] = json!("http://json-schema.org/draft-07/schema#");
     schema["title"] = json!("flowpipe pipeline");
     schema["description"] =
@@ -60,7 +61,7 @@ fn stage(manifests: &[&Manifest]) -> Value {
         rules.push(alone(manifest));
         rules.push(racing(manifest));
     }
-    let mut schema = grammar::STAGE.schema();
+    let mut schema = stage::keys().schema();
     schema["allOf"] = json!(rules);
     schema
 }
@@ -102,7 +103,7 @@ fn racing(manifest: &Manifest) -> Value {
 }
 
 fn source() -> Value {
-    json!({ "anyOf": [{ "type": "string", "minLength": 1 }, grammar::SOURCE.schema()] })
+    json!({ "anyOf": [{ "type": "string", "minLength": 1 }, source::keys().schema()] })
 }
 
 fn definition(manifest: &Manifest) -> String {

@@ -11,7 +11,7 @@ use flowpipe_config::reader::Plugins;
 use crate::library::inspect::{self, Unloadable};
 use crate::library::library_file::LibraryFile;
 use crate::library::loader;
-use crate::library::origin::Origin;
+use crate::library::pinned_file::PinnedFile;
 use crate::library::write_access;
 
 /// The result of a search through plugin folders.
@@ -69,12 +69,12 @@ pub type Scanned = Result<Vec<String>, String>;
 /// A library that may be loaded.
 struct Candidate {
     path: PathBuf,
-    origin: Origin,
+    pinned: PinnedFile,
 }
 
 impl Catalogue {
-    /// Finds the stages of all dynamic libraries in these folders (not in folders below them). When two stages
-    /// have one name, that of the earlier folder is used; within a folder files go by name.
+    /// Finds the stages of all dynamic libraries in these folders (not in folders below them). An entry may also be a
+    /// file. When two stages have one name, that of the earlier folder is used; within a folder files go by name.
     ///
     /// Loads no file that does not export the entry symbol of a plugin, and none that other users can write, or whose
     /// folders they can write. The scanner loads the rest, to read their manifests. This process loads a library when
@@ -155,17 +155,18 @@ impl Catalogue {
             true => Ok(()),
             false => write_access::check(&path).map_err(|error| error.to_string()),
         };
-        let origin = allowed
-            .and_then(|()| Origin::open(&path).map_err(|error| format!("can't be read: {error}")));
-        let origin = match origin {
-            Ok(origin) => origin,
+        let pinned = allowed.and_then(|()| {
+            PinnedFile::open(&path).map_err(|error| format!("can't be read: {error}"))
+        });
+        let pinned = match pinned {
+            Ok(pinned) => pinned,
             Err(reason) => {
                 self.refuse(&path, None, reason, false);
                 return None;
             }
         };
-        match inspect::inspect(origin.file()) {
-            Ok(()) => Some(Candidate { path, origin }),
+        match inspect::inspect(pinned.file()) {
+            Ok(()) => Some(Candidate { path, pinned }),
             Err(Unloadable::Damaged(reason)) => {
                 self.refuse(&path, None, reason, false);
                 None
@@ -193,12 +194,12 @@ impl Catalogue {
     }
 
     fn add_one(&mut self, candidate: Candidate, scanned: Scanned, is_named: bool) {
-        let Candidate { path, origin } = candidate;
+        let Candidate { path, pinned } = candidate;
         let manifests = match scanned {
             Ok(manifests) => manifests,
             Err(reason) => return self.refuse(&path, None, reason, true),
         };
-        let file = Arc::new(LibraryFile::new(path, origin, manifests, is_named));
+        let file = Arc::new(LibraryFile::new(path, pinned, manifests, is_named));
         for (index, text) in (0..).zip(&file.manifests) {
             match read_manifest(text) {
                 Err(reason) => {
@@ -280,9 +281,12 @@ impl Refused {
     }
 }
 
-/// The dynamic libraries in a folder, by name. No such folder: none.
+/// The dynamic libraries in a folder, by name. No such folder: none. A file: itself, whatever its name.
 fn libraries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let cant = |error: std::io::Error| format!("can't be listed: {error}");
+    if folder.is_file() {
+        return Ok(vec![folder.to_owned()]);
+    }
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(cant)?,

@@ -54,7 +54,7 @@ impl Document {
     /// The text, without the NUL.
     #[must_use]
     pub fn json(&self) -> &str {
-        let bytes = self.text.get(..self.len()).unwrap_or_default();
+        let bytes = self.text.get(..self.json_len()).unwrap_or_default();
         // Checked at creation, so the fallback never shows.
         std::str::from_utf8(bytes).unwrap_or("{}")
     }
@@ -83,15 +83,9 @@ impl Document {
         self.text.as_ptr().cast()
     }
 
-    /// Whether there is no text. Always false: no text is no JSON.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Bytes of the text, without the NUL.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn json_len(&self) -> usize {
         self.text.len() - 1
     }
 

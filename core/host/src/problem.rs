@@ -36,7 +36,7 @@ pub enum ProblemKind {
     /// The plugin's process has ended.
     Crashed,
     /// The stage could not be restarted.
-    Replace,
+    RestartFailed,
 }
 
 impl ProblemKind {
@@ -50,7 +50,7 @@ impl ProblemKind {
             Self::Slow => "slow",
             Self::Hang => "hang",
             Self::Crashed => "crashed",
-            Self::Replace => "replace",
+            Self::RestartFailed => "restart-failed",
         }
     }
 }

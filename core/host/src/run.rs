@@ -55,6 +55,20 @@ pub enum Mode {
     Abort = 3,
 }
 
+impl Mode {
+    /// Whether a stage has to end after its current call.
+    #[must_use]
+    pub fn ends(self, is_source: bool) -> bool {
+        self >= Self::Drop || self == Self::Drain && is_source
+    }
+
+    /// Whether the current call of a stage is cancelled.
+    #[must_use]
+    pub fn cancels(self, is_source: bool) -> bool {
+        self == Self::Abort || self >= Self::Drain && is_source
+    }
+}
+
 /// A stage ended the run on purpose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ended {

@@ -76,6 +76,21 @@ pub fn parse(text: &str) -> Result<Duration, DurationError> {
     }
 }
 
+/// Writes whole milliseconds as [`parse`] reads them.
+#[must_use]
+pub fn written(duration: Duration) -> String {
+    let mut rest = duration.as_millis();
+    let mut text = String::new();
+    for (unit, factor) in UNITS {
+        let number = rest / u128::from(factor);
+        rest %= u128::from(factor);
+        if number > 0 {
+            text.push_str(&format!("{number}{unit}"));
+        }
+    }
+    text
+}
+
 fn take_while<'a>(rest: &mut &'a str, keep: impl Fn(char) -> bool) -> &'a str {
     let end = rest.find(|c| !keep(c)).unwrap_or(rest.len());
     let (taken, left) = rest.split_at(end);
@@ -122,6 +137,7 @@ mod tests {
         fn what_is_written_is_read_back(h in 0u64..24, m in 0u64..60, s in 0u64..60, ms in 1u64..1000) {
             let expected = Duration::from_millis(((h * 60 + m) * 60 + s) * 1000 + ms);
             prop_assert_eq!(parse(&format!("{h}h{m}m{s}s{ms}ms")), Ok(expected));
+            prop_assert_eq!(parse(&written(expected)), Ok(expected));
         }
 
         #[test]

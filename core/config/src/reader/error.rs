@@ -11,22 +11,24 @@ use super::source::{Position, SourceFile, Span, visible};
 
 /// One error in a pipeline file.
 ///
-/// Its `Display` is one line, `file:line:column: message`. As a [`Diagnostic`] it also shows the
-/// line, a caret and the help.
+/// Its `Display` is one line, `file:line:column: message`, or `flag: message` for a [`Setting`](super::Setting). As a
+/// [`Diagnostic`] it also shows the line, a caret and the help.
 #[derive(Clone, Debug)]
 pub struct ConfigError {
     problem: Problem,
     file: Arc<SourceFile>,
     span: Span,
     related: Vec<(Span, String)>,
+    /// How the value was given that is wrong, if it is none of the file.
+    flag: Option<String>,
 }
 
 /// A [`ConfigError`] for machines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ErrorRecord {
-    /// The file's name as it was given to [`super::read`].
+    /// The file's name as it was given to [`super::read`], or the [`Setting`](super::Setting) that is wrong.
     pub file: String,
-    /// From 1.
+    /// From 1. A setting has one line.
     pub line: usize,
     /// From 1, in characters.
     pub column: usize,
@@ -72,7 +74,7 @@ impl ConfigError {
     #[must_use]
     pub fn record(&self) -> ErrorRecord {
         let Position { line, column } = self.position();
-        let file = self.file.name().to_owned();
+        let file = self.flag.as_deref().unwrap_or(self.file.name()).to_owned();
         ErrorRecord {
             file,
             line,
@@ -85,6 +87,9 @@ impl ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(flag) = &self.flag {
+            return write!(f, "{}: {}", visible(flag), self.message());
+        }
         let Position { line, column } = self.position();
         write!(
             f,
@@ -103,6 +108,9 @@ impl Diagnostic for ConfigError {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
+        if self.flag.is_some() {
+            return None;
+        }
         // The message has the position too.
         let mut spans = std::iter::once(&self.span).chain(self.related.iter().map(|it| &it.0));
         spans
@@ -111,6 +119,9 @@ impl Diagnostic for ConfigError {
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        if self.flag.is_some() {
+            return None;
+        }
         let primary = LabeledSpan::new_primary_with_span(None, self.span.clone());
         let related = self
             .related
@@ -169,8 +180,23 @@ impl Findings {
             file: self.file.clone(),
             span,
             related: related.collect(),
+            flag: None,
         };
         self.errors.push(error);
+    }
+
+    /// Reports an error of a value that is none of the file. `flag`: how it was given.
+    pub(super) fn report_setting(&mut self, flag: &str, problem: Problem) {
+        if problem.is_absence() && self.parts_lost {
+            return;
+        }
+        self.errors.push(ConfigError {
+            problem,
+            file: self.file.clone(),
+            span: 0..0,
+            related: Vec::new(),
+            flag: Some(flag.to_owned()),
+        });
     }
 
     /// Marks a span as unreadable: from now on nothing is reported inside it.

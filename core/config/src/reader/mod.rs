@@ -2,13 +2,13 @@
 //!
 //! # Layout
 //! It works in two steps. Each continues after an error, so that all errors are reported at once:
-//! - the file as written: [`source`] (text and positions), `syntax` (TOML), `written` and
-//!   `values` (the fields);
+//! - the file as written: [`source`] (text and positions), `syntax` (TOML), `written` (each table with its keys, as a
+//!   `table`) and `values`;
 //! - its meaning: `resolve` (plugins), `wiring` (edges), [`cycle`], `plugin_config` (each config
-//!   against the schema in the plugin's manifest, through `json`).
+//!   against the schema in the plugin's manifest, through `json`), with values from outside of the file ([`setting`]).
 //!
 //! [`problem`] has the message of every error, [`error`] its position and its forms for people and machines, `suggest`
-//! the "did you mean", [`grammar`] the keys, [`keywords`] and [`duration`] the values with a fixed syntax.
+//! the "did you mean", [`grammar`] the documentation of the keys, [`keywords`] and [`duration`] the values with a fixed syntax.
 
 pub mod cycle;
 pub mod duration;
@@ -20,12 +20,14 @@ mod nul;
 mod plugin_config;
 pub mod problem;
 mod resolve;
+pub mod setting;
 pub mod source;
 pub mod suggest;
 mod syntax;
+pub(crate) mod table;
 mod values;
 mod wiring;
-mod written;
+pub(crate) mod written;
 
 #[cfg(test)]
 pub(crate) mod testing;
@@ -34,6 +36,7 @@ mod tests;
 
 pub use error::{ConfigError, ErrorRecord};
 pub use problem::{MAX_BYTES, Problem};
+pub use setting::{Setting, Target};
 pub use source::{Position, SourceFile, Span};
 
 use crate::manifest::Manifest;
@@ -51,7 +54,7 @@ pub trait Plugins {
     fn refused(&self, name: &str) -> Option<String>;
 }
 
-/// Reads the bytes of a pipeline file: see [`read`].
+/// Reads the bytes of a pipeline file: see [`read_with`].
 ///
 /// # Errors
 /// All errors of the file, at least one, in the order of the file.
@@ -59,12 +62,13 @@ pub fn read_bytes(
     path_name: &str,
     bytes: &[u8],
     plugins: &dyn Plugins,
+    settings: &[Setting],
 ) -> Result<Pipeline, Vec<ConfigError>> {
     if bytes.len() > MAX_BYTES {
         return Err(alone("", path_name, 0..0, Problem::TooLarge));
     }
     let error = match std::str::from_utf8(bytes) {
-        Ok(text) => return read(path_name, text, plugins),
+        Ok(text) => return read_with(path_name, text, plugins, settings),
         Err(error) => error,
     };
     // An invalid byte is shown as U+FFFD, and the text before it unchanged.
@@ -91,6 +95,20 @@ pub fn read(
     text: &str,
     plugins: &dyn Plugins,
 ) -> Result<Pipeline, Vec<ConfigError>> {
+    read_with(path_name, text, plugins, &[])
+}
+
+/// Reads a pipeline file with config values that are set besides the file's, or instead of them. Of two settings of one
+/// key the later one counts.
+///
+/// # Errors
+/// All errors of the file and of the settings, at least one, in the order of the file.
+pub fn read_with(
+    path_name: &str,
+    text: &str,
+    plugins: &dyn Plugins,
+    settings: &[Setting],
+) -> Result<Pipeline, Vec<ConfigError>> {
     if text.len() > MAX_BYTES {
         return Err(alone("", path_name, 0..0, Problem::TooLarge));
     }
@@ -98,7 +116,7 @@ pub fn read(
     let root = syntax::parse(text, &mut findings);
     nul::report(&root, &mut findings);
     let written = written::read(&root, &mut findings);
-    let pipeline = resolve::resolve(&written, plugins, &mut findings);
+    let pipeline = resolve::resolve(&written, plugins, settings, &mut findings);
     if findings.is_empty() {
         Ok(pipeline)
     } else {

@@ -10,22 +10,37 @@ use toml::de::DeValue;
 use super::error::Findings;
 use super::json::{self, Place};
 use super::problem::Problem;
+use super::setting::PluginSetting;
 use super::source::Span;
 use super::suggest;
 use super::values::wrong_type;
 use crate::manifest::{Manifest, config_schema};
 
-/// Checks the value of `key`, or an empty config if there is none, and returns it as JSON. `name` is the span of the
-/// plugin's name: errors without a place in a config are reported there.
+/// Where a plugin's config comes from.
+pub(super) struct ConfigSource<'a, 't> {
+    /// Its key in the file.
+    pub key: &'a str,
+    /// Its value in the file. `None`: the file has none.
+    pub written: Option<&'a Spanned<DeValue<'t>>>,
+    /// What is set besides it.
+    pub settings: &'a [PluginSetting<'a>],
+}
+
+/// Checks a config, or an empty one if there is none, and returns it as JSON. `name` is the span of the plugin's name:
+/// errors without a place in a config are reported there.
 pub(super) fn check(
     manifest: &Manifest,
-    key: &str,
-    written: Option<&Spanned<DeValue<'_>>>,
+    source: &ConfigSource<'_, '_>,
     name: &Span,
     findings: &mut Findings,
 ) -> Value {
+    let ConfigSource {
+        key,
+        written,
+        settings,
+    } = *source;
     let empty = Value::Object(Map::new());
-    let config = match written {
+    let mut config = match written {
         None => empty,
         Some(value) if value.get_ref().is_table() => json::from_toml(value, findings),
         Some(value) => {
@@ -33,6 +48,9 @@ pub(super) fn check(
             return empty;
         }
     };
+    for setting in settings {
+        setting.apply(&mut config);
+    }
     let root = written.map_or(
         Place {
             value: None,
@@ -45,6 +63,7 @@ pub(super) fn check(
             let mut reporter = Reporter {
                 manifest,
                 root,
+                settings,
                 findings,
             };
             validator
@@ -66,6 +85,7 @@ pub(super) fn check(
 struct Reporter<'a, 't, 'f> {
     manifest: &'a Manifest,
     root: Place<'a, 't>,
+    settings: &'a [PluginSetting<'a>],
     findings: &'f mut Findings,
 }
 
@@ -100,9 +120,7 @@ impl Reporter<'_, '_, '_> {
     }
 
     fn value(&mut self, error: &ValidationError<'_>, message: String, hint: Option<String>) {
-        let span = self.place(error).span;
-        self.findings
-            .report(&span, Problem::PluginConfig { message, hint });
+        self.report_at(error, None, Problem::PluginConfig { message, hint });
     }
 
     fn unknown_keys(&mut self, error: &ValidationError<'_>, keys: &[String]) {
@@ -124,8 +142,7 @@ impl Reporter<'_, '_, '_> {
                 place: whose.clone(),
                 hint,
             };
-            let span = self.place(error).key(key);
-            self.findings.report(&span, problem);
+            self.report_at(error, Some(key), problem);
         }
     }
 
@@ -143,9 +160,24 @@ impl Reporter<'_, '_, '_> {
                 .map(str::to_owned)
         });
         let hint = doc.map(|doc| format!("{property}: {doc}"));
-        let span = self.place(error).span;
-        self.findings
-            .report(&span, Problem::Missing { message, hint });
+        self.report_at(error, None, Problem::Missing { message, hint });
+    }
+
+    /// Reports a problem with a value, or with one of its keys, where it was given.
+    fn report_at(&mut self, error: &ValidationError<'_>, key: Option<&str>, problem: Problem) {
+        let mut path = segments(error.instance_path());
+        path.extend(key.map(str::to_owned));
+        // The last one that sets a value counts.
+        let mut settings = self.settings.iter().rev();
+        if let Some(cause) = settings.find(|setting| setting.causes(&path)) {
+            return self.findings.report_setting(&cause.setting.flag, problem);
+        }
+        let place = self.place(error);
+        let span = match key {
+            Some(key) => place.key(key),
+            None => place.span,
+        };
+        self.findings.report(&span, problem);
     }
 
     fn not_among(&mut self, error: &ValidationError<'_>, options: &[Value]) {

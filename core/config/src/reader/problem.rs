@@ -96,6 +96,11 @@ pub enum Problem {
     #[error("sources can't race: `{name}` takes no input that an answer could be measured by")]
     RacingSources { name: String },
 
+    #[error("the pipeline has no stage `{name}`")]
+    NoSuchStage { name: String, hint: Option<String> },
+    #[error("no stage of this pipeline has the config key `{key}`")]
+    NoSuchConfigKey { key: String, hint: String },
+
     #[error("`from` names the stage `{name}`, which is not there")]
     UnknownStage { name: String, hint: Option<String> },
     #[error("stage `{stage}` has no {direction} `{port}`")]
@@ -166,11 +171,13 @@ impl Problem {
             | Self::BadWord { hint, .. }
             | Self::UnknownPlugin { hint, .. }
             | Self::UnknownStage { hint, .. }
+            | Self::NoSuchStage { hint, .. }
             | Self::UnknownPort { hint, .. }
             | Self::SchemasDoNotMeet { hint, .. }
             | Self::NotFed { hint, .. }
             | Self::PluginConfig { hint, .. }
             | Self::Missing { hint, .. } => return hint.clone(),
+            Self::NoSuchConfigKey { hint, .. } => hint,
             Self::BadDuration { .. } => "write whole numbers with h, m, s or ms: \"1m30s\"",
             Self::BadStageName { .. } => {
                 "letters, digits, `-` and `_` make a name, at most 128 bytes of them"
@@ -211,6 +218,8 @@ impl Problem {
                 | Self::UnknownStage { .. }
                 | Self::NotFed { .. }
                 | Self::NoSource { .. }
+                | Self::NoSuchStage { .. }
+                | Self::NoSuchConfigKey { .. }
                 | Self::Missing { .. }
         )
     }

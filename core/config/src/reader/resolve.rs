@@ -2,27 +2,27 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::Value;
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::error::Findings;
+use super::plugin_config::ConfigSource;
 use super::problem::{MAX_STAGES, Problem};
+use super::setting::Setting;
 use super::values::wrong_type;
-use super::written::{Written, WrittenPlugins, WrittenStage};
-use super::{Plugins, cycle, plugin_config, suggest, wiring};
+use super::written::Written;
+use super::written::stage::{WrittenPlugins, WrittenStage};
+use super::{Plugins, cycle, plugin_config, setting, suggest, wiring};
 use crate::manifest::{Manifest, Port};
 use crate::pipeline::{Contestant, Pipeline, Stage};
-
-/// The default of [`Stage::watchdog`].
-pub const DEFAULT_WATCHDOG: Duration = Duration::from_secs(10);
 
 /// The pipeline. It is valid only if nothing was reported.
 pub(super) fn resolve(
     written: &Written<'_, '_>,
     plugins: &dyn Plugins,
+    settings: &[Setting],
     findings: &mut Findings,
 ) -> Pipeline {
     let stages = &written.stages;
@@ -45,19 +45,26 @@ pub(super) fn resolve(
     }
     let mut manifests = Vec::new();
     for stage in stages {
-        let (manifest, contestants) = contestants(stage, plugins, findings);
+        let (manifest, contestants) = contestants(stage, plugins, settings, findings);
         manifests.push(manifest);
         pipeline.stages.push(Stage {
             name: stage.name.get_ref().clone(),
             contestants,
             timeout: stage.timeout,
             on_error: stage.on_error.unwrap_or_default(),
-            watchdog: stage.watchdog.unwrap_or(DEFAULT_WATCHDOG),
+            watchdog: stage.watchdog.unwrap_or(Stage::DEFAULT_WATCHDOG),
             isolation: stage.isolation.unwrap_or_default(),
             restart: stage.restart,
             fresh: false,
         });
     }
+    let known = stages.iter().flat_map(|stage| {
+        let name = stage.name.get_ref().as_str();
+        let plugins_of = stage.plugin.iter().flat_map(|it| &it.names);
+        plugins_of.filter_map(move |plugin| Some((name, plugins.manifest(plugin.get_ref())?)))
+    });
+    let known: Vec<_> = known.collect();
+    setting::report_unused(settings, stages, &known, findings);
     let wires = wiring::wire(stages, &manifests, plugins, findings);
     pipeline.edges = wires.iter().map(|wire| wire.edge).collect();
     for edges in cycle::blocking_cycles(stages.len(), &pipeline.edges) {
@@ -82,6 +89,7 @@ fn stem(findings: &Findings) -> String {
 fn contestants<'p>(
     stage: &WrittenStage<'_, '_>,
     plugins: &'p dyn Plugins,
+    settings: &[Setting],
     findings: &mut Findings,
 ) -> (Option<&'p Manifest>, Vec<Contestant>) {
     let Some(WrittenPlugins { names, race }) = &stage.plugin else {
@@ -112,7 +120,13 @@ fn contestants<'p>(
                 false => stage.config,
             };
             let key = if *race { name.as_str() } else { "config" };
-            config = plugin_config::check(manifest, key, written, &span, findings);
+            let settings = setting::of_plugin(settings, stage, manifest);
+            let config_source = ConfigSource {
+                key,
+                written,
+                settings: &settings,
+            };
+            config = plugin_config::check(manifest, &config_source, &span, findings);
             if let Some(problem) = known
                 .first()
                 .and_then(|first| unfit_to_race(first, manifest))

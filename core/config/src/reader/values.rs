@@ -6,7 +6,6 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::Findings;
-use super::grammar::Table;
 use super::keywords::Keyword;
 use super::problem::{MAX_CAPACITY, MAX_RESTARTS, Problem};
 use super::source::Span;
@@ -74,7 +73,7 @@ pub(super) fn word<T: Keyword>(
     let written = text(what, value, findings)?.into_inner();
     let found = T::from_word(&written);
     if found.is_none() {
-        let words: Vec<_> = T::ALL.iter().map(|value| value.word()).collect();
+        let words: Vec<_> = T::VARIANTS.iter().map(|value| value.word()).collect();
         let hint = suggest::help(&written, "it can be", &words);
         findings.report(
             &value.span(),
@@ -153,8 +152,14 @@ pub(super) fn wrong_type(
 }
 
 /// Reports a key that is unknown in this place.
-pub(super) fn unknown(key: &str, span: &Span, place: &str, known: &Table, findings: &mut Findings) {
-    let hint = suggest::help(key, "known keys", &known.names());
+pub(super) fn unknown(
+    key: &str,
+    span: &Span,
+    place: &str,
+    known: &[&str],
+    findings: &mut Findings,
+) {
+    let hint = suggest::help(key, "known keys", known);
     let problem = Problem::UnknownKey {
         key: key.to_owned(),
         place: place.to_owned(),

@@ -3,10 +3,11 @@
 #[cfg(unix)]
 pub mod memory;
 pub mod pool;
+pub mod released;
 
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flowpipe_abi as abi;
 
@@ -31,25 +32,20 @@ const LARGEST: u64 = 1 << 30;
 /// One reference to a frame.
 ///
 /// Cloning adds a reference; dropping the last one gives the memory back to its pool.
-#[derive(Debug)]
-pub struct Frame(NonNull<Counted>);
+#[derive(Clone, Debug)]
+pub struct Frame(Arc<Counted>);
 
 /// The target of the ABI's frame pointer.
 #[derive(Debug)]
 struct Counted {
-    references: AtomicUsize,
     shape: Shape,
-    memory: Memory,
+    memory: ManuallyDrop<Memory>,
     /// The stage that allocated it.
     owner: u32,
-    pool: Arc<Pool>,
+    pool: ManuallyDrop<Arc<Pool>>,
+    /// When a plugin releases a frame too often, a later reference may drop it again.
+    is_dropped: bool,
 }
-
-// SAFETY: the count is atomic, and the pixels are only written through `write`, which demands that
-// the caller's reference is the only one.
-unsafe impl Send for Frame {}
-// SAFETY: as above; shared references only read.
-unsafe impl Sync for Frame {}
 
 impl Shape {
     /// Reads a shape from the ABI; a stride of 0 becomes rows without gaps.
@@ -101,35 +97,33 @@ impl Frame {
     pub fn new(pool: &Arc<Pool>, shape: Shape, owner: u32) -> Option<Self> {
         let memory = pool.take(shape.size(), owner)?;
         let counted = Counted {
-            references: AtomicUsize::new(1),
             shape,
-            memory,
+            memory: ManuallyDrop::new(memory),
             owner,
-            pool: pool.clone(),
+            pool: ManuallyDrop::new(pool.clone()),
+            is_dropped: false,
         };
-        Some(Self(NonNull::from(Box::leak(Box::new(counted)))))
+        Some(Self(Arc::new(counted)))
     }
 
     /// The layout of the pixels.
     #[must_use]
     pub fn shape(&self) -> Shape {
-        self.counted().shape
+        self.0.shape
     }
 
     /// The pixels.
     #[must_use]
     pub fn pixels(&self) -> &[u8] {
-        let counted = self.counted();
+        let Counted { memory, shape, .. } = &*self.0;
         // SAFETY: the memory holds `size` initialised bytes as long as a reference exists, and
         // nothing writes while there is more than one reference.
-        unsafe {
-            std::slice::from_raw_parts(counted.memory.pointer().as_ptr(), counted.shape.size())
-        }
+        unsafe { std::slice::from_raw_parts(memory.pointer().as_ptr(), shape.size()) }
     }
 
     /// The pointer for the ABI. The reference stays with `self`.
     pub fn as_abi(&self) -> *mut abi::Frame {
-        self.0.as_ptr().cast()
+        Arc::as_ptr(&self.0).cast_mut().cast()
     }
 
     /// Transfers this reference to a plugin.
@@ -145,7 +139,9 @@ impl Frame {
     /// `frame` is null or came from [`Self::into_abi`] or [`Self::as_abi`], and the caller owns one
     /// reference to it.
     pub unsafe fn from_abi(frame: *mut abi::Frame) -> Option<Self> {
-        NonNull::new(frame.cast::<Counted>()).map(Self)
+        let frame: *const Counted = frame.cast();
+        // SAFETY: by the contract above, the reference is one of an `Arc`.
+        (!frame.is_null()).then(|| Self(unsafe { Arc::from_raw(frame) }))
     }
 
     /// The layout, as the ABI's struct.
@@ -156,73 +152,57 @@ impl Frame {
     /// The pixels, to write. When other references exist, this becomes a copy first. `None` when
     /// memory is short.
     pub fn write(&mut self) -> Option<NonNull<u8>> {
-        let counted = self.counted();
-        // Acquire: what the last other holder read is over before this one writes.
-        if counted.references.load(Ordering::Acquire) != 1 {
-            *self = self.copy(&counted.pool, counted.owner)?;
+        // What the last other holder read is over before this one writes: `get_mut` synchronizes with its drop.
+        if Arc::get_mut(&mut self.0).is_none() {
+            *self = self.copy(&self.0.pool, self.0.owner)?;
         }
-        Some(self.counted().memory.pointer())
+        Some(self.0.memory.pointer())
     }
 
     /// A frame with the same pixels, from this pool. `None` when memory is short.
     pub fn copy(&self, pool: &Arc<Pool>, owner: u32) -> Option<Self> {
-        let counted = self.counted();
-        let copy = Self::new(pool, counted.shape, owner)?;
+        let Counted { memory, shape, .. } = &*self.0;
+        let copy = Self::new(pool, *shape, owner)?;
+        let target = copy.0.memory.pointer();
         // SAFETY: both hold `size` bytes, and a new frame overlaps no other.
-        unsafe {
-            copy.counted()
-                .memory
-                .pointer()
-                .copy_from_nonoverlapping(counted.memory.pointer(), counted.shape.size());
-        }
+        unsafe { target.copy_from_nonoverlapping(memory.pointer(), shape.size()) };
         Some(copy)
     }
 
     /// The shared memory, if the frame is in such.
     #[cfg(unix)]
     pub fn block(&self) -> Option<&Arc<crate::frame::memory::Block>> {
-        self.counted().memory.block()
-    }
-
-    fn counted(&self) -> &Counted {
-        // SAFETY: the box exists as long as a reference does, and `self` is one.
-        unsafe { self.0.as_ref() }
-    }
-}
-
-/// Counts one more reference, as [`Arc`] does: references that are forgotten are never released, and a count that wraps
-/// would free what is in use.
-pub fn count_one_more(references: &AtomicUsize) {
-    const MOST: usize = isize::MAX as usize;
-    if references.fetch_add(1, Ordering::Relaxed) > MOST {
-        std::process::abort();
-    }
-}
-
-impl Clone for Frame {
-    fn clone(&self) -> Self {
-        count_one_more(&self.counted().references);
-        Self(self.0)
+        self.0.memory.block()
     }
 }
 
 impl Drop for Frame {
     fn drop(&mut self) {
-        if self.counted().references.fetch_sub(1, Ordering::Release) != 1 {
+        if Arc::strong_count(&self.0) != 1 {
             return;
         }
-        // Acquire: what the other holders did with it is over. A load and no fence, which ThreadSanitizer does not
-        // know.
-        let _ = self.counted().references.load(Ordering::Acquire);
-        // SAFETY: this was the last reference to the box.
-        let counted = unsafe { Box::from_raw(self.0.as_ptr()) };
-        let Counted {
-            memory,
-            owner,
-            pool,
-            ..
-        } = *counted;
-        pool.give_back(memory, owner);
+        if self.0.is_dropped {
+            // Nothing knows how many references there are: its count is never freed.
+            std::mem::forget(Arc::downgrade(&self.0));
+        } else {
+            self.0.pool.released().keep(&self.0);
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        if std::mem::replace(&mut self.is_dropped, true) {
+            return;
+        }
+        // SAFETY: it is dropped, and these are not taken again.
+        let (memory, pool) = unsafe {
+            (
+                ManuallyDrop::take(&mut self.memory),
+                ManuallyDrop::take(&mut self.pool),
+            )
+        };
+        pool.give_back(memory, self.owner);
     }
 }
 

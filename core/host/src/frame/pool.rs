@@ -12,6 +12,7 @@ use serde::Serialize;
 
 #[cfg(unix)]
 use crate::frame::memory::Access;
+use crate::frame::released::ReleasedCounts;
 
 /// Every frame starts on a cache line, which is also the alignment of the widest vector instructions.
 const ALIGNMENT: usize = 64;
@@ -35,6 +36,7 @@ pub struct Pool {
     reused: AtomicUsize,
     /// Live frames by the stage that allocated them.
     live: Box<[AtomicUsize]>,
+    released: ReleasedCounts,
     /// Whether new frames are in shared memory.
     is_shared: AtomicBool,
     /// What other processes may do with them.
@@ -61,12 +63,12 @@ pub(crate) struct Memory {
     /// Aligned, inside the block.
     pointer: NonNull<u8>,
     size: usize,
-    block: Block,
+    block: PoolBlock,
 }
 
 /// The allocation that contains the memory.
 #[derive(Debug)]
-enum Block {
+enum PoolBlock {
     Own(NonNull<u8>, Layout),
     /// Shared memory.
     #[cfg(unix)]
@@ -121,6 +123,7 @@ impl Pool {
             allocated: AtomicUsize::new(0),
             reused: AtomicUsize::new(0),
             live: (0..stages + ROOM).map(|_| AtomicUsize::new(0)).collect(),
+            released: ReleasedCounts::new(),
         }
     }
 
@@ -174,6 +177,11 @@ impl Pool {
         self.live
             .get(stage)
             .map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    /// The counts of its frames that were released last.
+    pub(crate) fn released(&self) -> &ReleasedCounts {
+        &self.released
     }
 
     /// Memory of exactly `size` bytes. `None` when memory is short.
@@ -286,7 +294,7 @@ impl Memory {
         Some(Self {
             pointer,
             size,
-            block: Block::Own(block, layout),
+            block: PoolBlock::Own(block, layout),
         })
     }
 
@@ -295,7 +303,7 @@ impl Memory {
     }
 
     fn is_shared(&self) -> bool {
-        !matches!(self.block, Block::Own(..))
+        !matches!(self.block, PoolBlock::Own(..))
     }
 }
 
@@ -308,15 +316,15 @@ impl Memory {
         Some(Self {
             pointer: block.pointer(),
             size,
-            block: Block::Shared(block),
+            block: PoolBlock::Shared(block),
         })
     }
 
     /// The shared block, if it is one.
     pub(crate) fn block(&self) -> Option<&Arc<crate::frame::memory::Block>> {
         match &self.block {
-            Block::Own(..) => None,
-            Block::Shared(block) => Some(block),
+            PoolBlock::Own(..) => None,
+            PoolBlock::Shared(block) => Some(block),
         }
     }
 }
@@ -328,7 +336,7 @@ impl Drop for Memory {
     }
 }
 
-impl Drop for Block {
+impl Drop for PoolBlock {
     fn drop(&mut self) {
         if let Self::Own(block, layout) = self {
             // SAFETY: allocated in `Memory::new` with this layout, and freed only here.

@@ -19,7 +19,7 @@ use crate::table::status::reason;
 
 type Act = unsafe extern "C" fn(*mut abi::Stage) -> abi::Status;
 type Extension = unsafe extern "C" fn(*mut abi::Stage, *const c_char) -> *const c_void;
-type Part = unsafe extern "C" fn(*mut abi::Stage);
+type Teardown = unsafe extern "C" fn(*mut abi::Stage);
 
 /// A stage that a plugin created. The functions are copied at creation, so that later writes of the plugin to its table
 /// have no effect.
@@ -28,8 +28,8 @@ pub struct InProcess {
     activate: Act,
     process: unsafe extern "C" fn(*mut abi::Stage, *const abi::Process) -> abi::Status,
     reset: Act,
-    deactivate: Part,
-    destroy: Part,
+    deactivate: Teardown,
+    destroy: Teardown,
     get_extension: Extension,
     active: bool,
     library: &'static Library,

@@ -86,7 +86,7 @@ impl InProcess {
                 self.as_abi(),
                 format.as_ptr(),
                 document.as_c(),
-                document.len(),
+                document.json_len(),
                 document.as_abi(),
             )
         };

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use crate::library::loader::{self, Library};
 #[cfg(unix)]
-use crate::library::origin::FileState;
-use crate::library::origin::Origin;
+use crate::library::pinned_file::FileState;
+use crate::library::pinned_file::PinnedFile;
 use crate::library::write_access;
 
 /// A file whose manifests were read.
@@ -16,7 +16,7 @@ pub struct LibraryFile {
     /// Its path.
     pub path: PathBuf,
     /// The file that was inspected.
-    pub(crate) origin: Origin,
+    pub(crate) pinned: PinnedFile,
     /// The manifests' texts, by stage index, as the scanner read them.
     pub manifests: Vec<String>,
     /// The user named this file: it is loaded from anywhere.
@@ -27,13 +27,13 @@ pub struct LibraryFile {
 impl LibraryFile {
     pub(crate) fn new(
         path: PathBuf,
-        origin: Origin,
+        pinned: PinnedFile,
         manifests: Vec<String>,
         is_named: bool,
     ) -> Self {
         Self {
             path,
-            origin,
+            pinned,
             manifests,
             is_named,
             library: OnceLock::new(),
@@ -42,7 +42,7 @@ impl LibraryFile {
 
     /// Whether both are the same version of the same file.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.path == other.path && self.origin.stamp == other.origin.stamp
+        self.path == other.path && self.pinned.stamp == other.pinned.stamp
     }
 
     /// The library, loaded into this process. Its manifests must equal the scanned ones, so that each decision by a
@@ -66,7 +66,7 @@ impl LibraryFile {
         match library.manifests == self.manifests {
             true => Ok(library),
             false => Err(format!(
-                "{}: its manifests differ from the scanned ones: it is not used",
+                "{}: its manifests differ from the scanned ones: it is not used; `flowpipe plugins` reads them again",
                 self.path.display()
             )),
         }
@@ -76,7 +76,7 @@ impl LibraryFile {
     /// write to it by now.
     #[cfg(unix)]
     pub fn replaced_file(&self) -> Result<Option<std::os::fd::BorrowedFd<'_>>, String> {
-        let file = match self.origin.state(&self.path) {
+        let file = match self.pinned.state(&self.path) {
             FileState::InPlace => None,
             FileState::Replaced(file) => Some(file),
             FileState::Overwritten => {

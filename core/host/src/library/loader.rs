@@ -19,8 +19,8 @@ use crate::frame::pool::Pool;
 use crate::library::copied::Copied;
 use crate::library::inspect;
 #[cfg(unix)]
-use crate::library::origin;
-use crate::library::origin::Origin;
+use crate::library::pinned_file;
+use crate::library::pinned_file::PinnedFile;
 use crate::library::stamp::Stamp;
 use crate::stage_clock::StageClock;
 use crate::table::{Change, Host, Services};
@@ -80,16 +80,16 @@ pub fn load_with(path: &Path, change: Change) -> Result<&'static Library, String
     {
         return Ok(library);
     }
-    let origin = Origin::open(path).map_err(|error| cant_be_read(&error))?;
-    inspect::inspect(origin.file()).map_err(|why| why.to_string())?;
+    let pinned = PinnedFile::open(path).map_err(|error| cant_be_read(&error))?;
+    inspect::inspect(pinned.file()).map_err(|why| why.to_string())?;
     let name = match known {
         None => None,
         Some(_) => {
-            let bytes = origin.read().map_err(|error| cant_be_read(&error))?;
+            let bytes = pinned.read().map_err(|error| cant_be_read(&error))?;
             Some(Copied::new(path, &bytes)?)
         }
     };
-    let stamp = origin.stamp;
+    let stamp = pinned.stamp;
     let mut loaded = lock(&LOADED);
     let name = name.as_ref().map_or(path, |copied| &copied.path);
     let result = load_as(path, name, change);
@@ -105,7 +105,7 @@ pub(crate) fn load_open_file(
     file: OwnedFd,
     change: Change,
 ) -> Result<&'static Library, String> {
-    let bytes = origin::read(&File::from(file)).map_err(|error| cant_be_read(&error))?;
+    let bytes = pinned_file::read(&File::from(file)).map_err(|error| cant_be_read(&error))?;
     let copied = Copied::new(path, &bytes)?;
     load_as(path, &copied.path, change)
 }

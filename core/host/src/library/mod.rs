@@ -6,6 +6,6 @@ mod copied;
 pub mod inspect;
 pub mod library_file;
 pub mod loader;
-pub(crate) mod origin;
+pub(crate) mod pinned_file;
 pub mod stamp;
 pub mod write_access;

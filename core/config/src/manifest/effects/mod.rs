@@ -2,6 +2,7 @@
 
 mod phrase;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use flowpipe_abi::{EffectKind, UnknownEffect};
@@ -128,6 +129,18 @@ fn path(value: &Value) -> Option<PathBuf> {
     value.as_str().map(PathBuf::from)
 }
 
+/// The config key of the folder in which a stage runs its command.
+pub const COMMAND_FOLDER: &str = "directory";
+
+/// What a stage does with the files that a config key names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PathUse {
+    /// It reads them.
+    Read,
+    /// It writes them, and may read them.
+    Written,
+}
+
 /// The role of stages that act on the world.
 const ACTUATOR: &str = "actuator";
 
@@ -205,9 +218,54 @@ impl Manifest {
         (!value.is_null() && *value != Value::Bool(false)).then_some(value)
     }
 
+    /// The top-level config keys that name files or folders, and whether the stage writes them. A key that is both
+    /// read and written counts as written.
+    #[must_use]
+    pub fn path_keys(&self) -> BTreeMap<&str, PathUse> {
+        let Effects::Declared(effects) = &self.effects else {
+            return BTreeMap::new();
+        };
+        let mut keys = BTreeMap::new();
+        for effect in effects {
+            let used = match effect.kind {
+                EffectKind::ReadsFiles => PathUse::Read,
+                EffectKind::WritesFiles => PathUse::Written,
+                _ => continue,
+            };
+            let named = match effect.paths.as_slice() {
+                [] => effect.key.as_slice(),
+                paths => paths,
+            };
+            for key in named {
+                let known = keys.entry(key.as_str()).or_insert(used);
+                *known = used.max(*known);
+            }
+        }
+        keys
+    }
+
+    /// The config key of the command that the stage runs, if it runs one and its config can name the command's folder
+    /// by [`COMMAND_FOLDER`].
+    #[must_use]
+    pub fn command_key(&self) -> Option<&str> {
+        let Effects::Declared(effects) = &self.effects else {
+            return None;
+        };
+        let mut effects = effects.iter();
+        let runs = effects.find(|effect| effect.kind == EffectKind::RunsCommands)?;
+        runs.key.as_deref().filter(|_| self.has_key(COMMAND_FOLDER))
+    }
+
     /// Whether the config's schema has a key.
-    fn has_key(&self, key: &str) -> bool {
+    #[must_use]
+    pub fn has_key(&self, key: &str) -> bool {
         self.property(key).is_some()
+    }
+
+    /// The keys of the config's schema.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        let keys = self.config.get("properties").and_then(Value::as_object);
+        keys.into_iter().flatten().map(|(key, _)| key.as_str())
     }
 
     fn property(&self, key: &str) -> Option<&Map<String, Value>> {

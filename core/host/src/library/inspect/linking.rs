@@ -9,7 +9,7 @@ use object::elf;
 use object::read::elf::FileHeader as _;
 
 use super::part::{Part, Source};
-use crate::library::origin::Origin;
+use crate::library::pinned_file::PinnedFile;
 
 /// The dynamic section of a library, as far as it names other libraries. Folders are absolute; others are left out, for they
 /// depend on where the program was started.
@@ -76,9 +76,9 @@ pub fn is_elf(path: &Path) -> bool {
 }
 
 /// Nothing but a regular file is opened.
-fn open(path: &Path) -> Option<Origin> {
+fn open(path: &Path) -> Option<PinnedFile> {
     let is_file = std::fs::metadata(path).is_ok_and(|it| it.is_file());
-    is_file.then(|| Origin::open(path).ok())?
+    is_file.then(|| PinnedFile::open(path).ok())?
 }
 
 /// A name that is looked for, or a path that is opened as it is.

@@ -11,7 +11,7 @@ use crate::library::stamp::Stamp;
 
 /// An open file.
 #[derive(Debug)]
-pub(crate) struct Origin {
+pub(crate) struct PinnedFile {
     pub stamp: Stamp,
     file: File,
 }
@@ -27,7 +27,7 @@ pub(crate) enum FileState<'a> {
     Overwritten,
 }
 
-impl Origin {
+impl PinnedFile {
     /// Opens the file. Does not block on a pipe.
     ///
     /// # Errors
@@ -111,19 +111,19 @@ mod tests {
         let (one, other) = (folder.path().join("one"), folder.path().join("other"));
         std::fs::write(&one, "first").unwrap();
         std::fs::write(&other, "second").unwrap();
-        let origin = Origin::open(&one).unwrap();
-        assert_eq!(origin.read().unwrap(), b"first");
-        assert!(matches!(origin.state(&one), FileState::InPlace));
+        let pinned = PinnedFile::open(&one).unwrap();
+        assert_eq!(pinned.read().unwrap(), b"first");
+        assert!(matches!(pinned.state(&one), FileState::InPlace));
         std::fs::rename(&other, &one).unwrap();
         for _ in 0..2 {
-            let FileState::Replaced(file) = origin.state(&one) else {
+            let FileState::Replaced(file) = pinned.state(&one) else {
                 panic!("not found");
             };
             let file = File::from(file.try_clone_to_owned().unwrap());
             assert_eq!(read(&file).unwrap(), b"first");
         }
         std::fs::remove_file(&one).unwrap();
-        assert!(matches!(origin.state(&one), FileState::Replaced(_)));
+        assert!(matches!(pinned.state(&one), FileState::Replaced(_)));
     }
 
     #[test]
@@ -131,11 +131,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
         std::fs::write(&path, "first").unwrap();
-        let origin = Origin::open(&path).unwrap();
+        let pinned = PinnedFile::open(&path).unwrap();
         let mut file = File::options().write(true).open(&path).unwrap();
         file.write_all(b"other").unwrap();
         file.set_modified(SystemTime::now() + Duration::from_secs(5))
             .unwrap();
-        assert!(matches!(origin.state(&path), FileState::Overwritten));
+        assert!(matches!(pinned.state(&path), FileState::Overwritten));
     }
 }

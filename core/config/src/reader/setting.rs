@@ -1,0 +1,296 @@
+//! Config values from outside of the file, such as the command line. They are checked like those of the file; their
+//! errors name where they were given.
+
+use serde_json::{Map, Value};
+
+use super::error::Findings;
+use super::problem::Problem;
+use super::suggest;
+use super::written::stage::{WrittenPlugins, WrittenStage};
+use crate::manifest::Manifest;
+
+/// A config value that is set besides the file, or instead of the file's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// How it was given, for messages: `--set screen.fps=x`.
+    pub flag: String,
+    /// Which stages it concerns.
+    pub target: Target,
+    /// The path of its key: several keys lead into tables. Never empty.
+    pub keys: Vec<String>,
+    /// The value.
+    pub value: Value,
+    /// Keys of the config that it replaces: those that contradict it.
+    pub replaces: &'static [&'static str],
+}
+
+/// The stages that a [`Setting`] concerns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The stage of this name. Where plugins race, the first key names the plugin.
+    Stage(String),
+    /// Every stage whose plugin has a config key of that name.
+    EveryWithKey,
+}
+
+/// A setting that concerns one plugin, with the path of its key in the plugin's config.
+#[derive(Clone, Copy)]
+pub(super) struct PluginSetting<'a> {
+    pub setting: &'a Setting,
+    pub keys: &'a [String],
+}
+
+/// Reports the settings that concern no stage and no plugin.
+pub(super) fn report_unused(
+    settings: &[Setting],
+    stages: &[WrittenStage<'_, '_>],
+    manifests: &[(&str, &Manifest)],
+    findings: &mut Findings,
+) {
+    for setting in settings {
+        let problem = match &setting.target {
+            Target::Stage(name) => match stages.iter().find(|it| it.name.get_ref() == name) {
+                None => {
+                    let names: Vec<_> = stages.iter().map(|it| it.name.get_ref()).collect();
+                    let hint = suggest::help(name, "stages", &names);
+                    let name = name.clone();
+                    Some(Problem::NoSuchStage { name, hint })
+                }
+                Some(stage) => not_in_race(setting, stage),
+            },
+            // A plugin that is unknown may have the key.
+            Target::EveryWithKey if !findings.is_empty() => None,
+            Target::EveryWithKey => no_such_key(setting, manifests),
+        };
+        if let Some(problem) = problem {
+            findings.report_setting(&setting.flag, problem);
+        }
+    }
+}
+
+/// The settings of one plugin of a stage.
+pub(super) fn of_plugin<'a>(
+    settings: &'a [Setting],
+    stage: &WrittenStage<'_, '_>,
+    manifest: &Manifest,
+) -> Vec<PluginSetting<'a>> {
+    let races = stage.plugin.as_ref().is_some_and(|plugins| plugins.race);
+    let of = |setting: &'a Setting| {
+        let keys = setting.keys.as_slice();
+        let keys = match &setting.target {
+            Target::Stage(name) if name != stage.name.get_ref() => return None,
+            Target::Stage(_) if races => match keys.split_first() {
+                Some((plugin, keys)) if *plugin == manifest.name => keys,
+                _ => return None,
+            },
+            Target::Stage(_) => keys,
+            Target::EveryWithKey => match keys.first() {
+                Some(key) if manifest.has_key(key) => keys,
+                _ => return None,
+            },
+        };
+        (!keys.is_empty()).then_some(PluginSetting { setting, keys })
+    };
+    settings.iter().filter_map(of).collect()
+}
+
+impl PluginSetting<'_> {
+    /// Sets the value in a plugin's config.
+    pub(super) fn apply(&self, config: &mut Value) {
+        let Value::Object(table) = config else {
+            return;
+        };
+        for key in self.setting.replaces {
+            table.remove(*key);
+        }
+        set(table, self.keys, &self.setting.value);
+    }
+
+    /// Whether an error at this path of the config is about the value.
+    pub(super) fn causes(&self, path: &[String]) -> bool {
+        !path.is_empty() && (path.starts_with(self.keys) || self.keys.starts_with(path))
+    }
+}
+
+/// Sets a value by the path of its key. What is no table on the way is replaced by one.
+fn set(table: &mut Map<String, Value>, keys: &[String], value: &Value) {
+    let Some((first, rest)) = keys.split_first() else {
+        return;
+    };
+    let value = match (rest, table.remove(first)) {
+        ([], _) => value.clone(),
+        (rest, before) => {
+            let mut inner = match before {
+                Some(Value::Object(inner)) => inner,
+                _ => Map::new(),
+            };
+            set(&mut inner, rest, value);
+            Value::Object(inner)
+        }
+    };
+    table.insert(first.clone(), value);
+}
+
+/// What is wrong with a setting of a stage in which plugins race, and whose first key names none of them.
+fn not_in_race(setting: &Setting, stage: &WrittenStage<'_, '_>) -> Option<Problem> {
+    let WrittenPlugins { names, race: true } = stage.plugin.as_ref()? else {
+        return None;
+    };
+    let names: Vec<&String> = names.iter().map(|name| name.get_ref()).collect();
+    let (first, rest) = setting.keys.split_first()?;
+    let stage = stage.name.get_ref();
+    if names.contains(&first) && !rest.is_empty() {
+        return None;
+    }
+    let plugins = suggest::list(&names);
+    let example = names.first().map_or("PLUGIN", |name| name.as_str());
+    Some(Problem::Missing {
+        message: format!("the plugins of stage `{stage}` race: name the one to set: {plugins}"),
+        hint: Some(format!("write --set {stage}.{example}.KEY=VALUE")),
+    })
+}
+
+/// What is wrong with a setting for all stages with its key, if there are none.
+fn no_such_key(setting: &Setting, manifests: &[(&str, &Manifest)]) -> Option<Problem> {
+    let key = setting.keys.first()?;
+    if manifests.iter().any(|(_, it)| it.has_key(key)) {
+        return None;
+    }
+    let of_stage = |(stage, manifest): &(&str, &Manifest)| {
+        let keys: Vec<_> = manifest.keys().collect();
+        (!keys.is_empty()).then(|| format!("{stage}: {}", suggest::list(&keys)))
+    };
+    let there: Vec<_> = manifests.iter().filter_map(of_stage).collect();
+    let hint = match there.is_empty() {
+        true => "no stage has a config".to_owned(),
+        false => format!("the config keys of its stages: {}", there.join("; ")),
+    };
+    let key = key.clone();
+    Some(Problem::NoSuchConfigKey { key, hint })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::plugins;
+    use super::super::{ConfigError, read_with};
+    use super::*;
+    use crate::pipeline::Pipeline;
+
+    const FILE: &str = r#"
+[stages.frames]
+plugin = "capture-files"
+config = { paths = ["a.png"], fps = 3 }
+
+[stages.vision]
+plugin = "vision-opencv"
+from = "frames"
+
+[stages.solver]
+plugin = ["solver-search", "solver-varisat"]
+from = "vision"
+"#;
+
+    fn set(stage: &str, keys: &[&str], value: Value) -> Setting {
+        Setting {
+            flag: format!("--set {stage}.{}={value}", keys.join(".")),
+            target: Target::Stage(stage.to_owned()),
+            keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+            value,
+            replaces: &[],
+        }
+    }
+
+    fn read(setting: Setting) -> Result<Pipeline, Vec<ConfigError>> {
+        read_with("dir/x.toml", FILE, &plugins(), &[setting])
+    }
+
+    #[track_caller]
+    fn config(setting: Setting, stage: usize, plugin: usize) -> Value {
+        let pipeline = read(setting).unwrap();
+        pipeline.stages[stage].contestants[plugin].config.clone()
+    }
+
+    #[track_caller]
+    fn refused(setting: Setting) -> (String, String) {
+        let errors = read(setting).unwrap_err();
+        assert_eq!(errors.len(), 1, "{errors:#?}");
+        (errors[0].to_string(), errors[0].help().unwrap_or_default())
+    }
+
+    #[test]
+    fn a_value_replaces_that_of_the_file() {
+        let fps = config(set("frames", &["fps"], json!(7)), 0, 0);
+        assert_eq!(fps, json!({ "paths": ["a.png"], "fps": 7 }));
+        let most = set("solver", &["solver-varisat", "max_conflicts"], json!(9));
+        assert_eq!(config(most.clone(), 2, 1), json!({ "max_conflicts": 9 }));
+        assert_eq!(config(most, 2, 0), json!({}));
+        let nested = ["solver-search", "restart", "kind"];
+        let never = config(set("solver", &nested, json!("never")), 2, 0);
+        assert_eq!(never, json!({ "restart": { "kind": "never" } }));
+    }
+
+    #[test]
+    fn a_key_for_every_stage_that_has_it() {
+        let mut fps = set("", &["fps"], json!(5));
+        (fps.target, fps.replaces) = (Target::EveryWithKey, &["repeat"]);
+        let config = config(fps.clone(), 0, 0);
+        assert_eq!(config, json!({ "paths": ["a.png"], "fps": 5 }));
+        fps.keys = vec!["window".to_owned()];
+        fps.flag = "--window x".to_owned();
+        let (error, help) = refused(fps);
+        assert_eq!(
+            error,
+            "--window x: no stage of this pipeline has the config key `window`"
+        );
+        assert!(
+            help.contains("frames: `fps`, `paths`, `repeat`; solver: "),
+            "{help}"
+        );
+    }
+
+    #[test]
+    fn errors_name_the_flag() {
+        let (error, help) = refused(set("frames", &["fps"], json!("x")));
+        assert_eq!(
+            error,
+            "--set frames.fps=\"x\": `fps` must be a number, not \"x\""
+        );
+        assert!(help.contains("Frames per second."), "{help}");
+        let (error, help) = refused(set("frames", &["fsp"], json!(1)));
+        assert!(
+            error.starts_with("--set frames.fsp=1: unknown key `fsp`"),
+            "{error}"
+        );
+        assert_eq!(help, "did you mean `fps`?");
+        let (error, help) = refused(set("frame", &["fps"], json!(1)));
+        assert_eq!(
+            error,
+            "--set frame.fps=1: the pipeline has no stage `frame`"
+        );
+        assert_eq!(help, "did you mean `frames`?");
+        let (error, help) = refused(set("solver", &["max_conflicts"], json!(1)));
+        assert!(error.contains("race: name the one to set"), "{error}");
+        assert_eq!(help, "write --set solver.solver-search.KEY=VALUE");
+        let nested = ["solver-search", "restart", "kind"];
+        let (error, _) = refused(set("solver", &nested, json!("soon")));
+        assert!(
+            error.starts_with("--set solver.solver-search.restart.kind"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn errors_of_the_file_keep_their_place() {
+        let text = FILE.replace("fps = 3", "fps = 3, loop = 1");
+        let setting = set("frames", &["repeat"], json!(true));
+        let errors = read_with("dir/x.toml", &text, &plugins(), &[setting]).unwrap_err();
+        let errors: Vec<_> = errors.iter().map(ConfigError::to_string).collect();
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        assert!(
+            errors[0].starts_with("dir/x.toml:4:40: unknown key `loop`"),
+            "{errors:?}"
+        );
+    }
+}
