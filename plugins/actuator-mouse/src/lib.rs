@@ -39,7 +39,7 @@ use crate::watch::Watch;
 const RAISED_WITHIN: Duration = Duration::from_millis(800);
 const SETTLED_AFTER: Duration = Duration::from_millis(60);
 
-struct Mouse {
+struct MouseActuator {
     config: Config,
     /// `None` in a dry run.
     held: Option<Mechanism>,
@@ -56,7 +56,7 @@ struct Mechanism {
     _watch: Watch,
 }
 
-impl Actuator for Mouse {
+impl Actuator for MouseActuator {
     const NAME: &'static str = "actuator-mouse";
     const EFFECTS: Option<&'static [Effect]> = Some(&[Effect::new(
         EffectKind::DrivesMouse,
@@ -157,7 +157,10 @@ impl Mechanism {
         let age = acting.host().now_ns() - acting.captured_ns();
         if age > config.max_age_ms as i64 * 1_000_000 {
             let age = age / 1_000_000;
-            return Ok(Some(format!("the board was seen {age} ms ago")));
+            let most = config.max_age_ms;
+            return Ok(Some(format!(
+                "the board was seen {age} ms ago, and max_age_ms of actuator-mouse is {most}"
+            )));
         }
         let Some(watched) = watched else {
             return Ok(None);
@@ -192,7 +195,8 @@ fn watched(
             Ok(None)
         } else {
             Err(format!(
-                "it is unknown whether the board of {} is in front: have capture-screen look at a window, or set any_window",
+                "it is unknown whether the board of {} is in front: set `window` of capture-screen, or any_window = true of \
+                 actuator-mouse",
                 frame.source
             ))
         };
@@ -235,7 +239,7 @@ fn outcomes(strokes: &[Stroke], reason: impl Fn(&Stroke) -> Option<String>) -> V
         .collect()
 }
 
-flowpipe_plugin::export!(Mouse);
+flowpipe_plugin::export!(MouseActuator);
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
 //! The player on a mouse that only records its calls. The real mouse is tested with the whole
-//! program (tests/live.rs).
+//! program (tests/program/live.rs).
 
 use std::cell::RefCell;
 
@@ -276,7 +276,7 @@ fn what_no_window_is_known_of_is_not_played() {
     let strokes = strokes(&[0.5]);
     let (frame, bounds) = (&strokes.sighting.frame, area(&strokes).bounds(None));
     let reason = watched(frame, bounds, &Config::default()).unwrap_err();
-    assert!(reason.contains("set any_window"), "{reason}");
+    assert!(reason.contains("any_window = true"), "{reason}");
     let any = Config {
         any_window: true,
         ..Config::default()
@@ -285,7 +285,7 @@ fn what_no_window_is_known_of_is_not_played() {
 }
 
 #[test]
-fn a_dry_run_says_what_it_would_do() {
+fn a_dry_run_reports_what_it_would_do() {
     let strokes = strokes(&[0.5]);
     let reason = would(&strokes, &area(&strokes)).strokes[0].reason.clone();
     assert_eq!(reason.as_deref(), Some("would drag A by 105,55 135,55"));

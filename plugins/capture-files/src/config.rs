@@ -10,7 +10,7 @@ pub struct Config {
     /// Pictures (PNG or JPEG): a file, a folder (the pictures right in it), or a pattern such as
     /// `frames/*.png` (`**` for folders of any depth); or a list of these, played in its order.
     /// What one folder or pattern gives is played in natural order: `2.png` before `10.png`.
-    /// Relative to the working directory.
+    /// Relative to the pipeline file's folder.
     pub paths: Paths,
     /// Pictures a second, by the pipeline's clock. Left out: as fast as they are taken.
     #[serde(default)]

@@ -16,7 +16,7 @@ use serde::Deserialize;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Config {
-    /// Files to read, in this order; relative paths start at the working directory.
+    /// Files to read, in this order; relative paths start at the pipeline file's folder.
     files: Vec<String>,
     /// Puzzles given here, after those of the files.
     text: Option<String>,

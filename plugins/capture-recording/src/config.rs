@@ -7,7 +7,7 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The recording (MCAP), as `flowpipe run --record` writes it. Relative to the working directory.
+    /// The recording (MCAP), as `flowpipe run --record` writes it. Relative to the pipeline file's folder.
     pub file: String,
     /// Whose messages are played: a stage of the recorded pipeline, or `STAGE.PORT`. Left out: the stage that
     /// captured, where there is one.

@@ -43,7 +43,7 @@ struct Once {
     asked: Vec<Puzzle>,
     /// What is with the planner or the actuator, by the number of the frame.
     played: HashMap<u64, Puzzle>,
-    #[serde(rename = "told")]
+    #[serde(alias = "told")]
     reported: usize,
 }
 

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use super::*;
 
+/// What older versions called `reported`.
+const OLDER: &str = "told"; // key of older files
+
 fn referee() -> Harness {
     flowpipe_plugin::harness!(Once, json!({})).unwrap()
 }
@@ -80,6 +83,11 @@ fn another_in_its_place_asks_for_no_board_again() {
     old.send(1, SOLVED, &solved(5)).unwrap();
     let state = old.save().unwrap();
     assert_eq!(state.0, "referee-once/1");
+    assert_eq!(state.1["reported"], 0);
+    let mut older = state.clone();
+    let reported = older.1.as_object_mut().unwrap().remove("reported").unwrap();
+    older.1[OLDER] = reported;
+    assert!(referee().load(&older).unwrap(), "by its older key");
     let mut new = referee();
     assert!(new.load(&state).unwrap());
     let mut look = |sighting: &Sighting| ports(&new.send(0, SIGHTING, sighting).unwrap());

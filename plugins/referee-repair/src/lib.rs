@@ -1,8 +1,8 @@
 //! Referee stage: has new puzzles solved, asks for what is missing, again if need be, and counts.
 //!
 //! [`referee`] decides, [`acting`] is whether strokes are being played, [`answers`] remembers the solver's answers,
-//! [`findings`] what the game needs from the mouse ([`finder`]) and keeps it ([`games`]), [`config`] is what can be
-//! set; here is the stage around them.
+//! [`findings`] what the game needs from the mouse ([`finder`]) and keeps it ([`games`]), [`standstill`] logs why
+//! nothing is played, [`config`] is what can be set; here is the stage around them.
 
 mod acting;
 mod answers;
@@ -11,12 +11,13 @@ mod finder;
 mod findings;
 mod games;
 mod referee;
+mod standstill;
 
 use flowpipe_plugin::puzzle::message::{
     OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
 };
 use flowpipe_plugin::{
-    Context, Effect, EffectKind, Ending, Host, Input, Next, Port, Result, Stage,
+    Context, Effect, EffectKind, Ending, Host, Input, Next, Port, Result, Stage, tracing,
 };
 use serde_json::Value;
 
@@ -106,6 +107,7 @@ impl Stage for Repair {
                 Action::Play(solved) => context.emit(PLAY, &*solved)?,
                 Action::Report(result) => context.emit(RESULTS, &*result)?,
                 Action::End(reason) => context.host().end_run(Ending::Done, &reason),
+                Action::Warn(text) => tracing::warn!("{text}"),
             }
         }
         Ok(Next::More)

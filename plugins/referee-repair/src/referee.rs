@@ -13,6 +13,7 @@ use crate::acting::Acting;
 use crate::answers::{Answer, Answers};
 use crate::config::Config;
 use crate::findings::{Findings, Found};
+use crate::standstill::{Hindrance, Standstill};
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +26,8 @@ pub enum Action {
     Report(Box<BoardResult>),
     /// End the run: why.
     End(String),
+    /// Log a warning.
+    Warn(String),
 }
 
 /// The referee of one run.
@@ -45,6 +48,7 @@ pub struct Referee {
     reported: usize,
     solved: usize,
     over: bool,
+    standstill: Standstill,
 }
 
 /// What a referee remembers, for a state transfer.
@@ -58,7 +62,7 @@ pub struct Memory {
     acting: Acting,
     acted_at: Option<i64>,
     first_stroke_at: Option<i64>,
-    #[serde(rename = "told")]
+    #[serde(alias = "told")]
     reported: usize,
     solved: usize,
 }
@@ -102,6 +106,7 @@ impl Referee {
             reported: 0,
             solved: 0,
             over: false,
+            standstill: Standstill::default(),
         }
     }
 
@@ -155,9 +160,11 @@ impl Referee {
         }
         let moved = self.has_moved(&sighting);
         self.latest = Some((sighting, captured));
-        if !moved {
-            self.judge(captured, now, &mut actions);
-        }
+        let hindrance = match moved {
+            true => Some(Hindrance::WindowMoves),
+            false => self.judge(captured, now, &mut actions),
+        };
+        self.note(hindrance, now, &mut actions);
         actions
     }
 
@@ -170,9 +177,19 @@ impl Referee {
                 verdict: solved.answer.clone(),
             };
             self.answers.answer(&seen.puzzle, answer);
-            self.judge(descends, now, &mut actions);
+            let hindrance = self.judge(descends, now, &mut actions);
+            self.note(hindrance, now, &mut actions);
         }
         actions
+    }
+
+    /// Notes whether something keeps the board from being played.
+    fn note(&mut self, hindrance: Option<Hindrance>, now: i64, actions: &mut Vec<Action>) {
+        let Some(hindrance) = hindrance else {
+            return self.standstill.end();
+        };
+        let warning = self.standstill.note(hindrance, &self.config, now);
+        actions.extend(warning.map(Action::Warn));
     }
 
     /// The actuator is done. `descends`: when the frame was captured that the outcome descends from.
@@ -208,8 +225,8 @@ impl Referee {
     }
 
     /// Judges the newest sighting by all that is known. `descends`: when the frame was captured that what is
-    /// sent now descends from.
-    fn judge(&mut self, descends: i64, now: i64, actions: &mut Vec<Action>) {
+    /// sent now descends from. Returns what keeps the board from being played, if something does.
+    fn judge(&mut self, descends: i64, now: i64, actions: &mut Vec<Action>) -> Option<Hindrance> {
         if self.acting.is_lost(now)
             && let Some(board) = &mut self.board
         {
@@ -217,41 +234,43 @@ impl Referee {
             board.futile += 1;
         }
         if self.acting.is_waiting() {
-            return;
+            return None;
         }
-        let Some((sighting, captured)) = self.latest.clone() else {
-            return;
-        };
-        let Some(seen) = sighting
-            .board()
-            .filter(|seen| seen.state != BoardState::Moving)
-        else {
-            return;
-        };
+        let (sighting, captured) = self.latest.clone()?;
+        let seen = sighting.board()?;
+        if seen.state == BoardState::Moving {
+            return Some(Hindrance::BoardMoves);
+        }
         if self.acted_at.is_some_and(|acted| captured <= acted) {
-            return;
+            return None;
         }
         self.take_in_hand(seen, &sighting.frame, captured, actions);
         if seen.state == BoardState::Solved {
             self.close(None, actions);
-            return;
+            let attempts = self.board.as_ref().map(|board| board.attempts);
+            return (attempts == Some(0)).then_some(Hindrance::SolvedBefore);
         }
         let patience = self.config.patience_ms as i64 * 1_000_000;
         let fresh = self.config.fresh_ms as i64 * 1_000_000;
         let shown_by = self.acted_at.map_or(i64::MIN, |acted| acted + patience);
-        let Some(board) = self.board.as_mut().filter(|board| !board.closed) else {
-            return;
-        };
-        if board.attempts > 0 && captured < shown_by || now - captured > fresh || self.over {
-            return;
+        let board = self.board.as_mut().filter(|board| !board.closed)?;
+        if self.over {
+            return None;
+        }
+        if board.attempts > 0 && captured < shown_by {
+            return Some(Hindrance::Patience);
+        }
+        if now - captured > fresh {
+            let age_ms = (now - captured) / 1_000_000;
+            return Some(Hindrance::Stale { age_ms });
         }
         let Some(answer) = self.answers.get(&seen.puzzle).cloned() else {
-            return;
+            return Some(Hindrance::NoAnswer);
         };
         let Verdict::Solution { solution, .. } = &answer.verdict else {
             let reason = format!("{} found no solution", answer.solver);
             self.close(Some(reason), actions);
-            return;
+            return None;
         };
         let flows = solution.missing(&seen.drawn).flows;
         let missing = flows.len();
@@ -265,21 +284,24 @@ impl Referee {
                 "every flow is drawn, and still it does not count as solved".to_owned()
             } else {
                 format!(
-                    "{missing} flows are missing, and {} attempts drew none of them",
-                    board.futile
+                    "{missing} flow{} missing, and {} attempt{} drew none of them",
+                    if missing == 1 { " is" } else { "s are" },
+                    board.futile,
+                    if board.futile == 1 { "" } else { "s" }
                 )
             };
             // All drawn may be a picture from just before the last pipe was shown as whole.
             if missing > 0 || board.attempts > 0 {
                 self.close(Some(reason), actions);
             }
-            return;
+            return None;
         }
         self.acting.begin(descends, now);
         actions.push(Action::Play(Box::new(
             Solved::new(answer.solver, answer.verdict, sighting)
                 .with_profile(self.findings.ask(flows)),
         )));
+        None
     }
 
     /// Makes the board that is seen the current one.

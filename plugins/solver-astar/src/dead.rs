@@ -5,7 +5,7 @@ use flowpipe_plugin::puzzle::Node;
 use crate::partial::Partial;
 use crate::problem::Problem;
 
-/// Why nothing can come of a board.
+/// Why a board is a dead end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dead {
     /// The tip at this node reaches no other of its colour.
@@ -16,9 +16,9 @@ pub enum Dead {
     OutOfReach(Node),
 }
 
-/// Finds what is dead, and keeps its lists from one board to the next.
+/// Finds boards that are dead ends. Keeps its lists from one board to the next.
 #[derive(Default)]
-pub struct Undertaker {
+pub struct DeadEndFinder {
     /// By node, the region of empty nodes that it is in, counted from 0.
     region: Vec<Option<usize>>,
     /// By region, a node of it.
@@ -32,8 +32,8 @@ pub struct Undertaker {
     open: Vec<Node>,
 }
 
-impl Undertaker {
-    /// Why nothing can come of a board, if that is to be seen.
+impl DeadEndFinder {
+    /// Returns why a board is a dead end, if that is to be seen.
     pub fn examine(&mut self, problem: &Problem<'_>, board: &Partial) -> Option<Dead> {
         if problem.cover()
             && let Some(node) = dead_end(problem, board)

@@ -5,7 +5,7 @@ use flowpipe_plugin::{Result, Watch};
 
 use crate::choice::choose;
 use crate::config::{Config, Ties};
-use crate::dead::{Dead, Undertaker};
+use crate::dead::{Dead, DeadEndFinder};
 use crate::goal::Covered;
 use crate::heuristic::estimate;
 use crate::partial::{Move, Partial};
@@ -54,14 +54,14 @@ pub fn search(
         config,
         goal,
         child: root.clone(),
-        undertaker: Undertaker::default(),
+        dead_end_finder: DeadEndFinder::default(),
         repeats: can_repeat(problem, config),
         tree: Tree::new(root),
         queue: Queue::default(),
         expansions: 0,
     };
     if config.prune
-        && let Some(dead) = search.undertaker.examine(problem, &board)
+        && let Some(dead) = search.dead_end_finder.examine(problem, &board)
     {
         return Ok(search.ended(Ending::DeadAtOnce(dead)));
     }
@@ -96,7 +96,7 @@ struct Search<'a> {
     config: &'a Config,
     goal: Option<&'a Covered>,
     child: Partial,
-    undertaker: Undertaker,
+    dead_end_finder: DeadEndFinder,
     repeats: bool,
     tree: Tree,
     queue: Queue,
@@ -113,7 +113,7 @@ impl Search<'_> {
         for by in board.moves(problem, arm, prune) {
             self.child.clone_from(board);
             self.child.make(problem, by);
-            if prune && self.undertaker.examine(problem, &self.child).is_some() {
+            if prune && self.dead_end_finder.examine(problem, &self.child).is_some() {
                 continue;
             }
             if self.tree.len() >= self.config.max_states as usize {

@@ -8,21 +8,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use flowpipe_plugin::Cancel;
 use flowpipe_plugin::puzzle::message::{Effort, Verdict};
 use flowpipe_plugin::puzzle::{Puzzle, check, level, text};
-use flowpipe_sat::testing::{brute_force, samples::any_puzzle, shared};
+use flowpipe_sat::testing::{brute_force, samples::any_puzzle};
+use flowpipe_testing::{note, shared_puzzles};
 use proptest::prelude::*;
 
 use crate::answer::answer;
 use crate::config::{Choice, Config, GoalText, Heuristic, Ties};
 use crate::goal::Goal;
-
-/// Prints a line past the test harness, which hides the output of passing tests.
-macro_rules! note {
-    ($($text:tt)+) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)+);
-    }};
-}
-use note;
 
 fn ask(puzzle: &Puzzle, config: &Config) -> (Verdict, Effort) {
     let goal = Goal::of(config).unwrap();
@@ -151,7 +143,7 @@ fn a_heuristic_that_needs_a_goal_is_refused_without_one() {
 }
 
 #[test]
-fn a_goal_is_taken_in_either_form_and_held_against_the_puzzle() {
+fn a_goal_is_taken_in_either_form_and_checked_against_the_puzzle() {
     let puzzle = read("A.A\nB.B");
     let ask = |goal: &str| {
         let config = format!(r#"{{"heuristic": "misplaced", "goal": {goal}}}"#);
@@ -199,7 +191,7 @@ fn gives_up_when_cancelled() {
 
 #[test]
 fn solves_levels_as_they_are_meant() {
-    let Some(text) = shared("flowfree-levels.txt") else {
+    let Some(text) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let mut solved = 0;
@@ -219,7 +211,7 @@ fn solves_levels_as_they_are_meant() {
 #[test]
 #[ignore = "prints times: run it by hand in a release build"]
 fn print_times() {
-    let Some(text) = shared("flowfree-levels.txt") else {
+    let Some(text) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let levels: Vec<_> = text

@@ -7,19 +7,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use flowpipe_plugin::puzzle::message::{Count, Effort, Verdict};
 use flowpipe_plugin::puzzle::{Board, Puzzle, Rules, Solution, Terminal, check, level, text};
 use flowpipe_plugin::{Cancel, Want};
-use flowpipe_sat::testing::{brute_force, samples::any_puzzle, shared};
+use flowpipe_sat::testing::{brute_force, samples::any_puzzle};
+use flowpipe_testing::{note, shared_puzzles};
 use proptest::prelude::*;
 
 use crate::answer::answer;
 use crate::config::Config;
-
-/// Prints a line past the test harness, which hides the output of passing tests.
-macro_rules! note {
-    ($($text:tt)+) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)+);
-    }};
-}
 
 /// The C program's rules.
 const LOOSE: Rules = Rules {
@@ -191,7 +184,7 @@ fn a_large_board_overflows_nothing() {
 
 #[test]
 fn solves_small_levels_as_they_are_meant() {
-    let Some(text) = shared("flowfree-levels.txt") else {
+    let Some(text) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let mut solved = 0;
@@ -217,7 +210,7 @@ fn solves_small_levels_as_they_are_meant() {
 #[test]
 #[ignore = "prints times: run it by hand in a release build"]
 fn print_times() {
-    let Some(text) = shared("flowfree-levels.txt") else {
+    let Some(text) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let levels: Vec<_> = text

@@ -1,33 +1,11 @@
 //! Real levels, where they are there: each proved unique, with touching too where that is quick.
 
-use std::path::PathBuf;
-
 use flowpipe_plugin::Want;
 use flowpipe_plugin::puzzle::message::{Count, Verdict};
 use flowpipe_plugin::puzzle::{Rules, level};
+use flowpipe_testing::{note, shared_puzzles};
 
 use crate::tests::{loose, never, wanting};
-
-/// Prints a line past the test harness, which hides the output of passing tests.
-macro_rules! note {
-    ($($text:tt)+) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)+);
-    }};
-}
-
-/// A folder of puzzles that is not part of the project, if it is there.
-fn shared(file: &str) -> Option<String> {
-    let folder = std::env::var_os("FLOWPIPE_SHARED").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
-        PathBuf::from,
-    );
-    let text = std::fs::read_to_string(folder.join("puzzles").join(file)).ok();
-    if text.is_none() {
-        note!("skipped: no {file} in {}", folder.display());
-    }
-    text
-}
 
 fn levels(text: &str) -> impl Iterator<Item = level::Level> {
     text.lines()
@@ -37,7 +15,7 @@ fn levels(text: &str) -> impl Iterator<Item = level::Level> {
 
 #[test]
 fn proves_every_level_unique() {
-    let Some(text) = shared("flowfree-levels.txt") else {
+    let Some(text) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let mut frontier = wanting(Want::Unique);
@@ -54,7 +32,7 @@ fn proves_every_level_unique() {
 
 #[test]
 fn small_levels_stay_unique_where_flows_may_touch_themselves() {
-    let Some(text) = shared("flowfree-levels.txt") else {
+    let Some(text) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let mut frontier = wanting(Want::Unique);
@@ -78,7 +56,7 @@ fn small_levels_stay_unique_where_flows_may_touch_themselves() {
 #[test]
 #[ignore = "prints times: run it by hand in a release build"]
 fn print_times() {
-    let Some(text) = shared("flowfree-levels.txt") else {
+    let Some(text) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     for touch in [false, true] {

@@ -143,7 +143,7 @@ impl Frontier {
     }
 }
 
-/// Holds every solution against the rules.
+/// Checks every solution against the rules.
 fn checked(puzzle: &Puzzle, verdict: &Verdict, watch: &Watch) -> Result<(), SolveError> {
     let Verdict::Solution {
         solution, others, ..

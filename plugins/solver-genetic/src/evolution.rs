@@ -5,7 +5,7 @@ use fastrand::Rng;
 use crate::cancelled::Cancelled;
 use crate::individual::Individual;
 use crate::network::Network;
-use crate::operators::Operators;
+use crate::operators::OperatorSet;
 
 /// How a run goes.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ impl History {
 /// [`Cancelled`].
 pub fn run(
     network: &Network,
-    operators: &mut dyn Operators,
+    operators: &mut dyn OperatorSet,
     settings: &Settings,
     rng: &mut Rng,
     history: &mut History,
@@ -89,7 +89,7 @@ pub fn run(
 
 struct Run<'a> {
     network: &'a Network,
-    operators: &'a mut dyn Operators,
+    operators: &'a mut dyn OperatorSet,
     settings: &'a Settings,
     rng: &'a mut Rng,
     history: &'a mut History,

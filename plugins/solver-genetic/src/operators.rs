@@ -11,7 +11,7 @@ pub use better::Better;
 pub use published::Published;
 
 /// A way to make individuals.
-pub trait Operators {
+pub trait OperatorSet {
     /// An individual out of nothing.
     ///
     /// # Errors

@@ -6,12 +6,12 @@ use flowpipe_plugin::puzzle::{self, Puzzle, Solution};
 use thiserror::Error;
 
 use crate::cancelled::Cancelled;
-use crate::config::{ArcConsistency, Config, Operators as Kind};
+use crate::config::{ArcConsistency, Config, Operators};
 use crate::consistency::{self, Contradiction, Domains, Propagator, Strength};
 use crate::evolution::{self, History, Settings};
 use crate::individual::{Genes, Individual};
 use crate::network::{MAX_FLOWS, Network};
-use crate::operators::{Better, Operators, Published};
+use crate::operators::{Better, OperatorSet, Published};
 use crate::paths::route::Router;
 use crate::paths::walk::Walker;
 
@@ -57,12 +57,12 @@ pub fn solve(
     if domains.are_decided(&network) {
         return Ok(decided(puzzle, &network, &domains));
     }
-    let mut operators: Box<dyn Operators> = match config.operators {
-        Kind::Published => {
+    let mut operators: Box<dyn OperatorSet> = match config.operators {
+        Operators::Published => {
             let walker = Walker::new(&network, &domains);
             Box::new(Published::new(&network, walker, cancelled))
         }
-        Kind::Better => {
+        Operators::Better => {
             let propagator = Propagator::new(&network, strength(config));
             let router = Router::new(&network, propagator, &domains);
             Box::new(Better::new(&network, router, cancelled))
@@ -122,7 +122,7 @@ fn evolve(
     puzzle: &Puzzle,
     network: &Network,
     config: &Config,
-    operators: &mut dyn Operators,
+    operators: &mut dyn OperatorSet,
     effort: &mut Effort,
 ) -> Result<Verdict, SolveError> {
     let mut rng = Rng::with_seed(config.seed);
@@ -166,8 +166,8 @@ fn settings(puzzle: &Puzzle, config: &Config) -> Settings {
     let board = puzzle.board();
     let large = usize::from(board.rows().max(board.cols()) >= 10);
     let (population, patience, repairs) = match config.operators {
-        Kind::Published => ([500, 1000], usize::MAX, 0),
-        Kind::Better => ([40, 80], 40, config.repairs),
+        Operators::Published => ([500, 1000], usize::MAX, 0),
+        Operators::Better => ([40, 80], 40, config.repairs),
     };
     Settings {
         population: config

@@ -3,7 +3,6 @@
 mod table;
 
 use std::cell::Cell;
-use std::path::PathBuf;
 
 use flowpipe_plugin::puzzle::message::{
     Effort, FrameNote, Reading, SIGHTING, SeenBoard, Sighting, Solved, Verdict,
@@ -18,14 +17,7 @@ use crate::samples::NESTED;
 use crate::solve::{SolveError, solve};
 use flowpipe_sat::testing::brute_force;
 use flowpipe_sat::testing::samples::{any_puzzle_of_single_pairs as any_puzzle, puzzle};
-
-/// Prints a line past the test harness, which hides the output of passing tests.
-macro_rules! note {
-    ($($text:tt)+) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)+);
-    }};
-}
+use flowpipe_testing::{note, shared_puzzles};
 
 /// Has a solution, and leaves much to breed without arc consistency.
 const WINDING: &str = "A....\n.BCD.\n.B.DE\n.A.C.\n....E";
@@ -157,7 +149,7 @@ fn the_same_seed_gives_the_same_run() {
 }
 
 #[test]
-fn a_run_that_does_not_converge_says_what_it_reached() {
+fn a_run_that_does_not_converge_reports_what_it_reached() {
     let config = Config {
         arc_consistency: ArcConsistency::Off,
         operators: Operators::Published,
@@ -226,7 +218,7 @@ fn larger_levels_converge() {
 }
 
 #[test]
-fn answers_carry_their_effort_over_the_border() {
+fn messages_include_the_effort_of_answers() {
     let sighting = Sighting::new(
         FrameNote::of("test"),
         Reading::Board(Box::new(SeenBoard::new(
@@ -255,7 +247,7 @@ fn answers_carry_their_effort_over_the_border() {
 
 /// Every so many levels of some sizes are solved as they are meant.
 fn converge(sizes: &[&str], step: usize) {
-    let Some(text) = shared("flowfree-levels.txt") else {
+    let Some(text) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let (mut count, mut settled) = (0, 0);
@@ -283,7 +275,7 @@ fn converge(sizes: &[&str], step: usize) {
 
 #[test]
 fn the_better_arc_consistency_settles_nearly_all_levels() {
-    let Some(text) = shared("flowfree-levels.txt") else {
+    let Some(text) = shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let config = Config {
@@ -303,17 +295,4 @@ fn the_better_arc_consistency_settles_nearly_all_levels() {
     }
     note!("{count} levels solved, {settled} of them settled by the better arc consistency alone");
     assert!(settled * 10 > count * 9);
-}
-
-/// A folder of puzzles that is not part of the project, if it is there.
-fn shared(file: &str) -> Option<String> {
-    let folder = std::env::var_os("FLOWPIPE_SHARED").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
-        PathBuf::from,
-    );
-    let text = std::fs::read_to_string(folder.join("puzzles").join(file)).ok();
-    if text.is_none() {
-        note!("skipped: no {file} in {}", folder.display());
-    }
-    text
 }

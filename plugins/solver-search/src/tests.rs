@@ -85,7 +85,7 @@ fn counts_and_lists_no_further_than_the_limit() {
 }
 
 #[test]
-fn tells_why_there_is_no_solution_and_what_that_cost() {
+fn reports_why_there_is_no_solution_and_what_that_cost() {
     let (verdict, effort) = solve(&samples::puzzle("A.B\n...\nB.A"), Want::Unique, None);
     assert!(matches!(verdict, Verdict::Unsolvable { .. }), "{verdict:?}");
     assert!(effort.nodes.is_some() && effort.figures.contains_key("steps"));

@@ -137,7 +137,7 @@ fn the_good_ones_are_read() {
 }
 
 #[test]
-fn a_small_file_that_says_it_is_a_large_picture() {
+fn a_small_file_that_claims_to_be_a_large_picture() {
     for mut bytes in good() {
         if bytes.starts_with(SIGNATURE) {
             for (at, side) in [(16, 8_000_u32), (20, 8_000)] {

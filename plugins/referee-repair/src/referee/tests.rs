@@ -79,6 +79,7 @@ fn kinds(actions: &[Action]) -> Vec<&'static str> {
         Action::Report(result) if result.solved => "solved",
         Action::Report(_) => "given up",
         Action::End(_) => "end",
+        Action::Warn(_) => "warn",
     };
     actions.iter().map(kind).collect()
 }
@@ -151,6 +152,42 @@ fn a_board_that_still_turns_is_solved_before_it_lands() {
 }
 
 #[test]
+fn what_keeps_a_board_from_being_played_is_logged_when_it_lasts() {
+    let mut table = Table::new(Config::default());
+    let moving = || sighting(3, &[], BoardState::Moving);
+    assert_eq!(table.see(1, moving()), ["ask"]);
+    assert_eq!(table.see(1900, moving()), [""; 0]);
+    assert_eq!(table.see(200, moving()), ["warn"]);
+    assert_eq!(table.see(1000, moving()), [""; 0], "logged once");
+    assert_eq!(table.see(1, empty(3)), [""; 0]);
+    assert_eq!(
+        table.see(600, empty(3)),
+        ["warn"],
+        "the solver has not answered"
+    );
+    assert_eq!(table.answer(1, 3), ["play"]);
+    table.played(20, 3);
+
+    // Vision takes longer than a capture stays fresh.
+    let mut table = Table::new(Config::default());
+    table.see(1, empty(2));
+    assert_eq!(table.answer(300, 2), [""; 0]);
+    let mut late = |after_ms: i64| {
+        table.now += after_ms * MS;
+        let captured = table.now - 300 * MS;
+        table.referee.sighting(empty(2), captured, table.now)
+    };
+    assert_eq!(late(1500), []);
+    let [Action::Warn(text)] = &late(600)[..] else {
+        panic!("no warning");
+    };
+    assert!(
+        text.contains("captured 300 ms ago, and fresh_ms of referee-repair is 250"),
+        "{text}"
+    );
+}
+
+#[test]
 fn what_is_missing_is_drawn_again_once_the_game_had_its_time() {
     let mut table = Table::new(Config::default());
     table.see(1, empty(2));
@@ -175,7 +212,7 @@ fn what_is_missing_is_drawn_again_once_the_game_had_its_time() {
 }
 
 #[test]
-fn what_was_captured_before_the_last_stroke_says_nothing() {
+fn what_was_captured_before_the_last_stroke_is_no_evidence() {
     let mut table = Table::new(Config::default());
     table.see(1, empty(2));
     table.answer(1, 2);

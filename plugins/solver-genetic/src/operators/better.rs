@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use super::{Cancelled, Operators};
+use super::{Cancelled, OperatorSet};
 use crate::individual::{Cover, Genes, Individual};
 use crate::network::{Flow, Network};
 use crate::paths::Path;
@@ -83,7 +83,7 @@ impl<'a> Better<'a> {
     }
 }
 
-impl Operators for Better<'_> {
+impl OperatorSet for Better<'_> {
     /// One path after the other, each around those before.
     fn create(&mut self, rng: &mut Rng) -> Result<Genes, Cancelled> {
         let mut genes: Genes = vec![None; self.network.flows()];

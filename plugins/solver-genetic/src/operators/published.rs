@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use super::{Cancelled, Operators};
+use super::{Cancelled, OperatorSet};
 use crate::individual::{Genes, Individual};
 use crate::network::{Flow, Network};
 use crate::paths::Path;
@@ -36,7 +36,7 @@ impl<'a> Published<'a> {
     }
 }
 
-impl Operators for Published<'_> {
+impl OperatorSet for Published<'_> {
     fn create(&mut self, rng: &mut Rng) -> Result<Genes, Cancelled> {
         (0..self.network.flows())
             .map(|flow| self.path(flow, rng))

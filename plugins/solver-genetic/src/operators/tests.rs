@@ -20,7 +20,7 @@ fn a_child_has_a_path_where_a_parent_has_one() {
     let propagator = Propagator::new(&network, Strength::Neighbours);
     let router = Router::new(&network, propagator, &domains);
     let never = || false;
-    let mut all: [Box<dyn Operators>; 2] = [
+    let mut all: [Box<dyn OperatorSet>; 2] = [
         Box::new(Published::new(
             &network,
             Walker::new(&network, &domains),
@@ -83,7 +83,7 @@ fn mutations_mend_what_is_wrong() {
         Router::new(&network, propagator, &domains),
         &never,
     );
-    let all: [&mut dyn Operators; 2] = [&mut published, &mut better];
+    let all: [&mut dyn OperatorSet; 2] = [&mut published, &mut better];
     for operators in all {
         let broken = Individual::new(&network, vec![Some(Path::from([0, 2, 4, 6])), None]);
         let mended = (0..100).any(|seed| {

@@ -80,7 +80,7 @@ fn print_row(name: &str, size: &str, boards: &[Puzzle], config: &Config) {
 #[test]
 #[ignore = "prints times: run it by hand in a release build"]
 fn print_table() {
-    let Some(text) = shared("flowfree-levels.txt") else {
+    let Some(text) = flowpipe_testing::shared_puzzles("flowfree-levels.txt") else {
         return;
     };
     let var = |name: &str| std::env::var(name).ok();

@@ -14,7 +14,7 @@ use crate::track::reader::Reader;
 /// Reads each board; the first ones are not counted.
 const LOOKS: usize = 300;
 const UNCOUNTED: usize = 20;
-/// Every so many real screenshots are read.
+/// One in this number of real screenshots is read.
 const EVERY: usize = 6;
 
 /// What looks at one kind of picture cost, by step, in milliseconds.

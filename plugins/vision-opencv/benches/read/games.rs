@@ -72,7 +72,7 @@ impl Game {
         format!("{name} in {width}x{height}")
     }
 
-    /// With the first so many cells of its flows drawn, and some more.
+    /// With half of the cells of its flows drawn, and `more` cells.
     pub fn frame(&self, more: usize) -> Frame {
         let mut left = self.puzzle.board().len() / 2 + more;
         let mut flows: Vec<Flow> = self.solution.flows.clone();
@@ -100,7 +100,7 @@ impl Game {
         Frame::new(pixels.rgba, Format::Rgba8, self.size)
     }
 
-    /// With nothing drawn, so far into a flip.
+    /// With nothing drawn, when this share of a flip is done.
     pub fn flipping(&self, share: f64) -> Frame {
         let face = Face {
             puzzle: Arc::new(self.puzzle.clone()),
@@ -150,10 +150,9 @@ pub fn games() -> Vec<Game> {
     games
 }
 
-/// Every so many of the real screenshots of a desktop, where there are some.
+/// One in `every` of the real screenshots of a desktop, where there are some.
 pub fn real(every: usize) -> Vec<Frame> {
-    let shared = std::env::var_os("FLOWPIPE_SHARED").unwrap_or_else(|| "../../../shared".into());
-    let folder = Path::new(&shared).join("frames");
+    let folder = flowpipe_testing::shared_folder().join("frames");
     let Ok(files) = folder.read_dir() else {
         eprintln!("skipped: no real screenshots in {}", folder.display());
         return Vec::new();

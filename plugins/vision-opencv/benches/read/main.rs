@@ -35,6 +35,7 @@ use std::hint::black_box;
 use config::Config;
 use criterion::{BenchmarkId, Criterion, criterion_group};
 use flowpipe_game::render::Theme;
+use flowpipe_plugin::Cancel;
 use flowpipe_plugin::puzzle::message::{BoardState, Reading};
 use games::{FLIPS, Frame, Game, MOVE, games, real};
 use track::reader::Reader;
@@ -44,7 +45,10 @@ const BY_STEP: &str = "by-step";
 
 /// What is read of a frame: a board, and how.
 fn state(reader: &mut Reader, frame: &Frame) -> BoardState {
-    match reader.read(&frame.picture()).expect("a reading") {
+    match reader
+        .read_unless(&frame.picture(), &Cancel::never())
+        .expect("a reading")
+    {
         Reading::Board(board) => board.state,
         Reading::Refused { reason, .. } => panic!("{reason}"),
     }
@@ -101,7 +105,9 @@ fn flip(criterion: &mut Criterion, game: &Game) {
     state(&mut reader, &game.frame(0));
     let is_read = |frame: &Frame| {
         reader.read_turned_again();
-        let reading = reader.read(&frame.picture()).expect("a reading");
+        let reading = reader
+            .read_unless(&frame.picture(), &Cancel::never())
+            .expect("a reading");
         matches!(reading, Reading::Board(board) if board.state == BoardState::Moving)
     };
     let flipping = FLIPS.map(|share| game.flipping(share));

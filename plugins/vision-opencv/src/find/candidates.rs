@@ -125,7 +125,7 @@ impl CandidateFinder {
         self.hexes_of(&horizontal, MOST_LYING, config)
     }
 
-    /// The grids of hexagons that horizontal lines are of, so many of them.
+    /// The grids of hexagons that horizontal lines are of, at most `most` of them.
     fn hexes_of(&mut self, horizontal: &[Segment], most: usize, config: &Config) -> Vec<Grid> {
         self.budget.spend_on(horizontal);
         let mut hexes = hex_grid::find(horizontal, self.detector.stride());

@@ -32,7 +32,7 @@ impl Grid {
         }
     }
 
-    /// Hexagons whose columns and rows are so far apart.
+    /// Hexagons with their columns and rows at these places.
     #[must_use]
     pub fn hexes(xs: Vec<f64>, ys: Vec<f64>) -> Self {
         let cell = (xs[1] - xs[0]).min(ys[1] - ys[0]);

@@ -77,7 +77,7 @@ impl StretchPlace {
         }
     }
 
-    /// The same so many pixels downwards where it is horizontal, to the right where it is vertical.
+    /// The same, moved by `by` pixels: downwards where it is horizontal, to the right where it is vertical.
     #[must_use]
     pub fn moved(&self, by: f64) -> Self {
         let axis = self.axis().map_or(0, |axis| 1 - axis);

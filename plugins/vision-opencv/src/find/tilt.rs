@@ -7,13 +7,13 @@
 
 use flowpipe_plugin::puzzle::{Geometry, Point, Projection};
 
-/// Lines are tilted by at most so many pixels from pixel to pixel: some six degrees.
+/// The greatest tilt of lines, in pixels per pixel: some six degrees.
 const MOST: f64 = 0.11;
 /// Parts across the picture that have a tilt each.
 const PARTS: usize = 7;
-/// Points that are slid, about so many.
+/// The approximate number of points that are slid.
 const POINTS: usize = 8_000;
-/// Lines fall together so much better when they are slid along the tilt.
+/// How many times better lines fall together when they are slid along the tilt.
 const BETTER: f64 = 1.4;
 /// What is tilted by less, in pixels over the picture's length, is not tilted.
 const LEAST: f64 = 2.0;
@@ -45,7 +45,7 @@ impl Slope {
             let step = (step / size[1]).max(reach / MOST_TILTS);
             let count = (reach / step).round() as i64;
             let tilts: Vec<f64> = (-count..=count).map(|index| index as f64 * step).collect();
-            let table = Table::new(&points, size, ends, &tilts);
+            let table = TiltScores::new(&points, size, ends, &tilts);
             let (best, found) = table.best(ends, &tilts);
             ends = best;
             gain *= found;
@@ -58,11 +58,11 @@ impl Slope {
 }
 
 /// How well the points of each part of the picture fall together along each tilt.
-struct Table {
+struct TiltScores {
     parts: Vec<Vec<f64>>,
 }
 
-impl Table {
+impl TiltScores {
     /// `ends`: what the tilts are added to at both ends across.
     fn new(points: &[[f64; 2]], size: [f64; 2], ends: [f64; 2], tilts: &[f64]) -> Self {
         let mut parts: Vec<Vec<[f64; 2]>> = vec![Vec::new(); PARTS];

@@ -1,6 +1,6 @@
 //! Even spacing: which of many places are at equal distances.
 
-/// Places are compared with so many after them: others may lie between.
+/// The number of places after each that it is compared with: others may lie between.
 const NEIGHBOURS: usize = 4;
 /// More of the places in a row are there than this share.
 const THERE: f64 = 0.6;
@@ -37,7 +37,7 @@ impl Spacing {
         best.map(|(_, spacing)| spacing)
     }
 
-    /// Those that lie so many steps from the first one.
+    /// Those that lie a whole number of steps from the first one.
     fn of(places: &[f64], first: f64, step: f64, off: f64) -> Option<Self> {
         let (mut start, mut step) = (first, step);
         let mut members: Vec<(i64, usize)> = Vec::new();

@@ -80,12 +80,12 @@ impl Cache {
 
     /// The table of a measurement, a new one where there is none.
     #[inline]
-    fn table<M: Measurement>(&self) -> Option<RefMut<'_, Table<M>>> {
+    fn table<M: Measurement>(&self) -> Option<RefMut<'_, MeasurementTable<M>>> {
         let table = RefMut::filter_map(self.tables.borrow_mut(), |tables| {
             let id = TypeId::of::<M>();
             let own = tables.iter().position(|(other, _)| *other == id);
             let index = own.unwrap_or_else(|| {
-                tables.push((id, Box::new(Table::<M>::default())));
+                tables.push((id, Box::new(MeasurementTable::<M>::default())));
                 tables.len() - 1
             });
             // Most often the next measurement is of the same type: its table is found first then.
@@ -106,11 +106,11 @@ trait AnyTable: Any + Send {
 }
 
 /// What was measured of one kind.
-struct Table<M: Measurement> {
+struct MeasurementTable<M: Measurement> {
     entries: HashMap<CacheKey, Entry<M::Value>, BuildHasherDefault<Mixer>>,
 }
 
-impl<M: Measurement> Default for Table<M> {
+impl<M: Measurement> Default for MeasurementTable<M> {
     fn default() -> Self {
         Self {
             entries: HashMap::default(),
@@ -118,7 +118,7 @@ impl<M: Measurement> Default for Table<M> {
     }
 }
 
-impl<M: Measurement> Table<M> {
+impl<M: Measurement> MeasurementTable<M> {
     fn cached(&mut self, key: &CacheKey) -> Option<M::Value> {
         let entry = self.entries.get_mut(key)?;
         entry.is_used = true;
@@ -126,7 +126,7 @@ impl<M: Measurement> Table<M> {
     }
 }
 
-impl<M: Measurement> AnyTable for Table<M> {
+impl<M: Measurement> AnyTable for MeasurementTable<M> {
     fn forget(&mut self, has_changed: &dyn Fn(Area) -> bool) {
         self.entries
             .retain(|_, entry| std::mem::take(&mut entry.is_used) && !has_changed(entry.area));

@@ -9,7 +9,7 @@ use opencv::imgproc;
 use crate::picture::{Bytes, Picture};
 
 impl<'a> Picture<'a> {
-    /// The sum of the colours of some pixels: from one on, each so many columns and rows (none of them
+    /// The sum of the colours of some pixels: from one on, each a number of columns and rows (none of them
     /// negative) after the one before. `None` where one lies outside of the picture.
     #[inline]
     #[must_use]
@@ -76,7 +76,7 @@ impl<'a> Picture<'a> {
             .then(|| first[1] as usize * self.info.stride + first[0] as usize * self.step)
     }
 
-    /// Bytes from a pixel to one so many columns and rows after it.
+    /// Bytes from a pixel to the one that is these columns and rows after it.
     #[inline]
     fn bytes_to(&self, [columns, rows]: [i64; 2]) -> usize {
         rows as usize * self.info.stride + columns as usize * self.step
@@ -102,7 +102,7 @@ impl<'a> Picture<'a> {
         self.pixels.get(bytes).unwrap_or_default()
     }
 
-    /// Appends the grey of every so many pixels of a row, from one column on: the mean of red, blue and twice
+    /// Appends the grey of one in `stride` pixels of a row, from one column on: the mean of red, blue and twice
     /// green.
     pub fn grey_row(&self, y: usize, first: usize, stride: usize, grey: &mut Vec<u8>) {
         let bytes = self.row(y, first..self.width());
@@ -156,7 +156,7 @@ fn mean(bytes: Bytes) -> u8 {
     (((word & 0xff) + (word >> 7 & 0x1fe) + (word >> 16 & 0xff)) >> 2) as u8
 }
 
-/// Appends the grey of pixels of four bytes that begin every so many bytes.
+/// Appends the grey of pixels of four bytes that begin every `BYTES` bytes.
 fn grey_of<const BYTES: usize>(bytes: &[u8], grey: &mut Vec<u8>) {
     let first = |pixel: &[u8]| pixel.first_chunk().copied().map(mean);
     let (pixels, rest) = bytes.as_chunks::<BYTES>();

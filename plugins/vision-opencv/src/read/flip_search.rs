@@ -25,7 +25,7 @@ use crate::read::shape::surroundings::Surroundings;
 use crate::refuse::refusal::Refusal;
 use crate::steps::Steps;
 
-/// Each corner of a board that is read by an upright grid is at most so far from that grid's, in cells.
+/// The greatest distance of a board's corner from that of the upright grid that reads it, in cells.
 const NEAR: f64 = 0.12;
 /// What may turn is a board when this share of its lines' ends is where a board's would be.
 const CLEAR: f64 = 0.6;

@@ -23,7 +23,9 @@ pub enum Refusal {
     #[error("no evenly spaced lines that make square cells")]
     NoGrid,
     /// Fewer or more rows or columns than asked for.
-    #[error("a grid of {rows} by {cols} cells, boards have {min} to {max} a side")]
+    #[error(
+        "a grid of {rows} by {cols} cells, boards have {min} to {max} a side (min_cells, max_cells)"
+    )]
     Size {
         /// Rows.
         rows: usize,

@@ -42,7 +42,7 @@ impl Steps {
     }
 
     /// Timed by any clock, which gives nanoseconds.
-    #[allow(dead_code, reason = "for measurements by processor time")]
+    #[allow(dead_code, reason = "the benchmark measures processor time by it")]
     #[must_use]
     pub fn timed(clock: impl Fn() -> i64 + Send + 'static) -> Self {
         Self(Some(Box::new(StepWatch::new(clock, true, None))))

@@ -10,7 +10,7 @@ use opencv::imgproc;
 
 use crate::picture::{Picture, Rgb};
 
-/// Parts of a pixel that OpenCV draws to: so many bits.
+/// The parts of a pixel that OpenCV draws to, in bits.
 const FINE: i32 = 4;
 
 /// A picture in colour to draw on. All places and lengths are in frame pixels, whatever part of the frame

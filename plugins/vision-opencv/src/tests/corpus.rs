@@ -1,6 +1,7 @@
 //! Pictures in folders with a `truth.jsonl`: the project's own frames, and real screenshots.
 
-use super::truth::{Frames, Truth, Verdict, note, see};
+use super::truth::{Frames, Truth, Verdict, see};
+use flowpipe_testing::note;
 
 /// What is wrong with a reading, if anything.
 fn wrong(truth: &Truth, verdict: Verdict) -> Option<String> {

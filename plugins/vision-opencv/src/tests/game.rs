@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::picture::Picture;
 use crate::track::reader::Reader;
 
-/// A board takes so many frames of 60 a second to flip over.
+/// The number of frames, of 60 a second, that a board takes to flip over.
 pub(super) const FRAMES: u32 = 30;
 
 fn puzzle((rows, cols): (usize, usize), seed: u64) -> (Arc<Puzzle>, Solution) {

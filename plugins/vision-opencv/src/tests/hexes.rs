@@ -12,10 +12,10 @@ use flowpipe_plugin::puzzle::{Board, Lattice};
 use flowpipe_plugin::{Format, PixelInfo};
 
 use super::levels::{PLAYED, Played, difference, drawn, levels};
-use super::truth::note;
 use crate::config::Config;
 use crate::picture::Picture;
 use crate::track::reader::Reader;
+use flowpipe_testing::note;
 
 const THEMES: [Theme; 4] = [Theme::Dark, Theme::Light, Theme::Blocks, Theme::Letters];
 /// Pixels from column to column.
@@ -60,7 +60,7 @@ pub(super) fn own() -> Vec<Level> {
     levels.collect()
 }
 
-/// A board whose columns are so many pixels apart.
+/// A board whose columns are `cell` pixels apart.
 pub(super) fn paint(level: &Level, played: Played, theme: Theme, cell: f64) -> Pixels {
     let board = level.puzzle.board();
     let is_wide = |width: &u32| Layout::new(Style::Phone, board, *width, 2 * width).cell[0] >= cell;

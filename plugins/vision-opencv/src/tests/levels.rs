@@ -1,6 +1,5 @@
 //! Real levels of every kind, drawn by the practice game in every theme: all read exactly.
 
-use std::fs;
 use std::thread;
 
 use flowpipe_game::render::{Header, Scene, Style, Theme, render};
@@ -10,16 +9,14 @@ use flowpipe_plugin::puzzle::{Board, Cell, Flow, Lattice, Puzzle};
 use flowpipe_plugin::{Format, PixelInfo};
 
 use super::summary::{pairs, ways};
-use super::truth::{note, shared};
 use crate::config::Config;
 use crate::picture::Picture;
 use crate::track::reader::Reader;
+use flowpipe_testing::{note, shared_puzzles};
 
 /// Real levels, where they are at hand; prints a note where they are not.
 pub(super) fn levels() -> Vec<Level> {
-    let file = shared("puzzles/flowfree-levels.txt");
-    let Ok(text) = fs::read_to_string(&file) else {
-        note!("skipped: no real levels at {}", file.display());
+    let Some(text) = shared_puzzles("flowfree-levels.txt") else {
         return Vec::new();
     };
     let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -204,15 +201,25 @@ fn check(looks: impl Fn(usize) -> Vec<(Theme, Played)> + Sync) {
     );
 }
 
-#[test]
-fn each_level_in_one_look() {
+/// One look of the level, another one for each of its neighbours.
+fn look(index: usize) -> (Theme, Played) {
     let themes = Theme::all();
-    check(|index| {
-        vec![(
-            themes[index % themes.len()],
-            PLAYED[index / themes.len() % PLAYED.len()],
-        )]
+    let played = PLAYED[index / themes.len() % PLAYED.len()];
+    (themes[index % themes.len()], played)
+}
+
+#[test]
+fn every_eighth_level_in_one_look() {
+    check(|index| match index % 8 {
+        0 => vec![look(index / 8)],
+        _ => Vec::new(),
     });
+}
+
+#[test]
+#[ignore = "takes minutes: `./x test full` runs it"]
+fn each_level_in_one_look() {
+    check(|index| vec![look(index)]);
 }
 
 /// `cargo test --release -p vision-opencv levels -- --ignored --nocapture`.

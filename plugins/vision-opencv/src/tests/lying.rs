@@ -13,7 +13,8 @@ use super::hexes::{own, paint, real};
 use super::levels::{PLAYED, Played, drawn};
 use super::robust::scene::Scene;
 use super::summary::{pairs, ways};
-use super::truth::{Frames, Verdict, note, see};
+use super::truth::{Frames, Verdict, see};
+use flowpipe_testing::note;
 
 /// The least number of boards of numbers that must be read: those upside down. Digits on their side are none.
 const NUMBERS_READ: u32 = 8;

@@ -38,7 +38,7 @@ impl Game {
         }
     }
 
-    /// With the first so many cells of its flows drawn.
+    /// With the first `cells` cells of its flows drawn.
     fn picture(&self, mut cells: usize) -> Vec<u8> {
         let mut flows: Vec<Flow> = self.solution.flows.clone();
         for flow in &mut flows {
@@ -63,7 +63,7 @@ impl Game {
 /// What happens from one picture to the next.
 #[derive(Clone, Debug)]
 enum Change {
-    /// So many cells are drawn, and whatever was over them is gone.
+    /// `cells` cells are drawn, and whatever was over them is gone.
     Draw(usize),
     /// Something comes over a rectangle: left, top, width and height.
     Cover([u32; 4], Rgb),

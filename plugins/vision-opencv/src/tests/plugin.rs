@@ -1,4 +1,4 @@
-//! Through the plugin's border.
+//! Through the plugin's ABI.
 
 use flowpipe_plugin::Format;
 use flowpipe_plugin::puzzle::message::{FRAME, FrameNote, Reading, Sighting};

@@ -118,7 +118,7 @@ fn more_cells_than_a_board_has() {
         45,
         LINE,
     );
-    let reason = "a grid of 45 by 45 cells, boards have 3 to 40 a side";
+    let reason = "a grid of 45 by 45 cells, boards have 3 to 40 a side (min_cells, max_cells)";
     is(refusal(&canvas), "grid lines", reason);
 }
 

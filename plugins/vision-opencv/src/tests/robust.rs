@@ -13,7 +13,9 @@ mod unreadable;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::truth::{Frames, note};
+use super::truth::Frames;
+use flowpipe_testing::note;
+
 use disturb::{Disturbance, all, chance};
 use scene::Scene;
 use table::{Outcome, SMALL, Table};

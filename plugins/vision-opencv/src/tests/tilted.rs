@@ -7,7 +7,8 @@ use flowpipe_plugin::puzzle::message::Reading;
 use image::{DynamicImage, Rgb, RgbImage, RgbaImage};
 
 use super::game::{Game, fresh, same, solved};
-use super::truth::{note, see};
+use super::truth::see;
+use flowpipe_testing::note;
 
 /// How a picture is tilted: degrees, and how much nearer its right and its lower edge are.
 type Tilted = (f64, f64, f64);
@@ -61,7 +62,7 @@ const TILTS: [Tilted; 8] = [
 ];
 /// The least number of them that must be read.
 const READ: u32 = 48;
-/// Corners are at most so many cells off.
+/// The greatest error of a corner, in cells.
 const OFF: f64 = 0.1;
 
 #[test]

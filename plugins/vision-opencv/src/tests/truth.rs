@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use flowpipe_plugin::puzzle::message::{BoardState, Reading, SeenBoard};
 use flowpipe_plugin::puzzle::{Flow, Lattice};
 use flowpipe_plugin::{Format, PixelInfo};
+use flowpipe_testing::{note, shared_folder};
 use image::RgbImage;
 use serde::Deserialize;
 
@@ -13,15 +14,6 @@ use super::summary::{canonical, grid, ways};
 use crate::config::Config;
 use crate::picture::Picture;
 use crate::track::reader::Reader;
-
-/// Prints a line past the test harness, which hides the output of passing tests.
-macro_rules! note {
-    ($($text:tt)+) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)+);
-    }};
-}
-pub(super) use note;
 
 /// A line of `truth.jsonl`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -104,15 +96,6 @@ fn difference(truth: &Truth, board: &SeenBoard) -> Option<String> {
     }
 }
 
-/// Where a folder or file lies that is shared with the tests but no part of the project, if it is at hand.
-pub fn shared(path: &str) -> PathBuf {
-    let folder = std::env::var_os("FLOWPIPE_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-        PathBuf::from,
-    );
-    folder.join(path)
-}
-
 /// A folder of pictures with their truths.
 pub struct Frames {
     folder: PathBuf,
@@ -127,7 +110,7 @@ impl Frames {
 
     /// Real screenshots, where they are at hand; prints a note where they are not.
     pub fn real() -> Option<Self> {
-        let folder = shared("frames");
+        let folder = shared_folder().join("frames");
         if !folder.join("truth.jsonl").exists() {
             note!("skipped: no real screenshots at {}", folder.display());
             return None;

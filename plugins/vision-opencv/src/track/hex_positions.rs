@@ -23,13 +23,13 @@ const FEWEST: usize = 2;
 /// Where the sides of a board lie.
 #[derive(Clone, Debug)]
 pub struct HexPositions {
-    marks: Vec<Mark>,
+    marks: Vec<SideStretch>,
     look: LineAppearance,
 }
 
 /// A short stretch of a side.
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+struct SideStretch {
     place: StretchPlace,
     /// In which quarter of the board, and in which direction from its cell.
     group: usize,
@@ -49,7 +49,7 @@ impl HexPositions {
         }
         let marks = marks(grid, &look).filter_map(|mark| {
             let shift = shift(picture, &mark.place, &look)?;
-            Some(Mark { shift, ..mark })
+            Some(SideStretch { shift, ..mark })
         });
         let places = Self {
             marks: marks.collect(),
@@ -68,8 +68,8 @@ impl HexPositions {
         })
     }
 
-    /// Whether in each quarter of the board the middle one of each direction's shifts is within so many pixels.
-    fn are_within(&self, most: f64, shift: impl Fn(&Mark) -> Option<f64>) -> bool {
+    /// Whether in each quarter of the board the median of each direction's shifts is at most `most` pixels.
+    fn are_within(&self, most: f64, shift: impl Fn(&SideStretch) -> Option<f64>) -> bool {
         let mut groups: [Vec<f64>; GROUPS] = Default::default();
         for mark in &self.marks {
             if let Some(shift) = shift(mark) {
@@ -93,7 +93,7 @@ impl HexPositions {
 }
 
 /// Where to look for the sides of a grid.
-fn marks(grid: &Grid, look: &LineAppearance) -> impl Iterator<Item = Mark> {
+fn marks(grid: &Grid, look: &LineAppearance) -> impl Iterator<Item = SideStretch> {
     let [left, top, width, height] = grid.bounds();
     let middle: Point = [left + width / 2.0, top + height / 2.0];
     let every = grid.len().div_ceil(CELLS);
@@ -105,7 +105,7 @@ fn marks(grid: &Grid, look: &LineAppearance) -> impl Iterator<Item = Mark> {
             let side = cell_side::place(grid, cell, Direction(way), false, polarity);
             // Now one end, now the other.
             let stretch = cell_side::stretches(grid.lattice)[(cell + usize::from(way)) % 2];
-            Mark {
+            SideStretch {
                 place: side.part(stretch),
                 group: quarter * usize::from(DIRECTIONS) + usize::from(way),
                 shift: 0.0,

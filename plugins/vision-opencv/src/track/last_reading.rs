@@ -8,9 +8,9 @@ use crate::find::grid::Grid;
 use crate::picture::Picture;
 use crate::picture::cache::{Area, Cache};
 
-/// What has changed is noted by blocks of so many bytes of a row.
+/// The size of the blocks by which changes are noted: bytes of a row.
 const BYTES: usize = 64;
-/// And of so many rows.
+/// The rows of such a block.
 const ROWS: usize = 16;
 
 /// What was read last in place, all the pixels that it was read from, and what was seen in them.

@@ -20,7 +20,7 @@ pub const STILL: f64 = 0.3;
 pub const UPRIGHT: f64 = 0.7;
 /// Blurred lines by this share of their thickness more.
 pub const BLURRED: f64 = 0.08;
-/// One line of a pair alone may be aside by so much more.
+/// How many times further aside one line of a pair alone may be.
 const ALONE: f64 = 2.5;
 /// The stretch of a side that is examined, in cells from the side's end that is nearer to the line's.
 const STRETCH: (f64, f64) = (0.08, 0.27);
@@ -32,15 +32,15 @@ const CLEAR: f64 = 12.0;
 /// Where the lines of a board lie.
 #[derive(Clone, Debug)]
 pub struct LinePositions {
-    marks: Vec<Mark>,
+    marks: Vec<LineStretch>,
     look: LineAppearance,
 }
 
 /// A short stretch of a line.
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+struct LineStretch {
     run: Orientation,
-    line: Line,
+    line: LineKind,
     /// Where the stretch begins and ends along the line, in frame pixels.
     along: (f64, f64),
     /// Where the line is there, across it, in frame pixels.
@@ -49,7 +49,7 @@ struct Mark {
 
 /// Which line a mark is on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Line {
+enum LineKind {
     /// The first or last one of its direction, towards its first or last end.
     Border { last: bool, far_end: bool },
     /// One between.
@@ -77,7 +77,7 @@ impl LinePositions {
         }
         let marks = marks(grid).into_iter().filter_map(|mark| {
             let at = place(picture, &mark, &look)?;
-            Some(Mark { at, ..mark })
+            Some(LineStretch { at, ..mark })
         });
         let places = Self {
             marks: marks.collect(),
@@ -90,7 +90,7 @@ impl LinePositions {
     /// Whether all lines are in their places in another picture.
     #[must_use]
     pub fn hold(&self, picture: &Picture<'_>) -> bool {
-        let shift = |mark: &Mark| Some(place(picture, mark, &self.look)? - mark.at);
+        let shift = |mark: &LineStretch| Some(place(picture, mark, &self.look)? - mark.at);
         let still = |shifts: Vec<f64>| median(shifts).is_some_and(|shift| shift.abs() <= STILL);
         let borders_hold = BORDERS.into_iter().all(|(run, last, far_end)| {
             still(self.border(run, last, far_end).filter_map(shift).collect())
@@ -98,7 +98,11 @@ impl LinePositions {
         if !borders_hold {
             return false;
         }
-        let inner = || self.marks.iter().filter(|mark| mark.line == Line::Inner);
+        let inner = || {
+            self.marks
+                .iter()
+                .filter(|mark| mark.line == LineKind::Inner)
+        };
         let shifts: Vec<f64> = inner().filter_map(shift).collect();
         let off = shifts.iter().filter(|shift| shift.abs() > 2.0 * STILL);
         inner().count() <= 2 * shifts.len() && 4 * off.count() <= shifts.len() && still(shifts)
@@ -158,15 +162,20 @@ impl LinePositions {
             })
     }
 
-    fn border(&self, run: Orientation, last: bool, far_end: bool) -> impl Iterator<Item = &Mark> {
-        let line = Line::Border { last, far_end };
-        let is_on_it = move |mark: &&Mark| mark.run == run && mark.line == line;
+    fn border(
+        &self,
+        run: Orientation,
+        last: bool,
+        far_end: bool,
+    ) -> impl Iterator<Item = &LineStretch> {
+        let line = LineKind::Border { last, far_end };
+        let is_on_it = move |mark: &&LineStretch| mark.run == run && mark.line == line;
         self.marks.iter().filter(is_on_it)
     }
 }
 
 /// Where to look for the lines of a grid.
-fn marks(grid: &Grid) -> Vec<Mark> {
+fn marks(grid: &Grid) -> Vec<LineStretch> {
     let mut marks = Vec::new();
     for (run, lines, ends) in [
         (Orientation::Horizontal, &grid.ys, &grid.xs),
@@ -191,13 +200,13 @@ fn marks(grid: &Grid) -> Vec<Mark> {
                 };
                 let (a, b) = (inwards(STRETCH.0), inwards(STRETCH.1));
                 let line = match is_border {
-                    true => Line::Border {
+                    true => LineKind::Border {
                         last: index > 0,
                         far_end: far,
                     },
-                    false => Line::Inner,
+                    false => LineKind::Inner,
                 };
-                marks.push(Mark {
+                marks.push(LineStretch {
                     run,
                     line,
                     along: (a.min(b), a.max(b)),
@@ -210,7 +219,7 @@ fn marks(grid: &Grid) -> Vec<Mark> {
 }
 
 /// Where the line is now that was at a mark. `None` where nothing like it is near.
-fn place(picture: &Picture<'_>, mark: &Mark, look: &LineAppearance) -> Option<f64> {
+fn place(picture: &Picture<'_>, mark: &LineStretch, look: &LineAppearance) -> Option<f64> {
     let stretch = StretchPlace::along(mark.run, mark.at, mark.along, look.polarity);
     Some(mark.at + shift(picture, &stretch, look)?)
 }

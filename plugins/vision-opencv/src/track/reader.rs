@@ -98,7 +98,7 @@ impl Reader {
     /// Reads the next board that turns too, though one that turns was read.
     #[allow(
         dead_code,
-        reason = "for tests and measurements of every picture of a flip"
+        reason = "the tests and the benchmark read every picture of a flip by it"
     )]
     pub fn read_turned_again(&mut self) {
         self.landing = 0;
@@ -108,7 +108,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`ReadError`]; a picture without a readable board is none.
-    #[allow(dead_code, reason = "for tests and measurements")]
+    #[cfg(test)]
     pub fn read(&mut self, picture: &Picture<'_>) -> Result<Reading, ReadError> {
         self.read_unless(picture, &Cancel::never())
     }

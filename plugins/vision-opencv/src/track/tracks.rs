@@ -14,7 +14,7 @@ use crate::track::line_positions::LinePositions;
 
 /// Boards kept: more than there are sizes in a game. To look whether one is there costs next to nothing.
 const MOST: usize = 32;
-/// What is examined around a board, in cells: lines are followed so far beyond the border.
+/// What is examined around a board, in cells: how far lines are followed beyond the border.
 const AROUND: f64 = 0.35;
 
 /// The place of a board that was at rest.

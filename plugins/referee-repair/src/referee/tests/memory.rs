@@ -2,9 +2,21 @@
 
 use super::*;
 
+/// What older versions called `reported`.
+const OLDER: &str = "told"; // key of older files
+
 /// Another referee, with another config, in this one's place.
 fn swapped(table: Table, config: Config) -> Table {
-    let memory = serde_json::to_value(table.referee.memory()).unwrap();
+    swapped_by(table, config, false)
+}
+
+/// The same, from a state with the key that older versions wrote.
+fn swapped_by(table: Table, config: Config, uses_older_key: bool) -> Table {
+    let mut memory = serde_json::to_value(table.referee.memory()).unwrap();
+    if uses_older_key {
+        let reported = memory.as_object_mut().unwrap().remove("reported").unwrap();
+        memory[OLDER] = reported;
+    }
     let mut referee = Referee::new(config, Findings::new(Games::none()), false);
     referee.take_over(serde_json::from_value(memory).unwrap());
     Table { referee, ..table }
@@ -28,7 +40,7 @@ fn another_in_its_place_plays_no_board_again_and_goes_on_counting() {
     table = swapped(table, config());
     let solved = sighting(2, &[0, 1], BoardState::Solved);
     assert_eq!(table.see(500, solved.clone()), ["solved"]);
-    table = swapped(table, config());
+    table = swapped_by(table, config(), true);
     assert_eq!(table.see(20, solved), [""; 0], "it is reported");
     assert_eq!(table.see(20, empty(3)), ["ask"]);
     assert_eq!(table.answer(1, 3), ["play"]);

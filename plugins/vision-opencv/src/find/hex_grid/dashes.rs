@@ -23,7 +23,7 @@ pub(super) const FEWEST_DASHES: usize = 8;
 /// How far one horizontal side is looked for from another one, in columns and half rows: over some that are not seen.
 const REACH: (i32, i32) = (4, 8);
 
-/// Two stubs of one line are at one height, to so many pixels.
+/// The greatest difference in height between two stubs of one line, in pixels.
 const SAME: f64 = 1.0;
 
 /// What is left of a side on each side of a pipe, as a share of it.

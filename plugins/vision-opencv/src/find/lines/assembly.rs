@@ -66,7 +66,7 @@ pub(super) struct LineAssembly {
     stride: usize,
     /// In samples.
     shortest: u32,
-    /// Pieces so many lanes apart are of one line.
+    /// The greatest distance between pieces of one line, in lanes.
     near: usize,
     /// See [`LineCriteria`].
     gaps: f64,
@@ -92,7 +92,7 @@ impl LineAssembly {
     pub(super) fn lines(self) -> Vec<Segment> {
         let mut pieces = self.pieces;
         pieces.sort_unstable_by_key(|piece| (piece.lane, piece.from));
-        let mut lines: Vec<Line> = Vec::new();
+        let mut lines: Vec<LineDraft> = Vec::new();
         // Those that may still be widened.
         let mut first = 0;
         for piece in &pieces {
@@ -102,7 +102,7 @@ impl LineAssembly {
             {
                 first += 1;
             }
-            let beside = |line: &&mut Line| {
+            let beside = |line: &&mut LineDraft| {
                 let shared =
                     i64::from(line.to.min(piece.to)) - i64::from(line.from.max(piece.from));
                 let shorter = (line.to - line.from).min(piece.to - piece.from);
@@ -110,7 +110,7 @@ impl LineAssembly {
             };
             match lines[first..].iter_mut().find(beside) {
                 Some(line) => line.widen(piece),
-                None => lines.push(Line::new(piece)),
+                None => lines.push(LineDraft::new(piece)),
             }
         }
         let stride = self.stride as f64;
@@ -121,7 +121,7 @@ impl LineAssembly {
 }
 
 /// Pieces side by side.
-struct Line {
+struct LineDraft {
     from: u32,
     to: u32,
     first: usize,
@@ -135,7 +135,7 @@ struct Line {
     longest: u32,
 }
 
-impl Line {
+impl LineDraft {
     pub(super) fn new(piece: &Piece) -> Self {
         let mut line = Self {
             from: piece.from,

@@ -7,9 +7,9 @@ use crate::picture::polarity::Polarity;
 pub struct LineCriteria {
     /// Brighter or darker than what is around.
     pub polarity: Polarity,
-    /// By so many levels of grey.
+    /// The least contrast, in levels of grey.
     pub level: u8,
-    /// Sides are compared with what lies so many pixels away.
+    /// The distance from a side to what it is compared with, in pixels.
     pub aside: usize,
     /// Shorter lines are left out, in pixels.
     pub shortest: f64,

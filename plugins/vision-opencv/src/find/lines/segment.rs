@@ -16,6 +16,18 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// A line two pixels wide that stands out clearly.
+    #[cfg(test)]
+    pub fn sample(at: f64, from: f64, to: f64) -> Self {
+        Self {
+            at,
+            from,
+            to,
+            width: 2.0,
+            contrast: 50.0,
+        }
+    }
+
     /// Pixels from end to end.
     #[must_use]
     pub fn length(&self) -> f64 {
@@ -29,7 +41,7 @@ impl Segment {
     }
 }
 
-/// Horizontal lines of a picture of so many pixels' height, from top to bottom, as the vertical ones, from left to
+/// Horizontal lines of a picture of a height, from top to bottom, as the vertical ones, from left to
 /// right, that they are in the picture turned clockwise.
 #[must_use]
 pub fn vertical(horizontal: &[Segment], height: usize) -> Vec<Segment> {
@@ -40,7 +52,7 @@ pub fn vertical(horizontal: &[Segment], height: usize) -> Vec<Segment> {
     horizontal.iter().rev().map(turned).collect()
 }
 
-/// Vertical lines of a picture of so many pixels' height, from left to right, as the horizontal ones, from top to
+/// Vertical lines of a picture of a height, from left to right, as the horizontal ones, from top to
 /// bottom, that they are in the picture turned clockwise.
 #[must_use]
 pub fn horizontal(vertical: &[Segment], height: usize) -> Vec<Segment> {

@@ -21,7 +21,7 @@ const BAND: f64 = 0.6;
 /// A board that is turned further shows too little.
 const LEAST_COSINE: f64 = 0.19;
 
-/// Horizontal lines are looked for in steps of so many pixels.
+/// The step between the places where horizontal lines are looked for, in pixels.
 const STEP: f64 = 1.0;
 
 /// How often the middle's height is made better, at most.

@@ -11,7 +11,7 @@ use crate::picture::top_hat::TopHatResponse;
 
 /// Columns that may be missed.
 const MOST_MISSED: usize = 4;
-/// The borders are followed so far beyond where they should end, in columns.
+/// How far the borders are followed beyond where they should end, in columns.
 const BEYOND: f64 = 0.5;
 /// Fewer points there decide nothing.
 const LEAST_BEYOND: usize = 3;

@@ -12,13 +12,13 @@ use crate::numerics::spacing::Spacing;
 /// The fewest lines that determine a perspective and something more.
 pub(super) const FEWEST: usize = 4;
 
-/// The longer border is at most so many times as long as the shorter one.
+/// The greatest ratio of the longer border to the shorter one.
 const STEEPEST: f64 = 2.0;
 
 /// A line lies within this part of a cell of its place.
 const OFF: f64 = 0.08;
 
-/// Pieces of one line are at one place, to so many pixels.
+/// The greatest distance between the places of pieces of one line, in pixels.
 const SAME: f64 = 1.0;
 
 /// A line of the board covers at least this part of its height.

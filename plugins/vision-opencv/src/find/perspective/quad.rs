@@ -12,7 +12,7 @@ use crate::find::perspective::outline::outlines;
 use crate::find::perspective::rest_pose::RestPose;
 use crate::find::perspective::turned_board::TurnedBoard;
 
-/// The longest lines are examined, so many of them.
+/// The greatest number of lines that are examined, the longest first.
 const MOST_LINES: usize = 48;
 /// Outlines that are looked into, those with the most ends first.
 const MOST_OUTLINES: usize = 24;

@@ -10,9 +10,9 @@ use crate::find::perspective::turned_board::TurnedBoard;
 use crate::picture::rotation::RotatedPicture;
 use crate::picture::{Picture, PictureError};
 
-/// Cells are at most so many pixels wide: more show nothing that reading needs.
+/// The greatest width of cells, in pixels: more show nothing that reading needs.
 const LARGEST: f64 = 40.0;
-/// And at most so many where each pixel counts.
+/// The greatest width where each pixel counts.
 const LARGEST_IN_FULL: f64 = 64.0;
 /// What is seen around the board, in cells.
 const AROUND: f64 = 0.45;
@@ -53,7 +53,7 @@ impl RectifiedBoard {
         Ok(Self { rgb, info, grid })
     }
 
-    /// With cells of so many pixels, in whole ones.
+    /// With cells of `cell` pixels, rounded.
     fn with_cell(picture: &Picture<'_>, turned: &TurnedBoard, cell: f64) -> Self {
         let cell = cell.round().max(1.0);
         let around = (AROUND * cell).ceil() + 3.0;
@@ -110,7 +110,7 @@ impl RectifiedBoard {
 /// Columns that are examined together: they lie side by side in memory, and those above one another do
 /// not.
 const BLOCK: usize = 16;
-/// Columns of pixels are mixed in so many parts: as fine as colours are.
+/// The number of shares in which columns of pixels are mixed: as fine as colours are.
 const SHARES: f64 = 256.0;
 
 /// Columns of the frame, each between two columns of pixels.

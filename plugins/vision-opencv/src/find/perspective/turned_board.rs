@@ -88,7 +88,7 @@ impl TurnedBoard {
         self.half_width * along * self.shrink(along)
     }
 
-    /// The place along the board that is seen so many frame pixels from the middle.
+    /// The place along the board that is seen `across` frame pixels from the middle.
     #[must_use]
     pub fn along(&self, across: f64) -> f64 {
         across / (self.half_width - self.depth * across)

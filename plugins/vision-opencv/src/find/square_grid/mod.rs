@@ -176,19 +176,9 @@ fn longest(runs: &[Segment]) -> Vec<Segment> {
 mod tests {
     use super::*;
 
-    fn run(at: f64, from: f64, to: f64) -> Segment {
-        Segment {
-            at,
-            from,
-            to,
-            width: 2.0,
-            contrast: 50.0,
-        }
-    }
-
     fn lines(start: f64, step: f64, count: usize, from: f64, to: f64) -> Vec<Segment> {
         (0..count)
-            .map(|index| run(start + step * index as f64, from, to))
+            .map(|index| Segment::sample(start + step * index as f64, from, to))
             .collect()
     }
 
@@ -204,13 +194,13 @@ mod tests {
     fn a_grid_is_found_among_other_lines() {
         let mut vertical = lines(101.0, 50.25, 8, 200.0, 502.0);
         vertical.extend([
-            run(20.0, 0.0, 900.0),
-            run(330.0, 20.0, 60.0),
-            run(130.0, 210.0, 230.0),
+            Segment::sample(20.0, 0.0, 900.0),
+            Segment::sample(330.0, 20.0, 60.0),
+            Segment::sample(130.0, 210.0, 230.0),
         ]);
         vertical.sort_by(|a, b| a.at.total_cmp(&b.at));
         let mut horizontal = lines(200.0, 50.25, 7, 101.0, 452.0);
-        horizontal.push(run(700.0, 0.0, 900.0));
+        horizontal.push(Segment::sample(700.0, 0.0, 900.0));
         assert_eq!(sizes(&vertical, &horizontal).first(), Some(&(6, 7)));
         // One in the middle is lost.
         horizontal.remove(3);
@@ -224,12 +214,12 @@ mod tests {
     fn an_irregular_outline_is_bounded() {
         // A cross of five by five with arms one cell wide.
         let vertical = [
-            run(0.0, 100.0, 150.0),
-            run(50.0, 100.0, 150.0),
-            run(100.0, 0.0, 250.0),
-            run(150.0, 0.0, 250.0),
-            run(200.0, 100.0, 150.0),
-            run(250.0, 100.0, 150.0),
+            Segment::sample(0.0, 100.0, 150.0),
+            Segment::sample(50.0, 100.0, 150.0),
+            Segment::sample(100.0, 0.0, 250.0),
+            Segment::sample(150.0, 0.0, 250.0),
+            Segment::sample(200.0, 100.0, 150.0),
+            Segment::sample(250.0, 100.0, 150.0),
         ];
         assert_eq!(sizes(&vertical, &vertical), [(5, 5)]);
     }

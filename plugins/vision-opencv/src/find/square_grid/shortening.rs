@@ -5,7 +5,7 @@ use crate::find::lines::segment::Segment;
 
 /// How far from a grid's line a line is that is on it, and how far from each other the ends of its lines are, in cells.
 const NEAR: f64 = 0.12;
-/// Of a grid's lines so many end together.
+/// The share of a grid's lines that end together.
 const TOGETHER: f64 = 0.8;
 
 /// The part of a grid at whose borders its own long lines end, all together. `None` where that is all of it, or where
@@ -59,32 +59,22 @@ fn range(ends: &[f64], places: &[f64], runs: &[Segment], cell: f64) -> Option<(u
 mod tests {
     use super::*;
 
-    fn run(at: f64, from: f64, to: f64) -> Segment {
-        Segment {
-            at,
-            from,
-            to,
-            width: 2.0,
-            contrast: 50.0,
-        }
-    }
-
     #[test]
     fn a_grid_ends_where_its_lines_end() {
         let lines = |count: u32| (0..count).map(|line| 100.0 * f64::from(line)).collect();
         let grid = Grid::squares(lines(9), lines(7), 100.0);
         let horizontal: Vec<Segment> = (0..7)
-            .map(|row| run(100.0 * f64::from(row), 1.0, 601.0))
+            .map(|row| Segment::sample(100.0 * f64::from(row), 1.0, 601.0))
             .collect();
         let vertical: Vec<Segment> = (0..9)
-            .map(|col| run(100.0 * f64::from(col), 0.0, 599.0))
+            .map(|col| Segment::sample(100.0 * f64::from(col), 0.0, 599.0))
             .collect();
         let part = shortened(&grid, &vertical, &horizontal, 4).unwrap();
         assert_eq!((part.rows(), part.cols()), (6, 6));
         // Nothing to shorten, and lines that end anywhere.
         assert!(shortened(&part, &vertical, &horizontal, 4).is_none());
         let ragged: Vec<Segment> = (0..7)
-            .map(|row| run(100.0 * f64::from(row), 0.0, 500.0 + 40.0 * f64::from(row)))
+            .map(|row| Segment::sample(100.0 * f64::from(row), 0.0, 500.0 + 40.0 * f64::from(row)))
             .collect();
         assert!(shortened(&grid, &vertical, &ragged, 4).is_none());
     }

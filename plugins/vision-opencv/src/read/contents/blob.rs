@@ -18,10 +18,10 @@ const FAINT: f64 = 12.0;
 /// What differs by no more in each channel is faint.
 const NEAR: u8 = 6;
 
-/// One in so many points of the rim to both sides of the middle radius may be spoilt by noise.
+/// One in this number of points of the rim, to both sides of the middle radius, may be spoilt by noise.
 const SPOILT: usize = 8;
 
-/// One in so many points of the ring may be spoilt by a letter: the four corners of a wide one reach it. A
+/// One in this number of points of the ring may be spoilt by a letter: the four corners of a wide one reach it. A
 /// pipe leaves half of it free.
 const WRITTEN: usize = 4;
 

@@ -144,7 +144,7 @@ impl<'a> CellLayout<'a> {
     }
 }
 
-/// The first of so many pixels around a place.
+/// The first of `side` pixels around a place.
 #[inline]
 fn first(at: f64, side: i64) -> i64 {
     let first = at - side as f64 / 2.0 + 0.5;

@@ -13,7 +13,7 @@ use crate::read::contents::terminals::BoardColours;
 
 /// A drawing stands out by at least this share of what grid lines do.
 const STRONG: f64 = 0.4;
-/// And by so many times what noise does.
+/// And by this multiple of what noise does.
 const ABOVE_NOISE: f64 = 5.0;
 /// Two levels are what compression leaves on a flat surface, and a drawing is more.
 const FAINT: f64 = 6.0;
@@ -23,7 +23,7 @@ const BESIDE: f64 = 0.1;
 const SCANS: [f64; 5] = [-0.24, -0.12, 0.0, 0.12, 0.24];
 /// How far they go to both sides.
 const REACH: f64 = 0.4;
-/// A stroke is crossed by so many of them at least.
+/// The least number of them that cross a stroke.
 pub(super) const CROSSED: usize = 2;
 /// Samples of a scan line, at most.
 const SAMPLES: usize = 96;

@@ -15,7 +15,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Pairs so many things by how far apart two of them look. `margin`: how far the partner may be, as a share
+    /// Pairs things by how far apart two of them look. `margin`: how far the partner may be, as a share
     /// of how far the second nearest is. `alike`: things that are nearer than this may be equal except for noise.
     /// `lone`: how far from another thing a thing would be, for there is none where there are but two.
     ///

@@ -14,9 +14,9 @@ use crate::read::shape::thickness::{ThicknessClassifier, ThinLine};
 const DRAWN: f64 = 0.12;
 /// One that marks where a board has cells stands out by this share.
 const PLAIN: f64 = 0.35;
-/// One in so many stretches may be lost: a bright flow fills up to a fifth of a large board.
+/// One in this number of stretches may be lost: a bright flow fills up to a fifth of a large board.
 pub const UNSEEN: usize = 5;
-/// What is taken for a thin line: so far up in the order of all that are drawn. Of small boards most
+/// What is taken for a thin line: the quantile in the order of all that are drawn. Of small boards most
 /// lines may be outline.
 const THIN: f64 = 0.3;
 /// Places where no line is that are examined, at most.

@@ -28,24 +28,24 @@ const CLEAR: f64 = 0.5;
 const FAINT: f64 = 0.12;
 /// Where so little room is left that it merges with the border's own blurred edge, it stands out by this share.
 const CLOSE: f64 = 0.8;
-/// That is up to so many times a line's thickness from the picture's edge.
+/// That is up to this multiple of a line's thickness from the picture's edge.
 const LITTLE_ROOM: f64 = 2.5;
 /// From where the border line's own pixels end to the picture's edge, at least: else nothing is seen beyond it.
 const LEAST_SEEN: f64 = 0.75;
 /// A line that goes on has no gap: every bit of it of this length, in cells, stands out by this share.
 const BIT: f64 = 0.02;
 const UNBROKEN: f64 = 0.25;
-/// Boards that fill the picture do so on both sides, give or take so many cells.
+/// Boards that fill the picture do so on both sides, with at most this difference in cells.
 const ALIKE_ROOM: f64 = 0.1;
-/// Lines so wide, in cells, are not blurred.
+/// Lines of this width, in cells, are not blurred.
 const SHARP: f64 = 0.025;
 /// A border that goes over the picture's edge stands out there by this share of what it does anywhere.
 const AT_EDGE: f64 = 0.85;
-/// A border at the picture's edge is whole if it is so much as wide as the lines inside.
+/// A border at the picture's edge is whole if its width is at least this share of that of the lines inside.
 const WHOLE: f64 = 0.75;
 /// Lines are followed this far beyond the border, in cells: a pipe may cover what is beyond that.
 const REACH: f64 = 0.3;
-/// The stubs of a board that warps are at least so long, in cells.
+/// The least length of the stubs of a board that warps, in cells.
 const STUB: f64 = 0.18;
 /// And end before this.
 const STUB_ENDS: f64 = 0.5;
@@ -254,7 +254,7 @@ impl<'a> Way<'a> {
         self.all_stand_out(picture, grid, line, (0.0, REACH), look, bits)
     }
 
-    /// Whether each of the parts of a way, of so many pixels at least, stands out by a share of what lines do.
+    /// Whether each of the parts of a path, of a least number of pixels, stands out by a share of what lines do.
     fn all_stand_out(
         &self,
         picture: &Picture<'_>,

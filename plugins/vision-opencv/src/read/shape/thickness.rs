@@ -16,14 +16,14 @@ const THICK: f64 = 2.1;
 const BLURRED: f64 = 0.05;
 /// Where they are wider, a thick one stands out by this many times what a thin one does.
 const BRIGHT: f64 = 1.6;
-/// A thick one is so many times as wide as a thin one at least: where thin ones are sharp, and where they are
+/// The least ratio of the width of a thick one to that of a thin one: where thin ones are sharp, and where they are
 /// blurred. What is drawn over a thin line adds to its surroundings, but leaves it as wide.
 const WIDE: [f64; 2] = [1.85, 1.3];
-/// Or it stands out so many times as much, summed across it, and is brighter.
+/// Or it stands out this many times as much, summed across it, and is brighter.
 const MUCH: f64 = 3.0;
-/// An outline has so many stretches at least: around four cells in a row, two at each side.
+/// The least number of stretches of an outline: around four cells in a row, two at each side.
 const OUTLINE: usize = 20;
-/// Lines of fewer pixels are unevenly wide, and a thick one is so many times as wide.
+/// Lines of fewer pixels are unevenly wide, and a thick one is `UNEVEN` times as wide.
 const NARROW: f64 = 2.2;
 const UNEVEN: f64 = 1.5;
 /// Two lines are of one colour where their channels are in one proportion, give or take this share.
@@ -134,7 +134,7 @@ impl ThicknessClassifier {
         !self.is_blurred || stretch.contrast > BRIGHT * self.thin.contrast
     }
 
-    /// How much is left of a sharp line beside a tinted cell, as a share. `room`: at least so many times what it
+    /// How much is left of a sharp line beside a tinted cell, as a share. `room`: at least this multiple of what it
     /// must stand out by, or it is unknown.
     fn left(&self, stretch: &Stretch, room: f64) -> f64 {
         let seen = stretch.room_for(self.thin.colour);

@@ -28,7 +28,7 @@ impl Advert {
         Self::Writing,
     ];
 
-    /// One of its kind, so many pixels large.
+    /// One of its kind, of a size in pixels.
     pub fn draw(self, width: u32, height: u32, rng: &mut Rng) -> RgbImage {
         let ground = if rng.bool() {
             [245, 245, 240]

@@ -10,7 +10,8 @@ use image::{RgbImage, RgbaImage, buffer::ConvertBuffer};
 use super::disturb::chance;
 use super::pixels::{blur, jpeg, noise};
 use crate::tests::summary::pairs;
-use crate::tests::truth::{note, see};
+use crate::tests::truth::see;
+use flowpipe_testing::note;
 
 /// What is done to a picture, and how much of it.
 #[derive(Clone, Copy, Debug)]

@@ -38,7 +38,7 @@ pub fn noise(picture: &mut RgbImage, sigma: f64, rng: &mut Rng) {
     }
 }
 
-/// A Gaussian of so many pixels.
+/// A Gaussian blur with `sigma` in pixels.
 pub fn blur(picture: &RgbImage, sigma: f64) -> RgbImage {
     by_opencv(picture, |old, new| {
         imgproc::gaussian_blur_def(old, new, Size::default(), sigma)

@@ -13,7 +13,7 @@ use crate::read::contents::numbers::marks::Marks;
 /// How far from the centre a number may reach, in spans of the cell. Lines and pipes come from beyond.
 pub(super) const REACH: f64 = 0.42;
 
-/// A number stands out by at least so many levels.
+/// The least contrast of a number, in levels.
 const FAINT: f64 = 40.0;
 
 /// A number is at least this high, in spans of the cell.
