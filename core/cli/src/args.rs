@@ -9,6 +9,7 @@ mod replay;
 mod report;
 mod run;
 mod see;
+mod set;
 mod top;
 
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ pub use new::{Language, New, NewRole};
 pub use play::{Play, PlayInput};
 #[cfg(test)]
 pub use plugins::CHECK_NAMES;
-pub use plugins::{PluginCheck, Plugins, PluginsCommand};
+pub use plugins::{PluginCheck, PluginInstall, PluginRemove, Plugins, PluginsCommand};
 pub use replay::{Replay, Speed};
 pub use report::Report;
 pub use run::Run;
@@ -32,7 +33,8 @@ Exit codes:
   0    done
   1    a stage failed, or something else went wrong while running; plugin check: something failed;
        replay --verify: a message differs from the recorded one or can't be compared; top: there is no such run;
-       compare: a board is read, solved or played differently, or a stage failed on it
+       compare: a board is read, solved or played differently, or a stage failed on it;
+       doctor: a problem
   2    wrong usage, or a file that can't be opened
   3    solve: a puzzle has no solution
   4    solve: a puzzle that was not solved in time, or that the solver does not support;
@@ -53,17 +55,27 @@ pub struct Args {
     pub command: Command,
 }
 
+/// The heading of the flags of every subcommand: the help lists a command's own options first.
+const GLOBAL: &str = "Options of every command";
+
 /// The flags of every subcommand.
 #[derive(Debug, ClapArgs)]
 pub struct Global {
-    /// Look for plugins in this folder too, before all others (may be given several times).
-    #[arg(long, global = true, value_name = "DIR")]
+    /// Look for plugins in this folder too, or use this plugin file, before all others (may be given several times).
+    #[arg(long, global = true, value_name = "DIR|FILE", help_heading = GLOBAL)]
     pub plugin_dir: Vec<PathBuf>,
     /// Colours: when standard output is a terminal and NO_COLOR is not set, always, or never.
-    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t = Colour::Auto,
+        value_name = "WHEN",
+        help_heading = GLOBAL
+    )]
     pub color: Colour,
     /// Log more: -v for information, -vv for everything (or set FLOWPIPE_LOG).
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GLOBAL)]
     pub verbose: u8,
 }
 
@@ -91,7 +103,7 @@ pub enum Command {
     Check(Check),
     /// Draw a pipeline as Mermaid or DOT.
     Graph(Graph),
-    /// List the plugins found and the files refused; show one; check a file.
+    /// List the plugins found and the files refused; show one; check a file; install and remove plugins.
     #[command(visible_alias = "plugin")]
     Plugins(Plugins),
     /// Create a plugin: a folder that builds and runs as it is.
@@ -110,8 +122,14 @@ pub enum Command {
     Bench(Bench),
     /// Play the practice game in a window or a terminal: u undo, r restart, n next, Esc or q close.
     Play(Play),
+    /// Check what live play needs: display, window manager, mouse, permissions, plugins, OpenCV, disk space. Lists what
+    /// to do about each problem.
+    Doctor(Doctor),
     /// Print a completion script for a shell.
     Completions(Completions),
+    /// Write the man pages: for packages.
+    #[command(hide = true)]
+    Man(Man),
     /// The process of an isolated stage: started by the program itself.
     #[command(hide = true)]
     IsolatedStage(IsolatedStage),
@@ -139,7 +157,7 @@ pub struct IsolatedStage {
 
 #[derive(Debug, ClapArgs)]
 pub struct Check {
-    /// The pipelines (TOML).
+    /// The pipelines (TOML), or the names of packaged ones.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// Print JSON Lines: one object for each error, and one with the effects of each file without errors.
@@ -148,8 +166,22 @@ pub struct Check {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct Doctor {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Man {
+    /// The folder, which is created where it is missing.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct Graph {
-    /// The pipeline (TOML).
+    /// The pipeline (TOML), or the name of a packaged one.
     pub file: PathBuf,
     /// The language of the drawing.
     #[arg(long, value_enum, default_value_t = GraphFormat::Mermaid)]

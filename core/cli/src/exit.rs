@@ -1,6 +1,7 @@
 //! How the program ends: one place that turns what happened into an exit code.
 
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -9,6 +10,7 @@ use flowpipe_terminal::{eprintln, escape, escape_indented, stderr, stdout};
 use thiserror::Error;
 
 use crate::args::Args;
+use crate::nearby;
 use crate::show::colour;
 
 /// How a command ended, if it did not fail.
@@ -21,6 +23,8 @@ pub enum Ended {
     /// A replay that differs from its recording or could not verify all of it, or two pipelines that differ; printed
     /// already.
     Differs,
+    /// A problem that `flowpipe doctor` found; printed already.
+    Problem,
     /// A puzzle without a solution; printed already.
     Unsolvable,
     /// A puzzle that was not solved in time or is not supported by the solver, or a picture or a recording without a
@@ -44,7 +48,7 @@ impl Ended {
         let weight = |ended| match ended {
             Self::Done => 0,
             Self::Unsolvable => 1,
-            Self::Differs => 1,
+            Self::Differs | Self::Problem => 1,
             Self::Unanswered => 2,
             Self::BadPuzzle => 3,
             Self::Unopened => 4,
@@ -91,6 +95,20 @@ pub enum Failure {
     Output(#[from] io::Error),
 }
 
+impl Failure {
+    /// Prints it on standard error.
+    pub fn show(&self) {
+        let mut text = self.to_string();
+        if let Self::File { path, error } = self
+            && error.kind() == io::ErrorKind::NotFound
+            && let Some(near) = nearby::similar(Path::new(path))
+        {
+            text += &format!("; did you mean {}?", near.display());
+        }
+        eprintln!("flowpipe: {}", escape_indented(&text));
+    }
+}
+
 /// A config that a plugin refuses is a bad config, whoever reported it.
 impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
@@ -104,15 +122,16 @@ impl From<StartError> for Failure {
 }
 
 /// Prints the help or the error of the command-line parser, and returns the exit code. The error may quote file names,
-/// which are untrusted.
-pub fn usage(error: clap::Error) -> ExitCode {
+/// which are untrusted. `add_hint` adds what may have been meant.
+pub fn usage(error: clap::Error, add_hint: impl FnOnce(&mut clap::Error)) -> ExitCode {
     let arguments = || std::env::args_os().map(|it| it.to_string_lossy().into_owned());
     let escaped = || arguments().map(|it| escape(&it).into_owned());
     // The parser quotes arguments unescaped, so the arguments are escaped and parsed again.
-    let error = match arguments().eq(escaped()) {
+    let mut error = match arguments().eq(escaped()) {
         true => error,
         false => Args::try_parse_from(escaped()).err().unwrap_or(error),
     };
+    add_hint(&mut error);
     let (out, err) = colour::by_terminal();
     flowpipe_terminal::set_colours(out, err);
     let text = error.render();
@@ -138,7 +157,7 @@ pub fn usage(error: clap::Error) -> ExitCode {
 pub fn code(ended: Result<Ended, Failure>) -> ExitCode {
     let code = match ended {
         Ok(Ended::Done) => 0,
-        Ok(Ended::StageFailed | Ended::Differs) => 1,
+        Ok(Ended::StageFailed | Ended::Differs | Ended::Problem) => 1,
         Ok(Ended::Unopened) => 2,
         Ok(Ended::Unsolvable) => 3,
         Ok(Ended::Unanswered) => 4,
@@ -148,8 +167,7 @@ pub fn code(ended: Result<Ended, Failure>) -> ExitCode {
         // The reader has closed the pipe (`flowpipe … | head`): no error.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(failure) => {
-            let text = escape_indented(&failure.to_string());
-            eprintln!("flowpipe: {text}");
+            failure.show();
             match failure {
                 Failure::Usage(_) | Failure::File { .. } => 2,
                 Failure::BadText(_) => 65,

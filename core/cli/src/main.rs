@@ -1,22 +1,25 @@
 //! The `flowpipe` program: each subcommand is one module of [`commands`].
 //!
 //! # Layout
-//! - [`args`]: the command line. [`exit`]: exit codes and failures.
+//! - [`args`]: the command line; [`misplaced`]: a file in place of a command. [`exit`]: exit codes and failures.
 //! - [`commands`]: one module for each subcommand.
-//! - [`plugins`]: where plugins are looked for. [`pipeline_file`]: reads a pipeline, shows its errors.
+//! - [`plugins`]: where plugins are looked for; [`user_plugins`]: those that the user installed.
+//! - [`pipeline_file`]: reads a pipeline, shows its errors.
 //! - [`record`]: records a run. [`recording_file`]: opens a recording. [`trace`]: writes a trace.
-//! - [`input`]: reads whole files, bounded. [`outputs`], [`pictures`]: write files.
+//! - [`input`]: reads whole files, bounded. [`nearby`]: files with similar names. [`outputs`], [`pictures`]: write
+//!   files.
 //! - [`puzzle_file`]: reads puzzles. [`one_off`]: pipelines that the program builds itself; [`solver_run`]: one
 //!   that solves puzzles.
 //! - [`processes`]: child processes for isolated stages, and the one that reads manifests.
 //! - [`checks`]: the checks of messages that the program passes to the runtime.
-//! - [`bench`], [`compare`], [`new`], [`plugin_check`], [`see`], [`solve`]: what the commands of these names consist
+//! - [`bench`], [`compare`], [`doctor`], [`new`], [`plugin_check`], [`see`], [`solve`]: what the commands of these names consist
 //!   of.
 //! - [`foreground`]: runs a pipeline to its end. [`console`]: what it prints meanwhile; [`events`]: of what, and
 //!   [`tally`]: the counts of boards; [`visibility`]: of which stages.
 //! - [`top`]: watching a run from another process.
 //! - [`follow`]: reads events until a run ends. [`signals`]: Ctrl-C. [`reload`]: hot reload.
-//! - [`show`]: boards, tables and colours on the terminal. [`quantile`]: medians and percentiles.
+//! - [`show`]: boards, tables and colours on the terminal. [`counted`]: counts in sentences. [`quantile`]: medians and
+//!   percentiles.
 
 mod args;
 mod bench;
@@ -24,11 +27,16 @@ mod checks;
 mod commands;
 mod compare;
 mod console;
+mod counted;
+mod doctor;
 mod events;
 mod exit;
 mod follow;
 mod foreground;
 mod input;
+mod manifest_cache;
+mod misplaced;
+mod nearby;
 mod new;
 mod one_off;
 mod outputs;
@@ -50,6 +58,7 @@ mod solver_run;
 mod tally;
 mod top;
 mod trace;
+mod user_plugins;
 mod visibility;
 
 use std::process::ExitCode;
@@ -62,7 +71,7 @@ fn main() -> ExitCode {
     flowpipe_terminal::panic::install_hook();
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return exit::usage(error),
+        Err(error) => return exit::usage(error, misplaced::add_hint),
     };
     match args.command {
         Command::IsolatedStage(_) => return processes::run_stage(),
@@ -82,6 +91,9 @@ fn main() -> ExitCode {
         Command::See(_) | Command::Solve(_) | Command::Bench(_) | Command::Compare(_)
     );
     show::log::start(&args.global, reports_problems);
+    if let Err(failure) = plugins::check_named(&args.global) {
+        return exit::code(Err(failure));
+    }
     let ended = match args.command {
         Command::Run(run) => commands::run::run(&args.global, &run),
         Command::Replay(replay) => commands::replay::run(&args.global, &replay),
@@ -99,7 +111,9 @@ fn main() -> ExitCode {
         Command::Generate(generate) => commands::generate::run(&generate),
         Command::Bench(bench) => commands::bench::run(&args.global, &bench),
         Command::Play(play) => commands::play::run(&args.global, &play),
+        Command::Doctor(doctor) => commands::doctor::run(&args.global, &doctor),
         Command::Completions(completions) => commands::completions::run(&completions),
+        Command::Man(man) => commands::man::run(&man),
         Command::IsolatedStage(_) | Command::ScanPlugins => Ok(exit::Ended::Done),
     };
     exit::code(ended)

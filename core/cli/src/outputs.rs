@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use flowpipe_config::effects::EffectKind;
+use flowpipe_config::manifest::effects::COMMAND_FOLDER;
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_output::{OutputFile, is_same};
@@ -32,7 +33,12 @@ pub fn note_inputs_of(pipeline: &Pipeline, catalogue: &Catalogue) {
             Some(effects) => {
                 for effect in effects.into_iter().filter(|it| is_reading(it.kind)) {
                     let paths = effect.paths(&found.manifest, &contestant.config);
-                    paths.for_each(|path| note_files_of(&path));
+                    let folder = match effect.kind {
+                        EffectKind::RunsCommands => contestant.config.get(COMMAND_FOLDER),
+                        _ => None,
+                    };
+                    let folder = Path::new(folder.and_then(Value::as_str).unwrap_or_default());
+                    paths.for_each(|path| note_files_of(&folder.join(path)));
                 }
             }
             // Without declared effects, it may read every file that its config names.

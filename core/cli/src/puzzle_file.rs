@@ -50,7 +50,24 @@ pub fn read_path(file: &Path) -> Result<String, Failure> {
     text(&file.display().to_string(), bytes)
 }
 
+/// What a file of another kind is, and the command for it.
+fn kind(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    let is_picture = bytes.starts_with(b"\x89PNG\r\n\x1a\n") || bytes.starts_with(b"\xff\xd8\xff");
+    match is_picture {
+        true => Some(("a picture", "see")),
+        false if bytes.starts_with(flowpipe_recording::MAGIC) => Some(("a recording", "report")),
+        false => None,
+    }
+}
+
 fn text(file: &str, bytes: Vec<u8>) -> Result<String, Failure> {
+    if let Some(other) = kind(&bytes) {
+        let (what, command) = other;
+        let named = shell_words::quote(file);
+        return Err(Failure::BadText(format!(
+            "{file}: this is {what}, and no text: `flowpipe {command} {named}` shows what is in it"
+        )));
+    }
     String::from_utf8(bytes).map_err(|error| {
         let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
             .iter()

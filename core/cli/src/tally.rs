@@ -1,5 +1,7 @@
 //! Counts and prints the boards of a run: read, solved, played, refused.
 
+mod obstacle;
+
 use std::io::Write;
 
 use flowpipe_host::message::Message;
@@ -12,8 +14,10 @@ use flowpipe_terminal::escaped;
 use serde::{Deserialize, Serialize};
 
 use crate::checks::with_reason;
+use crate::counted::counted;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, QUIET, paint};
+use crate::tally::obstacle::Obstacle;
 
 /// The counts of a run's boards.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -37,6 +41,9 @@ pub struct Tally {
     /// The board of a live run, where a referee emits the result of each board.
     #[serde(skip)]
     live: Option<Live>,
+    /// What keeps a live run from reading or playing, to be printed.
+    #[serde(skip)]
+    notice: Option<String>,
 }
 
 /// The last state of a live board.
@@ -45,19 +52,11 @@ struct Live {
     puzzle: Option<Puzzle>,
     /// When the frame of the last message was captured, in nanoseconds.
     now: i64,
-    obstacle: Option<Obstacle>,
+    /// Why no board is read.
+    unread: Obstacle,
+    /// Why no board is played.
+    unplayed: Obstacle,
 }
-
-/// Why the board is not read or played.
-#[derive(Clone, Debug)]
-struct Obstacle {
-    reason: String,
-    since: i64,
-    reported: bool,
-}
-
-/// An obstacle is reported when it lasts this long, in nanoseconds: a board that flips can't be read for a moment.
-const OBSTACLE_DELAY: i64 = 2_000_000_000;
 
 impl Tally {
     /// All counts are 0.
@@ -72,8 +71,15 @@ impl Tally {
     pub fn counts(&self) -> Self {
         Self {
             live: None,
+            notice: None,
             ..*self
         }
+    }
+
+    /// Takes what the last message has shown to keep a live run from reading or playing for some time. It is printed
+    /// also where boards are not.
+    pub fn take_notice(&mut self) -> Option<String> {
+        self.notice.take()
     }
 
     /// Counts a message, and prints it.
@@ -112,13 +118,20 @@ impl Tally {
                 Ok(())
             }
             Reading::Refused { step, reason, .. } => {
-                if !self.is_reportable(reason) {
-                    return Ok(());
-                }
-                self.unread += 1;
-                let reason = paint(reason, BAD, colours);
                 let source = escaped(&sighting.frame.source);
-                writeln!(out, "{source}: {reason} (step: {})", escaped(step))
+                let line = |colours| {
+                    let reason = paint(reason, BAD, colours);
+                    format!("{source}: {reason} (step: {})", escaped(step))
+                };
+                let Some(live) = &mut self.live else {
+                    self.unread += 1;
+                    return writeln!(out, "{}", line(colours));
+                };
+                if live.unread.meet(reason, live.now) {
+                    self.unread += 1;
+                    self.notice = Some(line(colours));
+                }
+                Ok(())
             }
         }
     }
@@ -176,17 +189,18 @@ impl Tally {
         self.played += 1;
         self.strokes += outcome.strokes.len() as u64;
         self.strokes_refused += refused.len() as u64;
-        let strokes = outcome.strokes.len();
+        let count = outcome.strokes.len();
+        let strokes = counted(count, "stroke");
         let source = escaped(&outcome.frame.source);
         match outcome.solved {
             Some(true) => {
                 self.accepted += 1;
                 let good = paint("the game counts it as solved", GOOD, colours);
-                writeln!(out, "{source}: played {strokes} strokes, {good}")
+                writeln!(out, "{source}: played {strokes}, {good}")
             }
             Some(false) => {
                 let bad = paint("the game does not count it as solved", BAD, colours);
-                writeln!(out, "{source}: played {strokes} strokes, {bad}")?;
+                writeln!(out, "{source}: played {strokes}, {bad}")?;
                 for reason in refused.iter().filter_map(|stroke| stroke.reason.as_ref()) {
                     writeln!(out, "  {}", escaped(reason))?;
                 }
@@ -194,7 +208,7 @@ impl Tally {
             }
             None => match &outcome.refused {
                 Some(reason) => writeln!(out, "{source}: not played, {}", escaped(reason)),
-                None => writeln!(out, "{source}: played {strokes} strokes"),
+                None => writeln!(out, "{source}: played {strokes}"),
             },
         }
     }
@@ -206,16 +220,23 @@ impl Tally {
         out: &mut impl Write,
         colours: bool,
     ) -> std::io::Result<()> {
+        let Some(live) = &mut self.live else {
+            return Ok(());
+        };
+        if outcome.act_ns > 0 || outcome.refused.is_none() {
+            live.unplayed.end();
+        }
         let Some(reason) = &outcome.refused else {
             return Ok(());
         };
+        let is_reportable = live.unplayed.meet(reason, live.now);
         for would in outcome.strokes.iter().filter_map(|it| it.reason.as_ref()) {
             writeln!(out, "  {}", escaped(would))?;
         }
-        if self.is_reportable(reason) {
+        if is_reportable {
             let reason = paint(reason, BAD, colours);
             let source = escaped(&outcome.frame.source);
-            writeln!(out, "{source}: not played, {reason}")?;
+            self.notice = Some(format!("{source}: not played, {reason}"));
         }
         Ok(())
     }
@@ -242,43 +263,22 @@ impl Tally {
         let profile = result.profile.map(|it| format!(", profile {}", it.name()));
         writeln!(
             out,
-            "board {} ({} x {}): {what}, {} strokes{again}, {:.2} s{}",
+            "board {} ({} x {}): {what}, {}{again}, {:.2} s{}",
             result.number,
             board.cols(),
             board.rows(),
-            result.strokes,
+            counted(result.strokes, "stroke"),
             result.took_ns as f64 / 1e9,
             profile.unwrap_or_default(),
         )
     }
 
-    /// Whether to report an obstacle: at once, but in a live run only once, and only if it lasts.
-    fn is_reportable(&mut self, reason: &str) -> bool {
-        let Some(live) = &mut self.live else {
-            return true;
-        };
-        let obstacle = live
-            .obstacle
-            .take_if(|obstacle| obstacle.reason == reason)
-            .unwrap_or_else(|| Obstacle {
-                reason: reason.to_owned(),
-                since: live.now,
-                reported: false,
-            });
-        let report = !obstacle.reported && live.now - obstacle.since >= OBSTACLE_DELAY;
-        live.obstacle = Some(Obstacle {
-            reported: obstacle.reported || report,
-            ..obstacle
-        });
-        report
-    }
-
     /// The counts in one line.
     pub fn summary(&self) -> String {
-        let mut parts = vec![format!("{} board{} read", self.boards, plural(self.boards))];
+        let mut parts = vec![format!("{} read", counted(self.boards, "board"))];
         if self.unread > 0 {
-            let plural = plural(self.unread);
-            parts.push(format!("{} frame{plural} without a board", self.unread));
+            let frames = counted(self.unread, "frame");
+            parts.push(format!("{frames} without a board"));
         }
         parts.push(format!("{} solved", self.solved));
         if self.unsolved > 0 {
@@ -288,8 +288,9 @@ impl Tally {
         parts.push(format!("{} accepted by the game", self.accepted));
         if self.strokes_refused > 0 {
             parts.push(format!(
-                "{} of {} strokes refused",
-                self.strokes_refused, self.strokes
+                "{} of {} refused",
+                self.strokes_refused,
+                counted(self.strokes, "stroke")
             ));
         }
         parts.join(", ")
@@ -299,17 +300,13 @@ impl Tally {
 impl Live {
     /// Whether this is the board of the last sighting.
     fn knows(&mut self, seen: &SeenBoard) -> bool {
-        self.obstacle = None;
+        self.unread.end();
         let known = self.puzzle.as_ref() == Some(&seen.puzzle);
         if !known {
             self.puzzle = Some(seen.puzzle.clone());
         }
         known
     }
-}
-
-fn plural(count: u64) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }
 
 fn parse<T: serde::de::DeserializeOwned>(message: &Message) -> Option<T> {
@@ -319,9 +316,9 @@ fn parse<T: serde::de::DeserializeOwned>(message: &Message) -> Option<T> {
 fn heading(seen: &SeenBoard, solver: &str, text: &str) -> String {
     let board = seen.puzzle.board();
     format!(
-        "({} x {}, {} flows) {text} by {solver}",
+        "({} x {}, {}) {text} by {solver}",
         board.cols(),
         board.rows(),
-        seen.puzzle.flow_count()
+        counted(seen.puzzle.flow_count(), "flow")
     )
 }

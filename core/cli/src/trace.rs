@@ -9,6 +9,7 @@ use flowpipe_output::OutputFile;
 use flowpipe_recorder::trace::{Trace, Tracer};
 use flowpipe_terminal::{Output, eprintln, escaped};
 
+use crate::counted::counted;
 use crate::exit::Failure;
 use crate::outputs;
 
@@ -73,8 +74,9 @@ impl Tracing {
         self.file.commit().map_err(&failure)?;
         let path = escaped(path);
         eprintln!(
-            "traced {} calls, {} messages: {path} (ui.perfetto.dev and chrome://tracing open it)",
-            traced.calls, traced.messages
+            "traced {}, {}: {path} (ui.perfetto.dev and chrome://tracing open it)",
+            counted(traced.calls, "call"),
+            counted(traced.messages, "message")
         );
         Ok(())
     }

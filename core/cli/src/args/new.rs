@@ -17,8 +17,8 @@ pub struct New {
     /// Create its folder in this one.
     #[arg(long = "in", value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
-    /// A checkout of flowpipe with the SDK for plugins in Rust. Without it, the one that contains the folder or this
-    /// program, or else the repository.
+    /// A checkout of flowpipe with the SDK for plugins in Rust (or set FLOWPIPE_SDK). Without it, the one that contains
+    /// the folder, or else the repository.
     #[arg(long, value_name = "DIR")]
     pub sdk: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `flowpipe plugins`, `plugins show` and `plugin check`.
+//! `flowpipe plugins`, `plugins show`, `plugin check`, `plugin install` and `plugin remove`.
 
 use std::path::PathBuf;
 
@@ -27,6 +27,10 @@ pub enum PluginsCommand {
     },
     /// Test a plugin file in child processes: manifest, config, answers, malformed input, state, threads, leaks.
     Check(PluginCheck),
+    /// Install a plugin for the user: check it, and copy it to the folder of installed plugins.
+    Install(PluginInstall),
+    /// Remove a plugin from the folder of installed plugins.
+    Remove(PluginRemove),
 }
 
 /// The names of the checks of `plugin check`, in the order in which they run.
@@ -87,6 +91,36 @@ pub struct PluginCheck {
     /// Run one check in this process.
     #[arg(long, hide = true, value_name = "CHECK")]
     pub within: Option<String>,
+}
+
+/// `flowpipe plugin install`.
+#[derive(Debug, ClapArgs)]
+pub struct PluginInstall {
+    /// The plugin: a dynamic library, or a folder of which all plugins are installed.
+    #[arg(value_name = "FILE|DIR")]
+    pub path: PathBuf,
+    /// Replace installed plugins of the same name, and hide those that come with the program.
+    #[arg(long)]
+    pub force: bool,
+    /// Check only this stage. The whole file is installed.
+    #[arg(long, value_name = "NAME")]
+    pub stage: Option<String>,
+    /// The config for the checks as a TOML inline table, for a stage that requires one.
+    #[arg(long, value_name = "TOML")]
+    pub config: Option<String>,
+    /// The timeout of one answer in the checks.
+    #[arg(long, value_name = "DURATION", default_value = "5s")]
+    pub time: String,
+}
+
+/// `flowpipe plugin remove`.
+#[derive(Debug, ClapArgs)]
+pub struct PluginRemove {
+    /// The plugin's name, or the name of its file.
+    pub name: String,
+    /// Remove the file although it contains other plugins too.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[cfg(test)]

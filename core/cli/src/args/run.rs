@@ -6,11 +6,29 @@ use std::time::Duration;
 use clap::Args;
 use flowpipe_config::reader::duration;
 
+use super::set::{self, SetArgument};
+
 /// The arguments of `flowpipe run`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// The pipeline (TOML).
+    /// The pipeline (TOML), or the name of a packaged one: live, replay, timetrial.
     pub file: PathBuf,
+    /// Capture the window of this title, or whose title contains it: sets `window`.
+    #[arg(long, value_name = "TITLE")]
+    pub window: Option<String>,
+    /// End the run this many seconds after the first stroke: sets `seconds`.
+    #[arg(long, value_name = "NUMBER", value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// End the run after this many solved boards: sets `boards`.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    pub boards: Option<u64>,
+    /// What the game needs from the mouse, such as segments or auto: sets `profile`.
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Set a config key of a stage, such as screen.rate=30 (may be given several times). VALUE is TOML; a bare word is
+    /// a string. Where plugins race: STAGE.PLUGIN.KEY=VALUE.
+    #[arg(long, value_name = "STAGE.KEY=VALUE", value_parser = set::parse)]
+    pub set: Vec<SetArgument>,
     /// Print one JSON object at the end and nothing else on standard output.
     #[arg(long)]
     pub json: bool,
@@ -46,6 +64,14 @@ pub struct Run {
     /// Write a trace: which stage worked on which frame when. chrome://tracing and ui.perfetto.dev show it.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = text
+        .parse()
+        .ok()
+        .filter(|it: &f64| *it > 0.0 && it.is_finite());
+    number.ok_or_else(|| "expected a number of seconds, more than 0".to_owned())
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

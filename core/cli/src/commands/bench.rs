@@ -10,6 +10,7 @@ use crate::bench::corpus::{self, Corpus};
 use crate::bench::measure::measure;
 use crate::bench::row::BenchRow;
 use crate::bench::{chart, table};
+use crate::counted::counted;
 use crate::exit::{Ended, Failure};
 use crate::one_off::OneOffError;
 use crate::show::progress::ProgressLine;
@@ -88,8 +89,8 @@ fn measure_solver(
             continue;
         }
         line.set(&format!(
-            "{solver} on {} boards of {}",
-            boards.len(),
+            "{solver} on {} of {}",
+            counted(boards.len(), "board"),
             class.name
         ));
         let samples = measure(boards, &options, catalogue)?;

@@ -3,26 +3,34 @@
 
 use std::io::Write as _;
 
-use flowpipe_config::effects::{Described, EffectKind, StageEffects, listing};
+use flowpipe_config::effects::{StageEffects, listing};
 use flowpipe_config::pipeline::{Isolation, Pipeline};
-use flowpipe_terminal::{eprintln, escape, escape_indented, escaped, stdout};
+use flowpipe_host::catalogue::Catalogue;
+use flowpipe_isolation::confinement::Confinement;
+use flowpipe_terminal::{eprintln, escape, escaped, stdout};
 use serde_json::{Value, json};
 
 use crate::args::{Check, Global};
+use crate::counted::counted;
 use crate::exit::{Ended, Failure};
 use crate::{pipeline_file, plugins};
 
 pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
-    let catalogue = plugins::load(global);
+    let catalogue = plugins::load_all(global);
     let mut stdout = stdout();
     let mut wrong = 0;
     let mut unreadable = 0;
     for file in &check.files {
-        let read = match pipeline_file::read(file, &catalogue) {
+        let found = pipeline_file::find(file);
+        let read = found.and_then(|file| {
+            let read = pipeline_file::read(&file, &catalogue, &[])?;
+            Ok((file, read))
+        });
+        let (file, read) = match read {
             Ok(read) => read,
             // The other files are checked all the same.
             Err(failure) => {
-                eprintln!("flowpipe: {}", escape_indented(&failure.to_string()));
+                failure.show();
                 unreadable += 1;
                 continue;
             }
@@ -33,22 +41,18 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
                 let (stages, queues) = (pipeline.stages.len(), pipeline.edges.len());
                 writeln!(
                     stdout,
-                    "{}: OK: {stages} stage{}, {queues} queue{}",
+                    "{}: OK: {}, {}",
                     escaped(file.display()),
-                    plural(stages),
-                    plural(queues)
+                    counted(stages, "stage"),
+                    counted(queues, "queue")
                 )?;
-                write!(
-                    stdout,
-                    "{}",
-                    effect_lines(&pipeline, &listing(&pipeline, &catalogue))
-                )?;
+                write!(stdout, "{}", effect_lines(&pipeline, &catalogue))?;
             }
             Ok(file_read) => {
                 let pipeline = file_read.pipeline;
                 let stages = listing(&pipeline, &catalogue);
                 let record = pipeline.record.as_ref().map(|record| &record.file);
-                let all = json!({ "file": file, "record": record, "stages": stages });
+                let all = json!({ "file": file.display().to_string(), "record": record, "stages": stages });
                 serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
                 writeln!(stdout)?;
             }
@@ -67,7 +71,7 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
         }
     }
     if wrong > 0 {
-        eprintln!("flowpipe: {wrong} error{}", plural(wrong));
+        eprintln!("flowpipe: {}", counted(wrong, "error"));
     }
     Ok(match (wrong, unreadable) {
         (0, 0) => Ended::Done,
@@ -76,21 +80,18 @@ pub fn run(global: &Global, check: &Check) -> Result<Ended, Failure> {
     })
 }
 
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
-}
-
 /// The effects of a pipeline's stages, one a line.
-fn effect_lines(pipeline: &Pipeline, stages: &[StageEffects]) -> String {
+fn effect_lines(pipeline: &Pipeline, catalogue: &Catalogue) -> String {
     let mut text = String::new();
+    let stages = listing(pipeline, catalogue);
     let names = stages.iter().map(|it| escape(&it.stage).chars().count());
     let width = names.max().unwrap_or_default();
     let contestants = pipeline.stages.iter().flat_map(|stage| {
-        let is_confined = stage.isolation == Isolation::Process;
+        let is_isolated = stage.isolation == Isolation::Process;
         let contestants = stage.contestants.iter();
-        contestants.map(move |contestant| (contestant, is_confined))
+        contestants.map(move |contestant| (contestant, is_isolated))
     });
-    for (listed, (contestant, is_confined)) in stages.iter().zip(contestants) {
+    for (listed, (contestant, is_isolated)) in stages.iter().zip(contestants) {
         let StageEffects {
             stage,
             plugin,
@@ -101,10 +102,11 @@ fn effect_lines(pipeline: &Pipeline, stages: &[StageEffects]) -> String {
             Some(effects) if effects.is_empty() => vec!["no effects".to_owned()],
             Some(effects) => effects.iter().map(|effect| effect.words.clone()).collect(),
         };
-        let confined = match effects {
-            Some(effects) if is_confined && !effects.iter().any(runs_commands) => {
-                ", and confined to that"
-            }
+        let confinement = catalogue
+            .find(plugin.as_str())
+            .map(|found| Confinement::of(&found.manifest, &contestant.config));
+        let confined = match confinement {
+            Some(Confinement::To(_)) if is_isolated => ", and confined to that",
             _ => "",
         };
         for line in lines {
@@ -125,11 +127,6 @@ fn effect_lines(pipeline: &Pipeline, stages: &[StageEffects]) -> String {
     }
     text += "Plugins declare these effects; only stages with isolation = \"process\" are confined to them.\n";
     text
-}
-
-/// Such a stage is not confined, since commands may have any effect.
-fn runs_commands(effect: &Described) -> bool {
-    effect.kind == EffectKind::RunsCommands
 }
 
 /// The keys that a config sets, each with its value. `None`: it sets none.

@@ -28,12 +28,13 @@ use crate::{checks, pipeline_file, plugins, processes, recording_file, signals};
 
 pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
     signals::at_once();
+    let files = [pipeline_file::find(&args.a)?, pipeline_file::find(&args.b)?];
     let recording = recording_file::open(&args.file, Limits::Strict)?;
-    let catalogue = plugins::load(global);
+    let catalogue = plugins::load_all(global);
     let mut pipelines = Vec::new();
-    for file in [&args.a, &args.b] {
+    for file in &files {
         // The errors of both files are shown.
-        let read = pipeline_file::read_or_show(file, &catalogue, global)?;
+        let read = pipeline_file::read_or_show(file, &catalogue, &[], global)?;
         pipelines.push(read.map(|read| (file, read.pipeline)));
     }
     let Some(pipelines) = pipelines.into_iter().collect::<Option<Vec<_>>>() else {

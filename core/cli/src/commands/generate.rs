@@ -14,6 +14,7 @@ use flowpipe_puzzle::level::Tag;
 use flowpipe_puzzle::text::{self, Format, Sheet};
 
 use crate::args::{DifficultyArg, Generate, PuzzleFormat, PuzzleKind};
+use crate::counted::counted;
 use crate::exit::{Ended, Failure};
 
 /// The capacity of the queue of generated puzzles. Jobs wait while it is full.
@@ -108,10 +109,7 @@ fn write(
 ) -> Result<String, Failure> {
     let flows = generated.solution.flows.len();
     let title = title(recipe, flows, generated.rating);
-    let tag = Tag {
-        number: u32::try_from(number).unwrap_or(u32::MAX),
-        ..Tag::default()
-    };
+    let tag = Tag::new(0, u32::try_from(number).unwrap_or(u32::MAX));
     let sheet = Sheet {
         puzzle: &generated.puzzle,
         solution: Some(&generated.solution),
@@ -135,9 +133,10 @@ fn title(recipe: &Recipe, flows: usize, rating: Rating) -> String {
         many => format!("{many} branchings"),
     };
     format!(
-        "{}: {}, {flows} flows, {branchings}, {:.1} steps a cell",
+        "{}: {}, {}, {branchings}, {:.1} steps a cell",
         rating.difficulty(),
         recipe.size(),
+        counted(flows, "flow"),
         rating.steps_per_cell,
     )
 }

@@ -9,8 +9,9 @@ use crate::exit::{Ended, Failure};
 use crate::{pipeline_file, plugins};
 
 pub fn run(global: &Global, args: &Graph) -> Result<Ended, Failure> {
+    let file = pipeline_file::find(&args.file)?;
     let catalogue = plugins::load(global);
-    let Some(file) = pipeline_file::read_or_show(&args.file, &catalogue, global)? else {
+    let Some(file) = pipeline_file::read_or_show(&file, &catalogue, &[], global)? else {
         return Ok(Ended::BadConfig);
     };
     let pipeline = file.pipeline;

@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flowpipe_terminal::{escaped, stdout};
 
 use crate::args::{Global, Language, New};
 use crate::exit::{Ended, Failure};
-use crate::new::sdk::Sdk;
+use crate::new::sdk::{self, Sdk};
 use crate::new::{self, File, name};
 use crate::plugins;
 
@@ -26,8 +26,12 @@ pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
             found.path.display()
         )));
     }
-    let sdk = match &args.sdk {
-        None => Sdk::near(&args.folder.canonicalize().unwrap_or_default()),
+    let named = args.sdk.clone().or_else(|| {
+        let variable = std::env::var_os(sdk::VARIABLE).filter(|it| !it.is_empty());
+        variable.map(PathBuf::from)
+    });
+    let sdk = match &named {
+        None => Sdk::near(&args.folder),
         Some(path) => Sdk::at(path).ok_or_else(|| {
             Failure::Usage(format!(
                 "{} is not a checkout of flowpipe: it has no core/plugin",

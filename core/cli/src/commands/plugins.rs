@@ -12,7 +12,7 @@ use flowpipe_terminal::{escape, escape_block, escape_indented, escaped, stdout};
 use serde_json::{Value, json};
 
 use crate::args::{Global, Plugins, PluginsCommand};
-use crate::commands::plugin_check;
+use crate::commands::{plugin_check, plugin_install, plugin_remove};
 use crate::exit::{Ended, Failure};
 use crate::plugins;
 use crate::show::colour::{self, HEADING, QUIET, paint};
@@ -21,12 +21,14 @@ use crate::show::colour::{self, HEADING, QUIET, paint};
 const UNDECLARED: &str = "its manifest does not declare any that this version knows";
 
 pub fn run(global: &Global, args: &Plugins) -> Result<Ended, Failure> {
-    let catalogue = || plugins::load(global);
+    let catalogue = || plugins::load_all(global);
     match &args.command {
         None if args.json => list_as_json(&catalogue()),
         None => list(&catalogue(), global),
         Some(PluginsCommand::Show { name, json }) => show(&catalogue(), global, name, *json),
         Some(PluginsCommand::Check(check)) => plugin_check::run(global, check),
+        Some(PluginsCommand::Install(install)) => plugin_install::run(global, install),
+        Some(PluginsCommand::Remove(remove)) => plugin_remove::run(global, remove),
     }
 }
 
@@ -65,7 +67,7 @@ fn list(catalogue: &Catalogue, global: &Global) -> Result<Ended, Failure> {
     }
     writeln!(stdout, "\n{}", paint("Looked in:", HEADING, colours))?;
     for folder in plugins::folders(global) {
-        let there = if folder.is_dir() { "" } else { " (not there)" };
+        let there = if folder.exists() { "" } else { " (not there)" };
         writeln!(
             stdout,
             "  {}{}",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use flowpipe_engine::report::Report;
 use flowpipe_engine::run::replay::verify::{Verdict, Verifier};
-use flowpipe_engine::run::replay::{Allowed, PlanError, Replay, ReplayOptions, Withheld};
+use flowpipe_engine::run::replay::{Allowed, NotRerunReason, PlanError, Replay, ReplayOptions};
 use flowpipe_engine::run::{Observer, Options};
 use flowpipe_recording::{Limits, Recording};
 use flowpipe_terminal::{eprintln, escape, escaped, stdout};
@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::args::{self, Global, Speed};
 use crate::console::Console;
+use crate::counted::{counted, was};
 use crate::events::EventForwarder;
 use crate::exit::{Ended, Failure};
 use crate::record::{RecordedRun, RunRecording};
@@ -29,7 +30,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
         false => Limits::Strict,
     };
     let recording = recording_file::open(&args.file, limits)?;
-    let catalogue = plugins::load(global);
+    let catalogue = plugins::load_all(global);
     let recording = Arc::new(recording);
     let (pipeline, replay) =
         Replay::new(recording.clone(), &wish(args), &catalogue).map_err(refusal)?;
@@ -121,7 +122,7 @@ fn wish(args: &args::Replay) -> ReplayOptions {
 /// The stages that changed during the recording.
 fn changed(replay: &Replay) -> Vec<&str> {
     let withheld = replay.withheld();
-    let changed = withheld.filter(|(_, why)| **why == Withheld::Changed);
+    let changed = withheld.filter(|(_, why)| **why == NotRerunReason::Changed);
     changed.map(|(stage, _)| stage).collect()
 }
 
@@ -146,8 +147,7 @@ fn print(
 ) -> Result<(), Failure> {
     let mut stdout = stdout();
     if args.json {
-        let reason =
-            |(stage, why): (&str, &Withheld)| json!({ "stage": stage, "reason": why.to_string() });
+        let reason = |(stage, why): (&str, &NotRerunReason)| json!({ "stage": stage, "reason": why.to_string() });
         let withheld: Vec<_> = replay.withheld().map(reason).collect();
         let exceeded = replay.exceeded().into_iter();
         let exceeded = exceeded.map(|(stage, excess, calls)| {
@@ -184,7 +184,7 @@ fn print(
         )?;
     }
     for (stage, why) in replay.withheld() {
-        if *why != Withheld::Changed {
+        if *why != NotRerunReason::Changed {
             writeln!(
                 stdout,
                 "played back instead of replayed: {} ({})",
@@ -196,7 +196,8 @@ fn print(
     for (stage, excess, calls) in replay.exceeded() {
         writeln!(
             stdout,
-            "played back instead of replayed: {calls} calls of {}, which took {} (--no-limits removes the limits)",
+            "played back instead of replayed: {} of {}, which took {} (--no-limits removes the limits)",
+            counted(calls, "call"),
             escaped(stage),
             excess.description()
         )?;
@@ -204,8 +205,9 @@ fn print(
     if replay.skipped() > 0 {
         writeln!(
             stdout,
-            "{} calls were not replayed: the recording lacks their messages, or the state of their stage",
-            replay.skipped()
+            "{} {} not replayed: the recording lacks the messages, or the state of the stage",
+            counted(replay.skipped(), "call"),
+            was(replay.skipped())
         )?;
     }
     let Some(verdict) = verdict else {
@@ -217,26 +219,33 @@ fn print(
         let played_back: Vec<_> = played_back.map(|(_, stage)| escape(&stage.name)).collect();
         writeln!(
             stdout,
-            "{} messages were not compared: their stages were not replayed ({}): sources, and what has effects or is \
-             not deterministic",
-            verdict.from_recording,
+            "{} {} not compared, of stages that were not replayed ({}): sources, and what has effects or is not \
+             deterministic",
+            counted(verdict.from_recording, "message"),
+            was(verdict.from_recording),
             played_back.join(", ")
         )?;
     }
     if verdict.without_call > 0 {
         writeln!(
             stdout,
-            "{} messages of replayed stages were not compared: the recording lacks the calls that emitted them, or \
-             these calls were not replayed",
-            verdict.without_call
+            "{} of replayed stages {} not compared: the recording lacks the calls that emitted {}, or these calls were not \
+             replayed",
+            counted(verdict.without_call, "message"),
+            was(verdict.without_call),
+            if verdict.without_call == 1 {
+                "it"
+            } else {
+                "them"
+            }
         )?;
     }
     for missing in &verdict.missing {
         writeln!(
             stdout,
-            "{}: {} messages of {}, from message {} on; the recording lacks their calls and does not say why",
+            "{}: {} of {}, from message {} on; the recording lacks their calls and does not say why",
             paint("not verified", BAD, colours),
-            missing.messages,
+            counted(missing.messages, "message"),
             escape(&missing.edge),
             missing.first
         )?;
@@ -244,9 +253,9 @@ fn print(
     if verdict.skipped_without_reason > 0 {
         writeln!(
             stdout,
-            "{}: {} calls; the recording lacks what they took and does not say why",
+            "{}: {}; the recording lacks what they took and does not say why",
             paint("not verified", BAD, colours),
-            verdict.skipped_without_reason
+            counted(verdict.skipped_without_reason, "call")
         )?;
     }
     let Some(first) = verdict.differences.first() else {
@@ -257,7 +266,8 @@ fn print(
             }
             (same, true) => {
                 let are_same = paint("the same", GOOD, colours);
-                writeln!(stdout, "{same} messages: {are_same}, byte for byte")?;
+                let same = counted(same, "message");
+                writeln!(stdout, "{same}: {are_same}, byte for byte")?;
             }
             (same, false) => writeln!(
                 stdout,

@@ -2,7 +2,7 @@
 
 use flowpipe_output::without_suffix;
 use flowpipe_recording::Limits;
-use flowpipe_report::{LIMIT, Written};
+use flowpipe_report::{LIMIT, PageSummary};
 use flowpipe_terminal::{eprintln, escaped, plain_stdout};
 
 use crate::exit::{Ended, Failure};
@@ -38,7 +38,7 @@ pub fn run(args: &args::Report) -> Result<Ended, Failure> {
     Ok(Ended::Done)
 }
 
-fn summary(written: Written) -> String {
+fn summary(written: PageSummary) -> String {
     let pictures = if written.pictures_kept < written.pictures {
         format!("{} of {}", written.pictures_kept, written.pictures)
     } else {

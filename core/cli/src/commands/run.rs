@@ -13,6 +13,7 @@ use crate::console::Console;
 use crate::events::{EventForwarder, RunEvent};
 use crate::exit::{Ended, Failure};
 use crate::foreground::{self, CompletedRun};
+use crate::pipeline_file::settings;
 use crate::record::flight::{self, FlightOptions, FlightRecorder};
 use crate::record::{LossMode, RecordedRun, RunRecording};
 use crate::reload::{FileStamps, ReloadOptions};
@@ -22,14 +23,17 @@ use crate::visibility::Visibility;
 use crate::{checks, outputs, pipeline_file, plugins, processes};
 
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
+    let path = pipeline_file::find(&args.file)?;
+    let settings = settings::of(args);
     // Before the files are read, so that a change meanwhile is reloaded.
-    let before = FileStamps::read(&args.file, &plugins::folders(global));
+    let before = FileStamps::read(&path, &plugins::folders(global));
     let catalogue = plugins::load(global);
-    let Some(file) = pipeline_file::read_or_show(&args.file, &catalogue, global)? else {
+    let read = pipeline_file::read_or_show(&path, &catalogue, &settings, global)?;
+    let Some(file) = read else {
         return Ok(Ended::BadConfig);
     };
     let pipeline = file.pipeline;
-    outputs::note_input(&args.file);
+    outputs::note_input(&path);
     outputs::note_inputs_of(&pipeline, &catalogue);
     let visibility = Visibility::of(&pipeline, &catalogue);
     let (sender, events) = crossbeam_channel::unbounded();
@@ -46,7 +50,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let recorded_run = RecordedRun {
         pipeline: &pipeline,
         catalogue: &catalogue,
-        file: &args.file,
+        file: &path,
         text: &file.text,
         clock: options.clock,
         dry: args.dry_run,
@@ -72,7 +76,8 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         has_referee: visibility.has_referee,
     });
     let reload = ReloadOptions {
-        file: &args.file,
+        file: &path,
+        settings,
         polls: args.watch,
         global,
         before,

@@ -9,7 +9,7 @@ use crate::exit::{Ended, Failure};
 use crate::plugins;
 
 pub fn run(global: &Global) -> Result<Ended, Failure> {
-    let schema = pipeline_schema(&plugins::load(global));
+    let schema = pipeline_schema(&plugins::load_all(global));
     writeln!(flowpipe_terminal::plain_stdout(), "{schema:#}")?;
     Ok(Ended::Done)
 }

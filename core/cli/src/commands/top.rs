@@ -26,7 +26,7 @@ mod unix {
 
     use comfy_table::presets::UTF8_BORDERS_ONLY;
     use comfy_table::{CellAlignment, Table};
-    use flowpipe_game::terminal::{Colours, Screen};
+    use flowpipe_game::terminal::{Colours, TerminalScreen};
     use flowpipe_terminal::{eprintln, escape, stdout, stdout_is_terminal};
 
     use crate::args::{Global, Top};
@@ -78,7 +78,7 @@ mod unix {
         }
         // At once: reading keys from a closed terminal never returns.
         signals::on_interrupt(|| {
-            Screen::give_back();
+            TerminalScreen::give_back();
             signals::leave();
         });
         let selection = Selection {

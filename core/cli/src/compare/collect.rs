@@ -7,6 +7,7 @@ use flowpipe_engine::run::{Completion, Observer, Task, TaskResult};
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_puzzle::message::{OUTCOME, SIGHTING, SOLVED, STROKES};
+use flowpipe_recording::entry::Event;
 
 use crate::compare::frame::StageFailure;
 
@@ -29,7 +30,7 @@ pub struct Collected {
     pub problems: Vec<CollectedProblem>,
     /// The first ancestor of each message, by stage, output and number, from 1.
     roots: Vec<Vec<Vec<Root>>>,
-    /// The times of all calls, by stage, nanoseconds.
+    /// The times of all calls but those at the end of the stream, by stage, nanoseconds.
     pub times: Vec<Vec<u64>>,
 }
 
@@ -130,8 +131,9 @@ impl Observer for Collector {
     }
 
     fn task_finished(&self, task: &Task<'_>, worked: &Completion<'_>) {
-        // In a race, only the winner counts.
-        if matches!(worked.result, TaskResult::Lost | TaskResult::Stopped) {
+        // In a race, only the winner counts. The call at the end of the stream is not the latency of any message.
+        let is_end = task.event == Event::Finish;
+        if is_end || matches!(worked.result, TaskResult::Lost | TaskResult::Stopped) {
             return;
         }
         let nanoseconds = worked.ended_ns - task.began_ns - worked.waited_ns;

@@ -9,6 +9,7 @@ use crate::compare::offline::{ChangeKind, StageChange};
 use crate::compare::pair::Pair;
 use crate::compare::side::Side;
 use crate::compare::table;
+use crate::counted::counted;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, HEADING, QUIET, paint};
 
@@ -94,7 +95,11 @@ fn write_pipeline(text: &mut String, who: &str, pipeline: &PipelineSummary, colo
 
 fn difference(text: &mut String, number: usize, pair: &Pair, drawn: bool, colours: bool) {
     let flows = pair.any().map_or(0, |side| side.seen.puzzle.flow_count());
-    let heading = format!("board {number} ({}, {flows} flows)", table::size(pair));
+    let heading = format!(
+        "board {number} ({}, {})",
+        table::size(pair),
+        counted(flows, "flow")
+    );
     let _ = writeln!(
         text,
         "\n{}, frame {} of {}",

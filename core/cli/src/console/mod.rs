@@ -78,10 +78,22 @@ impl<'a> Console<'a> {
             RunEvent::Message(message) => {
                 steps.add(message);
                 if *quiet {
-                    return tally.add(message, &mut std::io::sink(), false);
+                    let colours = colour::on_stderr(global);
+                    tally.add(message, &mut std::io::sink(), colours)?;
+                    return match tally.take_notice() {
+                        Some(notice) => line.above(|| writeln!(stderr(), "{notice}")),
+                        None => Ok(()),
+                    };
                 }
                 let colours = colour::on_stdout(global);
-                line.above(|| tally.add(message, &mut stdout(), colours))
+                line.above(|| {
+                    let mut stdout = stdout();
+                    tally.add(message, &mut stdout, colours)?;
+                    match tally.take_notice() {
+                        Some(notice) => writeln!(stdout, "{notice}"),
+                        None => Ok(()),
+                    }
+                })
             }
             RunEvent::Pipeline(names) => {
                 steps.rename(names);

@@ -26,7 +26,7 @@ pub fn plan(role: NewRole, name: &str, sdk: &Sdk) -> Scaffold {
         .map(|(path, template)| File::new(*path, named(template, name)))
         .collect();
     let manifest = named(include_str!("templates/rust/Cargo.toml"), name)
-        .replace("FLOWPIPE_PLUGIN", &sdk.dependency());
+        .replace("flowpipe-plugin = FLOWPIPE_PLUGIN", &sdk.dependency());
     files.push(File::new("Cargo.toml", manifest));
     // The versions that the SDK is tested with, which are downloaded already.
     files.extend(sdk.lock().map(|lock| File::new("Cargo.lock", lock)));

@@ -1,14 +1,16 @@
 //! A child process: started, read, and killed when it hangs.
 
+use std::io::{self, Read};
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use flowpipe_process::group::ProcessGroup;
+use flowpipe_process::lines::Lines;
+use flowpipe_process::stderr_tail::StderrTail;
+use flowpipe_process::supervised::Supervised;
 
 use crate::args::PluginCheck;
 use crate::exit::Failure;
-use crate::plugin_check::pipes::{self, StderrTail};
 use crate::plugin_check::protocol::{CheckLine, PIPE_CLOSED};
 use crate::plugin_check::subject::answer_timeout;
 
@@ -34,17 +36,19 @@ const GRACE: Duration = Duration::from_secs(20);
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(90);
 /// How long a child with a closed pipe may run, and how long the pipes of an ended one are read.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a killed child may take to end.
-const REAP_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a child is polled while it sends nothing.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// The maximum length of a line of the protocol: no manifest is longer.
+const LONGEST_LINE: usize = 16 << 20;
+/// The maximum length of a line on standard error; a longer one is split.
+const LONGEST_STDERR_LINE: usize = 1 << 10;
 
 /// Runs one check in a child.
 ///
 /// # Errors
 /// When no process can be started.
 pub fn run(args: &PluginCheck, check: &str, stage: Option<&str>) -> Result<ChildOutput, Failure> {
-    let broken = |error: std::io::Error| Failure::Run(format!("can't start a process: {error}"));
+    let broken = |error: io::Error| Failure::Run(format!("can't start a process: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(broken)?);
     command.args(["plugin", "check", "--within", check, "--time", &args.time]);
     if let Some(stage) = stage {
@@ -59,20 +63,16 @@ pub fn run(args: &PluginCheck, check: &str, stage: Option<&str>) -> Result<Child
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let process = ProcessGroup::spawn(&mut command).map_err(broken)?;
+    let process = Supervised::spawn("check", command, || ()).map_err(broken)?;
     // The child ends itself when this pipe is closed.
-    let _stdin = process.take_stdin();
-    let stderr = process.take_stderr().map(StderrTail::of);
-    let (Some(received), Some(stderr)) = (process.take_stdout().map(pipes::lines), stderr) else {
-        // Both are pipes, and are taken once.
-        return Err(broken(std::io::ErrorKind::BrokenPipe.into()));
-    };
+    let _stdin = process.take_stdin().map_err(broken)?;
+    let stderr = process.take_stderr().map_err(broken)?;
+    let stderr = StderrTail::start(stderr, LONGEST_STDERR_LINE, |_| ()).map_err(broken)?;
+    let received = receiver(process.take_stdout().map_err(broken)?).map_err(broken)?;
     let mut lines = Vec::new();
     let end = receive(&process, &received, &mut lines, timeout + GRACE);
-    process.kill_group();
-    let has_ended = process.wait_at_most(REAP_TIMEOUT);
-    let status = has_ended.then(|| process.reap().ok()).flatten();
-    // An escaped child of it may hold the pipes open without writing.
+    let status = process.end_within(Duration::ZERO);
+    // The pipe ends with the process.
     while let Ok(line) = received.recv_timeout(DRAIN_TIMEOUT) {
         lines.push(line);
     }
@@ -88,16 +88,33 @@ pub fn run(args: &PluginCheck, check: &str, stage: Option<&str>) -> Result<Child
         _ => None,
     });
     let failure = failure.map(|failure| {
-        let stderr = stderr.within(DRAIN_TIMEOUT);
+        stderr.wait(DRAIN_TIMEOUT);
+        let stderr = stderr.text();
         let text = format!("{failure}{}\n{stderr}", doing.unwrap_or_default());
         text.trim_end().to_owned()
     });
     Ok(ChildOutput { lines, failure })
 }
 
+/// Starts to read the lines of the protocol; all others are ignored. The channel disconnects when the pipe ends.
+fn receiver(stdout: impl Read + Send + 'static) -> io::Result<Receiver<CheckLine>> {
+    let (sender, lines) = mpsc::channel();
+    let read = move || {
+        for line in Lines::new(stdout, LONGEST_LINE).map_while(Result::ok) {
+            if let Ok(line) = serde_json::from_slice::<CheckLine>(&line.bytes)
+                && sender.send(line).is_err()
+            {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new().spawn(read)?;
+    Ok(lines)
+}
+
 /// Receives lines until the child ends or hangs.
 fn receive(
-    process: &ProcessGroup,
+    process: &Supervised,
     received: &Receiver<CheckLine>,
     lines: &mut Vec<CheckLine>,
     limit: Duration,
@@ -109,7 +126,7 @@ fn receive(
                 lines.push(line);
                 last = Instant::now();
             }
-            Err(RecvTimeoutError::Disconnected) if process.wait_at_most(DRAIN_TIMEOUT) => {
+            Err(RecvTimeoutError::Disconnected) if process.wait(DRAIN_TIMEOUT).is_some() => {
                 return ChildEnd::Ended;
             }
             Err(RecvTimeoutError::Disconnected) => return ChildEnd::PipeClosed,
@@ -155,5 +172,18 @@ fn how(status: ExitStatus, done: bool) -> String {
         Some(code) if done => format!("its process ended with exit code {code}"),
         Some(code) => format!("the plugin ended the process (exit code {code})"),
         None => "its process ended".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_lines_are_ignored() {
+        let bytes = b"{\"doing\":\n\xff\n\"done\"\n".to_vec();
+        let lines = receiver(io::Cursor::new(bytes)).unwrap();
+        let all: Vec<CheckLine> = lines.iter().collect();
+        assert!(matches!(all[..], [CheckLine::Done]), "{all:?}");
     }
 }

@@ -3,8 +3,7 @@
 //! - [`checks`]: one check a file. Each runs in a child process ([`worker`]), so that a crash or a hang is reported and
 //!   does not prevent the others.
 //! - [`mod@stages`]: loads the file, in a child too.
-//! - [`child`]: starts such a process ([`process`]) and reads its pipes ([`pipes`], [`protocol`]).
-//!   [`mod@judge`]: the result of each check.
+//! - [`child`]: starts such a process and reads its lines ([`protocol`]). [`mod@judge`]: the result of each check.
 //! - [`samples`], [`subject`]: the input of a stage, and how it is created.
 //! - [`report`]: prints the results.
 
@@ -12,7 +11,6 @@ mod checks;
 mod child;
 mod heap;
 mod judge;
-mod pipes;
 mod protocol;
 mod report;
 pub(crate) mod samples;

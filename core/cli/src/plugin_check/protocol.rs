@@ -48,8 +48,10 @@ impl Reporter {
     /// # Errors
     /// The error of the system.
     #[cfg(unix)]
-    // Not the output of the program: its parent reads it.
-    #[expect(clippy::disallowed_methods)]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is not the program's output: the parent process reads it"
+    )]
     pub fn new() -> io::Result<Self> {
         let own = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3)?;
         rustix::stdio::dup2_stdout(io::stderr())?;
@@ -57,8 +59,10 @@ impl Reporter {
     }
 
     #[cfg(not(unix))]
-    // As above.
-    #[expect(clippy::disallowed_methods)]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is not the program's output: the parent process reads it"
+    )]
     pub fn new() -> io::Result<Self> {
         Ok(Self(Mutex::new(Box::new(io::stdout()))))
     }

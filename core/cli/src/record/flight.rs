@@ -7,7 +7,7 @@ use std::time::Duration;
 use crossbeam_channel::Sender;
 use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{BoardResult, OUTCOME, Outcome, RESULT, SOLVED, Solved, Verdict};
-use flowpipe_recorder::record::{Alarm, Flight, FlightFile, Opened, Recorder, Recording};
+use flowpipe_recorder::record::{Flight, FlightFile, FlightTrigger, Opened, Recorder, Recording};
 use flowpipe_recording::Writer;
 use flowpipe_terminal::{escape, escape_indented};
 use serde::de::DeserializeOwned;
@@ -121,7 +121,7 @@ struct BoardFailures {
     dry: bool,
 }
 
-impl Alarm for BoardFailures {
+impl FlightTrigger for BoardFailures {
     fn alarm(&mut self, message: &Message) -> Option<String> {
         match message.schema() {
             SOLVED => unsolved(&read(message)?),

@@ -19,6 +19,7 @@ use flowpipe_recording::entry::About;
 use flowpipe_recording::{Recording as Recorded, Schemas, WriteError, Writer};
 use flowpipe_terminal::{eprintln, escape_indented, escaped};
 
+use crate::counted::counted;
 use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::outputs;
@@ -193,14 +194,15 @@ impl RunRecording {
         let dropped = match (written.dropped_lineages, written.dropped_messages) {
             (0, 0) => String::new(),
             (lineages, messages) => format!(
-                ", {lineages} lineages dropped with {messages} messages (the recorder could not keep up; \
-                 with --record-lossless the run waits)"
+                ", {} dropped with {} (the recorder could not keep up; with --record-lossless the run waits)",
+                counted(lineages, "lineage"),
+                counted(messages, "message")
             ),
         };
         eprintln!(
-            "recorded {} messages, {} pictures ({} of them seen before){dropped}: {}",
-            written.messages,
-            written.pictures + written.repeated,
+            "recorded {}, {} ({} of them seen before){dropped}: {}",
+            counted(written.messages, "message"),
+            counted(written.pictures + written.repeated, "picture"),
             written.repeated,
             escaped(path.display())
         );
@@ -240,7 +242,7 @@ fn failure(error: WriteError) -> Failure {
 mod tests {
     use super::*;
 
-    /// The path may be what a recording says.
+    /// The path may come from a recording.
     #[test]
     fn the_notice_of_a_failure_is_escaped() {
         for lossless in [false, true] {

@@ -7,7 +7,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use flowpipe_engine::run::{ChangeError, Changer, RunHandle};
+use flowpipe_config::reader::Setting;
+use flowpipe_engine::run::{ChangeError, Reloader, RunHandle};
 use flowpipe_terminal::{escape_indented, escaped};
 
 use crate::args::Global;
@@ -21,6 +22,8 @@ use crate::{pipeline_file, plugins, signals};
 pub struct ReloadOptions<'a> {
     /// The pipeline's file.
     pub file: &'a Path,
+    /// What is set besides it.
+    pub settings: Vec<Setting>,
     /// Whether to poll the files. Otherwise they are reloaded only on SIGHUP.
     pub polls: bool,
     /// For the plugins' folders, and colours.
@@ -53,13 +56,14 @@ const MAX_MISSING: u32 = 40;
 /// How long the end of a run waits for a reload in progress.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 
-struct Reloader {
+struct FileReloader {
     file: PathBuf,
+    settings: Vec<Setting>,
     folders: Vec<PathBuf>,
     polls: bool,
     before: FileStamps,
     colours: bool,
-    changer: Changer,
+    changer: Reloader,
     events: Sender<RunEvent>,
 }
 
@@ -70,8 +74,9 @@ impl ReloadOptions<'_> {
     /// When the thread can't be started.
     pub fn start(self, run: &RunHandle) -> Result<ReloadHandle, Failure> {
         let (wakeups, woken) = crossbeam_channel::unbounded();
-        let reloader = Reloader {
+        let reloader = FileReloader {
             file: self.file.to_owned(),
+            settings: self.settings,
             folders: plugins::folders(self.global),
             polls: self.polls,
             before: self.before,
@@ -111,7 +116,7 @@ impl ReloadHandle {
     }
 }
 
-impl Reloader {
+impl FileReloader {
     fn run(&self, woken: &Receiver<Wakeup>) {
         let mut applied = self.before.clone();
         let mut last = applied.clone();
@@ -151,7 +156,7 @@ impl Reloader {
     /// Reloads the files. Returns whether to retry soon. `verbose`: also reports that nothing differs.
     fn reload(&self, verbose: bool) -> bool {
         let catalogue = plugins::load_from(&self.folders);
-        let pipeline = match pipeline_file::read(&self.file, &catalogue) {
+        let pipeline = match pipeline_file::read(&self.file, &catalogue, &self.settings) {
             Ok(Ok(file)) => file.pipeline,
             Ok(Err(errors)) => {
                 let count = errors.len();

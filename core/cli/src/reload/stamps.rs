@@ -17,12 +17,14 @@ impl FileStamps {
             let stamp = Stamp::of(&path).ok();
             (path, stamp)
         };
+        // `--plugin-dir` may be a file.
+        let single = folders.iter().filter(|it| it.is_file()).cloned();
         let entries = folders.iter().filter_map(|it| std::fs::read_dir(it).ok());
         let paths = entries.flatten().flatten().map(|entry| entry.path());
         let libraries = paths.filter(|path| {
             path.extension().and_then(OsStr::to_str) == Some(std::env::consts::DLL_EXTENSION)
         });
-        let mut files: BTreeMap<_, _> = libraries.map(stamp).collect();
+        let mut files: BTreeMap<_, _> = libraries.chain(single).map(stamp).collect();
         files.extend([stamp(pipeline.to_owned())]);
         Self(files)
     }
@@ -59,5 +61,9 @@ mod tests {
         assert!(second != first && !second.lacks_some_of(&first));
         std::fs::remove_file(&pipeline).unwrap();
         assert!(read() != second && read().lacks_some_of(&second));
+        let single = || FileStamps::read(&pipeline, std::slice::from_ref(&library));
+        let before = single();
+        std::fs::write(&library, "longer").unwrap();
+        assert!(single() != before);
     }
 }

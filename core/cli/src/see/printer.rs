@@ -1,6 +1,6 @@
 //! Prints what vision read from the pictures, in their order.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use flowpipe_terminal::{eprintln, escape_indented, escaped, stdout};
@@ -11,7 +11,7 @@ use crate::see::picture::PictureResult;
 use crate::see::vision_run::VisionReply;
 use crate::see::{overlay, record, text};
 use crate::show::colour;
-use crate::{input, outputs, pictures};
+use crate::{input, nearby, outputs, pictures};
 
 /// Prints the result of each picture as soon as all before it are printed.
 pub struct PicturePrinter<'a> {
@@ -109,6 +109,13 @@ fn opened(file: &str) -> PictureResult {
     outputs::note_input(file);
     match input::is_regular(Path::new(file)) {
         Ok(()) => PictureResult::default(),
-        Err(error) => PictureResult::unopened(error.to_string()),
+        Err(error) => {
+            let near = match error.kind() {
+                io::ErrorKind::NotFound => nearby::similar(Path::new(file)),
+                _ => None,
+            };
+            let hint = near.map(|near| format!("; did you mean {}?", near.display()));
+            PictureResult::unopened(format!("{error}{}", hint.unwrap_or_default()))
+        }
     }
 }

@@ -6,6 +6,7 @@ use flowpipe_puzzle::message::{BoardState, Reading, SeenBoard};
 use flowpipe_puzzle::{Board, Lattice};
 use flowpipe_terminal::escape;
 
+use crate::counted::counted;
 use crate::see::picture::PictureResult;
 use crate::see::times::{CallTimes, Cost};
 use crate::show::board;
@@ -54,7 +55,7 @@ fn kind(seen: &SeenBoard) -> String {
     let board: &Board = seen.puzzle.board();
     let shape = board.description();
     let (cols, rows, flows) = (board.cols(), board.rows(), seen.puzzle.flow_count());
-    let mut kind = format!("{cols} x {rows}, {flows} flows");
+    let mut kind = format!("{cols} x {rows}, {}", counted(flows, "flow"));
     for (there, word) in [
         (shape.lattice == Lattice::Hex, "hexes"),
         (shape.warps, "warps"),

@@ -1,6 +1,6 @@
 //! A board with its flows on the terminal.
 
-use flowpipe_puzzle::draw::{Style, draw};
+use flowpipe_puzzle::draw::{TextStyle, draw};
 use flowpipe_puzzle::message::SeenBoard;
 use flowpipe_puzzle::{Flow, Puzzle, colour};
 use flowpipe_terminal::escape;
@@ -10,11 +10,11 @@ pub fn seen(board: &SeenBoard, flows: &[Flow], colours: bool) -> String {
     draw(
         &board.puzzle,
         flows,
-        Style {
+        TextStyle {
             ansi: colours,
             dots: colours,
             palette: &board.palette,
-            ..Style::default()
+            ..TextStyle::default()
         },
     )
 }
@@ -48,11 +48,11 @@ pub fn puzzle(puzzle: &Puzzle, flows: &[Flow], names: &[String], colours: bool) 
     draw(
         puzzle,
         flows,
-        Style {
+        TextStyle {
             ansi: colours,
             palette: &palette,
             names: &names,
-            ..Style::default()
+            ..TextStyle::default()
         },
     )
 }

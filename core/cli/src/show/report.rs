@@ -5,6 +5,7 @@ use comfy_table::{CellAlignment, Table};
 use flowpipe_engine::report::{Distribution, Report};
 use flowpipe_terminal::{escape, escape_indented};
 
+use crate::counted::counted;
 use crate::show::colour::{BAD, HEADING, QUIET, paint};
 
 /// The mark that actuators set at the first press.
@@ -95,7 +96,10 @@ fn action(report: &Report, colours: bool) -> String {
 
 fn percentiles(time: &Distribution) -> String {
     let [p50, p95, max] = [time.p50_ns, time.p95_ns, time.max_ns].map(duration);
-    format!("p50 {p50}, p95 {p95}, max {max} ({} frames)", time.count)
+    format!(
+        "p50 {p50}, p95 {p95}, max {max} ({})",
+        counted(time.count, "frame")
+    )
 }
 
 /// A duration with three digits and the unit that fits.

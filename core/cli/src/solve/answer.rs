@@ -7,6 +7,7 @@ use flowpipe_terminal::escape;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::counted::counted;
 use crate::exit::Ended;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, HEADING, paint};
@@ -234,10 +235,10 @@ impl Answer {
         if let Ok((puzzle, _)) = &entry.puzzle {
             let board = puzzle.board();
             text += &format!(
-                " ({} x {}, {} flows)",
+                " ({} x {}, {})",
                 board.cols(),
                 board.rows(),
-                puzzle.flow_count()
+                counted(puzzle.flow_count(), "flow")
             );
         }
         let (verdict, style) = match self.status {
@@ -253,7 +254,7 @@ impl Answer {
             text += &self.how_many();
             text += &format!(" in {}", duration((self.search_us * 1e3) as u64));
             if let Some(nodes) = self.effort.nodes {
-                text += &format!(", {nodes} nodes");
+                text += &format!(", {}", counted(nodes, "node"));
             }
         }
         if let Some(reason) = &self.reason {
@@ -266,10 +267,10 @@ impl Answer {
     pub fn planned(&self, planner: &str, colours: bool) -> Option<String> {
         let text = match self.plan.as_ref()? {
             Ok(plan) => format!(
-                "planned by {}: {} strokes, {} segments in {}",
+                "planned by {}: {}, {} in {}",
                 escape(planner),
-                plan.strokes.len(),
-                plan.segments(),
+                counted(plan.strokes.len(), "stroke"),
+                counted(plan.segments(), "segment"),
                 duration((plan.plan_us * 1e3) as u64)
             ),
             Err(why) => format!(
@@ -289,6 +290,7 @@ impl Answer {
             (Some(count), _) if count.or_more => {
                 format!(", at least {} solutions", count.digits)
             }
+            (Some(count), _) if count.digits == "1" => ", 1 solution".to_owned(),
             (Some(count), _) => format!(", {} solutions", count.digits),
             (None, Some(false)) => ", not the only solution".to_owned(),
             (None, None) => String::new(),

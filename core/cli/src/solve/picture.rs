@@ -17,12 +17,12 @@ pub fn svg(entry: &Entry, answer: &Answer) -> Option<String> {
         .iter()
         .map(|it| escape(it).into_owned())
         .collect();
-    let style = svg::Style {
+    let style = svg::SvgStyle {
         letters: true,
         names: &names,
         strokes: plan.map_or(&[], |plan| &plan.strokes),
         title: &title,
-        ..svg::Style::default()
+        ..svg::SvgStyle::default()
     };
     Some(svg::draw(puzzle, flows.unwrap_or_default(), style))
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, TryRecvError};
-use flowpipe_game::terminal::{Colours, Screen};
+use flowpipe_game::terminal::{Colours, TerminalScreen};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use thiserror::Error;
 
@@ -70,7 +70,7 @@ pub fn watch(selection: &Selection, colours: Colours) -> Result<Exit, TopError> 
     if viewer.run.is_none() && !selection.waits {
         return Err(TopError::Nothing);
     }
-    let mut screen = Screen::open(false)?;
+    let mut screen = TerminalScreen::open(false)?;
     let exit = viewer.show(&mut screen);
     drop(screen);
     exit
@@ -137,7 +137,7 @@ impl Viewer {
         }
     }
 
-    fn show(&mut self, screen: &mut Screen) -> Result<Exit, TopError> {
+    fn show(&mut self, screen: &mut TerminalScreen) -> Result<Exit, TopError> {
         let mut is_new = true;
         loop {
             is_new |= self.receive();

@@ -1,9 +1,10 @@
 //! Boards of every kind: each answer is checked against the rules and the known answer.
 
-use flowpipe_engine::trial::{End, Tried};
+use flowpipe_engine::trial::{CallEnd, TrialResult};
 use flowpipe_host::problem::ProblemKind;
 use flowpipe_puzzle::message::{Reading, SIGHTING, SOLVED, Sighting, Solved, Verdict};
 
+use crate::counted::{counted, was};
 use crate::plugin_check::checks::cancel;
 use crate::plugin_check::protocol::Reporter;
 use crate::plugin_check::samples::{self, SampleBoard};
@@ -63,7 +64,7 @@ pub fn check(subject: &Subject, report: &Reporter) {
         }
     }
     report.doing("ending the stream");
-    if let End::Panicked(text) | End::Failed(_, text) = trial.finish().end {
+    if let CallEnd::Panicked(text) | CallEnd::Failed(_, text) = trial.finish().end {
         report.fail(format!("at the end of the stream: {text}"));
     }
     trial.end();
@@ -76,33 +77,36 @@ pub fn check(subject: &Subject, report: &Reporter) {
     if late > 0 {
         let timeout = subject.timeout;
         report.warn(format!(
-            "{late} boards were not answered within {timeout:?}"
+            "{} {} not answered within {timeout:?}",
+            counted(late, "board"),
+            was(late)
         ));
     }
     if answered == 0 && wrong == 0 {
         report.warn("no board was answered");
     }
     if wrong > SHOWN {
-        report.fail(format!("{wrong} boards in total are answered wrongly"));
+        report.fail(format!("{wrong} boards in total were answered wrongly"));
     }
     let all = messages.len();
     report.pass(format!(
-        "{all} boards: {answered} answered, {skipped} skipped, {wrong} wrong"
+        "{}: {answered} answered, {skipped} skipped, {wrong} wrong",
+        counted(all, "board")
     ));
 }
 
 /// Whether a board was answered correctly (`true`) or skipped; the error is what is wrong. A cancelled call may give
 /// up, but not panic or answer wrongly.
-fn judge(board: &SampleBoard, tried: &Tried, cancelled: bool) -> Result<bool, String> {
+fn judge(board: &SampleBoard, tried: &TrialResult, cancelled: bool) -> Result<bool, String> {
     match &tried.end {
-        End::Panicked(text) | End::Failed(ProblemKind::BadMessage, text) => {
+        CallEnd::Panicked(text) | CallEnd::Failed(ProblemKind::BadMessage, text) => {
             return Err(text.clone());
         }
-        End::Failed(_, text) if !cancelled => return Err(text.clone()),
-        End::Stopped if !cancelled => {
+        CallEnd::Failed(_, text) if !cancelled => return Err(text.clone()),
+        CallEnd::Stopped if !cancelled => {
             return Err("it gave up without being cancelled".to_owned());
         }
-        End::Fine | End::Ended | End::Failed(..) | End::Stopped => {}
+        CallEnd::Fine | CallEnd::Ended | CallEnd::Failed(..) | CallEnd::Stopped => {}
     }
     let mut answered = false;
     for (_, message) in &tried.emitted {
@@ -187,14 +191,14 @@ fn ticks(subject: &Subject, report: &Reporter) {
         );
         emitted += tried.emitted.len();
         match tried.end {
-            End::Panicked(text) | End::Failed(_, text) => report.fail(text),
-            End::Ended => break,
-            End::Fine | End::Stopped => {}
+            CallEnd::Panicked(text) | CallEnd::Failed(_, text) => report.fail(text),
+            CallEnd::Ended => break,
+            CallEnd::Fine | CallEnd::Stopped => {}
         }
     }
     trial.end();
     if emitted == 0 {
         report.warn("it emitted nothing");
     }
-    report.pass(format!("{emitted} messages"));
+    report.pass(counted(emitted, "message"));
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use flowpipe_engine::trial::{End, Trial, Tried};
+use flowpipe_engine::trial::{CallEnd, Trial, TrialResult};
 
 use crate::plugin_check::checks::cancel;
 use crate::plugin_check::protocol::Reporter;
@@ -14,7 +14,7 @@ const ENOUGH: Duration = Duration::from_secs(10);
 
 /// The result of a call.
 pub struct CallResult {
-    pub end: End,
+    pub end: CallEnd,
     /// The emitted messages: output, schema and body.
     pub emitted: Vec<String>,
     /// Whether it was cancelled.
@@ -22,7 +22,7 @@ pub struct CallResult {
 }
 
 impl CallResult {
-    fn of((tried, late): (Tried, bool)) -> Self {
+    fn of((tried, late): (TrialResult, bool)) -> Self {
         Self {
             emitted: emitted(&tried),
             end: tried.end,
@@ -33,7 +33,7 @@ impl CallResult {
     /// The text of its panic.
     pub fn panic(&self) -> Option<&str> {
         match &self.end {
-            End::Panicked(text) => Some(text),
+            CallEnd::Panicked(text) => Some(text),
             _ => None,
         }
     }
@@ -41,15 +41,15 @@ impl CallResult {
     /// The text of its failure. A cancelled call may fail, but not panic.
     pub fn fault(&self) -> Option<&str> {
         match &self.end {
-            End::Panicked(text) => Some(text),
-            End::Failed(_, text) if !self.late => Some(text),
+            CallEnd::Panicked(text) => Some(text),
+            CallEnd::Failed(_, text) if !self.late => Some(text),
             _ => None,
         }
     }
 }
 
 /// The emitted messages of a call, for comparison.
-pub fn emitted(tried: &Tried) -> Vec<String> {
+pub fn emitted(tried: &TrialResult) -> Vec<String> {
     let emitted = tried.emitted.iter();
     emitted
         .map(|(port, it)| format!("{port} {} {}", it.schema(), it.json()))
@@ -72,7 +72,7 @@ pub fn message(
         Ok(tried) => CallResult::of((tried, late)),
         // The body is valid JSON.
         Err(_) => CallResult {
-            end: End::Fine,
+            end: CallEnd::Fine,
             emitted: Vec::new(),
             late,
         },

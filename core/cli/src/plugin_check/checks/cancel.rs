@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use flowpipe_engine::trial::{End, Trial, Tried};
+use flowpipe_engine::trial::{CallEnd, Trial, TrialResult};
 use flowpipe_host::problem::ProblemKind;
 
 use crate::plugin_check::protocol::Reporter;
@@ -88,7 +88,7 @@ struct CancelStats {
 }
 
 impl CancelStats {
-    fn add(&mut self, trial: &mut Trial, call: impl FnOnce(&mut Trial) -> Option<Tried>) {
+    fn add(&mut self, trial: &mut Trial, call: impl FnOnce(&mut Trial) -> Option<TrialResult>) {
         let began = Instant::now();
         let (tried, late) = within(HEAD_START, trial, call);
         if late {
@@ -98,20 +98,21 @@ impl CancelStats {
         }
         let when = if late { " when it was cancelled" } else { "" };
         match tried.map(|tried| tried.end) {
-            Some(End::Panicked(text)) => {
+            Some(CallEnd::Panicked(text)) => {
                 let detail = text.strip_prefix("it panicked").unwrap_or_default();
                 self.broken
                     .get_or_insert(format!("it panicked{when}{detail}"));
             }
-            Some(End::Failed(ProblemKind::BadMessage, text)) => {
+            Some(CallEnd::Failed(ProblemKind::BadMessage, text)) => {
                 self.broken
                     .get_or_insert(format!("it answered wrongly{when}: {text}"));
             }
-            Some(End::Failed(_, text)) if late => {
+            Some(CallEnd::Failed(_, text)) if late => {
                 self.failed.get_or_insert(text);
             }
             // Other failures have nothing to do with cancelling.
-            Some(End::Fine | End::Ended | End::Stopped | End::Failed(..)) | None => {}
+            Some(CallEnd::Fine | CallEnd::Ended | CallEnd::Stopped | CallEnd::Failed(..))
+            | None => {}
         }
     }
 

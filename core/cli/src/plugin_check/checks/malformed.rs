@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use flowpipe_abi as abi;
-use flowpipe_engine::trial::{End, Trial};
+use flowpipe_engine::trial::{CallEnd, Trial};
 use flowpipe_generate::Random;
 use flowpipe_host::frame::{Frame, Shape};
 use serde_json::{Map, Value, json};
@@ -60,7 +60,7 @@ pub fn check(subject: &Subject, report: &Reporter) {
             });
             sent += 1;
             match tried.map(|tried| tried.end) {
-                Ok(End::Panicked(why)) => {
+                Ok(CallEnd::Panicked(why)) => {
                     return report.fail(format!("{why}, at the message {shown}"));
                 }
                 _ if late => {

@@ -1,7 +1,7 @@
 //! The state of a stage with `flowpipe.state/1`: saved by one, loaded by another, which continues as the first would
 //! have. An unknown state is loaded or refused, but without a panic, crash or hang.
 
-use flowpipe_engine::trial::{End, State, Taken, Trial, Tried};
+use flowpipe_engine::trial::{CallEnd, LoadResult, State, Trial, TrialResult};
 use flowpipe_generate::Random;
 use serde_json::Value;
 
@@ -112,7 +112,7 @@ fn script(subject: &Subject, report: &Reporter) -> Result<Script, String> {
     let mut trial = make(subject)?;
     let gives = (1..TICKS).find(|&number| {
         report.doing(format!("running tick {number}"));
-        trial.tick().end == End::Ended
+        trial.tick().end == CallEnd::Ended
     });
     trial.end();
     let all = gives.unwrap_or(TICKS);
@@ -122,7 +122,7 @@ fn script(subject: &Subject, report: &Reporter) -> Result<Script, String> {
     })
 }
 
-fn give(trial: &mut Trial, step: &ScriptStep) -> Option<Tried> {
+fn give(trial: &mut Trial, step: &ScriptStep) -> Option<TrialResult> {
     let Some(message) = &step.message else {
         return Some(trial.tick());
     };
@@ -166,9 +166,9 @@ fn transfer(subject: &Subject, report: &Reporter, script: &Script) -> Result<Sta
         }
         report.doing(format!("loading what was saved after {given} steps"));
         let why = match all[old + 1].load(&state) {
-            Taken::Taken => None,
-            Taken::Unknown => Some(format!("it does not know the format `{}`", state.format)),
-            Taken::Refused(why) | Taken::Panicked(why) => Some(why),
+            LoadResult::Loaded => None,
+            LoadResult::Unknown => Some(format!("it does not know the format `{}`", state.format)),
+            LoadResult::Refused(why) | LoadResult::Panicked(why) => Some(why),
         };
         if let Some(why) = why {
             let json = shown(&state.json);
@@ -192,7 +192,7 @@ fn transfer(subject: &Subject, report: &Reporter, script: &Script) -> Result<Sta
 }
 
 /// How the answers to one step differ from the first, which is of the stage without a state transfer.
-fn differs(subject: &Subject, tried: &[Tried]) -> Option<String> {
+fn differs(subject: &Subject, tried: &[TrialResult]) -> Option<String> {
     let (alone, others) = tried.split_first()?;
     let who = [
         "after saving it",
@@ -200,11 +200,11 @@ fn differs(subject: &Subject, tried: &[Tried]) -> Option<String> {
         "after loading the state saved again it",
     ];
     who.iter().zip(others).find_map(|(who, other)| {
-        if let (End::Panicked(text), false) = (&other.end, alone.end == other.end) {
+        if let (CallEnd::Panicked(text), false) = (&other.end, alone.end == other.end) {
             return Some(format!("{who} fails: {text}"));
         }
         let same = emitted(alone) == emitted(other)
-            && (alone.end == End::Ended) == (other.end == End::Ended);
+            && (alone.end == CallEnd::Ended) == (other.end == CallEnd::Ended);
         (subject.manifest().deterministic && !same)
             .then(|| format!("{who} answers differently than without"))
     })
@@ -237,9 +237,9 @@ fn refuse(
         let mut trial = make(subject)?;
         report.doing(format!("loading {shown}"));
         match trial.load(&state) {
-            Taken::Panicked(why) => return Err(format!("{why}, loading {shown}")),
-            Taken::Unknown | Taken::Refused(_) => refused += 1,
-            Taken::Taken => {
+            LoadResult::Panicked(why) => return Err(format!("{why}, loading {shown}")),
+            LoadResult::Unknown | LoadResult::Refused(_) => refused += 1,
+            LoadResult::Loaded => {
                 if state.format != good.format {
                     loaded_unknown.get_or_insert(state.format);
                 }
@@ -268,7 +268,7 @@ fn work(
         report.doing(format!("processing {} after it loaded {state}", step.name));
         let (tried, late) = cancel::within(subject.timeout, trial, |trial| give(trial, step));
         match tried.map(|tried| tried.end) {
-            Some(End::Panicked(why)) => {
+            Some(CallEnd::Panicked(why)) => {
                 return Err(format!("{why}, at {} after it loaded {state}", step.name));
             }
             _ if late => {
@@ -277,7 +277,7 @@ fn work(
                     "it did not return from {name} after it loaded {state}"
                 ));
             }
-            Some(End::Ended) => break,
+            Some(CallEnd::Ended) => break,
             _ => {}
         }
     }

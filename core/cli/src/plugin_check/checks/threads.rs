@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use flowpipe_engine::trial::{End, Trial};
+use flowpipe_engine::trial::{CallEnd, Trial};
 
 use crate::plugin_check::checks::call::{self, CallResult};
 use crate::plugin_check::checks::repeatable::first_difference;
@@ -223,7 +223,7 @@ pub fn work(
     for _ in 0..MESSAGES {
         report.doing(format!("running a tick{how}"));
         let answer = call::tick(subject, trial);
-        let goes_on = answer.end == End::Fine;
+        let goes_on = answer.end == CallEnd::Fine;
         answers.push(answer);
         if !goes_on {
             break;

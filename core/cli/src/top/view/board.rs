@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::text::{self, Ink, put};
+use crate::counted::counted;
 use crate::top::protocol::BoardView;
 
 /// The maximum width of text beside the table.
@@ -41,7 +42,10 @@ impl<'a> Drawing<'a> {
         let flows = seen.puzzle.flow_count();
         drawing.above = vec![
             (text::last(&board.source, WRITING), Style::new()),
-            (format!("{cols} x {rows}, {flows} flows"), ink.quiet()),
+            (
+                format!("{cols} x {rows}, {}", counted(flows, "flow")),
+                ink.quiet(),
+            ),
             match (&board.solver, &board.unsolved) {
                 (Some(solver), None) => (format!("solved by {solver}"), ink.good()),
                 (_, Some(why)) => (format!("not solved: {why}"), ink.bad()),
@@ -150,10 +154,10 @@ fn thick(character: char) -> char {
 }
 
 fn glyphs(seen: &SeenBoard, flows: &[Flow], ink: Ink) -> Vec<Vec<Glyph>> {
-    let style = draw::Style {
+    let style = draw::TextStyle {
         dots: ink.has_colours(),
         palette: &seen.palette,
-        ..draw::Style::default()
+        ..draw::TextStyle::default()
     };
     draw::glyphs(&seen.puzzle, flows, style)
 }

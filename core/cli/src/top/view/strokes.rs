@@ -7,6 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::text::{Ink, put};
+use crate::counted::counted;
 use crate::top::protocol::BoardView;
 
 /// The state of one stroke.
@@ -65,10 +66,7 @@ pub(super) fn draw(board: &BoardView, ink: Ink, area: Rect, buffer: &mut Buffer)
 }
 
 fn heading(strokes: &Strokes, outcome: Option<&Outcome>, ink: Ink) -> (String, Style) {
-    let count = match strokes.strokes.len() {
-        1 => "1 stroke".to_owned(),
-        count => format!("{count} strokes"),
-    };
+    let count = counted(strokes.strokes.len(), "stroke");
     let profile = strokes.profile.map(|it| format!(" for {}", it.name()));
     let planned = format!("{count}{}", profile.unwrap_or_default());
     let Some(outcome) = outcome else {

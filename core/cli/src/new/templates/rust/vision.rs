@@ -71,7 +71,7 @@ mod tests {
     use super::Plugin;
 
     #[test]
-    fn dark_and_bright_pictures_are_told_apart() {
+    fn dark_and_bright_pictures_are_distinguished() {
         let mut harness = flowpipe_plugin::harness!(Plugin, json!({ "dark": 100.0 })).unwrap();
         for (byte, word) in [(90, "dark"), (110, "bright")] {
             let picture = (Format::Rgb8, 2, 1);

@@ -1,19 +1,24 @@
 //! Reads a pipeline file, and shows its errors on standard error.
+//!
+//! # Layout
+//! [`place`]: where the file is. [`paths`]: the relative paths in it. [`settings`]: config values of the command line.
+
+mod paths;
+mod place;
+pub mod settings;
 
 use std::path::Path;
 
 use flowpipe_config::pipeline::Pipeline;
-use flowpipe_config::reader::{self, ConfigError};
+use flowpipe_config::reader::{self, ConfigError, Setting};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_terminal::output::write_stderr;
+pub use place::find;
 
 use crate::args::Global;
 use crate::exit::Failure;
 use crate::input;
 use crate::show::colour;
-
-/// How recordings (MCAP) start.
-const RECORDING: &[u8] = b"\x89MCAP0\r\n";
 
 /// A pipeline and the text of its file: a pipe can't be read twice.
 pub struct PipelineFile {
@@ -21,28 +26,35 @@ pub struct PipelineFile {
     pub text: String,
 }
 
-/// Reads a pipeline. The inner `Err` holds the errors in the file.
+/// Reads a pipeline, with config values that are set besides those of the file. Relative paths in it are resolved. The
+/// inner `Err` holds the errors in the file and in the settings.
 ///
 /// # Errors
 /// When the file itself can't be read.
 pub fn read(
     file: &Path,
     catalogue: &Catalogue,
+    settings: &[Setting],
 ) -> Result<Result<PipelineFile, Vec<ConfigError>>, Failure> {
     // One byte more shows that the file is too large.
     let bytes = input::read_first(file, reader::MAX_BYTES as u64 + 1)?;
-    if bytes.starts_with(RECORDING) {
+    if bytes.starts_with(flowpipe_recording::MAGIC) {
         return Err(Failure::BadText(format!(
             "{}: this is a recording, and no pipeline: `flowpipe report` shows what it contains",
             file.display()
         )));
     }
-    let read = reader::read_bytes(&file.display().to_string(), &bytes, catalogue);
+    let read = reader::read_bytes(&file.display().to_string(), &bytes, catalogue, settings);
     // Valid UTF-8, unless there are errors.
     let text = || String::from_utf8_lossy(&bytes).into_owned();
-    Ok(read.map(|pipeline| PipelineFile {
-        pipeline,
-        text: text(),
+    Ok(read.map(|mut pipeline| {
+        if let Some(base) = paths::base(file) {
+            paths::resolve(&mut pipeline, &base, catalogue);
+        }
+        PipelineFile {
+            pipeline,
+            text: text(),
+        }
     }))
 }
 
@@ -53,9 +65,10 @@ pub fn read(
 pub fn read_or_show(
     file: &Path,
     catalogue: &Catalogue,
+    settings: &[Setting],
     global: &Global,
 ) -> Result<Option<PipelineFile>, Failure> {
-    Ok(match read(file, catalogue)? {
+    Ok(match read(file, catalogue, settings)? {
         Ok(file) => Some(file),
         Err(errors) => {
             show(errors, global);
