@@ -2,14 +2,17 @@
 
 - Paths: relative links and images, with their anchors, and paths of the repository in backticks (`core/...`, `docs/...`).
   What is in a code block is not checked: it may be about somebody else's files.
-- ARCHITECTURE.md has at most 250 lines.
-- Lines of prose of ARCHITECTURE.md, SECURITY.md and docs/internals have at most 120 characters. Tables, code and
-  lines that are one link are not prose.
+- ARCHITECTURE.md has at most 250 lines, README.md at most 200.
+- Lines of prose of README.md, ARCHITECTURE.md, SECURITY.md and docs have at most 120 characters. Tables, code and lines
+  that are one link are not prose.
+- The book: docs/SUMMARY.md lists every Markdown file of docs, each once, and nothing else. What is in a comment there
+  is not listed. A link from docs to a file beside it leads nowhere in the built book, so there is none.
 """
 import os, pathlib, re, sys
 
-LONGEST_OVERVIEW = 250
+LONGEST_FILE = {"ARCHITECTURE.md": 250, "README.md": 200}
 LONGEST_LINE = 120
+BOOK = "docs"
 # Folders whose names begin a path of the repository.
 FOLDERS = {"core", "plugins", "tests", "docs", "examples", "pipelines", "snapshots", ".ci", ".cargo"}
 # A path: no spaces, no placeholders in capitals (`plugins/ROLE-NAME`), no patterns.
@@ -20,7 +23,8 @@ BRACES = re.compile(r"(.*)\{([^{}]*)\}(.*)")
 CODE = re.compile(r"(?<!`)(`+)(?!`)((?:(?!\n\s*\n).)+?)(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*<?([^()\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 IMAGE = re.compile(r"<(?:img|a)\b[^>]*?\b(?:src|href)=\"([^\"]+)\"")
-ONLY_A_LINK = re.compile(r"\s*(?:[-*] )?\S*\[[^\]]*\]\([^)]*\)\S*\s*|\s*<?https?://\S+")
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+ONLY_A_LINK = re.compile(r"\s*(?:[-*] )?\S*\[[^\]]*\]\([^)]*\)\S*\s*|\s*<?https?://\S+|\s*<img [^>]*>\s*")
 
 
 def without_blocks(text):
@@ -44,6 +48,11 @@ def without_blocks(text):
     return "\n".join(lines)
 
 
+def without_comments(text):
+    """The text with the same lines, comments blank."""
+    return COMMENT.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), text)
+
+
 def anchors(text):
     """The anchors of a file's headings, as GitHub makes them."""
     found, seen = set(), {}
@@ -65,7 +74,7 @@ def spelled_out(word):
 
 def paths(root, name, text):
     """What the file names that does not exist, with the line."""
-    prose = without_blocks(text)
+    prose = without_comments(without_blocks(text))
     line = lambda position: prose.count("\n", 0, position) + 1
     for code in CODE.finditer(prose):
         for path in (path for word in code[2].split() for path in spelled_out(word.rstrip(".,:;"))):
@@ -80,7 +89,9 @@ def paths(root, name, text):
         if re.match(r"[a-z][a-z0-9+.-]*:", target):
             continue
         file = (root / name).parent / target if target else root / name
-        if not file.exists():
+        if is_of_book(root, name) and not file.resolve().is_relative_to(root / BOOK):
+            yield line(link.start()), f"the link to {link[1]} leads out of the book: name the path in backticks instead"
+        elif not file.exists():
             yield line(link.start()), f"the link to {link[1]} leads nowhere"
         elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text()):
             yield line(link.start()), f"the link to {link[1]} leads to no heading"
@@ -96,10 +107,37 @@ def long_lines(text):
 def problems(root, name):
     text = (root / name).read_text()
     yield from paths(root, name, text)
-    if name == "ARCHITECTURE.md" and (lines := len(text.splitlines())) > LONGEST_OVERVIEW:
-        yield lines, f"{lines} lines; it has at most {LONGEST_OVERVIEW}: move what is deep to docs/internals"
-    if name in ("ARCHITECTURE.md", "SECURITY.md") or name.startswith("docs/internals/"):
+    lines, most = len(text.splitlines()), LONGEST_FILE.get(name)
+    if most and lines > most:
+        yield lines, f"{lines} lines; it has at most {most}: move what is deep to docs"
+    if name in ("README.md", "ARCHITECTURE.md", "SECURITY.md") or name.startswith(f"{BOOK}/"):
         yield from long_lines(text)
+
+
+def is_of_book(root, name):
+    return name.startswith(f"{BOOK}/") and (root / BOOK / "book.toml").exists()
+
+
+def unlisted(root, names):
+    """Where the chapters of the book and the files of its folder differ, with file and line."""
+    if not (root / BOOK / "book.toml").exists():
+        return
+    summary = f"{BOOK}/SUMMARY.md"
+    if summary not in names:
+        yield summary, 1, "there is no such file, and docs/book.toml needs it"
+        return
+    listed = set()
+    for number, line in enumerate(without_comments((root / summary).read_text()).split("\n"), 1):
+        for link in LINK.finditer(line):
+            chapter = f"{BOOK}/{link[1].removeprefix('./')}"
+            if chapter in listed:
+                yield summary, number, f"{link[1]} is listed a second time"
+            elif chapter not in names and (root / chapter).exists():
+                yield summary, number, f"{link[1]} is no Markdown file of {BOOK}"
+            listed.add(chapter)
+    for name in names:
+        if name.startswith(f"{BOOK}/") and name != summary and name not in listed:
+            yield name, 1, f"{summary} does not list it"
 
 
 def markdown(root):
@@ -114,6 +152,7 @@ def main():
     if "ARCHITECTURE.md" not in names:
         sys.exit("docs: there is no ARCHITECTURE.md")
     found = [f"{name}:{line}: {what}" for name in names for line, what in sorted(problems(root, name))]
+    found += [f"{name}:{line}: {what}" for name, line, what in unlisted(root, names)]
     if found:
         sys.exit("\n".join(found))
     print(f"docs: {len(names)} files, all that they name exists")

@@ -1,6 +1,6 @@
 """Third-party notices: the licences, in full, of all that is built into the program and its plugins.
 
-Reads what `cargo metadata` says and writes the notices: for each crate its version, licence and address, and under it
+Reads what `cargo metadata` prints and writes the notices: for each crate its version, licence and address, and under it
 every licence text in its folder; texts that are the same stand once, with the crates that they are of.
 """
 import json, pathlib, re, sys

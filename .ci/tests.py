@@ -1,22 +1,36 @@
 """Builds all tests and runs them: `tests.py [CRATE...]`, where a crate is a folder's or a package's name.
 
 Cargo runs one test program after the other. Many of ours wait most of the time (for a window, a timeout, a process), so
-that two at a time take little longer than one. All are built at once whatever is run, for other selections have other
+that three at a time take little longer than one. All are built at once whatever is run, for other selections have other
 features and would compile most crates again.
 """
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# Started first, since they take longest. Their tests wait most of the time, so that several run on a processor.
-SLOW = ["tests"]
-THREADS_OF_SLOW = "4"
-AT_ONCE = 2
+# The whole-program tests are started first, since they take longest. Those that play in a window have a run of their
+# own: the mouse is as fast there as for a user, so the other tests yield the processors to them.
+WHOLE_PROGRAM = "tests"
+LIVE = "live::"
+LIVE_THREADS = "2"
+# These wait most of the time, so that several run on a processor.
+WHOLE_PROGRAM_THREADS = "4"
+# How much less of the processors the other tests get (nice).
+YIELD = 10
+AT_ONCE = 3
+# A test program that takes longer, in seconds, is killed: its output shows which test hangs. On two processors the
+# longest takes some ten minutes.
+LONGEST = int(os.environ.get("FLOWPIPE_TEST_TIMEOUT", "1800"))
+# How much of a failure's output is printed, in characters.
+LONGEST_OUTPUT = 200_000
 
 
 def built():
@@ -33,22 +47,48 @@ def built():
             yield folder, package, message["target"]["name"], message["executable"]
 
 
-def run(test, extra):
-    folder, _, target, program = test
+def run(job):
+    """Runs a test program: whether it succeeded, and how many tests passed."""
+    (folder, _, target, program), arguments, threads, yields = job
     began = time.monotonic()
     environment = dict(os.environ, CARGO_MANIFEST_DIR=str(folder), CARGO="cargo")
-    if folder.name in SLOW:
-        environment.setdefault("RUST_TEST_THREADS", THREADS_OF_SLOW)
-    done = subprocess.run(
-        [program, *extra], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
-    )
-    result = next((line for line in reversed(done.stdout.splitlines()) if line.startswith("test result")), "no result")
-    verdict = "ok" if done.returncode == 0 else "FAILED"
-    print(f"{verdict:6} {time.monotonic() - began:6.0f} s  {folder.name}::{target}  {result}", flush=True)
-    if done.returncode:
-        print(done.stdout, flush=True)
-    return done.returncode == 0
+    if threads:
+        environment.setdefault("RUST_TEST_THREADS", threads)
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        process = subprocess.Popen(
+            ["nice", "-n", str(yields), program, *arguments], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+        )
+        try:
+            is_ok = process.wait(LONGEST) == 0
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            is_ok = False
+        output.seek(0)
+        printed = output.read()
+    missing = f"no result after {time.monotonic() - began:.0f} s"
+    result = next((line for line in reversed(printed.splitlines()) if line.startswith("test result")), missing)
+    verdict = "ok" if is_ok else "FAILED"
+    name = f"{folder.name}::{target} {' '.join(arguments)}".rstrip()
+    print(f"{verdict:6} {time.monotonic() - began:6.0f} s  {name}  {result}", flush=True)
+    if not is_ok:
+        print(printed[-LONGEST_OUTPUT:], flush=True)
+    count = re.search(r"\b(\d+) passed", result)
+    return is_ok, int(count[1]) if count else 0
+
+
+def jobs(tests, extra):
+    """What is run, in this order: a test program with its arguments, how many threads it gets, and how far it yields."""
+    whole = [test for test in tests if test[0].name == WHOLE_PROGRAM]
+    rest = [test for test in tests if test[0].name != WHOLE_PROGRAM]
+    if extra:
+        yield from ((test, extra, WHOLE_PROGRAM_THREADS, 0) for test in whole)
+        yield from ((test, extra, None, 0) for test in rest)
+        return
+    yield from ((test, [LIVE], LIVE_THREADS, 0) for test in whole)
+    yield from ((test, ["--skip", LIVE], WHOLE_PROGRAM_THREADS, YIELD) for test in whole)
+    yield from ((test, [], None, YIELD) for test in rest)
 
 
 def main():
@@ -56,12 +96,16 @@ def main():
     tests = [test for test in built() if not crates or test[0].name in crates or test[1] in crates]
     if not tests:
         sys.exit(f"no tests of {', '.join(crates)}: name the folder of a crate, such as engine or vision-opencv")
-    tests.sort(key=lambda test: test[0].name not in SLOW)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        passed = list(pool.map(lambda test: run(test, extra), tests))
-    if not all(passed):
-        sys.exit(f"{passed.count(False)} of {len(passed)} test programs failed")
-    print(f"{len(passed)} test programs passed")
+        results = list(pool.map(run, jobs(tests, extra)))
+    failures = sum(not is_ok for is_ok, _ in results)
+    if failures:
+        sys.exit(f"{failures} of {len(results)} runs of test programs failed")
+    # A filter that matches nothing, such as an old name of a test, would pass unnoticed.
+    count = sum(count for _, count in results)
+    if extra and not count and "--list" not in extra:
+        sys.exit(f"no test ran with {' '.join(extra)}: correct the name, or add --ignored for a test that is ignored")
+    print(f"{len(tests)} test programs passed, {count} tests")
 
 
 def partition(arguments):
