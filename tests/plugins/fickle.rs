@@ -9,7 +9,7 @@ struct Fickle;
 
 impl Stage for Fickle {
     const NAME: &'static str = "fickle";
-    const DOC: &'static str = "Says that it is deterministic, and is not.";
+    const DOC: &'static str = "Declares that it is deterministic, and is not.";
     const DETERMINISTIC: bool = true;
     const EFFECTS: Option<&'static [Effect]> = Some(&[]);
     type Config = NoConfig;

@@ -24,10 +24,10 @@ mod stage {
 
     static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 
-    /// How many stages there are, how many were dropped, and how many threads said what they saw after that.
+    /// How many stages there are, how many were dropped, and how many threads reported what they saw after that.
     static STAGES: AtomicU32 = AtomicU32::new(0);
     static DROPPED: AtomicU32 = AtomicU32::new(0);
-    static SAID: AtomicUsize = AtomicUsize::new(0);
+    static REPORTED: AtomicUsize = AtomicUsize::new(0);
 
     thread_local! {
         static KEPT_BY_THREAD: RefCell<Option<AtEnd>> = const { RefCell::new(None) };
@@ -79,7 +79,7 @@ mod stage {
         }
     }
 
-    /// Uses it without a pause, also while the stage is destroyed, and says when that is seen.
+    /// Uses it without a pause, also while the stage is destroyed, and reports when that is seen.
     fn use_for_ever(kept: &Kept) {
         while !kept.use_all().0 {}
         kept.report("thread");
@@ -91,7 +91,7 @@ mod stage {
         {
             other.report("static");
         }
-        SAID.fetch_add(1, Ordering::SeqCst);
+        REPORTED.fetch_add(1, Ordering::SeqCst);
         loop {
             kept.use_all();
         }
@@ -135,12 +135,12 @@ mod stage {
     }
 
     impl Drop for Lingering {
-        /// The last one gives the threads of the others, which are destroyed by then, time to say what they see.
+        /// The last one gives the threads of the others, which are destroyed by then, time to report what they see.
         fn drop(&mut self) {
             let others = DROPPED.fetch_add(1, Ordering::SeqCst);
             let deadline = Instant::now() + Duration::from_secs(20);
             while others + 1 == STAGES.load(Ordering::SeqCst)
-                && SAID.load(Ordering::SeqCst) < others as usize
+                && REPORTED.load(Ordering::SeqCst) < others as usize
                 && Instant::now() < deadline
             {
                 std::thread::sleep(Duration::from_millis(1));

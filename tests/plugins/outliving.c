@@ -95,7 +95,7 @@ static flowpipe_status_t process(flowpipe_stage_t *stage, const flowpipe_process
 
 static void deactivate(flowpipe_stage_t *stage) { (void)stage; }
 
-/* The last one gives the threads of the others, which are destroyed by then, time to say what they see. */
+/* The last one gives the threads of the others, which are destroyed by then, time to report what they see. */
 static void destroy(flowpipe_stage_t *stage) {
   (void)stage;
   int others = atomic_fetch_add(&destroyed, 1);

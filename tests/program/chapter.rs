@@ -1,13 +1,12 @@
-//! README.md's chapter "Write a solver": its commands are run word for word, and its file is written as it stands
+//! The book's tutorial "A solver in Rust": its commands are run word for word, and its file is written as it stands
 //! there.
 
 use flowpipe_tests::{begun, project};
 
 /// The chapter as a script: its commands, and its files where they come.
 fn script() -> String {
-    let readme = std::fs::read_to_string(project().join("README.md")).unwrap();
-    let (_, chapter) = readme.split_once("\n## Write a solver\n").unwrap();
-    let (chapter, _) = chapter.split_once("\n## ").unwrap();
+    let chapter = project().join("docs/tutorials/solver-in-rust.md");
+    let chapter = std::fs::read_to_string(chapter).unwrap();
     let mut script = String::from("set -e\n");
     let mut before = "";
     let mut parts = chapter.split("```");
@@ -24,6 +23,8 @@ fn script() -> String {
                 let file = before.trim_end_matches("`:").rsplit('`').next().unwrap();
                 script += &format!("cat > {file} <<'END OF FILE'\n{block}END OF FILE\n");
             }
+            // What commands print, and what is not run.
+            "text" | "toml" | "console" => {}
             other => panic!("nothing is known of blocks of {other}"),
         }
     }

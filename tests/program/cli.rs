@@ -111,18 +111,20 @@ file = "runs/{name}.mcap"
 "#;
     let file = pipeline(folder.path(), text);
     let ran = run(&["check", &file]).expect(0);
-    let (_, effects) = ran.stdout.split_once('\n').unwrap();
+    let place = folder.path().display().to_string();
+    let stdout = ran.stdout.replace(&place, "/FOLDER");
+    let (_, effects) = stdout.split_once('\n').unwrap();
     assert_eq!(
         effects,
-        "  puzzles   capture-puzzles: reads puzzles from a.txt 'b c.txt'
-              config: files = [\"a.txt\",\"b c.txt\"]
+        "  puzzles   capture-puzzles: reads puzzles from /FOLDER/a.txt '/FOLDER/b c.txt'
+              config: files = [\"/FOLDER/a.txt\",\"/FOLDER/b c.txt\"]
   solver    solver-search: no effects
   solver    solver-exec: runs `sh -c 'rm -r *'` in the folder /tmp with the environment PATH=/evil
               config: command = [\"sh\",\"-c\",\"rm -r *\"], directory = \"/tmp\", env = {\"PATH\":\"/evil\"}
   planner   planner-minlink: no effects, and confined to that
-  actuator  actuator-simulated: writes pictures to frames/
-              config: pictures = \"frames/\"
-  the run is recorded to runs/{name}.mcap, which is replaced if it exists
+  actuator  actuator-simulated: writes pictures to /FOLDER/frames/
+              config: pictures = \"/FOLDER/frames/\"
+  the run is recorded to /FOLDER/runs/{name}.mcap, which is replaced if it exists
 Plugins declare these effects; only stages with isolation = \"process\" are confined to them.
 "
     );
@@ -130,7 +132,7 @@ Plugins declare these effects; only stages with isolation = \"process\" are conf
     let runs = &listed["stages"][2];
     assert_eq!(runs["plugin"], "solver-exec");
     assert_eq!(runs["effects"][0]["effect"], "runs-commands");
-    assert_eq!(listed["record"], "runs/{name}.mcap");
+    assert_eq!(listed["record"], format!("{place}/runs/{{name}}.mcap"));
 }
 
 /// What keeps the mouse safe is on by default, and a pipeline may turn it off.
@@ -312,11 +314,18 @@ fn a_reader_that_has_enough_is_no_error() {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// What the README shows is what is built and tested.
+/// What the documentation shows is what is built and tested.
 #[test]
-fn the_readme_shows_the_example_as_it_is() {
+fn the_documentation_shows_the_examples_as_they_are() {
     let read = |path| std::fs::read_to_string(flowpipe_tests::project().join(path)).unwrap();
     let example = read("examples/planner_simple.rs");
     let (_, code) = example.split_once("\n\n").unwrap();
-    assert!(read("README.md").contains(code.trim()));
+    assert!(read("docs/sdk.md").contains(code.trim()));
+    assert!(read("README.md").contains(read("examples/small_boards.py").trim()));
+}
+
+#[test]
+fn the_stage_of_the_readme_forwards_small_boards() {
+    let ran = run(&["run", "examples/small_boards.toml"]).expect(0);
+    assert!(ran.stdout.contains(", 5 solved, "), "{}", ran.stdout);
 }

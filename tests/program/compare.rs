@@ -31,6 +31,8 @@ fn written(folder: &Path, name: &str, text: &str) -> String {
 fn changed(folder: &Path, ready: &str, from: &str, to: &str) -> String {
     let text = std::fs::read_to_string(project().join(ready)).unwrap();
     assert!(text.contains(from), "{ready} has no {from}");
+    // In another folder, the pictures are found in the working directory.
+    let text = text.replace("\"frames/", "\"pipelines/frames/");
     written(folder, "changed.toml", &text.replace(from, to))
 }
 
@@ -84,7 +86,7 @@ fn stage<'a>(compared: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn two_solvers_that_say_the_same() {
+fn two_solvers_with_equal_answers() {
     let folder = tempfile::tempdir().unwrap();
     let b = changed(folder.path(), READY, "solver-search", "solver-batsat");
     let compared = compare(READY, &b, recorded(), &["--json"]).expect(0).json();
@@ -116,11 +118,10 @@ fn two_solvers_that_say_the_same() {
         (&json!(11), &json!(11))
     );
     assert_eq!(totals["a"]["strokes"], totals["b"]["strokes"]);
-    // 11 boards and the end.
     let solver = stage(&compared, "solver");
     assert_eq!(
         (&solver["a"]["count"], &solver["b"]["count"]),
-        (&json!(12), &json!(12))
+        (&json!(11), &json!(11))
     );
     assert_eq!(solver["b"]["plugin"], "solver-batsat");
     let p50 = |side: &str| solver[side]["p50_ns"].as_u64().unwrap();
@@ -274,17 +275,9 @@ fn a_live_pipeline_touches_nothing() {
             ])
         );
         assert_eq!(compared["totals"][side]["solved"], 11);
-        assert_eq!(
-            stage(&compared, "vision")[side]["count"],
-            23,
-            "22 frames and the end"
-        );
-        assert_eq!(
-            stage(&compared, "solver")[side]["count"],
-            12,
-            "11 boards and the end"
-        );
-        assert_eq!(stage(&compared, "planner")[side]["count"], 12);
+        assert_eq!(stage(&compared, "vision")[side]["count"], 22);
+        assert_eq!(stage(&compared, "solver")[side]["count"], 11);
+        assert_eq!(stage(&compared, "planner")[side]["count"], 11);
     }
     assert_eq!(compared["totals"]["both_planned"], 11);
     let names = compared["stages"].as_array().unwrap().iter();
@@ -355,7 +348,7 @@ fn rounds_take_turns() {
     for side in ["a", "b"] {
         assert_eq!(compared[side]["seconds"].as_array().unwrap().len(), 3);
         assert_eq!(compared[side]["unsteady"], 0);
-        assert_eq!(stage(&compared, "vision")[side]["count"], 36);
+        assert_eq!(stage(&compared, "vision")[side]["count"], 33);
     }
     assert_eq!(compared["totals"]["boards"], 11);
 }

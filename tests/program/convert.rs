@@ -14,7 +14,7 @@ fn snapshot(name: &str, text: &str) {
 }
 
 #[test]
-fn every_format_takes_what_it_can_say() {
+fn every_format_takes_what_it_can_express() {
     for format in ["grid", "level", "puzzlink", "json"] {
         let ran = with_input(&["convert", "-", "--to", format], PUZZLES).expect(65);
         snapshot(format, &format!("{}---\n{}", ran.stdout, ran.stderr));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use flowpipe_tests::{flowpipe, pipeline, project, record, run, with_input};
+use flowpipe_tests::{flowpipe, pipeline, project, ready, record, run, with_input};
 use serde_json::Value;
 
 /// The config that runs the example.
@@ -82,7 +82,7 @@ fn the_example_solves_boards_of_every_kind_and_proves_them() {
 fn the_example_plays_a_whole_pipeline_and_races() {
     let folder = tempfile::tempdir().unwrap();
     for plugin in ["\"solver-exec\"", "[\"solver-exec\", \"solver-search\"]"] {
-        let text = std::fs::read_to_string(project().join("pipelines/replay.toml")).unwrap();
+        let text = ready();
         let config = if plugin.starts_with('[') {
             format!("{{ solver-exec = {PYTHON} }}")
         } else {

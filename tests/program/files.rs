@@ -198,7 +198,7 @@ fn a_pipeline_may_come_out_of_a_pipe() {
     let folder = tempfile::tempdir().unwrap();
     files(folder.path());
     let pipe = folder.path().join("pipe");
-    let text = fs::read(flowpipe_tests::project().join("pipelines/replay.toml")).unwrap();
+    let text = flowpipe_tests::ready();
     let written = pipe.clone();
     let writing = thread::spawn(move || fs::write(written, text));
     let recording = folder.path().join("a.mcap").display().to_string();

@@ -1,4 +1,4 @@
-//! Recordings from strangers: whatever they say, no command of the program runs a command, writes a file that the user did not name,
+//! Recordings from strangers: whatever they contain, no command of the program runs a command, writes a file that the user did not name,
 //! or moves the mouse.
 
 use std::path::{Path, PathBuf};
@@ -239,7 +239,7 @@ fn a_change_in_mid_run_does_not_bring_a_command() {
 
 #[test]
 fn a_replay_that_compares_nothing_verifies_nothing() {
-    // Of the solver's messages nothing says how they came about.
+    // Nothing records where the solver's messages come from.
     let forged = |edited: &mut Edited, _: &Path| edited.calls.retain(|it| it.stage != "solver");
     let trap = Trap::new(forged);
     let verdict = |ran: Ran| ran.json()["verdict"].clone();
@@ -422,7 +422,7 @@ fn what_the_user_typed_is_allowed() {
     let ran = run(&["replay", honest, "--swap", &swap, "--from", "solver"]);
     assert!(touched.exists(), "{ran:#?}");
     assert!(ran.stderr.contains("runs `touch"), "{}", ran.stderr);
-    // Without a command it can't be used, and what is not typed well is said.
+    // Without a command it can't be used, and a typing mistake is reported.
     let ran = run(&["replay", honest, "--swap", "solver=solver-exec"]).expect(78);
     assert!(ran.stderr.contains("command"), "{}", ran.stderr);
     for typed in [

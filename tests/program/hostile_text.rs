@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::pty::Pty;
 use flowpipe_recording::entry::{About, AboutPlugin, AboutStage, Trouble};
 use flowpipe_recording::{FORMAT, Schemas, Topic, Writer};
-use flowpipe_tests::{compile, flowpipe, project};
+use flowpipe_tests::{compile, flowpipe, project, ready};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -140,7 +140,7 @@ fn pipeline(folder: &Path) -> String {
     .unwrap();
     let noise = folder.join(format!("{ACTS}\nFORGED, no picture.png"));
     std::fs::write(&noise, ACTS).unwrap();
-    let ready = std::fs::read_to_string(project().join("pipelines/replay.toml")).unwrap();
+    let ready = ready();
     let pictures = format!("{}, {}", quoted(&text(&picture)), quoted(&text(&noise)));
     let changed = ready
         .replace("\"pipelines/frames/*.png\"", &pictures)
@@ -246,7 +246,7 @@ fn recordings() {
     let path = folder.join("a.mcap");
     std::fs::write(&path, writer.finish().unwrap()).unwrap();
     let (path, pipeline) = (text(&path), "pipelines/replay.toml");
-    // It says nothing of what it does not run.
+    // It prints nothing about what it does not run.
     tried(&["replay", &path]);
     escaped(&[
         "replay",

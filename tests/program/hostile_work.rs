@@ -101,7 +101,7 @@ fn replay(name: &str, parts: &Parts, more: &[&str]) -> Bounded {
     ran
 }
 
-/// It ends soon, says that the solver was cancelled, and that this is not what is recorded.
+/// It ends soon and reports that the solver was cancelled, and that this is not what is recorded.
 #[track_caller]
 fn cancelled(name: &str, parts: &Parts) {
     let ran = replay(name, parts, &["--verify"]);

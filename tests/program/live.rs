@@ -39,7 +39,7 @@ fn is_down(table: &Table) -> bool {
     last.is_some_and(|line| line["event"] == "press")
 }
 
-/// Plays so many boards and holds the result against the game's log.
+/// Plays `boards` boards and compares the result with the game's log.
 fn plays(table: &Table, boards: usize, during: impl FnOnce()) -> Value {
     let referee = format!("boards = {boards}");
     let player = table.play(
@@ -63,10 +63,20 @@ fn plays(table: &Table, boards: usize, during: impl FnOnce()) -> Value {
     report
 }
 
-#[test]
-fn a_hundred_boards_of_all_sizes() {
+fn boards_of_all_sizes(boards: usize) {
     let table = Table::set(&["--size", SIZES, "--seed", "11", "--time-trial", "1h"]);
-    plays(&table, 100, || {});
+    plays(&table, boards, || {});
+}
+
+#[test]
+fn twenty_boards_of_all_sizes() {
+    boards_of_all_sizes(20);
+}
+
+#[test]
+#[ignore = "takes minutes on a busy machine: `./x test full` runs it"]
+fn a_hundred_boards_of_all_sizes() {
+    boards_of_all_sizes(100);
 }
 
 /// The screen and the mouse are reached from stages that are confined to that.
@@ -93,21 +103,30 @@ fn stages_apart_play_too() {
     assert!(!is_down(&table));
 }
 
-#[test]
-fn a_hundred_boards_in_a_game_that_loses_events() {
+fn boards_in_a_game_that_loses_events(boards: usize) {
     let args = ["--size", SIZES, "--seed", "12", "--drop", "0.1"];
     let table = Table::set(&[&args[..], &["--time-trial", "1h"]].concat());
-    let report = plays(&table, 100, || {});
+    let report = plays(&table, boards, || {});
     let lost = table.log().iter().filter(|it| it["lost"] == true).count();
-    assert!(lost > 100, "{lost} events lost");
+    assert!(lost > boards, "{lost} events lost");
     println!("{} strokes again", report["boards"]["strokes_refused"]);
 }
 
 #[test]
-fn a_hundred_boards_in_a_window_that_is_moved_between_them() {
+fn twenty_boards_in_a_game_that_loses_events() {
+    boards_in_a_game_that_loses_events(20);
+}
+
+#[test]
+#[ignore = "takes minutes on a busy machine: `./x test full` runs it"]
+fn a_hundred_boards_in_a_game_that_loses_events() {
+    boards_in_a_game_that_loses_events(100);
+}
+
+fn boards_in_a_window_that_is_moved_between_them(boards: usize) {
     let table = Table::set(&["--size", SIZES, "--seed", "13"]);
-    plays(&table, 100, || {
-        for solved in 1..100 {
+    plays(&table, boards, || {
+        for solved in 1..boards {
             table.wait_for("solved", solved);
             // It stays for a second, then the next one flips in: the window moves meanwhile.
             let step = (solved % 7) as i16;
@@ -116,6 +135,17 @@ fn a_hundred_boards_in_a_window_that_is_moved_between_them() {
                 .move_window(TITLE, [20 + 60 * step, 10 + 9 * step]);
         }
     });
+}
+
+#[test]
+fn ten_boards_in_a_window_that_is_moved_between_them() {
+    boards_in_a_window_that_is_moved_between_them(10);
+}
+
+#[test]
+#[ignore = "takes minutes: `./x test full` runs it"]
+fn a_hundred_boards_in_a_window_that_is_moved_between_them() {
+    boards_in_a_window_that_is_moved_between_them(100);
 }
 
 #[test]

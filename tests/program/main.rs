@@ -27,6 +27,8 @@ mod chapter;
 mod cli;
 mod compare;
 mod convert;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod exec;
 #[cfg(unix)]
 mod files;
@@ -37,6 +39,7 @@ mod fuzz_commands;
 mod generate;
 #[cfg(target_os = "linux")]
 mod guardian;
+mod hints;
 #[cfg(target_os = "linux")]
 mod hostile_bounds;
 mod hostile_recordings;
@@ -52,24 +55,33 @@ mod isolation;
 mod live;
 #[cfg(unix)]
 mod loading;
+mod named;
 mod new;
+mod old_recordings;
 mod outlive;
+mod places;
 mod plan;
 mod play;
 mod plugin_check;
+mod plugin_dir;
+#[cfg(target_os = "linux")]
+mod plugin_install;
 #[cfg(unix)]
 mod profiles;
 mod record;
 #[cfg(unix)]
 mod recorder;
+#[cfg(unix)]
+mod reload;
 mod replay;
 mod report;
 mod run;
 mod see;
+mod settings;
+#[cfg(unix)]
+mod silence;
 mod solve;
 mod solvers;
-#[cfg(unix)]
-mod swap;
 mod terminal;
 #[cfg(unix)]
 mod top;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use flowpipe_tests::{begun, run};
+use flowpipe_tests::{begun, project, run};
 
 const ROLES: [&str; 6] = [
     "capture", "vision", "solver", "planner", "actuator", "stage",
@@ -12,7 +12,12 @@ const ROLES: [&str; 6] = [
 fn new(folder: &Path, role: &str, language: &str) -> (PathBuf, String) {
     let name = format!("{role}-of-{language}");
     let place = folder.display().to_string();
-    let ran = run(&["new", role, &name, "--lang", language, "--in", &place]).expect(0);
+    let sdk = project().display().to_string();
+    let mut args = vec!["new", role, &name, "--lang", language, "--in", &place];
+    if language == "rust" {
+        args.extend(["--sdk", &sdk]);
+    }
+    let ran = run(&args).expect(0);
     (folder.join(name), ran.stdout)
 }
 
@@ -56,6 +61,37 @@ fn every_role_in_rust() {
         assert_eq!(formatted.code, Some(0), "{role}: {formatted:#?}");
         assert!(!printed.contains("warning:"), "{role}: {printed}");
     }
+}
+
+/// The program was built and runs in a checkout, whose path nobody else has.
+#[test]
+fn no_file_has_a_path_of_this_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().display().to_string();
+    let ours = project().canonicalize().unwrap().display().to_string();
+    for (role, language) in [("solver", "rust"), ("planner", "c"), ("vision", "python")] {
+        let name = format!("{role}-{language}");
+        run(&["new", role, &name, "--lang", language, "--in", &place]).expect(0);
+        for entry in std::fs::read_dir(folder.path().join(name)).unwrap() {
+            let path = entry.unwrap().path();
+            let content = std::fs::read(&path).unwrap_or_default();
+            let content = String::from_utf8_lossy(&content);
+            assert!(!content.contains(&ours), "{}: {content}", path.display());
+        }
+    }
+    let manifest = std::fs::read_to_string(folder.path().join("solver-rust/Cargo.toml")).unwrap();
+    let parsed: toml::Table = toml::from_str(&manifest).unwrap();
+    let sdk = parsed["dependencies"]["flowpipe-plugin"]
+        .as_table()
+        .unwrap();
+    assert!(
+        sdk.contains_key("git") && sdk.contains_key("version"),
+        "{manifest}"
+    );
+    assert!(
+        manifest.contains("# The SDK is not on crates.io yet."),
+        "{manifest}"
+    );
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn threads_and_files_and_frames_that_are_left_are_counted() {
 }
 
 #[test]
-fn a_crash_is_told_with_what_it_happened_at() {
+fn a_crash_is_reported_with_what_it_happened_at() {
     let ran = check("crashes", "malformed").expect(1);
     assert!(
         ran.stdout
@@ -295,7 +295,7 @@ fn shipped_stages_hand_their_state_over() {
 }
 
 #[test]
-fn failures_on_other_threads_and_of_cancelled_work_are_told() {
+fn failures_on_other_threads_and_of_cancelled_work_are_reported() {
     finds(
         "panics-elsewhere",
         "threads",

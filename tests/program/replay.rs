@@ -2,20 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use flowpipe_tests::{pipeline, project, run, shared};
+use flowpipe_testing::note;
+use flowpipe_tests::{pipeline, project, ready, run, shared};
 use serde_json::Value;
-
-/// Says something past the test harness, which shows nothing that a passing test prints.
-macro_rules! say {
-    ($($text:tt)+) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)+);
-    }};
-}
 
 /// The same stages on other frames.
 fn replay_of(frames: &str) -> String {
-    let text = std::fs::read_to_string(project().join("pipelines/replay.toml")).unwrap();
+    let text = ready();
     assert!(text.contains("pipelines/frames/*.png"));
     text.replace("pipelines/frames/*.png", frames)
 }
@@ -67,7 +60,7 @@ fn a_run_for_people() {
 #[test]
 fn real_screenshots() {
     let Some(frames) = shared().map(|shared| shared.join("frames")) else {
-        say!("skipped: no folder with real screenshots");
+        note!("skipped: no folder with real screenshots");
         return;
     };
     let truth: BTreeMap<String, Value> = std::fs::read_to_string(frames.join("truth.jsonl"))
@@ -92,5 +85,5 @@ fn real_screenshots() {
         "no {summary:?} in {}",
         ran.stdout
     );
-    say!("{boards} real screenshots read, solved and played");
+    note!("{boards} real screenshots read, solved and played");
 }

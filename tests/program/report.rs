@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::browser::{Browser, Display};
 use flowpipe_recording::entry::{About, AboutStage};
 use flowpipe_recording::{Encoding, Pixels, Schemas, Topic, Writer};
-use flowpipe_tests::{pipeline, run};
+use flowpipe_tests::{pipeline, ready, run};
 
 const DESK: Display = Display {
     width: 1280,
@@ -296,8 +296,7 @@ fn about(stages: &[&str]) -> About {
 #[test]
 fn drops_and_failures_are_shown() {
     let folder = tempfile::tempdir().unwrap();
-    let ready =
-        std::fs::read_to_string(flowpipe_tests::project().join("pipelines/replay.toml")).unwrap();
+    let ready = ready();
     let text = ready.replace("fps = 20", "times = 5").replace(
         "from = \"frames\"",
         "from = \"frames\"\nqueue = { capacity = 1, when_full = \"latest\" }",

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
 use flowpipe_tests::signals::send_signal;
-use flowpipe_tests::{Ran, flowpipe, pipeline, run};
+use flowpipe_tests::{Ran, flowpipe, pipeline, ready, run};
 use serde_json::Value;
 
 const THREE: &str = r#"
@@ -169,8 +169,7 @@ from = \"planner\"
 fn an_interrupt_ends_the_run_cleanly() {
     let folder = tempfile::tempdir().unwrap();
     for (on_stop, left_over) in [("drain", Some(0)), ("drop", None)] {
-        let text = std::fs::read_to_string(flowpipe_tests::project().join("pipelines/replay.toml"))
-            .unwrap()
+        let text = ready()
             .replace("name =", &format!("on_stop = \"{on_stop}\"\nname ="))
             .replace("*.png\"]", "*.png\"], repeat = true");
         let file = pipeline(folder.path(), &text);

@@ -307,7 +307,7 @@ fn pictures() {
 }
 
 #[test]
-fn a_plot_needs_a_solver_that_tells_its_generations() {
+fn a_plot_needs_a_solver_that_reports_its_generations() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("plot.svg").display().to_string();
     let args = [&["solve", "-", "--plot", &path], &SOLVER[..]].concat();

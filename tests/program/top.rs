@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::pty::{PATIENCE, Pty};
 use flowpipe_tests::signals::send_signal;
-use flowpipe_tests::{flowpipe, pipeline, project};
+use flowpipe_tests::{flowpipe, pipeline, ready};
 use portable_pty::CommandBuilder;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -24,7 +24,7 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let ready = std::fs::read_to_string(project().join("pipelines/replay.toml")).unwrap();
+        let ready = ready();
         assert!(ready.contains("fps = 20"));
         let lasting = ready.replace("fps = 20", "fps = 20, repeat = true");
         let pipeline = pipeline(folder.path(), &lasting);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use flowpipe_tests::{flowpipe, pipeline, project, run};
+use flowpipe_tests::{flowpipe, pipeline, ready, run};
 use serde_json::Value;
 
 /// The frames under `pipelines/frames`.
@@ -17,7 +17,7 @@ fn text(path: &Path) -> &str {
 
 /// The ready pipeline with something else in it.
 fn changed(from: &str, to: &str) -> String {
-    let ready = std::fs::read_to_string(project().join("pipelines/replay.toml")).unwrap();
+    let ready = ready();
     assert!(ready.contains(from));
     ready.replace(from, to)
 }

@@ -95,7 +95,7 @@ impl Browser {
         browser
     }
 
-    /// Says how pages are shown from now on.
+    /// Sets how pages are shown from now on.
     pub fn display(&mut self, display: Display) {
         let metrics = json!({
             "width": display.width,

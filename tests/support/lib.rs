@@ -61,10 +61,18 @@ fn prepared(mut command: Command) -> Command {
     with_default_signals(&mut command)
         .current_dir(project())
         .env("FLOWPIPE_PLUGIN_PATH", examples(&built()))
+        .env("XDG_CACHE_HOME", built().join("test-cache"))
+        .env("XDG_DATA_HOME", no_data())
         .env_remove("FLOWPIPE_LOG")
+        .env_remove("FLOWPIPE_SDK")
         .env_remove("NO_COLOR")
         .stdin(Stdio::null());
     command
+}
+
+/// A folder of the user's data in which no plugin is installed.
+fn no_data() -> PathBuf {
+    built().join("no-data")
 }
 
 /// A folder with the examples' plugins alone: cargo leaves each there a second time under a name
@@ -146,7 +154,8 @@ pub fn run(args: &[&str]) -> Ran {
         .into()
 }
 
-/// Runs a shell script in a folder where somebody begins a plugin: `flowpipe` is the program, and cargo builds offline.
+/// Runs a shell script in a folder where somebody creates a plugin: `flowpipe` is the program, with the SDK of this
+/// checkout, and cargo builds offline.
 /// What it builds of others is kept for the next one, in a folder beside the program.
 pub fn begun(folder: &Path, script: &str) -> Ran {
     let built = built();
@@ -159,11 +168,13 @@ pub fn begun(folder: &Path, script: &str) -> Ran {
         .args(["-c", script])
         .current_dir(folder)
         .env("PATH", path)
+        .env("FLOWPIPE_SDK", project())
         .env("CARGO_NET_OFFLINE", "true")
         .env("CARGO_BUILD_BUILD_DIR", built.join("begun"))
         .env_remove("CARGO_TARGET_DIR")
         .env_remove("CARGO_BUILD_TARGET_DIR")
         .env_remove("FLOWPIPE_PLUGIN_PATH")
+        .env("XDG_DATA_HOME", no_data())
         .env_remove("FLOWPIPE_LOG")
         .stdin(Stdio::null())
         .output()
@@ -250,15 +261,25 @@ pub fn pipeline(folder: &Path, text: &str) -> String {
     path.display().to_string()
 }
 
+/// The text of `pipelines/replay.toml`, for a file in another folder: the pictures are found in the project's folder,
+/// in which the tests run the program.
+///
+/// # Panics
+/// When the file can't be read.
+#[must_use]
+pub fn ready() -> String {
+    let text = std::fs::read_to_string(project().join("pipelines/replay.toml"))
+        .expect("the project has this pipeline");
+    text.replace("\"frames/", "\"pipelines/frames/")
+}
+
 /// `pipelines/replay.toml`, changed, in a folder.
 ///
 /// # Panics
 /// When the folder can't be written to.
 pub fn changed(folder: &Path, change: impl FnOnce(String) -> String) -> PathBuf {
-    let ready = std::fs::read_to_string(project().join("pipelines/replay.toml"))
-        .expect("the project has this pipeline");
     let path = folder.join("changed.toml");
-    std::fs::write(&path, change(ready)).expect("the temporary folder is writable");
+    std::fs::write(&path, change(ready())).expect("the temporary folder is writable");
     path
 }
 
@@ -276,7 +297,6 @@ pub fn game_log(path: &Path) -> Vec<serde_json::Value> {
 
 /// The folder with real screenshots and levels that are no part of the project, where it is there.
 pub fn shared() -> Option<PathBuf> {
-    let folder = std::env::var_os("FLOWPIPE_SHARED")
-        .map_or_else(|| project().join("../shared"), PathBuf::from);
+    let folder = flowpipe_testing::shared_folder();
     folder.is_dir().then_some(folder)
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{MEMORY, call, empty, every_command, good, refused};
 
-/// Messages of two bytes: a file of 1.3 MB says that there are eight million.
+/// Messages of two bytes: a file of 1.3 MB claims that there are eight million.
 #[test]
 fn chunks_that_expand() {
     let mut parts = empty();

@@ -34,7 +34,7 @@ fn good() -> &'static Parts {
     })
 }
 
-/// All that is said of a run, without anything that happened.
+/// The description of a run, without anything that happened.
 fn empty() -> Parts {
     Parts {
         entries: Vec::new(),
@@ -77,7 +77,7 @@ fn every_command(name: &str, bytes: &[u8]) -> [Bounded; 3] {
     ]
 }
 
-/// Each command refuses it, names the entry and says what is wrong.
+/// Each command refuses it, names the entry and reports what is wrong.
 #[track_caller]
 fn refused(name: &str, bytes: &[u8], entry: &str, what: &str) {
     for ran in every_command(name, bytes) {
@@ -299,7 +299,7 @@ fn as_many_isolated_stages_as_may_be() {
     assert_eq!(report.ran.code, Some(0), "{report:#?}");
 }
 
-/// A message is said to come from several calls, and is made by each of them.
+/// A message comes from several calls, according to the recording, and each of them emits it.
 #[test]
 fn calls_that_are_there_several_times() {
     let mut parts = good().clone();
@@ -375,7 +375,7 @@ fn calls_of_a_hundred_thousand_messages() {
     }
 }
 
-/// A board of a hundred thousand cells is a few bytes of JSON. The report leaves out what is too much, and says so.
+/// A board of a hundred thousand cells is a few bytes of JSON. The report leaves out what is too much, and notes that.
 #[test]
 fn boards_of_a_hundred_thousand_cells() {
     let mut parts = good().clone();

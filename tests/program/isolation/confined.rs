@@ -93,7 +93,7 @@ fn every_planner_plans_apart() {
 }
 
 #[test]
-fn a_stage_apart_writes_where_its_config_says() {
+fn a_stage_apart_writes_where_its_config_allows() {
     let folder = tempfile::tempdir().unwrap();
     let (pictures, steps) = (
         folder.path().join("new/pictures"),

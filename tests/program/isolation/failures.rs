@@ -43,7 +43,7 @@ fn a_crash_costs_one_message() {
 }
 
 #[test]
-fn the_end_of_a_run_tells_of_restarts() {
+fn the_end_of_a_run_reports_restarts() {
     let folder = tempfile::tempdir().unwrap();
     let file = misbehaving(folder.path(), "segfault", "");
     let restarts = "restarts of wrong: 2\n";

@@ -61,7 +61,7 @@ fn whoever_runs_apart_the_boards_are_the_same() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn mistakes_are_reported_with_their_place() {
     let folder = tempfile::tempdir().unwrap();
     let file = misbehaving(
         folder.path(),

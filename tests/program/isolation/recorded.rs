@@ -5,7 +5,7 @@ use flowpipe_tests::{changed, pipeline, record, run};
 use super::{apart, misbehaving};
 
 #[test]
-fn a_recorded_run_of_stages_apart_is_the_same_again() {
+fn a_recorded_run_of_stages_apart_is_repeatable() {
     let folder = tempfile::tempdir().unwrap();
     let all = ["frames", "vision", "solver", "planner", "actuator"];
     let file = changed(folder.path(), |text| apart(&text, &all));

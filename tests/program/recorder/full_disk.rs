@@ -6,7 +6,7 @@ use flowpipe_tests::{flowpipe, flowpipe_within, run};
 use super::{Reporting, endless, text};
 
 #[test]
-fn a_full_disk_is_told_when_it_happens() {
+fn a_full_disk_is_reported_when_it_happens() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.mcap");
     let running = endless(folder.path());

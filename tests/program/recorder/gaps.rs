@@ -139,7 +139,7 @@ fn after_a_gap_a_stage_that_remembers_is_not_run_again() {
     let whole = record(folder.path(), "whole.mcap", &pipeline(folder.path(), ONCE));
     let second = (Topic::new("puzzles", "out"), 2);
     let mut after = 0;
-    let with_gap = |name: &str, is_told: bool, after: &mut usize| -> PathBuf {
+    let with_gap = |name: &str, is_reported: bool, after: &mut usize| -> PathBuf {
         let path = folder.path().join(name);
         edit(Path::new(&whole), &path, |edited| {
             let is_second = |call: &&Call| took(call).as_ref() == Some(&second);
@@ -149,7 +149,7 @@ fn after_a_gap_a_stage_that_remembers_is_not_run_again() {
             *after = edited.calls.iter().filter(is_after).count();
             edited
                 .dropped_lineages
-                .extend(is_told.then(|| DroppedLineages {
+                .extend(is_reported.then(|| DroppedLineages {
                     stage: "puzzles".into(),
                     port: "out".into(),
                     first: 2,

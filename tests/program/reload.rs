@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::pty::{PATIENCE, Pty};
 use flowpipe_tests::signals::send_signal;
-use flowpipe_tests::{built, flowpipe, project, run};
+use flowpipe_tests::{built, flowpipe, ready, run};
 use tempfile::TempDir;
 
 /// A run in progress, and its output so far.
@@ -128,7 +128,7 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let ready = std::fs::read_to_string(project().join("pipelines/replay.toml")).unwrap();
+        let ready = ready();
         assert!(ready.contains("fps = 20"));
         let text = ready.replace("fps = 20", "fps = 20, repeat = true");
         let file = folder.path().join("pipeline.toml");
@@ -149,7 +149,7 @@ impl Place {
 }
 
 #[test]
-fn an_edited_pipeline_is_taken_up_and_a_broken_one_is_not() {
+fn an_edited_pipeline_is_reloaded_and_a_broken_one_is_not() {
     let place = Place::new();
     let run = Going::start(&["run", "--watch", place.file()]);
     run.wait_for_stdout("solved by solver-search", 3);
@@ -221,7 +221,7 @@ fn install(plugin: &str, folder: &Path) {
 }
 
 #[test]
-fn a_plugin_that_is_built_again_is_taken_up() {
+fn a_plugin_that_is_built_again_is_reloaded() {
     let place = Place::new();
     let plugins = place.folder.path().join("plugins");
     std::fs::create_dir(&plugins).unwrap();
@@ -261,7 +261,7 @@ fn a_plugin_that_is_built_again_is_taken_up() {
 }
 
 #[test]
-fn sighup_takes_up_what_has_changed() {
+fn sighup_reloads_what_has_changed() {
     let place = Place::new();
     let run = Going::start(&["run", place.file()]);
     run.wait_for_stdout("solved by solver-search", 1);

@@ -1,0 +1,127 @@
+//! `flowpipe doctor`, with a display, without one, and with one that can't be reached.
+
+use std::process::Command;
+
+use flowpipe_tests::{Ran, built, flowpipe};
+use serde_json::Value;
+
+use crate::screen::Screen;
+
+fn doctor(display: Option<&str>, more: impl FnOnce(&mut Command)) -> Ran {
+    let mut command = flowpipe(&["doctor", "--json"]);
+    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    if let Some(display) = display {
+        command.env("DISPLAY", display);
+    }
+    more(&mut command);
+    command.output().unwrap().into()
+}
+
+fn check(printed: &Value, name: &str) -> Value {
+    let mut checks = printed["checks"].as_array().unwrap().iter();
+    let found = checks.find(|it| it["check"] == name);
+    let found = found.unwrap_or_else(|| panic!("no {name}: {printed:#}"));
+    if ["warning", "problem"]
+        .iter()
+        .any(|it| found["severity"] == *it)
+    {
+        assert!(found["advice"].is_string(), "{found:#}");
+    }
+    found.clone()
+}
+
+fn expect(printed: &Value, name: &str, severity: &str, text: &str) {
+    let found = check(printed, name);
+    assert_eq!(found["severity"], severity, "{found:#}");
+    let said = found["found"].as_str().unwrap();
+    assert!(said.contains(text), "{found:#}");
+}
+
+#[test]
+fn a_screen_with_a_window_manager_is_all_that_is_needed() {
+    let screen = Screen::start_with_manager();
+    let printed = doctor(Some(screen.display()), |_| {}).expect(0).json();
+    expect(&printed, "display", "ok", "1280 x 1200");
+    expect(&printed, "window-manager", "ok", "lackbox");
+    expect(&printed, "xtest", "ok", "XTEST");
+    expect(&printed, "wayland", "ok", "not a Wayland session");
+    expect(&printed, "opencv", "ok", "vision-opencv loads");
+    expect(&printed, "plugins", "ok", " in ");
+    assert_eq!(printed["problems"], 0);
+    // As text, with advice.
+    let without: Ran = flowpipe(&["doctor"])
+        .env_remove("DISPLAY")
+        .env("WAYLAND_DISPLAY", "wayland-7")
+        .output()
+        .unwrap()
+        .into();
+    let text = without.expect(0).stdout;
+    assert!(text.contains("a Wayland session (wayland-7)"), "{text}");
+    assert!(text.contains("-> log in to an X11 session"), "{text}");
+    assert!(text.contains("0 problems, "), "{text}");
+}
+
+#[test]
+fn no_window_manager_is_a_warning() {
+    let screen = Screen::start();
+    let printed = doctor(Some(screen.display()), |_| {}).expect(0).json();
+    expect(
+        &printed,
+        "window-manager",
+        "warning",
+        "no window manager runs",
+    );
+    expect(&printed, "xtest", "ok", "XTEST");
+}
+
+#[test]
+fn no_display_is_a_warning_and_an_unreachable_one_a_problem() {
+    let printed = doctor(None, |_| {}).expect(0).json();
+    expect(&printed, "display", "warning", "neither DISPLAY nor");
+    expect(&printed, "xtest", "skipped", "no X11 display");
+    let printed = doctor(Some(":4711"), |_| {}).expect(1).json();
+    expect(&printed, "display", "problem", "DISPLAY=:4711: ");
+}
+
+/// A program without its plugins, and one whose vision can't be loaded.
+#[test]
+fn plugins_that_are_missing_or_broken_are_problems() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("flowpipe");
+    std::fs::copy(built().join("flowpipe"), &program).unwrap();
+    let alone = || -> Ran {
+        let run = Command::new(&program)
+            .args(["doctor", "--json"])
+            .current_dir(folder.path())
+            .env("XDG_DATA_HOME", folder.path())
+            .env_remove("FLOWPIPE_PLUGIN_PATH")
+            .env_remove("DISPLAY")
+            .env_remove("WAYLAND_DISPLAY")
+            .output();
+        run.unwrap().into()
+    };
+    let printed = alone().expect(1).json();
+    expect(&printed, "plugins", "problem", "0 in 1 folders");
+    expect(
+        &printed,
+        "opencv",
+        "problem",
+        "there is no plugin vision-opencv",
+    );
+    let library = folder.path().join("libvision_opencv.so");
+    std::fs::write(&library, "no library").unwrap();
+    let printed = alone().expect(1).json();
+    expect(&printed, "opencv", "problem", "not a dynamic library");
+    let advice = check(&printed, "opencv")["advice"].to_string();
+    assert!(advice.contains("libopencv-core406"), "{advice}");
+}
+
+#[test]
+fn too_little_space_is_a_problem() {
+    // A file system that reports no space.
+    let printed = doctor(None, |command| {
+        command.current_dir("/proc");
+    });
+    let printed = printed.json();
+    expect(&printed, "disk-space", "problem", "0 MiB free");
+}

@@ -1,0 +1,73 @@
+//! Packaged pipelines by their names.
+
+use std::path::Path;
+
+use flowpipe_tests::{Ran, flowpipe, project, run};
+
+fn in_folder(folder: &Path, args: &[&str]) -> Ran {
+    flowpipe(args).current_dir(folder).output().unwrap().into()
+}
+
+/// The name leads to the checkout's pipeline from any folder, and its pictures are found.
+#[test]
+fn a_name_runs_a_packaged_pipeline_from_any_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = in_folder(folder.path(), &["run", "replay", "--json"]).expect(0);
+    assert_eq!(ran.json()["boards"]["accepted"], 11, "{ran:#?}");
+    assert!(!ran.stderr.contains("WARN"), "{ran:#?}");
+    let checked = in_folder(folder.path(), &["check", "replay", "live"]).expect(0);
+    let file = "pipelines/replay.toml: OK: 5 stages, 4 queues";
+    assert!(checked.stdout.contains(file), "{checked:#?}");
+    assert!(checked.stdout.contains("live.toml: OK"), "{checked:#?}");
+    let graph = in_folder(folder.path(), &["graph", "replay"]).expect(0);
+    let expected = run(&["graph", "pipelines/replay.toml"]).expect(0);
+    assert_eq!(graph.stdout, expected.stdout);
+}
+
+#[test]
+fn an_unknown_name_lists_the_known_ones() {
+    for command in ["run", "check", "graph"] {
+        let ran = run(&[command, "reply"]).expect(2);
+        let expected = "flowpipe: reply: there is neither a file nor a pipeline of that name (did you mean replay?); \
+                        of pipelines there are live, replay, timetrial";
+        assert_eq!(ran.stderr.trim_end(), expected);
+    }
+}
+
+/// A pipeline file is a program: one in the working directory runs only by its path.
+#[test]
+fn no_pipeline_of_the_working_directory_is_taken_for_a_packaged_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipelines = folder.path().join("pipelines");
+    std::fs::create_dir(&pipelines).unwrap();
+    let ready = project().join("pipelines/live.toml");
+    std::fs::copy(ready, pipelines.join("mine.toml")).unwrap();
+    let ran = in_folder(folder.path(), &["check", "mine"]).expect(2);
+    assert!(ran.stderr.contains("of pipelines there are"), "{ran:#?}");
+    let variable = |folder: &Path| {
+        let mut command = flowpipe(&["check", "mine"]);
+        command.env("FLOWPIPE_PIPELINE_PATH", folder);
+        Ran::from(command.output().unwrap())
+    };
+    let ran = variable(&pipelines).expect(0);
+    assert!(ran.stdout.contains("mine.toml: OK"), "{ran:#?}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&pipelines, PermissionsExt::from_mode(0o777)).unwrap();
+        let ran = variable(&pipelines).expect(2);
+        assert!(ran.stderr.contains("other users can write to"), "{ran:#?}");
+    }
+}
+
+/// A file counts before a packaged pipeline.
+#[test]
+fn a_file_of_that_name_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("live"), "").unwrap();
+    let ran = in_folder(folder.path(), &["check", "live"]).expect(78);
+    assert!(
+        ran.stderr.contains("the pipeline has no stages"),
+        "{ran:#?}"
+    );
+}

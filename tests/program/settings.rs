@@ -1,0 +1,89 @@
+//! Config values of a pipeline on the command line.
+
+use flowpipe_tests::{run, with_input};
+
+#[test]
+fn set_replaces_values_of_the_file() {
+    let args = [
+        "run",
+        "replay",
+        "--json",
+        "--set",
+        "frames.fps=200",
+        "--set",
+    ];
+    let ran = run(&[&args[..], &["frames.times=2"]].concat()).expect(0);
+    assert_eq!(ran.json()["boards"]["boards"], 22, "{ran:#?}");
+    let one = "frames.paths=[\"pipelines/frames/phone-5x5-01.png\"]";
+    let ran = run(&[&args[..], &[one]].concat()).expect(0);
+    assert_eq!(ran.json()["boards"]["boards"], 1, "{ran:#?}");
+    let ran = run(&["run", "replay", "--json", "--profile", "turns"]).expect(0);
+    assert_eq!(ran.json()["boards"]["accepted"], 11, "{ran:#?}");
+}
+
+#[track_caller]
+fn refused(args: &[&str], code: i32, words: &[&str]) {
+    let ran = run(&[&["run", "replay"], args].concat()).expect(code);
+    // Long lines are wrapped.
+    let reported = ran.stderr.split_whitespace().filter(|it| *it != "│");
+    let reported = reported.collect::<Vec<_>>().join(" ");
+    for word in words {
+        assert!(reported.contains(word), "no {word:?} in {reported}");
+    }
+    assert!(!reported.contains(".toml"), "{reported}");
+    assert_eq!(ran.stdout, "");
+}
+
+#[test]
+fn errors_name_the_flag_and_no_line_of_the_file() {
+    let number = "--set frames.fps=x: `fps` must be a number, not \"x\"";
+    refused(&["--set", "frames.fps=x"], 78, &[number]);
+    let unknown = [
+        "--set frames.fsp=1: unknown key `fsp`",
+        "did you mean `fps`?",
+    ];
+    refused(&["--set", "frames.fsp=1"], 78, &unknown);
+    let stage = [
+        "the pipeline has no stage `frame`",
+        "did you mean `frames`?",
+    ];
+    refused(&["--set", "frame.fps=1"], 78, &stage);
+    let none = [
+        "no stage of this pipeline has the config key `window`",
+        "frames: `fps`, ",
+    ];
+    refused(
+        &["--window", "Flow Free"],
+        78,
+        &["--window 'Flow Free'", none[0], none[1]],
+    );
+    refused(
+        &["--boards", "3"],
+        78,
+        &["--boards 3", "config key `boards`"],
+    );
+    refused(
+        &["--seconds", "3"],
+        78,
+        &["--seconds 3", "config key `seconds`"],
+    );
+    refused(
+        &["--profile", "turn"],
+        78,
+        &[
+            "--profile turn: `profile` can't be \"turn\"",
+            "did you mean \"turns\"?",
+        ],
+    );
+    refused(&["--seconds", "0"], 2, &["more than 0"]);
+    refused(&["--set", "fps=3"], 2, &["write STAGE.KEY=VALUE"]);
+}
+
+/// The values are checked with the file's, and errors of both are shown.
+#[test]
+fn a_file_and_a_flag_can_both_be_wrong() {
+    let text = "[stages.frames]\nplugin = 'capture-files'\nconfig = { paths = ['a'], fsp = 1 }\n";
+    let ran = with_input(&["run", "/dev/stdin", "--set", "frames.times=x"], text).expect(78);
+    assert!(ran.stderr.contains("/dev/stdin:3:27"), "{ran:#?}");
+    assert!(ran.stderr.contains("--set frames.times=x"), "{ran:#?}");
+}
