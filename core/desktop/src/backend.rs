@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::error::DesktopError;
+use crate::error::Result;
 use crate::grabber::Grab;
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
 use crate::window::{Titled, WindowId};
-
-type Result<T> = std::result::Result<T, DesktopError>;
 
 /// One way to the desktop.
 pub(crate) trait Backend: Send + Sync {

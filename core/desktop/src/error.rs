@@ -4,11 +4,13 @@ use thiserror::Error;
 
 use crate::permission;
 
+pub(crate) type Result<T> = std::result::Result<T, DesktopError>;
+
 /// Why the desktop did not do what it was asked.
 #[derive(Debug, Error)]
 pub enum DesktopError {
     /// There is no desktop, or none that can be reached.
-    #[error("can't reach a desktop: {reason} ({})", permission::hint())]
+    #[error("can't reach a desktop: {reason}{}", permission::note())]
     NoDesktop {
         /// Why.
         reason: String,
@@ -17,7 +19,7 @@ pub enum DesktopError {
     #[error("the desktop does not answer any more: {0}")]
     Lost(String),
     /// The screen's pixels can't be had.
-    #[error("can't capture the screen: {reason} ({})", permission::hint())]
+    #[error("can't capture the screen: {reason}{}", permission::note())]
     Grab {
         /// Why.
         reason: String,

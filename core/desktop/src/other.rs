@@ -10,14 +10,12 @@ use xcap::image::RgbaImage;
 use xcap::{Monitor as XcapMonitor, Window, XCapError};
 
 use crate::backend::Backend;
-use crate::error::DesktopError;
+use crate::error::{DesktopError, Result};
 use crate::grabber::{Capture, Grab, Picture};
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
 use crate::window::{Titled, WindowId};
-
-type Result<T> = std::result::Result<T, DesktopError>;
 
 /// The desktop through xcap.
 pub(crate) struct Other;
@@ -28,9 +26,21 @@ impl Other {
         let reason = match monitors {
             Ok(monitors) if !monitors.is_empty() => return Ok(Self),
             Ok(_) => "there is no monitor".to_owned(),
-            Err(error) => error.to_string(),
+            Err(error) => cause(&error),
         };
         Err(DesktopError::NoDesktop { reason })
+    }
+}
+
+/// Why there are no monitors. The library looks for them through an X server also under Wayland, and reports a missing
+/// one in its own words.
+fn cause(error: &XCapError) -> String {
+    let text = error.to_string();
+    match text.contains("Connection closed") {
+        true => {
+            "neither DISPLAY nor WAYLAND_DISPLAY names a display server that answers".to_owned()
+        }
+        false => text,
     }
 }
 
@@ -89,15 +99,15 @@ impl Backend for Other {
     }
 
     fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {
-        Ok(Box::new(Grabber { pixels: Vec::new() }))
+        Ok(Box::new(XcapGrabber { pixels: Vec::new() }))
     }
 }
 
-struct Grabber {
+struct XcapGrabber {
     pixels: Vec<u8>,
 }
 
-impl Grab for Grabber {
+impl Grab for XcapGrabber {
     fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>> {
         let monitors = XcapMonitor::all().map_err(grab_error)?;
         let part_of = |it: &XcapMonitor| {

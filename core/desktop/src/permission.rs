@@ -12,6 +12,14 @@ pub const MACOS: &str = "macOS: allow this program (or the terminal that starts 
 pub const WINDOWS: &str = "Windows asks for nothing, but shows neither the lock screen nor the windows of programs that \
      run as administrator";
 
+/// What this system wants, in brackets after an error. Empty on X11, which asks for nothing.
+pub(crate) fn note() -> String {
+    match hint() {
+        X11 => String::new(),
+        hint => format!(" ({hint})"),
+    }
+}
+
 /// What this system wants.
 #[must_use]
 pub fn hint() -> &'static str {

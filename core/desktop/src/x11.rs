@@ -20,14 +20,12 @@ use x11rb::reexports::x11rb_protocol::parse_display::parse_display;
 use x11rb::rust_connection::RustConnection;
 
 use crate::backend::Backend;
-use crate::error::DesktopError;
+use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::key::Key;
 use crate::monitor::Monitor;
 use crate::rect::Rect;
 use crate::window::{Titled, WindowId};
-
-type Result<T> = std::result::Result<T, DesktopError>;
 
 x11rb::atom_manager! {
     /// Names of properties and what is in them.
@@ -58,12 +56,24 @@ pub(crate) struct X11 {
 impl X11 {
     /// Connects to a display by name.
     pub(crate) fn connect(display: &str) -> Result<Self> {
-        let no_desktop = |reason: String| DesktopError::NoDesktop {
-            reason: format!("display {display:?}: {reason}"),
-        };
-        let parsed = parse_display(Some(display)).map_err(|error| no_desktop(error.to_string()))?;
-        let (connection, screen) = RustConnection::connect(Some(display))
-            .map_err(|error: ConnectError| no_desktop(error.to_string()))?;
+        let no_desktop = |reason: String| DesktopError::NoDesktop { reason };
+        let parsed = parse_display(Some(display)).map_err(|_| {
+            no_desktop(format!(
+                "DISPLAY is {display:?}, which is no display's name: one is \":0\""
+            ))
+        })?;
+        let (connection, screen) =
+            RustConnection::connect(Some(display)).map_err(|error: ConnectError| {
+                no_desktop(match error {
+                    ConnectError::IoError(error) => {
+                        format!("no X server answers at the display {display:?}: {error}")
+                    }
+                    ConnectError::InvalidScreen => {
+                        format!("the display {display:?} has no screen of that number")
+                    }
+                    error => format!("the X server of the display {display:?} refuses: {error}"),
+                })
+            })?;
         let atoms = Atoms::new(&connection).map_err(lost)?.reply();
         Ok(Self {
             screen,
@@ -118,7 +128,7 @@ impl Backend for X11 {
     }
 
     fn grabber(self: Arc<Self>, plain: bool) -> Result<Box<dyn Grab>> {
-        Ok(Box::new(grab::Grabber::new(self, plain)?))
+        Ok(Box::new(grab::X11Grabber::new(self, plain)?))
     }
 }
 

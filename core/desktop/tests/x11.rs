@@ -231,7 +231,7 @@ fn pointer_and_keys() {
 }
 
 #[test]
-fn without_a_server_it_says_so() {
+fn a_missing_server_is_reported() {
     let screen = Screen::start();
     let display = screen.display().to_owned();
     let desktop = connect(&screen);
@@ -241,7 +241,7 @@ fn without_a_server_it_says_so() {
     assert!(grabber.grab(rect(0, 0, 9, 9)).is_err());
     let error = Desktop::connect_x11(&display).err().unwrap().to_string();
     assert!(
-        error.starts_with("can't reach a desktop: display \":"),
+        error.starts_with("can't reach a desktop: no X server answers at the display \":"),
         "{error}"
     );
     let error = Desktop::connect_x11("no display")

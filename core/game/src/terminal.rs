@@ -29,7 +29,7 @@ use thiserror::Error;
 use crate::session::{Command, Pointer, Session, SessionError, View};
 pub use colours::Colours;
 use plan::Plan;
-pub use screen::Screen;
+pub use screen::TerminalScreen;
 
 /// The least time between two pictures: terminals are slow.
 const REST: Duration = Duration::from_millis(15);
@@ -79,8 +79,8 @@ impl Terminal {
         colours: Colours,
         stop: &AtomicBool,
     ) -> Result<usize, TerminalError> {
-        let mut game = Game::new(session);
-        let mut screen = Screen::open(true)?;
+        let mut game = TerminalGame::new(session);
+        let mut screen = TerminalScreen::open(true)?;
         let played = game.run(&mut screen, colours, stop);
         drop(screen);
         played?;
@@ -89,7 +89,7 @@ impl Terminal {
     }
 }
 
-struct Game {
+struct TerminalGame {
     session: Session,
     began: Instant,
     /// Of the terminal, in characters.
@@ -109,7 +109,7 @@ struct Game {
     landed: usize,
 }
 
-impl Game {
+impl TerminalGame {
     fn new(session: Session) -> Self {
         Self {
             cursor: first_terminal(&session),
@@ -132,7 +132,7 @@ impl Game {
 
     fn run(
         &mut self,
-        screen: &mut Screen,
+        screen: &mut TerminalScreen,
         colours: Colours,
         stop: &AtomicBool,
     ) -> Result<(), TerminalError> {
@@ -179,7 +179,7 @@ impl Game {
     /// Shows what has changed; when to ask again, if not now.
     fn show(
         &mut self,
-        screen: &mut Screen,
+        screen: &mut TerminalScreen,
         colours: Colours,
     ) -> Result<Option<Duration>, TerminalError> {
         let now = self.now();

@@ -106,7 +106,7 @@ impl Window {
         lights: u64,
         theme: Theme,
     ) -> Result<usize, WindowError> {
-        let mut game = Game {
+        let mut game = WindowGame {
             calls: self.system.create_proxy(),
             session,
             size,
@@ -146,7 +146,7 @@ fn no_screen(error: EventLoopError) -> WindowError {
     WindowError::NoScreen(cause.trim_end_matches('.').to_owned())
 }
 
-struct Game {
+struct WindowGame {
     calls: EventLoopProxy<Call>,
     session: Session,
     /// Of the window's inside, in pixels. Kept here, for to ask the system takes a round trip.
@@ -173,7 +173,7 @@ struct Game {
     failure: Option<WindowError>,
 }
 
-impl Game {
+impl WindowGame {
     fn now(&self) -> Duration {
         self.began.elapsed()
     }
@@ -297,7 +297,7 @@ impl Game {
     }
 }
 
-impl ApplicationHandler<Call> for Game {
+impl ApplicationHandler<Call> for WindowGame {
     fn resumed(&mut self, system: &ActiveEventLoop) {
         if self.artist.is_none()
             && let Err(error) = self.open(system)

@@ -24,7 +24,7 @@ macro_rules! export {
     ($($stage:ty),+ $(,)?) => {
         const _: () = {
             fn descriptors() -> ::std::vec::Vec<$crate::export::Descriptor> {
-                #[allow(unused_imports)]
+                #[allow(unused_imports, reason = "a lookup of one role needs no other traits")]
                 use $crate::export::by_role::*;
                 ::std::vec![$(
                     (&&&&&&$crate::export::Probe::<$stage>::new())
@@ -76,7 +76,7 @@ macro_rules! export {
             }
 
             #[unsafe(no_mangle)]
-            #[allow(non_upper_case_globals)]
+            #[allow(non_upper_case_globals, reason = "flowpipe.h gives the symbol its name")]
             pub static flowpipe_entry: $crate::abi::Entry = $crate::abi::Entry {
                 magic: $crate::abi::MAGIC,
                 abi_major: $crate::abi::ABI_MAJOR,
@@ -426,7 +426,7 @@ pub struct Probe<T>(PhantomData<T>);
 impl<T> Probe<T> {
     /// A probe of a type. It has no data.
     #[must_use]
-    #[allow(clippy::new_without_default)]
+    #[allow(clippy::new_without_default, reason = "only the macros create a probe")]
     pub fn new() -> Self {
         Self(PhantomData)
     }

@@ -30,7 +30,7 @@ pub(crate) struct Bodies {
     open: String,
     /// Bytes of blocks that are not packed.
     plain: usize,
-    unpacked: Mutex<Unpacked>,
+    unpacked: Mutex<UnpackedBlocks>,
 }
 
 enum Block {
@@ -44,7 +44,7 @@ enum Block {
 
 /// By block, the latest last.
 #[derive(Default)]
-struct Unpacked {
+struct UnpackedBlocks {
     blocks: VecDeque<(u32, Arc<str>)>,
     bytes: usize,
 }
@@ -138,7 +138,7 @@ impl Bodies {
     }
 }
 
-impl Unpacked {
+impl UnpackedBlocks {
     fn block(&mut self, number: u32, length: usize, unpack: impl FnOnce() -> Arc<str>) -> Arc<str> {
         let known = self.blocks.iter().rposition(|(known, _)| *known == number);
         if let Some(found) = known.and_then(|place| self.blocks.remove(place)) {

@@ -12,7 +12,7 @@ use crate::record::parse;
 /// A cache of the chunks that were unpacked last: readers ask for pictures of one chunk in sequence, and a screen often
 /// alternates between few pictures.
 #[derive(Debug, Default)]
-pub(crate) struct Unpacked(Mutex<ChunkCache>);
+pub(crate) struct ChunkStore(Mutex<ChunkCache>);
 
 #[derive(Debug, Default)]
 struct ChunkCache {
@@ -44,7 +44,7 @@ const AGAIN_SHARE: u64 = 4;
 /// Larger chunks are read by one thread at a time, so that only one of them is in memory.
 const SHARED: usize = 32 << 20;
 
-impl Unpacked {
+impl ChunkStore {
     /// Passes the content of the chunk at a byte of the file to `read`, which needs this many bytes of it.
     ///
     /// # Errors

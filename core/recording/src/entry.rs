@@ -152,7 +152,7 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "is_false")]
     pub hung: bool,
     /// After it the plugin was restarted.
-    #[serde(rename = "anew", default, skip_serializing_if = "is_false")]
+    #[serde(alias = "anew", default, skip_serializing_if = "is_false")]
     pub restarted: bool,
 }
 
@@ -364,4 +364,24 @@ fn is_false(truth: &bool) -> bool {
 
 fn is_zero_ns(number: &i64) -> bool {
     *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLDER: &str = "anew"; // key of older files
+
+    #[test]
+    fn keys_of_older_recordings_are_read() {
+        let call = |key: &str| -> Call {
+            let text = format!(
+                r#"{{"stage":"solver","event":"tick","taken_ns":1,"ended_ns":2,"{key}":true}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        assert!(call(OLDER).restarted && call("restarted").restarted);
+        let written = serde_json::to_value(call(OLDER)).unwrap();
+        assert_eq!(written["restarted"], true);
+    }
 }

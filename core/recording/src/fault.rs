@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// The first bytes of an MCAP file.
-pub(crate) const MAGIC: &[u8] = b"\x89MCAP0\r\n";
+use mcap::MAGIC;
 
 /// A position in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

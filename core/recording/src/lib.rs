@@ -52,6 +52,8 @@ pub use error::{ReadError, WriteError};
 pub use fault::{Fault, Place};
 pub use hash::file_hash;
 pub use image::{Encoding, Pixels};
+/// The first bytes of a recording.
+pub use mcap::MAGIC;
 pub use message::RecordedMessage;
 pub use name::Name;
 pub use packed::Packed;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use crate::bodies::{Bodies, Body};
 use crate::budget::{self, Limits};
-use crate::chunk::Unpacked;
+use crate::chunk::ChunkStore;
 use crate::entry::{About, Call, Change, DroppedLineages, Entry};
 use crate::error::ReadError;
-use crate::fault::{Fault, MAGIC, Place};
+use crate::fault::{Fault, Place};
 use crate::file::RecordingFile;
 use crate::image::Pixels;
 use crate::message::RecordedMessage;
@@ -39,7 +39,7 @@ pub struct Recording {
     unreadable: usize,
     first_unreadable: Option<Fault>,
     /// The chunks of the last requested pictures.
-    unpacked: Unpacked,
+    unpacked: ChunkStore,
 }
 
 impl Recording {
@@ -85,7 +85,7 @@ impl Recording {
             path: path.to_owned(),
             what: what.to_owned(),
         };
-        if !file.starts_with(MAGIC) {
+        if !file.starts_with(mcap::MAGIC) {
             return Err(ReadError::NotMcap {
                 path: path.to_owned(),
             });
@@ -122,7 +122,7 @@ impl Recording {
             cut_off: !whole,
             unreadable: scan.unreadable,
             first_unreadable: scan.first_unreadable,
-            unpacked: Unpacked::default(),
+            unpacked: ChunkStore::default(),
         };
         recording.index();
         recording.join_in();

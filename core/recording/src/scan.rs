@@ -11,7 +11,7 @@ use crate::budget::{Budget, LONGEST_CHANNEL, Limits, is_time};
 use crate::chunk::unpack;
 use crate::entry::{About, Change, DroppedLineages, Entry};
 use crate::entry_limits::EntryLimits;
-use crate::fault::{Fault, MAGIC, Place};
+use crate::fault::{Fault, Place};
 use crate::file::{FileRecord, RecordingFile, Records};
 use crate::json_memory::json_memory;
 use crate::message::{Output, RecordedMessage};
@@ -86,7 +86,7 @@ struct Stored<'a> {
 const ENTRY: usize = 160;
 /// The memory of a schema, a channel or a picture: its place in a table that may be half empty.
 const ROW: usize = 300;
-/// How often a replay holds what `run.json` says: configs can contain any JSON.
+/// How often a replay holds the content of `run.json`: configs can contain any JSON.
 const ABOUT_COPIES: usize = 3;
 
 impl Scan {
@@ -117,7 +117,7 @@ impl Scan {
     /// # Errors
     /// When it exceeds the limits.
     pub(crate) fn file(&mut self, file: &RecordingFile) -> Result<bool, Fault> {
-        let is_whole = file.records(MAGIC.len(), |records| self.records(records));
+        let is_whole = file.records(mcap::MAGIC.len(), |records| self.records(records));
         self.bodies.finish();
         is_whole
     }

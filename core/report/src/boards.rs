@@ -27,8 +27,8 @@ pub struct Board {
     pub drawn: Option<Vec<Pipe>>,
     /// Each time that strokes were planned.
     pub attempts: Vec<Attempt>,
-    /// What became of it.
-    pub fate: Fate,
+    /// Its outcome.
+    pub outcome: BoardOutcome,
     /// The solver's answer, in words.
     pub answer: String,
     /// Who solved it.
@@ -87,9 +87,9 @@ pub struct Drag {
     points: Vec<f32>,
 }
 
-/// What became of a board.
+/// The outcome of a board.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Fate {
+pub struct BoardOutcome {
     /// Whether that is good, bad or neither.
     pub tone: Tone,
     /// In a word or two.
@@ -122,9 +122,9 @@ pub struct Boards {
     refereed: bool,
 }
 
-/// Where and when a message was.
+/// The position of a message: where and when it was emitted.
 #[derive(Clone, Copy, Debug)]
-pub struct At {
+pub struct MessagePosition {
     /// The frame that it descends from.
     pub frame: Option<usize>,
     /// When it was emitted, nanoseconds of the run's clock.
@@ -143,7 +143,13 @@ impl Boards {
     }
 
     /// What vision made of a frame.
-    pub fn sighting(&mut self, at: At, look: usize, sighting: &Sighting, shapes: &mut Shapes) {
+    pub fn sighting(
+        &mut self,
+        at: MessagePosition,
+        look: usize,
+        sighting: &Sighting,
+        shapes: &mut Shapes,
+    ) {
         let Reading::Board(seen) = &sighting.reading else {
             return;
         };
@@ -179,7 +185,12 @@ impl Boards {
     }
 
     /// The board that a message is about: the last one of its puzzle, a new one where none was seen.
-    fn find(&mut self, at: At, sighting: &Sighting, shapes: &mut Shapes) -> Option<usize> {
+    fn find(
+        &mut self,
+        at: MessagePosition,
+        sighting: &Sighting,
+        shapes: &mut Shapes,
+    ) -> Option<usize> {
         let seen = sighting.board()?;
         let shape = shapes.shape(&seen.puzzle);
         self.last(shape, at.at_ns).or_else(|| {
@@ -190,7 +201,13 @@ impl Boards {
     }
 
     /// A solver's answer; `work_ns`: how long it worked.
-    pub fn solved(&mut self, at: At, solved: &Solved, work_ns: Option<i64>, shapes: &mut Shapes) {
+    pub fn solved(
+        &mut self,
+        at: MessagePosition,
+        solved: &Solved,
+        work_ns: Option<i64>,
+        shapes: &mut Shapes,
+    ) {
         let place = self.find(at, &solved.sighting, shapes);
         let Some(board) = place.and_then(|place| self.all.get_mut(place)) else {
             return;
@@ -200,9 +217,9 @@ impl Boards {
         // A referee hands answers on without work.
         board.solved_ns = board.solved_ns.or(work_ns);
         if let Some(reason) = sentences::refusal(&solved.answer) {
-            board.fate = Fate::new(Tone::Bad, "not solved", reason);
-        } else if board.fate.text.is_empty() {
-            board.fate = Fate::new(Tone::Plain, "solution found", String::new());
+            board.outcome = BoardOutcome::new(Tone::Bad, "not solved", reason);
+        } else if board.outcome.text.is_empty() {
+            board.outcome = BoardOutcome::new(Tone::Plain, "solution found", String::new());
         }
         if let Verdict::Solution { solution, .. } = &solved.answer {
             let pipes = shapes.pipes(board.shape, &solution.flows);
@@ -213,7 +230,7 @@ impl Boards {
     /// What the planner wants. Gives the board and the attempt, for [`Self::outcome`].
     pub fn strokes(
         &mut self,
-        at: At,
+        at: MessagePosition,
         strokes: &Strokes,
         shapes: &mut Shapes,
     ) -> Option<(usize, usize)> {
@@ -230,8 +247,8 @@ impl Boards {
             outcome: None,
             act_ns: None,
         });
-        if board.fate.tone == Tone::Plain {
-            board.fate = Fate::new(Tone::Plain, "planned", String::new());
+        if board.outcome.tone == Tone::Plain {
+            board.outcome = BoardOutcome::new(Tone::Plain, "planned", String::new());
         }
         let pipes = shapes.pipes(board.shape, &strokes.solution.flows);
         board.solution = pipes;
@@ -241,7 +258,7 @@ impl Boards {
     /// What became of the strokes of an attempt; `pressed_ns`: how long after the frame's capture the button first went down.
     pub fn outcome(
         &mut self,
-        at: At,
+        at: MessagePosition,
         (board, attempt): (usize, usize),
         outcome: &Outcome,
         pressed_ns: Option<i64>,
@@ -260,16 +277,18 @@ impl Boards {
             board.drawn = Some(shapes.pipes(board.shape, drawn));
         }
         let wrong = outcome.strokes.iter().find_map(|it| it.reason.clone());
-        board.fate = match (outcome.solved, &outcome.refused) {
-            (Some(true), _) => Fate::new(Tone::Good, "solved", String::new()),
-            (_, Some(refused)) => Fate::new(Tone::Bad, "not played", refused.clone()),
-            (Some(false), None) => Fate::new(Tone::Bad, "not solved", wrong.unwrap_or_default()),
-            (None, None) => Fate::new(Tone::Plain, "played", String::new()),
+        board.outcome = match (outcome.solved, &outcome.refused) {
+            (Some(true), _) => BoardOutcome::new(Tone::Good, "solved", String::new()),
+            (_, Some(refused)) => BoardOutcome::new(Tone::Bad, "not played", refused.clone()),
+            (Some(false), None) => {
+                BoardOutcome::new(Tone::Bad, "not solved", wrong.unwrap_or_default())
+            }
+            (None, None) => BoardOutcome::new(Tone::Plain, "played", String::new()),
         };
     }
 
     /// The referee's result for a board.
-    pub fn result(&mut self, at: At, result: &BoardResult, shapes: &mut Shapes) {
+    pub fn result(&mut self, at: MessagePosition, result: &BoardResult, shapes: &mut Shapes) {
         let shape = shapes.shape(&result.puzzle);
         let place = self.last(shape, at.at_ns);
         let Some(board) = place.and_then(|place| self.all.get_mut(place)) else {
@@ -277,11 +296,11 @@ impl Boards {
         };
         board.took_ns = Some(result.took_ns);
         board.repeated = result.repeated;
-        board.fate = if result.solved {
-            Fate::new(Tone::Good, "solved", String::new())
+        board.outcome = if result.solved {
+            BoardOutcome::new(Tone::Good, "solved", String::new())
         } else {
             let reason = result.reason.clone().unwrap_or_default();
-            Fate::new(Tone::Bad, "given up", reason)
+            BoardOutcome::new(Tone::Bad, "given up", reason)
         };
     }
 }
@@ -302,8 +321,8 @@ impl Board {
             self.rest_ns = captured_ns;
             self.after = None;
             self.after_rank = 0;
-            if self.fate.text.is_empty() {
-                self.fate = Fate::new(Tone::Plain, "seen", String::new());
+            if self.outcome.text.is_empty() {
+                self.outcome = BoardOutcome::new(Tone::Plain, "seen", String::new());
             }
             return;
         }
@@ -317,12 +336,12 @@ impl Board {
             self.after_rank = rank;
         }
         if state == BoardState::Solved {
-            self.fate = Fate::new(Tone::Good, "solved", String::new());
+            self.outcome = BoardOutcome::new(Tone::Good, "solved", String::new());
         }
     }
 }
 
-impl Fate {
+impl BoardOutcome {
     fn new(tone: Tone, text: &str, reason: String) -> Self {
         Self {
             tone,

@@ -37,9 +37,9 @@ use crate::story::Story;
 /// How large a page may be, unless something else is asked for: 20 MB.
 pub const LIMIT: usize = 20_000_000;
 
-/// What came into a page.
+/// The content of a page in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct PageSummary {
     /// Boards that were seen.
     pub boards: usize,
     /// Frames that were captured.
@@ -58,7 +58,7 @@ pub struct Written {
 ///
 /// # Errors
 /// When `to` can't be written on.
-pub fn write(recording: &Recording, limit: usize, to: &mut impl Write) -> io::Result<Written> {
+pub fn write(recording: &Recording, limit: usize, to: &mut impl Write) -> io::Result<PageSummary> {
     let story = Story::of(recording);
     let (html, written) = page::of(recording, &story, limit);
     to.write_all(html.as_bytes())?;

@@ -47,11 +47,11 @@ impl Overview {
     /// That of a recording.
     pub fn of(recording: &Recording, story: &Story, reel: &Reel, troubles: &Troubles) -> Self {
         let about = recording.about();
-        let fates = |tone| {
+        let outcomes = |tone| {
             story
                 .boards
                 .iter()
-                .filter(|it| it.fate.tone == tone)
+                .filter(|it| it.outcome.tone == tone)
                 .count()
         };
         let boards = story.boards.iter();
@@ -68,8 +68,8 @@ impl Overview {
             ends_ns: ends_ns(recording),
             dry: about.dry,
             boards: story.boards.len(),
-            solved: fates(Tone::Good),
-            failed: fates(Tone::Bad),
+            solved: outcomes(Tone::Good),
+            failed: outcomes(Tone::Bad),
             frames: story.frames.all.len(),
             dropped: troubles.dropped,
             problems: troubles.problem_count,

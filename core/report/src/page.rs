@@ -6,7 +6,7 @@ use flowpipe_recording::Recording;
 use flowpipe_terminal::escape;
 use serde::Serialize;
 
-use crate::Written;
+use crate::PageSummary;
 use crate::boards::Board;
 use crate::overview::Overview;
 use crate::pictures::{self, Reel, Still};
@@ -77,8 +77,8 @@ struct FrameList<'a> {
 /// Of the room for pictures, the boards before and after have at most this share.
 const STILLS: f64 = 0.35;
 
-/// The page of a recording as HTML, of at most so many bytes if pictures can make it so.
-pub fn of(recording: &Recording, story: &Story, limit: usize) -> (String, Written) {
+/// Returns the page of a recording as HTML. It has at most `limit` bytes if leaving out pictures suffices for that.
+pub fn of(recording: &Recording, story: &Story, limit: usize) -> (String, PageSummary) {
     let mut boards = story.boards.clone();
     let troubles = Troubles::of(recording, story);
     let mut data = Data {
@@ -106,7 +106,7 @@ pub fn of(recording: &Recording, story: &Story, limit: usize) -> (String, Writte
     data.reel = Reel::of(recording, &story.frames, room.saturating_sub(used));
     data.overview = Overview::of(recording, story, &data.reel, &data.troubles);
     let html = html(&data);
-    let written = Written {
+    let written = PageSummary {
         boards: boards.len(),
         frames: story.frames.all.len(),
         pictures: data.reel.distinct,

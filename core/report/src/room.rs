@@ -2,7 +2,7 @@
 
 use flowpipe_puzzle::message::Sighting;
 
-/// What was read so far.
+/// What has been read.
 #[derive(Debug, Default)]
 pub struct Room {
     /// Bytes of messages.
@@ -11,14 +11,14 @@ pub struct Room {
     pub cells: usize,
 }
 
-/// So many cells are read however short the messages are, and two more for each byte: real ones have less than one.
+/// The cells that are read however short the messages are; two more for each byte: real ones have less than one.
 const READ: usize = 8 << 20;
 /// The number of cells that are kept, each board once, and one more for each 16 bytes: the messages of a board that is
 /// played have more.
 const KEPT: usize = 1 << 20;
 
 impl Room {
-    /// Whether a message of so many bytes is to be read. `kept`: cells of all different boards.
+    /// Returns whether a message of `bytes` bytes is to be read. `kept`: cells of all different boards.
     pub fn is_left(&mut self, bytes: usize, kept: usize) -> bool {
         self.bytes += bytes;
         self.cells <= READ + 2 * self.bytes && kept <= KEPT + self.bytes / 16

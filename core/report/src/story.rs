@@ -9,7 +9,7 @@ use flowpipe_recording::entry::Call;
 use flowpipe_recording::{Body, Entry, RecordedMessage, Recording, Topic};
 use serde::de::DeserializeOwned;
 
-use crate::boards::{At, Board, Boards};
+use crate::boards::{Board, Boards, MessagePosition};
 use crate::frames::Frames;
 use crate::lineage::Lineage;
 use crate::room::Room;
@@ -147,11 +147,11 @@ impl StoryBuilder<'_> {
         }
     }
 
-    fn at(&self, message: &StoryMessage<'_>) -> At {
+    fn at(&self, message: &StoryMessage<'_>) -> MessagePosition {
         let lineage = &self.lineage;
         let frame = lineage.frame_or_last(message.topic, message.sequence, message.at_ns);
         let captured = frame.and_then(|frame| self.frames.all.get(frame));
-        At {
+        MessagePosition {
             frame,
             at_ns: message.at_ns,
             captured_ns: captured.map_or(message.at_ns, |frame| frame.captured_ns),

@@ -28,7 +28,7 @@ pub struct Lane {
     text: Vec<i64>,
     /// Calls that failed or were called off: the call, and why, as an index of the texts.
     wrong: Vec<(usize, usize)>,
-    /// Neighbours were put together, because there are so many.
+    /// Neighbours were put together, because there are too many calls.
     thinned: bool,
 }
 
@@ -43,7 +43,7 @@ pub struct Timeline {
     known: HashMap<String, usize>,
 }
 
-/// A lane has at most so many calls; of more, neighbours are put together.
+/// The greatest number of calls in a lane; of more, neighbours are put together.
 const MOST: usize = 20_000;
 
 /// A call, or several put together.
@@ -165,7 +165,7 @@ impl Lane {
     }
 }
 
-/// Puts neighbours together, those with the smallest gaps between them first, until there are at most so many.
+/// Puts neighbours together, those with the smallest gaps between them first, until there are at most `most`.
 fn put_together(spans: &[Span], most: usize) -> Vec<Span> {
     let mut gap = 1_000;
     loop {

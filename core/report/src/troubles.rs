@@ -49,7 +49,7 @@ struct Problem {
     frame: Option<usize>,
 }
 
-/// So many problems are listed.
+/// The greatest number of problems that are listed.
 const MOST: usize = 1000;
 
 impl Troubles {

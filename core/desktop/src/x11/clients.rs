@@ -112,7 +112,7 @@ impl Outside {
     }
 }
 
-type Asked<'c, R> = Cookie<'c, RustConnection, R>;
+type PropertyRequest<'c, R> = Cookie<'c, RustConnection, R>;
 
 /// Examines windows, in one round trip.
 fn look_at(x11: &X11, windows: &[Window]) -> Result<Vec<Outside>> {
@@ -122,9 +122,9 @@ fn look_at(x11: &X11, windows: &[Window]) -> Result<Vec<Outside>> {
             .map_err(lost)
     };
     type Question<'c> = (
-        Asked<'c, GetWindowAttributesReply>,
-        Asked<'c, GetPropertyReply>,
-        Asked<'c, GetPropertyReply>,
+        PropertyRequest<'c, GetWindowAttributesReply>,
+        PropertyRequest<'c, GetPropertyReply>,
+        PropertyRequest<'c, GetPropertyReply>,
     );
     let asked: Result<Vec<Question<'_>>> = windows
         .iter()

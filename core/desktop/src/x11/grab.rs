@@ -28,7 +28,7 @@ const BYTES_PER_PIXEL: usize = 4;
 /// How often a capture is repeated within one call, when the window or the screen has changed.
 const TRIES: usize = 3;
 
-pub(super) struct Grabber {
+pub(super) struct X11Grabber {
     x11: Arc<X11>,
     memory: Memory,
     is_plain: bool,
@@ -42,7 +42,7 @@ enum Memory {
     Plain(Vec<u8>),
 }
 
-impl Grabber {
+impl X11Grabber {
     pub(super) fn new(x11: Arc<X11>, is_plain: bool) -> Result<Self> {
         check_layout(&x11)?;
         let mut grabber = Self {
@@ -79,7 +79,7 @@ impl Grabber {
     }
 
     /// Asks for the pixels of a part of the screen.
-    fn ask_pixels<'c>(&self, x11: &'c X11, part: Rect) -> Result<Asked<'c>> {
+    fn ask_pixels<'c>(&self, x11: &'c X11, part: Rect) -> Result<PixelRequest<'c>> {
         let (connection, root) = (&x11.connection, x11.root);
         // The server refuses places beyond its numbers like others beyond the screen.
         let [x, y] = [part.x, part.y].map(|at| i16::try_from(at).unwrap_or(i16::MAX));
@@ -87,7 +87,7 @@ impl Grabber {
             [part.width, part.height].map(|length| u16::try_from(length).unwrap_or(u16::MAX));
         let format = ImageFormat::Z_PIXMAP;
         Ok(match &self.memory {
-            Memory::Shared(segment) => Asked::Shared(
+            Memory::Shared(segment) => PixelRequest::Shared(
                 connection
                     .shm_get_image(
                         root,
@@ -102,7 +102,7 @@ impl Grabber {
                     )
                     .map_err(lost)?,
             ),
-            Memory::Plain(_) => Asked::Plain(
+            Memory::Plain(_) => PixelRequest::Plain(
                 connection
                     .get_image(format, root, x, y, width, height, u32::MAX)
                     .map_err(lost)?,
@@ -111,10 +111,10 @@ impl Grabber {
     }
 
     /// Waits for the pixels. `false`: the part is not within the screen.
-    fn has_pixels(&mut self, asked: Asked<'_>) -> Result<bool> {
+    fn has_pixels(&mut self, asked: PixelRequest<'_>) -> Result<bool> {
         let failure = match asked {
-            Asked::Shared(cookie) => cookie.reply().err(),
-            Asked::Plain(cookie) => match cookie.reply() {
+            PixelRequest::Shared(cookie) => cookie.reply().err(),
+            PixelRequest::Plain(cookie) => match cookie.reply() {
                 Ok(reply) => {
                     self.memory = Memory::Plain(reply.data);
                     None
@@ -148,7 +148,7 @@ impl Grabber {
     }
 }
 
-impl Grab for Grabber {
+impl Grab for X11Grabber {
     fn grab(&mut self, rect: Rect) -> Result<Option<Picture<'_>>> {
         let x11 = Arc::clone(&self.x11);
         for _ in 0..TRIES {
@@ -210,7 +210,7 @@ impl Grab for Grabber {
 }
 
 /// Pixels asked for and not had yet.
-enum Asked<'c> {
+enum PixelRequest<'c> {
     Shared(Cookie<'c, RustConnection, shm::GetImageReply>),
     Plain(Cookie<'c, RustConnection, xproto::GetImageReply>),
 }

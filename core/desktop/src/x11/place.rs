@@ -11,7 +11,7 @@ use super::{Result, X11, lost, unless_gone};
 use crate::rect::Rect;
 
 /// The question, sent but not answered yet.
-pub(super) struct Asked<'c> {
+pub(super) struct PlaceRequest<'c> {
     attributes: Cookie<'c, RustConnection, GetWindowAttributesReply>,
     geometry: Cookie<'c, RustConnection, GetGeometryReply>,
     corner: Cookie<'c, RustConnection, TranslateCoordinatesReply>,
@@ -19,9 +19,9 @@ pub(super) struct Asked<'c> {
 }
 
 /// Asks.
-pub(super) fn ask(x11: &X11, window: Window) -> Result<Asked<'_>> {
+pub(super) fn ask(x11: &X11, window: Window) -> Result<PlaceRequest<'_>> {
     let (connection, state) = (&x11.connection, x11.atoms._NET_WM_STATE);
-    Ok(Asked {
+    Ok(PlaceRequest {
         attributes: connection.get_window_attributes(window).map_err(lost)?,
         geometry: connection.get_geometry(window).map_err(lost)?,
         corner: connection
@@ -33,7 +33,7 @@ pub(super) fn ask(x11: &X11, window: Window) -> Result<Asked<'_>> {
     })
 }
 
-impl Asked<'_> {
+impl PlaceRequest<'_> {
     /// Waits for the answer; `None`: the window is gone, or not visible.
     pub(super) fn answer(self, x11: &X11) -> Result<Option<Rect>> {
         let attributes = unless_gone(self.attributes.reply())?;

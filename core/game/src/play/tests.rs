@@ -405,7 +405,7 @@ fn four_terminals_of_a_colour_make_two_pipes() {
 }
 
 #[test]
-fn drawn_pipes_are_taken_up_or_refused() {
+fn drawn_pipes_are_resumed_or_refused() {
     let resume = |flows: &[(Colour, &[Cell])]| {
         let flows: Vec<_> = flows
             .iter()

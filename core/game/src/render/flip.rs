@@ -1,4 +1,4 @@
-//! A board that turns about its upright middle line, seen in perspective.
+//! A board that turns about its vertical middle line, seen in perspective.
 
 use std::f64::consts::PI;
 

@@ -19,7 +19,7 @@ const LIGHT: [u8; 3] = [255, 255, 255];
 /// # Errors
 /// When the picture has a side longer than [`super::MAX_SIDE`], or none.
 pub fn board(picture: Pixels, seen: &SeenBoard) -> Result<Pixels, SizeError> {
-    let mut sheet = Sheet::new(Canvas::of_pixels(picture)?, seen);
+    let mut sheet = OverlaySheet::new(Canvas::of_pixels(picture)?, seen);
     sheet.cells();
     sheet.holes();
     sheet.bridges();
@@ -73,14 +73,14 @@ fn wrap(text: &str, width: f64, height: f64) -> Vec<String> {
 }
 
 /// A board over a picture.
-struct Sheet<'a> {
+struct OverlaySheet<'a> {
     canvas: Canvas,
     seen: &'a SeenBoard,
     /// About the side of a cell, in frame pixels.
     cell: f64,
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> OverlaySheet<'a> {
     fn new(canvas: Canvas, seen: &'a SeenBoard) -> Self {
         let corners = seen.geometry.corners;
         let area: f64 = (0..4)

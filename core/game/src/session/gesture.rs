@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn clicks_take_up_and_put_down() {
+    fn clicks_press_and_release() {
         let gestures = || Gestures::new(Input::Clicks, 0.0);
         let near = [1.6, 0.6];
         let events = [

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::style::{Modifier, Style};
 
 use super::colours::Colours;
-use super::lines::{DOUBLE, Lines, Place, THICK, THIN};
+use super::lines::{DOUBLE, Place, THICK, THIN, TerminalLines};
 use super::plan::Plan;
 use crate::render::paint;
 use crate::session::Face;
@@ -63,7 +63,7 @@ impl Drawing<'_> {
     fn cells(&self, buffer: &mut Buffer) {
         let board = self.puzzle.board();
         let has_corners = self.plan.has_lines && board.description().lattice == Lattice::Square;
-        let (mut thin, mut walls) = (Lines::default(), Lines::default());
+        let (mut thin, mut walls) = (TerminalLines::default(), TerminalLines::default());
         for cell in board.cells() {
             let [x, y] = centre(board, cell);
             if has_corners {
@@ -115,7 +115,7 @@ impl Drawing<'_> {
 
     fn pipe(&self, flow: &Flow, buffer: &mut Buffer) {
         let board = self.puzzle.board();
-        let mut lines = Lines::default();
+        let mut lines = TerminalLines::default();
         for pair in flow.cells.windows(2) {
             let (from, to) = (centre(board, pair[0]), centre(board, pair[1]));
             let Some(way) = direction(board, pair[0], pair[1]) else {

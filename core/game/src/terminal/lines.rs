@@ -28,9 +28,9 @@ pub(super) const DOUBLE: Pen = [
 
 /// Lines of one kind.
 #[derive(Default)]
-pub(super) struct Lines(BTreeMap<Place, usize>);
+pub(super) struct TerminalLines(BTreeMap<Place, usize>);
 
-impl Lines {
+impl TerminalLines {
     /// Draws a line from one character to another: straight, or across, down at half the way, and
     /// across.
     pub(super) fn line(&mut self, from: Place, to: Place) {

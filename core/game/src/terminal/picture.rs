@@ -56,7 +56,7 @@ fn draw_header(view: &View, buffer: &mut Buffer) {
     buffer.set_stringn(0, last, KEYS, width, dim);
 }
 
-/// A board that turns about its upright middle line: its columns move together, and apart again.
+/// A board that turns about its vertical middle line: its columns move together, and apart again.
 fn draw_turned(face: &Face, share: f64, colours: Colours, buffer: &mut Buffer) {
     let size = (buffer.area.width, buffer.area.height);
     let Ok(plan) = Plan::new(&face.puzzle, size) else {

@@ -14,9 +14,9 @@ use ratatui::crossterm::terminal::{
 };
 
 /// A terminal that is taken over until this is dropped: however that comes, it is then as it was.
-pub struct Screen(Terminal<CrosstermBackend<Stdout>>);
+pub struct TerminalScreen(Terminal<CrosstermBackend<Stdout>>);
 
-impl Screen {
+impl TerminalScreen {
     /// Takes the terminal over, and its mouse where that is wanted.
     ///
     /// # Errors
@@ -61,13 +61,13 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for TerminalScreen {
     fn drop(&mut self) {
         give_back();
     }
 }
 
-/// Undoes all that [`Screen::open`] does, as far as it was done.
+/// Undoes all that [`TerminalScreen::open`] does, as far as it was done.
 fn give_back() {
     // A terminal that is gone has nothing to be given back.
     let _ = execute!(

@@ -154,7 +154,7 @@ fn every_character_belongs_to_the_cell_it_shows() {
     }
 }
 
-fn game(input: Input) -> (Game, Solution) {
+fn game(input: Input) -> (TerminalGame, Solution) {
     let (puzzle, solution) = puzzle(5, 5);
     let title = None;
     let levels = Levels::Given(vec![Level { title, puzzle }; 2]);
@@ -163,17 +163,17 @@ fn game(input: Input) -> (Game, Solution) {
         ..Options::default()
     };
     let session = Session::new(levels, options, Log::none()).expect("a session");
-    let mut game = Game::new(session);
+    let mut game = TerminalGame::new(session);
     game.lay_out((40, 16));
     (game, solution)
 }
 
-fn press(game: &mut Game, code: KeyCode) {
+fn press(game: &mut TerminalGame, code: KeyCode) {
     assert!(!game.take(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE))));
 }
 
 /// Brings the cursor to a cell.
-fn go(game: &mut Game, cell: Cell) {
+fn go(game: &mut TerminalGame, cell: Cell) {
     let cols = game.session.puzzle().board().cols();
     while game.cursor % cols != cell % cols {
         let is_left = game.cursor % cols > cell % cols;
@@ -230,7 +230,7 @@ fn a_board_is_solved_with_keys() {
 }
 
 /// An event of the mouse in a cell, which does not end the game.
-fn mouse(game: &mut Game, kind: MouseEventKind, cell: Cell) {
+fn mouse(game: &mut TerminalGame, kind: MouseEventKind, cell: Cell) {
     let plan = game.plan.as_ref().expect("room");
     let (column, row) = plan.middle(game.session.puzzle(), cell);
     let modifiers = KeyModifiers::NONE;
@@ -302,7 +302,7 @@ fn a_pipe_goes_over_the_edge_with_keys() {
         puzzle,
     }]);
     let session = Session::new(levels, Options::default(), Log::none()).expect("a session");
-    let mut game = Game::new(session);
+    let mut game = TerminalGame::new(session);
     go(&mut game, 6);
     for code in [KeyCode::Enter, KeyCode::Right, KeyCode::Right] {
         press(&mut game, code);

@@ -8,7 +8,7 @@ use std::time::Instant;
 use winit::event_loop::EventLoopProxy;
 use winit::window::Window;
 
-use super::screen::Screen;
+use super::screen::WindowScreen;
 use super::{Call, WindowError};
 use crate::render::Painter;
 use crate::session::View;
@@ -92,7 +92,7 @@ impl Drop for Artist {
 /// What an artist works with.
 pub(super) struct Easel {
     painter: Painter,
-    screen: Screen,
+    screen: WindowScreen,
     calls: EventLoopProxy<Call>,
 }
 
@@ -104,7 +104,7 @@ impl Easel {
     ) -> Result<Self, WindowError> {
         Ok(Self {
             painter,
-            screen: Screen::new(window)?,
+            screen: WindowScreen::new(window)?,
             calls,
         })
     }

@@ -12,7 +12,7 @@ use super::connection::Connection;
 use crate::render::{Area, Picture};
 
 /// A window and what is written into it.
-pub(super) struct Screen {
+pub(super) struct WindowScreen {
     window: Arc<Window>,
     // Dropped before the connection that it works with.
     surface: Surface<Arc<Connection>, Arc<Window>>,
@@ -24,7 +24,7 @@ pub(super) struct Screen {
 /// How many pictures back changes are remembered: as many as systems keep buffers.
 const BUFFERS: usize = 3;
 
-impl Screen {
+impl WindowScreen {
     pub(super) fn new(window: Arc<Window>) -> Result<Self, WindowError> {
         let connection = Arc::new(Connection::open(Arc::clone(&window)).map_err(draw_error)?);
         let context = Context::new(Arc::clone(&connection)).map_err(draw_error)?;

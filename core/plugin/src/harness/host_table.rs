@@ -4,9 +4,10 @@
 //! are [`Picture`]s.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::mem::ManuallyDrop;
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use flowpipe_abi as abi;
 
@@ -54,9 +55,9 @@ fn table() -> abi::Host {
     }
 }
 
-/// A picture in the harness's memory.
+/// A picture in the harness's memory, in an [`Arc`].
+#[derive(Clone)]
 struct Picture {
-    references: AtomicUsize,
     info: abi::FrameInfo,
     bytes: Vec<u8>,
 }
@@ -111,12 +112,9 @@ unsafe extern "C" fn frame_new(
         return null_mut();
     }
     let bytes = vec![0; info.size as usize];
-    Box::into_raw(Box::new(Picture {
-        references: AtomicUsize::new(1),
-        info,
-        bytes,
-    }))
-    .cast()
+    Arc::into_raw(Arc::new(Picture { info, bytes }))
+        .cast_mut()
+        .cast()
 }
 
 unsafe extern "C" fn frame_ref(_: *const abi::Host, frame: *mut abi::Frame) -> *mut abi::Frame {
@@ -161,21 +159,14 @@ static FRAMES: abi::Frames = abi::Frames {
 
 unsafe extern "C" fn add_reference(frame: *mut abi::Frame) -> *mut abi::Frame {
     // SAFETY: a live frame is a `Picture`.
-    unsafe {
-        (*frame.cast::<Picture>())
-            .references
-            .fetch_add(1, Ordering::Relaxed)
-    };
+    unsafe { Arc::increment_strong_count(frame.cast::<Picture>()) };
     frame
 }
 
 unsafe extern "C" fn release(frame: *mut abi::Frame) {
-    let picture: *mut Picture = frame.cast();
-    // SAFETY: a live frame is a `Picture`; the last reference owns it.
-    unsafe {
-        if !picture.is_null() && (*picture).references.fetch_sub(1, Ordering::AcqRel) == 1 {
-            drop(Box::from_raw(picture));
-        }
+    if !frame.is_null() {
+        // SAFETY: a live frame is a `Picture`, and the caller holds a reference.
+        unsafe { Arc::decrement_strong_count(frame.cast::<Picture>()) };
     }
 }
 
@@ -192,17 +183,10 @@ unsafe extern "C" fn read(frame: *const abi::Frame) -> *const u8 {
 unsafe extern "C" fn write(frame: *mut *mut abi::Frame) -> *mut u8 {
     // SAFETY: a live frame is a `Picture`; a shared one is replaced by a copy.
     unsafe {
-        let shared: *mut Picture = (*frame).cast();
-        if (*shared).references.load(Ordering::Acquire) > 1 {
-            let copy = Picture {
-                references: AtomicUsize::new(1),
-                info: (*shared).info,
-                bytes: (*shared).bytes.clone(),
-            };
-            release(*frame);
-            *frame = Box::into_raw(Box::new(copy)).cast();
-        }
-        (*(*frame).cast::<Picture>()).bytes.as_mut_ptr()
+        let mut picture = ManuallyDrop::new(Arc::from_raw((*frame).cast::<Picture>()));
+        let pixels = Arc::make_mut(&mut picture).bytes.as_mut_ptr();
+        *frame = Arc::as_ptr(&picture).cast_mut().cast();
+        pixels
     }
 }
 

@@ -51,7 +51,7 @@ use crate::host::{Ending, Host};
 #[macro_export]
 macro_rules! harness {
     ($stage:ty, $config:expr) => {{
-        #[allow(unused_imports)]
+        #[allow(unused_imports, reason = "a lookup of one role needs no other traits")]
         use $crate::export::by_role::*;
         $crate::harness::Harness::new(
             (&&&&&&$crate::export::Probe::<$stage>::new()).describe("test"),

@@ -1,7 +1,7 @@
 //! How a change of the pipeline is recorded.
 
 use flowpipe_config::pipeline::Pipeline;
-use flowpipe_engine::run::{PipelineChange, What};
+use flowpipe_engine::run::{PipelineChange, StageChangeKind};
 use flowpipe_host::catalogue::Found;
 use flowpipe_recording::entry::{AboutStage, Change, ChangedStage};
 
@@ -33,12 +33,20 @@ struct ChangeKind {
 impl PendingChange {
     pub(crate) fn new(change: &PipelineChange<'_>) -> Self {
         let pipeline = change.pipeline();
-        let how = |what: &[What]| ChangeKind {
-            added: what.iter().any(|it| matches!(it, What::Added(_))),
-            removed: what.contains(&What::Removed),
+        let how = |what: &[StageChangeKind]| ChangeKind {
+            added: what
+                .iter()
+                .any(|it| matches!(it, StageChangeKind::Added(_))),
+            removed: what.contains(&StageChangeKind::Removed),
             other: what.iter().any(|it| {
-                let stays = matches!(it, What::Removed | What::From | What::Queue | What::State);
-                !stays && !matches!(it, What::Added(_))
+                let stays = matches!(
+                    it,
+                    StageChangeKind::Removed
+                        | StageChangeKind::From
+                        | StageChangeKind::Queue
+                        | StageChangeKind::State
+                );
+                !stays && !matches!(it, StageChangeKind::Added(_))
             }),
         };
         let changed = change.changes.stages.iter();

@@ -24,7 +24,7 @@ pub struct Flight {
     /// How many seconds are kept.
     pub length: Duration,
     /// Detects problems in messages. Problems of stages are detected without it.
-    pub alarm: Option<Box<dyn Alarm>>,
+    pub alarm: Option<Box<dyn FlightTrigger>>,
     /// Creates a file for a recording.
     pub open: Arc<Open>,
     /// Creates the annotator of a file.
@@ -50,7 +50,7 @@ pub struct Opened {
 pub type OnFile = dyn Fn(FlightFile) + Send + Sync;
 
 /// Detects problems in messages. Called on the recorder's thread.
-pub trait Alarm: Send {
+pub trait FlightTrigger: Send {
     /// Returns a short description if the message shows a problem.
     fn alarm(&mut self, message: &Message) -> Option<String>;
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 pub use about::about;
 pub use file_sink::{Annotator, Extra};
-pub use flight::{Alarm, Flight, FlightFile, Opened};
+pub use flight::{Flight, FlightFile, FlightTrigger, Opened};
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_engine::run::{Observer, PipelineChange};
 use flowpipe_host::clock::Clock;

@@ -56,10 +56,10 @@ function card(board, index) {
       'header',
       {},
       element('h3', {}, element('span', { class: 'number' }, String(index + 1)), ' ', shape.title),
-      element('span', { class: `badge ${board.fate.tone}` }, board.fate.text || 'seen'),
+      element('span', { class: `badge ${board.outcome.tone}` }, board.outcome.text || 'seen'),
     ),
     element('div', { class: views.length > 1 ? 'pair' : 'pair single' }, views.map((view) => picture(board, index, ...view))),
-    board.fate.reason ? element('p', { class: 'reason' }, capital(board.fate.reason)) : null,
+    board.outcome.reason ? element('p', { class: 'reason' }, capital(board.outcome.reason)) : null,
     facts(board),
     board.before
       ? element('p', { class: 'go' }, button('Look at its frames', `Look at the frames of board ${index + 1}`, () => player.visit(board.before.frame)))

@@ -33,7 +33,7 @@ impl Serialize for Encoded {
     }
 }
 
-/// So many of a list, from the first to the last as evenly as can be: their places.
+/// Returns the places of `count` items of a list, spread evenly from the first to the last.
 pub fn evenly(length: usize, count: usize) -> Vec<usize> {
     match count.min(length) {
         0 => Vec::new(),

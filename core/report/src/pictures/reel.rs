@@ -58,14 +58,14 @@ const OVER: f64 = 0.6;
 /// Characters around a picture in the page.
 const AROUND: usize = 70;
 
-/// More than so many times the limit is not encoded, to be left out again.
+/// Pictures beyond this multiple of the limit are not encoded, only to be left out again.
 const TOO_MUCH: usize = 3;
 
 /// A message with pixels.
 type Place = (Topic, u64);
 
 impl Reel {
-    /// The pictures of a recording's frames in at most so many characters.
+    /// Returns the pictures of a recording's frames in at most `limit` characters.
     pub fn of(recording: &Recording, frames: &Frames, limit: usize) -> Self {
         let mut reel = Self::default();
         let mut places: Vec<Place> = Vec::new();
@@ -163,7 +163,7 @@ impl Packed {
     /// Leaves out as few pictures as it takes to stay within a limit, evenly. Key pictures of others stay.
     fn evenly_within(mut self, limit: usize) -> Self {
         let (mut least, mut most) = (0, self.shots.len());
-        // So many fit, and one more than so many do not.
+        // The greatest number of pictures that fits.
         while least < most {
             let middle = (least + most).div_ceil(2);
             if self.characters(&evenly(self.shots.len(), middle)) <= limit {

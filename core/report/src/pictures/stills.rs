@@ -33,7 +33,7 @@ const STEPS: [(u32, u8); 5] = [(800, 88), (640, 84), (480, 80), (360, 75), (240,
 /// Characters around a still in the page.
 const AROUND: usize = 60;
 
-/// So many are made to see how many characters they take.
+/// The number of stills that are made as a sample, to see how many characters they take.
 const FEW: usize = 8;
 
 /// What is left around a board, as a share of its longer side.
@@ -42,7 +42,7 @@ const MARGIN: f64 = 0.05;
 /// A picture of the recording, and the part of it.
 type Cut = (usize, Area);
 
-/// Makes the stills of all boards in at most so many characters, and notes in each view which one is its own. Where
+/// Makes the stills of all boards in at most `limit` characters, and notes in each view which one is its own. Where
 /// even the smallest do not fit, the last boards have none.
 pub fn stills(
     recording: &Recording,

@@ -9,7 +9,7 @@ use super::shrink::Picture;
 /// The side of a tile in pixels. Those at the right and at the bottom may stand out of the picture.
 pub const SIDE: u32 = 16;
 
-/// So many tiles stand in a row of a picture of tiles.
+/// The number of tiles in a row of a picture of tiles.
 const ROW: u32 = 32;
 
 /// Tiles of a picture, in the order of reading.
