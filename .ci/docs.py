@@ -7,6 +7,8 @@
   that are one link are not prose.
 - The book: docs/SUMMARY.md lists every Markdown file of docs, each once, and nothing else. What is in a comment there
   is not listed. A link from docs to a file beside it leads nowhere in the built book, so there is none.
+- Each section of docs/benchmarks.md with a table has rows for the command, the date and what the figures are compared
+  with, or is part of a section that has them.
 """
 import os, pathlib, re, sys
 
@@ -104,9 +106,43 @@ def long_lines(text):
             yield number, f"{len(line)} characters; lines of prose have at most {LONGEST_LINE}"
 
 
+FIGURES = f"{BOOK}/benchmarks.md"
+# The rows that a section with figures needs, with what each must contain.
+ROWS = {
+    "Command": re.compile(r"`[^`]+`|not recorded|named in each section"),
+    "Date": re.compile(r"\b20\d\d-\d\d-\d\d\b"),
+    "Compared with": re.compile(r"\w"),
+}
+
+
+def rows_that_lack(text):
+    """The sections whose figures lack a command, a date, or what they are compared with."""
+    # Of each section: its line, its title, the rows that it lacks, whether it has a table. Of its outer one: the rows.
+    sections = []
+    outer = set(ROWS)
+    for number, line in enumerate(without_blocks(text).split("\n"), 1):
+        if heading := re.match(r"(##+)\s+(.*)", line):
+            is_inner = len(heading[1]) > 2
+            if not is_inner:
+                outer = set(ROWS)
+            lacking = set(outer) if is_inner else outer
+            sections.append((number, heading[2], lacking, []))
+        elif line.startswith("|") and sections:
+            sections[-1][3].append(line)
+            name, _, value = line.strip("| ").partition(" | ")
+            if name in ROWS and ROWS[name].search(value):
+                sections[-1][2].discard(name)
+    for number, title, lacking, table in sections:
+        if table and lacking:
+            rows = ", ".join(f"'{row}'" for row in ROWS if row in lacking)
+            yield number, f"the figures of '{title}' lack the rows {rows}"
+
+
 def problems(root, name):
     text = (root / name).read_text()
     yield from paths(root, name, text)
+    if name == FIGURES:
+        yield from rows_that_lack(text)
     lines, most = len(text.splitlines()), LONGEST_FILE.get(name)
     if most and lines > most:
         yield lines, f"{lines} lines; it has at most {most}: move what is deep to docs"
