@@ -10,11 +10,10 @@ use flowpipe_puzzle::message::{
     BoardResult, OUTCOME, Outcome, RESULT, Reading, SIGHTING, SOLVED, SeenBoard, Sighting, Solved,
     Verdict,
 };
-use flowpipe_terminal::escaped;
+use flowpipe_terminal::{counted, escaped};
 use serde::{Deserialize, Serialize};
 
 use crate::checks::with_reason;
-use crate::counted::counted;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, QUIET, paint};
 use crate::tally::obstacle::Obstacle;

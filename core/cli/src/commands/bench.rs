@@ -4,13 +4,13 @@ use std::io::Write as _;
 
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_puzzle::{Puzzle, text};
+use flowpipe_terminal::counted;
 
 use crate::args::{Bench, Global};
 use crate::bench::corpus::{self, Corpus};
 use crate::bench::measure::measure;
 use crate::bench::row::BenchRow;
 use crate::bench::{chart, table};
-use crate::counted::counted;
 use crate::exit::{Ended, Failure};
 use crate::one_off::OneOffError;
 use crate::show::progress::ProgressLine;

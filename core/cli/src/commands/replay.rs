@@ -8,12 +8,11 @@ use flowpipe_engine::run::replay::verify::{Verdict, Verifier};
 use flowpipe_engine::run::replay::{Allowed, NotRerunReason, PlanError, Replay, ReplayOptions};
 use flowpipe_engine::run::{Observer, Options};
 use flowpipe_recording::{Limits, Recording};
-use flowpipe_terminal::{eprintln, escape, escaped, stdout};
+use flowpipe_terminal::{counted, eprintln, escape, escaped, stdout, was};
 use serde_json::json;
 
 use crate::args::{self, Global, Speed};
 use crate::console::Console;
-use crate::counted::{counted, was};
 use crate::events::EventForwarder;
 use crate::exit::{Ended, Failure};
 use crate::record::{RecordedRun, RunRecording};
@@ -269,6 +268,7 @@ fn print(
                 let same = counted(same, "message");
                 writeln!(stdout, "{same}: {are_same}, byte for byte")?;
             }
+            (1, false) => writeln!(stdout, "the 1 message that was compared is the same")?,
             (same, false) => writeln!(
                 stdout,
                 "all {same} messages that were compared are the same"
@@ -276,12 +276,17 @@ fn print(
         }
         return Ok(());
     };
+    let differ = if verdict.differing == 1 {
+        "differs"
+    } else {
+        "differ"
+    };
     writeln!(
         stdout,
-        "{} of {} messages {}; the first: {}, message {}",
+        "{} of {} {}; the first: {}, message {}",
         verdict.differing,
-        verdict.differing + verdict.same,
-        paint("differ", BAD, colours),
+        counted(verdict.differing + verdict.same, "message"),
+        paint(differ, BAD, colours),
         escape(&first.edge),
         first.sequence
     )?;
