@@ -1,10 +1,10 @@
 //! `flowpipe bench [FILE...]`: measures solvers on the same boards, by size class.
 
+use flowpipe_terminal::counted;
 use std::io::Write as _;
 
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_puzzle::{Puzzle, text};
-use flowpipe_terminal::counted;
 
 use crate::args::{Bench, Global};
 use crate::bench::corpus::{self, Corpus};
@@ -12,7 +12,7 @@ use crate::bench::measure::measure;
 use crate::bench::row::BenchRow;
 use crate::bench::{chart, table};
 use crate::exit::{Ended, Failure};
-use crate::one_off::OneOffError;
+use crate::one_off::{FlagValue, OneOffError};
 use crate::show::progress::ProgressLine;
 use crate::solver_run::SolverOptions;
 use crate::{outputs, pipeline_file, plugins, puzzle_file};
@@ -77,10 +77,16 @@ fn measure_solver(
     rows: &mut Vec<BenchRow>,
 ) -> Result<(), OneOffError> {
     let options = SolverOptions {
-        solver,
-        config: config(args, solver),
+        solver: FlagValue::new("--solver", solver),
+        config: config(args, solver).map(|value| FlagValue {
+            value,
+            flag: format!(
+                "--config {}",
+                shell_words::quote(&format!("{solver}={value}"))
+            ),
+        }),
         planner: None,
-        timeout: Some(&args.timeout),
+        timeout: Some(FlagValue::new("--timeout", &args.timeout)),
         jobs: 1,
     };
     let mut too_large = false;
