@@ -29,6 +29,7 @@ mod compare;
 mod convert;
 #[cfg(target_os = "linux")]
 mod doctor;
+mod documented_pipelines;
 mod exec;
 #[cfg(unix)]
 mod files;
