@@ -18,6 +18,10 @@ use crate::show::board;
 use crate::show::colour::{BAD, GOOD, QUIET, paint};
 use crate::tally::obstacle::Obstacle;
 
+/// What to do where no board is read for some time. The reason names the keys of vision that change it.
+const UNREAD_ADVICE: &str = "show the whole board with nothing over it, or capture another window: `window` of capture-screen \
+     (--window TITLE)";
+
 /// The counts of a run's boards.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
@@ -128,7 +132,7 @@ impl Tally {
                 };
                 if live.unread.meet(reason, live.now) {
                     self.unread += 1;
-                    self.notice = Some(line(colours));
+                    self.notice = Some(format!("{}\n  {UNREAD_ADVICE}", line(colours)));
                 }
                 Ok(())
             }
