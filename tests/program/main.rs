@@ -83,6 +83,8 @@ mod settings;
 mod silence;
 mod solve;
 mod solvers;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod startup;
 mod terminal;
 #[cfg(unix)]
 mod top;
