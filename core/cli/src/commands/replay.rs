@@ -37,6 +37,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
         eprintln!("flowpipe: stage \"{}\" {}", escaped(stage), escaped(effect));
     }
     let visibility = Visibility::of(&pipeline, &catalogue);
+    // The thread that receives waits for no reader of what it prints, so that few events are queued.
     let (sender, events) = crossbeam_channel::unbounded();
     let verifier = args.verify.then(|| Verifier::new(replay.clone()));
     let mut options = Options {
@@ -75,7 +76,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     let mut tracing = Tracing::create(args.trace.as_deref(), &pipeline, &mut options)?;
     output.iter_mut().for_each(RunRecording::keep);
     tracing.iter_mut().for_each(Tracing::keep);
-    let console = Console::new(global, args.quiet || args.json, visibility);
+    let console = Console::new(global, args.quiet || args.json, visibility)?;
     let completed = foreground::run(pipeline, &catalogue, options, &events, console, None);
     let completed = match completed {
         Ok(completed) => completed,
