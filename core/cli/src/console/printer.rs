@@ -49,12 +49,12 @@ trait Device: Send + 'static {
 
 #[derive(Default)]
 struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     texts: VecDeque<(Stream, String)>,
     /// The bytes of all texts that wait.
     waiting: usize,
@@ -155,7 +155,7 @@ impl Drop for Printer {
     }
 }
 
-impl State {
+impl QueueState {
     fn push(&mut self, stream: Stream, text: String) {
         self.waiting += text.len();
         self.texts.push_back((stream, text));
@@ -176,7 +176,7 @@ impl State {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
