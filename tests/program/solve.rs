@@ -366,6 +366,10 @@ fn errors_name_the_flag() {
     }
     refused(&["--config", "{"], "--config {: ", "never closed");
     refused(&["--config", ""], "--config '': ", "");
+    let vision = ["--solver", "vision-opencv"];
+    refused(&vision, "--solver vision-opencv: ", "flowpipe.frame/1");
+    let vision = ["--plan=vision-opencv"];
+    refused(&vision, "--plan=vision-opencv: ", "flowpipe.frame/1");
     refused(&["--timeout", "soon"], "--timeout soon: ", "duration");
     refused(&["--timeout", "3"], "--timeout 3: ", "duration");
     let planner = ["--plan=planner-gird"];
@@ -390,4 +394,12 @@ fn errors_of_bench_name_the_flag() {
     let varisat = ["--solver", "solver-varisat", "--config", config];
     refused(&varisat, "--config 'solver-varisat={ prove = 1 }': ");
     refused(&["--timeout", "soon"], "--timeout soon: ");
+    let other = ["--solver", "solver-search", "--config", config];
+    let stderr = run(&[&["bench", &path], &other[..]].concat())
+        .expect(2)
+        .stderr;
+    assert!(
+        stderr.contains("solver-varisat is not measured"),
+        "{stderr}"
+    );
 }

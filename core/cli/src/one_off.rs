@@ -107,6 +107,7 @@ impl PipelineText {
         config: Option<&FlagValue<'_>>,
         timeout: Option<&FlagValue<'_>>,
     ) {
+        let start = self.text.len();
         self.text += &format!("[stages.{name}]\nfrom = \"{from}\"\non_error = \"skip\"\n");
         let string = |flag: &FlagValue<'_>| toml::Value::from(flag.value).to_string();
         self.add_value("plugin", &string(plugin), plugin);
@@ -119,6 +120,11 @@ impl PipelineText {
         if let Some(config) = config {
             self.add_value("config", config.value, config);
         }
+        // Anything else that is wrong with the stage, such as a plugin that takes other messages.
+        self.origins.push(Origin {
+            span: start..self.text.len(),
+            flag: plugin.flag.clone(),
+        });
     }
 
     fn add_value(&mut self, key: &str, toml: &str, flag: &FlagValue<'_>) {

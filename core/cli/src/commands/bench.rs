@@ -28,8 +28,15 @@ pub fn run(global: &Global, args: &Bench) -> Result<Ended, Failure> {
     };
     let catalogue = plugins::load(global);
     let mut rows: Vec<BenchRow> = Vec::new();
+    let solvers = solvers(args, &catalogue);
+    if let Some((other, _)) = args.config.iter().find(|(of, _)| !solvers.contains(of)) {
+        return Err(Failure::Usage(format!(
+            "--config: {other} is not measured; the solvers are {}",
+            solvers.join(", ")
+        )));
+    }
     let line = ProgressLine::new();
-    for solver in solvers(args, &catalogue) {
+    for solver in solvers {
         match measure_solver(&solver, &corpus, args, &catalogue, &line, &mut rows) {
             Ok(()) => {}
             Err(OneOffError::Config(errors)) => {

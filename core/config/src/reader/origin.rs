@@ -5,7 +5,7 @@ use super::source::Span;
 use super::{ConfigError, Plugins, SourceFile, read_into};
 use crate::pipeline::Pipeline;
 
-/// Where a part of a text was given.
+/// Where a part of a text was given. Of several that contain an error, the first one counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The part.
