@@ -1,4 +1,5 @@
-//! Parts of a pipeline's text that come from elsewhere, such as the command line. Their errors name where they were given.
+//! Parts of a pipeline's text that come from elsewhere, such as the command line. Their errors name where they were
+//! given.
 
 use super::error::Findings;
 use super::source::Span;
