@@ -13,8 +13,8 @@
 //!   that solves puzzles.
 //! - [`processes`]: child processes for isolated stages, and the one that reads manifests.
 //! - [`checks`]: the checks of messages that the program passes to the runtime.
-//! - [`bench`], [`compare`], [`doctor`], [`new`], [`plugin_check`], [`see`], [`solve`]: what the commands of these names
-//!   consist of.
+//! - [`bench`], [`compare`], [`doctor`], [`new`], [`plugin_check`], [`see`], [`solve`]: what the commands of these
+//!   names consist of.
 //! - [`foreground`]: runs a pipeline to its end. [`console`]: what it prints meanwhile; [`events`]: of what, and
 //!   [`tally`]: the counts of boards; [`visibility`]: of which stages.
 //! - [`top`]: watching a run from another process.
