@@ -101,7 +101,7 @@ fn plugins_that_are_missing_or_broken_are_problems() {
         run.unwrap().into()
     };
     let printed = alone().expect(1).json();
-    expect(&printed, "plugins", "problem", "0 in 1 folders");
+    expect(&printed, "plugins", "problem", "0 in 1 folder\n");
     expect(
         &printed,
         "opencv",

@@ -29,6 +29,7 @@ mod compare;
 mod convert;
 #[cfg(target_os = "linux")]
 mod doctor;
+mod documented_pipelines;
 mod exec;
 #[cfg(unix)]
 mod files;
@@ -82,6 +83,8 @@ mod settings;
 mod silence;
 mod solve;
 mod solvers;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod startup;
 mod terminal;
 #[cfg(unix)]
 mod top;

@@ -29,7 +29,7 @@ fn an_unknown_name_lists_the_known_ones() {
     for command in ["run", "check", "graph"] {
         let ran = run(&[command, "reply"]).expect(2);
         let expected = "flowpipe: reply: there is neither a file nor a pipeline of that name (did you mean replay?); \
-                        of pipelines there are live, replay, timetrial";
+                        the named pipelines are live, replay, timetrial";
         assert_eq!(ran.stderr.trim_end(), expected);
     }
 }
@@ -43,7 +43,7 @@ fn no_pipeline_of_the_working_directory_is_taken_for_a_packaged_one() {
     let ready = project().join("pipelines/live.toml");
     std::fs::copy(ready, pipelines.join("mine.toml")).unwrap();
     let ran = in_folder(folder.path(), &["check", "mine"]).expect(2);
-    assert!(ran.stderr.contains("of pipelines there are"), "{ran:#?}");
+    assert!(ran.stderr.contains("the named pipelines are"), "{ran:#?}");
     let variable = |folder: &Path| {
         let mut command = flowpipe(&["check", "mine"]);
         command.env("FLOWPIPE_PIPELINE_PATH", folder);

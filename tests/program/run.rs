@@ -200,3 +200,31 @@ fn an_interrupt_ends_the_run_cleanly() {
         }
     }
 }
+
+/// More text than a pipe holds.
+#[test]
+fn a_reader_that_pauses_gets_all_of_the_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let puzzles = "AB\\nAB\\n\\n".repeat(3000);
+    let text = format!(
+        "[stages.puzzles]
+plugin = \"capture-puzzles\"
+config = {{ text = \"{puzzles}\" }}
+[stages.solver]
+plugin = \"solver-search\"
+from = \"puzzles\"
+"
+    );
+    let mut run = flowpipe(&["run", &pipeline(folder.path(), &text)])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert!(run.try_wait().unwrap().is_none(), "it waits for its reader");
+    let ran: Ran = run.wait_with_output().unwrap().into();
+    let ran = ran.expect(0);
+    assert_eq!(ran.stdout.matches("solved by solver-search").count(), 3000);
+    assert!(ran.stdout.contains("3000 boards read, 3000 solved"));
+    assert!(!ran.stderr.contains("not printed"), "{}", ran.stderr);
+}

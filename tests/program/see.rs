@@ -419,3 +419,16 @@ fn plugins_and_configs_that_cannot_be_used() {
     run(&["see"]).expect(2);
     run(&["see", BOARD, "--repeat", "0"]).expect(2);
 }
+
+#[test]
+fn errors_name_the_flag() {
+    let refused = |args: &[&str], flag: &str| {
+        let stderr = run(&[&["see", BOARD], args].concat()).expect(78).stderr;
+        assert!(stderr.contains(flag), "{flag}: {stderr}");
+        assert!(!stderr.contains("command line"), "{stderr}");
+    };
+    refused(&["--plugin", "vision-opnecv"], "--plugin vision-opnecv: ");
+    let config = "{ min_cells = true }";
+    refused(&["--config", config], "--config '{ min_cells = true }': ");
+    refused(&["--config", "{ min_cells ="], "--config '{ min_cells =': ");
+}

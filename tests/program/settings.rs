@@ -75,7 +75,12 @@ fn errors_name_the_flag_and_no_line_of_the_file() {
             "did you mean \"turns\"?",
         ],
     );
-    refused(&["--seconds", "0"], 2, &["more than 0"]);
+    for seconds in ["0", "-1", "x"] {
+        refused(&["--seconds", seconds], 2, &["more than 0"]);
+    }
+    for boards in ["0", "-1", "x"] {
+        refused(&["--boards", boards], 2, &["expected a number from 1"]);
+    }
     refused(&["--set", "fps=3"], 2, &["write STAGE.KEY=VALUE"]);
 }
 

@@ -1,13 +1,25 @@
 //! A live run that plays nothing says why, and which config key changes it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::live_play::{Table, ready};
+use crate::live_play::{TITLE, Table, ready};
 
 /// What a pipeline prints in five seconds, boards left out: standard output and standard error.
 fn printed(table: &Table, configs: &[(&str, &str)]) -> (String, String) {
-    let player = table.play(&ready("live.toml", configs), &["-q"]);
-    std::thread::sleep(Duration::from_secs(5));
+    let wait = |_| std::thread::sleep(Duration::from_millis(10));
+    printed_while(table, &ready("live.toml", configs), wait)
+}
+
+/// The same of another pipeline, while something is done again and again. It is passed how often it was done.
+fn printed_while(table: &Table, pipeline: &str, mut again: impl FnMut(i16)) -> (String, String) {
+    let player = table.play(pipeline, &["-q"]);
+    let began = Instant::now();
+    for times in 0.. {
+        again(times);
+        if began.elapsed() > Duration::from_secs(5) {
+            break;
+        }
+    }
     player.signal("INT");
     let ran = player.ended().expect(130);
     (ran.stdout, ran.stderr)
@@ -56,4 +68,72 @@ fn flags_choose_the_window_and_the_end() {
     let args = ["--window", "flowpipe play", "--seconds", "1"];
     let ended = table.play(&live, &args).ended().expect(0);
     assert!(ended.stdout.contains("the time is up"), "{ended:#?}");
+}
+
+#[test]
+fn a_solver_that_does_not_answer_is_named_with_the_keys_that_change_it() {
+    let table = Table::set(&["--size", "14", "--seed", "1"]);
+    let live = ready("live.toml", &[]).replace("solver-search", "solver-patient");
+    let wait = |_| std::thread::sleep(Duration::from_millis(10));
+    let (_, stderr) = printed_while(&table, &live, wait);
+    let words = "s: the solver has not answered: wait, set `timeout` of its stage";
+    assert_eq!(stderr.matches(words).count(), 1, "{stderr}");
+    assert!(stderr.contains("another solver in `plugin`"), "{stderr}");
+    assert!(table.logged("press").is_empty());
+}
+
+#[test]
+fn a_window_that_does_not_come_to_rest_is_reported_with_what_to_do() {
+    let table = Table::set(&["--size", "5", "--seed", "1"]);
+    let again = |times: i16| {
+        let step = times % 40;
+        table.screen.move_window(TITLE, [20 + 5 * step, 10 + step]);
+        std::thread::sleep(Duration::from_millis(15));
+    };
+    let (_, stderr) = printed_while(&table, &ready("live.toml", &[]), again);
+    let remedy = "leave it where it is until the board is played";
+    assert!(stderr.contains(remedy), "{stderr}");
+}
+
+/// A window covers one pixel of the board, and has its colour: the board is read all the same.
+#[test]
+fn a_board_that_stays_covered_is_reported_with_what_to_do() {
+    let table = Table::set(&["--size", "5", "--seed", "1", "--window", "600x600"]);
+    let [x, y] = table.screen.window(TITLE);
+    let place = [x + 330, y + 330];
+    let colour = table.screen.pixel(place);
+    table.screen.open_dot("dot", place, colour);
+    let again = |_| {
+        table.screen.raise_window("dot");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let (_, stderr) = printed_while(&table, &ready("live.toml", &[]), again);
+    let words = "something covers the board: move it away";
+    assert_eq!(stderr.matches(words).count(), 1, "{stderr}");
+}
+
+#[test]
+fn a_board_that_can_not_be_seen_is_reported_with_what_to_do() {
+    let table = Table::set(&["--size", "5", "--seed", "1"]);
+    let size = [1280, 1200];
+    table.screen.open("cover", [0, 0], size, [90, 90, 90]);
+    let again = |_| {
+        table.screen.raise_window("cover");
+        std::thread::sleep(Duration::from_millis(15));
+    };
+    let (_, stderr) = printed_while(&table, &ready("live.toml", &[]), again);
+    let words = "show the whole board with nothing over it";
+    assert_eq!(stderr.matches(words).count(), 1, "{stderr}");
+    assert!(table.logged("press").is_empty());
+}
+
+#[test]
+fn a_window_without_a_board_is_reported_with_the_key_for_another_one() {
+    let table = Table::set(&["--size", "5", "--seed", "1"]);
+    let size = [600, 600];
+    table.screen.open("plain", [0, 0], size, [90, 90, 90]);
+    let (_, stderr) = printed(&table, &[("screen", "window = \"plain\"")]);
+    let key = "`window` of capture-screen (--window TITLE)";
+    assert_eq!(stderr.matches(key).count(), 1, "{stderr}");
+    assert!(stderr.contains("(step: "), "{stderr}");
 }

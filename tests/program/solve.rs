@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use flowpipe_tests::with_input;
+use flowpipe_tests::{run, with_input};
 use serde_json::Value;
 
 const SOLVER: [&str; 2] = ["--solver", "solver-varisat"];
@@ -341,4 +341,65 @@ fn solved_puzzles_as_level_lines_and_as_json() {
     let json = solve("json", EASY).expect(0).stdout;
     assert!(json.contains("\"solution\":{\"flows\":["), "{json}");
     assert_eq!(solve("json", &json).expect(0).stdout, json);
+}
+
+#[test]
+fn errors_name_the_flag() {
+    let refused = |args: &[&str], flag: &str, what: &str| {
+        let args = [&["solve", "-"], args].concat();
+        let stderr = with_input(&args, EASY).expect(78).stderr;
+        // The terminal's width breaks lines.
+        let words: Vec<&str> = stderr.split_whitespace().collect();
+        let printed = words.join(" ").replace("│ ", "");
+        assert!(printed.contains(flag), "{flag}: {stderr}");
+        assert!(printed.contains(what), "{what}: {stderr}");
+        assert!(!stderr.contains("command line"), "{stderr}");
+        assert!(!stderr.contains("[stages"), "{stderr}");
+    };
+    let solver = ["--solver", "solver-serach"];
+    refused(&solver, "--solver solver-serach: ", "did you mean");
+    let config = ["--config", "{ prove = 1 }"];
+    refused(&config, "--config '{ prove = 1 }': ", "unknown key");
+    refused(&["--config", "3"], "--config 3: ", "must be a table");
+    for config in ["{ prove = ", "{ prove = }", "{ a = [ }", "{ a = \"x }"] {
+        refused(&["--config", config], &format!("--config '{config}': "), "");
+    }
+    refused(&["--config", "{"], "--config {: ", "never closed");
+    refused(&["--config", ""], "--config '': ", "");
+    let vision = ["--solver", "vision-opencv"];
+    refused(&vision, "--solver vision-opencv: ", "flowpipe.frame/1");
+    let vision = ["--plan=vision-opencv"];
+    refused(&vision, "--plan=vision-opencv: ", "flowpipe.frame/1");
+    refused(&["--timeout", "soon"], "--timeout soon: ", "duration");
+    refused(&["--timeout", "3"], "--timeout 3: ", "duration");
+    let planner = ["--plan=planner-gird"];
+    refused(&planner, "--plan=planner-gird: ", "did you mean");
+    let plan = ["--plan=planner-grid", "--plan-config", "{ strategy = 1 }"];
+    refused(&plan, "--plan-config '{ strategy = 1 }': ", "strategy");
+}
+
+#[test]
+fn errors_of_bench_name_the_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("easy.txt");
+    std::fs::write(&file, EASY).unwrap();
+    let path = file.display().to_string();
+    let refused = |args: &[&str], flag: &str| {
+        let stderr = run(&[&["bench", &path], args].concat()).expect(78).stderr;
+        assert!(stderr.contains(flag), "{flag}: {stderr}");
+        assert!(!stderr.contains("command line"), "{stderr}");
+    };
+    refused(&["--solver", "solver-serach"], "--solver solver-serach: ");
+    let config = "solver-varisat={ prove = 1 }";
+    let varisat = ["--solver", "solver-varisat", "--config", config];
+    refused(&varisat, "--config 'solver-varisat={ prove = 1 }': ");
+    refused(&["--timeout", "soon"], "--timeout soon: ");
+    let other = ["--solver", "solver-search", "--config", config];
+    let stderr = run(&[&["bench", &path], &other[..]].concat())
+        .expect(2)
+        .stderr;
+    assert!(
+        stderr.contains("solver-varisat is not measured"),
+        "{stderr}"
+    );
 }

@@ -8,7 +8,8 @@ use flowpipe_engine::run::RunHandle;
 
 use crate::exit::Failure;
 
-/// How often the end of the run is polled.
+/// How often the end of a run is polled: first, so that a short run ends at once, and while it goes on.
+const FIRST_POLL_INTERVAL: Duration = Duration::from_micros(100);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Passes each event to `each` until the run has ended and the channel is empty, and `None` now and then while there
@@ -41,10 +42,17 @@ pub fn follow_until<T, B>(
     events: &Receiver<T>,
     mut each: impl FnMut(Option<T>) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
+    let mut interval = FIRST_POLL_INTERVAL;
     loop {
-        match events.recv_timeout(POLL_INTERVAL) {
-            Ok(event) => each(Some(event))?,
-            Err(RecvTimeoutError::Timeout) if !is_over() => each(None)?,
+        match events.recv_timeout(interval) {
+            Ok(event) => {
+                each(Some(event))?;
+                interval = FIRST_POLL_INTERVAL;
+            }
+            Err(RecvTimeoutError::Timeout) if !is_over() => {
+                each(None)?;
+                interval = (2 * interval).min(POLL_INTERVAL);
+            }
             // The last event may have come after the timeout.
             Err(_) => return events.try_iter().try_for_each(|event| each(Some(event))),
         }

@@ -61,12 +61,12 @@ pub fn run(
         reloading.end();
     }
     publisher.close(&report);
-    let (tally, steps) = console.end();
+    let (tally, steps, ended) = console.end();
     Ok(CompletedRun {
         report,
         tally,
         steps,
         interrupted: signals::was_asked(),
-        printed,
+        printed: printed.and(ended),
     })
 }

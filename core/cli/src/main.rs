@@ -3,7 +3,8 @@
 //! # Layout
 //! - [`args`]: the command line; [`misplaced`]: a file in place of a command. [`exit`]: exit codes and failures.
 //! - [`commands`]: one module for each subcommand.
-//! - [`plugins`]: where plugins are looked for; [`user_plugins`]: those that the user installed.
+//! - [`plugins`]: where plugins are looked for; [`user_plugins`]: those that the user installed;
+//!   [`manifest_cache`]: what is known of unchanged plugin files.
 //! - [`pipeline_file`]: reads a pipeline, shows its errors.
 //! - [`record`]: records a run. [`recording_file`]: opens a recording. [`trace`]: writes a trace.
 //! - [`input`]: reads whole files, bounded. [`nearby`]: files with similar names. [`outputs`], [`pictures`]: write
@@ -12,14 +13,13 @@
 //!   that solves puzzles.
 //! - [`processes`]: child processes for isolated stages, and the one that reads manifests.
 //! - [`checks`]: the checks of messages that the program passes to the runtime.
-//! - [`bench`], [`compare`], [`doctor`], [`new`], [`plugin_check`], [`see`], [`solve`]: what the commands of these names consist
-//!   of.
+//! - [`bench`], [`compare`], [`doctor`], [`new`], [`plugin_check`], [`see`], [`solve`]: what the commands of these
+//!   names consist of.
 //! - [`foreground`]: runs a pipeline to its end. [`console`]: what it prints meanwhile; [`events`]: of what, and
 //!   [`tally`]: the counts of boards; [`visibility`]: of which stages.
 //! - [`top`]: watching a run from another process.
 //! - [`follow`]: reads events until a run ends. [`signals`]: Ctrl-C. [`reload`]: hot reload.
-//! - [`show`]: boards, tables and colours on the terminal. [`counted`]: counts in sentences. [`quantile`]: medians and
-//!   percentiles.
+//! - [`show`]: boards, tables and colours on the terminal. [`quantile`]: medians and percentiles.
 
 mod args;
 mod bench;
@@ -27,7 +27,6 @@ mod checks;
 mod commands;
 mod compare;
 mod console;
-mod counted;
 mod doctor;
 mod events;
 mod exit;

@@ -4,20 +4,22 @@
 //! A cached manifest is not trusted: a library whose own manifests differ from it is not used
 //! (core/host/src/library/library_file.rs).
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
+use flowpipe_config::manifest::read_manifest;
 use flowpipe_host::catalogue::{Scan, Scanned};
 use flowpipe_host::library::write_access;
 use flowpipe_output::{open_regular, write};
 use serde::{Deserialize, Serialize};
 
 /// The version of the file's layout.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A larger file is not read.
 const MAX_BYTES: u64 = 16 << 20;
@@ -35,6 +37,8 @@ pub struct CachedScanner<S> {
     file: Option<PathBuf>,
     /// Whether what was kept is used. Otherwise it is only written.
     is_read: bool,
+    /// What was kept, once it is needed.
+    kept: OnceCell<Cache>,
 }
 
 /// The content of the file.
@@ -49,7 +53,7 @@ struct Cache {
 #[derive(Clone, Serialize, Deserialize)]
 struct Library {
     identity: Identity,
-    /// By stage index.
+    /// By stage index. All were accepted.
     manifests: Vec<String>,
 }
 
@@ -71,6 +75,7 @@ impl<S> CachedScanner<S> {
             scanner,
             file: file(),
             is_read: true,
+            kept: OnceCell::new(),
         }
     }
 
@@ -119,6 +124,16 @@ impl<S: Scan> Scan for CachedScanner<S> {
             .map(|scanned| scanned.unwrap_or_else(|| Err("its manifests were not read".to_owned())))
             .collect()
     }
+
+    fn known(&self, path: &Path, file: &File) -> Option<Vec<String>> {
+        let cache_file = self.file.as_ref().filter(|_| self.is_read)?;
+        let kept = self
+            .kept
+            .get_or_init(|| Cache::read(cache_file).unwrap_or_default());
+        let library = kept.libraries.get(path)?;
+        let identity = Identity::of_metadata(&file.metadata().ok()?)?;
+        (identity == library.identity).then(|| library.manifests.clone())
+    }
 }
 
 impl Cache {
@@ -136,9 +151,10 @@ impl Cache {
         (cache.format == FORMAT && cache.program == env!("CARGO_PKG_VERSION")).then_some(cache)
     }
 
-    /// Keeps the manifests of a library. Forgets them if they could not be read.
+    /// Keeps the manifests of a library. Forgets them if they could not be read, or one is refused.
     fn keep(&mut self, path: &Path, identity: Option<&Identity>, scanned: &Scanned) {
         let manifests = scanned.as_ref().ok();
+        let manifests = manifests.filter(|it| it.iter().all(|text| read_manifest(text).is_ok()));
         let identity = identity.filter(|identity| identity.is_settled());
         match (identity, manifests) {
             (Some(identity), Some(manifests)) if path.to_str().is_some() => {
@@ -176,12 +192,15 @@ impl Cache {
 
 impl Identity {
     fn of(path: &Path) -> Option<Self> {
-        let metadata = std::fs::metadata(path).ok()?;
+        Self::of_metadata(&std::fs::metadata(path).ok()?)
+    }
+
+    fn of_metadata(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?;
         Some(Self {
             length: metadata.len(),
             modified: since_1970(modified).as_nanos(),
-            system: system(&metadata),
+            system: system(metadata),
         })
     }
 
@@ -223,7 +242,6 @@ fn file() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
-    use std::fs::File;
 
     use super::*;
 
@@ -247,7 +265,13 @@ mod tests {
             scanner: reads,
             file: Some(folder.join("cache").join("manifests.json")),
             is_read: true,
+            kept: OnceCell::new(),
         }
+    }
+
+    /// The manifest of a stage whose name is this character.
+    fn manifest(name: char) -> String {
+        format!(r#"{{"name":"{name}","role":"stage"}}"#)
     }
 
     /// A file that was last changed long ago, according to its own time. The time of the last change of its metadata
@@ -267,11 +291,11 @@ mod tests {
     #[test]
     fn a_library_is_read_once_until_it_changes() {
         let folder = tempfile::tempdir().unwrap();
-        let one = library(folder.path(), "one", "1");
-        let other = library(folder.path(), "other", "2");
+        let one = library(folder.path(), "one", &manifest('1'));
+        let other = library(folder.path(), "other", &manifest('2'));
         settle();
         let reads = Reads::default();
-        let expected: Vec<Scanned> = vec![Ok(vec!["1".into()]), Ok(vec!["2".into()])];
+        let expected: Vec<Scanned> = vec![Ok(vec![manifest('1')]), Ok(vec![manifest('2')])];
         for _ in 0..3 {
             let scanned = cached(&reads, folder.path()).scan(&[&one, &other]);
             assert_eq!(scanned, expected);
@@ -279,12 +303,12 @@ mod tests {
         assert_eq!(*reads.0.borrow(), [one.clone(), other.clone()]);
         // Of the same length, and with the same time of modification.
         let modified = std::fs::metadata(&other).unwrap().modified().unwrap();
-        let replacement = library(folder.path(), "replacement", "3");
+        let replacement = library(folder.path(), "replacement", &manifest('3'));
         let file = File::options().write(true).open(&replacement).unwrap();
         file.set_modified(modified).unwrap();
         std::fs::rename(&replacement, &other).unwrap();
         let scanned = cached(&reads, folder.path()).scan(&[&one, &other]);
-        assert_eq!(scanned, [Ok(vec!["1".into()]), Ok(vec!["3".into()])]);
+        assert_eq!(scanned, [Ok(vec![manifest('1')]), Ok(vec![manifest('3')])]);
         assert_eq!(*reads.0.borrow(), [one, other.clone(), other]);
     }
 
@@ -292,7 +316,7 @@ mod tests {
     fn a_library_that_changed_a_moment_ago_is_not_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
-        std::fs::write(&path, "1").unwrap();
+        std::fs::write(&path, manifest('1')).unwrap();
         let reads = Reads::default();
         for _ in 0..2 {
             cached(&reads, folder.path()).scan(&[&path]);
@@ -304,7 +328,7 @@ mod tests {
     fn refusals_are_not_kept_and_a_refreshing_scanner_reads_all() {
         let folder = tempfile::tempdir().unwrap();
         let (one, missing) = (
-            library(folder.path(), "one", "1"),
+            library(folder.path(), "one", &manifest('1')),
             folder.path().join("missing"),
         );
         settle();
@@ -325,7 +349,7 @@ mod tests {
     #[test]
     fn a_file_that_others_wrote_or_that_is_malformed_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
-        let one = library(folder.path(), "one", "1");
+        let one = library(folder.path(), "one", &manifest('1'));
         settle();
         let reads = Reads::default();
         cached(&reads, folder.path()).scan(&[&one]);
@@ -335,11 +359,11 @@ mod tests {
             "",
             "{}",
             "[]",
-            "{\"format\":1,\"program\":\"\",\"libraries\":{}}",
+            "{\"format\":2,\"program\":\"\",\"libraries\":{}}",
         ] {
             std::fs::write(&file, malformed).unwrap();
             let scanned = cached(&reads, folder.path()).scan(&[&one]);
-            assert_eq!(scanned, [Ok(vec!["1".into()])]);
+            assert_eq!(scanned, [Ok(vec![manifest('1')])]);
         }
         assert_eq!(reads.0.borrow().len(), 5);
         #[cfg(unix)]
@@ -349,5 +373,29 @@ mod tests {
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
             assert!(Cache::read(&file).is_none());
         }
+    }
+
+    #[test]
+    fn an_unchanged_file_is_known_and_a_refused_manifest_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let one = library(folder.path(), "one", &manifest('1'));
+        let broken = library(folder.path(), "broken", r#"{"name":"A","role":"stage"}"#);
+        settle();
+        let reads = Reads::default();
+        let scanner = cached(&reads, folder.path());
+        assert_eq!(scanner.known(&one, &File::open(&one).unwrap()), None);
+        scanner.scan(&[&one, &broken]);
+        let scanner = cached(&reads, folder.path());
+        let known = |path: &Path| scanner.known(path, &File::open(path).unwrap());
+        assert_eq!(known(&one), Some(vec![manifest('1')]));
+        assert_eq!(known(&broken), None);
+        // By the file that is open, whatever is at its path.
+        let other = library(folder.path(), "other", &manifest('2'));
+        assert_eq!(scanner.known(&one, &File::open(&other).unwrap()), None);
+        let refreshing = CachedScanner {
+            is_read: false,
+            ..cached(&reads, folder.path())
+        };
+        assert_eq!(refreshing.known(&one, &File::open(&one).unwrap()), None);
     }
 }

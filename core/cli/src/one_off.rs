@@ -2,8 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use flowpipe_config::reader::ConfigError;
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_config::reader::{self, ConfigError, Origin};
 use flowpipe_engine::run::StartError;
+use flowpipe_host::catalogue::Catalogue;
 
 use crate::args::Global;
 use crate::exit::{Ended, Failure};
@@ -61,24 +63,86 @@ pub fn control_flow(printed: Result<(), Failure>) -> ControlFlow<Result<(), Fail
     }
 }
 
-/// The TOML of a stage that continues after a failed message.
-pub fn stage(
-    name: &str,
-    plugin: &str,
-    from: &str,
-    config: Option<&str>,
-    timeout: Option<&str>,
-) -> String {
-    let plugin = toml::Value::from(plugin);
-    let mut text =
-        format!("[stages.{name}]\nplugin = {plugin}\nfrom = \"{from}\"\non_error = \"skip\"\n");
-    if let Some(timeout) = timeout {
-        // A plugin that ignores the cancellation is abandoned, and recreated for the next message.
-        let timeout = toml::Value::from(timeout);
-        text += &format!("timeout = {timeout}\nwatchdog = \"1s\"\n");
+/// A value of the command line.
+#[derive(Clone, Debug)]
+pub struct FlagValue<'a> {
+    /// What is written into the pipeline.
+    pub value: &'a str,
+    /// How it was given, for messages: `--timeout 2s`.
+    pub flag: String,
+}
+
+impl<'a> FlagValue<'a> {
+    /// The value of a flag.
+    pub fn new(flag: &str, value: &'a str) -> Self {
+        Self {
+            value,
+            flag: format!("{flag} {}", shell_words::quote(value)),
+        }
     }
-    if let Some(config) = config {
-        text += &format!("config = {config}\n");
+}
+
+/// The text of a pipeline that is composed of values of the command line. Errors name their flags.
+#[derive(Debug, Default)]
+pub struct PipelineText {
+    text: String,
+    origins: Vec<Origin>,
+}
+
+impl PipelineText {
+    /// A text that begins with this source.
+    pub fn new(source: &str) -> Self {
+        Self {
+            text: source.to_owned(),
+            origins: Vec::new(),
+        }
     }
-    text
+
+    /// Adds a stage that continues after a failed message.
+    pub fn add_stage(
+        &mut self,
+        name: &str,
+        plugin: &FlagValue<'_>,
+        from: &str,
+        config: Option<&FlagValue<'_>>,
+        timeout: Option<&FlagValue<'_>>,
+    ) {
+        let start = self.text.len();
+        self.text += &format!("[stages.{name}]\nfrom = \"{from}\"\non_error = \"skip\"\n");
+        let string = |flag: &FlagValue<'_>| toml::Value::from(flag.value).to_string();
+        self.add_value("plugin", &string(plugin), plugin);
+        if let Some(timeout) = timeout {
+            // A plugin that ignores the cancellation is abandoned, and recreated for the next message.
+            self.text += "watchdog = \"1s\"\n";
+            self.add_value("timeout", &string(timeout), timeout);
+        }
+        // The last key of its stage: where its syntax is wrong, nothing else of the stage is lost.
+        if let Some(config) = config {
+            self.add_value("config", config.value, config);
+        }
+        // Anything else that is wrong with the stage, such as a plugin that takes other messages.
+        self.origins.push(Origin {
+            span: start..self.text.len(),
+            flag: plugin.flag.clone(),
+        });
+    }
+
+    fn add_value(&mut self, key: &str, toml: &str, flag: &FlagValue<'_>) {
+        self.text += &format!("{key} = ");
+        let start = self.text.len();
+        self.text += toml;
+        self.origins.push(Origin {
+            span: start..self.text.len(),
+            flag: flag.flag.clone(),
+        });
+        self.text += "\n";
+    }
+
+    /// The pipeline: names and configs get the same checks as those of a file.
+    ///
+    /// # Errors
+    /// All errors of the values.
+    pub fn read(&self, catalogue: &Catalogue) -> Result<Pipeline, Vec<ConfigError>> {
+        reader::read_composed("command line", &self.text, &self.origins, catalogue)
+    }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use flowpipe_recording::{Limits, ReadError, Recording};
+use flowpipe_terminal::{counted, was};
 
 use crate::exit::Failure;
 use crate::outputs;
@@ -29,9 +30,10 @@ pub fn open(path: &Path, limits: Limits) -> Result<Recording, Failure> {
     }
     if let Some(fault) = recording.first_unreadable() {
         tracing::warn!(
-            "{} entries of {} can't be read and are skipped; the first: {fault}",
-            recording.unreadable(),
-            path.display()
+            "{} of {} can't be read and {} skipped; the first: {fault}",
+            counted(recording.unreadable(), "entry"),
+            path.display(),
+            was(recording.unreadable())
         );
     }
     Ok(recording)

@@ -10,14 +10,17 @@ use flowpipe_puzzle::message::{
     BoardResult, OUTCOME, Outcome, RESULT, Reading, SIGHTING, SOLVED, SeenBoard, Sighting, Solved,
     Verdict,
 };
-use flowpipe_terminal::escaped;
+use flowpipe_terminal::{counted, escaped};
 use serde::{Deserialize, Serialize};
 
 use crate::checks::with_reason;
-use crate::counted::counted;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, QUIET, paint};
 use crate::tally::obstacle::Obstacle;
+
+/// What to do where no board is read for some time. The reason names the keys of vision that change it.
+const UNREAD_ADVICE: &str = "show the whole board with nothing over it, or capture another window: `window` of capture-screen \
+     (--window TITLE)";
 
 /// The counts of a run's boards.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -129,7 +132,7 @@ impl Tally {
                 };
                 if live.unread.meet(reason, live.now) {
                     self.unread += 1;
-                    self.notice = Some(line(colours));
+                    self.notice = Some(format!("{}\n  {UNREAD_ADVICE}", line(colours)));
                 }
                 Ok(())
             }

@@ -7,9 +7,8 @@ use flowpipe_config::pipeline::Pipeline;
 use flowpipe_engine::run::Options;
 use flowpipe_output::OutputFile;
 use flowpipe_recorder::trace::{Trace, Tracer};
-use flowpipe_terminal::{Output, eprintln, escaped};
+use flowpipe_terminal::{Output, counted, eprintln, escaped};
 
-use crate::counted::counted;
 use crate::exit::Failure;
 use crate::outputs;
 

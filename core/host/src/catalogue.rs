@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flowpipe_config::manifest::{Manifest, read_manifest};
+use flowpipe_config::manifest::{Manifest, read_accepted_manifest, read_manifest};
 use flowpipe_config::reader::Plugins;
 
 use crate::library::inspect::{self, Unloadable};
@@ -61,6 +62,13 @@ pub struct Refused {
 pub trait Scan {
     /// The manifests of these files, one after the other.
     fn scan(&self, paths: &[&Path]) -> Vec<Scanned>;
+
+    /// The manifests of an open file, if they were read before and accepted by [`read_manifest`], and the file has not
+    /// changed since. It is neither inspected nor scanned again.
+    fn known(&self, path: &Path, file: &File) -> Option<Vec<String>> {
+        let _ = (path, file);
+        None
+    }
 }
 
 /// The manifests' texts by stage index, or why they can't be read.
@@ -70,6 +78,8 @@ pub type Scanned = Result<Vec<String>, String>;
 struct Candidate {
     path: PathBuf,
     pinned: PinnedFile,
+    /// Its manifests, if they were accepted before.
+    known: Option<Vec<String>>,
 }
 
 impl Catalogue {
@@ -94,7 +104,7 @@ impl Catalogue {
                     for path in paths {
                         // Two folders may be one, and files may be links to each other.
                         if seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
-                            candidates.extend(catalogue.candidate(path, false));
+                            candidates.extend(catalogue.candidate(path, scanner, false));
                         }
                     }
                 }
@@ -111,7 +121,7 @@ impl Catalogue {
         let mut catalogue = Self::default();
         // The system searches other folders for a name without a folder.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let candidate = catalogue.candidate(path, true);
+        let candidate = catalogue.candidate(path, scanner, true);
         catalogue.add(candidate.into_iter().collect(), scanner, true);
         // The user named it and gets the reason.
         let not_plugins = std::mem::take(&mut catalogue.not_plugins);
@@ -149,8 +159,13 @@ impl Catalogue {
         loader::deinit_all();
     }
 
-    /// Inspects a file.
-    fn candidate(&mut self, path: PathBuf, is_named: bool) -> Option<Candidate> {
+    /// Inspects a file, unless its manifests are known.
+    fn candidate(
+        &mut self,
+        path: PathBuf,
+        scanner: &dyn Scan,
+        is_named: bool,
+    ) -> Option<Candidate> {
         let allowed = match is_named {
             true => Ok(()),
             false => write_access::check(&path).map_err(|error| error.to_string()),
@@ -165,8 +180,17 @@ impl Catalogue {
                 return None;
             }
         };
-        match inspect::inspect(pinned.file()) {
-            Ok(()) => Some(Candidate { path, pinned }),
+        let known = scanner.known(&path, pinned.file());
+        let inspected = match known {
+            Some(_) => Ok(()),
+            None => inspect::inspect(pinned.file()),
+        };
+        match inspected {
+            Ok(()) => Some(Candidate {
+                path,
+                pinned,
+                known,
+            }),
             Err(Unloadable::Damaged(reason)) => {
                 self.refuse(&path, None, reason, false);
                 None
@@ -186,22 +210,42 @@ impl Catalogue {
 
     /// Adds the stages of files.
     fn add(&mut self, candidates: Vec<Candidate>, scanner: &dyn Scan, is_named: bool) {
-        let paths: Vec<_> = candidates.iter().map(|it| it.path.as_path()).collect();
-        let all = scanner.scan(&paths);
-        for (candidate, scanned) in candidates.into_iter().zip(all) {
-            self.add_one(candidate, scanned, is_named);
+        let unknown = candidates.iter().filter(|it| it.known.is_none());
+        let unknown: Vec<_> = unknown.map(|it| it.path.as_path()).collect();
+        let scanned = match unknown.is_empty() {
+            true => Vec::new(),
+            false => scanner.scan(&unknown),
+        };
+        let mut scanned = scanned.into_iter();
+        for candidate in candidates {
+            self.add_one(candidate, &mut scanned, is_named);
         }
     }
 
-    fn add_one(&mut self, candidate: Candidate, scanned: Scanned, is_named: bool) {
-        let Candidate { path, pinned } = candidate;
-        let manifests = match scanned {
+    /// Adds the stages of a file, with its known manifests or the next ones that were scanned.
+    fn add_one(
+        &mut self,
+        candidate: Candidate,
+        scanned: &mut impl Iterator<Item = Scanned>,
+        is_named: bool,
+    ) {
+        let Candidate {
+            path,
+            pinned,
+            known,
+        } = candidate;
+        let read = match known {
+            Some(_) => read_accepted_manifest,
+            None => read_manifest,
+        };
+        let missing = || Err("its manifests were not read".to_owned());
+        let manifests = match known.map_or_else(|| scanned.next().unwrap_or_else(missing), Ok) {
             Ok(manifests) => manifests,
             Err(reason) => return self.refuse(&path, None, reason, true),
         };
         let file = Arc::new(LibraryFile::new(path, pinned, manifests, is_named));
         for (index, text) in (0..).zip(&file.manifests) {
-            match read_manifest(text) {
+            match read(text) {
                 Err(reason) => {
                     let reason = format!("the manifest of stage {index}: {reason}");
                     self.refuse(&file.path, None, reason, true);

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use flowpipe_recording::{Entry, Recording};
+use flowpipe_terminal::counted;
 use serde::Serialize;
 
 use crate::boards::Tone;
 use crate::pictures::Reel;
-use crate::sentences::of as count_of;
 use crate::stages::Distribution;
 use crate::story::{ACTION, Story};
 use crate::troubles::Troubles;
@@ -124,20 +124,20 @@ fn notices(recording: &Recording, story: &Story, reel: &Reel) -> Vec<String> {
     if dropped > 0 {
         notices.push(format!(
             "The recorder could not keep up: {} with all that descends from {} not in the recording.",
-            count_of(usize::try_from(dropped).unwrap_or(usize::MAX), "message"),
+            counted(dropped, "message"),
             if dropped == 1 { "it is" } else { "them are" }
         ));
     }
     if recording.unreadable() > 0 {
         notices.push(format!(
             "{} of the recording can't be understood, and left out here.",
-            count_of(recording.unreadable(), "part")
+            counted(recording.unreadable(), "part")
         ));
     }
     if story.too_large > 0 {
         notices.push(format!(
             "{} left out: their boards are too large to be shown.",
-            count_of(story.too_large, "message")
+            counted(story.too_large, "message")
         ));
     }
     if recording.entries().is_empty() {
@@ -158,12 +158,12 @@ fn notices(recording: &Recording, story: &Story, reel: &Reel) -> Vec<String> {
         ));
     }
     if reel.missing > 0 {
+        let one = reel.missing == 1;
         notices.push(format!(
-            "{} not in the recording or can't be read.",
-            match reel.missing {
-                1 => "The picture of 1 frame is".to_owned(),
-                count => format!("The pictures of {count} frames are"),
-            }
+            "{} of {} {} not in the recording or can't be read.",
+            if one { "The picture" } else { "The pictures" },
+            counted(reel.missing, "frame"),
+            if one { "is" } else { "are" }
         ));
     }
     notices

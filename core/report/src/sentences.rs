@@ -4,6 +4,7 @@ use flowpipe_puzzle::message::{
     BoardResult, BoardState, Outcome, Reading, Sighting, Solved, Strokes, Verdict,
 };
 use flowpipe_puzzle::{Lattice, Puzzle};
+use flowpipe_terminal::counted;
 
 /// What vision made of a frame.
 pub fn sighting(sighting: &Sighting) -> String {
@@ -60,7 +61,7 @@ pub fn solved(solved: &Solved) -> String {
         other => refusal(other).unwrap_or_default(),
     };
     match solved.effort.nodes {
-        Some(nodes) => format!("{answer} ({}: {nodes} steps)", solved.solver),
+        Some(nodes) => format!("{answer} ({}: {})", solved.solver, counted(nodes, "step")),
         None => format!("{answer} ({})", solved.solver),
     }
 }
@@ -83,7 +84,11 @@ pub fn refusal(answer: &Verdict) -> Option<String> {
 pub fn strokes(strokes: &Strokes) -> String {
     let segments: usize = strokes.strokes.iter().map(segments).sum();
     let count = strokes.strokes.len();
-    format!("{}, {}", of(count, "stroke"), of(segments, "segment"))
+    format!(
+        "{}, {}",
+        counted(count, "stroke"),
+        counted(segments, "segment")
+    )
 }
 
 /// Straight lines of a stroke.
@@ -96,7 +101,7 @@ pub fn outcome(outcome: &Outcome) -> String {
     if let Some(reason) = &outcome.refused {
         return format!("not played: {reason}");
     }
-    let strokes = of(outcome.strokes.len(), "stroke");
+    let strokes = counted(outcome.strokes.len(), "stroke");
     match outcome.solved {
         Some(true) => format!("{strokes} played, the board is solved"),
         Some(false) => format!("{strokes} played, the board is not solved"),
@@ -111,10 +116,4 @@ pub fn result(result: &BoardResult) -> String {
         (Some(reason), false) => format!("board {} given up: {reason}", result.number),
         (None, false) => format!("board {} given up", result.number),
     }
-}
-
-/// A number with what it counts.
-pub fn of(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }

@@ -95,7 +95,7 @@ impl Timeline {
             (true, 0, Event::Message) => Some("nothing to pass on".to_owned()),
             (true, 0, _) => None,
             (true, 1, Event::Tick) => Some("a frame".to_owned()),
-            (true, count, _) => Some(crate::sentences::of(count, "message")),
+            (true, count, _) => Some(flowpipe_terminal::counted(count, "message")),
         };
         let wrong = match (&call.failed, call.cancelled) {
             (Some(reason), _) => Some(reason.clone()),

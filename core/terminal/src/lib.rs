@@ -8,13 +8,17 @@
 //!   through line feeds, tabs, and the colours and weights of [`Output`] where these are wanted: what forgot to escape a
 //!   text can at worst colour it or break its line.
 //!
-//! Both write a character as JSON writes it (`\u001b`, `\n`). JSON that goes through [`Output`] means what it meant.
+//! [`counted()`] makes a count of a sentence.
+//!
+//! [`Output`] and [`escape()`] write a character as JSON writes it (`\u001b`, `\n`). JSON that goes through [`Output`] means what it meant.
 
+pub mod counted;
 pub mod escape;
 pub mod output;
 pub mod panic;
 mod styling;
 
+pub use counted::{counted, was};
 pub use escape::{Escaped, escape, escape_block, escape_indented, escaped};
 pub use output::{
     Output, plain_stdout, set_colours, stderr, stderr_is_terminal, stdout, stdout_is_terminal,

@@ -147,7 +147,9 @@ impl Mechanism {
         acting: &mut Acting<'_, '_>,
     ) -> Result<Option<String>> {
         if board.state == BoardState::Moving {
-            return Ok(Some("the board is moving".to_owned()));
+            return Ok(Some(
+                "the board is moving: wait until it is at rest".to_owned(),
+            ));
         }
         if self.player.was_moved()? {
             let reason = "the mouse was moved by hand";
@@ -159,7 +161,8 @@ impl Mechanism {
             let age = age / 1_000_000;
             let most = config.max_age_ms;
             return Ok(Some(format!(
-                "the board was seen {age} ms ago, and max_age_ms of actuator-mouse is {most}"
+                "the board was seen {age} ms ago, and max_age_ms of actuator-mouse is {most}: raise it, or let the stages before \
+                 it work faster"
             )));
         }
         let Some(watched) = watched else {

@@ -35,15 +35,19 @@ impl Surroundings for Desktop {
             Err(error) => return Some(error.to_string()),
         };
         let Some(Rect { x, y, .. }) = place else {
-            return Some("the window is gone".to_owned());
+            return Some("the window is gone: open it again".to_owned());
         };
         // Parts beyond the screen's left and upper edge are not captured.
         if [x.max(0), y.max(0)] != origin {
-            return Some("the window has moved".to_owned());
+            return Some(
+                "the window has moved: leave it where it is until the board is played".to_owned(),
+            );
         }
         match self.is_in_front(window, board) {
             Ok(true) => None,
-            Ok(false) => Some("something covers the board".to_owned()),
+            Ok(false) => Some(
+                "something covers the board: move it away, or raise the board's window".to_owned(),
+            ),
             Err(error) => Some(error.to_string()),
         }
     }

@@ -86,13 +86,20 @@ impl Hindrance {
 
     fn in_words(self, config: &Config) -> String {
         match self {
-            Self::WindowMoves => "the window is being moved".to_owned(),
-            Self::BoardMoves => {
-                "the board keeps changing by itself; it is played when it is at rest".to_owned()
+            Self::WindowMoves => {
+                "the window is being moved: leave it where it is until the board is played".to_owned()
             }
-            Self::SolvedBefore => "the board is solved already; the next one is played".to_owned(),
+            Self::BoardMoves => {
+                "the board keeps changing by itself, and is played when it is at rest: wait, or stop the animation in the \
+                 game"
+                    .to_owned()
+            }
+            Self::SolvedBefore => {
+                "the board is solved already: open the next one in the game".to_owned()
+            }
             Self::Patience => format!(
-                "the game gets time to show what was drawn: patience_ms of referee-repair is {}",
+                "the game gets time to show what was drawn, and patience_ms of referee-repair is {}: lower it if the game \
+                 shows it sooner",
                 config.patience_ms
             ),
             Self::Stale { age_ms } => format!(
@@ -101,7 +108,8 @@ impl Hindrance {
                 config.fresh_ms
             ),
             Self::NoAnswer => {
-                "the solver has not answered; `timeout` of its stage limits how long it may take"
+                "the solver has not answered: wait, set `timeout` of its stage to limit how long it may take, or name \
+                 another solver in `plugin`"
                     .to_owned()
             }
         }

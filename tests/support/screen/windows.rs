@@ -35,9 +35,26 @@ impl Screen {
     }
 
     /// Opens a plain window of one colour: its title, where its inside begins, its size.
-    pub fn open(&self, title: &str, [x, y]: [i16; 2], size: [u16; 2], colour: [u8; 3]) -> Window {
+    pub fn open(&self, title: &str, place: [i16; 2], size: [u16; 2], colour: [u8; 3]) -> Window {
+        self.open_as(CreateWindowAux::new(), title, place, size, colour)
+    }
+
+    /// The same of one pixel, around which the window manager puts no frame.
+    pub fn open_dot(&self, title: &str, place: [i16; 2], colour: [u8; 3]) -> Window {
+        let unmanaged = CreateWindowAux::new().override_redirect(1);
+        self.open_as(unmanaged, title, place, [1, 1], colour)
+    }
+
+    fn open_as(
+        &self,
+        attributes: CreateWindowAux,
+        title: &str,
+        [x, y]: [i16; 2],
+        size: [u16; 2],
+        colour: [u8; 3],
+    ) -> Window {
         let window = self.connection.generate_id().expect("an id");
-        let background = CreateWindowAux::new().background_pixel(pixel(colour));
+        let background = attributes.background_pixel(pixel(colour));
         let [width, height] = size;
         self.connection
             .create_window(

@@ -17,10 +17,10 @@ pub struct Run {
     #[arg(long, value_name = "TITLE")]
     pub window: Option<String>,
     /// End the run this many seconds after the first stroke: sets `seconds`.
-    #[arg(long, value_name = "NUMBER", value_parser = seconds)]
+    #[arg(long, value_name = "NUMBER", value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
     /// End the run after this many solved boards: sets `boards`.
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "NUMBER", value_parser = boards, allow_negative_numbers = true)]
     pub boards: Option<u64>,
     /// What the game needs from the mouse, such as segments or auto: sets `profile`.
     #[arg(long, value_name = "NAME")]
@@ -64,6 +64,11 @@ pub struct Run {
     /// Write a trace: which stage worked on which frame when. chrome://tracing and ui.perfetto.dev show it.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+}
+
+fn boards(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|&number| number > 0);
+    number.ok_or_else(|| "expected a number from 1".to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -1,5 +1,6 @@
 //! `flowpipe bench [FILE...]`: measures solvers on the same boards, by size class.
 
+use flowpipe_terminal::counted;
 use std::io::Write as _;
 
 use flowpipe_host::catalogue::Catalogue;
@@ -10,9 +11,8 @@ use crate::bench::corpus::{self, Corpus};
 use crate::bench::measure::measure;
 use crate::bench::row::BenchRow;
 use crate::bench::{chart, table};
-use crate::counted::counted;
 use crate::exit::{Ended, Failure};
-use crate::one_off::OneOffError;
+use crate::one_off::{FlagValue, OneOffError};
 use crate::show::progress::ProgressLine;
 use crate::solver_run::SolverOptions;
 use crate::{outputs, pipeline_file, plugins, puzzle_file};
@@ -28,8 +28,15 @@ pub fn run(global: &Global, args: &Bench) -> Result<Ended, Failure> {
     };
     let catalogue = plugins::load(global);
     let mut rows: Vec<BenchRow> = Vec::new();
+    let solvers = solvers(args, &catalogue);
+    if let Some((other, _)) = args.config.iter().find(|(of, _)| !solvers.contains(of)) {
+        return Err(Failure::Usage(format!(
+            "--config: {other} is not measured; the solvers are {}",
+            solvers.join(", ")
+        )));
+    }
     let line = ProgressLine::new();
-    for solver in solvers(args, &catalogue) {
+    for solver in solvers {
         match measure_solver(&solver, &corpus, args, &catalogue, &line, &mut rows) {
             Ok(()) => {}
             Err(OneOffError::Config(errors)) => {
@@ -77,10 +84,16 @@ fn measure_solver(
     rows: &mut Vec<BenchRow>,
 ) -> Result<(), OneOffError> {
     let options = SolverOptions {
-        solver,
-        config: config(args, solver),
+        solver: FlagValue::new("--solver", solver),
+        config: config(args, solver).map(|value| FlagValue {
+            value,
+            flag: format!(
+                "--config {}",
+                shell_words::quote(&format!("{solver}={value}"))
+            ),
+        }),
         planner: None,
-        timeout: Some(&args.timeout),
+        timeout: Some(FlagValue::new("--timeout", &args.timeout)),
         jobs: 1,
     };
     let mut too_large = false;

@@ -7,11 +7,10 @@ use flowpipe_config::effects::{StageEffects, listing};
 use flowpipe_config::pipeline::{Isolation, Pipeline};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_isolation::confinement::Confinement;
-use flowpipe_terminal::{eprintln, escape, escaped, stdout};
+use flowpipe_terminal::{counted, eprintln, escape, escaped, stdout};
 use serde_json::{Value, json};
 
 use crate::args::{Check, Global};
-use crate::counted::counted;
 use crate::exit::{Ended, Failure};
 use crate::{pipeline_file, plugins};
 

@@ -10,6 +10,7 @@ use flowpipe_engine::report::Report;
 use flowpipe_engine::run::Options;
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_recording::{Limits, Recording};
+use flowpipe_terminal::{counted, was};
 
 use crate::args::{self, Global};
 use crate::compare::collect::Collector;
@@ -163,7 +164,7 @@ impl Runner {
         };
         // Only the progress line is shown. The sender is kept: without one the channel disconnects.
         let (_sender, events) = crossbeam_channel::unbounded();
-        let console = Console::new(global, true, visibility);
+        let console = Console::new(global, true, visibility)?;
         let CompletedRun {
             report,
             interrupted,
@@ -251,9 +252,9 @@ fn run_failures(report: &Report) -> Vec<StageFailure> {
     let mut failures: Vec<StageFailure> = dropped
         .map(|edge| StageFailure {
             stage: edge.from.clone(),
-            text: match edge.dropped {
-                1 => format!("1 message to {} was dropped", edge.to),
-                dropped => format!("{dropped} messages to {} were dropped", edge.to),
+            text: {
+                let (messages, were) = (counted(edge.dropped, "message"), was(edge.dropped));
+                format!("{messages} to {} {were} dropped", edge.to)
             },
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use flowpipe_terminal::{escape_indented, stdout};
+use flowpipe_terminal::{counted, escape_indented, stdout};
 use serde_json::json;
 
 use crate::args::{Doctor, Global};
@@ -23,11 +23,7 @@ pub fn run(global: &Global, args: &Doctor) -> Result<Ended, Failure> {
         for finding in &findings {
             writeln!(out, "{}", text(finding, colours))?;
         }
-        let some = |count, what| match count {
-            1 => format!("1 {what}"),
-            _ => format!("{count} {what}s"),
-        };
-        let (problems, warnings) = (some(problems, "problem"), some(warnings, "warning"));
+        let (problems, warnings) = (counted(problems, "problem"), counted(warnings, "warning"));
         writeln!(out, "{problems}, {warnings}")?;
     }
     Ok(match problems {

@@ -1,5 +1,6 @@
 //! `flowpipe generate --size SIZE`: generates puzzles with exactly one solution.
 
+use flowpipe_terminal::counted;
 use std::collections::{BTreeMap, HashSet};
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
@@ -14,7 +15,6 @@ use flowpipe_puzzle::level::Tag;
 use flowpipe_puzzle::text::{self, Format, Sheet};
 
 use crate::args::{DifficultyArg, Generate, PuzzleFormat, PuzzleKind};
-use crate::counted::counted;
 use crate::exit::{Ended, Failure};
 
 /// The capacity of the queue of generated puzzles. Jobs wait while it is full.
@@ -128,10 +128,7 @@ fn write(
 }
 
 fn title(recipe: &Recipe, flows: usize, rating: Rating) -> String {
-    let branchings = match rating.branchings {
-        1 => "1 branching".to_owned(),
-        many => format!("{many} branchings"),
-    };
+    let branchings = counted(rating.branchings, "branching");
     format!(
         "{}: {}, {}, {branchings}, {:.1} steps a cell",
         rating.difficulty(),

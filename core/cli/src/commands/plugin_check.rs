@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use flowpipe_config::manifest::Manifest;
-use flowpipe_terminal::{escape, escape_indented, escaped, stdout};
+use flowpipe_terminal::{counted, escape, escape_indented, escaped, stdout, was};
 
 use crate::args::{Global, PluginCheck};
 use crate::exit::{Ended, Failure};
@@ -75,30 +75,25 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
     }
     let also = match not_checked {
         0 => "",
-        1 => "; 1 stage was not checked",
-        several => &format!("; {several} stages were not checked"),
+        several => &format!(
+            "; {} {} not checked",
+            counted(several, "stage"),
+            was(several)
+        ),
     };
     if args.json {
         plugin_check::print_json(&mut stdout, &args.file, &all)?;
     } else if failed > 0 {
-        let text = format!("{failed} of {} failed", some(checks));
+        let text = format!("{failed} of {} failed", counted(checks, "check"));
         writeln!(stdout, "{}{also}", paint(&text, BAD, colours))?;
     } else {
-        writeln!(stdout, "{}, none failed{also}", some(checks))?;
+        writeln!(stdout, "{}, none failed{also}", counted(checks, "check"))?;
     }
     Ok(if failed > 0 {
         Ended::StageFailed
     } else {
         Ended::Done
     })
-}
-
-/// The number of checks, as text.
-fn some(checks: usize) -> String {
-    match checks {
-        1 => "1 check".to_owned(),
-        several => format!("{several} checks"),
-    }
 }
 
 /// No stage can be checked: each with the reason.

@@ -8,12 +8,11 @@ use flowpipe_engine::run::replay::verify::{Verdict, Verifier};
 use flowpipe_engine::run::replay::{Allowed, NotRerunReason, PlanError, Replay, ReplayOptions};
 use flowpipe_engine::run::{Observer, Options};
 use flowpipe_recording::{Limits, Recording};
-use flowpipe_terminal::{eprintln, escape, escaped, stdout};
+use flowpipe_terminal::{counted, eprintln, escape, escaped, stdout, was};
 use serde_json::json;
 
 use crate::args::{self, Global, Speed};
 use crate::console::Console;
-use crate::counted::{counted, was};
 use crate::events::EventForwarder;
 use crate::exit::{Ended, Failure};
 use crate::record::{RecordedRun, RunRecording};
@@ -38,6 +37,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
         eprintln!("flowpipe: stage \"{}\" {}", escaped(stage), escaped(effect));
     }
     let visibility = Visibility::of(&pipeline, &catalogue);
+    // The thread that receives waits for no reader of what it prints, so that few events are queued.
     let (sender, events) = crossbeam_channel::unbounded();
     let verifier = args.verify.then(|| Verifier::new(replay.clone()));
     let mut options = Options {
@@ -76,7 +76,7 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     let mut tracing = Tracing::create(args.trace.as_deref(), &pipeline, &mut options)?;
     output.iter_mut().for_each(RunRecording::keep);
     tracing.iter_mut().for_each(Tracing::keep);
-    let console = Console::new(global, args.quiet || args.json, visibility);
+    let console = Console::new(global, args.quiet || args.json, visibility)?;
     let completed = foreground::run(pipeline, &catalogue, options, &events, console, None);
     let completed = match completed {
         Ok(completed) => completed,
@@ -269,6 +269,7 @@ fn print(
                 let same = counted(same, "message");
                 writeln!(stdout, "{same}: {are_same}, byte for byte")?;
             }
+            (1, false) => writeln!(stdout, "the 1 message that was compared is the same")?,
             (same, false) => writeln!(
                 stdout,
                 "all {same} messages that were compared are the same"
@@ -276,12 +277,17 @@ fn print(
         }
         return Ok(());
     };
+    let differ = if verdict.differing == 1 {
+        "differs"
+    } else {
+        "differ"
+    };
     writeln!(
         stdout,
-        "{} of {} messages {}; the first: {}, message {}",
+        "{} of {} {}; the first: {}, message {}",
         verdict.differing,
-        verdict.differing + verdict.same,
-        paint("differ", BAD, colours),
+        counted(verdict.differing + verdict.same, "message"),
+        paint(differ, BAD, colours),
         escape(&first.edge),
         first.sequence
     )?;

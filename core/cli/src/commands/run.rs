@@ -36,6 +36,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     outputs::note_input(&path);
     outputs::note_inputs_of(&pipeline, &catalogue);
     let visibility = Visibility::of(&pipeline, &catalogue);
+    // The thread that receives waits for no reader of what it prints, so that few events are queued.
     let (sender, events) = crossbeam_channel::unbounded();
     let mut options = Options {
         validators: checks::validators(),
@@ -92,7 +93,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let mut tracing = Tracing::create(args.trace.as_deref(), &pipeline, &mut options)?;
     recording.iter_mut().for_each(RunRecording::keep);
     tracing.iter_mut().for_each(Tracing::keep);
-    let console = Console::new(global, args.quiet || args.json, visibility);
+    let console = Console::new(global, args.quiet || args.json, visibility)?;
     let completed = foreground::run(
         pipeline,
         &catalogue,

@@ -5,6 +5,7 @@ use flowpipe_puzzle::Puzzle;
 
 use crate::args::{Global, Solve};
 use crate::exit::{Ended, Failure};
+use crate::one_off::FlagValue;
 use crate::solve::answer::Answer;
 use crate::solve::mode;
 use crate::solve::printer::AnswerPrinter;
@@ -26,14 +27,28 @@ pub fn run(global: &Global, args: &Solve) -> Result<Ended, Failure> {
         Some(Ok(timeout)) => timeout.as_secs_f64() * 1e6,
         _ => 0.0,
     };
+    let plan_config = args.plan_config.as_deref();
     let options = SolverOptions {
-        solver: &args.solver,
-        config: config.as_deref(),
-        planner: args.plan.as_deref().map(|name| PlannerOptions {
-            name,
-            config: args.plan_config.as_deref(),
+        solver: FlagValue::new("--solver", &args.solver),
+        // A mode of the flags is a key of the config, which the given one does not show.
+        config: config.as_deref().map(|value| FlagValue {
+            value,
+            flag: match &args.config {
+                Some(given) => FlagValue::new("--config", given).flag,
+                None => "--unique, --count or --all".to_owned(),
+            },
         }),
-        timeout: args.timeout.as_deref(),
+        planner: args.plan.as_deref().map(|name| PlannerOptions {
+            name: FlagValue {
+                value: name,
+                flag: format!("--plan={}", shell_words::quote(name)),
+            },
+            config: plan_config.map(|it| FlagValue::new("--plan-config", it)),
+        }),
+        timeout: args
+            .timeout
+            .as_deref()
+            .map(|it| FlagValue::new("--timeout", it)),
         jobs: args.jobs.map_or_else(processors, usize::from),
     };
     let mut printer = AnswerPrinter::new(global, args, &entries);

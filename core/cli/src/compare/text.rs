@@ -2,14 +2,13 @@
 
 use std::fmt::Write as _;
 
-use flowpipe_terminal::escape;
+use flowpipe_terminal::{counted, escape};
 
 use crate::compare::comparison::{Comparison, PipelineSummary, RepeatedFailure};
 use crate::compare::offline::{ChangeKind, StageChange};
 use crate::compare::pair::Pair;
 use crate::compare::side::Side;
 use crate::compare::table;
-use crate::counted::counted;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, HEADING, QUIET, paint};
 

@@ -1,19 +1,20 @@
 //! What a run prints while it goes on: boards, problems, a progress line.
 
+mod printer;
 pub mod steps;
 
 use std::io::Write as _;
 
 use flowpipe_engine::run::RunHandle;
-use flowpipe_terminal::{escape_indented, stderr, stdout};
+use flowpipe_terminal::escape_indented;
 
 use crate::args::Global;
+use crate::console::printer::{Importance, Printer, Stream};
 use crate::console::steps::Steps;
 use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::record::flight;
 use crate::show::colour::{self, BAD, paint};
-use crate::show::progress::ProgressLine;
 use crate::tally::Tally;
 use crate::visibility::Visibility;
 
@@ -24,21 +25,25 @@ pub struct Console<'a> {
     quiet: bool,
     tally: Tally,
     steps: Steps,
-    line: ProgressLine,
+    printer: Printer,
 }
 
 impl<'a> Console<'a> {
-    pub fn new(global: &'a Global, quiet: bool, visibility: Visibility) -> Self {
-        Self {
+    /// A console that has printed nothing.
+    ///
+    /// # Errors
+    /// When its thread can't be started.
+    pub fn new(global: &'a Global, quiet: bool, visibility: Visibility) -> Result<Self, Failure> {
+        Ok(Self {
             global,
             quiet,
             tally: Tally::new(visibility.has_referee),
             steps: Steps::new(visibility.names),
-            line: ProgressLine::new(),
-        }
+            printer: Printer::start()?,
+        })
     }
 
-    /// Prints an event. `None`: updates the progress line.
+    /// Has an event printed. `None`: updates the progress line. Waits for no reader.
     ///
     /// # Errors
     /// When standard output is closed (`flowpipe run … | head`).
@@ -50,7 +55,7 @@ impl<'a> Console<'a> {
                 }
                 self.print(&event)?;
             }
-            None => self.line.update(&run.progress()),
+            None => self.printer.draw(run.progress())?,
         }
         Ok(())
     }
@@ -60,10 +65,11 @@ impl<'a> Console<'a> {
         &self.tally
     }
 
-    /// Removes the progress line, and returns the counts of boards and the times of steps.
-    pub fn end(self) -> (Tally, Steps) {
-        self.line.end();
-        (self.tally, self.steps)
+    /// Waits until all is printed, removes the progress line, and returns the counts of boards and the times of steps.
+    /// The error is that of printing.
+    pub fn end(self) -> (Tally, Steps, Result<(), Failure>) {
+        let printed = self.printer.end();
+        (self.tally, self.steps, printed.map_err(Failure::from))
     }
 
     fn print(&mut self, event: &RunEvent) -> std::io::Result<()> {
@@ -72,8 +78,11 @@ impl<'a> Console<'a> {
             quiet,
             tally,
             steps,
-            line,
+            printer,
         } = self;
+        let on_stderr = |text: String, importance| {
+            printer.print(Stream::Error, format!("{text}\n"), importance)
+        };
         match event {
             RunEvent::Message(message) => {
                 steps.add(message);
@@ -81,39 +90,33 @@ impl<'a> Console<'a> {
                     let colours = colour::on_stderr(global);
                     tally.add(message, &mut std::io::sink(), colours)?;
                     return match tally.take_notice() {
-                        Some(notice) => line.above(|| writeln!(stderr(), "{notice}")),
+                        Some(notice) => on_stderr(notice, Importance::Informs),
                         None => Ok(()),
                     };
                 }
                 let colours = colour::on_stdout(global);
-                line.above(|| {
-                    let mut stdout = stdout();
-                    tally.add(message, &mut stdout, colours)?;
-                    match tally.take_notice() {
-                        Some(notice) => writeln!(stdout, "{notice}"),
-                        None => Ok(()),
-                    }
-                })
+                let mut text = Vec::new();
+                tally.add(message, &mut text, colours)?;
+                if let Some(notice) = tally.take_notice() {
+                    writeln!(text, "{notice}")?;
+                }
+                let text = String::from_utf8_lossy(&text).into_owned();
+                printer.print(Stream::Output, text, Importance::Informs)
             }
             RunEvent::Pipeline(names) => {
                 steps.rename(names);
                 Ok(())
             }
             RunEvent::Notice(text) | RunEvent::Lost(text) => {
-                line.above(|| writeln!(stderr(), "{text}"))
+                on_stderr(text.clone(), Importance::Kept)
             }
-            RunEvent::FlightFile(file) => {
-                line.above(|| writeln!(stderr(), "{}", flight::notice(file)))
+            RunEvent::FlightFile(file) => on_stderr(flight::notice(file), Importance::Kept),
+            RunEvent::Problem(problem) => {
+                let word = paint("problem:", BAD, colour::on_stderr(global));
+                let problem = problem.to_string();
+                let text = format!("{word} {}", escape_indented(&problem));
+                on_stderr(text, Importance::Informs)
             }
-            RunEvent::Problem(problem) => line.above(|| {
-                let colours = colour::on_stderr(global);
-                writeln!(
-                    stderr(),
-                    "{} {}",
-                    paint("problem:", BAD, colours),
-                    escape_indented(&problem.to_string())
-                )
-            }),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use flowpipe_host::catalogue::{Catalogue, Refused};
+use flowpipe_terminal::counted;
 
 use super::{Diagnosis, Severity};
 use crate::user_plugins;
@@ -22,7 +23,7 @@ const OPENCV_ADVICE: &str = "install OpenCV 4's core and imgproc (Debian 12: `ap
 pub fn folders(folders: &[PathBuf], catalogue: &Catalogue) -> Diagnosis {
     let count = catalogue.stages().len();
     let there: Vec<_> = folders.iter().filter(|it| it.exists()).collect();
-    let mut lines = vec![format!("{count} in {} folders", there.len())];
+    let mut lines = vec![format!("{count} in {}", counted(there.len(), "folder"))];
     lines.extend(there.iter().map(|folder| {
         let stages = catalogue.stages().iter();
         let of_folder = stages.filter(|it| is_in(&it.path, folder)).count();

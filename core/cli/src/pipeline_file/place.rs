@@ -98,12 +98,10 @@ fn unknown(name: &str, folders: &[PathBuf]) -> String {
         None => String::new(),
     };
     let there = match names.is_empty() {
-        true => "there are none".to_owned(),
-        false => format!("there are {}", names.join(", ")),
+        true => "no pipeline has a name".to_owned(),
+        false => format!("the named pipelines are {}", names.join(", ")),
     };
-    format!(
-        "{name}: there is neither a file nor a pipeline of that name{hint}; of pipelines {there}"
-    )
+    format!("{name}: there is neither a file nor a pipeline of that name{hint}; {there}")
 }
 
 /// The names of the pipelines that can be used.
@@ -163,7 +161,7 @@ mod tests {
         std::fs::write(first.join("replay.toml"), "").unwrap();
         let error = find_in("lvie", &folders).unwrap_err().to_string();
         let expected = "lvie: there is neither a file nor a pipeline of that name (did you mean live?); \
-                        of pipelines there are live, replay";
+                        the named pipelines are live, replay";
         assert_eq!(error, expected);
     }
 

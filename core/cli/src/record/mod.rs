@@ -17,9 +17,8 @@ use flowpipe_puzzle::message;
 use flowpipe_recorder::record::{self, Recorder, Recording, Settings};
 use flowpipe_recording::entry::About;
 use flowpipe_recording::{Recording as Recorded, Schemas, WriteError, Writer};
-use flowpipe_terminal::{eprintln, escape_indented, escaped};
+use flowpipe_terminal::{counted, eprintln, escape_indented, escaped};
 
-use crate::counted::counted;
 use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::outputs;

@@ -4,9 +4,8 @@ use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use flowpipe_puzzle::message::{BoardState, Reading, SeenBoard};
 use flowpipe_puzzle::{Board, Lattice};
-use flowpipe_terminal::escape;
+use flowpipe_terminal::{counted, escape};
 
-use crate::counted::counted;
 use crate::see::picture::PictureResult;
 use crate::see::times::{CallTimes, Cost};
 use crate::show::board;

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use crossbeam_channel::Sender;
 use flowpipe_config::pipeline::Pipeline;
-use flowpipe_config::reader;
 use flowpipe_engine::run::{Observer, Options, Run};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::frame::Frame;
@@ -21,7 +20,7 @@ use serde_json::json;
 use crate::checks;
 use crate::exit::Failure;
 use crate::follow::follow_until;
-use crate::one_off::{self, OneOffError};
+use crate::one_off::{FlagValue, OneOffError, PipelineText};
 
 /// The stages.
 const FRAMES: &str = "frames";
@@ -96,18 +95,19 @@ pub fn run(
     Ok(ended?)
 }
 
-/// The pipeline, read as from a file: the plugin's name and config get the same checks.
+/// The pipeline.
 fn pipeline(
     files: &[&str],
     options: &VisionOptions<'_>,
     catalogue: &Catalogue,
 ) -> Result<Pipeline, OneOffError> {
-    let mut text = format!(
+    let mut text = PipelineText::new(&format!(
         "[stages.{FRAMES}]\nplugin = \"capture-files\"\nconfig = {{ paths = [] }}\non_error = \"skip\"\n"
-    );
-    text += &one_off::stage(VISION, options.plugin, FRAMES, options.config, None);
-    let mut pipeline =
-        reader::read("command line", &text, catalogue).map_err(OneOffError::Config)?;
+    ));
+    let plugin = FlagValue::new("--plugin", options.plugin);
+    let config = options.config.map(|it| FlagValue::new("--config", it));
+    text.add_stage(VISION, &plugin, FRAMES, config.as_ref(), None);
+    let mut pipeline = text.read(catalogue).map_err(OneOffError::Config)?;
     for edge in &mut pipeline.edges {
         // Each queued message holds a whole picture.
         edge.queue.capacity = 1;

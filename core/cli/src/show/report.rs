@@ -3,9 +3,8 @@
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use flowpipe_engine::report::{Distribution, Report};
-use flowpipe_terminal::{escape, escape_indented};
+use flowpipe_terminal::{counted, escape, escape_indented};
 
-use crate::counted::counted;
 use crate::show::colour::{BAD, HEADING, QUIET, paint};
 
 /// The mark that actuators set at the first press.

@@ -3,11 +3,10 @@
 use flowpipe_puzzle::message::{Count, Effort, Stroke, Verdict};
 use flowpipe_puzzle::text::Entry;
 use flowpipe_puzzle::{Cell, Solution};
-use flowpipe_terminal::escape;
+use flowpipe_terminal::{counted, escape};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::counted::counted;
 use crate::exit::Ended;
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, HEADING, paint};

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use flowpipe_config::pipeline::Pipeline;
-use flowpipe_config::reader::{self, ConfigError};
+use flowpipe_config::reader::ConfigError;
 use flowpipe_engine::run::{Options, Run, RunHandle};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_puzzle::Puzzle;
@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::checks;
 use crate::exit::Failure;
 use crate::follow::follow_until;
-use crate::one_off::{OneOffError, stage};
+use crate::one_off::{FlagValue, OneOffError, PipelineText};
 
 /// The planner's stage.
 const PLANNER: &str = "planner";
@@ -31,24 +31,24 @@ const PLANNER: &str = "planner";
 #[derive(Clone, Debug)]
 pub struct SolverOptions<'a> {
     /// The solver plugin's name.
-    pub solver: &'a str,
+    pub solver: FlagValue<'a>,
     /// Its config as a TOML inline table.
-    pub config: Option<&'a str>,
+    pub config: Option<FlagValue<'a>>,
     /// The planner. `None`: solutions are not planned.
     pub planner: Option<PlannerOptions<'a>>,
     /// The timeout of one puzzle, and of one plan, as in a pipeline file.
-    pub timeout: Option<&'a str>,
+    pub timeout: Option<FlagValue<'a>>,
     /// The number of pipelines that run in parallel, each with its share of the puzzles.
     pub jobs: usize,
 }
 
 /// Which planner runs, and how.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PlannerOptions<'a> {
     /// The planner plugin's name.
-    pub name: &'a str,
+    pub name: FlagValue<'a>,
     /// Its config as a TOML inline table.
-    pub config: Option<&'a str>,
+    pub config: Option<FlagValue<'a>>,
 }
 
 /// How a solution is drawn. The strokes have been checked.
@@ -155,16 +155,24 @@ pub fn run(
     Ok(ended?)
 }
 
-/// The pipeline, read as from a file: the plugins' names and configs get the same checks.
+/// The pipeline.
 fn pipeline(
     options: &SolverOptions<'_>,
     catalogue: &Catalogue,
 ) -> Result<Pipeline, Vec<ConfigError>> {
-    let timeout = options.timeout;
-    let mut text = String::from("[stages.puzzles]\nplugin = \"capture-puzzles\"\n");
-    text += &stage("solver", options.solver, "puzzles", options.config, timeout);
+    let timeout = options.timeout.as_ref();
+    let mut text = PipelineText::new("[stages.puzzles]\nplugin = \"capture-puzzles\"\n");
+    let solver = &options.solver;
+    text.add_stage(
+        "solver",
+        solver,
+        "puzzles",
+        options.config.as_ref(),
+        timeout,
+    );
     if let Some(planner) = &options.planner {
-        text += &stage(PLANNER, planner.name, "solver", planner.config, timeout);
+        let config = planner.config.as_ref();
+        text.add_stage(PLANNER, &planner.name, "solver", config, timeout);
     }
-    reader::read("command line", &text, catalogue)
+    text.read(catalogue)
 }

@@ -4,7 +4,7 @@ pub mod effects;
 mod read;
 
 use jsonschema::{PatternOptions, ValidationError, Validator};
-pub use read::read_manifest;
+pub use read::{read_accepted_manifest, read_manifest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use miette::{Diagnostic, LabeledSpan, SourceCode};
 use serde::Serialize;
 
+use super::origin::Origin;
 use super::problem::Problem;
 use super::source::{Position, SourceFile, Span, visible};
 
@@ -139,6 +140,8 @@ pub(super) struct Findings {
     unreadable: Vec<Span>,
     /// There may be more in the file than was read.
     parts_lost: bool,
+    /// The parts that were not written in the file.
+    origins: Vec<Origin>,
 }
 
 impl Findings {
@@ -148,7 +151,14 @@ impl Findings {
             errors: Vec::new(),
             unreadable: Vec::new(),
             parts_lost: false,
+            origins: Vec::new(),
         }
+    }
+
+    /// Errors inside these parts name where the part was given.
+    pub(super) fn with_origins(mut self, origins: Vec<Origin>) -> Self {
+        self.origins = origins;
+        self
     }
 
     pub(super) fn file(&self) -> &SourceFile {
@@ -175,12 +185,13 @@ impl Findings {
         let related = related
             .into_iter()
             .map(|(span, label)| (self.file.fit(&span), label));
+        let origin = self.origins.iter().find(|it| it.contains(&span));
         let error = ConfigError {
             problem,
             file: self.file.clone(),
+            flag: origin.map(|it| it.flag.clone()),
             span,
             related: related.collect(),
-            flag: None,
         };
         self.errors.push(error);
     }

@@ -7,6 +7,8 @@
 //! - its meaning: `resolve` (plugins), `wiring` (edges), [`cycle`], `plugin_config` (each config
 //!   against the schema in the plugin's manifest, through `json`), with values from outside of the file ([`setting`]).
 //!
+//! A program may compose the text of values that were given elsewhere ([`origin`]).
+//!
 //! [`problem`] has the message of every error, [`error`] its position and its forms for people and machines, `suggest`
 //! the "did you mean", [`grammar`] the documentation of the keys, [`keywords`] and [`duration`] the values with a fixed syntax.
 
@@ -17,6 +19,7 @@ pub mod grammar;
 mod json;
 pub mod keywords;
 mod nul;
+pub mod origin;
 mod plugin_config;
 pub mod problem;
 mod resolve;
@@ -35,6 +38,7 @@ pub(crate) mod testing;
 mod tests;
 
 pub use error::{ConfigError, ErrorRecord};
+pub use origin::{Origin, read_composed};
 pub use problem::{MAX_BYTES, Problem};
 pub use setting::{Setting, Target};
 pub use source::{Position, SourceFile, Span};
@@ -112,7 +116,17 @@ pub fn read_with(
     if text.len() > MAX_BYTES {
         return Err(alone("", path_name, 0..0, Problem::TooLarge));
     }
-    let mut findings = error::Findings::new(SourceFile::new(path_name, text));
+    let findings = error::Findings::new(SourceFile::new(path_name, text));
+    read_into(findings, text, plugins, settings)
+}
+
+/// Reads a text whose errors are gathered in `findings`.
+fn read_into(
+    mut findings: error::Findings,
+    text: &str,
+    plugins: &dyn Plugins,
+    settings: &[Setting],
+) -> Result<Pipeline, Vec<ConfigError>> {
     let root = syntax::parse(text, &mut findings);
     nul::report(&root, &mut findings);
     let written = written::read(&root, &mut findings);

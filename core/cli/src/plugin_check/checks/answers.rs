@@ -3,8 +3,8 @@
 use flowpipe_engine::trial::{CallEnd, TrialResult};
 use flowpipe_host::problem::ProblemKind;
 use flowpipe_puzzle::message::{Reading, SIGHTING, SOLVED, Sighting, Solved, Verdict};
+use flowpipe_terminal::{counted, was};
 
-use crate::counted::{counted, was};
 use crate::plugin_check::checks::cancel;
 use crate::plugin_check::protocol::Reporter;
 use crate::plugin_check::samples::{self, SampleBoard};
@@ -86,7 +86,11 @@ pub fn check(subject: &Subject, report: &Reporter) {
         report.warn("no board was answered");
     }
     if wrong > SHOWN {
-        report.fail(format!("{wrong} boards in total were answered wrongly"));
+        report.fail(format!(
+            "{} in total {} answered wrongly",
+            counted(wrong, "board"),
+            was(wrong)
+        ));
     }
     let all = messages.len();
     report.pass(format!(

@@ -4,6 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use flowpipe_engine::trial;
+use flowpipe_terminal::counted;
 
 use crate::plugin_check::checks::threads::{messages, work};
 use crate::plugin_check::heap;
@@ -74,8 +75,9 @@ pub fn check(subject: &Subject, report: &Reporter) {
         && third > second
     {
         let (left, stages) = (third - second, parts[2]);
-        let files = if left == 1 { "file is" } else { "files are" };
-        report.fail(format!("{left} open {files} left by {stages} stages"));
+        let is = if left == 1 { "is" } else { "are" };
+        let (files, stages) = (counted(left, "open file"), counted(stages, "stage"));
+        report.fail(format!("{files} {is} left by {stages}"));
     }
     report.pass(format!("created and destroyed {made} times"));
 }

@@ -7,6 +7,7 @@ use flowpipe_abi as abi;
 use flowpipe_engine::trial::{CallEnd, Trial};
 use flowpipe_generate::Random;
 use flowpipe_host::frame::{Frame, Shape};
+use flowpipe_terminal::{counted, was};
 use serde_json::{Map, Value, json};
 
 use crate::plugin_check::checks::repeatable::first_difference;
@@ -32,7 +33,7 @@ pub fn check(subject: &Subject, report: &Reporter) {
     };
     let began = Instant::now();
     let mut random = Random::new(11);
-    let (mut sent, mut left_out) = (0, 0);
+    let (mut sent, mut left_out) = (0, 0_usize);
     for (port, input) in subject.manifest().inputs.iter().enumerate() {
         let good = boards.iter().find_map(|board| board.message(&input.schema));
         let mut bodies = wild();
@@ -84,9 +85,13 @@ pub fn check(subject: &Subject, report: &Reporter) {
     }
     report.doing("destroying it");
     trial.end();
+    let sent = counted(sent, "message");
     report.pass(match left_out {
-        0 => format!("{sent} messages"),
-        _ => format!("{sent} messages; it is slow: {left_out} others were skipped"),
+        0 => sent,
+        _ => {
+            let (others, were) = (counted(left_out, "other"), was(left_out));
+            format!("{sent}; it is slow: {others} {were} skipped")
+        }
     });
 }
 

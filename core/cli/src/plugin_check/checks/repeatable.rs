@@ -1,5 +1,7 @@
 //! The same messages in give the same messages out, if the plugin declares itself deterministic.
 
+use flowpipe_terminal::counted;
+
 use crate::plugin_check::checks::call::{self, CallResult};
 use crate::plugin_check::protocol::Reporter;
 use crate::plugin_check::samples::{self, SampleBoard, SampleMessage};
@@ -70,7 +72,10 @@ pub fn check(subject: &Subject, report: &Reporter) {
         (true, Some(found)) => {
             report.fail(format!("it declares itself deterministic, but {found}"))
         }
-        (true, None) => report.pass(format!("{count} messages, the same answers three times")),
+        (true, None) => report.pass(format!(
+            "{}, the same answers three times",
+            counted(count, "message")
+        )),
         (false, Some(found)) => report.pass(format!(
             "it does not declare itself deterministic, and {found}"
         )),

@@ -3,12 +3,12 @@
 use flowpipe_puzzle::draw::{self, Glyph};
 use flowpipe_puzzle::message::SeenBoard;
 use flowpipe_puzzle::{Flow, colour};
+use flowpipe_terminal::counted;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::text::{self, Ink, put};
-use crate::counted::counted;
 use crate::top::protocol::BoardView;
 
 /// The maximum width of text beside the table.

@@ -2,12 +2,12 @@
 
 use flowpipe_puzzle::message::{Outcome, SeenBoard, Stroke, StrokeOutcome, Strokes};
 use flowpipe_puzzle::{Flow, colour};
+use flowpipe_terminal::counted;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::text::{Ink, put};
-use crate::counted::counted;
 use crate::top::protocol::BoardView;
 
 /// The state of one stroke.
@@ -126,10 +126,8 @@ fn line(
     }
     let paint = rgb.map_or("", |rgb| colour::nearest_name(*rgb));
     let name = format!("{} {paint}", colour::name(stroke.colour));
-    let segments = match stroke.points.len().saturating_sub(1) {
-        1 => "1 segment".to_owned(),
-        count => format!("{count} segments"),
-    };
-    let text = format!("{name:<12} {} cells, {segments}", stroke.cells.len());
+    let cells = counted(stroke.cells.len(), "cell");
+    let segments = counted(stroke.points.len().saturating_sub(1), "segment");
+    let text = format!("{name:<12} {cells}, {segments}");
     put(buffer, area, x, row, &text, Style::new());
 }
