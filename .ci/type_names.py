@@ -53,6 +53,20 @@ def definitions(text):
     return types, modules
 
 
+def sources():
+    """The folders with the sources of each crate."""
+    found = sorted(pathlib.Path().glob("core/*/src")) + sorted(pathlib.Path().glob("plugins/*/src"))
+    if not found:
+        sys.exit("no crates in this folder")
+    return [*found, pathlib.Path("tests/support")]
+
+
+def is_test(path, tests):
+    """Whether a file is part of a test module: one of `tests`, or one that is named so."""
+    around = [path.with_suffix(""), *path.parents]
+    return path.name.startswith("tests") or any(module in tests or module.name == "tests" for module in around)
+
+
 def duplicates(source):
     """The names of a crate that mean two types: each with the places."""
     read, conditions, tests = {}, {}, set()
@@ -68,7 +82,7 @@ def duplicates(source):
     for path, (types, _) in read.items():
         # The module of the file, and those that it is in.
         around = [path.with_suffix(""), *path.parents]
-        if path.name.startswith("tests") or any(module in tests or module.name == "tests" for module in around):
+        if is_test(path, tests):
             continue
         outer = " ".join(conditions[module] for module in around if module in conditions)
         for name, line, condition in types:
@@ -81,11 +95,7 @@ def duplicates(source):
 
 
 def main():
-    sources = sorted(pathlib.Path().glob("core/*/src")) + sorted(pathlib.Path().glob("plugins/*/src"))
-    if not sources:
-        sys.exit("no crates in this folder")
-    found = [f"{name}: {', '.join(places)}" for source in [*sources, pathlib.Path("tests/support")]
-             for name, places in duplicates(source)]
+    found = [f"{name}: {', '.join(places)}" for source in sources() for name, places in duplicates(source)]
     if found:
         sys.exit("\n".join([*found, f"{len(found)} names mean several types of a crate: name each by its content"]))
 

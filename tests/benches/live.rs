@@ -189,7 +189,10 @@ fn first_press() {
     println!("\n## Captured -> first press, frames of a whole screen of 1920x1080\n");
     for (what, sizes) in [
         ("boards of 9x9", "9"),
-        ("boards of nine sizes in turns", "5,6,7,8,9,10,12,15,15x18"),
+        (
+            "boards of nine alternating sizes",
+            "5,6,7,8,9,10,12,15,15x18",
+        ),
     ] {
         let args = [
             "--size",

@@ -355,6 +355,9 @@ typedef struct flowpipe_state {
  *   key     optional: the top-level key of the config that enables the effect; null and false
  *           disable it, as a missing key does. A replay removes such keys.
  *   paths   optional: the keys of the config that contain the files or folders. Default: key.
+ *   state_file  optional: the name of the file that is used if none of these keys is set. It is in the
+ *           folder `flowpipe` of $XDG_STATE_HOME or ~/.local/state, or of the user's data where the
+ *           system has no such folder.
  *   doc     a short phrase for users. {key} is replaced by that value of the config; text in square
  *           brackets is omitted if a value in it is not set.
  */

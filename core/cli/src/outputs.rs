@@ -38,7 +38,9 @@ pub fn note_inputs_of(pipeline: &Pipeline, catalogue: &Catalogue) {
                         _ => None,
                     };
                     let folder = Path::new(folder.and_then(Value::as_str).unwrap_or_default());
-                    paths.for_each(|path| note_files_of(&folder.join(path)));
+                    for path in paths {
+                        note_files_of(&folder.join(path));
+                    }
                 }
             }
             // Without declared effects, it may read every file that its config names.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-pub use crate::manifest::effects::{Effect, EffectKind, Effects, UnknownEffect};
+pub use crate::manifest::effects::{Effect, EffectKind, Effects, UnknownEffect, state_folder};
 use crate::pipeline::Pipeline;
 use crate::reader::Plugins;
 

@@ -24,6 +24,10 @@ pub struct Effect {
     /// The keys of the config that name the files or folders. Empty: `key` does.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub paths: &'static [&'static str],
+    /// The file that it uses when none of these keys is set: its name in the folder `flowpipe` of the user's state, which
+    /// is `$XDG_STATE_HOME` or `~/.local/state`, and on systems without such a folder that of the user's data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_file: Option<&'static str>,
     /// A short phrase for people. `{key}` is replaced by a value of the config. A part in square brackets is left out
     /// when a value in it is not set.
     pub doc: &'static str,
@@ -41,6 +45,7 @@ impl Effect {
             kind,
             key: None,
             paths: &[],
+            state_file: None,
             doc,
         }
     }
@@ -56,6 +61,14 @@ impl Effect {
     #[must_use]
     pub const fn with_paths(mut self, keys: &'static [&'static str]) -> Self {
         self.paths = keys;
+        self
+    }
+
+    /// The same, with a file of this name in the folder of the user's state when the config names none. See
+    /// [`Effect::state_file`].
+    #[must_use]
+    pub const fn with_state_file(mut self, name: &'static str) -> Self {
+        self.state_file = Some(name);
         self
     }
 }

@@ -105,6 +105,16 @@ pub enum BoardError {
 impl Description {
     /// The most cells that a board may have: room for 300 by 300 and some.
     pub(crate) const MAX_CELLS: usize = 1 << 17;
+
+    /// Squares in rows and columns, without holes, bridges, walls and warps. The fields set these.
+    #[must_use]
+    pub fn grid(rows: usize, cols: usize) -> Self {
+        Self {
+            rows,
+            cols,
+            ..Self::default()
+        }
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -25,6 +25,16 @@ pub struct Geometry {
 }
 
 impl Geometry {
+    /// The place of a board whose corners lie at these frame pixels: top left, top right, bottom right, bottom left.
+    #[must_use]
+    pub const fn new(corners: [Point; 4], rows: usize, cols: usize) -> Self {
+        Self {
+            corners,
+            rows,
+            cols,
+        }
+    }
+
     /// A board whose sides are parallel to those of the picture: `x`, `y`, `width` and `height` in frame pixels.
     #[must_use]
     pub fn axis_aligned(x: f64, y: f64, width: f64, height: f64, rows: usize, cols: usize) -> Self {

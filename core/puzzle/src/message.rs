@@ -11,8 +11,12 @@
 //!
 //! So structs and variants with fields may grow: they are `#[non_exhaustive]`, and are made with `new`, `of` and the
 //! `with_…` methods. Their fields are public, to read and to set. Enums do not grow within a version: no reader would
-//! know the new variant. Exceptions are [`Flow`](crate::Flow), [`Solution`](crate::Solution),
-//! [`Geometry`](crate::Geometry) and [`Pace`]: they are complete within a version, and made with their fields.
+//! know the new variant.
+//!
+//! What is read strictly is exhaustive too, and has constructors as well: [`Terminal`](crate::Terminal),
+//! [`Rules`](crate::Rules), [`Description`](crate::board::Description), [`Flow`](crate::Flow),
+//! [`Solution`](crate::Solution), [`Geometry`](crate::Geometry) and [`Pace`]. A new field changes what the others mean,
+//! so that it comes with a new version only, and the compiler shows each place that has to consider it.
 
 mod answer;
 mod drag;

@@ -19,6 +19,14 @@ pub struct Terminal {
     pub colour: Colour,
 }
 
+impl Terminal {
+    /// A dot of a colour in a cell.
+    #[must_use]
+    pub const fn new(cell: Cell, colour: Colour) -> Self {
+        Self { cell, colour }
+    }
+}
+
 /// What a solution must keep besides joining the terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -28,6 +36,14 @@ pub struct Rules {
     /// Two cells of one flow may be neighbours without following each other. In all known Flow Free
     /// levels no flow touches itself.
     pub touch: bool,
+}
+
+impl Rules {
+    /// Whether every cell is covered, and whether a flow may touch itself.
+    #[must_use]
+    pub const fn new(cover: bool, touch: bool) -> Self {
+        Self { cover, touch }
+    }
 }
 
 impl Default for Rules {

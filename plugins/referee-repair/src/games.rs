@@ -14,6 +14,9 @@ use flowpipe_plugin::puzzle::message::Profile;
 use flowpipe_plugin::tracing;
 use serde::{Deserialize, Serialize};
 
+/// The name of the file, in the folder `flowpipe` of the user's state.
+pub const FILE: &str = "games.toml";
+
 /// What the file begins with.
 const HEADER: &str = "\
 # What games were found to need from the mouse, by the title of their window: events, segments, turns,
@@ -39,7 +42,7 @@ impl Games {
         let file = file.or_else(|| match choose_native_strategy() {
             Ok(folders) => {
                 let folder = folders.state_dir().unwrap_or_else(|| folders.data_dir());
-                Some(folder.join("flowpipe").join("games.toml"))
+                Some(folder.join("flowpipe").join(FILE))
             }
             Err(error) => {
                 tracing::warn!("what is found of games is not kept: {error}");

@@ -47,13 +47,15 @@ impl Stage for Repair {
             "reads what games need from the mouse[ from {games}]",
         )
         .with_key("remember")
-        .with_paths(&["games"]),
+        .with_paths(&["games"])
+        .with_state_file(games::FILE),
         Effect::new(
             EffectKind::WritesFiles,
             "writes what games need from the mouse[ to {games}]",
         )
         .with_key("remember")
-        .with_paths(&["games"]),
+        .with_paths(&["games"])
+        .with_state_file(games::FILE),
     ]);
     const STATE: &'static str = "referee-repair/2";
     type Config = Config;

@@ -59,7 +59,7 @@ impl Tree {
         let mut hash = board.hash;
         while let Some(&index) = self.by_hash.get(&hash) {
             collect_moves(&self.boards, index, &mut self.moves);
-            remake(problem, &self.root, &self.moves, &mut self.again);
+            replay(problem, &self.root, &self.moves, &mut self.again);
             if self.again.is_same(board) {
                 return None;
             }
@@ -73,7 +73,7 @@ impl Tree {
     /// Makes a board again, in the place of another one.
     pub fn rebuild(&mut self, problem: &Problem<'_>, index: u32, board: &mut Partial) {
         collect_moves(&self.boards, index, &mut self.moves);
-        remake(problem, &self.root, &self.moves, board);
+        replay(problem, &self.root, &self.moves, board);
     }
 
     /// A complete board as a solution.
@@ -115,7 +115,7 @@ fn collect_moves(boards: &[Reached], mut index: u32, moves: &mut Vec<Move>) {
 }
 
 /// Makes the moves, the last one first, on a copy of the root.
-fn remake(problem: &Problem<'_>, root: &Partial, moves: &[Move], board: &mut Partial) {
+fn replay(problem: &Problem<'_>, root: &Partial, moves: &[Move], board: &mut Partial) {
     board.clone_from(root);
     for &by in moves.iter().rev() {
         board.make(problem, by);

@@ -99,15 +99,6 @@ pub(crate) fn cycles(stages: usize, edges: &[Edge]) -> Vec<Option<usize>> {
     of
 }
 
-/// Finds a stage that can deadlock, because it is part of a cycle of blocking edges.
-pub(crate) fn blocking_cycle(stages: usize, edges: &[Edge]) -> Option<usize> {
-    let blocking = edges
-        .iter()
-        .filter(|edge| edge.queue.when_full == WhenFull::Block);
-    let reach = reachable(stages, blocking);
-    (0..stages).find(|&stage| reach[stage][stage])
-}
-
 /// Orders the stages so that each comes before those that it may have to wait for: over blocking edges, senders before
 /// receivers.
 pub(crate) fn senders_first(stages: usize, edges: &[Edge]) -> Vec<usize> {
@@ -171,9 +162,6 @@ mod tests {
             edge(3, 3, Latest),
         ];
         assert_eq!(cycles(5, &edges), [None, Some(0), Some(0), Some(1), None]);
-        assert_eq!(blocking_cycle(5, &edges), None);
-        let blocking = [edge(0, 1, Block), edge(1, 2, Block), edge(2, 1, Block)];
-        assert_eq!(blocking_cycle(3, &blocking), Some(1));
     }
 
     #[test]

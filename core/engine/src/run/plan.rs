@@ -6,11 +6,12 @@ use std::sync::{Arc, OnceLock, Weak};
 use crossbeam_channel::Receiver;
 use flowpipe_config::manifest::Manifest;
 use flowpipe_config::pipeline::{Edge, Pipeline};
+use flowpipe_config::reader::cycle::blocking_cycles;
 use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_host::frame::pool::Pool;
 use flowpipe_host::table::Services;
 
-use crate::edge::cycle::{Cycle, Inlet, blocking_cycle, cycles};
+use crate::edge::cycle::{Cycle, Inlet, cycles};
 use crate::edge::inputs::{InEdge, Inputs};
 use crate::edge::outputs::{OutEdge, OutPort, Outputs};
 use crate::edge::{self};
@@ -180,7 +181,9 @@ pub(crate) fn check_edges(pipeline: &Pipeline, manifests: &[&Manifest]) -> Resul
             ));
         }
     }
-    if let Some(stage) = blocking_cycle(pipeline.stages.len(), &pipeline.edges) {
+    let cycles = blocking_cycles(pipeline.stages.len(), &pipeline.edges);
+    if let Some(&edge) = cycles.iter().flatten().next() {
+        let stage = pipeline.edges[edge].from.stage;
         let reason = "it lies on a cycle of blocking queues, which can wait for itself forever";
         return Err(misfit(&pipeline.stages[stage].name, reason.into()));
     }

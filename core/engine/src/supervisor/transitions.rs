@@ -1,9 +1,9 @@
 //! The transition table: which state of a slot may follow which, and why.
 //!
-//! [`Supervisor::set`] asserts it in debug builds. A test compares it with the table in the docs of
+//! [`Slots::set`] asserts it in debug builds. A test compares it with the table in the docs of
 //! [`crate::supervisor`], and another one finds each of its rows in random runs.
 //!
-//! [`Supervisor::set`]: crate::supervisor::Supervisor::set
+//! [`Slots::set`]: crate::supervisor::slots::Slots::set
 
 use Cause::*;
 use StateKind::*;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use flowpipe_host::run::Mode;
 
-use crate::supervisor::Supervisor;
 use crate::supervisor::event::{Action, CallProcess, Slot, SlotState};
+use crate::supervisor::slots::Slots;
 use crate::watch::{CallId, CallSnapshot, Reason, nanoseconds};
 
 /// The watchdog's state of the call in progress.
@@ -47,41 +47,39 @@ pub(crate) const ABORT_GRACE: Duration = Duration::from_secs(1);
 /// The longest time between two checks.
 const LONGEST: Duration = Duration::from_secs(60);
 
-impl Supervisor {
-    /// Decides about a call in progress.
-    pub(super) fn observed(&mut self, slot: Slot, call: &CallSnapshot, process: CallProcess) {
-        let mode = self.mode();
-        let Some(stage) = self.stages.get_mut(slot.stage) else {
-            return;
-        };
-        let limits = Limits {
-            timeout: stage.settings.timeout,
-            watchdog: stage.settings.watchdog,
-            mode,
-            is_source: stage.settings.is_source,
-        };
-        let Some(contestant) = stage.slots.get_mut(slot.contestant) else {
-            return;
-        };
-        if !matches!(contestant.state, SlotState::Running(_)) {
-            return;
-        }
-        let finding = contestant.watchdog.check(call, &limits);
-        let call = call.call;
-        let cancel = finding.cancel.map(|reason| Action::Cancel { call, reason });
-        let warn = finding.warn.map(|worked| Action::Warn { worked });
-        self.actions.extend(cancel.into_iter().chain(warn));
-        let after = finding.next;
-        self.actions.push(match (finding.hangs, process) {
-            (Some(why), CallProcess::Here) => Action::Abandon { why },
-            (Some(why), CallProcess::Busy) => Action::Kill { why },
-            // The call has just returned, or is about to start.
-            (Some(_), CallProcess::Idle) => Action::ObserveAgain {
-                after: Duration::ZERO,
-            },
-            (None, _) => Action::ObserveAgain { after },
-        });
+/// Decides about a call in progress.
+pub(super) fn observed(slots: &mut Slots, slot: Slot, call: &CallSnapshot, process: CallProcess) {
+    let mode = slots.end.mode;
+    let Some(stage) = slots.stages.get_mut(slot.stage) else {
+        return;
+    };
+    let limits = Limits {
+        timeout: stage.settings.timeout,
+        watchdog: stage.settings.watchdog,
+        mode,
+        is_source: stage.settings.is_source,
+    };
+    let Some(contestant) = stage.slots.get_mut(slot.contestant) else {
+        return;
+    };
+    if !matches!(contestant.state, SlotState::Running(_)) {
+        return;
     }
+    let finding = contestant.watchdog.check(call, &limits);
+    let call = call.call;
+    let cancel = finding.cancel.map(|reason| Action::Cancel { call, reason });
+    let warn = finding.warn.map(|worked| Action::Warn { worked });
+    slots.actions.extend(cancel.into_iter().chain(warn));
+    let after = finding.next;
+    slots.actions.push(match (finding.hangs, process) {
+        (Some(why), CallProcess::Here) => Action::Abandon { why },
+        (Some(why), CallProcess::Busy) => Action::Kill { why },
+        // The call has just returned, or is about to start.
+        (Some(_), CallProcess::Idle) => Action::ObserveAgain {
+            after: Duration::ZERO,
+        },
+        (None, _) => Action::ObserveAgain { after },
+    });
 }
 
 impl Watchdog {

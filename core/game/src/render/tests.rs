@@ -191,7 +191,7 @@ fn from_afar(pixels: &Pixels, theme: Theme, columns: u32, rows: u32) -> String {
     (0..rows).map(row).collect::<Vec<_>>().join("\n")
 }
 
-fn assert_looks(name: &str, scene: &Scene, (width, height): (u32, u32), afar: (u32, u32)) {
+fn assert_picture(name: &str, scene: &Scene, (width, height): (u32, u32), afar: (u32, u32)) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots"));
     settings.set_prepend_module_to_snapshot(true);
@@ -208,6 +208,6 @@ fn the_picture_from_afar() {
         ("phone", Style::Phone, (360, 740)),
         ("desktop", Style::Desktop, (960, 540)),
     ] {
-        assert_looks(name, &scene(&puzzle, flows, style), size, (72, 64));
+        assert_picture(name, &scene(&puzzle, flows, style), size, (72, 64));
     }
 }

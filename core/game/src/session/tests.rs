@@ -132,7 +132,7 @@ fn free_play_goes_from_board_to_board_and_ends() {
 }
 
 #[test]
-fn frames_lose_the_way_between_two_looks() {
+fn frames_lose_the_path_between_two_captures() {
     // Down, across and up again within one frame: the game sees a straight line.
     let (puzzle, _) = text::read("A.A\n...\n...")
         .remove(0)

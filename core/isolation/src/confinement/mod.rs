@@ -82,7 +82,7 @@ impl Confinement {
         };
         let mut permissions = Permissions::default();
         for effect in effects {
-            let files = || Files::from_paths(effect.paths(manifest, config).collect());
+            let files = || Files::from_paths(effect.paths(manifest, config));
             match effect.kind {
                 EffectKind::ReadsFiles => permissions.reads.add(files()),
                 EffectKind::WritesFiles => permissions.writes.add(files()),

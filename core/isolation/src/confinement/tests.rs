@@ -103,6 +103,29 @@ fn the_config_names_the_files() {
 }
 
 #[test]
+fn a_default_file_is_the_only_one_that_is_permitted() {
+    // As `referee-repair` declares it.
+    let declared = json!([
+        { "effect": "reads-files", "key": "log", "paths": ["steps"], "state_file": "games.toml" },
+        { "effect": "writes-files", "key": "log", "paths": ["steps"], "state_file": "games.toml" },
+    ]);
+    let folder = flowpipe_config::effects::state_folder();
+    let file = folder
+        .expect("whoever runs tests has a home")
+        .join("games.toml");
+    let this = || Files::These(vec![file.clone()]);
+    let permissions = Permissions {
+        reads: this(),
+        writes: this(),
+        ..Permissions::default()
+    };
+    assert_eq!(
+        confinement(declared, &json!({ "log": true })),
+        to(permissions)
+    );
+}
+
+#[test]
 fn a_refusal_is_explained() {
     let steps = json!([{ "effect": "writes-files", "key": "steps" }]);
     let confined = confinement(steps, &json!({ "steps": "out" }));

@@ -102,6 +102,18 @@ impl Pace {
     /// What [`Pace::step`] may be.
     pub const STEPS: RangeInclusive<f64> = 0.05..=1.0;
 
+    /// The points of the stroke, each sent once, with these waits in milliseconds: at each point between the first and
+    /// the last, and after the press and before the release. The fields set the step and the repeats.
+    #[must_use]
+    pub const fn new(dwell_ms: f64, ends_ms: f64) -> Self {
+        Self {
+            step: None,
+            dwell_ms,
+            ends_ms,
+            repeats: 1,
+        }
+    }
+
     /// Where a pointer with such a [`Pace::step`] is put on the straight way from one point to the next:
     /// after the first, up to and with the second.
     pub fn places(step: Option<f64>, from: Point, to: Point) -> impl Iterator<Item = Point> {

@@ -201,31 +201,31 @@ fn check(looks: impl Fn(usize) -> Vec<(Theme, Played)> + Sync) {
     );
 }
 
-/// One look of the level, another one for each of its neighbours.
-fn look(index: usize) -> (Theme, Played) {
+/// One style of the level, another one for each of its neighbours.
+fn style(index: usize) -> (Theme, Played) {
     let themes = Theme::all();
     let played = PLAYED[index / themes.len() % PLAYED.len()];
     (themes[index % themes.len()], played)
 }
 
 #[test]
-fn every_eighth_level_in_one_look() {
+fn every_eighth_level_in_one_style() {
     check(|index| match index % 8 {
-        0 => vec![look(index / 8)],
+        0 => vec![style(index / 8)],
         _ => Vec::new(),
     });
 }
 
 #[test]
 #[ignore = "takes minutes: `./x test full` runs it"]
-fn each_level_in_one_look() {
-    check(|index| vec![look(index)]);
+fn each_level_in_one_style() {
+    check(|index| vec![style(index)]);
 }
 
 /// `cargo test --release -p vision-opencv levels -- --ignored --nocapture`.
 #[test]
 #[ignore = "takes minutes"]
-fn every_level_in_every_look() {
+fn every_level_in_every_style() {
     check(|_| {
         let themes = Theme::all().into_iter();
         themes

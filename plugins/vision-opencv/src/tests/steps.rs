@@ -70,7 +70,7 @@ fn a_step_has_the_sum_of_its_times_in_the_order_of_the_steps() {
 }
 
 #[test]
-fn pictures_are_of_the_last_look_and_take_no_time() {
+fn pictures_are_of_the_last_capture_and_take_no_time() {
     let harness = harness();
     let folder = tempfile::tempdir().unwrap();
     let inner = folder.path().join("made/here");

@@ -3,8 +3,9 @@
 mod phrase;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
+use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
 pub use flowpipe_abi::{EffectKind, UnknownEffect};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -33,6 +34,9 @@ pub struct Effect {
     /// The keys of the config that name the files or folders. Empty: `key` does.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
+    /// The file that it uses when no key names one: its name in the folder of [`state_folder`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_file: Option<String>,
     /// A phrase for people, with `{key}` for values of the config.
     pub doc: String,
 }
@@ -70,6 +74,8 @@ impl<'de> Deserialize<'de> for Effects {
             #[serde(default)]
             paths: Vec<String>,
             #[serde(default)]
+            state_file: Option<String>,
+            #[serde(default)]
             doc: String,
         }
         let Some(declared) = Option::<Vec<Declared>>::deserialize(deserializer)? else {
@@ -80,6 +86,7 @@ impl<'de> Deserialize<'de> for Effects {
                 kind: declared.effect.parse()?,
                 key: declared.key,
                 paths: declared.paths,
+                state_file: declared.state_file.filter(|name| is_file_name(name)),
                 doc: declared.doc,
             })
         };
@@ -89,21 +96,25 @@ impl<'de> Deserialize<'de> for Effects {
 }
 
 impl Effect {
-    /// The values of a config that name its files or folders.
-    pub fn paths<'a>(
-        &'a self,
-        manifest: &'a Manifest,
-        config: &'a Value,
-    ) -> impl Iterator<Item = PathBuf> + 'a {
+    /// The files or folders that a config names. If it names none, the file in the folder of the user's state.
+    #[must_use]
+    pub fn paths(&self, manifest: &Manifest, config: &Value) -> Vec<PathBuf> {
         let keys = match self.paths.as_slice() {
             [] => self.key.as_slice(),
             keys => keys,
         };
         let values = keys.iter().filter_map(|key| manifest.value(config, key));
-        values.flat_map(|value| match value {
+        let named = values.flat_map(|value| match value {
             Value::Array(values) => values.iter().filter_map(path).collect(),
             value => path(value).into_iter().collect::<Vec<_>>(),
-        })
+        });
+        let named: Vec<_> = named.collect();
+        if !named.is_empty() {
+            return named;
+        }
+        let default = self.state_file.as_ref().zip(state_folder());
+        let default = default.map(|(name, folder)| folder.join(name));
+        default.into_iter().collect()
     }
 
     /// The effect with a config, as a phrase. `elsewhere` gives values for keys that the config's schema does not have.
@@ -123,6 +134,21 @@ impl Effect {
         };
         phrase::filled(&self.doc, value)
     }
+}
+
+/// The folder in which plugins keep the user's state: `flowpipe` in `$XDG_STATE_HOME` or `~/.local/state`, and where
+/// systems have no such folder, in that of the user's data. `None`: the user has no home.
+#[must_use]
+pub fn state_folder() -> Option<PathBuf> {
+    let folders = choose_native_strategy().ok()?;
+    let folder = folders.state_dir().unwrap_or_else(|| folders.data_dir());
+    Some(folder.join("flowpipe"))
+}
+
+/// Whether a name is a file's, and leads to no other folder.
+fn is_file_name(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!(parts.next(), Some(Component::Normal(_))) && parts.next().is_none()
 }
 
 fn path(value: &Value) -> Option<PathBuf> {

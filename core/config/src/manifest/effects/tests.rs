@@ -96,6 +96,7 @@ fn phrases_contain_the_configs_values() {
             kind: EffectKind::DrivesMouse,
             key: None,
             paths: Vec::new(),
+            state_file: None,
             doc: doc.to_owned(),
         };
         effect.in_words(&manifest, &config, |key| {
@@ -137,9 +138,33 @@ fn paths_are_those_of_the_keys() {
         panic!("they are declared");
     };
     let config = json!({ "log": "a", "games": ["b", "c"] });
-    let paths = |effect: &Effect| effect.paths(&manifest, &config).collect::<Vec<_>>();
+    let paths = |effect: &Effect| effect.paths(&manifest, &config);
     assert_eq!(paths(&effects[0]), [PathBuf::from("a")]);
     assert_eq!(paths(&effects[1]), ["b", "c", "a"].map(PathBuf::from));
+}
+
+#[test]
+fn a_file_in_the_folder_of_the_users_state_is_the_default_path() {
+    let manifest = manifest(json!([
+        { "effect": "reads-files", "paths": ["log"], "state_file": "games.toml" },
+        { "effect": "reads-files", "paths": ["log"], "state_file": "../games.toml" },
+        { "effect": "reads-files", "paths": ["log"], "state_file": "/etc/games.toml" },
+    ]));
+    let Effects::Declared(effects) = &manifest.effects else {
+        panic!("they are declared");
+    };
+    let folder = state_folder().expect("whoever runs tests has a home");
+    let none = json!({});
+    assert_eq!(
+        effects[0].paths(&manifest, &none),
+        [folder.join("games.toml")]
+    );
+    let named = json!({ "log": "a" });
+    assert_eq!(effects[0].paths(&manifest, &named), [PathBuf::from("a")]);
+    // A name that leads elsewhere is none.
+    for effect in &effects[1..] {
+        assert!(effect.paths(&manifest, &none).is_empty(), "{effect:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The state machine under random events, and its table.
 
+mod messages;
 mod observed;
 mod race;
 mod steps;
@@ -126,7 +127,7 @@ fn runs() -> ProptestConfig {
 proptest! {
     #![proptest_config(runs())]
 
-    /// Every instance is destroyed once or abandoned once, every queue has at most one owner and every message too,
+    /// Every instance is destroyed once or abandoned once, every queue has at most one owner, every message exactly one,
     /// nothing is created after the end, no backoff exceeds the bound, no race waits for a contestant that does not
     /// come, and the run ends from every state.
     #[test]

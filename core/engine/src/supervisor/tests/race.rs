@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::super::{
-    Action, Activity, Decision, Event, Exit, RaceResult, Slot, SlotState, ThreadModel,
-};
-use super::world::{Place, Taker, World};
+use super::super::event::{Activity, SlotState};
+use super::super::{Action, Decision, Event, Exit, RaceResult, Slot, ThreadModel};
+use super::messages::Taker;
+use super::world::{Place, World};
 
 /// An event for the driver.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +28,10 @@ pub(super) struct RaceModel {
     pending: BTreeSet<usize>,
     /// Contestants that process a message.
     pub(super) busy: BTreeSet<usize>,
-    /// It waits for an event, since no contestant is free.
+    /// It has a message, and waits for an event, since no contestant is free.
     waits: bool,
+    /// It has passed its message to contestants.
+    is_running: bool,
 }
 
 impl RaceModel {
@@ -95,8 +97,13 @@ impl World {
 
     /// The driver concludes its race, if it has one. Returns whether the stage continues.
     fn conclude(&mut self, stage: usize, result: RaceResult) -> bool {
-        if self.taken.remove(&stage).is_none() {
+        let race = self.races.get_mut(&stage);
+        if !race.is_some_and(|race| std::mem::take(&mut race.is_running)) {
             return true;
+        }
+        match result {
+            RaceResult::Answered => self.succeed(stage),
+            RaceResult::Ended | RaceResult::Failed { .. } => self.messages.lose(stage),
         }
         let actions = self.report(Event::RaceConcluded { stage, result });
         let [Action::Decide(decision)] = actions[..] else {
@@ -114,6 +121,9 @@ impl World {
         if !self.conclude(stage, result) {
             return;
         }
+        if !self.messages.has_one(stage) {
+            self.messages.take(stage, Taker::Race);
+        }
         let actions = self.report(Event::RaceMessage { stage });
         let [action] = &actions[..] else {
             panic!("{actions:?}");
@@ -128,7 +138,7 @@ impl World {
                     assert!(race.busy.insert(*contestant), "{contestant} is busy");
                     assert!(!sit_out.contains(contestant));
                 }
-                self.take_message(stage);
+                race.is_running = true;
             }
             Action::AwaitContestant => race.waits = true,
             Action::EndRace { .. } => {
@@ -144,7 +154,7 @@ impl World {
     /// way.
     fn check_waiting(&self) {
         for (stage, race) in self.races.iter().filter(|(_, race)| race.waits) {
-            let slots = &self.supervisor.stages[*stage].slots;
+            let slots = &self.supervisor.slots.stages[*stage].slots;
             let comes = slots.iter().any(|it| match it.state {
                 SlotState::Creating | SlotState::Backoff { .. } => true,
                 SlotState::Running(activity) => activity != Activity::Left,
@@ -202,7 +212,11 @@ impl World {
     /// The thread of a race ends. Its contestants end when they have nothing to do.
     pub(super) fn end_race(&mut self, stage: usize, to_pause: bool) {
         self.races.remove(&stage);
-        self.remove_taker(stage, Taker::Race);
+        assert!(
+            !to_pause || !self.messages.has_one(stage),
+            "it pauses between two messages"
+        );
+        self.messages.remove_taker(stage, Taker::Race);
         self.handle(Event::RaceEnded { stage, to_pause });
         let all: Vec<_> = self.threads().filter(|slot| slot.stage == stage).collect();
         for slot in all {

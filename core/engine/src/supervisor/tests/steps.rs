@@ -7,8 +7,9 @@ use flowpipe_host::run::{Ending, Mode};
 use proptest::prelude::*;
 
 use super::super::{Decision, Event, Excess, Exit, Resumed, Slot, StopCause, ThreadModel};
+use super::messages::Taker;
 use super::problem;
-use super::world::{Place, Taker, World, lost};
+use super::world::{Place, World, lost};
 
 /// A step of a test. The numbers choose among the possible slots or stages.
 #[derive(Clone, Debug)]
@@ -19,8 +20,8 @@ pub(super) enum Step {
     Succeed(usize, bool),
     /// It hangs.
     Hang(usize, bool),
-    /// A race takes a message.
-    Race(usize),
+    /// A thread takes a message.
+    Take(usize),
     /// A thread ends with its stream.
     Finish(usize),
     /// It panics.
@@ -51,7 +52,7 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
         4 => (which.clone(), any::<bool>()).prop_map(|(it, alive)| Step::Fail(it, alive)),
         4 => (which.clone(), any::<bool>()).prop_map(|(it, over)| Step::Succeed(it, over)),
         2 => (which.clone(), any::<bool>()).prop_map(|(it, can)| Step::Hang(it, can)),
-        8 => which.clone().prop_map(Step::Race),
+        12 => which.clone().prop_map(Step::Take),
         1 => which.clone().prop_map(Step::Finish),
         1 => which.clone().prop_map(Step::Panic),
         6 => which.clone().prop_map(Step::Pause),
@@ -82,18 +83,12 @@ impl World {
                     self.handle(Event::Succeeded(slot));
                     match self.model(slot.stage) {
                         ThreadModel::Race => self.finish_call(slot, is_over && number < 8),
-                        _ => {
-                            self.taken.remove(&slot.stage);
-                        }
+                        _ => self.succeed(slot.stage),
                     }
                 }
             }
             Step::Hang(number, can_create) => self.hang(number, can_create),
-            Step::Race(number) => {
-                if let Some(stage) = choose(self.races.keys().copied(), number) {
-                    self.drive(stage);
-                }
-            }
+            Step::Take(number) => self.take(number),
             Step::Finish(number) => self.finish(number),
             Step::Panic(number) => {
                 let threads: Vec<_> = self.threads().collect();
@@ -142,7 +137,20 @@ impl World {
     }
 
     fn stages(&self) -> usize {
-        self.supervisor.stages.len()
+        self.supervisor.slots.stages.len()
+    }
+
+    /// A thread takes a message, unless it has one. The driver of a race also handles its events.
+    fn take(&mut self, number: usize) {
+        let takers = self.messages.takers();
+        let takers = takers.filter(|(_, taker)| *taker != Taker::Requester);
+        match choose(takers, number) {
+            Some((stage, Taker::Race)) => self.drive(stage),
+            Some((stage, taker)) if !self.messages.has_one(stage) => {
+                self.messages.take(stage, taker);
+            }
+            _ => {}
+        }
     }
 
     /// A plugin whose call is in progress. A plugin without a race takes a message for it.
@@ -155,8 +163,13 @@ impl World {
             ThreadModel::One | ThreadModel::Replay => true,
         };
         let slot = choose(self.threads().filter(is_called), number)?;
-        if self.model(slot.stage) != ThreadModel::Race && !self.taken.contains_key(&slot.stage) {
-            self.take_message(slot.stage);
+        let taker = match self.model(slot.stage) {
+            ThreadModel::One => Taker::Plugin(slot),
+            ThreadModel::Replay => Taker::Replay,
+            ThreadModel::Race => return Some(slot),
+        };
+        if !self.messages.has_one(slot.stage) {
+            self.messages.take(slot.stage, taker);
         }
         Some(slot)
     }
@@ -168,7 +181,7 @@ impl World {
         if self.model(slot.stage) == ThreadModel::Race {
             return self.fail_call(slot, is_alive);
         }
-        self.taken.remove(&slot.stage);
+        self.messages.lose(slot.stage);
         match self.fail(slot, is_alive) {
             Decision::Restart(after) => self.end_thread(slot, Exit::Restart(after)),
             Decision::End => self.end_thread(slot, Exit::Finished),
@@ -180,7 +193,7 @@ impl World {
     fn end_thread(&mut self, slot: Slot, exit: Exit) {
         match self.model(slot.stage) {
             ThreadModel::One => {
-                self.remove_taker(slot.stage, Taker::Plugin(slot));
+                self.messages.remove_taker(slot.stage, Taker::Plugin(slot));
                 self.end(&[(slot, exit)]);
             }
             ThreadModel::Race => {
@@ -190,7 +203,7 @@ impl World {
                 self.end(&[(slot, exit)]);
             }
             ThreadModel::Replay => {
-                self.remove_taker(slot.stage, Taker::Replay);
+                self.messages.remove_taker(slot.stage, Taker::Replay);
                 let other = match exit {
                     Exit::Restart(_) => Exit::Waits,
                     exit => exit,
@@ -210,7 +223,7 @@ impl World {
         let mut excess = None;
         match self.model(slot.stage) {
             ThreadModel::One => {
-                self.remove_taker(slot.stage, Taker::Plugin(slot));
+                self.messages.remove_taker(slot.stage, Taker::Plugin(slot));
                 self.abandon(slot);
             }
             ThreadModel::Race => {
@@ -219,7 +232,7 @@ impl World {
                 self.abandon(slot);
             }
             ThreadModel::Replay => {
-                self.remove_taker(slot.stage, Taker::Replay);
+                self.messages.remove_taker(slot.stage, Taker::Replay);
                 let stage = slot.stage;
                 let all: Vec<_> = self.threads().filter(|it| it.stage == stage).collect();
                 all.into_iter().for_each(|it| self.abandon(it));
@@ -266,6 +279,10 @@ impl World {
         if let Some(slot) = thread
             && self.model(stage) == ThreadModel::One
         {
+            // It pauses between two messages.
+            if self.messages.has_one(stage) {
+                self.succeed(stage);
+            }
             self.paused.insert(stage);
             self.end_thread(slot, Exit::Paused);
         }
@@ -295,7 +312,7 @@ impl World {
 
     /// Completes the change. The requester has destroyed the instances that it does not return.
     fn resume(&mut self, losses: &[bool], changes: &[bool]) {
-        let Some(lent) = self.lent.take() else { return };
+        let Some(lent) = self.take_lent() else { return };
         if self.supervisor.pause.is_none() {
             return self.forget_lent();
         }
@@ -303,7 +320,7 @@ impl World {
         let mut resumed = Vec::new();
         for (index, (stage, present)) in lent.into_iter().enumerate() {
             let Some(mut present) = present else { continue };
-            if flag(changes, 7) && self.supervisor.stages[stage].is_removed {
+            if flag(changes, 7) && self.supervisor.slots.stages[stage].is_removed {
                 // As a removed source.
                 self.destroy_lent(stage, &present);
                 continue;
@@ -365,7 +382,7 @@ impl World {
         }
         assert!(self.supervisor.is_over(), "{:#?}", self.supervisor);
         assert_eq!(self.threads().count() + self.races.len(), 0);
-        assert!(self.takers.is_empty(), "{:?}", self.takers);
+        self.messages.assert_no_takers();
         self.over = true;
         self.handle(Event::Over);
         for round in 0..100 {

@@ -6,12 +6,14 @@ use std::time::Duration;
 use flowpipe_config::pipeline::OnStop;
 use flowpipe_host::run::Mode;
 
+use super::super::event::SlotState;
 use super::super::policy::LONGEST_BACKOFF;
 use super::super::transitions::Transition;
 use super::super::{
-    Action, Answer, Decision, Event, Exit, Resumed, Settings, Slot, SlotState, StopCause,
-    Supervisor, ThreadModel,
+    Action, Answer, Decision, Event, Exit, Resumed, Settings, Slot, StopCause, Supervisor,
+    ThreadModel,
 };
+use super::messages::{Messages, Taker};
 use super::race::{Note, RaceModel};
 use super::{Setup, problem};
 
@@ -28,14 +30,6 @@ pub(super) enum Place {
     Lent,
 }
 
-/// A thread that takes messages from the queue of its stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Taker {
-    Plugin(Slot),
-    Race,
-    Replay,
-}
-
 #[derive(Debug, Default)]
 pub(super) struct World {
     pub(super) supervisor: Supervisor,
@@ -48,12 +42,7 @@ pub(super) struct World {
     /// Slots whose instance is being created.
     pub(super) creating: BTreeSet<Slot>,
     pub(super) races: BTreeMap<usize, RaceModel>,
-    /// Who takes from the queue of each stage.
-    pub(super) takers: BTreeMap<usize, Taker>,
-    /// The message that each taker has, by stage.
-    pub(super) taken: BTreeMap<usize, u64>,
-    /// The number of the last message.
-    pub(super) last_message: u64,
+    pub(super) messages: Messages,
     pub(super) gated: BTreeSet<usize>,
     /// Stages whose thread has reached the closed gate.
     pub(super) paused: BTreeSet<usize>,
@@ -109,7 +98,7 @@ impl World {
     }
 
     pub(super) fn model(&self, stage: usize) -> ThreadModel {
-        self.supervisor.stages[stage].settings.threads
+        self.supervisor.slots.stages[stage].settings.threads
     }
 
     /// Reports an event, and performs the actions, as the control thread does.
@@ -130,7 +119,7 @@ impl World {
     /// Reports an event. Notes the transitions.
     pub(super) fn report(&mut self, event: Event) -> Vec<Action> {
         let actions = self.supervisor.handle(event, self.now);
-        self.transitions.append(&mut self.supervisor.log);
+        self.transitions.append(&mut self.supervisor.slots.log);
         actions
     }
 
@@ -165,11 +154,11 @@ impl World {
                 self.start_thread(slot);
                 match self.model(slot.stage) {
                     ThreadModel::Race => self.notify(slot.stage, Note::Joined(slot.contestant)),
-                    _ => self.add_taker(slot.stage, Taker::Plugin(slot)),
+                    _ => self.messages.add_taker(slot.stage, Taker::Plugin(slot)),
                 }
             }
             Action::StartRace { stage, present } => {
-                self.add_taker(stage, Taker::Race);
+                self.messages.add_taker(stage, Taker::Race);
                 let race = RaceModel::new(&present);
                 assert!(
                     self.races.insert(stage, race).is_none(),
@@ -180,8 +169,8 @@ impl World {
                 }
             }
             Action::StartReplay { stage, .. } => {
-                self.add_taker(stage, Taker::Replay);
-                for contestant in 0..self.supervisor.stages[stage].slots.len() {
+                self.messages.add_taker(stage, Taker::Replay);
+                for contestant in 0..self.supervisor.slots.stages[stage].slots.len() {
                     self.start_thread(Slot { stage, contestant });
                 }
             }
@@ -229,26 +218,11 @@ impl World {
         assert_eq!(place, Some(Place::Kept), "{slot:?}");
     }
 
-    fn add_taker(&mut self, stage: usize, taker: Taker) {
-        let before = self.takers.insert(stage, taker);
-        assert_eq!(before, None, "the queue of stage {stage} has two owners");
-    }
-
-    /// A thread does not take from its stage's queue any more. Its message is processed or lost.
-    pub(super) fn remove_taker(&mut self, stage: usize, taker: Taker) {
-        assert_eq!(self.takers.remove(&stage), Some(taker));
-        self.taken.remove(&stage);
-    }
-
-    /// A taker takes a message.
-    pub(super) fn take_message(&mut self, stage: usize) {
-        self.last_message += 1;
-        assert!(self.takers.contains_key(&stage));
-        let before = self.taken.insert(stage, self.last_message);
-        assert_eq!(before, None, "a stage has one message at a time");
-        let owners = self.taken.values();
-        let owners = owners.filter(|it| **it == self.last_message).count();
-        assert_eq!(owners, 1, "a message has one owner");
+    /// The message of a stage is processed.
+    pub(super) fn succeed(&mut self, stage: usize) {
+        let next = stage + 1;
+        let has_next = next < self.supervisor.slots.stages.len();
+        self.messages.succeed(stage, has_next.then_some(next));
     }
 
     fn answer(&mut self, answer: Answer) {
@@ -257,8 +231,9 @@ impl World {
             return;
         };
         for (stage, present) in &stages {
-            let taker = self.takers.get(stage);
-            assert_eq!(taker, None, "the requester owns the queue of stage {stage}");
+            if present.is_some() {
+                self.messages.add_taker(*stage, Taker::Requester);
+            }
             for &contestant in present.iter().flatten() {
                 let slot = Slot {
                     stage: *stage,
@@ -273,7 +248,7 @@ impl World {
 
     /// Checks that the supervisor's states match the tracked instances.
     pub(super) fn check(&self) {
-        for (index, stage) in self.supervisor.stages.iter().enumerate() {
+        for (index, stage) in self.supervisor.slots.stages.iter().enumerate() {
             for (contestant, it) in stage.slots.iter().enumerate() {
                 let slot = Slot {
                     stage: index,
@@ -298,6 +273,7 @@ impl World {
                 assert!(fits, "{slot:?}: {:?}, {place:?}", it.state);
             }
         }
+        self.messages.check();
         let here = self.instances.len();
         assert_eq!(self.created, here + self.destroyed + self.abandoned);
     }
@@ -323,9 +299,18 @@ impl World {
         self.abandoned += 1;
     }
 
+    /// The requester does not own the queues of paused stages any more. Returns the stages.
+    pub(super) fn take_lent(&mut self) -> Option<Vec<(usize, Option<Vec<usize>>)>> {
+        let lent = self.lent.take()?;
+        for (stage, _) in lent.iter().filter(|(_, present)| present.is_some()) {
+            self.messages.remove_taker(*stage, Taker::Requester);
+        }
+        Some(lent)
+    }
+
     /// The requester leaks its instances.
     pub(super) fn forget_lent(&mut self) {
-        self.lent = None;
+        self.take_lent();
         let before = self.instances.len();
         self.instances.retain(|_, place| *place != Place::Lent);
         self.abandoned += before - self.instances.len();

@@ -199,7 +199,7 @@ fn special_boards_from_afar() {
             colour: 1,
             cells: vec![18, 17, 12, 7, 2],
         }];
-        assert_looks(
+        assert_picture(
             name,
             &scene(&puzzle, &flows, Style::Phone),
             (360, 400),

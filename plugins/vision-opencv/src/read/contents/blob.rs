@@ -129,11 +129,11 @@ impl CellColours {
                 *radius = reach * form.norm(way);
             }
             radii.sort_by(f64::total_cmp);
-            let spread = radii[count - 1 - count / SPOILT] - radii[count / SPOILT];
-            (form, radii[count / 2], spread)
+            let range = radii[count - 1 - count / SPOILT] - radii[count / SPOILT];
+            (form, radii[count / 2], range)
         };
         let fits = [fitted(BlobForm::Disc), fitted(BlobForm::Block)];
-        let (form, radius, spread) = fits
+        let (form, radius, range) = fits
             .into_iter()
             .min_by(|(_, _, a), (_, _, b)| a.total_cmp(b))?;
         // The corners of blocks may be round.
@@ -141,7 +141,7 @@ impl CellColours {
             BlobForm::Disc => ROUND,
             BlobForm::Block => 1.5 * ROUND,
         };
-        let round = spread <= 2.0 * (even * radius).max(0.75 / span);
+        let round = range <= 2.0 * (even * radius).max(0.75 / span);
         // Blurred lights are round as well, but have no edge.
         let edge = 0.05 + 0.75 / span;
         let sharp = || {

@@ -92,7 +92,7 @@ mod tests {
     }
 
     /// Sixteen of these colours that are no nearer to each other than the real game's.
-    fn spread(colours: Vec<Rgb>) -> Vec<Rgb> {
+    fn distinct(colours: Vec<Rgb>) -> Vec<Rgb> {
         let mut chosen: Vec<Rgb> = Vec::new();
         for colour in colours {
             let is_far = |other: &Rgb| apart(lab(*other), lab(colour)) >= nearest_of_the_game();
@@ -110,7 +110,7 @@ mod tests {
             off in prop::collection::vec(prop::array::uniform3(-5_i16..=5), 32),
             order in Just((0..32).collect::<Vec<usize>>()).prop_shuffle(),
         ) {
-            let palette = spread(colours);
+            let palette = distinct(colours);
             let order: Vec<usize> = order.into_iter().filter(|it| it / 2 < palette.len()).collect();
             let seen = |(cell, &index): (Cell, &usize)| {
                 let (colour, off) = (palette[index / 2], off[index]);

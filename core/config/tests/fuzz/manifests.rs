@@ -1,25 +1,15 @@
 //! Manifests, damaged or hostile, and configs checked against them: no panic, no hang, no network, bounded memory.
-#![allow(
-    clippy::unwrap_used,
-    reason = "what fails in a test's helper fails the test"
-)]
-
-#[path = "../../../tests/fuzz/bounds.rs"]
-mod bounds;
-#[path = "../../../tests/fuzz/spoil.rs"]
-mod spoil;
 
 use std::net::TcpListener;
 
-use bounds::{MIB, within};
 use flowpipe_config::manifest::Manifest;
 use flowpipe_config::manifest::read_manifest;
 use flowpipe_config::reader::{self, Plugins};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-#[global_allocator]
-static COUNTING: bounds::Counting = bounds::Counting;
+use crate::bounds::{MIB, within};
+use crate::spoil;
 
 const GOOD: &[&str] = &[
     r#"{"name":"capture-files","version":"0.1.0","role":"capture","doc":"Pictures.","inputs":[],"outputs":[{"name":"out","schema":"flowpipe.frame/1"}],"config":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["paths"],"properties":{"paths":{"description":"Where.","anyOf":[{"type":"string"},{"type":"array","items":{"type":"string","minLength":1},"minItems":1}]},"fps":{"type":["number","null"],"minimum":0.1,"maximum":1000.0,"default":null},"times":{"type":"integer","format":"uint32","multipleOf":2},"word":{"type":"string","pattern":"^(a|b)+$"}}},"deterministic":true,"panic":"unwind"}"#,

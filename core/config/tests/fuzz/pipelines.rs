@@ -1,30 +1,20 @@
 //! Pipeline files, damaged or generated: no panic, no hang, bounded memory; and every error can be shown.
-#![allow(
-    clippy::unwrap_used,
-    reason = "what fails in a test's helper fails the test"
-)]
-
-#[path = "../../../tests/fuzz/bounds.rs"]
-mod bounds;
-#[path = "../../../tests/fuzz/spoil.rs"]
-mod spoil;
 
 use std::collections::BTreeMap;
 
-use bounds::{MIB, within};
 use flowpipe_config::manifest::Manifest;
 use flowpipe_config::reader::{self, Plugins};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
 use serde_json::json;
 
-#[global_allocator]
-static COUNTING: bounds::Counting = bounds::Counting;
+use crate::bounds::{MIB, within};
+use crate::spoil;
 
 const GOOD: &[&str] = &[
-    include_str!("../../../pipelines/live.toml"),
-    include_str!("../../../pipelines/replay.toml"),
-    include_str!("../../../pipelines/timetrial.toml"),
+    include_str!("../../../../pipelines/live.toml"),
+    include_str!("../../../../pipelines/replay.toml"),
+    include_str!("../../../../pipelines/timetrial.toml"),
 ];
 
 const WORDS: &[&str] = &[

@@ -1,27 +1,16 @@
 //! Message bodies of any bytes, parsed and passed to a stage over the ABI: rejected as no JSON, or forwarded unchanged.
-#![allow(
-    clippy::unwrap_used,
-    reason = "what fails in a test's helper fails the test"
-)]
-
-#[path = "../../../tests/fuzz/bounds.rs"]
-mod bounds;
-mod common;
-#[path = "../../../tests/fuzz/spoil.rs"]
-mod spoil;
 
 use std::cell::RefCell;
 
-use bounds::{MIB, within};
-use common::catalogue;
 use flowpipe_engine::run::Options;
 use flowpipe_engine::trial::{CallEnd, Trial};
 use flowpipe_host::document::Document;
 use proptest::prelude::*;
 use serde_json::json;
 
-#[global_allocator]
-static COUNTING: bounds::Counting = bounds::Counting;
+use crate::bounds::{MIB, within};
+use crate::common::catalogue;
+use crate::spoil;
 
 const GOOD: &[&str] = &[
     r#"{"n":3,"text":"\u00e4\ud83d\ude00 \\ \" \/","list":[1,-2.5e3,true,false,null,{"":{"a/b":{"~":[[]]}}}],"large":18446744073709551615}"#,

@@ -1,31 +1,17 @@
 //! Spoiled library files are refused, or loaded only by the scanner. This process is not affected.
-#![cfg(unix)]
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "tests end by panicking"
-)]
-
-#[path = "../../../tests/fuzz/bounds.rs"]
-mod bounds;
-mod common;
-#[path = "common/manifests.rs"]
-mod manifests;
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use bounds::{MIB, within};
-use common::compile;
 use flowpipe_config::reader::Plugins as _;
 use flowpipe_host::catalogue::Catalogue;
-use manifests::scanner;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use tempfile::TempDir;
 
-#[global_allocator]
-static COUNTING: bounds::Counting = bounds::Counting;
+use crate::bounds::{MIB, within};
+use crate::common::compile;
+use crate::manifests::scanner;
 
 /// A plugin's bytes.
 fn good() -> &'static [u8] {

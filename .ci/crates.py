@@ -1,0 +1,100 @@
+"""Crates: fails when a crate depends on a crate of the project that it must not know.
+
+`ARROWS` has for each crate of core the crates of the project that it depends on: the layers of ARCHITECTURE.md. It is
+compared with the manifests in both directions, so that it stays true. Dependencies of tests are free, except that they
+are no plugins, and that the tests of a plugin know no runtime.
+"""
+import json, pathlib, subprocess, sys
+
+RUNTIME = ["config", "host", "isolation", "engine", "recorder"]
+ARROWS = {
+    # The plugin boundary.
+    "abi": [],
+    "plugin": ["abi", "puzzle", "sync"],
+    # The runtime. It moves messages and does not read them: no crate of it reaches `puzzle`.
+    "sync": [],
+    "process": [],
+    "config": ["abi", "terminal"],
+    "host": ["abi", "config", "sync"],
+    "isolation": ["abi", "config", "host", "process", "sync"],
+    "engine": ["abi", "config", "host", "isolation", "process", "recording", "sync"],
+    "recorder": ["abi", "config", "engine", "host", "output", "recording", "sync"],
+    # Files and pages.
+    "output": [],
+    "terminal": [],
+    "recording": ["output"],
+    "report": ["puzzle", "recording", "terminal"],
+    # Puzzles and algorithms.
+    "puzzle": [],
+    "search": ["puzzle"],
+    "sat": ["puzzle", "testing"],
+    "path": ["puzzle"],
+    "generate": ["puzzle", "search"],
+    "game": ["generate", "puzzle", "terminal"],
+    # What plugins need of the system.
+    "desktop": [],
+    "guardian": ["process"],
+    # The program, and what tests share.
+    "cli": ["abi", "config", "engine", "game", "generate", "host", "isolation", "output", "process", "puzzle", "recorder",
+            "recording", "report", "search", "terminal"],
+    "testing": [],
+}
+# What a plugin may depend on. It reaches `puzzle` and `abi` through `plugin`.
+FOR_PLUGINS = {"plugin", "search", "sat", "path", "game", "recording", "output", "process", "desktop", "guardian"}
+# What only the whole-program tests and the program know.
+NOT_FOR_TESTS_OF_PLUGINS = {*RUNTIME, "cli"}
+
+
+def crates():
+    """For each crate of the workspace its folder, and what it depends on: by kind, folders of crates of the project."""
+    command = ["cargo", "metadata", "--offline", "--locked", "--no-deps", "--format-version", "1"]
+    metadata = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    root = pathlib.Path(metadata["workspace_root"])
+    folders = {package["name"]: pathlib.Path(package["manifest_path"]).parent.relative_to(root)
+               for package in metadata["packages"]}
+    for package in metadata["packages"]:
+        kinds = {False: set(), True: set()}
+        for dependency in package["dependencies"]:
+            if dependency["name"] in folders:
+                kinds[dependency["kind"] == "dev"].add(folders[dependency["name"]])
+        yield folders[package["name"]], kinds[False], kinds[True]
+
+
+def reached(crate):
+    """All crates that a crate depends on, directly or not."""
+    direct = ARROWS[crate]
+    return set(direct).union(*map(reached, direct))
+
+
+def wrong(folder, normal, tests):
+    """What is wrong with the dependencies of a crate."""
+    kind, name = folder.parts[0], folder.name
+    plugins = sorted(crate.name for crate in normal | tests if crate.parts[0] == "plugins")
+    yield from (f"it depends on {plugin}, a plugin" for plugin in plugins)
+    names = {crate.name for crate in normal}
+    if kind == "core":
+        if name not in ARROWS:
+            yield "it has no entry in ARROWS (.ci/crates.py): add it to its layer, there and in ARCHITECTURE.md"
+            return
+        yield from (f"it must not depend on {other}: see ARCHITECTURE.md" for other in sorted(names - {*ARROWS[name]}))
+        yield from (f"it does not depend on {other}: remove it from ARROWS" for other in sorted({*ARROWS[name]} - names))
+    elif kind == "plugins":
+        yield from (f"a plugin must not depend on {other}" for other in sorted(names - FOR_PLUGINS))
+        runtime = {crate.name for crate in tests} & NOT_FOR_TESTS_OF_PLUGINS
+        yield from (f"a plugin's tests must not depend on {other}" for other in sorted(runtime))
+
+
+def main():
+    found = [f"{crate}: it reaches puzzle; the runtime must not read messages"
+             for crate in RUNTIME if "puzzle" in reached(crate)]
+    folders = set()
+    for folder, normal, tests in crates():
+        folders.add(str(folder))
+        found += [f"{folder}: {what}" for what in wrong(folder, normal, tests)]
+    found += [f"ARROWS names {name}, which is no crate" for name in ARROWS if f"core/{name}" not in folders]
+    if found:
+        sys.exit("\n".join(sorted(found)))
+
+
+if __name__ == "__main__":
+    main()
