@@ -71,6 +71,7 @@ mod profiles;
 mod record;
 #[cfg(unix)]
 mod recorder;
+mod reference;
 #[cfg(unix)]
 mod reload;
 mod replay;
