@@ -21,9 +21,9 @@ mod pty;
 #[path = "../support/screen.rs"]
 mod screen;
 
+mod book;
 mod c;
 mod capture_screen;
-mod chapter;
 mod cli;
 mod compare;
 mod convert;
