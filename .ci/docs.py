@@ -4,7 +4,7 @@
   What is in a code block is not checked: it may be about somebody else's files.
 - ARCHITECTURE.md has at most 250 lines, README.md at most 200.
 - Lines of prose of README.md, ARCHITECTURE.md, SECURITY.md and docs have at most 120 characters. Tables, code and lines
-  that are one link are not prose.
+  that are one link are not prose. No line within a paragraph begins like a numbered item, which would make it a list.
 - The book: docs/SUMMARY.md lists every Markdown file of docs, each once, and nothing else. What is in a comment there
   is not listed. A link from docs to a file beside it leads nowhere in the built book, so there is none. What
   `./x book` adds to the built book is checked there (.ci/book.py).
@@ -109,6 +109,17 @@ def long_lines(text):
             yield number, f"{len(line)} characters; lines of prose have at most {LONGEST_LINE}"
 
 
+def accidental_items(text):
+    """Lines of a paragraph that Markdown shows as items of a list."""
+    before = ""
+    for number, line in enumerate(without_blocks(text).split("\n"), 1):
+        is_item = re.match(r"\d+[.)] ", line)
+        is_in_paragraph = before.strip() and not re.match(r"\s|(?:\d+[.)]|[-+*]|#+) ", before)
+        if is_item and is_in_paragraph:
+            yield number, f"this line of a paragraph begins like an item of a list ({is_item[0].strip()}): wrap it elsewhere"
+        before = line
+
+
 def problems(root, name):
     text = (root / name).read_text()
     yield from paths(root, name, text)
@@ -117,6 +128,7 @@ def problems(root, name):
         yield lines, f"{lines} lines; it has at most {most}: move what is deep to docs"
     if name in ("README.md", "ARCHITECTURE.md", "SECURITY.md") or name.startswith(f"{BOOK}/"):
         yield from long_lines(text)
+        yield from accidental_items(text)
 
 
 def is_of_book(root, name):
