@@ -4,9 +4,10 @@
   What is in a code block is not checked: it may be about somebody else's files.
 - ARCHITECTURE.md has at most 250 lines, README.md at most 200.
 - Lines of prose of README.md, ARCHITECTURE.md, SECURITY.md and docs have at most 120 characters. Tables, code and lines
-  that are one link are not prose.
+  that are one link are not prose. No line within a paragraph begins like a numbered item, which would make it a list.
 - The book: docs/SUMMARY.md lists every Markdown file of docs, each once, and nothing else. What is in a comment there
-  is not listed. A link from docs to a file beside it leads nowhere in the built book, so there is none.
+  is not listed. A link from docs to a file beside it leads nowhere in the built book, so there is none. What
+  `./x book` adds to the built book is checked there (.ci/book.py).
 - Each section of docs/benchmarks.md with a table has rows for the command, the date and what the figures are compared
   with, or is part of a section that has them.
 """
@@ -15,6 +16,8 @@ import os, pathlib, re, sys
 LONGEST_FILE = {"ARCHITECTURE.md": 250, "README.md": 200}
 LONGEST_LINE = 120
 BOOK = "docs"
+# The folder of the built book with the SDK's documentation.
+RUSTDOC = "docs/rustdoc"
 # Folders whose names begin a path of the repository.
 FOLDERS = {"core", "plugins", "tests", "docs", "examples", "pipelines", "snapshots", ".ci", ".cargo"}
 # A path: no spaces, no placeholders in capitals (`plugins/ROLE-NAME`), no patterns.
@@ -93,6 +96,8 @@ def paths(root, name, text):
         file = (root / name).parent / target if target else root / name
         if is_of_book(root, name) and not file.resolve().is_relative_to(root / BOOK):
             yield line(link.start()), f"the link to {link[1]} leads out of the book: name the path in backticks instead"
+        elif is_of_book(root, name) and file.is_relative_to(root / RUSTDOC):
+            continue
         elif not file.exists():
             yield line(link.start()), f"the link to {link[1]} leads nowhere"
         elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text()):
@@ -138,6 +143,17 @@ def rows_that_lack(text):
             yield number, f"the figures of '{title}' lack the rows {rows}"
 
 
+def accidental_items(text):
+    """Lines of a paragraph that Markdown shows as items of a list."""
+    before = ""
+    for number, line in enumerate(without_blocks(text).split("\n"), 1):
+        is_item = re.match(r"\d+[.)] ", line)
+        is_in_paragraph = before.strip() and not re.match(r"\s|(?:\d+[.)]|[-+*]|#+) ", before)
+        if is_item and is_in_paragraph:
+            yield number, f"this line of a paragraph begins like an item of a list ({is_item[0].strip()}): wrap it elsewhere"
+        before = line
+
+
 def problems(root, name):
     text = (root / name).read_text()
     yield from paths(root, name, text)
@@ -148,6 +164,7 @@ def problems(root, name):
         yield lines, f"{lines} lines; it has at most {most}: move what is deep to docs"
     if name in ("README.md", "ARCHITECTURE.md", "SECURITY.md") or name.startswith(f"{BOOK}/"):
         yield from long_lines(text)
+        yield from accidental_items(text)
 
 
 def is_of_book(root, name):

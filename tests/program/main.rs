@@ -21,9 +21,9 @@ mod pty;
 #[path = "../support/screen.rs"]
 mod screen;
 
+mod book;
 mod c;
 mod capture_screen;
-mod chapter;
 mod cli;
 mod compare;
 mod convert;
@@ -72,6 +72,7 @@ mod profiles;
 mod record;
 #[cfg(unix)]
 mod recorder;
+mod reference;
 #[cfg(unix)]
 mod reload;
 mod replay;

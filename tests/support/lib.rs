@@ -164,9 +164,11 @@ pub fn begun(folder: &Path, script: &str) -> Ran {
         path.push(":");
         path.push(rest);
     }
+    let cache = tempfile::tempdir().expect("the temporary folder is writable");
     Command::new("sh")
         .args(["-c", script])
         .current_dir(folder)
+        .env("XDG_CACHE_HOME", cache.path())
         .env("PATH", path)
         .env("FLOWPIPE_SDK", project())
         .env("CARGO_NET_OFFLINE", "true")

@@ -130,6 +130,9 @@ pub enum Command {
     /// Write the man pages: for packages.
     #[command(hide = true)]
     Man(Man),
+    /// Write the reference pages of the book: commands, plugins, messages.
+    #[command(hide = true)]
+    Reference(Reference),
     /// The process of an isolated stage: started by the program itself.
     #[command(hide = true)]
     IsolatedStage(IsolatedStage),
@@ -174,6 +177,13 @@ pub struct Doctor {
 
 #[derive(Debug, ClapArgs)]
 pub struct Man {
+    /// The folder, which is created where it is missing.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct Reference {
     /// The folder, which is created where it is missing.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,

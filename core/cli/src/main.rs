@@ -18,6 +18,7 @@
 //! - [`foreground`]: runs a pipeline to its end. [`console`]: what it prints meanwhile; [`events`]: of what, and
 //!   [`tally`]: the counts of boards; [`visibility`]: of which stages.
 //! - [`top`]: watching a run from another process.
+//! - [`reference`]: the reference pages of the book. [`json_schema`]: JSON Schemas as text.
 //! - [`follow`]: reads events until a run ends. [`signals`]: Ctrl-C. [`reload`]: hot reload.
 //! - [`show`]: boards, tables and colours on the terminal. [`quantile`]: medians and percentiles.
 
@@ -33,6 +34,7 @@ mod exit;
 mod follow;
 mod foreground;
 mod input;
+mod json_schema;
 mod manifest_cache;
 mod misplaced;
 mod nearby;
@@ -48,6 +50,7 @@ mod puzzle_file;
 mod quantile;
 mod record;
 mod recording_file;
+mod reference;
 mod reload;
 mod see;
 mod show;
@@ -113,6 +116,7 @@ fn main() -> ExitCode {
         Command::Doctor(doctor) => commands::doctor::run(&args.global, &doctor),
         Command::Completions(completions) => commands::completions::run(&completions),
         Command::Man(man) => commands::man::run(&man),
+        Command::Reference(reference) => commands::reference::run(&reference),
         Command::IsolatedStage(_) | Command::ScanPlugins => Ok(exit::Ended::Done),
     };
     exit::code(ended)

@@ -46,7 +46,7 @@
 //! - [`stage`]: the general trait behind the roles, for other stages.
 //! - [`effects`]: what a stage declares to do to the world.
 //! - [`host`], [`frame`], [`context`], [`cancel`], [`watch`], [`error`]: what a stage uses.
-//! - [`harness`]: runs a stage without a pipeline, for tests.
+//! - [`mod@harness`]: runs a stage without a pipeline, for tests.
 //! - [`export!`]: the C side.
 //!
 //! # Threads

@@ -13,9 +13,9 @@ use crate::colour::{self, Colour};
 )]
 #[serde(deny_unknown_fields)]
 pub struct Terminal {
-    /// Where.
+    /// The index of its cell: `row * cols + col`, both from 0.
     pub cell: Cell,
-    /// Which colour.
+    /// The number of its colour, from 0.
     pub colour: Colour,
 }
 

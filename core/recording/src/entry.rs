@@ -189,7 +189,7 @@ pub struct Emitted {
     pub port: Name,
     /// Its number there, from 1.
     pub sequence: u64,
-    /// When.
+    /// When, in nanoseconds of the run's clock.
     pub at_ns: i64,
     /// The frame that it descends from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -233,7 +233,7 @@ pub enum CancelReason {
 pub struct Mark {
     /// Its name.
     pub name: Name,
-    /// When.
+    /// When, in nanoseconds of the run's clock.
     pub at_ns: i64,
 }
 
@@ -248,7 +248,7 @@ pub struct Dropped {
     pub sequence: u64,
     /// The stage and input that it did not reach.
     pub to: (Name, Name),
-    /// When.
+    /// When, in nanoseconds of the run's clock.
     pub at_ns: i64,
 }
 
@@ -306,7 +306,7 @@ pub struct Trouble {
     pub plugin: Name,
     /// A description.
     pub text: String,
-    /// When.
+    /// When, in nanoseconds of the run's clock.
     pub at_ns: i64,
 }
 

@@ -15,6 +15,7 @@ pub mod plugin_check;
 pub mod plugin_install;
 pub mod plugin_remove;
 pub mod plugins;
+pub mod reference;
 pub mod replay;
 pub mod report;
 pub mod run;

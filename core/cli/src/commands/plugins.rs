@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::args::{Global, Plugins, PluginsCommand};
 use crate::commands::{plugin_check, plugin_install, plugin_remove};
 use crate::exit::{Ended, Failure};
+use crate::json_schema::{choices, description, kind, required, unwrapped};
 use crate::plugins;
 use crate::show::colour::{self, HEADING, QUIET, paint};
 
@@ -185,14 +186,6 @@ fn ports(ports: &[Port]) -> String {
     ports.iter().map(port).collect::<Vec<_>>().join(", ")
 }
 
-/// A doc comment's paragraphs, each on one line.
-fn unwrapped(doc: &str) -> String {
-    doc.split("\n\n")
-        .map(|part| part.replace('\n', " "))
-        .collect::<Vec<_>>()
-        .join("\n\n")
-}
-
 /// A doc comment in lines of reading width, indented.
 fn wrapped(doc: &str, indent: usize) -> String {
     const WIDTH: usize = 100;
@@ -234,11 +227,7 @@ fn config(out: &mut impl Write, schema: &Value, colours: bool) -> Result<(), Fai
         return Ok(());
     };
     writeln!(out, "{}", paint("config", HEADING, colours))?;
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .map(|names| names.iter().filter_map(Value::as_str).collect())
-        .unwrap_or_default();
+    let required = required(schema);
     for (name, property) in properties {
         let kind = kind(schema, property);
         let default = match property.get("default") {
@@ -260,90 +249,4 @@ fn config(out: &mut impl Write, schema: &Value, colours: bool) -> Result<(), Fai
         }
     }
     Ok(())
-}
-
-/// What a `$ref` within the schema points to, else the property itself.
-fn resolve<'a>(schema: &'a Value, property: &'a Value) -> &'a Value {
-    property
-        .get("$ref")
-        .and_then(Value::as_str)
-        .and_then(|reference| reference.strip_prefix('#'))
-        .and_then(|pointer| schema.pointer(pointer))
-        .unwrap_or(property)
-}
-
-fn description(schema: &Value, property: &Value) -> Option<String> {
-    let own = |value: &Value| {
-        value
-            .get("description")
-            .and_then(Value::as_str)
-            .map(str::to_owned)
-    };
-    own(property).or_else(|| own(resolve(schema, property)))
-}
-
-/// The type as text, if the schema is simple.
-fn kind(schema: &Value, property: &Value) -> String {
-    let property = resolve(schema, property);
-    match property.get("type") {
-        _ if !choices(schema, property).is_empty() || property.get("enum").is_some() => {
-            "one of".to_owned() + &enumeration(schema, property)
-        }
-        Some(Value::String(name)) => name.clone(),
-        Some(Value::Array(names)) => {
-            let names: Vec<&str> = names
-                .iter()
-                .filter_map(Value::as_str)
-                .filter(|&name| name != "null")
-                .collect();
-            names.join(" or ")
-        }
-        _ => match alternatives(property) {
-            Some(alternatives) => {
-                let kinds: Vec<String> = alternatives
-                    .iter()
-                    .filter(|one| one.get("type").and_then(Value::as_str) != Some("null"))
-                    .map(|one| kind(schema, one))
-                    .collect();
-                kinds.join(" or ")
-            }
-            None => "any value".to_owned(),
-        },
-    }
-}
-
-fn enumeration(schema: &Value, property: &Value) -> String {
-    let values: Vec<String> = match property.get("enum").and_then(Value::as_array) {
-        Some(values) => values.iter().map(Value::to_string).collect(),
-        None => choices(schema, property)
-            .into_iter()
-            .map(|(value, _)| value)
-            .collect(),
-    };
-    format!(" {}", values.join(", "))
-}
-
-fn alternatives(property: &Value) -> Option<&Vec<Value>> {
-    property
-        .get("oneOf")
-        .or_else(|| property.get("anyOf"))
-        .and_then(Value::as_array)
-}
-
-/// The values of an enum whose variants have docs of their own.
-fn choices(schema: &Value, property: &Value) -> Vec<(String, String)> {
-    let property = resolve(schema, property);
-    let choice = |one: &Value| {
-        let value = one.get("const")?.to_string();
-        let doc = one
-            .get("description")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        Some((value, unwrapped(doc)))
-    };
-    alternatives(property)
-        .into_iter()
-        .flatten()
-        .filter_map(choice)
-        .collect()
 }

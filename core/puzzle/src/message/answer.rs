@@ -28,12 +28,12 @@ pub enum Want {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
 pub enum Verdict {
-    /// Here is a solution.
+    /// A solution.
     #[non_exhaustive]
     Solution {
-        /// In canonical order.
+        /// The solution, in canonical order.
         solution: Solution,
-        /// Whether it was proved the only one; `null`: not looked at.
+        /// Whether it was proved the only one; `null`: not examined.
         unique: Option<bool>,
         /// How many solutions there are, this one included, where they were counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]

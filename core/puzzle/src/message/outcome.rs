@@ -12,7 +12,7 @@ use crate::solution::Flow;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StrokeOutcome {
-    /// The flow that it was to draw.
+    /// The number of the colour of the flow that it was to draw.
     pub colour: Colour,
     /// Whether the flow is drawn as planned after all strokes; `null`: the actuator does not know.
     pub accepted: Option<bool>,

@@ -87,7 +87,8 @@ pub enum Hold {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// The greatest distance between two places of the pointer, in cells. `None`: the points of the stroke are enough.
+    /// The greatest distance between two places of the pointer, in cells. Without it, the points of the
+    /// stroke are enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
     /// How long the pointer stays at each point between the first and the last of a stroke, in milliseconds.

@@ -43,7 +43,7 @@ impl StepTime {
     }
 }
 
-/// Exact, or silent.
+/// What vision read: a board exactly, or none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "lowercase")]
 pub enum Reading {
@@ -113,14 +113,14 @@ pub struct SeenBoard {
     pub puzzle: Puzzle,
     /// Where it lies in the frame.
     pub geometry: Geometry,
-    /// What the colours look like: red, green, blue by colour number.
+    /// What the colours look like: red, green, blue from 0 to 255, by colour number.
     pub palette: Vec<[u8; 3]>,
     /// Pipes already drawn, finished or not, each from a terminal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drawn: Vec<Flow>,
     /// How far the board is played.
     pub state: BoardState,
-    /// From 0 to 1.
+    /// How sure vision is of the reading, from 0 to 1.
     pub confidence: f64,
 }
 

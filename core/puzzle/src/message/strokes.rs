@@ -14,11 +14,11 @@ use crate::solution::Solution;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stroke {
-    /// The flow that it draws.
+    /// The number of the colour of the flow that it draws.
     pub colour: Colour,
-    /// The cells that it is meant to pass, first to last.
+    /// The indices (`row * cols + col`) of the cells that it is meant to pass, first to last.
     pub cells: Vec<Cell>,
-    /// Board units: press at the first, drag in straight lines through all, release at the last.
+    /// `[x, y]` in board units (a cell is one unit wide): press at the first, drag in straight lines through all, release at the last.
     pub points: Vec<Point>,
     /// The button stays down, and the next stroke goes on from another place: on boards that warp, in
     /// games where a drag goes on from the other side.

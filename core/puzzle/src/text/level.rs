@@ -42,7 +42,7 @@ pub struct Level {
     /// The puzzle, under Flow Free's rules. Colours are numbered in the order of flows.
     pub puzzle: Puzzle,
     /// The solution that comes with it, in canonical order. Not checked against the rules:
-    /// see [`check`](crate::check::check).
+    /// see [`check`].
     pub solution: Solution,
 }
 
