@@ -51,6 +51,9 @@ stage() {
   chmod 644 "$to"/share/man/man1/*
   install -m 644 LICENSE-MIT LICENSE-APACHE README.md CHANGELOG.md "$target/THIRD-PARTY-NOTICES.txt" \
     "$to/share/doc/flowpipe"
+  # The book, where `./x book` has built it.
+  [ ! -d "$target/book" ] || cp -r "$target/book" "$to/share/doc/flowpipe/book"
+  python3 .ci/packaged_links.py "$to/share/doc/flowpipe"
 }
 
 # The prefix of the command line, as a path from the root.
@@ -124,7 +127,7 @@ install_to() {
     *":$prefix/bin:"*) ;;
     *) say "$prefix/bin is not in PATH: add it, or run $prefix/bin/flowpipe" ;;
   esac
-  say "installed; try: cd $prefix/share/flowpipe && flowpipe run pipelines/replay.toml"
+  say "installed; try: flowpipe run replay"
 }
 
 # Writes the manifest: what is installed now, and what was before.
@@ -197,6 +200,7 @@ debian_package() {
   } >"$doc/copyright"
   rm "$doc/LICENSE-MIT" "$doc/LICENSE-APACHE"
   mv "$doc/CHANGELOG.md" "$doc/changelog"
+  python3 .ci/packaged_links.py "$doc"
   gzip -9 --no-name "$doc/changelog" "$doc/THIRD-PARTY-NOTICES.txt" "$root"/usr/share/man/man1/*.1
   # It wants a source package's file beside it.
   printf 'Source: flowpipe\n\nPackage: flowpipe\nArchitecture: any\n' >"$work/debian/control"
@@ -212,7 +216,7 @@ Maintainer: flowpipe maintainers <flowpipe@users.noreply.github.com>
 Installed-Size: $size
 Depends: $depends
 Recommends: libx11-6, libx11-xcb1, libxcursor1, libxi6, libxkbcommon-x11-0
-Suggests: xserver-xorg, xvfb
+Suggests: python3, xserver-xorg, xvfb
 Section: games
 Priority: optional
 Homepage: https://github.com/flowpipe/flowpipe
@@ -222,7 +226,8 @@ Description: pipelines of plugins that see, solve and play Flow Free puzzles
  solver, planner and actuator are dynamic libraries, joined by queues as a TOML
  file says.
  .
- The recommended libraries open the window of the practice game.
+ The recommended libraries open the window of the practice game. Plugins that
+ are written in Python need python3.
 END
   (cd "$root" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum >DEBIAN/md5sums)
   find "$root" -newermt "@$epoch" -exec touch --no-dereference --date="@$epoch" {} +
