@@ -3,8 +3,9 @@
 - Paths: relative links and images, with their anchors, and paths of the repository in backticks (`core/...`, `docs/...`).
   What is in a code block is not checked: it may be about somebody else's files.
 - ARCHITECTURE.md has at most 250 lines, README.md at most 200.
-- Lines of prose of README.md, ARCHITECTURE.md, SECURITY.md and docs have at most 120 characters. Tables, code and lines
-  that are one link are not prose. No line within a paragraph begins like a numbered item, which would make it a list.
+- Lines of prose of the Markdown files in the root, such as README.md, and of docs have at most 120 characters. Tables,
+  code and lines that are one link are not prose. No line within a paragraph begins like a numbered item, which would
+  make it a list.
 - The book: docs/SUMMARY.md lists every Markdown file of docs, each once, and nothing else. What is in a comment there
   is not listed. A link from docs to a file beside it leads nowhere in the built book, so there is none. What
   `./x book` adds to the built book is checked there (.ci/book.py).
@@ -162,7 +163,7 @@ def problems(root, name):
     lines, most = len(text.splitlines()), LONGEST_FILE.get(name)
     if most and lines > most:
         yield lines, f"{lines} lines; it has at most {most}: move what is deep to docs"
-    if name in ("README.md", "ARCHITECTURE.md", "SECURITY.md") or name.startswith(f"{BOOK}/"):
+    if "/" not in name or name.startswith(f"{BOOK}/"):
         yield from long_lines(text)
         yield from accidental_items(text)
 

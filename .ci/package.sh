@@ -51,6 +51,9 @@ stage() {
   chmod 644 "$to"/share/man/man1/*
   install -m 644 LICENSE-MIT LICENSE-APACHE README.md CHANGELOG.md "$target/THIRD-PARTY-NOTICES.txt" \
     "$to/share/doc/flowpipe"
+  # The book, where `./x book` has built it.
+  [ ! -d "$target/book" ] || cp -r "$target/book" "$to/share/doc/flowpipe/book"
+  python3 .ci/packaged_links.py "$to/share/doc/flowpipe"
 }
 
 # The prefix of the command line, as a path from the root.
@@ -124,7 +127,7 @@ install_to() {
     *":$prefix/bin:"*) ;;
     *) say "$prefix/bin is not in PATH: add it, or run $prefix/bin/flowpipe" ;;
   esac
-  say "installed; try: cd $prefix/share/flowpipe && flowpipe run pipelines/replay.toml"
+  say "installed; try: flowpipe run replay"
 }
 
 # Writes the manifest: what is installed now, and what was before.
@@ -151,6 +154,9 @@ uninstall_from() {
   say "uninstalled from $prefix"
 }
 
+# The release of cargo-deb that builds the Debian package.
+deb_version=3.8.0
+
 # The system that the packages are for: OpenCV is linked dynamically, so that they run on no other.
 package_system() { (. /etc/os-release && printf '%s%s' "$ID" "$VERSION_ID"); }
 
@@ -162,6 +168,8 @@ dist() {
     fail "this is $system. The packages are for Debian 12, with its OpenCV: build them there (a container or chroot will do)."
   command -v dpkg-shlibdeps >/dev/null ||
     fail "dpkg-shlibdeps is missing, which finds what the package depends on: apt-get install dpkg-dev"
+  # Without its own compression, which C code of an unoptimized build does: it runs xz.
+  need_tool cargo-deb "$deb_version" --no-default-features
   build_package
   version=$(package_version)
   name=flowpipe-$version-$system-$(uname -m)
@@ -174,57 +182,34 @@ dist() {
   tar --create --gzip --file "$to/$name.tar.gz" --directory "$target/package" \
     --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$epoch" "$name"
   say "Debian package"
-  debian_package "$target/package/$name" "$target/package/debian" "$version" "$epoch" "$to"
+  debian_package "$target/package/$name" "$version" "$epoch" "$to"
   (cd "$to" && sha256sum -- *.tar.gz *.deb >SHA256SUMS)
   say "wrote $to: $(cd "$to" && echo *)"
 }
 
-# Builds a Debian package of a staged prefix.
+# Builds a Debian package of a staged prefix, as core/cli/Cargo.toml describes it.
 debian_package() {
-  local staged=$1 work=$2 version=$3 epoch=$4 to=$5 root arch depends size doc
-  root=$work/root
-  arch=$(dpkg --print-architecture)
-  mkdir -p "$work/debian" "$root/DEBIAN" "$root/usr"
-  cp -a "$staged/." "$root/usr"
+  local staged=$1 version=$2 epoch=$3 to=$4 target root doc
+  target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
+  # Whatever the profile, assets are searched here.
+  root=$target/release/package/usr
+  rm -rf "$target/release/package"
+  mkdir -p "$root"
+  cp -a "$staged/." "$root"
   # Debian's places and forms.
-  doc=$root/usr/share/doc/flowpipe
-  mv "$root/usr/share/zsh/site-functions" "$root/usr/share/zsh/vendor-completions"
+  doc=$root/share/doc/flowpipe
+  mv "$root/share/zsh/site-functions" "$root/share/zsh/vendor-completions"
   {
     printf 'Upstream: https://github.com/flowpipe/flowpipe\nLicence: MIT or Apache-2.0\n\n'
     cat LICENSE-MIT
     printf '\nThe Apache License 2.0 is in /usr/share/common-licenses/Apache-2.0.\n\n'
     printf 'The licences of all that is built in are in /usr/share/doc/flowpipe/THIRD-PARTY-NOTICES.txt.gz.\n'
-  } >"$doc/copyright"
+  } >"$target/release/package/copyright"
   rm "$doc/LICENSE-MIT" "$doc/LICENSE-APACHE"
   mv "$doc/CHANGELOG.md" "$doc/changelog"
-  gzip -9 --no-name "$doc/changelog" "$doc/THIRD-PARTY-NOTICES.txt" "$root"/usr/share/man/man1/*.1
-  # It wants a source package's file beside it.
-  printf 'Source: flowpipe\n\nPackage: flowpipe\nArchitecture: any\n' >"$work/debian/control"
-  depends=$(cd "$work" && dpkg-shlibdeps -O --warnings=0 root/usr/bin/flowpipe root/usr/lib/flowpipe/*.so |
-    sed -n 's/^shlibs:Depends=//p')
-  [ -n "$depends" ] || fail "dpkg-shlibdeps found no dependencies of the package (its own message stands above)."
-  size=$(du --summarize --apparent-size --block-size=1024 "$root/usr" | cut -f 1)
-  cat >"$root/DEBIAN/control" <<END
-Package: flowpipe
-Version: $version
-Architecture: $arch
-Maintainer: flowpipe maintainers <flowpipe@users.noreply.github.com>
-Installed-Size: $size
-Depends: $depends
-Recommends: libx11-6, libx11-xcb1, libxcursor1, libxi6, libxkbcommon-x11-0
-Suggests: xserver-xorg, xvfb
-Section: games
-Priority: optional
-Homepage: https://github.com/flowpipe/flowpipe
-Description: pipelines of plugins that see, solve and play Flow Free puzzles
- flowpipe sees Flow Free (Numberlink) puzzles on the screen, solves them, and
- plays them with the real mouse. It is a framework of plugins: capture, vision,
- solver, planner and actuator are dynamic libraries, joined by queues as a TOML
- file says.
- .
- The recommended libraries open the window of the practice game.
-END
-  (cd "$root" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum >DEBIAN/md5sums)
-  find "$root" -newermt "@$epoch" -exec touch --no-dereference --date="@$epoch" {} +
-  SOURCE_DATE_EPOCH=$epoch dpkg-deb --root-owner-group -Zxz --build "$root" "$to/flowpipe_${version}_$arch.deb" >&2
+  python3 .ci/packaged_links.py "$doc"
+  gzip -9 --no-name "$doc/changelog" "$doc/THIRD-PARTY-NOTICES.txt" "$root"/share/man/man1/*.1
+  # The build is stripped already.
+  SOURCE_DATE_EPOCH=$epoch "$target/tools/bin/cargo-deb" deb --no-build --no-strip --locked --compress-system \
+    --package flowpipe --output "$to/flowpipe_${version}_$(dpkg --print-architecture).deb" >&2
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Tests of the packages: builds them, and in a fresh Debian 12 without a toolchain installs each, runs the packaged
-# replay pipeline, solves a puzzle, removes it, and checks that nothing is left. Needs root, debootstrap and a network.
+# Tests of the packages: builds them, and in a fresh Debian 12 without a toolchain installs each as docs/install.md
+# describes, runs the packaged pipeline `replay`, solves a puzzle, creates a solver in Python and compares it, removes the
+# package, and checks that nothing is left. Needs root, debootstrap and a network.
 #
 # FLOWPIPE_DEBIAN_MIRROR: where Debian's packages come from.
 set -euo pipefail
@@ -62,21 +63,63 @@ listing() {
     -o -print | LC_ALL=C sort)
 }
 
+# Runs commands as a user, and prints their output if they fail.
+run() {
+  local what=$1
+  as_user "$2" >"$root/tmp/output" 2>&1 || { cat "$root/tmp/output" >&2; fail "$what failed in a fresh Debian"; }
+}
+# What the last commands printed.
+printed() { grep -qF -- "$1" "$root/tmp/output" || { cat "$root/tmp/output" >&2; fail "there is no '$1' in the output"; }; }
+
+# Follows the documentation with the program in PATH.
 try() {
-  local program=$1 share=$2
-  mkdir -p "$root/tmp/home"
-  chmod 777 "$root/tmp/home"
-  as_user "cd $share && $program run pipelines/replay.toml 2>&1" >"$root/tmp/replayed" ||
-    { cat "$root/tmp/replayed" >&2; fail "the replay pipeline failed in a fresh Debian"; }
-  grep -q '11 boards read, 11 solved, 11 played, 11 accepted' "$root/tmp/replayed" ||
-    { cat "$root/tmp/replayed" >&2; fail "the replay pipeline does not play all boards in a fresh Debian"; }
-  as_user "printf 'A.B.C\n..D.E\n.....\n.B.C.\n.ADE.\n' | $program solve -" | grep 'solved by solver-search' ||
-    fail "the puzzle was not solved in a fresh Debian"
+  local path=$1
+  local commands="PATH=$path:\$PATH; cd /tmp/home"
+  rm -rf "$root/tmp/home"
+  mkdir -m 777 "$root/tmp/home"
+  run "the pipeline replay" "$commands; flowpipe run replay"
+  printed '11 boards read, 11 solved, 11 played, 11 accepted'
+  run "solving" "$commands; printf 'A.B.C\n..D.E\n.....\n.B.C.\n.ADE.\n' | flowpipe solve -"
+  printed 'solved by solver-search'
   # Every plugin loads, not only those of the pipeline. There is no display, which is a warning.
-  as_user "cd /tmp/home && $program doctor" || fail "flowpipe doctor finds a problem in a fresh Debian"
-  as_user "cd /tmp/home && $program plugins --json" >"$root/tmp/plugins"
+  run "flowpipe doctor" "$commands; flowpipe doctor"
+  run "flowpipe plugins" "$commands; flowpipe plugins --json"
   # Beside the program, in /usr/bin, are libraries that are no plugins.
-  ! grep -q '"plugin": true' "$root/tmp/plugins" || { cat "$root/tmp/plugins" >&2; fail "plugins are refused in a fresh Debian"; }
+  ! grep -q '"plugin": true' "$root/tmp/output" || { cat "$root/tmp/output" >&2; fail "plugins are refused in a fresh Debian"; }
+  # A solver in Python: what the command prints as the next steps is followed word for word.
+  run "flowpipe new" "$commands; flowpipe new solver solver-mine --lang python"
+  local next
+  next=$(sed '1,/^next:$/d' "$root/tmp/output")
+  [ -n "$next" ] || { cat "$root/tmp/output" >&2; fail "flowpipe new prints no next steps"; }
+  run "a solver in Python" "$commands; $next"
+  printed '4 boards read, 4 solved, 4 played, 4 accepted'
+  run "comparing with solver-search" "$commands; $(compare_commands)"
+  printed '4 boards: the same answers'
+}
+
+# The commands by which docs/stages-in-any-language.md compares a solver in Python.
+compare_commands() {
+  python3 - docs/stages-in-any-language.md <<'END'
+import pathlib, re, sys
+blocks = re.findall(r"^```sh\n(.*?)^```$", pathlib.Path(sys.argv[1]).read_text(), re.DOTALL | re.MULTILINE)
+found = [block for block in blocks if "flowpipe compare" in block]
+if len(found) != 1:
+    sys.exit(f"{sys.argv[1]}: {len(found)} blocks compare solvers, and one should")
+print(found[0])
+END
+}
+
+install_packages() {
+  inside apt-get install -qq -y --no-install-recommends "$@" >"$root/tmp/apt.log" 2>&1 ||
+    { tail -n 20 "$root/tmp/apt.log" >&2; fail "these packages can't be installed: $*"; }
+}
+remove_packages() {
+  inside apt-get autoremove -qq -y --purge "$@" >"$root/tmp/apt.log" 2>&1 ||
+    { tail -n 20 "$root/tmp/apt.log" >&2; fail "these packages can't be removed: $*"; }
+}
+nothing_is_left() {
+  listing >"$root/tmp/after"
+  diff "$root/tmp/before" "$root/tmp/after" || fail "these files are left or missing (above)"
 }
 
 ! inside sh -c 'command -v cc || command -v cargo' || fail "the fresh Debian has a toolchain"
@@ -85,24 +128,34 @@ listing >"$root/tmp/before"
 
 printf '\n== the Debian package\n' >&2
 cp "$deb" "$root/tmp/flowpipe.deb"
-inside apt-get install -qq -y --no-install-recommends /tmp/flowpipe.deb >"$root/tmp/apt.log" 2>&1 ||
-  { tail -n 20 "$root/tmp/apt.log" >&2; fail "the Debian package can't be installed"; }
-try flowpipe /usr/share/flowpipe
-for file in man/man1/flowpipe.1.gz bash-completion/completions/flowpipe doc/flowpipe/copyright; do
+install_packages /tmp/flowpipe.deb python3 man-db
+try /usr/bin
+run "man" "man --pager=cat flowpipe && man --pager=cat flowpipe-run"
+printed 'flowpipe-run(1)'
+for file in bash-completion/completions/flowpipe zsh/vendor-completions/_flowpipe fish/vendor_completions.d/flowpipe.fish \
+  doc/flowpipe/copyright doc/flowpipe/changelog.gz doc/flowpipe/THIRD-PARTY-NOTICES.txt.gz; do
   [ -s "$root/usr/share/$file" ] || fail "the Debian package has no /usr/share/$file"
 done
-
-printf '\n== the tarball, with the libraries of the Debian package\n' >&2
-inside apt-get remove -qq -y flowpipe >/dev/null
+python3 .ci/packaged_links.py "$root/usr/share/doc/flowpipe" --check
+inside dpkg --verify flowpipe
+remove_packages flowpipe
 [ -z "$(find "$root/usr" "$root/etc" "$root/opt" -iname '*flowpipe*')" ] ||
   fail "removed, there is: $(find "$root/usr" "$root/etc" "$root/opt" -iname '*flowpipe*')"
+
+printf '\n== the tarball\n' >&2
+# Not with what the Debian package depends on, but with what the documentation names.
+remove_packages python3 man-db
+nothing_is_left
+read -ra libraries < <(sed -n 's/^ *`apt-get install \(libopencv[^`]*\)`.*/\1/p' docs/install.md)
+[ ${#libraries[@]} -gt 0 ] || fail "docs/install.md does not name the libraries that the tarball needs"
+install_packages "${libraries[@]}" python3
 tar --extract --file "$tarball" --directory "$root/opt"
 unpacked=/opt/$(basename "$tarball" .tar.gz)
-try "$unpacked/bin/flowpipe" "$unpacked/share/flowpipe"
+try "$unpacked/bin"
+python3 .ci/packaged_links.py "$root$unpacked/share/doc/flowpipe" --check
 rm -r "${root:?}$unpacked"
+remove_packages "${libraries[@]}" python3
 
 printf '\n== nothing is left\n' >&2
-inside apt-get autoremove -qq -y --purge >/dev/null
-listing >"$root/tmp/after"
-diff "$root/tmp/before" "$root/tmp/after" || fail "these files are left or missing (above)"
-echo "packages: installed in a fresh Debian 12, played, solved, removed; nothing is left"
+nothing_is_left
+echo "packages: installed in a fresh Debian 12, played, solved, compared, removed; nothing is left"
