@@ -2,15 +2,20 @@
 //! or moves the mouse.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 
 use flowpipe_recording::entry::{AboutPlugin, AboutStage, Change, ChangedStage, Event};
+use flowpipe_tests::bounds::on_hostile_recording;
 use flowpipe_tests::{Ran, changed, compile, flowpipe, pipeline, project, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::edited::{Edited, edit};
 use crate::screen::Screen;
+
+/// The most memory that a hostile recording may take.
+const MEMORY: u64 = 500_000_000;
 
 /// An honest recording of `pipelines/replay.toml`, made once.
 fn honest() -> &'static Path {
@@ -63,7 +68,13 @@ impl Trap {
         if let Some(display) = display {
             program.env("DISPLAY", display);
         }
-        let ran = program.output().unwrap().into();
+        self.finish(program, command)
+    }
+
+    /// Runs a command to its end within its bounds. It must write nothing into the folder that stays empty.
+    #[track_caller]
+    fn finish(&self, program: Command, what: &str) -> Ran {
+        let ran = on_hostile_recording(program, what, MEMORY).ran;
         self.is_empty(&ran);
         ran
     }
@@ -98,8 +109,8 @@ impl Trap {
         self.run("report", &["-o", &beside("report.html")]);
         let path = self.recording();
         let ready = "pipelines/replay.toml";
-        let ran = run(&["compare", ready, ready, path.to_str().unwrap()]);
-        self.is_empty(&ran);
+        let compare = ["compare", ready, ready, path.to_str().unwrap()];
+        self.finish(flowpipe(&compare), "compare");
         let source = changed(self.folder.path(), |ready| {
             let captured = "plugin = \"capture-files\"\nconfig = { paths = [\"pipelines/frames/*.png\"], fps = 20 }";
             assert!(ready.contains(captured));
@@ -110,8 +121,8 @@ impl Trap {
                 &format!("plugin = \"capture-recording\"\n{config}"),
             )
         });
-        let ran = run(&["run", source.to_str().unwrap(), "-q"]);
-        self.is_empty(&ran);
+        let run = ["run", source.to_str().unwrap(), "-q"];
+        self.finish(flowpipe(&run), "run");
     }
 }
 

@@ -7,15 +7,12 @@ use std::time::Duration;
 
 use crate::entries::Parts;
 use crate::interrupt::{interrupted, is_stopped};
-use flowpipe_tests::bounds::{Bounded, bounded};
+use flowpipe_tests::bounds::{Bounded, on_hostile_recording};
 use flowpipe_tests::{changed, compile, flowpipe, pipeline, record, run};
 use serde_json::{Value, json};
 
-/// What a hostile recording may take: memory, and time of a processor.
+/// The most memory that a hostile recording may take.
 const MEMORY: u64 = 500_000_000;
-const COMPUTED: Duration = Duration::from_secs(5);
-/// A machine that is busy with other things takes longer.
-const DEADLINE: Duration = Duration::from_secs(90);
 
 /// A board of the ready pipeline, recorded, where vision is a plugin that nobody has: what it saw stands in the recording.
 fn good() -> &'static Parts {
@@ -87,18 +84,7 @@ fn replay(name: &str, parts: &Parts, more: &[&str]) -> Bounded {
     std::fs::write(&file, parts.write()).unwrap();
     let mut args = vec!["replay", file.to_str().unwrap(), "--quiet"];
     args.extend(more);
-    let ran = bounded(flowpipe(&args), MEMORY, DEADLINE).orderly();
-    // Past the test harness, which shows nothing that a passing test prints.
-    use std::io::Write as _;
-    let (code, mb) = (ran.ran.code.unwrap_or(-1), ran.peak / 1_000_000);
-    let _ = writeln!(
-        std::io::stderr(),
-        "replay {name}: exit code {code}, {mb} MB, {:.1?} of a processor, {:.1?}",
-        ran.computed,
-        ran.took
-    );
-    assert!(ran.computed < COMPUTED, "{ran:#?}");
-    ran
+    on_hostile_recording(flowpipe(&args), &format!("replay {name}"), MEMORY)
 }
 
 /// It ends soon and reports that the solver was cancelled, and that this is not what is recorded.

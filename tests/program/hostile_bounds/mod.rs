@@ -5,17 +5,14 @@ mod expansion;
 
 use std::path::Path;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use crate::entries::{Channel, Parts};
-use flowpipe_tests::bounds::{Bounded, bounded};
+use flowpipe_tests::bounds::{Bounded, on_hostile_recording};
 use flowpipe_tests::{changed, flowpipe, record};
 use serde_json::{Value, json};
 
 /// What a hostile recording may take: the memory limit of recordings (168 MB), and what the program itself takes.
 const MEMORY: u64 = 250_000_000;
-/// On an idle machine each takes less than 5 s. The machines that run tests are busy.
-const DEADLINE: Duration = Duration::from_secs(90);
 
 /// Two small boards of the ready pipeline, recorded.
 fn good() -> &'static Parts {
@@ -49,19 +46,9 @@ fn saved(folder: &Path, name: &str, bytes: &[u8]) -> String {
 }
 
 fn run(args: &[&str]) -> Bounded {
-    let ran = bounded(flowpipe(args), MEMORY, DEADLINE).orderly();
-    // Past the test harness, which shows nothing that a passing test prints.
-    use std::io::Write as _;
-    let (code, mb) = (ran.ran.code.unwrap_or(-1), ran.peak / 1_000_000);
     let what = Path::new(args.iter().find(|it| it.ends_with(".mcap")).unwrap());
     let what = what.file_name().unwrap().to_string_lossy();
-    let _ = writeln!(
-        std::io::stderr(),
-        "{} {what}: exit code {code}, {mb} MB, {:.1?}",
-        args[0],
-        ran.took
-    );
-    ran
+    on_hostile_recording(flowpipe(args), &format!("{} {what}", args[0]), MEMORY)
 }
 
 /// What `replay`, `report` and `compare` make of a recording.
