@@ -1,4 +1,4 @@
-//! Observers that record and trace a run. They do not change it.
+//! Observers that record and trace a run. They change nothing of it, except that a lossless recording makes stages wait.
 //!
 //! # Layout
 //! - [`record`]: a recording, from which the run can be replayed.

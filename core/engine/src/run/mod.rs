@@ -73,8 +73,9 @@ pub struct Options {
     pub program: Option<Program>,
 }
 
-/// Observes a run. Called on the stages' threads, so it should be quick. Methods that are not overridden cost next to
-/// nothing.
+/// Observes a run. Most methods are called on the stages' threads, so they should be quick; problems and calls that hang
+/// are also reported by the control thread, changes by the thread that reloads. Methods that are not overridden cost next
+/// to nothing.
 pub trait Observer: Send + Sync {
     /// A stage emits a message at one of its outputs, in the order of the output's sequence numbers.
     fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {

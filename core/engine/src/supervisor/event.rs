@@ -291,8 +291,8 @@ pub(crate) enum Refusal {
 }
 
 impl Event {
-    /// Whether any thread may report it. It returns at most a decision, changes no state but that of its slot, and
-    /// starts nothing. Only the control thread reports the other events.
+    /// Whether any thread may report it. It starts, creates and destroys nothing. Only the control thread reports the
+    /// other events.
     pub(super) fn is_from_any_thread(&self) -> bool {
         matches!(
             self,

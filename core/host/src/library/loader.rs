@@ -198,18 +198,16 @@ fn entry(address: *const abi::Entry) -> Result<&'static abi::Entry, String> {
     }
     // SAFETY: an exported symbol has at least the eight bytes of the magic; the rest is read only if these are right,
     // and the versions and the size have the same offsets in every version.
-    let (magic, major, minor, size) = unsafe {
+    let (major, minor, size) = unsafe {
         if (&raw const (*address).magic).read() != abi::MAGIC {
             return Err("not a flowpipe plugin: its `flowpipe_entry` has another magic".into());
         }
         (
-            (*address).magic,
             (*address).abi_major,
             (*address).abi_minor,
             (*address).struct_size,
         )
     };
-    debug_assert_eq!(magic, abi::MAGIC);
     if major != abi::ABI_MAJOR || minor > abi::ABI_MINOR {
         return Err(format!(
             "made for flowpipe ABI {major}.{minor}, this flowpipe has {}.{}",

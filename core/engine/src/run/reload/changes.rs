@@ -12,9 +12,9 @@ use crate::run::reload::live::LivePipeline;
 pub struct Changes {
     /// By stage.
     pub stages: Vec<StageChanges>,
-    /// StageChanges keys of the pipeline itself that take effect now.
+    /// Changed keys of the pipeline itself that take effect now.
     pub keys: Vec<&'static str>,
-    /// StageChanges keys that take effect in the next run.
+    /// Changed keys that take effect in the next run.
     pub later: Vec<&'static str>,
 }
 

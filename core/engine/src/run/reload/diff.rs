@@ -19,7 +19,7 @@ use crate::run::summary::EdgeSummary;
 
 /// The difference between a running pipeline and a new one.
 pub(crate) struct PipelineDiff {
-    /// The pipeline after the change. StageChanges stages are new objects in it.
+    /// The pipeline after the change. Changed stages are new objects in it.
     pub next: LivePipeline,
     /// Stages with a changed contestant or setting.
     pub changed: Vec<usize>,
