@@ -67,12 +67,29 @@ prefix_of() {
 # The files of a folder, relative to it, sorted.
 files_of() { (cd "$1" && find . -type f | sed 's|^\./||' | LC_ALL=C sort); }
 
-# The lines of an installation's manifest. Nothing that leads out of the prefix is a line of one.
+# The lines of an installation's manifest. Nothing that leads out of the prefix is a line of one, by itself or by a link.
 installed_in() {
+  local prefix line folder
+  [ -n "$1" ] || fail "there is no prefix"
   [ -f "$1/$manifest" ] || return 0
-  ! grep -nE '^/|(^|/)\.\.(/|$)|^$' "$1/$manifest" >&2 ||
+  ! grep -nE '^/|(^|/)\.\.(/|$)|^$|^[[:space:]]|[[:space:]]$' "$1/$manifest" >&2 ||
     fail "$1/$manifest has lines that lead out of $1 (above): it is not of flowpipe's making, and nothing was changed"
+  prefix=$(realpath -- "$1")
+  while IFS= read -r line; do
+    folder=$(realpath --canonicalize-missing -- "$1/$(dirname -- "$line")")
+    [ "$folder" = "$prefix" ] || [[ $folder == "${prefix%/}"/* ]] ||
+      fail "$line in $1/$manifest leads out of $1 through a link, to $folder: nothing was changed. Remove the link."
+  done <"$1/$manifest"
   cat "$1/$manifest"
+}
+
+# Renames a copy of a file to its place: what has the file open keeps it, and no link there is followed.
+place_file() {
+  local from=$1 to=$2 new
+  [ ! -d "$to" ] || fail "$to is a folder, and a file belongs there: remove it"
+  new=$(mktemp -- "$(dirname -- "$to")/.flowpipe-new.XXXXXX")
+  cp -p -- "$from" "$new"
+  mv -fT -- "$new" "$to"
 }
 
 # Creates a folder below a prefix, and notes each that did not exist.
@@ -97,8 +114,8 @@ install_to() {
   old=$(mktemp)
   installed_in "$prefix" >"$old"
   # Files of others are not replaced. All are looked at before anything is written.
-  files_of "$staged" | while read -r file; do
-    if [ -e "$prefix/$file" ] && ! grep -qxF -- "$file" "$old"; then
+  files_of "$staged" | while IFS= read -r file; do
+    if { [ -e "$prefix/$file" ] || [ -L "$prefix/$file" ]; } && ! grep -qxF -- "$file" "$old"; then
       fail "$prefix/$file exists, and was not installed by ./x install: nothing was changed. Remove it, or choose another prefix."
     fi
   done
@@ -106,17 +123,15 @@ install_to() {
   umask 022
   grep '/$' "$old" >"$list" || true
   make_folder "$prefix" "$(dirname "$manifest")" "$list"
-  while read -r file; do
+  while IFS= read -r file; do
     make_folder "$prefix" "$(dirname "$file")" "$list"
-    # Replaced, not written into: a program that runs keeps its files.
-    cp -p "$staged/$file" "$prefix/$file.new"
-    mv -f "$prefix/$file.new" "$prefix/$file"
+    place_file "$staged/$file" "$prefix/$file"
     printf '%s\n' "$file" >>"$list"
     # Written now, so that a failure in the middle can be uninstalled too.
     install_manifest "$prefix" "$list" "$old"
   done < <(files_of "$staged")
   # What an older version had installed.
-  while read -r file; do
+  while IFS= read -r file; do
     [ "$file" = "$manifest" ] || grep -qxF -- "$file" "$list" || rm -f "$prefix/$file"
   done < <(grep -v '/$' "$old")
   install_manifest "$prefix" "$list" /dev/null
@@ -132,8 +147,12 @@ install_to() {
 
 # Writes the manifest: what is installed now, and what was before.
 install_manifest() {
-  { cat "$2" "$3"; printf '%s\n' "$manifest"; } | LC_ALL=C sort -u >"$1/$manifest.new"
-  mv -f "$1/$manifest.new" "$1/$manifest"
+  local sorted
+  sorted=$(mktemp)
+  { cat "$2" "$3"; printf '%s\n' "$manifest"; } | LC_ALL=C sort -u >"$sorted"
+  chmod 644 "$sorted"
+  place_file "$sorted" "$1/$manifest"
+  rm -f "$sorted"
 }
 
 uninstall_from() {
@@ -142,11 +161,11 @@ uninstall_from() {
     fail "$prefix/$manifest does not exist: ./x install has installed nothing in $prefix. Name the prefix that it was given."
   list=$(mktemp)
   installed_in "$prefix" >"$list"
-  while read -r line; do
-    rm -f "$prefix/$line" "$prefix/$line.new"
+  while IFS= read -r line; do
+    rm -f "$prefix/$line"
   done < <(grep -v '/$' "$list")
   # The innermost first. Folders in which something of others lies stay.
-  while read -r line; do
+  while IFS= read -r line; do
     [ "$line" = ./ ] || [ ! -d "$prefix/$line" ] || rmdir --ignore-fail-on-non-empty "$prefix/$line"
   done < <(grep '/$' "$list" | LC_ALL=C sort -r)
   if grep -qxF ./ "$list"; then rmdir --ignore-fail-on-non-empty "$prefix"; fi

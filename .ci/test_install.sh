@@ -69,6 +69,19 @@ refused 'lead out of' ./x uninstall "$prefix"
 [ -e "$place/outside" ] && [ -e "$prefix/bin/flowpipe" ] || fail "a forged manifest removed files"
 cp "$place/manifest" "$prefix/share/flowpipe/manifest.txt"
 
+for line in ' ../outside' '../outside ' 'link/outside'; do
+  ln -sfn .. "$prefix/link"
+  echo "$line" >>"$prefix/share/flowpipe/manifest.txt"
+  refused 'lead' ./x uninstall "$prefix"
+  [ -e "$place/outside" ] && [ -e "$prefix/bin/flowpipe" ] || fail "the forged line '$line' removed files"
+  cp "$place/manifest" "$prefix/share/flowpipe/manifest.txt"
+done
+rm "$prefix/link"
+
+# One prefix at a time, and never the root by mistake.
+refused 'there is one PREFIX' ./x uninstall "$prefix" "$place/other"
+refused 'HOME' env --unset HOME ./x uninstall
+
 ./x uninstall "$prefix"
 [ "$(cd "$prefix" && find . -type f)" = ./share/flowpipe/pipelines/mine.toml ] ||
   fail "uninstalled, there is: $(cd "$prefix" && find . -type f)"

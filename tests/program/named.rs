@@ -28,7 +28,7 @@ fn a_name_runs_a_packaged_pipeline_from_any_folder() {
 fn an_unknown_name_lists_the_known_ones() {
     for command in ["run", "check", "graph"] {
         let ran = run(&[command, "reply"]).expect(2);
-        let expected = "flowpipe: reply: there is neither a file nor a pipeline of that name (did you mean replay?); \
+        let expected = "flowpipe: reply: there is no pipeline of that name (did you mean replay?); \
                         the named pipelines are live, replay, timetrial";
         assert_eq!(ran.stderr.trim_end(), expected);
     }
@@ -60,14 +60,20 @@ fn no_pipeline_of_the_working_directory_is_taken_for_a_packaged_one() {
     }
 }
 
-/// A file counts before a packaged pipeline.
+/// Somebody else may have put it into the working directory.
 #[test]
-fn a_file_of_that_name_is_used() {
+fn a_file_of_that_name_is_used_only_as_a_path() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("live"), "").unwrap();
-    let ran = in_folder(folder.path(), &["check", "live"]).expect(78);
+    for name in ["live", "mine"] {
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    let ran = in_folder(folder.path(), &["check", "live"]).expect(0);
+    assert!(ran.stdout.contains("live.toml: OK"), "{ran:#?}");
+    let ran = in_folder(folder.path(), &["check", "./live"]).expect(78);
     assert!(
         ran.stderr.contains("the pipeline has no stages"),
         "{ran:#?}"
     );
+    let ran = in_folder(folder.path(), &["check", "mine"]).expect(2);
+    assert!(ran.stderr.contains("write ./mine"), "{ran:#?}");
 }

@@ -7,7 +7,7 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
-use std::io::Read as _;
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,7 @@ use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
 use flowpipe_config::manifest::read_manifest;
 use flowpipe_host::catalogue::{Scan, Scanned};
 use flowpipe_host::library::write_access;
-use flowpipe_output::{open_regular, write};
+use flowpipe_output::{OutputFile, open_regular};
 use serde::{Deserialize, Serialize};
 
 /// The version of the file's layout.
@@ -178,15 +178,21 @@ impl Cache {
         while self.libraries.len() > MAX_LIBRARIES {
             self.libraries.pop_first();
         }
-        let written = serde_json::to_vec(&self)
-            .map_err(std::io::Error::from)
-            .and_then(|bytes| {
-                path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-                write(path, bytes)
-            });
-        if let Err(error) = written {
+        if let Err(error) = self.write_to(path) {
             tracing::debug!(path = %path.display(), %error, "can't keep manifests");
         }
+    }
+
+    fn write_to(&self, path: &Path) -> io::Result<()> {
+        let bytes = serde_json::to_vec(self)?;
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+            // Another user's folder may lead anywhere: with `sudo -E`, the home folder is not root's.
+            write_access::check(folder).map_err(io::Error::other)?;
+        }
+        let mut file = OutputFile::create_derived(path)?;
+        file.write_all(&bytes)?;
+        file.commit()
     }
 }
 

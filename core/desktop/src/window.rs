@@ -11,11 +11,13 @@ pub(crate) struct Titled {
     pub title: String,
 }
 
-/// The window that is meant by a title, of windows sorted from front to back: one of just that
-/// title, else one whose title contains it, in capitals or not.
+/// The window that is meant by a title, of windows sorted from front to back: one of just that title, else one whose
+/// title contains it, both in capitals or not.
 pub(crate) fn find(windows: &[Titled], title: &str) -> Option<WindowId> {
     let wanted = title.to_lowercase();
-    let exact = windows.iter().find(|window| window.title == title);
+    let exact = windows
+        .iter()
+        .find(|window| window.title.to_lowercase() == wanted);
     let similar = || {
         let mut windows = windows.iter();
         windows.find(|window| window.title.to_lowercase().contains(&wanted))

@@ -40,7 +40,8 @@ const REST: Duration = Duration::from_millis(8);
 pub enum WindowError {
     /// No screen to open a window on.
     #[error(
-        "can't open a window: {0}. A window needs a desktop: X11 (DISPLAY) or Wayland (WAYLAND_DISPLAY)"
+        "can't open a window: {0}. A window needs a desktop: X11 (DISPLAY) or Wayland (WAYLAND_DISPLAY). \
+         `flowpipe play --terminal` needs none"
     )]
     NoScreen(String),
     /// The picture can't be shown.

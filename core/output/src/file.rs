@@ -76,7 +76,7 @@ impl OutputFile {
     /// When nothing can be written there, or what lies there is no regular file.
     pub fn create_derived(path: &Path) -> io::Result<Self> {
         let (place, there) = place::derived(path)?;
-        Self::beside(place, there.as_ref(), false)
+        Self::beside(place, there.as_ref(), false, DERIVED_MODE)
     }
 
     /// A file that grows for long, and is of use also when it is not whole: once [`Self::show`] was called it is
@@ -100,18 +100,25 @@ impl OutputFile {
     pub fn growing_derived(path: &Path) -> io::Result<Self> {
         let (place, there) = place::derived(path)?;
         refuse_two_writers(&place)?;
-        Self::beside(place, there.as_ref(), true)
+        Self::beside(place, there.as_ref(), true, DERIVED_MODE)
     }
 
     fn begin(path: &Path, grows: bool) -> io::Result<Self> {
         match Place::find(path)? {
             Place::AsIs(file) => Ok(Self { file, beside: None }),
-            Place::Regular(place, there) => Self::beside(place, there.as_ref(), grows),
+            Place::Regular(place, there) => Self::beside(place, there.as_ref(), grows, NEW_MODE),
         }
     }
 
-    fn beside(place: PathBuf, there: Option<&Metadata>, grows: bool) -> io::Result<Self> {
-        let (file, now) = match hidden(&place) {
+    /// `new_mode`: the permissions of a file that replaces none.
+    fn beside(
+        place: PathBuf,
+        there: Option<&Metadata>,
+        grows: bool,
+        new_mode: u32,
+    ) -> io::Result<Self> {
+        // From the start, nobody may open it who may not open the file that it replaces.
+        let (file, now) = match hidden(&place, there.map_or(new_mode, mode)) {
             // A user who may write to the file, and to nothing else in its folder, can only write it in place.
             Err(error) if there.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
                 return Self::in_place(&place);
@@ -262,14 +269,34 @@ fn forget_hidden(path: &Path) {
     hidden.retain(|it| it != path);
 }
 
+/// The permissions of a file that replaces none, less those that the umask takes.
+const NEW_MODE: u32 = 0o666;
+/// Those of a file whose name the user did not give: only the user writes to it.
+const DERIVED_MODE: u32 = 0o644;
+
+/// The permissions of a file.
+#[cfg(unix)]
+fn mode(file: &Metadata) -> u32 {
+    std::os::unix::fs::PermissionsExt::mode(&file.permissions()) & 0o777
+}
+
+#[cfg(not(unix))]
+fn mode(_: &Metadata) -> u32 {
+    NEW_MODE
+}
+
 /// Makes a file of a name that nothing else has, in the folder of its place.
-fn hidden(place: &Path) -> io::Result<(File, PathBuf)> {
+fn hidden(place: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     loop {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         // Not made of the place's own name, which may be as long as a name can be.
         let path = place.with_file_name(format!(".flowpipe-{}-{number}.tmp", std::process::id()));
         let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+        #[cfg(not(unix))]
+        let _ = mode;
         match options.read(true).write(true).create_new(true).open(&path) {
             Ok(file) => {
                 let mut hidden = HIDDEN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,7 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
@@ -16,6 +16,9 @@ use serde::{Deserialize, Serialize};
 
 /// The name of the file, in the folder `flowpipe` of the user's state.
 pub const FILE: &str = "games.toml";
+
+/// The most that is read of it.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// What the file begins with.
 const HEADER: &str = "\
@@ -89,7 +92,11 @@ impl Games {
 }
 
 fn read(file: &Path) -> io::Result<Kept> {
-    match std::fs::read_to_string(file) {
+    let text = flowpipe_output::open_regular(file).and_then(|file| {
+        let mut text = String::new();
+        file.take(MAX_BYTES).read_to_string(&mut text).map(|_| text)
+    });
+    match text {
         Ok(text) => toml::from_str(&text).map_err(io::Error::other),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Kept::default()),
         Err(error) => Err(error),

@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Number, Value};
 
+/// The most keys in a path.
+const MOST_KEYS: usize = 64;
+
 /// The value of `--set`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetArgument {
@@ -27,6 +30,9 @@ pub fn parse(text: &str) -> Result<SetArgument, String> {
     let keys: Vec<_> = keys.collect();
     if stage.is_empty() || keys.is_empty() || keys.iter().any(String::is_empty) {
         return Err(form.to_owned());
+    }
+    if keys.len() > MOST_KEYS {
+        return Err(format!("its path has more than {MOST_KEYS} keys"));
     }
     Ok(SetArgument {
         text: text.to_owned(),
@@ -118,6 +124,8 @@ mod tests {
         ] {
             assert!(parse(text).is_err(), "{text}");
         }
+        assert!(parse(&format!("a{}=1", ".b".repeat(64))).is_ok());
+        assert!(parse(&format!("a{}=1", ".b".repeat(40_000))).is_err());
         let nul = parse("a.b=\"x\\u0000\"").unwrap_err();
         assert!(nul.contains("NUL"), "{nul}");
     }

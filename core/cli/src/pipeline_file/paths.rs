@@ -9,6 +9,7 @@ use flowpipe_config::manifest::Manifest;
 use flowpipe_config::manifest::effects::{COMMAND_FOLDER, PathUse};
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_host::catalogue::Catalogue;
+use flowpipe_host::library::write_access;
 use serde_json::Value;
 
 /// The folder at which the relative paths of a pipeline file start. `None`: the working directory, also for what comes
@@ -123,7 +124,9 @@ impl Resolver<'_> {
             .map(|(_, word)| (word, joined(self.folder, word)));
         let is_there = |path: &str| Path::new(path).is_file();
         let is_beside = |it: &(&str, Option<String>)| it.1.as_deref().is_some_and(is_there);
-        let is_only_here = |it: &(&str, Option<String>)| it.1.is_some() && is_there(it.0);
+        // What is in the working directory runs only if no other user can change it.
+        let is_own = |path: &str| is_there(path) && write_access::check(Path::new(path)).is_ok();
+        let is_only_here = |it: &(&str, Option<String>)| it.1.is_some() && is_own(it.0);
         if !files.clone().any(|it| is_beside(&it))
             && let Some((word, Some(beside))) = files.find(is_only_here)
         {

@@ -17,15 +17,14 @@ const PATH_VARIABLE: &str = "FLOWPIPE_PIPELINE_PATH";
 /// The most names that an error lists.
 const LISTED: usize = 24;
 
-/// The file of a pipeline: the path as it is, or the packaged pipeline of that name if it is a name and no such file
-/// exists.
+/// The file of a pipeline: the path as it is, or the packaged pipeline of that name if it is a name.
 ///
 /// # Errors
 /// When there is no pipeline of that name, or only one that other users can change.
 pub fn find(file: &Path) -> Result<PathBuf, Failure> {
     match name(file) {
-        Some(name) if !file.exists() || file.is_dir() => find_in(name, &folders()),
-        _ => Ok(file.to_owned()),
+        Some(name) => find_in(name, &folders()),
+        None => Ok(file.to_owned()),
     }
 }
 
@@ -93,6 +92,7 @@ fn unknown(name: &str, folders: &[PathBuf]) -> String {
     let names = names(folders);
     let local = Path::new(name).with_extension("toml");
     let hint = match suggest::closest(name, &names) {
+        _ if Path::new(name).is_file() => format!(" (for the file of that name, write ./{name})"),
         _ if local.is_file() => format!(" (did you mean the file {}?)", local.display()),
         Some(near) => format!(" (did you mean {near}?)"),
         None => String::new(),
@@ -101,7 +101,7 @@ fn unknown(name: &str, folders: &[PathBuf]) -> String {
         true => "no pipeline has a name".to_owned(),
         false => format!("the named pipelines are {}", names.join(", ")),
     };
-    format!("{name}: there is neither a file nor a pipeline of that name{hint}; {there}")
+    format!("{name}: there is no pipeline of that name{hint}; {there}")
 }
 
 /// The names of the pipelines that can be used.
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(found, first.join("live.toml"));
         std::fs::write(first.join("replay.toml"), "").unwrap();
         let error = find_in("lvie", &folders).unwrap_err().to_string();
-        let expected = "lvie: there is neither a file nor a pipeline of that name (did you mean live?); \
+        let expected = "lvie: there is no pipeline of that name (did you mean live?); \
                         the named pipelines are live, replay";
         assert_eq!(error, expected);
     }

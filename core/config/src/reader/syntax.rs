@@ -76,7 +76,7 @@ pub(super) fn parse<'t>(text: &'t str, findings: &mut Findings) -> DeTable<'t> {
 
 /// The most syntax errors that are examined: a file with more is hardly TOML, and each costs a pass over the whole
 /// file.
-const MAX_ERRORS: usize = 100;
+const MAX_ERRORS: usize = 20;
 
 const DUPLICATE: &str = "duplicate key";
 const QUOTES: [&str; 2] = ["\"\"\"", "'''"];

@@ -237,3 +237,28 @@ fn a_derived_file_that_grows_follows_no_link() {
     assert_eq!(fs::read(&plain).unwrap(), b"whole");
     assert_eq!(fs::read(&precious).unwrap(), b"precious");
 }
+
+/// Until it is renamed, a new file can be opened only by who may open the file that it replaces.
+#[cfg(unix)]
+#[test]
+fn an_unfinished_file_has_the_permissions_of_what_it_replaces() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let hidden_mode = |path: &Path| {
+        let (_, now) = hidden(path, mode(&fs::metadata(path).unwrap())).unwrap();
+        let mode = fs::metadata(&now).unwrap().permissions().mode() & 0o777;
+        fs::remove_file(&now).unwrap();
+        forget_hidden(&now);
+        mode
+    };
+    let path = folder.path().join("secret");
+    fs::write(&path, "old").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(hidden_mode(&path), 0o600);
+    // The name of a derived file is known before it exists.
+    let derived = folder.path().join("derived");
+    let file = OutputFile::create_derived(&derived).unwrap();
+    let shown = file.file().unwrap().metadata().unwrap();
+    assert_eq!(shown.permissions().mode() & 0o133, 0);
+}
