@@ -72,8 +72,8 @@ const EDGES: usize = 2048;
 /// A longer record of a channel is damaged: it has two names, each of them twice.
 pub(crate) const LONGEST_CHANNEL: usize = 8 << 10;
 
-/// Times are within 36 years of the run's start, so that no sum or difference of a few overflows.
-const LATEST: i64 = 1 << 60;
+/// Times, in nanoseconds, are within 36 years of the run's start, so that no sum or difference of a few overflows.
+pub const LATEST_TIME: i64 = 1 << 60;
 
 /// The memory limits of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -223,7 +223,7 @@ pub(crate) fn parts(about: &About) -> Result<(), String> {
 
 /// Whether a time of the run's clock is within the limits.
 pub(crate) fn is_time(nanoseconds: i64) -> bool {
-    (-LATEST..=LATEST).contains(&nanoseconds)
+    (-LATEST_TIME..=LATEST_TIME).contains(&nanoseconds)
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ mod writer;
 pub const FORMAT: u32 = 1;
 
 pub use bodies::Body;
-pub use budget::Limits;
+pub use budget::{LATEST_TIME, Limits};
 pub use entry::Entry;
 pub use error::{ReadError, WriteError};
 pub use fault::{Fault, Place};

@@ -12,7 +12,7 @@ use flowpipe_host::document::Document;
 use flowpipe_host::frame::Frame;
 use flowpipe_host::message::{Lineage, MOST_HOPS, Message, Origin};
 use flowpipe_host::run::Mode;
-use flowpipe_recording::entry;
+use flowpipe_recording::{LATEST_TIME, entry};
 
 use crate::check::Judgement;
 use crate::run::journal;
@@ -35,6 +35,7 @@ pub(crate) struct Context<'a> {
     /// The race and the contestant, if the stage races.
     pub entrant: Option<Entrant<'a>>,
     pub emitted: Cell<u64>,
+    pub marked: Cell<u64>,
     /// Why the first invalid message was refused.
     pub refused: RefCell<Option<String>>,
     /// Whether `emit` returned that there is no receiver any more.
@@ -46,6 +47,12 @@ pub(crate) struct Context<'a> {
 
 /// The most messages that a stage may emit for one message. Sources have no limit: full queues slow them down.
 const MOST_ANSWERS: u64 = 100_000;
+
+/// The most marks of one call. Further ones are ignored.
+const MOST_MARKS: u64 = 1_000;
+
+/// The longest name of a mark, in bytes. A longer one is cut.
+const LONGEST_MARK: usize = 256;
 
 /// The interval at which a waiting stage checks for cancellation.
 const WAIT_STEP: Duration = Duration::from_millis(5);
@@ -212,11 +219,7 @@ impl Context<'_> {
             stage: self.stage.index,
             // The message's own number, known when it is sent.
             sequence: 0,
-            captured_ns: if captured_ns == 0 {
-                emitted_ns
-            } else {
-                captured_ns
-            },
+            captured_ns: capture_time(captured_ns, emitted_ns),
         };
         Lineage {
             sequence: 0,
@@ -239,6 +242,18 @@ impl Context<'_> {
     }
 }
 
+/// When a new frame was captured, as the plugin states it; 0: when it was emitted.
+///
+/// A frame can't be captured after its emission, and a recording can't hold times beyond [`LATEST_TIME`]. Other times
+/// are clamped and not refused: a replayed plugin that reads the clock more often than the recorded one gets later
+/// times than the recorded emission.
+fn capture_time(stated_ns: i64, emitted_ns: i64) -> i64 {
+    match stated_ns {
+        0 => emitted_ns,
+        stated_ns => stated_ns.max(-LATEST_TIME).min(emitted_ns),
+    }
+}
+
 impl CallContext for Context<'_> {
     fn emit(&self, output: Option<&abi::Output>) -> abi::Status {
         if let Some(output) = output {
@@ -258,8 +273,23 @@ impl CallContext for Context<'_> {
     }
 
     fn mark(&self, name: &str, at_ns: Option<i64>) {
+        let marked = self.marked.get().saturating_add(1);
+        self.marked.set(marked);
+        if marked > MOST_MARKS {
+            if marked == MOST_MARKS + 1 {
+                let stage = &self.stage.settings.name;
+                tracing::warn!(
+                    stage,
+                    "it marks more than {MOST_MARKS} times in one call: the further marks are ignored"
+                );
+            }
+            return;
+        }
+        let name = &name[..name.floor_char_boundary(LONGEST_MARK)];
         let run = &self.stage.run;
-        let now = at_ns.unwrap_or_else(|| run.now());
+        let now = run.now();
+        // What another process states: it can't have marked before the call or later than now.
+        let now = at_ns.map_or(now, |at_ns| at_ns.max(self.taken_ns).min(now));
         if let Some(origin) = self.origin {
             run.marks.note(name, origin, now);
         }

@@ -160,9 +160,13 @@ impl Control {
             }
             Err(error) => {
                 self.fail_to_start(&stage, error);
-                let to_pause = false;
-                let stage = stage.index;
-                Some(supervisor::Event::RaceEnded { stage, to_pause })
+                let present = present.iter().copied();
+                // The threads that have started end at once: they have no driver.
+                let missing = present.filter(|it| !self.threads.calls(&stage, *it));
+                Some(supervisor::Event::StartFailed {
+                    stage: stage.index,
+                    missing: missing.collect(),
+                })
             }
         }
     }
@@ -197,8 +201,10 @@ impl Control {
             }
             Err(error) => {
                 self.fail_to_start(&stage, error);
-                let slot = stage.slot(0);
-                Some(supervisor::Event::Ended(slot, Exit::Panicked))
+                Some(supervisor::Event::StartFailed {
+                    stage: stage.index,
+                    missing: (0..stage.settings.contestants.len()).collect(),
+                })
             }
         }
     }

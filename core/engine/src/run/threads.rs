@@ -73,6 +73,13 @@ impl Threads {
         self.threads.get(&id)
     }
 
+    /// Whether a thread calls only this contestant of this stage.
+    pub(crate) fn calls(&self, stage: &Arc<Stage>, contestant: usize) -> bool {
+        let role = Role::Plugin(contestant);
+        let mut threads = self.threads.values();
+        threads.any(|it| it.role == role && Arc::ptr_eq(&it.stage, stage))
+    }
+
     pub(crate) fn ids(&self) -> Vec<usize> {
         self.threads.keys().copied().collect()
     }

@@ -109,6 +109,7 @@ impl Worker {
             taken_ns: work.taken_ns,
             entrant,
             emitted: Cell::new(0),
+            marked: Cell::new(0),
             refused: RefCell::new(None),
             stopped: Cell::new(false),
             journal: Journal::default(),

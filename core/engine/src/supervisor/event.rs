@@ -169,6 +169,9 @@ pub(crate) enum Event {
     },
     /// The thread of a plugin has ended.
     Ended(Slot, Exit),
+    /// A thread of a race, or the one that calls all plugins of a stage, failed to start, so that the stage does not
+    /// start. `missing`: the plugins without a thread. The others' threads end by themselves.
+    StartFailed { stage: usize, missing: Vec<usize> },
     /// A race has a message.
     RaceMessage { stage: usize },
     /// A race knows a contestant.

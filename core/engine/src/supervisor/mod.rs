@@ -32,7 +32,7 @@
 //! | Running | Ended | Finished | its stream has ended | |
 //! | Running | Ended | Restarting | it failed, and the policy restarts it | destroy it |
 //! | Running | Ended | Destroying | its stream has ended, and its stage is removed | destroy it |
-//! | Running | Ended | Abandoned | its thread panicked, a bug in this program | notify the race |
+//! | Running | Ended | Abandoned | its thread panicked, a bug in this program, or failed to start | notify the race |
 //! | Running | Hung | Backoff | the policy restarts it. Instance and thread are abandoned, in a replay those of all plugins of the stage | report; notify the race, unless it is replaced at once |
 //! | Running | Hung | Abandoned | the policy does not, the stage has to end, or it has hung too often | report; close the stage, or notify the race; end the run, if neither it races nor the stage has to end |
 //! | Restarting | Destroyed | Backoff | | |
@@ -166,6 +166,12 @@ impl Supervisor {
                 problem,
             } => slots.hung(slot, (was_stopped, excess, can_create), problem),
             Event::Ended(slot, exit) => slots.ended(slot, exit, is_asked_to_pause(slot.stage)),
+            Event::StartFailed { stage, missing } => {
+                race::ended(slots, stage, false);
+                for contestant in missing {
+                    slots.ended(Slot { stage, contestant }, Exit::Panicked, false);
+                }
+            }
             Event::RaceMessage { stage } => race::message(slots, stage),
             Event::Joined(slot) => race::joined(slots, slot),
             Event::CallFinished { slot, is_over } => race::call_finished(slots, slot, is_over),

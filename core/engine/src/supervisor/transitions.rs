@@ -45,7 +45,7 @@ pub(super) enum Cause {
     Destroyed,
     /// [`Event::Hung`](super::Event::Hung).
     Hung,
-    /// [`Event::Ended`](super::Event::Ended).
+    /// [`Event::Ended`](super::Event::Ended) and [`Event::StartFailed`](super::Event::StartFailed).
     Ended,
     /// [`Event::Over`](super::Event::Over).
     Over,
@@ -120,7 +120,7 @@ impl Cause {
             Event::Deferred(_) => Deferred,
             Event::Destroyed(_) => Destroyed,
             Event::Hung { .. } => Hung,
-            Event::Ended(..) => Ended,
+            Event::Ended(..) | Event::StartFailed { .. } => Ended,
             Event::Over => Over,
             _ => Other,
         }

@@ -269,6 +269,8 @@ pub struct Seen {
     pub sequence: u64,
     pub json: Value,
     pub frame_sequence: u64,
+    /// The time from the capture of its frame to its emission.
+    pub age_ns: Option<i64>,
     pub hops: Vec<u32>,
     /// The address of its pixels, and the first one.
     pub pixels: Option<(usize, u8)>,
@@ -286,6 +288,9 @@ impl Observer for Watcher {
             sequence: lineage.sequence,
             json: message.value().clone(),
             frame_sequence: lineage.origin.map_or(0, |origin| origin.sequence),
+            age_ns: lineage
+                .origin
+                .map(|origin| message.emitted_ns().saturating_sub(origin.captured_ns)),
             hops: lineage.hops.iter().map(|hop| hop.stage).collect(),
             pixels: message
                 .frame()

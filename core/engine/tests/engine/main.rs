@@ -25,6 +25,8 @@ mod isolation_frames;
 #[cfg(target_os = "linux")]
 mod linked;
 mod loading;
+#[cfg(unix)]
+mod marks;
 mod oldest;
 mod race;
 mod reload;

@@ -274,6 +274,8 @@ impl Idle {
                 surplus.push(memory);
             }
         }
+        // Every frame size adds a shelf, and plugins choose the sizes.
+        self.shelves.retain(|(_, shelf)| !shelf.is_empty());
         surplus
     }
 }
@@ -381,6 +383,17 @@ mod tests {
         let other = fill(1500, 2);
         assert_eq!((other.allocated, other.idle_bytes), (6, 4000));
         assert_eq!(fill(500, 100).idle_bytes, 50_000);
+    }
+
+    #[test]
+    fn sizes_without_idle_memory_are_removed() {
+        let pool = Pool::new(1);
+        for size in 1..=10_000 {
+            let memory = pool.take(size, 0).unwrap();
+            pool.give_back(memory, 0);
+        }
+        let shelves = lock(&pool.idle).shelves.len();
+        assert_eq!(shelves, 1, "the last size is idle");
     }
 
     #[test]

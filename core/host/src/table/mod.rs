@@ -158,8 +158,11 @@ impl Host {
         }
     }
 
-    /// Records an error of the plugin. The last one counts.
-    pub fn note_error(&self, code: i32, text: String) {
+    /// Records an error of the plugin. The last one counts. Its text is cut to [`LONGEST_TEXT`].
+    pub fn note_error(&self, code: i32, mut text: String) {
+        text.truncate(text.floor_char_boundary(LONGEST_TEXT));
+        // Its capacity may be that of a longer packet.
+        text.shrink_to_fit();
         *lock(&self.error) = Some((code, text));
         self.failed.store(true, Ordering::Relaxed);
     }

@@ -81,6 +81,16 @@ fn texts_may_be_null_empty_or_not_utf8() {
 }
 
 #[test]
+fn errors_are_cut() {
+    let host = host();
+    // As of a process that does not cut what it sends. The limit is within a character.
+    host.note_error(7, format!("x{}", "\u{e9}".repeat(LONGEST_TEXT)));
+    let (_, text) = host.take_error().unwrap();
+    assert_eq!(text.len(), LONGEST_TEXT - 1);
+    assert!(text.capacity() <= LONGEST_TEXT);
+}
+
+#[test]
 fn getters_accept_null_everywhere() {
     let host = host();
     let table = Table(host.show()).table();

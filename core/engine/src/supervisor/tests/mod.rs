@@ -1,5 +1,6 @@
 //! The state machine under random events, and its table.
 
+mod failed_start;
 mod messages;
 mod observed;
 mod race;

@@ -26,6 +26,8 @@ pub(super) enum Step {
     Finish(usize),
     /// It panics.
     Panic(usize),
+    /// The next start of threads fails, after this many of them have started.
+    FailStart(usize),
     /// A thread whose gate is closed pauses.
     Pause(usize),
     /// A creation and a destruction complete.
@@ -55,6 +57,7 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
         12 => which.clone().prop_map(Step::Take),
         1 => which.clone().prop_map(Step::Finish),
         1 => which.clone().prop_map(Step::Panic),
+        1 => which.clone().prop_map(Step::FailStart),
         6 => which.clone().prop_map(Step::Pause),
         6 => (which.clone(), any::<bool>()).prop_map(|(it, good)| Step::Settle(it, good)),
         2 => prop::collection::vec(0_usize..4, 1..4).prop_map(Step::Ask),
@@ -96,6 +99,7 @@ impl World {
                     self.end_thread(slot, Exit::Panicked);
                 }
             }
+            Step::FailStart(number) => self.failing_start = Some(number),
             Step::Pause(number) => self.pause(number),
             Step::Settle(number, good) => self.settle(number, good),
             Step::Ask(ref stages) => {

@@ -53,6 +53,8 @@ pub(super) struct World {
     pub(super) destroyed: usize,
     pub(super) abandoned: usize,
     pub(super) over: bool,
+    /// The next start of threads fails, after this many of them have started.
+    pub(super) failing_start: Option<usize>,
     /// The transitions that have occurred.
     pub(super) transitions: BTreeSet<Transition>,
 }
@@ -128,17 +130,13 @@ impl World {
             !self.over || matches!(action, Action::Destroy(_)),
             "after the end: {action:?}"
         );
+        if let Some(event) = self.fail_to_start(&action) {
+            return Some(event);
+        }
         match action {
             Action::Report(_) => {}
             Action::SetMode(mode) => self.set_mode(mode),
-            Action::Fail(_) => {
-                for action in self.report(Event::Stop(StopCause::Failure)) {
-                    match action {
-                        Action::SetMode(mode) => self.set_mode(mode),
-                        other => panic!("{other:?}"),
-                    }
-                }
-            }
+            Action::Fail(_) => self.fail_run(),
             Action::Create(slot) => {
                 assert!(
                     self.mode < Mode::Drop,
@@ -208,12 +206,21 @@ impl World {
         None
     }
 
+    pub(super) fn fail_run(&mut self) {
+        for action in self.report(Event::Stop(StopCause::Failure)) {
+            match action {
+                Action::SetMode(mode) => self.set_mode(mode),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
     fn set_mode(&mut self, mode: Mode) {
         assert!(self.mode < mode, "the mode never goes back");
         self.mode = mode;
     }
 
-    fn start_thread(&mut self, slot: Slot) {
+    pub(super) fn start_thread(&mut self, slot: Slot) {
         let place = self.instances.insert(slot, Place::Thread);
         assert_eq!(place, Some(Place::Kept), "{slot:?}");
     }
