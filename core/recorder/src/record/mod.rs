@@ -9,6 +9,7 @@ mod change;
 mod file_sink;
 mod flight;
 mod flight_buffer;
+mod item_size;
 mod lineages;
 mod queue;
 
