@@ -163,7 +163,7 @@ impl Queue {
         self.drained.notify_all();
     }
 
-    /// Closes and clears the queue after a write error.
+    /// Closes and clears the queue after an error or a panic of the writer.
     pub(crate) fn fail(&self) {
         let mut state = lock(&self.state);
         state.is_closed = true;
