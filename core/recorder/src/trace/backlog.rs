@@ -14,10 +14,13 @@ use super::{Note, Slice};
 /// The most bytes of notes in the queue.
 pub(super) const MOST_WAITING: usize = 64 << 20;
 
-/// Creates an empty queue.
-pub(super) fn backlog() -> (NoteSender, NoteReceiver) {
+/// Creates an empty queue of at most `most` bytes.
+pub(super) fn backlog(most: usize) -> (NoteSender, NoteReceiver) {
     let (notes, received) = crossbeam_channel::unbounded();
-    let room = Arc::new(Room::default());
+    let room = Arc::new(Room {
+        most,
+        ..Room::default()
+    });
     let sender = NoteSender {
         notes,
         room: room.clone(),
@@ -52,6 +55,8 @@ pub(super) struct QueuedNote {
 
 #[derive(Default)]
 struct Room {
+    /// The most bytes.
+    most: usize,
     /// Bytes of the queued notes, and of the one that is being written.
     bytes: AtomicUsize,
     /// The notes that were dropped since the last queued one.
@@ -64,7 +69,8 @@ impl NoteSender {
     /// Queues a note, or drops it.
     pub(super) fn send(&self, note: Note) {
         let size = note.size();
-        let with = |bytes: usize| Some(bytes + size).filter(|bytes| *bytes <= MOST_WAITING);
+        let most = self.room.most;
+        let with = |bytes: usize| Some(bytes + size).filter(|bytes| *bytes <= most);
         let bytes = &self.room.bytes;
         if bytes
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, with)

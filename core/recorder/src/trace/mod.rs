@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use backlog::{NoteSender, backlog};
+use backlog::{MOST_WAITING, NoteSender, backlog};
 use chart::Chart;
 use flowpipe_config::pipeline::{Pipeline, PortRef};
 use flowpipe_engine::run::{Completion, Observer, Task, TaskResult};
@@ -131,8 +131,19 @@ impl Tracer {
         clock: Clock,
         has_queues: bool,
     ) -> io::Result<(Arc<Self>, Trace)> {
+        Self::bounded(out, pipeline, clock, has_queues, MOST_WAITING)
+    }
+
+    /// Starts a trace with a queue of at most `most` bytes.
+    fn bounded<W: Write + Send + 'static>(
+        out: W,
+        pipeline: &Pipeline,
+        clock: Clock,
+        has_queues: bool,
+        most: usize,
+    ) -> io::Result<(Arc<Self>, Trace)> {
         let chart = Arc::new(Chart::new(pipeline));
-        let (notes, received) = backlog();
+        let (notes, received) = backlog(most);
         let mut writer = TraceWriter::begin(out, chart.clone(), has_queues)?;
         let thread = std::thread::Builder::new()
             .name("flowpipe-tracer".into())

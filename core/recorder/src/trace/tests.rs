@@ -256,19 +256,20 @@ fn only_remembered_messages_have_arrows() {
 
 #[test]
 fn a_slow_destination_takes_bounded_memory() {
-    let file = Buffer::default();
-    let (tracer, trace) = Tracer::start(file.clone(), &pipeline(), Clock::start(), true).unwrap();
+    let (file, most) = (Buffer::default(), 1 << 20);
+    let (tracer, trace) =
+        Tracer::bounded(file.clone(), &pipeline(), Clock::start(), true, most).unwrap();
     // Writes block meanwhile.
     let blocked = file.0.lock().unwrap();
-    let text = "x".repeat(1 << 20);
-    let sent = 2 * (backlog::MOST_WAITING >> 20) as u64;
+    let text = "x".repeat(most / 64);
+    let sent: u64 = 128;
     for at_ns in 1..=sent as i64 {
         let Note::Completion(mut slice) = slice(0, (at_ns, at_ns), None) else {
             unreachable!("it is a call");
         };
         slice.failed = Some(text.clone());
         tracer.note(Note::Completion(slice));
-        assert!(tracer.notes.bytes() <= backlog::MOST_WAITING);
+        assert!(tracer.notes.bytes() <= most);
     }
     drop(blocked);
     let traced = trace.finish().unwrap();
