@@ -72,8 +72,15 @@ impl Tracing {
         let traced = self.trace.finish().map_err(&failure)?;
         self.file.commit().map_err(&failure)?;
         let path = escaped(path);
+        let missing = match traced.dropped {
+            0 => String::new(),
+            dropped => format!(
+                "; {} missing, because it could not be written fast enough",
+                counted(dropped, "event")
+            ),
+        };
         eprintln!(
-            "traced {}, {}: {path} (ui.perfetto.dev and chrome://tracing open it)",
+            "traced {}, {}: {path} (ui.perfetto.dev and chrome://tracing open it){missing}",
             counted(traced.calls, "call"),
             counted(traced.messages, "message")
         );

@@ -1,5 +1,6 @@
 //! A plugin's access to the host's table, which the host can revoke.
 
+use std::ffi::CStr;
 use std::sync::Mutex;
 
 use flowpipe_abi as abi;
@@ -27,17 +28,13 @@ impl Handle {
         let free = FREE.lock().map_or(None, |mut free| free.pop());
         let slot = free.unwrap_or_else(|| Box::leak(Box::new(Slot::new())));
         // SAFETY: by the contract above. Every function of the table that a handle reaches is tagged [any-thread] in
-        // flowpipe.h, and a slot that is free is not granted. No reference to an extension's table is created before
-        // its size is known: a reference requires that the whole table is valid.
+        // flowpipe.h, and a slot that is free is not granted.
         unsafe {
-            let frames = ((*raw).get_extension)(raw, abi::EXTENSION_FRAMES.as_ptr());
-            let frames = frames.cast::<abi::Frames>();
-            let has_all =
-                !frames.is_null() && (*frames).struct_size as usize >= size_of::<abi::Frames>();
+            let frames = extension(raw, abi::EXTENSION_FRAMES);
             Self {
                 generation: slot.grant(raw),
                 slot,
-                frames: has_all.then(|| &*frames),
+                frames,
             }
         }
     }
@@ -59,6 +56,21 @@ impl Handle {
     /// The frame functions that work also after it is revoked, if the host has them.
     pub(crate) fn frames(self) -> Option<&'static abi::Frames> {
         self.frames
+    }
+}
+
+/// An extension of the host, if the host has it with all functions of this version.
+///
+/// # Safety
+/// `host` points to a host table. `T` is the table of the extension with this id, and starts with its size in a `u32`.
+/// The host's table of it is valid for `'a`.
+pub(crate) unsafe fn extension<'a, T>(host: *const abi::Host, id: &CStr) -> Option<&'a T> {
+    // SAFETY: by the contract above. No reference to the table is created before its size is known: a reference
+    // requires that the whole table is valid.
+    unsafe {
+        let table = ((*host).get_extension)(host, id.as_ptr());
+        let has_all = !table.is_null() && *table.cast::<u32>() as usize >= size_of::<T>();
+        has_all.then(|| &*table.cast::<T>())
     }
 }
 

@@ -4,7 +4,7 @@ use flowpipe_abi as abi;
 
 use crate::error::{Error, Result};
 use crate::frame::{Format, Frame};
-use crate::handle::{Handle, revoked};
+use crate::handle::{Handle, extension, revoked};
 
 /// A handle to the host: its log, its clock and its frames. It is cheap to copy and may be kept anywhere.
 ///
@@ -109,22 +109,23 @@ impl Host {
         }
     }
 
-    /// Whether the run ends for another reason than the end of its sources. A stage with effects stops then.
+    /// Whether the run ends for another reason than the end of its sources. A stage with effects stops then. Also true
+    /// if the host has no run.
     #[must_use]
     pub fn is_ending(&self) -> bool {
         // SAFETY: the table is valid for the call.
         self.0
-            .call(|table| run(table).is_some_and(|run| unsafe { (run.is_ending)(table) } != 0))
+            .call(|table| run(table).is_none_or(|run| unsafe { (run.is_ending)(table) } != 0))
             .unwrap_or(true)
     }
 
     /// Whether this is a dry run: the stage must not touch anything outside of the program, and logs what it would have
-    /// done.
+    /// done. Also true if the host has no run.
     #[must_use]
     pub fn is_dry(&self) -> bool {
         // SAFETY: the table is valid for the call.
         self.0
-            .call(|table| run(table).is_some_and(|run| unsafe { (run.is_dry)(table) } != 0))
+            .call(|table| run(table).is_none_or(|run| unsafe { (run.is_dry)(table) } != 0))
             .unwrap_or(true)
     }
 
@@ -145,11 +146,8 @@ impl Host {
 
 /// The host's extension; a library's own host has none.
 fn run(table: &abi::Host) -> Option<&abi::Run> {
-    // SAFETY: an extension is valid as long as its host. This version has all slots, and each is set.
-    unsafe {
-        let run = (table.get_extension)(table, abi::EXTENSION_RUN.as_ptr());
-        run.cast::<abi::Run>().as_ref()
-    }
+    // SAFETY: an extension is valid as long as its host, and `Run` is the table of this one.
+    unsafe { extension(table, abi::EXTENSION_RUN) }
 }
 
 /// Sets the error of the call that is about to fail.

@@ -78,9 +78,10 @@ impl Plan {
                 Arc::new(Stage::new(shared.clone(), index, stage, manifest, ports))
             })
             .collect();
-        for (stage, found) in stages.iter().zip(&found) {
-            stage.note_effects(found);
-        }
+        let driving = stages.iter().zip(&found);
+        let driving = driving.filter(|(stage, found)| stage.drives_mouse(found));
+        let driving = driving.map(|(stage, _)| stage.settings.name.clone());
+        shared.set_drives_mouse(driving.collect());
         Ok(Self {
             name: pipeline.name.clone(),
             shared,

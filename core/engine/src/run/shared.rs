@@ -197,9 +197,9 @@ impl Shared {
         lock(&self.ended).clone()
     }
 
-    /// Notes that a stage drives the mouse: a run in which it crashes or hangs has failed.
-    pub(crate) fn note_drives_mouse(&self, stage: &str) {
-        lock(&self.drives_mouse).insert(stage.to_owned());
+    /// Sets the names of the stages that drive the mouse: a run in which one of them crashes or hangs has failed.
+    pub(crate) fn set_drives_mouse(&self, stages: BTreeSet<String>) {
+        *lock(&self.drives_mouse) = stages;
     }
 
     /// Counts and logs a problem, and notifies the observers.

@@ -153,12 +153,10 @@ impl Stage {
         next
     }
 
-    /// Notes its effects, by the manifests of its plugins.
-    pub(crate) fn note_effects(&self, found: &[Found]) {
+    /// Whether it drives the mouse, by the manifests of its plugins.
+    pub(crate) fn drives_mouse(&self, found: &[Found]) -> bool {
         let mut plugins = self.settings.contestants.iter().zip(found);
-        if !self.run.dry && plugins.any(|(it, found)| found.manifest.acts(&[], &it.config)) {
-            self.run.note_drives_mouse(&self.settings.name);
-        }
+        !self.run.dry && plugins.any(|(it, found)| found.manifest.acts(&[], &it.config))
     }
 
     /// The supervisor's slot of one of its plugins.

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use flowpipe_config::pipeline::{Contestant, Restart};
-use serde_json::json;
+use flowpipe_config::pipeline::{Contestant, OnError, Pipeline, Restart};
+use flowpipe_engine::report::Report;
+use flowpipe_host::problem::ProblemKind;
+use serde_json::{Value, json};
 
 use crate::common::reloading::{adds_up, line, numbers, start};
 use crate::common::{Watcher, catalogue, finish, until};
@@ -171,4 +173,45 @@ fn a_removed_stage_is_destroyed_after_it_has_drained_its_queue() {
     assert!(!run.is_over());
     run.stop();
     assert_eq!(finish(run).failure, None);
+}
+
+/// Changes the middle stage to each of these plugins, as far as they are accepted, and waits until it hangs.
+fn hang_after(first: (&str, Value), changes: &[(&str, Value, bool)]) -> Report {
+    let mut pipeline = line(10_000_000, first.0, first.1).0;
+    let limit = Duration::from_millis(150);
+    pipeline.stages[0].contestants[0].config = json!({ "count": 10_000_000, "delay_us": 1_000 });
+    pipeline.stages[2].on_error = OnError::Skip;
+    pipeline.stages[2].timeout = Some(limit);
+    pipeline.stages[2].watchdog = limit;
+    let watcher = Arc::new(Watcher::default());
+    let run = start(&pipeline, &watcher);
+    let with = |plugin: &str, config: &Value| {
+        let mut next: Pipeline = pipeline.clone();
+        next.stages[2].contestants[0].plugin = plugin.to_owned();
+        next.stages[2].contestants[0].config = config.clone();
+        next
+    };
+    for (plugin, config, is_accepted) in changes {
+        let changed = run.change(with(plugin, config), catalogue());
+        assert_eq!(changed.is_ok(), *is_accepted, "{changed:?}");
+    }
+    until("the hang", || watcher.kinds().contains(&ProblemKind::Hang));
+    run.stop();
+    finish(run)
+}
+
+#[test]
+fn a_hang_fails_the_run_only_of_a_stage_that_drives_the_mouse() {
+    let hangs = || json!({ "do": "hang", "every": 1_000 });
+    let idle = || json!({ "do": "nothing" });
+    let report = hang_after(("act", idle()), &[("act-mouse", hangs(), true)]);
+    let failure = report.failure.map(|it| (it.kind, it.plugin));
+    assert_eq!(failure, Some((ProblemKind::Hang, "act-mouse".to_owned())));
+    // The mouse's stage of a rejected change never ran.
+    let rejected = ("act-mouse", json!({ "create": "fail" }), false);
+    let report = hang_after(("act", hangs()), &[rejected]);
+    assert_eq!(report.failure, None);
+    // The stage drives the mouse no more.
+    let report = hang_after(("act-mouse", idle()), &[("act", hangs(), true)]);
+    assert_eq!(report.failure, None);
 }

@@ -3,7 +3,7 @@ mod outlive;
 use serde_json::json;
 
 use super::*;
-use crate::{Cancel, Context, Input, Next, Port, Stage};
+use crate::{Cancel, Context, Ending, Input, Next, Port, Stage};
 
 /// Executes the commands in its messages.
 struct Scripted {
@@ -153,7 +153,7 @@ fn messages_from_a_file() {
 }
 
 #[test]
-fn a_shorter_table_of_frame_functions_is_not_used() {
+fn a_shorter_table_of_an_extension_is_not_used() {
     /// Its memory ends after these fields.
     #[repr(C, align(8))]
     struct Head {
@@ -178,6 +178,8 @@ fn a_shorter_table_of_frame_functions_is_not_used() {
         table.get_extension = shorter;
         let host = Host::grant(&raw const table);
         assert!(host.handle().frames().is_none());
+        assert!(host.is_dry() && host.is_ending());
+        host.end_run(Ending::Done, "ignored");
         host.revoke();
     }
     assert_eq!(HEAD.reserved, 0);

@@ -1,9 +1,10 @@
 //! How a change of the pipeline is recorded.
 
-use flowpipe_config::pipeline::Pipeline;
+use flowpipe_config::pipeline::{Contestant, Pipeline, Stage};
 use flowpipe_engine::run::{PipelineChange, StageChangeKind};
 use flowpipe_host::catalogue::Found;
 use flowpipe_recording::entry::{AboutStage, Change, ChangedStage};
+use serde_json::Value;
 
 use crate::record::about::{about_edge, about_stage};
 
@@ -83,6 +84,24 @@ impl PendingChange {
         (stages, edges)
     }
 
+    /// Estimated bytes.
+    pub(crate) fn size(&self) -> usize {
+        let stage = |stage: &Stage| {
+            let contestants = stage.contestants.iter();
+            let contestants = contestants
+                .map(|it| size_of::<Contestant>() + it.plugin.len() + value_size(&it.config));
+            size_of::<Stage>() + stage.name.len() + contestants.sum::<usize>()
+        };
+        let found = |found: &Found| {
+            let manifest = serde_json::to_value(&found.manifest);
+            size_of::<Found>() + manifest.as_ref().map_or(0, value_size)
+        };
+        let stages: usize = self.pipeline.stages.iter().map(stage).sum();
+        let plugins: usize = self.found.iter().flatten().map(found).sum();
+        let edges = size_of_val(&*self.pipeline.edges) + self.live_edges.len();
+        self.text.len() + stages + plugins + edges + size_of_val(&*self.stages)
+    }
+
     /// The entry to write. Reads the plugins' files, to hash them.
     pub(crate) fn entry(&self) -> Change {
         let stage = |(index, how): &(usize, ChangeKind)| {
@@ -105,5 +124,66 @@ impl PendingChange {
                 .filter_map(|(edge, is_live)| edge.filter(|_| *is_live))
                 .collect(),
         }
+    }
+}
+
+/// Estimated bytes of a value.
+fn value_size(value: &Value) -> usize {
+    let content = match value {
+        Value::String(text) => text.len(),
+        Value::Array(elements) => elements.iter().map(value_size).sum(),
+        Value::Object(members) => {
+            let members = members.iter();
+            let size =
+                |(key, value): (&String, _)| size_of::<String>() + key.len() + value_size(value);
+            members.map(size).sum()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    size_of::<Value>() + content
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use flowpipe_config::pipeline::{Isolation, OnError, OnStop};
+    use serde_json::json;
+
+    use super::*;
+    use crate::record::Item;
+    use crate::record::item_size::size_without_pixels;
+
+    #[test]
+    fn the_configs_of_a_change_take_room() {
+        let stage = Stage {
+            name: "screen".into(),
+            contestants: vec![Contestant {
+                plugin: "capture".into(),
+                config: json!({ "texts": ["x".repeat(10_000)] }),
+            }],
+            timeout: None,
+            on_error: OnError::Stop,
+            watchdog: Duration::from_secs(10),
+            isolation: Isolation::Thread,
+            restart: None,
+            fresh: false,
+        };
+        let change = PendingChange {
+            text: "x".repeat(1_000),
+            at_ns: 0,
+            pipeline: Pipeline {
+                name: "one".into(),
+                stages: vec![stage],
+                edges: Vec::new(),
+                on_stop: OnStop::Drain,
+                record: None,
+            },
+            found: Vec::new(),
+            live_edges: Vec::new(),
+            stages: Vec::new(),
+        };
+        let size = size_without_pixels(&Item::Change(Box::new(change)));
+        assert!((11_000..13_000).contains(&size), "{size}");
     }
 }

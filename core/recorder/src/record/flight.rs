@@ -195,6 +195,7 @@ impl Sink for FlightSink {
         if let Item::Change(change) = item {
             // Each file contains all changes.
             self.buffer.join(&change.entry().edges);
+            self.buffer.reserve(change.size());
             self.changes.push(*change);
             return Ok(Put::Plain);
         }

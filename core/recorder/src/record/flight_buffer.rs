@@ -9,6 +9,7 @@ use flowpipe_host::message::Message;
 use flowpipe_recording::entry::{AboutEdge, Call, Dropped};
 use flowpipe_recording::{Packed, Topic};
 
+use crate::record::item_size::size_without_pixels;
 use crate::record::{Item, Picture};
 
 /// The last seconds of a run.
@@ -24,6 +25,8 @@ pub(crate) struct FlightBuffer {
     pictures: HashMap<u128, Weak<Packed>>,
     /// Bytes in memory.
     held: usize,
+    /// Those of them that are kept beside the buffer, for the whole run.
+    reserved: usize,
     most: usize,
     /// The number of items so far.
     count: u64,
@@ -66,9 +69,6 @@ pub(crate) struct Kept {
     pub since_ns: Option<i64>,
 }
 
-/// Estimated bytes of an item, without its text.
-const ITEM: usize = 256;
-
 impl FlightBuffer {
     /// Creates an empty buffer that holds at most `most` bytes.
     pub(crate) fn new(edges: &[AboutEdge], most: usize) -> Self {
@@ -78,6 +78,7 @@ impl FlightBuffer {
             edges: edges.iter().map(OpenEdge::new).collect(),
             pictures: HashMap::new(),
             held: 0,
+            reserved: 0,
             most,
             count: 0,
             is_whole: true,
@@ -96,11 +97,20 @@ impl FlightBuffer {
         }
     }
 
+    /// Counts bytes that are kept beside the buffer for the whole run: the buffer holds less.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        self.reserved += bytes;
+        self.held += bytes;
+        if self.held > self.most {
+            self.make_room();
+        }
+    }
+
     /// Adds an item. If it has a picture, returns whether that was known already.
     pub(crate) fn add(&mut self, item: Item) -> Option<bool> {
         self.count += 1;
         let mut repeated = None;
-        let (key, item, at_ns, size) = match item {
+        let (key, item, at_ns) = match item {
             Item::Message(topic, message, picture) => {
                 let key = self.of_message(&message);
                 self.of
@@ -108,7 +118,7 @@ impl FlightBuffer {
                 for edge in self.edges.iter_mut().filter(|edge| edge.from == topic) {
                     edge.add(message.lineage().sequence);
                 }
-                let (at_ns, size) = (message.emitted_ns(), message.json().len());
+                let at_ns = message.emitted_ns();
                 let (message, picture) = match picture {
                     Picture::Frame => {
                         let (picture, known) = self.pack(&message);
@@ -117,42 +127,38 @@ impl FlightBuffer {
                     }
                     other => (message, other),
                 };
-                (key, Item::Message(topic, message, picture), at_ns, size)
+                (key, Item::Message(topic, message, picture), at_ns)
             }
             Item::Call(call) => {
                 self.settle_call(&call);
                 let (key, at_ns) = (self.of_call(&call), call.ended_ns);
-                let size = 64 * (call.emitted.len() + call.marks.len()) + 8 * call.clock.len();
-                (key, Item::Call(call), at_ns, size)
+                (key, Item::Call(call), at_ns)
             }
             Item::Dropped(dropped) => {
                 self.settle_drop(&dropped);
                 let message = (Topic::new(&dropped.from, &dropped.output), dropped.sequence);
                 let at_ns = dropped.at_ns;
-                (self.known(&message), Item::Dropped(dropped), at_ns, 0)
+                (self.known(&message), Item::Dropped(dropped), at_ns)
             }
             // `FlightSink` keeps these.
             Item::Change(_) => return None,
             Item::DroppedLineages(dropped) => {
                 let at_ns = dropped.until_ns;
                 let item = Item::DroppedLineages(dropped);
-                (LineageKey::Alone(self.count), item, at_ns, 0)
+                (LineageKey::Alone(self.count), item, at_ns)
             }
             Item::Problem(problem) => {
-                let (at_ns, size) = (problem.at_ns, problem.text.len());
-                (
-                    LineageKey::Alone(self.count),
-                    Item::Problem(problem),
-                    at_ns,
-                    size,
-                )
+                let at_ns = problem.at_ns;
+                let item = Item::Problem(problem);
+                (LineageKey::Alone(self.count), item, at_ns)
             }
         };
+        let size = size_without_pixels(&item);
         let lineage = self.lineages.entry(key).or_default();
         lineage.items.push((self.count, item));
         lineage.last_ns = lineage.last_ns.max(at_ns);
-        lineage.size += size + ITEM;
-        self.held += size + ITEM;
+        lineage.size += size;
+        self.held += size;
         if self.held > self.most {
             self.make_room();
         }
@@ -203,7 +209,8 @@ impl FlightBuffer {
             .retain(|_, picture| picture.strong_count() > 0);
         let pictures = self.pictures.values().filter_map(Weak::upgrade);
         let texts = lineages.values().map(|lineage| lineage.size);
-        self.held = texts.chain(pictures.map(|it| it.size())).sum();
+        let items: usize = texts.chain(pictures.map(|it| it.size())).sum();
+        self.held = self.reserved + items;
     }
 
     fn pack(&mut self, message: &Message) -> (Picture, bool) {
@@ -319,7 +326,7 @@ mod tests {
     use flowpipe_config::pipeline::PortRef;
     use flowpipe_host::document::Document;
     use flowpipe_host::message::{Lineage, Origin};
-    use flowpipe_recording::entry::{Emitted, Taken};
+    use flowpipe_recording::entry::{Emitted, Mark, Taken};
 
     use super::*;
 
@@ -451,5 +458,27 @@ mod tests {
         let frames = frames(&buffer);
         assert_eq!(frames.last(), Some(&1000));
         assert!(frames.len() > 30, "{}", frames.len());
+        // What is kept beside it counts, too.
+        buffer.reserve(95_000);
+        assert_eq!(buffer.held, 95_000);
+        buffer.add(message(0, 1001, 1001));
+        assert_eq!(self::frames(&buffer), [1001]);
+    }
+
+    #[test]
+    fn the_names_of_marks_take_room() {
+        let mut buffer = FlightBuffer::new(&edges(), 100_000);
+        for at in 1..=1000 {
+            let mark = Mark {
+                name: "x".repeat(1000).as_str().into(),
+                at_ns: 0,
+            };
+            buffer.add(Item::Call(Box::new(Call {
+                ended_ns: at,
+                marks: vec![mark],
+                ..Call::default()
+            })));
+        }
+        assert!(buffer.kept().items.len() < 100);
     }
 }

@@ -9,8 +9,11 @@ mod change;
 mod file_sink;
 mod flight;
 mod flight_buffer;
+mod item_size;
 mod lineages;
 mod queue;
+#[cfg(test)]
+mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -338,14 +341,20 @@ struct RecorderThread {
     counts: Arc<Counts>,
 }
 
+/// Closes and clears the queue when dropped. After [`Popped::Over`] it is closed and empty already.
+struct CloseOnDrop(Arc<Queue>);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        self.0.fail();
+    }
+}
+
 impl RecorderThread {
     fn write(mut self) -> Result<(), WriteError> {
-        let written = self.write_all();
-        if written.is_err() {
-            // Wake waiting stages, and free the memory.
-            self.items.fail();
-        }
-        written?;
+        // After an error or a panic of the sink too, stages don't wait and the memory is free.
+        let _closed = CloseOnDrop(self.items.clone());
+        self.write_all()?;
         self.sink.finish()
     }
 

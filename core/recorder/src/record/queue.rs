@@ -11,11 +11,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use flowpipe_config::pipeline::PortRef;
-use flowpipe_host::message::Message;
 use flowpipe_recording::Topic;
 use flowpipe_sync::lock;
 
 use crate::record::Item;
+use crate::record::item_size::size_without_pixels;
 use crate::record::lineages::{Lineages, MessageKey};
 
 /// The queue between the stages and the recorder's thread.
@@ -79,8 +79,6 @@ pub(crate) enum Popped {
     Over,
 }
 
-/// Estimated bytes of an item, without its text and pixels.
-const ITEM: usize = 256;
 /// How often a stage that waits for room checks whether to give up.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -113,11 +111,11 @@ impl Queue {
 
     /// Adds an item, or drops it.
     pub(crate) fn push(&self, item: Item, dependency: Dependency) {
+        let size = size(&item);
         let mut state = lock(&self.state);
         if state.is_closed {
             return;
         }
-        let size = size(&item);
         if self.lossless || state.admits(&item, &dependency, size, self.limit) {
             state.put(item, dependency, size);
         }
@@ -165,7 +163,7 @@ impl Queue {
         self.drained.notify_all();
     }
 
-    /// Closes and clears the queue after a write error.
+    /// Closes and clears the queue after an error or a panic of the writer.
     pub(crate) fn fail(&self) {
         let mut state = lock(&self.state);
         state.is_closed = true;
@@ -320,27 +318,19 @@ impl State {
     /// Queues entries that list the dropped lineages, ahead of the next item.
     fn record_dropped(&mut self) {
         for dropped in self.lineages.take_pending() {
-            self.put(Item::DroppedLineages(dropped), Dependency::Always, ITEM);
+            let item = Item::DroppedLineages(dropped);
+            let size = size(&item);
+            self.put(item, Dependency::Always, size);
         }
     }
 }
 
 fn size(item: &Item) -> usize {
-    ITEM + match item {
-        Item::Message(_, message, _) => message_size(message),
-        Item::Call(call) => {
-            let lists = call.emitted.len() + call.marks.len() + call.waits.len();
-            64 * lists + 8 * call.clock.len() + call.failed.as_ref().map_or(0, String::len)
-        }
-        Item::Problem(problem) => problem.text.len(),
-        Item::Dropped(_) | Item::DroppedLineages(_) | Item::Change(_) => 0,
-    }
-}
-
-fn message_size(message: &Message) -> usize {
-    let hops = size_of_val(&*message.lineage().hops);
-    let pixels = message.frame().map_or(0, |frame| frame.shape().size());
-    message.json().len() + hops + pixels
+    let frame = match item {
+        Item::Message(_, message, _) => message.frame(),
+        _ => None,
+    };
+    size_without_pixels(item) + frame.map_or(0, |frame| frame.shape().size())
 }
 
 #[cfg(test)]

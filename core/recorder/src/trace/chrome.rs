@@ -71,7 +71,7 @@ impl<'a, A: Serialize> Entry<'a, A> {
             duration: None,
             id: None,
             binding: (phase == Phase::Arrives).then_some("e"),
-            scope: (phase == Phase::Instant).then_some("t"),
+            scope: (phase == Phase::Instant).then_some(if track.is_some() { "t" } else { "p" }),
             args: None,
         }
     }

@@ -2,8 +2,10 @@
 //!
 //! A [`Tracer`] observes a run on the stages' threads and sends small notes to a thread of its own, which writes the
 //! file incrementally. The trace of a killed process is readable too, because the format does not require the last
-//! bracket. `chart` holds the tracks of the run, `chrome` the format; `writer` writes the notes.
+//! bracket. The queue between them ([`backlog`]) is bounded: when the thread can't keep up, notes are dropped. `chart`
+//! holds the tracks of the run, `chrome` the format; `writer` writes the notes.
 
+mod backlog;
 mod chart;
 mod chrome;
 #[cfg(test)]
@@ -15,8 +17,8 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use backlog::{MOST_WAITING, NoteSender, backlog};
 use chart::Chart;
-use crossbeam_channel::Sender;
 use flowpipe_config::pipeline::{Pipeline, PortRef};
 use flowpipe_engine::run::{Completion, Observer, Task, TaskResult};
 use flowpipe_host::clock::Clock;
@@ -29,12 +31,12 @@ use writer::TraceWriter;
 pub struct Tracer {
     clock: Clock,
     chart: Arc<Chart>,
-    notes: Sender<Note>,
+    notes: NoteSender,
 }
 
 /// A handle of the tracer's thread, to wait for when the run is over.
 pub struct Trace {
-    notes: Sender<Note>,
+    notes: NoteSender,
     thread: JoinHandle<io::Result<Traced>>,
 }
 
@@ -45,6 +47,8 @@ pub struct Traced {
     pub calls: u64,
     /// Messages that were emitted in them.
     pub messages: u64,
+    /// Notes that were dropped, because the trace could not be written fast enough: what they contain is missing.
+    pub dropped: u64,
 }
 
 /// A note for the tracer's thread.
@@ -127,8 +131,19 @@ impl Tracer {
         clock: Clock,
         has_queues: bool,
     ) -> io::Result<(Arc<Self>, Trace)> {
+        Self::bounded(out, pipeline, clock, has_queues, MOST_WAITING)
+    }
+
+    /// Starts a trace with a queue of at most `most` bytes.
+    fn bounded<W: Write + Send + 'static>(
+        out: W,
+        pipeline: &Pipeline,
+        clock: Clock,
+        has_queues: bool,
+        most: usize,
+    ) -> io::Result<(Arc<Self>, Trace)> {
         let chart = Arc::new(Chart::new(pipeline));
-        let (notes, received) = crossbeam_channel::unbounded();
+        let (notes, received) = backlog(most);
         let mut writer = TraceWriter::begin(out, chart.clone(), has_queues)?;
         let thread = std::thread::Builder::new()
             .name("flowpipe-tracer".into())
@@ -148,9 +163,8 @@ impl Tracer {
         Ok((Arc::new(tracer), trace))
     }
 
-    /// Sends a note. Fails only after a write error, which [`Trace::finish`] returns.
     fn note(&self, note: Note) {
-        let _ = self.notes.send(note);
+        self.notes.send(note);
     }
 
     /// The track of the call in progress on this thread, if it is one of this stage; else the stage's first track.
@@ -257,7 +271,7 @@ impl Trace {
     /// When something could not be written.
     pub fn finish(self) -> io::Result<Traced> {
         // An abandoned stage may hold a reference to the tracer forever, so the channel may never disconnect.
-        let _ = self.notes.send(Note::Over);
+        self.notes.send_last(Note::Over);
         match self.thread.join() {
             Ok(traced) => traced,
             Err(panic) => std::panic::resume_unwind(panic),

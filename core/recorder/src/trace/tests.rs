@@ -255,6 +255,33 @@ fn only_remembered_messages_have_arrows() {
 }
 
 #[test]
+fn a_slow_destination_takes_bounded_memory() {
+    let (file, most) = (Buffer::default(), 1 << 20);
+    let (tracer, trace) =
+        Tracer::bounded(file.clone(), &pipeline(), Clock::start(), true, most).unwrap();
+    // Writes block meanwhile.
+    let blocked = file.0.lock().unwrap();
+    let text = "x".repeat(most / 64);
+    let sent: u64 = 128;
+    for at_ns in 1..=sent as i64 {
+        let Note::Completion(mut slice) = slice(0, (at_ns, at_ns), None) else {
+            unreachable!("it is a call");
+        };
+        slice.failed = Some(text.clone());
+        tracer.note(Note::Completion(slice));
+        assert!(tracer.notes.bytes() <= most);
+    }
+    drop(blocked);
+    let traced = trace.finish().unwrap();
+    assert!(traced.dropped >= sent / 2, "{traced:?}");
+    assert_eq!(traced.calls + traced.dropped, sent);
+    let events: Vec<Value> = serde_json::from_slice(&file.0.lock().unwrap()).unwrap();
+    let missing = of(&events, "i");
+    assert_eq!(missing.len(), 1);
+    assert_eq!(missing[0]["args"]["notes"], traced.dropped);
+}
+
+#[test]
 fn a_full_disk_is_an_error() {
     struct Full;
     impl Write for Full {

@@ -5,11 +5,12 @@ use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError};
+use crossbeam_channel::RecvTimeoutError;
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_engine::run::event_name;
 use serde::Serialize;
 
+use super::backlog::NoteReceiver;
 use super::chart::Chart;
 use super::chrome::{Entry, Phase, TraceFile, microseconds};
 use super::{Current, Note, Slice, Taken, Traced};
@@ -29,6 +30,8 @@ pub(super) struct TraceWriter<W: Write> {
     emissions: Emissions,
     /// The number of arrows so far.
     arrows: u64,
+    /// The time of the latest note.
+    latest_ns: i64,
     traced: Traced,
 }
 
@@ -95,6 +98,11 @@ struct Which<'a> {
 }
 
 #[derive(Serialize)]
+struct Missing {
+    notes: u64,
+}
+
+#[derive(Serialize)]
 struct Messages {
     messages: u64,
 }
@@ -120,17 +128,26 @@ impl<W: Write> TraceWriter<W> {
             fills: vec![Fill::default(); queues],
             emissions: Emissions::default(),
             arrows: 0,
+            latest_ns: 0,
             traced: Traced::default(),
         })
     }
 
     /// Writes the received notes until the run is over.
-    pub(super) fn write(&mut self, notes: &Receiver<Note>) -> io::Result<Traced> {
+    pub(super) fn write(&mut self, notes: &NoteReceiver) -> io::Result<Traced> {
         let mut flushed = Instant::now();
         loop {
-            match notes.recv_timeout(FLUSH) {
-                Ok(Note::Over) | Err(RecvTimeoutError::Disconnected) => break,
-                Ok(note) => self.put(&note)?,
+            match notes.receive(FLUSH) {
+                Ok(queued) => {
+                    self.missing(queued.dropped_before)?;
+                    if matches!(queued.note, Note::Over) {
+                        break;
+                    }
+                    self.put(&queued.note)?;
+                    self.latest_ns = self.latest_ns.max(queued.note.at_ns());
+                    notes.written(queued);
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if flushed.elapsed() >= FLUSH {
@@ -140,6 +157,19 @@ impl<W: Write> TraceWriter<W> {
         }
         self.file.end()?;
         Ok(self.traced)
+    }
+
+    /// Writes that notes are missing here, if there are any.
+    fn missing(&mut self, notes: u64) -> io::Result<()> {
+        if notes == 0 {
+            return Ok(());
+        }
+        self.traced.dropped += notes;
+        // A missed take would leave a level too high forever. One that is too low is right again at 0.
+        self.fills.iter_mut().for_each(|fill| fill.messages = 0);
+        let entry = Entry::new(Phase::Instant, "events are missing", None, self.latest_ns);
+        self.file
+            .put(&entry.of_kind(Some("missing")).with(Missing { notes }))
     }
 
     fn put(&mut self, note: &Note) -> io::Result<()> {
@@ -324,6 +354,21 @@ impl<W: Write> TraceWriter<W> {
         let name = format!("queue {}", of.name);
         let entry = Entry::new(Phase::Counter, &name, None, at_ns);
         self.file.put(&entry.with(Messages { messages }))
+    }
+}
+
+impl Note {
+    /// Its latest time.
+    fn at_ns(&self) -> i64 {
+        match self {
+            Self::Completion(slice) => slice.ended_ns,
+            Self::Began { at_ns, .. }
+            | Self::Emitted { at_ns, .. }
+            | Self::Dropped { at_ns, .. }
+            | Self::Marked { at_ns, .. }
+            | Self::Problem { at_ns, .. } => *at_ns,
+            Self::Over => 0,
+        }
     }
 }
 

@@ -100,7 +100,6 @@ impl PipelineDiff {
                 manifest(found),
                 ports,
             );
-            stage.note_effects(found);
             self.next.stages.push(LiveStage {
                 stage: Arc::new(stage),
                 found: found.to_vec(),
@@ -137,7 +136,6 @@ impl PipelineDiff {
             });
         }
         let stage = before.stage.successor(settings.clone(), new);
-        stage.note_effects(found);
         self.next.stages[index] = LiveStage {
             stage: Arc::new(stage),
             found: found.to_vec(),

@@ -1,5 +1,6 @@
 //! The pipeline of a run: every stage and edge that it has had, by index. Indices never change.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -69,6 +70,14 @@ impl LivePipeline {
                 })
                 .collect(),
         }
+    }
+
+    /// The names of the stages that drive the mouse, also of removed ones that still drain their queues.
+    pub(crate) fn driving_mouse(&self) -> BTreeSet<String> {
+        let is_running = |it: &&LiveStage| it.is_live || !it.stage.over.load(Ordering::SeqCst);
+        let stages = self.stages.iter().filter(is_running);
+        let stages = stages.filter(|it| it.stage.drives_mouse(&it.found));
+        stages.map(|it| it.stage.settings.name.clone()).collect()
     }
 
     /// The index of the n-th edge from one port to another.

@@ -129,6 +129,7 @@ impl Reloader {
             let name = &live_stage.stage.settings.name;
             self.shared.names.add(name, manifest);
         }
+        self.shared.set_drives_mouse(diff.next.driving_mouse());
         self.notify_observers(&diff.next, &diff.changes);
         let pausing: Vec<_> = diff
             .pausing

@@ -158,6 +158,7 @@ fn with_an_older_host_a_late_frame_has_no_pixels() {
     table.get_extension = nothing;
     // SAFETY: it is valid until the end of this function.
     let host = unsafe { Host::grant(&raw const table) };
+    assert!(host.is_dry() && host.is_ending(), "it has no run");
     let mut frame = host.new_frame(Format::Rgb8, 2, 1).unwrap();
     frame.pixels_mut().unwrap().fill(7);
     let shared = frame.clone();

@@ -3,11 +3,12 @@
 use std::ffi::CString;
 
 use flowpipe_host::document::Document;
-use flowpipe_host::message::Lineage;
-use flowpipe_recording::entry::{Call, DroppedLineages, Taken};
+use flowpipe_host::message::{Lineage, Message};
+use flowpipe_recording::entry::{Call, DroppedLineages, Mark, Taken};
 
 use super::*;
 use crate::record::Picture;
+use crate::record::item_size::ITEM;
 
 const STAGES: [&str; 2] = ["screen", "vision"];
 
@@ -171,4 +172,49 @@ fn a_lossless_queue_makes_stages_wait() {
     });
     assert!(!queue.wants_time());
     assert_eq!(queue.dropped(), (0, 0));
+}
+
+#[test]
+fn the_names_that_plugins_choose_take_room() {
+    let calls = Queue::new(4_000, false);
+    let messages = Queue::new(4_000, false);
+    let long = "x".repeat(1_000);
+    for number in 1..=100 {
+        let mark = Mark {
+            name: long.as_str().into(),
+            at_ns: 0,
+        };
+        let call = Call {
+            marks: vec![mark],
+            ..Call::default()
+        };
+        calls.push(Item::Call(Box::new(call)), Dependency::Nothing);
+        let message = Message {
+            schema: CString::new(long.as_str()).unwrap().into(),
+            body: Document::new(b"0").unwrap(),
+            frame: None,
+            lineage: Lineage {
+                sequence: number,
+                origin: None,
+                hops: Vec::new(),
+                root: None,
+            },
+            source: port(0),
+        };
+        let dependency = Dependency::Message {
+            own: message.key(),
+            root: message.root(),
+        };
+        let topic = Topic::new(STAGES[0], "out");
+        let item = Item::Message(topic, Arc::new(message), Picture::None);
+        messages.push(item, dependency);
+    }
+    assert_eq!(pop_counted(&calls), 3);
+    assert_eq!(pop_counted(&messages), 3);
+}
+
+/// Empties a queue, and returns how many items it had.
+fn pop_counted(queue: &Queue) -> usize {
+    let next = || matches!(queue.pop(Instant::now()), Popped::Item(..)).then_some(());
+    std::iter::from_fn(next).count()
 }

@@ -1,0 +1,36 @@
+//! How many bytes an item takes in memory, for the bounds of the queue and of the flight recorder.
+
+use flowpipe_host::message::Message;
+use flowpipe_recording::entry::{Call, Emitted, Mark};
+
+use crate::record::Item;
+
+/// Estimated bytes of an item, without its texts, lists and pixels.
+pub(crate) const ITEM: usize = 256;
+
+/// The estimated bytes of an item, without its pixels.
+pub(crate) fn size_without_pixels(item: &Item) -> usize {
+    ITEM + match item {
+        Item::Message(_, message, _) => message_size(message),
+        Item::Call(call) => call_size(call),
+        Item::Problem(problem) => {
+            problem.text.len() + problem.stage.len() + problem.plugin.len() + problem.kind.len()
+        }
+        Item::Change(change) => change.size(),
+        Item::Dropped(_) | Item::DroppedLineages(_) => 0,
+    }
+}
+
+fn message_size(message: &Message) -> usize {
+    let hops = size_of_val(&*message.lineage().hops);
+    message.json().len() + message.schema().len() + hops
+}
+
+fn call_size(call: &Call) -> usize {
+    // The names of stages and outputs are shared with the pipeline. A plugin chooses the names of its marks.
+    let marks = call.marks.iter();
+    let marks: usize = marks.map(|it| size_of::<Mark>() + it.name.len()).sum();
+    let emitted = size_of::<Emitted>() * call.emitted.len();
+    let failed = call.failed.as_ref().map_or(0, String::len);
+    marks + emitted + size_of_val(&*call.clock) + call.waits.len() + failed
+}
