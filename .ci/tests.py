@@ -17,13 +17,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # The whole-program tests are started first, since they take longest. Those that play in a window have a run of their
-# own: the mouse is as fast there as for a user, so the other tests yield the processors to them.
+# own before all others: the mouse is as fast there as for a user.
 WHOLE_PROGRAM = "tests"
 LIVE = "live::"
 LIVE_THREADS = "2"
 # These wait most of the time, so that several run on a processor.
 WHOLE_PROGRAM_THREADS = "4"
-# How much less of the processors the other tests get (nice).
+# How much less of the processors tests get than what the machine does besides (nice).
 YIELD = 10
 AT_ONCE = 3
 # A test program that takes longer, in seconds, is killed: its output shows which test hangs. On two processors the
@@ -96,8 +96,11 @@ def main():
     tests = [test for test in built() if not crates or test[0].name in crates or test[1] in crates]
     if not tests:
         sys.exit(f"no tests of {', '.join(crates)}: name the folder of a crate, such as engine or vision-opencv")
+    planned = list(jobs(tests, extra))
+    # A game that gets no processor misses strokes, as it would for a user: the live tests run alone.
+    results = [run(job) for job in planned if job[1] == [LIVE]]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        results = list(pool.map(run, jobs(tests, extra)))
+        results += pool.map(run, (job for job in planned if job[1] != [LIVE]))
     failures = sum(not is_ok for is_ok, _ in results)
     if failures:
         sys.exit(f"{failures} of {len(results)} runs of test programs failed")
