@@ -17,10 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # The whole-program tests are started first, since they take longest. Those that play in a window have a run of their
-# own before all others: the mouse is as fast there as for a user.
+# own before all others, one at a time: the mouse is as fast there as for a user.
 WHOLE_PROGRAM = "tests"
 LIVE = "live::"
-LIVE_THREADS = "2"
+LIVE_THREADS = "1"
 # These wait most of the time, so that several run on a processor.
 WHOLE_PROGRAM_THREADS = "4"
 # How much less of the processors tests get than what the machine does besides (nice).

@@ -381,6 +381,30 @@ mod tests {
         }
     }
 
+    /// Another user may have made them.
+    #[cfg(unix)]
+    #[test]
+    fn it_is_written_through_no_link_and_into_no_folder_of_others() {
+        use std::fs::Permissions;
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+        let folder = tempfile::tempdir().unwrap();
+        let one = library(folder.path(), "one", &manifest('1'));
+        settle();
+        let (cache, precious) = (folder.path().join("cache"), folder.path().join("precious"));
+        std::fs::create_dir(&cache).unwrap();
+        std::fs::write(&precious, "precious").unwrap();
+        let file = cache.join("manifests.json");
+        symlink(&precious, &file).unwrap();
+        let reads = Reads::default();
+        cached(&reads, folder.path()).scan(&[&one]);
+        assert_eq!(std::fs::read(&precious).unwrap(), b"precious");
+        std::fs::remove_file(&file).unwrap();
+        std::fs::set_permissions(&cache, Permissions::from_mode(0o777)).unwrap();
+        cached(&reads, folder.path()).scan(&[&one]);
+        assert!(!file.exists());
+    }
+
     #[test]
     fn an_unchanged_file_is_known_and_a_refused_manifest_is_not() {
         let folder = tempfile::tempdir().unwrap();

@@ -115,7 +115,7 @@ fn the_end_of_the_run_does_not_wait() {
 #[test]
 fn a_contestant_is_restarted_while_the_others_continue() {
     let mut pipeline = Builder::new();
-    let source = pipeline.stage("source", json!({ "count": 20, "delay_us": 10_000 }));
+    let source = pipeline.stage("source", json!({ "count": 20, "delay_us": 25_000 }));
     let race = pipeline.race(&[
         ("racer", json!({ "do": "fail" })),
         ("act", json!({ "do": "pass" })),
