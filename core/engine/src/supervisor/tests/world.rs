@@ -121,6 +121,12 @@ impl World {
     /// Reports an event. Notes the transitions.
     pub(super) fn report(&mut self, event: Event) -> Vec<Action> {
         let actions = self.supervisor.handle(event, self.now);
+        // An action that was decided earlier may still create one: the mode changes while actions are performed.
+        let creates = actions.iter().any(|it| matches!(it, Action::Create(_)));
+        assert!(
+            !creates || self.supervisor.slots.end.mode < Mode::Drop,
+            "nothing is to be created at the end of a run"
+        );
         self.transitions.append(&mut self.supervisor.slots.log);
         actions
     }
@@ -138,10 +144,6 @@ impl World {
             Action::SetMode(mode) => self.set_mode(mode),
             Action::Fail(_) => self.fail_run(),
             Action::Create(slot) => {
-                assert!(
-                    self.mode < Mode::Drop,
-                    "nothing is created at the end of a run"
-                );
                 assert!(
                     !self.instances.contains_key(&slot),
                     "{slot:?} has an instance"
