@@ -7,14 +7,14 @@ use std::time::Duration;
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::message::Message;
 use flowpipe_host::run::StageProcess;
+use flowpipe_sync::calls::{CallNumber, Calls};
 
 /// The state of a worker: one plugin instance on one thread. The thread writes it around each `process` call, the
 /// control thread reads it. Both may end the call: the thread by returning, the control thread by abandoning the
 /// worker. Only one of them succeeds.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// The number of the call, shifted, and its phase.
-    state: AtomicU64,
+    calls: Calls,
     /// The number of the cancelled call, shifted, and the reason.
     cancelled: AtomicU64,
     since: AtomicI64,
@@ -32,14 +32,8 @@ pub(crate) struct Watch {
     processes: OnceLock<Vec<Arc<dyn StageProcess>>>,
 }
 
-const PHASE: u64 = 3;
-const IDLE: u64 = 0;
-const BUSY: u64 = 1;
-const ABANDONED: u64 = 2;
-
-/// Number of one `process` call of a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CallId(u64);
+/// The bits of a reason in [`Watch::cancelled`].
+const REASON: u64 = 3;
 
 /// Why a call is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +58,7 @@ impl Reason {
 /// A snapshot of a call in progress.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallSnapshot {
-    pub call: CallId,
+    pub call: CallNumber,
     /// Nanoseconds since the call began, without waits.
     pub worked: i64,
     pub cancelled: Option<Reason>,
@@ -89,52 +83,43 @@ pub(crate) struct MessageSnapshot {
 
 impl Watch {
     /// Starts a call.
-    pub(crate) fn begin(&self, now: i64, message: Option<(usize, &Message)>) -> CallId {
-        let call = (self.state.load(Ordering::Relaxed) >> 2) + 1;
-        self.since.store(now, Ordering::Relaxed);
-        self.grace.store(0, Ordering::Relaxed);
-        self.waited.store(0, Ordering::Relaxed);
-        // Numbers begin at 1.
-        let sequence = message.map_or(0, |(_, message)| message.lineage.sequence);
-        if let Some((port, message)) = message {
-            let frame = message.lineage.origin.map_or(0, |origin| origin.sequence);
-            self.port.store(port as u64, Ordering::Relaxed);
-            self.source[0].store(message.source.stage, Ordering::Relaxed);
-            self.source[1].store(message.source.port, Ordering::Relaxed);
-            self.frame.store(frame, Ordering::Relaxed);
-        }
-        self.sequence.store(sequence, Ordering::Relaxed);
-        for process in self.processes.get().into_iter().flatten() {
-            process.set_call(call);
-        }
-        // Sequentially consistent: whoever wins a race either sees this call or is seen by it.
-        self.state.store(call << 2 | BUSY, Ordering::SeqCst);
-        CallId(call)
+    pub(crate) fn begin(&self, now: i64, message: Option<(usize, &Message)>) -> CallNumber {
+        self.calls.begin(|call| {
+            self.since.store(now, Ordering::Relaxed);
+            self.grace.store(0, Ordering::Relaxed);
+            self.waited.store(0, Ordering::Relaxed);
+            // Numbers begin at 1.
+            let sequence = message.map_or(0, |(_, message)| message.lineage.sequence);
+            if let Some((port, message)) = message {
+                let frame = message.lineage.origin.map_or(0, |origin| origin.sequence);
+                self.port.store(port as u64, Ordering::Relaxed);
+                self.source[0].store(message.source.stage, Ordering::Relaxed);
+                self.source[1].store(message.source.port, Ordering::Relaxed);
+                self.frame.store(frame, Ordering::Relaxed);
+            }
+            self.sequence.store(sequence, Ordering::Relaxed);
+            for process in self.processes.get().into_iter().flatten() {
+                process.set_call(call.0);
+            }
+        })
     }
 
     /// Ends a call that has returned. False: the worker was abandoned meanwhile.
-    pub(crate) fn end(&self, call: CallId) -> bool {
-        self.step(call, IDLE)
+    pub(crate) fn end(&self, call: CallNumber) -> bool {
+        self.calls.end(call)
     }
 
     /// Abandons the worker. False: its call has returned meanwhile.
-    pub(crate) fn abandon(&self, call: CallId) -> bool {
-        self.step(call, ABANDONED)
-    }
-
-    fn step(&self, call: CallId, phase: u64) -> bool {
-        let (from, to) = (call.0 << 2 | BUSY, call.0 << 2 | phase);
-        self.state
-            .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst)
-            .is_ok()
+    pub(crate) fn abandon(&self, call: CallNumber) -> bool {
+        self.calls.abandon(call)
     }
 
     pub(crate) fn is_abandoned(&self) -> bool {
-        self.state.load(Ordering::SeqCst) & PHASE == ABANDONED
+        self.calls.is_abandoned()
     }
 
     /// Cancels a call.
-    pub(crate) fn cancel(&self, call: CallId, reason: Reason) {
+    pub(crate) fn cancel(&self, call: CallNumber, reason: Reason) {
         let cancelled = call.0 << 2 | u64::from(reason as u32);
         self.cancelled.store(cancelled, Ordering::SeqCst);
         for process in self.processes.get().into_iter().flatten() {
@@ -143,7 +128,7 @@ impl Watch {
     }
 
     /// Cancels a call, which hangs if it goes on for `grace`.
-    pub(crate) fn cancel_within(&self, call: CallId, reason: Reason, grace: Duration) {
+    pub(crate) fn cancel_within(&self, call: CallNumber, reason: Reason, grace: Duration) {
         let grace = i64::try_from(grace.as_nanos()).unwrap_or(i64::MAX);
         self.grace.store(grace.max(1), Ordering::Relaxed);
         self.cancel(call, reason);
@@ -151,16 +136,15 @@ impl Watch {
 
     /// Cancels the call in progress, if there is one.
     pub(crate) fn cancel_current(&self, reason: Reason) {
-        let state = self.state.load(Ordering::SeqCst);
-        if state & PHASE == BUSY {
-            self.cancel(CallId(state >> 2), reason);
+        if let Some(call) = self.calls.current() {
+            self.cancel(call, reason);
         }
     }
 
-    pub(crate) fn cancelled(&self, call: CallId) -> Option<Reason> {
+    pub(crate) fn cancelled(&self, call: CallNumber) -> Option<Reason> {
         let cancelled = self.cancelled.load(Ordering::Relaxed);
         (cancelled >> 2 == call.0)
-            .then(|| Reason::from_number((cancelled & PHASE) as u32))
+            .then(|| Reason::from_number((cancelled & REASON) as u32))
             .flatten()
     }
 
@@ -196,21 +180,30 @@ impl Watch {
 
     /// Returns a snapshot of the call in progress, if there is one.
     pub(crate) fn snapshot(&self, now: i64) -> Option<CallSnapshot> {
-        let state = self.state.load(Ordering::SeqCst);
-        if state & PHASE != BUSY {
-            return None;
-        }
-        let call = CallId(state >> 2);
-        let waits_since = self.waits_since.load(Ordering::Acquire);
-        let waits = if waits_since == 0 {
-            0
-        } else {
-            now - waits_since
-        };
-        let waited = self.waited.load(Ordering::Acquire) + waits;
-        let since = self.since.load(Ordering::Relaxed);
+        self.calls.read(|call| {
+            let waits_since = self.waits_since.load(Ordering::Acquire);
+            let waits = if waits_since == 0 {
+                0
+            } else {
+                now - waits_since
+            };
+            let waited = self.waited.load(Ordering::Acquire) + waits;
+            let since = self.since.load(Ordering::Relaxed);
+            let grace = self.grace.load(Ordering::Relaxed);
+            CallSnapshot {
+                call,
+                worked: now - since - waited,
+                cancelled: self.cancelled(call),
+                grace: (grace > 0).then(|| nanoseconds(grace)),
+                since,
+                message: self.message(),
+            }
+        })
+    }
+
+    fn message(&self) -> Option<MessageSnapshot> {
         let sequence = self.sequence.load(Ordering::Relaxed);
-        let message = (sequence != 0).then(|| MessageSnapshot {
+        (sequence != 0).then(|| MessageSnapshot {
             port: self.port.load(Ordering::Relaxed) as usize,
             source: PortRef {
                 stage: self.source[0].load(Ordering::Relaxed),
@@ -218,18 +211,7 @@ impl Watch {
             },
             sequence,
             frame: self.frame.load(Ordering::Relaxed),
-        });
-        let grace = self.grace.load(Ordering::Relaxed);
-        let snapshot = CallSnapshot {
-            grace: (grace > 0).then(|| nanoseconds(grace)),
-            call,
-            worked: now - since - waited,
-            since,
-            cancelled: self.cancelled(call),
-            message,
-        };
-        // The fields are consistent only if no other call began while they were read.
-        (self.state.load(Ordering::SeqCst) == state).then_some(snapshot)
+        })
     }
 }
 

@@ -5,7 +5,9 @@
 //! - [`revocable`]: a pointer that many threads may use until its owner revokes it.
 //! - [`wake_up`]: how the two ends of a queue wake each other.
 //! - [`gate`]: a place where a worker can be paused.
+//! - [`calls`]: which call of a worker is in progress, and what is known of it.
 
+pub mod calls;
 pub mod gate;
 mod lock;
 #[cfg(all(test, loom))]

@@ -1,11 +1,11 @@
 //! The primitives: the standard library's, or loom's for the models.
 
 #[cfg(all(test, loom))]
-pub(crate) use crate::model::faulty::{AtomicBool, AtomicU8, AtomicU64, Condvar};
+pub(crate) use crate::model::faulty::{AtomicBool, AtomicU8, AtomicU64, Condvar, fence};
 #[cfg(all(not(test), loom))]
 pub(crate) use loom::sync::{
     Condvar,
-    atomic::{AtomicBool, AtomicU8, AtomicU64},
+    atomic::{AtomicBool, AtomicU8, AtomicU64, fence},
 };
 #[cfg(loom)]
 pub(crate) use loom::sync::{
@@ -15,7 +15,7 @@ pub(crate) use loom::sync::{
 #[cfg(not(loom))]
 pub(crate) use std::sync::{
     Condvar, Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU64, Ordering, fence},
 };
 
 // Ignores poisoning: no value behind a lock is ever half changed.

@@ -19,13 +19,14 @@ use crate::run::journal;
 use crate::run::journal::Journal;
 use crate::run::race::Entrant;
 use crate::run::stage::Stage;
-use crate::watch::{CallId, Reason, Watch};
+use crate::watch::{Reason, Watch};
+use flowpipe_sync::calls::CallNumber;
 
 /// The context of one call, on the worker's stack.
 pub(crate) struct Context<'a> {
     pub stage: &'a Stage,
     pub watch: &'a Watch,
-    pub call: CallId,
+    pub call: CallNumber,
     /// The message being processed.
     pub parent: Option<&'a Message>,
     /// The frame being processed; at the end of the stream, that of the last message.

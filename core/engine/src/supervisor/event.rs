@@ -7,7 +7,8 @@ use flowpipe_host::problem::Problem;
 use flowpipe_host::run::{Ending, Mode};
 
 use crate::supervisor::policy::{Decision, Policy};
-use crate::watch::{CallId, CallSnapshot, Reason};
+use crate::watch::{CallSnapshot, Reason};
+use flowpipe_sync::calls::CallNumber;
 
 /// The slot of one plugin of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -249,7 +250,7 @@ pub(crate) enum Action {
     /// Notify a race that a contestant has no instance any more, or gets none.
     NotifyRace(Slot),
     /// Cancel a call.
-    Cancel { call: CallId, reason: Reason },
+    Cancel { call: CallNumber, reason: Reason },
     /// Report that a call has not returned for this time.
     Warn { worked: Duration },
     /// Kill the process of a plugin that hangs: its thread then returns by itself.

@@ -7,12 +7,13 @@ use flowpipe_host::run::Mode;
 
 use crate::supervisor::event::{Action, CallProcess, Slot, SlotState};
 use crate::supervisor::slots::Slots;
-use crate::watch::{CallId, CallSnapshot, Reason, nanoseconds};
+use crate::watch::{CallSnapshot, Reason, nanoseconds};
+use flowpipe_sync::calls::CallNumber;
 
 /// The watchdog's state of the call in progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Watchdog {
-    call: Option<CallId>,
+    call: Option<CallNumber>,
     is_warned: bool,
     /// How long the call had taken when it was first seen cancelled.
     cancelled_at: Option<Duration>,

@@ -135,6 +135,31 @@ impl AtomicU64 {
         self.0.load(order(by))
     }
 
+    pub(crate) fn store(&self, value: u64, by: Ordering) {
+        self.0.store(value, order(by));
+    }
+
+    pub(crate) fn compare_exchange(
+        &self,
+        current: u64,
+        new: u64,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u64, u64> {
+        if !has(Fault::Torn) {
+            return self
+                .0
+                .compare_exchange(current, new, order(success), order(failure));
+        }
+        match self.0.load(failure) {
+            found if found == current => {
+                self.0.store(new, success);
+                Ok(found)
+            }
+            found => Err(found),
+        }
+    }
+
     pub(crate) fn fetch_add(&self, value: u64, by: Ordering) -> u64 {
         if !has(Fault::Torn) {
             return self.0.fetch_add(value, order(by));
@@ -146,6 +171,13 @@ impl AtomicU64 {
 
     pub(crate) fn fetch_sub(&self, value: u64, by: Ordering) -> u64 {
         self.fetch_add(value.wrapping_neg(), by)
+    }
+}
+
+/// loom knows no relaxed fence: with [`Fault::Unordered`] there is none.
+pub(crate) fn fence(by: Ordering) {
+    if !has(Fault::Unordered) {
+        atomic::fence(by);
     }
 }
 

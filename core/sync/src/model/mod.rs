@@ -4,6 +4,7 @@
 //! A limit of loom: it treats sequentially consistent accesses as acquire and release. The queue here is therefore
 //! behind a lock. In crossbeam's `ArrayQueue` its own fences order its changes with the flags.
 
+mod calls;
 pub(crate) mod faulty;
 mod gate;
 mod inputs;
