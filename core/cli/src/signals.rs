@@ -1,6 +1,6 @@
-//! Ctrl-C, SIGTERM and SIGHUP.
+//! Ctrl-C, SIGTERM and SIGHUP, which is a request to end unless the command does something else with it.
 //!
-//! The first Ctrl-C or SIGTERM asks the command to end, or ends the program if the command needs no orderly shutdown.
+//! The first signal asks the command to end, or ends the program if the command needs no orderly shutdown.
 //! The second one aborts a run, and ends the program two seconds later, whatever is stuck: a plugin, a full pipe, a
 //! disk. The thread that receives signals therefore never blocks; another thread handles them.
 
@@ -155,7 +155,9 @@ fn start() -> std::io::Result<()> {
     let to = spawn_handler()?;
     let had_terminal = has_terminal();
     // Signals that the parent process ignores (`nohup`, a shell's `&`) stay ignored.
-    let handled = [SIGINT, SIGTERM].into_iter().filter(|&it| !is_ignored(it));
+    let handled = [SIGINT, SIGTERM, SIGHUP]
+        .into_iter()
+        .filter(|&it| !is_ignored(it));
     let mut signals = signal_hook::iterator::Signals::new(handled)?;
     let _ = SIGNALS.set(signals.handle());
     std::thread::Builder::new()

@@ -1,13 +1,15 @@
 //! Whatever is stuck, the second signal ends the program.
 
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{Ran, pipeline};
+use rustix::event::{PollFd, PollFlags, poll};
 
-use super::{ended, endless, pipe, start, text};
+use super::{ended, endless, pipe, start, text, wait_until};
 
 /// A pipe that is open and not read until this value is dropped.
 struct Stuck {
@@ -24,6 +26,21 @@ impl Stuck {
             path,
             reader: reader.unwrap(),
         }
+    }
+}
+
+impl Stuck {
+    /// Whether the pipe takes no more.
+    fn is_full(&self) -> bool {
+        let mut pipe = std::fs::OpenOptions::new();
+        let without_waiting = rustix::fs::OFlags::NONBLOCK.bits();
+        let pipe = pipe.write(true).custom_flags(without_waiting as i32);
+        let Ok(pipe) = pipe.open(&self.path) else {
+            return false;
+        };
+        let mut asked = [PollFd::new(&pipe, PollFlags::OUT)];
+        let at_once = rustix::time::Timespec::default();
+        poll(&mut asked, Some(&at_once)) == Ok(0)
     }
 }
 
@@ -57,7 +74,7 @@ fn a_pipe_that_nobody_reads_ends_with_the_second_signal() {
         args.extend(lossless.then_some("--record-lossless"));
         let child = start(&args);
         // The header fits into the pipe; the run goes on, and its first chunk does not.
-        std::thread::sleep(Duration::from_secs(3));
+        wait_until("a full pipe", || stuck.is_full());
         end_by(child, name);
     }
 }

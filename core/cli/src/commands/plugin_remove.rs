@@ -42,7 +42,9 @@ fn file_of(installed: &Catalogue, folder: &Path, name: &str) -> Option<PathBuf> 
     let mut entries = std::fs::read_dir(folder).ok()?.flatten();
     let entry = entries.find(|entry| entry.file_name() == name)?;
     let path = entry.path();
-    path.is_file().then_some(path)
+    // A link to a file that is gone, too.
+    let kind = entry.file_type().ok()?;
+    (!kind.is_dir()).then_some(path)
 }
 
 /// The names of the stages in a file, also of those that another file hides.
