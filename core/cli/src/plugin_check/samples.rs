@@ -2,15 +2,14 @@
 
 use flowpipe_engine::trial::Trial;
 use flowpipe_game::render::{self, Header, Scene, Style, Theme};
-use flowpipe_generate::{Generator, Kind, Random, Recipe, Size};
+use flowpipe_generate::{Generator, Kind, Recipe, Size};
 use flowpipe_host::frame::{Frame, Shape};
-use flowpipe_puzzle::board::Description;
 use flowpipe_puzzle::message::{
     FRAME, FrameNote, OUTCOME, Outcome, Reading, SIGHTING, SOLVED, STROKES, SeenBoard, Sighting,
     Solved, Stroke, StrokeOutcome, Strokes, Verdict,
 };
-use flowpipe_puzzle::{Board, Puzzle, Rules, Solution, Terminal};
-use flowpipe_search::{Ended, Limits, Search};
+use flowpipe_puzzle::{Puzzle, Solution, text};
+use flowpipe_search::{Limits, Search};
 use serde_json::{Value, json};
 
 /// A board with its known answer.
@@ -51,7 +50,7 @@ pub fn boards() -> Vec<SampleBoard> {
             boards.extend(generated(side, words, kinds));
         }
     }
-    boards.extend(scattered(6));
+    boards.extend(ambiguous_and_unsolvable());
     boards
 }
 
@@ -71,53 +70,47 @@ fn generated(side: usize, words: &str, kinds: &[Kind]) -> Option<SampleBoard> {
     })
 }
 
-/// Boards with random terminals: `of_each` with several solutions, and `of_each` without any, as the search proves.
-fn scattered(of_each: usize) -> Vec<SampleBoard> {
-    let (mut several, mut none) = (Vec::new(), Vec::new());
-    let mut random = Random::new(7);
+/// Plain boards with several solutions.
+const SEVERAL: [&str; 6] = [
+    ".....\n.B...\n.CA..\n...B.\nAC...\n",
+    "CA...\n...B.\n.AC..\n.B...\n.....\n",
+    "C...\n.BA.\n.CA.\nB...\n",
+    "...C\n.BA.\n.BC.\n...A\n",
+    "...B\n.AC.\n.AB.\n...C\n",
+    "B..A\n.AB.\n.CC.\n....\n",
+];
+
+/// Plain boards without a solution.
+const NONE: [&str; 6] = [
+    "...B\n..B.\nA...\n..A.\n",
+    ".BA.\n..A.\n....\nB...\n",
+    ".D...\n..B..\n..DA.\nC....\nBA.C.\n",
+    ".B..\nCB..\n..C.\n..AA\n",
+    ".....\n.A..A\n..BB.\n.....\n.....\n",
+    "C.AA\nC...\n.BDB\n..D.\n",
+];
+
+/// Boards with several solutions, and boards with none. They are rare among random ones.
+fn ambiguous_and_unsolvable() -> impl Iterator<Item = SampleBoard> {
+    let several = SEVERAL.iter().map(|drawn| (*drawn, true));
+    let none = NONE.iter().map(|drawn| (*drawn, false));
     let mut search = Search::new();
-    while several.len() < of_each || none.len() < of_each {
-        let side = 4 + random.below(2);
-        let Some(puzzle) = scatter(side, &mut random) else {
-            continue;
+    several.chain(none).filter_map(move |(drawn, several)| {
+        let puzzle = text::read(drawn).pop()?.puzzle.ok()?.0;
+        let solution = several.then(|| search.run(&puzzle, &Limits::default(), &|| false));
+        let side = puzzle.board().rows();
+        let words = if several {
+            "several solutions"
+        } else {
+            "no solution"
         };
-        let found = search.run(&puzzle, &Limits::default(), &|| false);
-        let (list, words) = match found.ended {
-            Ended::Solutions if several.len() < of_each => (&mut several, "several solutions"),
-            Ended::Complete if found.count == 0 && none.len() < of_each => {
-                (&mut none, "no solution")
-            }
-            _ => continue,
-        };
-        list.push(SampleBoard {
+        Some(SampleBoard {
             name: format!("a board of {side} x {side} with {words}"),
             puzzle,
-            several: found.count > 1,
-            solution: found.solutions.into_iter().next(),
-        });
-    }
-    several.extend(none);
-    several
-}
-
-fn scatter(side: usize, random: &mut Random) -> Option<Puzzle> {
-    let board = Board::new(Description {
-        rows: side,
-        cols: side,
-        ..Description::default()
+            solution: solution.and_then(|found| found.solutions.into_iter().next()),
+            several,
+        })
     })
-    .ok()?;
-    let mut cells: Vec<usize> = (0..side * side).collect();
-    let pairs = 2 + random.below(3);
-    let mut terminals = Vec::new();
-    for number in 0..2 * pairs {
-        let cell = cells.swap_remove(random.below(cells.len()));
-        terminals.push(Terminal {
-            cell,
-            colour: (number / 2) as u16,
-        });
-    }
-    Puzzle::new(board, terminals, Rules::default()).ok()
 }
 
 impl SampleBoard {
@@ -227,5 +220,29 @@ impl SampleMessage {
             size: 0,
         })?;
         trial.frame(shape, |into| into.copy_from_slice(pixels))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flowpipe_search::Ended;
+
+    use super::*;
+
+    #[test]
+    fn there_are_boards_of_every_kind_with_what_is_said_of_them() {
+        let boards = boards();
+        assert_eq!(boards.len(), 3 * KINDS.len() + SEVERAL.len() + NONE.len());
+        let mut search = Search::new();
+        for board in boards {
+            let found = search.run(&board.puzzle, &Limits::default(), &|| false);
+            let expected = match (&board.solution, board.several) {
+                (Some(_), true) => 2,
+                (Some(_), false) => 1,
+                (None, _) => 0,
+            };
+            assert_eq!(found.count, expected, "{}", board.name);
+            assert_eq!(found.ended == Ended::Solutions, board.several);
+        }
     }
 }
