@@ -29,6 +29,8 @@ AT_ONCE = 3
 # A test program that takes longer, in seconds, is killed: its output shows which test hangs. On two processors the
 # longest takes some twelve minutes, and several times as long on a busy machine.
 LONGEST = int(os.environ.get("FLOWPIPE_TEST_TIMEOUT", "2700"))
+# With these clippy compiles in rustc's place (./x): not what the tests compile.
+LINTS = ["RUSTC_WORKSPACE_WRAPPER", "CLIPPY_ARGS"]
 # How much of a failure's output is printed, in characters.
 LONGEST_OUTPUT = 200_000
 
@@ -52,6 +54,8 @@ def run(job):
     (folder, _, target, program), arguments, threads, yields = job
     began = time.monotonic()
     environment = dict(os.environ, CARGO_MANIFEST_DIR=str(folder), CARGO="cargo")
+    for name in LINTS:
+        environment.pop(name, None)
     if threads:
         environment.setdefault("RUST_TEST_THREADS", threads)
     with tempfile.TemporaryFile("w+", errors="replace") as output:
