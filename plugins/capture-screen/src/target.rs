@@ -1,6 +1,6 @@
 //! What is captured.
 
-use flowpipe_desktop::{Capture, Desktop, Grabber, Picture, Rect, WindowId, window};
+use flowpipe_desktop::{Capture, Desktop, Grabber, Picture, Rect, WindowId};
 use flowpipe_plugin::{Error, Result, tracing};
 
 use crate::config::Subject;
@@ -143,7 +143,7 @@ impl SoughtWindow {
                 tracing::info!("the window {:?} is there", self.title);
             }
             None if !self.is_waited_for => {
-                let missing = window::missing(&self.title, &desktop.titles()?);
+                let missing = desktop.missing(&self.title)?;
                 if !self.waits {
                     return Err(Error::new(missing));
                 }
