@@ -131,7 +131,7 @@ fn the_window_of_the_terminal_is_skipped() {
 #[test]
 fn a_wrong_config_or_no_screen_runs_nothing() {
     for (config, words) in [
-        ("{ window = \"a\", monitor = 1 }", "set only one of them"),
+        ("{ window = \"a\", monitor = 1 }", "pipeline.toml:3:36"),
         ("{ resend = \"soon\" }", "\"soon\" is no time"),
         ("{ windw = \"a\" }", "windw"),
     ] {
