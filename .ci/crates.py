@@ -32,7 +32,7 @@ ARROWS = {
     "generate": ["puzzle", "search"],
     "game": ["generate", "puzzle", "terminal"],
     # What plugins need of the system.
-    "desktop": [],
+    "desktop": ["process"],
     "guardian": ["process"],
     # The program, and what tests share.
     "cli": ["abi", "config", "engine", "game", "generate", "host", "isolation", "output", "process", "puzzle", "recorder",

@@ -111,18 +111,34 @@ fn a_missing_window_ends_the_run_and_names_the_others() {
     }
 }
 
+/// Also in a confined process of its own. This test has started flowpipe, as a terminal does.
+#[test]
+fn the_window_of_the_terminal_is_skipped() {
+    let screen = Screen::start();
+    let title = "flowpipe run live --window Flow";
+    let window = screen.open(title, [0, 0], [90, 80], [9, 9, 9]);
+    screen.set_process(window, std::process::id(), None);
+    for isolation in ["thread", "process"] {
+        let config = format!(
+            "{{ window = \"Flow\", wait_for_window = false }}\nisolation = \"{isolation}\""
+        );
+        let ran = alone(Some(&screen), &config).expect(1);
+        let words = format!("no window is titled \"Flow\" (skipped: \"{title}\"");
+        assert!(ran.stderr.contains(&words), "{ran:#?}");
+    }
+}
+
 #[test]
 fn a_wrong_config_or_no_screen_runs_nothing() {
     for (config, words) in [
-        ("{ window = \"a\", monitor = 1 }", "set only one of them"),
+        ("{ window = \"a\", monitor = 1 }", "pipeline.toml:3:36"),
         ("{ resend = \"soon\" }", "\"soon\" is no time"),
         ("{ windw = \"a\" }", "windw"),
     ] {
         let ran = alone(None, config).expect(78);
         assert!(ran.stderr.contains(words), "{ran:#?}");
     }
-    let ran = alone(None, "{}");
-    assert_ne!(ran.code, Some(0));
+    let ran = alone(None, "{}").expect(1);
     let words = "neither DISPLAY nor WAYLAND_DISPLAY is set";
     assert!(ran.stderr.contains(words), "{ran:#?}");
 }

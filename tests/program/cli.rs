@@ -163,6 +163,74 @@ fn check_goes_on_after_a_file_that_cannot_be_read() {
     assert!(ran.stdout.contains("replay.toml: OK"), "{ran:#?}");
 }
 
+/// Of what a plugin refuses at its creation, all that a JSON Schema can express.
+#[test]
+fn check_finds_configs_that_plugins_refuse() {
+    let folder = tempfile::tempdir().unwrap();
+    for (plugin, config, words) in [
+        (
+            "capture-files",
+            "{ paths = [] }",
+            "3:20: `paths` must have at least 1 element, it is an empty list",
+        ),
+        (
+            "capture-files",
+            "{ paths = '' }",
+            "3:20: `paths` must have at least 1 character, it is an empty string",
+        ),
+        (
+            "capture-files",
+            "{ paths = 'a', times = 2, repeat = true }",
+            "3:45: `repeat` can't be true beside `times`",
+        ),
+        (
+            "capture-files",
+            "{ paths = 'a', fps = 0 }",
+            "3:31: `fps` must be more than 0",
+        ),
+        (
+            "capture-files",
+            "{ paths = 'a', times = 0 }",
+            "3:33: `times` must be at least 1",
+        ),
+        (
+            "capture-screen",
+            "{ monitor = 1, region = { x = 0, y = 0, width = 1, height = 1 } }",
+            "3:34: `region` and `monitor` can't both be set",
+        ),
+        (
+            "capture-screen",
+            "{ region = { x = 0, y = 0, width = 0, height = 1 } }",
+            "`region.width` must be at least 1",
+        ),
+        (
+            "capture-screen",
+            "{ monitor = 0 }",
+            "3:22: `monitor` must be at least 1",
+        ),
+        (
+            "capture-screen",
+            "{ rate = 0 }",
+            "3:19: `rate` must be more than 0",
+        ),
+        (
+            "capture-screen",
+            "{ rate = 1001 }",
+            "3:19: `rate` must be at most 1000",
+        ),
+    ] {
+        let text = format!("[stages.a]\nplugin = \"{plugin}\"\nconfig = {config}\n");
+        let ran = run(&["check", "--json", &pipeline(folder.path(), &text)]).expect(78);
+        let found = ran.json().to_string();
+        let (place, message) = words.split_once(": ").unwrap_or(("", words));
+        assert!(found.contains(message), "no {message:?} in {found}");
+        if let Some((line, column)) = place.split_once(':') {
+            assert!(found.contains(&format!("\"line\":{line}")), "{found}");
+            assert!(found.contains(&format!("\"column\":{column}")), "{found}");
+        }
+    }
+}
+
 #[test]
 fn a_bad_config_runs_nothing() {
     let folder = tempfile::tempdir().unwrap();

@@ -349,6 +349,27 @@ fn it_lets_go_while_something_covers_the_board() {
 }
 
 #[test]
+fn the_window_and_the_key_that_stops_the_mouse_are_printed_once() {
+    let table = Table::set(&["--size", "5", "--seed", "1", "--window", "600x600"]);
+    let live = ready(
+        "live.toml",
+        &[
+            ("screen", "window = \"FLOWPIPE P\""),
+            ("mouse", "hotkey = \"Pause\""),
+            ("referee", "boards = 2"),
+        ],
+    );
+    let ran = table.play(&live, &["--json"]).ended().expect(0);
+    let [x, y] = table.screen.window(TITLE);
+    let words = format!(
+        "the window \"{TITLE}\" at {x}, {y}, 600 x 600 pixels: the real mouse moves now; Pause or Ctrl-C stops it\n"
+    );
+    assert_eq!(ran.stderr.matches(&words).count(), 1, "{ran:#?}");
+    let ran = table.play(&live, &["-q"]).ended().expect(0);
+    assert!(!ran.stderr.contains("the real mouse"), "{ran:#?}");
+}
+
+#[test]
 fn a_dry_run_touches_nothing() {
     let table = Table::set(&["--size", "5", "--seed", "1"]);
     let player = table.play(&ready("live.toml", &[]), &["--dry-run"]);
@@ -356,6 +377,8 @@ fn a_dry_run_touches_nothing() {
     player.signal("INT");
     let ran = player.ended().expect(130);
     assert!(ran.stdout.contains("would drag A by"), "{ran:#?}");
+    let words = "pixels: a dry run, the mouse is not moved and nothing is clicked";
+    assert_eq!(ran.stderr.matches(words).count(), 1, "{ran:#?}");
     assert!(table.logged("press").is_empty());
 }
 

@@ -68,7 +68,7 @@ fn a_panic_ends_the_run_or_costs_its_message() {
 
 #[test]
 fn a_panic_in_create_runs_nothing() {
-    let ran = misbehaving("{ how = \"panic-in-create\" }", "").expect(78);
+    let ran = misbehaving("{ how = \"panic-in-create\" }", "").expect(1);
     assert!(
         ran.stderr.contains("made to panic in create"),
         "{}",

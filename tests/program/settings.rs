@@ -1,6 +1,6 @@
 //! Config values of a pipeline on the command line.
 
-use flowpipe_tests::{run, with_input};
+use flowpipe_tests::{Ran, flowpipe, run, with_input};
 
 #[test]
 fn set_replaces_values_of_the_file() {
@@ -82,6 +82,31 @@ fn errors_name_the_flag_and_no_line_of_the_file() {
         refused(&["--boards", boards], 2, &["expected a number from 1"]);
     }
     refused(&["--set", "fps=3"], 2, &["write STAGE.KEY=VALUE"]);
+}
+
+/// The pipeline `live` names a window.
+#[test]
+fn a_value_replaces_what_can_not_be_set_beside_it() {
+    for args in [
+        ["--set", "screen.monitor=1"],
+        [
+            "--set",
+            "screen.region={ x = 0, y = 0, width = 9, height = 9 }",
+        ],
+        ["--window", "another"],
+    ] {
+        let mut command = flowpipe(&[&["run", "live"][..], &args].concat());
+        for name in ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"] {
+            command.env_remove(name);
+        }
+        // The config is accepted; then there is no display.
+        let ran = Ran::from(command.output().unwrap()).expect(1);
+        assert!(ran.stderr.contains("can't reach a desktop"), "{ran:#?}");
+    }
+    let both = ["run", "live", "--window", "a", "--set", "screen.monitor=1"];
+    let ran = run(&both).expect(78);
+    let words = "--set screen.monitor=1: `monitor` and `window`";
+    assert!(ran.stderr.contains(words), "{ran:#?}");
 }
 
 /// The values are checked with the file's, and errors of both are shown.

@@ -71,6 +71,14 @@ fn flags_choose_the_window_and_the_end() {
 }
 
 #[test]
+fn a_game_that_takes_clicks_is_played_with_a_hint_to_that_profile() {
+    let table = Table::set(&["--size", "5", "--seed", "1", "--input", "clicks"]);
+    let (_, stderr) = printed(&table, &[("planner", "profile = \"events\"")]);
+    let hint = "if it takes clicks instead of drags, use --profile clicks";
+    assert_eq!(stderr.matches(hint).count(), 1, "{stderr}");
+}
+
+#[test]
 fn a_solver_that_does_not_answer_is_named_with_the_keys_that_change_it() {
     let table = Table::set(&["--size", "14", "--seed", "1"]);
     let live = ready("live.toml", &[]).replace("solver-search", "solver-patient");

@@ -31,7 +31,8 @@ pub use top::Top;
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    a stage failed, or something else went wrong while running; plugin check: something failed;
+  1    a stage failed, or something else went wrong while running, such as a missing display;
+       plugin check: something failed;
        replay --verify: a message differs from the recorded one or can't be compared; top: there is no such run;
        compare: a board is read, solved or played differently, or a stage failed on it;
        doctor: a problem

@@ -8,7 +8,7 @@ use crossbeam_channel::Sender;
 use flowpipe_engine::run::{Observer, PipelineChange};
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::Problem;
-use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED};
+use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED, STROKES};
 use flowpipe_recorder::record::FlightFile;
 
 use crate::visibility;
@@ -70,7 +70,7 @@ impl Observer for EventForwarder {
     fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
         let is_shown = match message.schema() {
             SIGHTING | SOLVED | OUTCOME => self.is_shown(stage),
-            RESULT => true,
+            RESULT | STROKES => true,
             _ => false,
         };
         if is_shown {

@@ -109,14 +109,20 @@ impl Failure {
     }
 }
 
-/// A config that a plugin refuses is a bad config, whoever reported it.
+/// A config that a plugin refuses is a bad config, whoever reported it. A plugin that lacks something else, such as the
+/// display, is a stage that failed.
 impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
         match error {
-            StartError::Plugin { .. }
+            StartError::Plugin {
+                is_bad_config: true,
+                ..
+            }
             | StartError::UnknownPlugin { .. }
             | StartError::Misfit { .. } => Self::Config(error.to_string()),
-            StartError::Thread(_) | StartError::Control => Self::Run(error.to_string()),
+            StartError::Plugin { .. } | StartError::Thread(_) | StartError::Control => {
+                Self::Run(error.to_string())
+            }
         }
     }
 }

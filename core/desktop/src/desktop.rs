@@ -39,7 +39,8 @@ impl Desktop {
 
     /// The window that is meant by a title: one of just that title, else one whose title contains
     /// it, in capitals or not; of several the one in front. Windows that are minimised, or on
-    /// another virtual desktop, are not found.
+    /// another virtual desktop, are not found. Neither are those of this program, and of those that it was started by:
+    /// the title of a terminal may be the command that was typed in it.
     ///
     /// # Errors
     /// [`DesktopError::Lost`].
@@ -47,14 +48,32 @@ impl Desktop {
         Ok(window::find(&self.backend.windows()?, title))
     }
 
-    /// The titles of all windows that [`Desktop::find`] finds, from front to back;
-    /// [`window::missing`] makes a message of them.
+    /// Reports that there is no window of a title, which there are, and which one may be meant.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`].
+    pub fn missing(&self, title: &str) -> Result<String, DesktopError> {
+        Ok(window::missing(title, &self.backend.windows()?))
+    }
+
+    /// The title of a window. `None`: it has none, or is not to be seen.
+    ///
+    /// # Errors
+    /// [`DesktopError::Lost`].
+    pub fn title(&self, window: WindowId) -> Result<Option<String>, DesktopError> {
+        let mut windows = self.backend.windows()?.into_iter();
+        let found = windows.find(|other| other.window == window);
+        Ok(found.map(|found| found.title))
+    }
+
+    /// The titles of all windows that [`Desktop::find`] finds, from front to back.
     ///
     /// # Errors
     /// [`DesktopError::Lost`].
     pub fn titles(&self) -> Result<Vec<String>, DesktopError> {
-        let windows = self.backend.windows()?;
-        Ok(windows.into_iter().map(|window| window.title).collect())
+        let windows = self.backend.windows()?.into_iter();
+        let others = windows.filter(|window| !window.is_own);
+        Ok(others.map(|window| window.title).collect())
     }
 
     /// Where a window's inside lies, without its frame and title (elsewhere than on X11: with them);

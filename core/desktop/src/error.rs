@@ -10,7 +10,7 @@ pub(crate) type Result<T> = std::result::Result<T, DesktopError>;
 #[derive(Debug, Error)]
 pub enum DesktopError {
     /// There is no desktop, or none that can be reached.
-    #[error("can't reach a desktop: {reason}{}", permission::note())]
+    #[error("can't reach a desktop: {reason}{}", permission::remedy())]
     NoDesktop {
         /// Why.
         reason: String,

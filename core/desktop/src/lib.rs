@@ -21,7 +21,8 @@
 //! - [`desktop`]: the whole of it, [`Desktop`]. [`grabber`]: pixels, [`Grabber`].
 //! - [`rect`], [`window`], [`monitor`], [`key`]: the parts of a desktop. [`error`]: what can go wrong.
 //! - [`permission`]: what systems want to be asked before they show anything.
-//! - `session`: which back end fits. `backend`: what each of them does. `x11`: X11, used directly, because that
+//! - `session`: which back end fits. `backend`: what each of them does. `own`: which windows are those of
+//!   this program. `x11`: X11, used directly, because that
 //!   is many times faster. `other`: Wayland, Windows and macOS, through the crate xcap.
 
 mod backend;
@@ -32,6 +33,7 @@ pub mod key;
 pub mod monitor;
 #[cfg(feature = "xcap")]
 mod other;
+mod own;
 pub mod permission;
 pub mod rect;
 mod session;

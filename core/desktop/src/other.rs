@@ -14,6 +14,7 @@ use crate::error::{DesktopError, Result};
 use crate::grabber::{Capture, Grab, Picture};
 use crate::key::Key;
 use crate::monitor::Monitor;
+use crate::own::OwnProcesses;
 use crate::rect::Rect;
 use crate::window::{Titled, WindowId};
 
@@ -46,11 +47,12 @@ fn cause(error: &XCapError) -> String {
 
 impl Backend for Other {
     fn windows(&self) -> Result<Vec<Titled>> {
+        let own = OwnProcesses::find();
         let mut windows: Vec<(i32, Titled)> = Window::all()
             .map_err(lost)?
             .iter()
             // Windows may go while they are asked.
-            .filter_map(|window| Some((window.z().ok()?, titled(window)?)))
+            .filter_map(|window| Some((window.z().ok()?, titled(window, &own)?)))
             .collect();
         windows.sort_by_key(|(z, _)| std::cmp::Reverse(*z));
         Ok(windows.into_iter().map(|(_, window)| window).collect())
@@ -169,12 +171,13 @@ fn grab_part(
     xcap.capture_region(x, y, part.width, part.height)
 }
 
-fn titled(window: &Window) -> Option<Titled> {
+fn titled(window: &Window, own: &OwnProcesses) -> Option<Titled> {
     let title = window.title().ok().filter(|title| !title.is_empty())?;
     let id = window.id().ok()?;
     (!window.is_minimized().ok()?).then(|| Titled {
         window: WindowId(u64::from(id)),
         title,
+        is_own: own.own(window.pid().ok(), None),
     })
 }
 

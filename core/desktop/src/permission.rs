@@ -20,6 +20,18 @@ pub(crate) fn note() -> String {
     }
 }
 
+/// What to do about a desktop that can't be reached, after its reason.
+pub(crate) fn remedy() -> String {
+    match hint() {
+        X11 => {
+            ": start flowpipe in a terminal of the desktop, or set DISPLAY (over SSH, `ssh -X` sets it); `flowpipe doctor` \
+             checks it"
+                .to_owned()
+        }
+        hint => format!(" ({hint}); `flowpipe doctor` checks it"),
+    }
+}
+
 /// What this system wants.
 #[must_use]
 pub fn hint() -> &'static str {

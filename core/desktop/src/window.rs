@@ -9,35 +9,44 @@ pub struct WindowId(pub u64);
 pub(crate) struct Titled {
     pub window: WindowId,
     pub title: String,
+    /// Whether this program, or one that it was started by, has opened it: it is never captured.
+    pub is_own: bool,
 }
 
 /// The window that is meant by a title, of windows sorted from front to back: one of just that title, else one whose
-/// title contains it, both in capitals or not.
+/// title contains it, both in capitals or not. Own windows are skipped: the title of a terminal may be the command that was
+/// typed in it, which contains the title.
 pub(crate) fn find(windows: &[Titled], title: &str) -> Option<WindowId> {
     let wanted = title.to_lowercase();
-    let exact = windows
-        .iter()
-        .find(|window| window.title.to_lowercase() == wanted);
-    let similar = || {
-        let mut windows = windows.iter();
-        windows.find(|window| window.title.to_lowercase().contains(&wanted))
-    };
+    let others = || windows.iter().filter(|window| !window.is_own);
+    let exact = others().find(|window| window.title.to_lowercase() == wanted);
+    let similar = || others().find(|window| window.title.to_lowercase().contains(&wanted));
     exact.or_else(similar).map(|found| found.window)
 }
 
 /// Reports that there is no window of a title, which there are, and which one may be meant.
-#[must_use]
-pub fn missing(title: &str, titles: &[String]) -> String {
+pub(crate) fn missing(title: &str, windows: &[Titled]) -> String {
     /// Below it two titles have nothing in common but letters (from 0 to 1).
     const SIMILAR: f64 = 0.7;
-    if titles.is_empty() {
-        return format!("no window is titled {title:?}, and no other has a title");
-    }
     let wanted = title.to_lowercase();
-    let likeness = |other: &String| strsim::jaro_winkler(&wanted, &other.to_lowercase());
+    let own = windows
+        .iter()
+        .find(|window| window.is_own && window.title.to_lowercase().contains(&wanted));
+    let skipped = own.map_or_else(String::new, |own| {
+        format!(
+            " (skipped: {:?}, the window of a program that started this one)",
+            own.title
+        )
+    });
+    let others = windows.iter().filter(|window| !window.is_own);
+    let titles: Vec<&String> = others.map(|window| &window.title).collect();
+    if titles.is_empty() {
+        return format!("no window is titled {title:?}{skipped}, and no other has a title");
+    }
+    let likeness = |other: &str| strsim::jaro_winkler(&wanted, &other.to_lowercase());
     let near = titles
         .iter()
-        .map(|other| (likeness(other), other))
+        .map(|&other| (likeness(other), other))
         .filter(|(likeness, _)| *likeness > SIMILAR)
         .max_by(|one, other| one.0.total_cmp(&other.0));
     let hint = near.map_or_else(String::new, |(_, near)| {
@@ -45,7 +54,7 @@ pub fn missing(title: &str, titles: &[String]) -> String {
     });
     let list: Vec<String> = titles.iter().map(|title| format!("{title:?}")).collect();
     format!(
-        "no window is titled {title:?}{hint}; there are: {}",
+        "no window is titled {title:?}{hint}{skipped}; there are: {}",
         list.join(", ")
     )
 }
@@ -60,6 +69,7 @@ mod tests {
             .map(|(number, title)| Titled {
                 window: WindowId(number),
                 title: (*title).to_owned(),
+                is_own: false,
             })
             .collect()
     }
@@ -73,8 +83,24 @@ mod tests {
     }
 
     #[test]
+    fn the_terminal_s_window_is_never_meant() {
+        let mut all = windows(&["flowpipe run live --window flow", "My flow free", "flow"]);
+        all[0].is_own = true;
+        assert_eq!(find(&all, "--window"), None);
+        assert_eq!(find(&all, "flow f"), Some(WindowId(2)));
+        all[2].is_own = true;
+        assert_eq!(find(&all, "flow"), Some(WindowId(2)));
+        let text = missing("--window", &all);
+        assert!(
+            text.contains("(skipped: \"flowpipe run live --window flow\", the window of a program"),
+            "{text}"
+        );
+        assert!(text.ends_with("there are: \"My flow free\""), "{text}");
+    }
+
+    #[test]
     fn reports_what_there_is_and_what_may_be_meant() {
-        let titles = ["Terminal", "Flow Free"].map(str::to_owned);
+        let titles = windows(&["Terminal", "Flow Free"]);
         assert_eq!(
             missing("flow fre", &titles),
             "no window is titled \"flow fre\" (did you mean \"Flow Free\"?); there are: \"Terminal\", \"Flow Free\""

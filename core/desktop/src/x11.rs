@@ -24,6 +24,7 @@ use crate::error::{DesktopError, Result};
 use crate::grabber::Grab;
 use crate::key::Key;
 use crate::monitor::Monitor;
+use crate::own::OwnProcesses;
 use crate::rect::Rect;
 use crate::window::{Titled, WindowId};
 
@@ -36,6 +37,7 @@ x11rb::atom_manager! {
         _NET_SUPPORTED,
         _NET_SUPPORTING_WM_CHECK,
         _NET_WM_NAME,
+        _NET_WM_PID,
         _NET_WM_STATE,
         _NET_WM_STATE_HIDDEN,
     }
@@ -49,6 +51,7 @@ pub(crate) struct X11 {
     atoms: Atoms,
     /// Whether the display's name is that of a server on this machine.
     is_local: bool,
+    own: OwnProcesses,
     /// Asked when first needed.
     keyboard: OnceLock<GetKeyboardMappingReply>,
 }
@@ -81,6 +84,7 @@ impl X11 {
             atoms: atoms.map_err(lost)?,
             // Whatever has a host in its name may be another machine, or a tunnel to one.
             is_local: parsed.host.is_empty(),
+            own: OwnProcesses::find(),
             connection,
             keyboard: OnceLock::new(),
         })

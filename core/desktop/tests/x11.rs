@@ -82,6 +82,39 @@ fn finds_windows_by_title_the_front_one_first() {
     });
 }
 
+/// The title of a terminal may be the command that was typed in it.
+#[test]
+fn windows_of_this_program_and_of_those_that_started_it_are_skipped() {
+    with_and_without_manager(|screen| {
+        let desktop = connect(screen);
+        let terminal = screen.open("flowpipe run live --window Flow", [10, 40], [90, 80], RED);
+        let find = || desktop.find("Flow").unwrap();
+        assert_eq!(find(), Some(id(terminal)), "it declares no process");
+        // A process that did not start this one.
+        screen.set_process(terminal, screen.server(), None);
+        assert_eq!(find(), Some(id(terminal)));
+        for process in [std::process::id(), std::os::unix::process::parent_id()] {
+            screen.set_process(terminal, process, None);
+            assert_eq!(find(), None);
+        }
+        assert!(desktop.titles().unwrap().is_empty());
+        let missing = desktop.missing("Flow").unwrap();
+        assert!(
+            missing.contains("(skipped: \"flowpipe run live"),
+            "{missing}"
+        );
+        let game = screen.open("Flow Free", [200, 40], [90, 80], RED);
+        assert_eq!(find(), Some(id(game)));
+        assert_eq!(desktop.title(id(game)).unwrap().unwrap(), "Flow Free");
+        // The same number on another machine is another process.
+        screen.close(game);
+        screen.set_process(terminal, std::process::id(), Some("elsewhere.invalid"));
+        wait_for("window of another machine", || {
+            (find() == Some(id(terminal))).then_some(())
+        });
+    });
+}
+
 #[test]
 fn knows_where_a_window_is() {
     with_and_without_manager(|screen| {

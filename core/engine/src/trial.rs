@@ -11,8 +11,8 @@ use flowpipe_config::pipeline::{Contestant, Isolation, OnError, OnStop, Pipeline
 use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_host::document::DocumentError;
 use flowpipe_host::frame::{Frame, Shape};
-use flowpipe_host::instance::InProcess;
 pub use flowpipe_host::instance::state::State;
+use flowpipe_host::instance::{CreateError, InProcess};
 use flowpipe_host::message::{Lineage, Message, Origin};
 use flowpipe_host::problem::ProblemKind;
 use flowpipe_host::stage_clock::StageClock;
@@ -124,11 +124,12 @@ impl Trial {
         };
         let plan = Plan::new(pipeline, &Catalogue::from(found.clone()), options)?;
         let stage = plan.stages[0].clone();
-        let refuse = |step, reason| StartError::Plugin {
+        let refuse = |step, error: CreateError| StartError::Plugin {
             stage: found.manifest.name.clone(),
             plugin: found.manifest.name.clone(),
             step,
-            reason,
+            is_bad_config: matches!(error, CreateError::BadConfig(_)),
+            reason: error.to_string(),
         };
         let services = stage.run.services.clone();
         let host = Host::new(
@@ -142,7 +143,7 @@ impl Trial {
             .map_err(|reason| refuse("start", reason))?;
         if let Err(reason) = instance.activate(&*stage.run) {
             instance.destroy();
-            return Err(refuse("activate", reason));
+            return Err(refuse("activate", reason.into()));
         }
         let watch = Arc::new(Watch::default());
         let worker = Worker {

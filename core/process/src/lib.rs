@@ -3,6 +3,7 @@
 //! # Layout
 //! - [`supervised`]: the supervisor of a child process: starts it, notices its end, ends it within a grace period, reaps
 //!   it.
+//! - [`ancestors`]: the processes that this one descends from.
 //! - `group`: a process with all that it starts: killed and reaped together.
 //! - [`pipes`]: pipes that end with the process, whoever else holds their other ends.
 //! - [`lines`]: the lines of a process's output, of bounded length. [`stderr_tail`]: the last ones of standard error.
@@ -11,6 +12,7 @@
 //! - `host_status`: in the process of a stage, whether the program is stopped.
 //! - [`status`]: an exit status in words.
 
+pub mod ancestors;
 pub mod backoff;
 mod group;
 pub mod host_status;

@@ -32,7 +32,7 @@ use crate::guard::{Guard, Watched};
 use crate::mouse::SystemMouse;
 use crate::player::{End, Player};
 use crate::surroundings::Surroundings;
-use crate::watch::Watch;
+use crate::watch::{MOVED_BY_HAND, Watch};
 
 /// How long a window that is brought to the front may take. Moves that are sent within some 20 ms
 /// after the focus has changed can arrive with wrong coordinates.
@@ -148,12 +148,12 @@ impl Mechanism {
     ) -> Result<Option<String>> {
         if board.state == BoardState::Moving {
             return Ok(Some(
-                "the board is moving: wait until it is at rest".to_owned(),
+                "the board is moving, as in a flip: wait until it is at rest, or stop the animation in the game"
+                    .to_owned(),
             ));
         }
         if self.player.was_moved()? {
-            let reason = "the mouse was moved by hand";
-            acting.host().end_run(Ending::Stopped, reason);
+            acting.host().end_run(Ending::Stopped, MOVED_BY_HAND);
             return Err(Error::cancelled());
         }
         let age = acting.host().now_ns() - acting.captured_ns();
@@ -227,7 +227,8 @@ fn would(strokes: &Strokes, area: &Area<'_>) -> Played {
         let name = colour::name(stroke.colour);
         Some(format!("would drag {name} by {}", way.join(" ")))
     };
-    Played::new(outcomes(&strokes.strokes, reason)).with_refused("this is a dry run")
+    Played::new(outcomes(&strokes.strokes, reason))
+        .with_refused("this is a dry run: run it without --dry-run to play")
 }
 
 /// Only the game knows whether it accepted a stroke.

@@ -10,7 +10,7 @@ use crate::area::Area;
 use crate::config::{Config, Drags};
 use crate::guard::{Guard, Trouble};
 use crate::mouse::Mouse;
-use crate::watch::is_elsewhere;
+use crate::watch::{MOVED_BY_HAND, is_elsewhere};
 use crate::way::{Step, Way, ways};
 
 /// Nanoseconds in a millisecond.
@@ -185,8 +185,7 @@ impl Player {
         }
         self.mouse.check()?;
         if self.was_moved()? {
-            let reason = "the mouse was moved by hand".to_owned();
-            self.guard.warn(Trouble::Stop(reason));
+            self.guard.warn(Trouble::Stop(MOVED_BY_HAND.to_owned()));
         }
         match self.guard.trouble() {
             None => Ok(()),

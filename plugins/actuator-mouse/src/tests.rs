@@ -218,7 +218,7 @@ fn the_button_goes_up_when_a_person_takes_the_mouse_and_the_run_ends() {
     let (harness, outcome, events) = play(Mischief::Person, &[0.5, 0.5]);
     assert_eq!(events, "105,55 down 115,55 125,55 up");
     assert!(outcome.is_err());
-    let stopped = (Ending::Stopped, "the mouse was moved by hand".to_owned());
+    let stopped = (Ending::Stopped, MOVED_BY_HAND.to_owned());
     assert_eq!(harness.ended(), Some(stopped));
 }
 

@@ -20,6 +20,10 @@ const CHECKS: u32 = 3;
 /// How near to the corner of the screen is in it, in pixels.
 const CORNER: i32 = 2;
 
+/// Why the run ends when the pointer is not where it was put.
+pub const MOVED_BY_HAND: &str =
+    "the mouse was moved by hand: leave it alone, or set by_hand = false of actuator-mouse";
+
 /// Watches until it is dropped.
 pub struct Watch {
     over: Option<std::sync::mpsc::Sender<()>>,
@@ -107,7 +111,7 @@ impl Checker {
     fn hotkey(&mut self) -> Option<String> {
         let name = self.hotkey.as_ref()?;
         match self.surroundings.key_is_down(name) {
-            Ok(true) => Some(format!("{name} was pressed")),
+            Ok(true) => Some(format!("{name} was pressed, the hotkey of actuator-mouse")),
             Ok(false) => None,
             Err(error) => {
                 tracing::info!("no hotkey: {error}");
@@ -127,7 +131,11 @@ impl Checker {
         let is_in_corner = near(x, width) && near(y, height);
         let enters = is_in_corner && !self.was_in_corner;
         self.was_in_corner = is_in_corner;
-        enters.then(|| "the pointer was thrown into a corner of the screen".to_owned())
+        enters.then(|| {
+            "the pointer was thrown into a corner of the screen: keep it out of there, or set corners = false of \
+             actuator-mouse"
+                .to_owned()
+        })
     }
 
     /// Between boards the pointer stays where it was left.
@@ -137,7 +145,7 @@ impl Checker {
         // It may have begun to act meanwhile.
         let is_away = self.guard.resting() == Some(before) && is_elsewhere(now, before);
         self.elsewhere = if is_away { self.elsewhere + 1 } else { 0 };
-        (self.elsewhere >= CHECKS).then(|| "the mouse was moved by hand".to_owned())
+        (self.elsewhere >= CHECKS).then(|| MOVED_BY_HAND.to_owned())
     }
 }
 

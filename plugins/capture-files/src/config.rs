@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Config of capture-files.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("dependentSchemas" = { "times": { "properties": { "repeat": { "const": false } } } }))]
 pub struct Config {
     /// Pictures (PNG or JPEG): a file, a folder (the pictures right in it), or a pattern such as
     /// `frames/*.png` (`**` for folders of any depth); or a list of these, played in its order.
@@ -14,12 +15,14 @@ pub struct Config {
     pub paths: Paths,
     /// Pictures a second, by the pipeline's clock. Left out: as fast as they are taken.
     #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub fps: Option<f64>,
     /// Begin again after the last picture, until stopped.
     #[serde(default)]
     pub repeat: bool,
     /// How often all pictures are played. Left out: once.
     #[serde(default)]
+    #[schemars(range(min = 1))]
     pub times: Option<u64>,
     /// What to do about a picture that can't be read.
     #[serde(default)]
@@ -31,9 +34,9 @@ pub struct Config {
 #[serde(untagged)]
 pub enum Paths {
     /// One.
-    One(String),
+    One(#[schemars(length(min = 1))] String),
     /// Several.
-    Several(Vec<String>),
+    Several(#[schemars(length(min = 1))] Vec<String>),
 }
 
 /// What to do about a picture that can't be read.

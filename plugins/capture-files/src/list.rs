@@ -22,13 +22,13 @@ pub fn files(entry: &str) -> Result<Vec<PathBuf>> {
     } else if entry.contains(['*', '?', '[']) {
         matching(entry)?
     } else {
-        return Err(Error::new(format!(
+        return Err(Error::bad_config(format!(
             "there is no file or folder {entry} (in {})",
             working_directory()
         )));
     };
     if files.is_empty() {
-        return Err(Error::new(if path.is_dir() {
+        return Err(Error::bad_config(if path.is_dir() {
             format!("no PNG or JPEG in folder {entry}")
         } else {
             format!("no file matches {entry} (in {})", working_directory())
@@ -51,7 +51,8 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn matching(pattern: &str) -> Result<Vec<PathBuf>> {
-    let wrong = |error: &dyn std::fmt::Display| Error::new(format!("pattern {pattern}: {error}"));
+    let wrong =
+        |error: &dyn std::fmt::Display| Error::bad_config(format!("pattern {pattern}: {error}"));
     let mut files = Vec::new();
     for path in glob::glob(pattern).map_err(|error| wrong(&error))? {
         let path = path.map_err(|error| wrong(&error))?;

@@ -15,6 +15,7 @@ pub struct Config {
     pub stage: Option<String>,
     /// How often faster than it was: 1 as then, 2 twice as fast. Left out: as fast as they are taken.
     #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub speed: Option<f64>,
     /// Begin again after the last message, until stopped.
     #[serde(default)]

@@ -13,15 +13,22 @@ const FASTEST: f64 = 1000.0;
 /// main monitor.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(extend("dependentSchemas" = {
+    "window": { "properties": { "monitor": false, "region": false } },
+    "monitor": { "properties": { "region": false } },
+}))]
 pub struct Config {
     /// The inside of the window of this title, wherever it goes; else of one whose title contains it, in
     /// capitals or not; of several the one in front.
+    #[schemars(length(min = 1))]
     pub window: Option<String>,
     /// A whole monitor by its number; 1 is the main one.
+    #[schemars(range(min = 1))]
     pub monitor: Option<usize>,
     /// A part of the screen.
     pub region: Option<Region>,
     /// Captures per second.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000))]
     pub rate: f64,
     /// Send nothing when a capture shows the same as the one before.
     pub skip_identical: bool,
@@ -41,8 +48,10 @@ pub struct Region {
     /// Its upper edge.
     pub y: i32,
     /// How wide it is.
+    #[schemars(range(min = 1))]
     pub width: u32,
     /// How high it is.
+    #[schemars(range(min = 1))]
     pub height: u32,
 }
 

@@ -88,7 +88,9 @@ fn note(seen: &Seen<'_>) -> FrameNote {
     let place = seen.picture.place;
     let mut note = FrameNote::of(seen.source)
         .with_origin([place.x, place.y].map(f64::from))
+        .with_size([place.width, place.height])
         .with_scale(seen.picture.scale);
+    note.title = seen.title.map(str::to_owned);
     note.window = seen.window.map(|window| window.0);
     note
 }

@@ -1,6 +1,6 @@
 //! What is captured.
 
-use flowpipe_desktop::{Capture, Desktop, Grabber, Picture, Rect, WindowId, window};
+use flowpipe_desktop::{Capture, Desktop, Grabber, Picture, Rect, WindowId};
 use flowpipe_plugin::{Error, Result, tracing};
 
 use crate::config::Subject;
@@ -27,6 +27,8 @@ pub struct SoughtWindow {
     /// Wait for it when it is not there.
     waits: bool,
     found: Option<WindowId>,
+    /// Its whole title when it was found.
+    found_title: Option<String>,
     /// Whether the wait for it has been logged.
     is_waited_for: bool,
     search_ns: i64,
@@ -40,6 +42,8 @@ pub struct Seen<'a> {
     pub source: &'a str,
     /// The window.
     pub window: Option<WindowId>,
+    /// Its whole title.
+    pub title: Option<&'a str>,
 }
 
 impl Target {
@@ -51,6 +55,7 @@ impl Target {
                 title,
                 waits,
                 found: None,
+                found_title: None,
                 is_waited_for: false,
                 search_ns: i64::MIN,
             })),
@@ -98,6 +103,7 @@ impl Target {
                     picture,
                     source: name,
                     window: None,
+                    title: None,
                 }))
             }
             Self::Window(sought) => sought.look(desktop, grabber, now_ns),
@@ -120,6 +126,7 @@ impl SoughtWindow {
                 picture,
                 source: &self.title,
                 window: Some(window),
+                title: self.found_title.as_deref(),
             })),
             Capture::Moving => Ok(None),
             Capture::Hidden => {
@@ -137,13 +144,17 @@ impl SoughtWindow {
         }
         self.search_ns = now_ns.saturating_add(SEARCH_EVERY_NS);
         self.found = desktop.find(&self.title)?;
+        self.found_title = match self.found {
+            Some(window) => desktop.title(window)?,
+            None => None,
+        };
         match self.found {
             Some(_) if self.is_waited_for => {
                 self.is_waited_for = false;
                 tracing::info!("the window {:?} is there", self.title);
             }
             None if !self.is_waited_for => {
-                let missing = window::missing(&self.title, &desktop.titles()?);
+                let missing = desktop.missing(&self.title)?;
                 if !self.waits {
                     return Err(Error::new(missing));
                 }

@@ -92,7 +92,8 @@ fn sends_the_window_and_then_what_changes() {
     let first = next_where(&mut stage, |frame| is_all(frame, RED));
     assert_eq!(size(&first), (40, 30));
     let note = json!({
-        "source": "game", "origin": [120.0, 90.0], "scale": 1.0, "window": window
+        "source": "game", "origin": [120.0, 90.0], "scale": 1.0, "window": window,
+        "title": "Game window", "size": [40, 30]
     });
     assert_eq!(first.body, note);
     assert!(first.captured_ns > 0 && first.captured_ns < stage.host().now_ns());

@@ -37,7 +37,9 @@ impl Actuator for ActuatorExec {
         cancel: &Cancel<'_>,
     ) -> Result<Played> {
         let Some(session) = &mut self.session else {
-            return Ok(Played::refused("this is a dry run"));
+            return Ok(Played::refused(
+                "this is a dry run: run it without --dry-run to play",
+            ));
         };
         let board = strokes
             .sighting

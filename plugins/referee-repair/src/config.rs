@@ -20,14 +20,17 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// End the run after so many solved boards.
+    #[schemars(range(min = 1))]
     pub boards: Option<usize>,
     /// End the run so many seconds after the first stroke. A board that is being played is left as
     /// it is.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1_000_000))]
     pub seconds: Option<f64>,
     /// How long a game may take to show what was drawn, in milliseconds. What is missing then is
     /// drawn again.
     pub patience_ms: u64,
     /// Give a board up after so many attempts in which nothing more was drawn, and wait for another.
+    #[schemars(range(min = 1))]
     pub attempts: usize,
     /// Play only what was captured within the last so many milliseconds.
     pub fresh_ms: u64,

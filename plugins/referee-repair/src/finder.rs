@@ -45,8 +45,9 @@ impl Finder {
         self.profile
     }
 
-    /// Judges flows that were drawn for the profile: which were missed.
-    pub fn judge(&mut self, missed: impl IntoIterator<Item = bool>) {
+    /// Judges flows that were drawn for the profile: which were missed. Returns whether too many were, and there is no
+    /// slower profile.
+    pub fn judge(&mut self, missed: impl IntoIterator<Item = bool>) -> bool {
         for missed in missed {
             self.taken = if missed { 0 } else { self.taken + 1 };
             self.missed.push_back(missed);
@@ -58,11 +59,15 @@ impl Finder {
         // One alone is chance, whatever its share.
         if missed > 1 && missed as f64 > TOO_MANY * self.missed.len() as f64 {
             let why = format!("{missed} of {} flows were missed", self.missed.len());
-            self.go_to(self.profile.slower(), &why);
-        } else if self.taken >= STEADY && std::mem::take(&mut self.may_hurry) {
+            let slower = self.profile.slower();
+            self.go_to(slower, &why);
+            return slower.is_none();
+        }
+        if self.taken >= STEADY && std::mem::take(&mut self.may_hurry) {
             let why = format!("{} flows in a row were taken", self.taken);
             self.go_to(self.profile.faster(), &why);
         }
+        false
     }
 
     fn go_to(&mut self, profile: Option<Profile>, why: &str) {
@@ -111,15 +116,17 @@ mod tests {
     fn it_ends_at_the_slowest_and_clicks_have_none() {
         let mut finder = Finder::new(None);
         let mut seen = vec![finder.profile()];
+        let mut is_exhausted = Vec::new();
         for _ in 0..6 {
-            finder.judge(flows(3, 3));
+            is_exhausted.push(finder.judge(flows(3, 3)));
             seen.push(finder.profile());
         }
+        assert_eq!(is_exhausted, [false, false, false, false, true, true]);
         assert_eq!(seen[..5], Profile::LADDER);
         assert_eq!(seen[5..], [Profile::Slow; 2]);
         let mut finder = Finder::new(Some(Profile::Clicks));
-        finder.judge(flows(3, 3));
-        finder.judge(flows(0, STEADY));
+        assert!(finder.judge(flows(3, 3)));
+        assert!(!finder.judge(flows(0, STEADY)));
         assert_eq!(finder.profile(), Profile::Clicks);
     }
 

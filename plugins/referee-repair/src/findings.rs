@@ -115,12 +115,14 @@ impl Findings {
         }
     }
 
-    /// The game has had its time to show what was drawn, and these flows are missing.
-    pub fn look(&mut self, missing: &[Flow]) {
-        if let Some(asked) = self.found.asked.take_if(|asked| asked.is_played) {
-            let missed = asked.flows.iter().map(|flow| missing.contains(flow));
-            self.found.finder.judge(missed);
-        }
+    /// The game has had its time to show what was drawn, and these flows are missing. Returns whether too many are,
+    /// and there is no other profile to try.
+    pub fn look(&mut self, missing: &[Flow]) -> bool {
+        let Some(asked) = self.found.asked.take_if(|asked| asked.is_played) else {
+            return false;
+        };
+        let missed = asked.flows.iter().map(|flow| missing.contains(flow));
+        self.found.finder.judge(missed)
     }
 
     /// The current board is solved: no stroke was missed. The profile that solved it is kept, if it

@@ -2,7 +2,8 @@
 //!
 //! [`referee`] decides, [`acting`] is whether strokes are being played, [`answers`] remembers the solver's answers,
 //! [`findings`] what the game needs from the mouse ([`finder`]) and keeps it ([`games`]), [`standstill`] logs why
-//! nothing is played, [`config`] is what can be set; here is the stage around them.
+//! nothing is played, [`misfit`] that strokes draw too little, [`config`] is what can be set; here is the stage around
+//! them.
 
 mod acting;
 mod answers;
@@ -10,6 +11,7 @@ mod config;
 mod finder;
 mod findings;
 mod games;
+mod misfit;
 mod referee;
 mod standstill;
 

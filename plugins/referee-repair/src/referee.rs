@@ -13,6 +13,7 @@ use crate::acting::Acting;
 use crate::answers::{Answer, Answers};
 use crate::config::Config;
 use crate::findings::{Findings, Found};
+use crate::misfit::Misfit;
 use crate::standstill::{Hindrance, Standstill};
 
 /// What is to be done.
@@ -49,6 +50,7 @@ pub struct Referee {
     solved: usize,
     over: bool,
     standstill: Standstill,
+    misfit: Misfit,
 }
 
 /// What a referee remembers, for a state transfer.
@@ -107,6 +109,7 @@ impl Referee {
             solved: 0,
             over: false,
             standstill: Standstill::default(),
+            misfit: Misfit::default(),
         }
     }
 
@@ -274,12 +277,21 @@ impl Referee {
         };
         let flows = solution.missing(&seen.drawn).flows;
         let missing = flows.len();
-        self.findings.look(&flows);
+        let is_exhausted = self.findings.look(&flows);
         if missing < board.missing {
             board.futile = 0;
+            self.misfit.end();
         }
         board.missing = missing;
-        if missing == 0 || board.futile >= self.config.attempts {
+        let (profile, was_played) = (board.profile, board.attempts > 0);
+        let is_abandoned = board.futile >= self.config.attempts;
+        let misfit = match was_played && missing > 0 {
+            true if is_exhausted || is_abandoned => self.misfit.report(profile),
+            true if board.futile > 0 => self.misfit.note(profile, now),
+            _ => None,
+        };
+        actions.extend(misfit.map(Action::Warn));
+        if missing == 0 || is_abandoned {
             let reason = if missing == 0 {
                 "every flow is drawn, and still it does not count as solved".to_owned()
             } else {

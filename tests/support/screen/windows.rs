@@ -98,6 +98,24 @@ impl Screen {
             .expect("the window is there");
     }
 
+    /// Declares the process of a window, and the machine that it runs on.
+    pub fn set_process(&self, window: Window, process: u32, machine: Option<&str>) {
+        let (number, kind) = (self.atom("_NET_WM_PID"), AtomEnum::CARDINAL);
+        self.connection
+            .change_property32(PropMode::REPLACE, window, number, kind, &[process])
+            .expect("the server is there")
+            .check()
+            .expect("the window is there");
+        if let Some(machine) = machine {
+            let (name, kind) = (AtomEnum::WM_CLIENT_MACHINE, AtomEnum::STRING);
+            self.connection
+                .change_property8(PropMode::REPLACE, window, name, kind, machine.as_bytes())
+                .expect("the server is there")
+                .check()
+                .expect("the window is there");
+        }
+    }
+
     /// Paints a rectangle of a window: from where, which size, which colour.
     pub fn paint(&self, window: Window, [x, y]: [i16; 2], size: [u16; 2], colour: [u8; 3]) {
         let context = self.connection.generate_id().expect("an id");

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::args::{self, Global};
 use crate::console::Console;
+use crate::console::mouse_notice::MouseNotice;
 use crate::events::{EventForwarder, RunEvent};
 use crate::exit::{Ended, Failure};
 use crate::foreground::{self, CompletedRun};
@@ -93,7 +94,9 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let mut tracing = Tracing::create(args.trace.as_deref(), &pipeline, &mut options)?;
     recording.iter_mut().for_each(RunRecording::keep);
     tracing.iter_mut().for_each(Tracing::keep);
+    let mouse = (!args.quiet).then(|| MouseNotice::of(&pipeline, &catalogue, args.dry_run));
     let console = Console::new(global, args.quiet || args.json, visibility)?;
+    let console = console.with_mouse_notice(mouse.flatten());
     let completed = foreground::run(
         pipeline,
         &catalogue,

@@ -1,5 +1,6 @@
 //! What a run prints while it goes on: boards, problems, a progress line.
 
+pub mod mouse_notice;
 mod printer;
 pub mod steps;
 
@@ -9,6 +10,7 @@ use flowpipe_engine::run::RunHandle;
 use flowpipe_terminal::escape_indented;
 
 use crate::args::Global;
+use crate::console::mouse_notice::MouseNotice;
 use crate::console::printer::{Importance, Printer, Stream};
 use crate::console::steps::Steps;
 use crate::events::RunEvent;
@@ -26,6 +28,7 @@ pub struct Console<'a> {
     tally: Tally,
     steps: Steps,
     printer: Printer,
+    mouse: Option<MouseNotice>,
 }
 
 impl<'a> Console<'a> {
@@ -40,7 +43,14 @@ impl<'a> Console<'a> {
             tally: Tally::new(visibility.has_referee),
             steps: Steps::new(visibility.names),
             printer: Printer::start()?,
+            mouse: None,
         })
+    }
+
+    /// The same, that reports what the mouse does before its first stroke.
+    pub fn with_mouse_notice(mut self, notice: Option<MouseNotice>) -> Self {
+        self.mouse = notice;
+        self
     }
 
     /// Has an event printed. `None`: updates the progress line. Waits for no reader.
@@ -79,12 +89,16 @@ impl<'a> Console<'a> {
             tally,
             steps,
             printer,
+            mouse,
         } = self;
         let on_stderr = |text: String, importance| {
             printer.print(Stream::Error, format!("{text}\n"), importance)
         };
         match event {
             RunEvent::Message(message) => {
+                if let Some(line) = mouse.as_mut().and_then(|mouse| mouse.before(message)) {
+                    on_stderr(line, Importance::Kept)?;
+                }
                 steps.add(message);
                 if *quiet {
                     let colours = colour::on_stderr(global);

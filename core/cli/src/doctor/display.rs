@@ -15,8 +15,8 @@ const MANAGER: &str = "window-manager";
 const MOUSE: &str = "xtest";
 const WAYLAND: &str = "wayland";
 
-const NO_DISPLAY_ADVICE: &str = "for live play start flowpipe from a terminal of the desktop, or set DISPLAY. Replays, \
-     `solve`, `see` and `play --terminal` need no display";
+const NO_DISPLAY_ADVICE: &str = "for live play start flowpipe in a terminal of the desktop, or set DISPLAY (over SSH, \
+     `ssh -X` sets it). Replays, `solve`, `see` and `play --terminal` need no display";
 const UNREACHABLE_ADVICE: &str = "check that the X server of DISPLAY runs, and that this user may use it (XAUTHORITY, \
      `xhost`)";
 const NO_MANAGER_ADVICE: &str = "start one (such as openbox): without it, the game's window can't be brought to the front \

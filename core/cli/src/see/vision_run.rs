@@ -101,8 +101,9 @@ fn pipeline(
     options: &VisionOptions<'_>,
     catalogue: &Catalogue,
 ) -> Result<Pipeline, OneOffError> {
+    // A config must name something; the files replace it below, since not every name can be a TOML string.
     let mut text = PipelineText::new(&format!(
-        "[stages.{FRAMES}]\nplugin = \"capture-files\"\nconfig = {{ paths = [] }}\non_error = \"skip\"\n"
+        "[stages.{FRAMES}]\nplugin = \"capture-files\"\nconfig = {{ paths = \".\" }}\non_error = \"skip\"\n"
     ));
     let plugin = FlagValue::new("--plugin", options.plugin);
     let config = options.config.map(|it| FlagValue::new("--config", it));

@@ -80,6 +80,32 @@ fn unwind() -> String {
     "unwind".to_owned()
 }
 
+impl Manifest {
+    /// The config keys that can't be set beside this one: those that `dependentSchemas` of the config's schema forbids
+    /// (`{ "window": { "properties": { "monitor": false } } }`), whichever of the two it names first.
+    pub fn excluded_by<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+        let schemas = self.config.get("dependentSchemas");
+        let schemas = schemas.and_then(Value::as_object).into_iter().flatten();
+        let pairs = schemas.flat_map(|(first, schema)| {
+            let keys = schema.get("properties").and_then(Value::as_object);
+            let forbidden = keys
+                .into_iter()
+                .flatten()
+                .filter(|(_, schema)| **schema == false);
+            forbidden.map(move |(second, _)| (first.as_str(), second.as_str()))
+        });
+        pairs.filter_map(move |(first, second)| {
+            if key == first {
+                Some(second)
+            } else if key == second {
+                Some(first)
+            } else {
+                None
+            }
+        })
+    }
+}
+
 impl Port {
     /// Whether messages from this output can be sent to that input.
     #[must_use]

@@ -1,5 +1,6 @@
 //! Checks a plugin's config against the JSON Schema in its manifest.
 
+use flowpipe_terminal::counted;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::paths::{Location, LocationSegment};
 use jsonschema::{JsonType, ValidationError};
@@ -48,6 +49,10 @@ pub(super) fn check(
             return empty;
         }
     };
+    // First all that is displaced: a setting displaces values of the file, and no other setting.
+    for setting in settings {
+        setting.displace(&mut config, manifest);
+    }
     for setting in settings {
         setting.apply(&mut config);
     }
@@ -102,6 +107,8 @@ impl Reporter<'_, '_, '_> {
                 let options = options.as_array().cloned().unwrap_or_default();
                 self.not_among(error, &options);
             }
+            Kind::FalseSchema => self.contradiction(error),
+            Kind::MinItems { limit } | Kind::MinLength { limit } => self.too_short(error, *limit),
             Kind::Constant { expected_value } => {
                 self.not_among(error, std::slice::from_ref(&**expected_value));
             }
@@ -121,6 +128,38 @@ impl Reporter<'_, '_, '_> {
 
     fn value(&mut self, error: &ValidationError<'_>, message: String, hint: Option<String>) {
         self.report_at(error, None, Problem::PluginConfig { message, hint });
+    }
+
+    /// A key is set that must not be set, or not beside another one.
+    fn contradiction(&mut self, error: &ValidationError<'_>) {
+        let path = self.path(error);
+        let (message, hint) = match other_key(error) {
+            Some(other) => (
+                format!("`{path}` and `{other}` can't both be set"),
+                Some("leave one of them out".to_owned()),
+            ),
+            None => (format!("`{path}` can't be set"), None),
+        };
+        self.value(error, message, hint);
+    }
+
+    fn too_short(&mut self, error: &ValidationError<'_>, limit: u64) {
+        let path = self.path(error);
+        let what = match error.instance().as_ref() {
+            Value::Array(_) => counted(limit, "element"),
+            _ => counted(limit, "character"),
+        };
+        let message = match error.instance().as_ref() {
+            Value::Array(items) if items.is_empty() => {
+                format!("`{path}` must have at least {what}, it is an empty list")
+            }
+            Value::String(text) if text.is_empty() => {
+                format!("`{path}` must have at least {what}, it is an empty string")
+            }
+            _ => format!("`{path}` must have at least {what}"),
+        };
+        let hint = self.description(error);
+        self.value(error, message, hint);
     }
 
     fn unknown_keys(&mut self, error: &ValidationError<'_>, keys: &[String]) {
@@ -182,8 +221,9 @@ impl Reporter<'_, '_, '_> {
 
     fn not_among(&mut self, error: &ValidationError<'_>, options: &[Value]) {
         let names: Vec<String> = options.iter().map(describe).collect();
+        let beside = other_key(error).map_or_else(String::new, |key| format!(" beside `{key}`"));
         let message = format!(
-            "`{}` can't be {}",
+            "`{}` can't be {}{beside}",
             self.path(error),
             describe(error.instance())
         );
@@ -314,6 +354,12 @@ fn leaves<'e>(
         },
         _ => Box::new(std::iter::once(branch.as_slice())),
     }))
+}
+
+/// The other key of an error that a value is only because that key is set, by `dependentSchemas` of the config.
+fn other_key(error: &ValidationError<'_>) -> Option<String> {
+    let mut keywords = segments(error.schema_path()).into_iter();
+    (keywords.next()? == "dependentSchemas").then(|| keywords.next())?
 }
 
 fn options(choice: &ValidationError<'_>) -> Vec<Value> {

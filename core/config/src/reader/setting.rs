@@ -20,8 +20,6 @@ pub struct Setting {
     pub keys: Vec<String>,
     /// The value.
     pub value: Value,
-    /// Keys of the config that it replaces: those that contradict it.
-    pub replaces: &'static [&'static str],
 }
 
 /// The stages that a [`Setting`] concerns.
@@ -95,15 +93,20 @@ pub(super) fn of_plugin<'a>(
 }
 
 impl PluginSetting<'_> {
+    /// Removes the keys that can't be set beside this one from a plugin's config: the setting was meant instead of them.
+    pub(super) fn displace(&self, config: &mut Value, manifest: &Manifest) {
+        if let (Value::Object(table), Some(key)) = (config, self.keys.first()) {
+            for excluded in manifest.excluded_by(key) {
+                table.remove(excluded);
+            }
+        }
+    }
+
     /// Sets the value in a plugin's config.
     pub(super) fn apply(&self, config: &mut Value) {
-        let Value::Object(table) = config else {
-            return;
-        };
-        for key in self.setting.replaces {
-            table.remove(*key);
+        if let Value::Object(table) = config {
+            set(table, self.keys, &self.setting.value);
         }
-        set(table, self.keys, &self.setting.value);
     }
 
     /// Whether an error at this path of the config is about the value.
@@ -198,7 +201,6 @@ from = "vision"
             target: Target::Stage(stage.to_owned()),
             keys: keys.iter().map(|key| (*key).to_owned()).collect(),
             value,
-            replaces: &[],
         }
     }
 
@@ -234,7 +236,7 @@ from = "vision"
     #[test]
     fn a_key_for_every_stage_that_has_it() {
         let mut fps = set("", &["fps"], json!(5));
-        (fps.target, fps.replaces) = (Target::EveryWithKey, &["repeat"]);
+        fps.target = Target::EveryWithKey;
         let config = config(fps.clone(), 0, 0);
         assert_eq!(config, json!({ "paths": ["a.png"], "fps": 5 }));
         fps.keys = vec!["window".to_owned()];
@@ -248,6 +250,33 @@ from = "vision"
             help.contains("frames: `fps`, `paths`, `repeat`; solver: "),
             "{help}"
         );
+    }
+
+    const SCREEN: &str = r#"
+[stages.screen]
+plugin = "capture-screen"
+config = { window = "a" }
+"#;
+
+    /// By the schema of the config, which declares it in one direction.
+    #[test]
+    fn a_value_replaces_those_of_the_file_that_exclude_it() {
+        let read =
+            |text: &str, settings: &[Setting]| read_with("x.toml", text, &plugins(), settings);
+        let config = |text: &str, setting: Setting| {
+            let pipeline = read(text, &[setting]).unwrap();
+            pipeline.stages[0].contestants[0].config.clone()
+        };
+        let monitor = set("screen", &["monitor"], json!(2));
+        assert_eq!(config(SCREEN, monitor.clone()), json!({ "monitor": 2 }));
+        let other = SCREEN.replace("window = \"a\"", "monitor = 1");
+        let window = set("screen", &["window"], json!("b"));
+        assert_eq!(config(&other, window.clone()), json!({ "window": "b" }));
+        // Two settings are not meant instead of each other.
+        let errors = read(SCREEN, &[window, monitor]).unwrap_err();
+        let errors: Vec<_> = errors.iter().map(ConfigError::to_string).collect();
+        let words = "--set screen.monitor=2: `monitor` and `window` can't both be set";
+        assert_eq!(errors, [words]);
     }
 
     #[test]

@@ -53,7 +53,8 @@ pub(crate) fn plugins() -> FakePlugins {
             &["out frame/1"],
             json!({
                 "type": "object",
-                "properties": { "window": text("Part of the window's title.") },
+                "properties": { "window": text("Part of the window's title."), "monitor": { "type": "integer" } },
+                "dependentSchemas": { "window": { "properties": { "monitor": false } } },
             }),
         ),
         manifest(

@@ -102,13 +102,17 @@ fn walk(x11: &X11, window: Window, depth: usize, titled: &mut Vec<Titled>) -> Re
 struct Outside {
     is_viewable: bool,
     title: Option<String>,
+    is_own: bool,
 }
 
 impl Outside {
     fn titled(self, window: Window) -> Option<Titled> {
         let title = self.title.filter(|_| self.is_viewable)?;
-        let window = id(window);
-        Some(Titled { window, title })
+        Some(Titled {
+            window: id(window),
+            title,
+            is_own: self.is_own,
+        })
     }
 }
 
@@ -116,38 +120,49 @@ type PropertyRequest<'c, R> = Cookie<'c, RustConnection, R>;
 
 /// Examines windows, in one round trip.
 fn look_at(x11: &X11, windows: &[Window]) -> Result<Vec<Outside>> {
-    let title = |window, property| {
+    let property = |window, property| {
         x11.connection
             .get_property(false, window, property, AtomEnum::ANY, 0, TITLE_WORDS)
             .map_err(lost)
     };
     type Question<'c> = (
         PropertyRequest<'c, GetWindowAttributesReply>,
-        PropertyRequest<'c, GetPropertyReply>,
-        PropertyRequest<'c, GetPropertyReply>,
+        [PropertyRequest<'c, GetPropertyReply>; 4],
     );
     let asked: Result<Vec<Question<'_>>> = windows
         .iter()
         .map(|&window| {
             Ok((
                 x11.connection.get_window_attributes(window).map_err(lost)?,
-                title(window, x11.atoms._NET_WM_NAME)?,
-                title(window, AtomEnum::WM_NAME.into())?,
+                [
+                    property(window, x11.atoms._NET_WM_NAME)?,
+                    property(window, AtomEnum::WM_NAME.into())?,
+                    property(window, x11.atoms._NET_WM_PID)?,
+                    property(window, AtomEnum::WM_CLIENT_MACHINE.into())?,
+                ],
             ))
         })
         .collect();
     asked?
         .into_iter()
-        .map(|(attributes, new, old)| {
+        .map(|(attributes, [new, old, process, machine])| {
             let attributes = unless_gone(attributes.reply())?;
             let new = unless_gone(new.reply())?.as_ref().and_then(text);
             let old = unless_gone(old.reply())?.as_ref().and_then(text);
+            let process = unless_gone(process.reply())?.as_ref().and_then(number);
+            let machine = unless_gone(machine.reply())?.as_ref().and_then(text);
             Ok(Outside {
                 is_viewable: attributes.is_some_and(|it| it.map_state == MapState::VIEWABLE),
                 title: new.or(old),
+                is_own: x11.own.own(process, machine.as_deref()),
             })
         })
         .collect()
+}
+
+/// A property as a number; `None`: there is none.
+fn number(property: &GetPropertyReply) -> Option<u32> {
+    property.value32()?.next()
 }
 
 /// A property as text; `None`: there is none, or it is empty.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use flowpipe_config::pipeline::Isolation;
 use flowpipe_host::catalogue::Found;
-use flowpipe_host::instance::{InProcess, Instance};
+use flowpipe_host::instance::{CreateError, InProcess, Instance};
 #[cfg(unix)]
 use flowpipe_host::run::Mode;
 use flowpipe_host::stage_clock::StageClock;
@@ -21,11 +21,12 @@ pub(crate) fn create(
     contestant: usize,
     found: &Found,
 ) -> Result<Instance, StartError> {
-    let refuse = |step, reason| StartError::Plugin {
+    let refuse = |step, error: CreateError| StartError::Plugin {
         stage: stage.settings.name.clone(),
         plugin: stage.plugin(contestant).to_owned(),
         step,
-        reason,
+        is_bad_config: matches!(error, CreateError::BadConfig(_)),
+        reason: error.to_string(),
     };
     let stage_clock = match &stage.run.replay {
         Some(replay) => StageClock::replaying(replay.next_times(stage.index, contestant)),
@@ -53,7 +54,7 @@ pub(crate) fn create(
     .map_err(|reason| refuse("start", reason))?;
     if let Err(reason) = instance.activate(&*stage.run) {
         instance.destroy();
-        return Err(refuse("activate", reason));
+        return Err(refuse("activate", reason.into()));
     }
     Ok(instance)
 }
@@ -64,9 +65,10 @@ fn create_isolated(
     found: &Found,
     config: &serde_json::Value,
     host: Arc<Host>,
-) -> Result<Instance, String> {
+) -> Result<Instance, CreateError> {
     let Some(program) = &stage.run.program else {
-        return Err("this program can't start processes for stages".to_owned());
+        let why = "this program can't start processes for stages";
+        return Err(why.to_owned().into());
     };
     // Shared memory costs the system more: it is used only from now on, when there are other processes.
     stage.run.services.pool.share();
@@ -87,6 +89,7 @@ fn create_isolated(
     _: &Found,
     _: &serde_json::Value,
     _: Arc<Host>,
-) -> Result<Instance, String> {
-    Err("stages can't run in processes of their own on this system".to_owned())
+) -> Result<Instance, CreateError> {
+    let why = "stages can't run in processes of their own on this system";
+    Err(why.to_owned().into())
 }

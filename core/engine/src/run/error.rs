@@ -30,6 +30,8 @@ pub enum StartError {
         step: &'static str,
         /// The plugin's error.
         reason: String,
+        /// Whether the plugin refuses its config.
+        is_bad_config: bool,
     },
     /// The system could not create a thread.
     #[error("failed to start a thread: {0}")]

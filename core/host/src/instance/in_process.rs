@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::catalogue::Found;
 use crate::document::Document;
-use crate::instance::{Instance, Limits, StageInstance, State};
+use crate::instance::{CreateError, Instance, Limits, StageInstance, State};
 use crate::library::loader::Library;
 use crate::run::RunContext;
 use crate::table::Host;
@@ -45,12 +45,12 @@ impl InProcess {
     ///
     /// # Errors
     /// Why it failed.
-    pub fn create(found: &Found, config: &Value, host: Arc<Host>) -> Result<Instance, String> {
+    pub fn create(found: &Found, config: &Value, host: Arc<Host>) -> Result<Instance, CreateError> {
         let library = found.file.library()?;
         let made = Self::create_raw(library, found.index, config, host);
         let made = made.map_err(|(status, text)| match status {
-            abi::BAD_CONFIG => format!("the config can't be used: {text}"),
-            _ => text,
+            abi::BAD_CONFIG => CreateError::BadConfig(text),
+            _ => CreateError::Failed(text),
         })?;
         Ok(Box::new(made))
     }

@@ -14,6 +14,23 @@ use crate::problem::ProblemKind;
 use crate::run::{RunContext, StageProcess};
 use crate::table::Host;
 
+/// Why an instance could not be created.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CreateError {
+    /// The plugin refuses the config.
+    #[error("the config can't be used: {0}")]
+    BadConfig(String),
+    /// Something else is missing or failed, such as the display.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<String> for CreateError {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
 /// An instance, owned by its caller.
 pub type Instance = Box<dyn StageInstance>;
 

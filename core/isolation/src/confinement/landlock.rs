@@ -5,6 +5,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use flowpipe_process::ancestors;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, NetPort, Ruleset, RulesetAttr as _,
     RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
@@ -158,12 +159,15 @@ fn configured(file: &Path) -> Vec<PathBuf> {
     folders.map(PathBuf::from).collect()
 }
 
-/// The files that a client of the display server authenticates with.
+/// The files that a client of the display server authenticates with, and those that name the processes that this one
+/// descends from: it does not capture their windows, such as the terminal's.
 fn display_files() -> Vec<PathBuf> {
     let authority = env::var_os("XAUTHORITY").map(PathBuf::from);
     let home = env::var_os("HOME").map(|home| Path::new(&home).join(".Xauthority"));
     let machine = ["/etc/machine-id", "/etc/hosts"].map(PathBuf::from);
-    authority.into_iter().chain(home).chain(machine).collect()
+    let lineage = ancestors::lineage().into_iter().map(ancestors::stat_file);
+    let files = authority.into_iter().chain(home).chain(machine);
+    files.chain(lineage).collect()
 }
 
 /// The port of a display server that is reached over the network, as with `ssh -X`.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use flowpipe_abi as abi;
 use flowpipe_host::catalogue::Found;
-use flowpipe_host::instance::{Death, Instance, Limits, StageInstance, State};
+use flowpipe_host::instance::{CreateError, Death, Instance, Limits, StageInstance, State};
 use flowpipe_host::run::StageProcess;
 use flowpipe_host::run::{Mode, RunContext};
 use flowpipe_host::table::Host;
@@ -75,8 +75,10 @@ impl IsolatedStage {
         config: &Value,
         host: Arc<Host>,
         start: &Start<'_>,
-    ) -> Result<Instance, String> {
-        let failed = |error: io::Error| format!("its process can't be started: {error}");
+    ) -> Result<Instance, CreateError> {
+        let failed = |error: io::Error| {
+            CreateError::Failed(format!("its process can't be started: {error}"))
+        };
         let library = found.file.replaced_file()?;
         let confinement = Confinement::of(&found.manifest, config);
         warn_of_confinement(found);
@@ -222,15 +224,16 @@ impl IsolatedStage {
     }
 
     /// Why creating the stage failed.
-    fn why(&self, status: abi::Status) -> String {
-        match (&self.death, self.host.take_error()) {
+    fn why(&self, status: abi::Status) -> CreateError {
+        let text = match (&self.death, self.host.take_error()) {
             (Some(death), _) => death.text.clone(),
             (None, Some((abi::BAD_CONFIG, text))) if status == abi::BAD_CONFIG => {
-                format!("the config can't be used: {text}")
+                return CreateError::BadConfig(text);
             }
             (None, Some((_, text))) => text,
             (None, None) => "it created no stage and gave no reason".to_owned(),
-        }
+        };
+        CreateError::Failed(text)
     }
 }
 

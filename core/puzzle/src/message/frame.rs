@@ -20,6 +20,12 @@ pub struct FrameNote {
     /// The window that the frame shows, by the system's number for it, where it shows one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
+    /// The window's whole title when it was found, where the frame shows one. `source` may be a part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// How wide and high the part of the screen is that the frame shows, in screen pixels, where it shows one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<[u32; 2]>,
 }
 
 fn one() -> f64 {
@@ -35,6 +41,8 @@ impl FrameNote {
             origin: [0.0; 2],
             scale: one(),
             window: None,
+            title: None,
+            size: None,
         }
     }
 
@@ -56,6 +64,20 @@ impl FrameNote {
     #[must_use]
     pub fn with_window(mut self, window: u64) -> Self {
         self.window = Some(window);
+        self
+    }
+
+    /// The same frame with the title of its window.
+    #[must_use]
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// The same frame with the width and height of its part of the screen, in screen pixels.
+    #[must_use]
+    pub fn with_size(mut self, size: [u32; 2]) -> Self {
+        self.size = Some(size);
         self
     }
 }

@@ -10,6 +10,8 @@ fn frame() -> FrameNote {
         origin: [0.0, 12.5],
         scale: 2.0,
         window: None,
+        title: None,
+        size: None,
     }
 }
 

@@ -278,7 +278,7 @@ fn a_board_that_takes_nothing_is_given_up() {
         assert_eq!(table.see(200, empty(2)), ["play"]);
     }
     table.played(20, 2);
-    assert_eq!(table.see(200, empty(2)), ["given up"]);
+    assert_eq!(table.see(200, empty(2)), ["warn", "given up"]);
     assert_eq!(
         table.see(200, sighting(2, &[0], BoardState::Partial)),
         [""; 0]

@@ -12,6 +12,8 @@ struct Picky<'a> {
     asked: Vec<Profile>,
     source: &'a str,
     window: Option<u64>,
+    /// What was logged.
+    warnings: Vec<String>,
 }
 
 impl<'a> Picky<'a> {
@@ -23,6 +25,7 @@ impl<'a> Picky<'a> {
             asked: Vec::new(),
             source: "a game",
             window: Some(7),
+            warnings: Vec::new(),
         }
     }
 
@@ -63,6 +66,7 @@ impl<'a> Picky<'a> {
                             self.see(rows, &[], BoardState::Empty)
                         };
                     }
+                    Action::Warn(text) => self.warnings.push(text),
                     _ => {}
                 }
             }
@@ -100,6 +104,30 @@ fn what_the_game_needs_is_found_and_kept() {
         text.ends_with("[profiles]\n\"a game\" = \"cells\"\n"),
         "{text}"
     );
+}
+
+/// Those take no drag, and the referee finds no profile that they need.
+#[test]
+fn a_game_that_shows_no_strokes_gets_a_hint_to_clicks() {
+    let mut game = Picky::new(Games::none(), &[Profile::Clicks]);
+    assert!(!game.board(3).solved);
+    assert!(!game.board(4).solved);
+    let [hint] = &game.warnings[..] else {
+        panic!("not one hint: {:?}", game.warnings);
+    };
+    assert!(hint.contains("use --profile clicks"), "{hint}");
+    // The planner has a profile that is too fast.
+    let mut game = Picky::new(Games::none(), &[Profile::Slow]);
+    game.fixed = Some(Profile::Events);
+    assert!(!game.board(3).solved);
+    assert!(
+        game.warnings[0].contains("--profile slow"),
+        "{:?}",
+        game.warnings
+    );
+    let mut game = Picky::new(Games::none(), &[Profile::Cells]);
+    assert!(game.board(3).solved);
+    assert!(game.warnings.is_empty(), "{:?}", game.warnings);
 }
 
 #[test]
