@@ -356,6 +356,8 @@ fn a_dry_run_touches_nothing() {
     player.signal("INT");
     let ran = player.ended().expect(130);
     assert!(ran.stdout.contains("would drag A by"), "{ran:#?}");
+    let summary = ", 0 played in a dry run, 0 accepted by the game";
+    assert!(ran.stdout.contains(summary), "{ran:#?}");
     assert!(table.logged("press").is_empty());
 }
 

@@ -93,7 +93,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let mut tracing = Tracing::create(args.trace.as_deref(), &pipeline, &mut options)?;
     recording.iter_mut().for_each(RunRecording::keep);
     tracing.iter_mut().for_each(Tracing::keep);
-    let console = Console::new(global, args.quiet || args.json, visibility)?;
+    let console = Console::new(global, args.quiet || args.json, args.dry_run, visibility)?;
     let completed = foreground::run(
         pipeline,
         &catalogue,
@@ -130,7 +130,12 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
 
     let mut stdout = flowpipe_terminal::stdout();
     if args.json {
-        let all = json!({ "boards": tally, "report": report, "steps": steps.report() });
+        let all = json!({
+            "boards": tally,
+            "dry": args.dry_run,
+            "report": report,
+            "steps": steps.report(),
+        });
         serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {
