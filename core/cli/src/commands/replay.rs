@@ -169,7 +169,11 @@ fn print(
         return Ok(());
     }
     let colours = colour::on_stdout(global);
-    writeln!(stdout, "\n{}", report::tables(report, colours).trim_end())?;
+    writeln!(
+        stdout,
+        "\n{}",
+        report::replay_tables(report, colours).trim_end()
+    )?;
     let recording: &Recording = replay.recording();
     if recording.is_cut_off() {
         writeln!(
