@@ -15,7 +15,7 @@ use crate::exit::{Ended, Failure};
 use crate::foreground::{self, CompletedRun};
 use crate::pipeline_file::settings;
 use crate::record::flight::{self, FlightOptions, FlightRecorder};
-use crate::record::{LossMode, RecordedRun, RunRecording};
+use crate::record::{LossMode, RecordedRun, RecordingFile, RunRecording};
 use crate::reload::{FileStamps, ReloadOptions};
 use crate::show::{colour, report};
 use crate::trace::Tracing;
@@ -57,8 +57,8 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         dry: args.dry_run,
     };
     let configured = pipeline.record.as_ref();
-    let to = args.record.as_ref();
-    let to = to.or(configured.map(|record| &record.file));
+    let of_command = args.record.as_deref().map(RecordingFile::OfCommand);
+    let to = of_command.or(configured.map(|record| RecordingFile::OfPipeline(&record.file)));
     let recording = to.map(|to| {
         let mode = LossMode {
             lossless: args.record_lossless || configured.is_some_and(|record| record.lossless),
