@@ -379,6 +379,8 @@ fn a_dry_run_touches_nothing() {
     assert!(ran.stdout.contains("would drag A by"), "{ran:#?}");
     let words = "pixels: a dry run, the mouse is not moved and nothing is clicked";
     assert_eq!(ran.stderr.matches(words).count(), 1, "{ran:#?}");
+    let summary = ", 0 played in a dry run, 0 accepted by the game";
+    assert!(ran.stdout.contains(summary), "{ran:#?}");
     assert!(table.logged("press").is_empty());
 }
 

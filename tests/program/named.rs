@@ -34,6 +34,18 @@ fn an_unknown_name_lists_the_known_ones() {
     }
 }
 
+/// The documents name the files of a checkout.
+#[test]
+fn a_file_of_a_checkout_that_is_missing_suggests_the_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["run", "check", "graph"] {
+        let ran = in_folder(folder.path(), &[command, "pipelines/replay.toml"]).expect(2);
+        let expected = "flowpipe: pipelines/replay.toml: there is no such file (did you mean the packaged pipeline \
+                        replay?)";
+        assert_eq!(ran.stderr.trim_end(), expected);
+    }
+}
+
 /// A pipeline file is a program: one in the working directory runs only by its path.
 #[test]
 fn no_pipeline_of_the_working_directory_is_taken_for_a_packaged_one() {

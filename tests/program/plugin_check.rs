@@ -70,6 +70,21 @@ fn a_shipped_solver_passes() {
 }
 
 #[test]
+fn a_plugin_is_checked_by_its_name() {
+    let ran = run(&["plugin", "check", "solver-exec", "--only", "manifest"]).expect(78);
+    assert!(ran.stderr.contains("solver-exec: it requires"), "{ran:#?}");
+    let ran = run(&["plugin", "check", "planner-grid", "--only", "manifest"]).expect(0);
+    let file = library("planner_grid").display().to_string();
+    assert!(ran.stdout.starts_with(&file), "{ran:#?}");
+    assert!(ran.stdout.ends_with("1 check, none failed\n"), "{ran:#?}");
+    let ran = run(&["plugin", "check", "planner-gird"]).expect(2);
+    let expected = "there is no such file, and there is no plugin `planner-gird`: did you mean `planner-grid`?";
+    assert!(ran.stderr.contains(expected), "{ran:#?}");
+    let ran = run(&["plugin", "check", "no/planner-grid"]).expect(2);
+    assert!(ran.stderr.contains("no/planner-grid: "), "{ran:#?}");
+}
+
+#[test]
 fn a_shipped_vision_reads_what_it_is_shown() {
     let file = library("vision_opencv").display().to_string();
     let ran = run(&[

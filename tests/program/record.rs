@@ -122,6 +122,8 @@ fn a_stage_wrongly_declared_deterministic_is_detected() {
     assert_eq!(first["sequence"], 3);
     assert_eq!(first["field"], "/steps/0/ms");
     let ran = run(&["replay", text(&path), "--verify", "-q"]).expect(1);
+    // A time from a recorded capture to an action of the replay has no meaning.
+    assert!(!ran.stdout.contains("mouse action"), "{ran:#?}");
     assert!(
         ran.stdout
             .contains("fickle.out -> solver.in, message 3 at /steps/0/ms"),
@@ -266,6 +268,35 @@ fn the_pipeline_can_ask_for_a_recording() {
         "-q",
     ])
     .expect(0);
+}
+
+/// A mistyped path creates no folders.
+#[test]
+fn an_output_in_a_missing_folder_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    let to = missing.join("a.mcap");
+    let expected = format!(
+        "flowpipe: {}: there is no folder {}: create it, or write to another",
+        text(&to),
+        text(&missing)
+    );
+    let run_with = |more: &[&str]| run(&[&["run", "replay"], more].concat()).expect(2);
+    for more in [
+        &["--record", text(&to)][..],
+        &["--trace", text(&to)],
+        &["--flight", "1s", "--flight-to", text(&to)],
+    ] {
+        assert_eq!(run_with(more).stderr.trim_end(), expected, "{more:?}");
+    }
+    let recording = record(folder.path(), "b.mcap", "pipelines/replay.toml");
+    for more in [["--record", text(&to)], ["--trace", text(&to)]] {
+        let ran = run(&[&["replay", text(&recording)][..], &more].concat()).expect(2);
+        assert_eq!(ran.stderr.trim_end(), expected, "{more:?}");
+    }
+    let ran = run(&["report", text(&recording), "--output", text(&to)]).expect(2);
+    assert_eq!(ran.stderr.trim_end(), expected);
+    assert!(!missing.exists());
 }
 
 #[test]

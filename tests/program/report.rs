@@ -92,11 +92,29 @@ fn a_run_has_a_page() {
         browser.value("document.querySelectorAll('.distribution .bars').length"),
         6
     );
+    // Both axes have ticks with their units.
+    let mut ticks = |of: &str| {
+        let texts = format!(
+            "[...document.querySelectorAll('{of} span')].map((it) => it.textContent).join()"
+        );
+        let texts = browser.value(&texts).as_str().unwrap().to_owned();
+        texts
+    };
+    let times = ticks(".distribution .axis");
+    for unit in ["µs", "ms"] {
+        assert!(times.contains(unit), "{times}");
+    }
+    assert!(times.split(',').count() >= 4, "{times}");
+    let counts = ticks(".distribution .counts");
+    assert_eq!(counts.matches(",0").count(), 6, "{counts}");
     let page_text = browser.value("document.body.innerText");
     let page_text = page_text.as_str().unwrap();
     for word in [
         "Nothing went wrong.",
         "No queue dropped anything.",
+        "Count",
+        "Both times are below the name",
+        " segments",
         "solver-search",
     ] {
         assert!(page_text.contains(word), "{word}: {page_text}");

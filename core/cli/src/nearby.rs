@@ -48,6 +48,8 @@ mod tests {
         check("live", Some("live.toml"));
         check("board.jpg", Some("board.png"));
         check("something.else", None);
+        check("hoard.gif", None);
+        check("a.toml", None);
         assert_eq!(similar(Path::new("/no/such/folder/a")), None);
         assert_eq!(similar(Path::new("Cargo.tml")), Some("Cargo.toml".into()));
     }

@@ -177,7 +177,25 @@ fn is_standard_output(path: &Path) -> bool {
     }
 }
 
+/// Checks that the folder of a file to write exists. A mistyped path creates no folders.
+///
+/// # Errors
+/// When there is no such folder.
+pub fn has_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    // If that can't be found out, creating the file reports why.
+    if folder.as_os_str().is_empty() || folder.try_exists().unwrap_or(true) {
+        return Ok(());
+    }
+    let what = format!(
+        "there is no folder {}: create it, or write to another",
+        folder.display()
+    );
+    Err(io::Error::new(io::ErrorKind::NotFound, what))
+}
+
 fn checked(path: &Path) -> io::Result<()> {
+    has_folder(path)?;
     // A device, such as the terminal, may be both input and output.
     if !path.is_file() {
         return Ok(());

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use flowpipe_config::reader::suggest;
 use flowpipe_host::catalogue::{Catalogue, Scan};
 
 use crate::args::Global;
@@ -80,6 +81,17 @@ pub fn load_all(global: &Global) -> Catalogue {
 /// Finds all plugins in these folders. Each call reads the files again.
 pub fn load_from(folders: &[PathBuf]) -> Catalogue {
     find(folders, &CachedScanner::refreshing(processes::scanner()))
+}
+
+/// The message for a name that no plugin has.
+pub fn unknown(catalogue: &Catalogue, name: &str) -> String {
+    let stages = catalogue.stages().iter();
+    let names: Vec<&str> = stages.map(|it| it.manifest.name.as_str()).collect();
+    let hint = suggest::closest(name, &names).map_or_else(
+        || "`flowpipe plugins` lists what was found".to_owned(),
+        |near| format!("did you mean `{near}`?"),
+    );
+    format!("there is no plugin `{name}`: {hint}")
 }
 
 fn find(folders: &[PathBuf], scanner: &dyn Scan) -> Catalogue {

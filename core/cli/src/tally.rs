@@ -1,7 +1,10 @@
 //! Counts and prints the boards of a run: read, solved, played, refused.
 
 mod obstacle;
+#[cfg(test)]
+mod tests;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use flowpipe_host::message::Message;
@@ -47,6 +50,12 @@ pub struct Tally {
     /// What keeps a live run from reading or playing, to be printed.
     #[serde(skip)]
     notice: Option<String>,
+    /// The stages that read boards, by index. What another stage forwards of them is the same board.
+    #[serde(skip)]
+    readers: BTreeSet<u32>,
+    /// Whether nothing is really played.
+    #[serde(skip)]
+    dry: bool,
 }
 
 /// The last state of a live board.
@@ -62,10 +71,11 @@ struct Live {
 }
 
 impl Tally {
-    /// All counts are 0.
-    pub fn new(has_referee: bool) -> Self {
+    /// All counts are 0. `dry`: in a dry run, nothing is really played.
+    pub fn new(has_referee: bool, dry: bool) -> Self {
         Self {
             live: has_referee.then(Live::default),
+            dry,
             ..Self::default()
         }
     }
@@ -75,8 +85,14 @@ impl Tally {
         Self {
             live: None,
             notice: None,
+            readers: BTreeSet::new(),
             ..*self
         }
+    }
+
+    /// The pipeline was reloaded: its stages have other indices.
+    pub fn pipeline_changed(&mut self) {
+        self.readers.clear();
     }
 
     /// Takes what the last message has shown to keep a live run from reading or playing for some time. It is printed
@@ -100,12 +116,26 @@ impl Tally {
         }
         // Every message has passed the checks: one that does not parse has another schema.
         match message.schema() {
+            SIGHTING if self.is_forwarded(message) => Ok(()),
             SIGHTING => parse(message).map_or(Ok(()), |it| self.sighting(&it, out, colours)),
             SOLVED => parse(message).map_or(Ok(()), |it| self.solved(&it, out, colours)),
             OUTCOME => parse(message).map_or(Ok(()), |it| self.outcome(&it, out, colours)),
             RESULT => parse(message).map_or(Ok(()), |it| self.result(&it, out, colours)),
             _ => Ok(()),
         }
+    }
+
+    /// Whether a sighting descends from one of another stage, which is counted already.
+    fn is_forwarded(&mut self, message: &Message) -> bool {
+        let Some((own, before)) = message.lineage().hops.split_last() else {
+            return false;
+        };
+        let is_reader = |stage: u32| stage != own.stage && self.readers.contains(&stage);
+        let is_forwarded = before.iter().any(|hop| is_reader(hop.stage));
+        if !is_forwarded {
+            self.readers.insert(own.stage);
+        }
+        is_forwarded
     }
 
     fn sighting(
@@ -189,11 +219,15 @@ impl Tally {
             .iter()
             .filter(|stroke| stroke.accepted == Some(false))
             .collect();
-        self.played += 1;
-        self.strokes += outcome.strokes.len() as u64;
-        self.strokes_refused += refused.len() as u64;
+        let is_played = outcome.act_ns > 0 || outcome.refused.is_none();
+        if is_played {
+            self.played += 1;
+            self.strokes += outcome.strokes.len() as u64;
+            self.strokes_refused += refused.len() as u64;
+        }
         let count = outcome.strokes.len();
-        let strokes = counted(count, "stroke");
+        let dry = self.dry_words();
+        let strokes = format!("{}{dry}", counted(count, "stroke"));
         let source = escaped(&outcome.frame.source);
         match outcome.solved {
             Some(true) => {
@@ -250,7 +284,8 @@ impl Tally {
         out: &mut impl Write,
         colours: bool,
     ) -> std::io::Result<()> {
-        self.played += 1;
+        // In a dry run the mouse draws nothing.
+        self.played += u64::from(!self.dry || result.strokes > 0);
         self.accepted += u64::from(result.solved);
         self.strokes += result.strokes as u64;
         self.strokes_refused += result.repeated as u64;
@@ -266,14 +301,23 @@ impl Tally {
         let profile = result.profile.map(|it| format!(", profile {}", it.name()));
         writeln!(
             out,
-            "board {} ({} x {}): {what}, {}{again}, {:.2} s{}",
+            "board {} ({} x {}): {what}, {}{}{again}, {:.2} s{}",
             result.number,
             board.cols(),
             board.rows(),
             counted(result.strokes, "stroke"),
+            self.dry_words(),
             result.took_ns as f64 / 1e9,
             profile.unwrap_or_default(),
         )
+    }
+
+    /// What follows strokes and boards that were not really played.
+    fn dry_words(&self) -> &'static str {
+        match self.dry {
+            true => " in a dry run",
+            false => "",
+        }
     }
 
     /// The counts in one line.
@@ -287,7 +331,7 @@ impl Tally {
         if self.unsolved > 0 {
             parts.push(format!("{} not solved", self.unsolved));
         }
-        parts.push(format!("{} played", self.played));
+        parts.push(format!("{} played{}", self.played, self.dry_words()));
         parts.push(format!("{} accepted by the game", self.accepted));
         if self.strokes_refused > 0 {
             parts.push(format!(

@@ -20,7 +20,7 @@ pub struct Tracing {
 }
 
 impl Tracing {
-    /// Starts a trace, if one is requested, and adds it to the observers of the run. Creates folders.
+    /// Starts a trace, if one is requested, and adds it to the observers of the run.
     ///
     /// # Errors
     /// When the file can't be created.
@@ -33,9 +33,6 @@ impl Tracing {
             return Ok(None);
         };
         let failure = outputs::failure(path);
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(&failure)?;
-        }
         let mut file = outputs::growing(path).map_err(&failure)?;
         let has_queues = options.replay.is_none();
         // It may go to a terminal, and contains names from a recording. The escapes are valid JSON.

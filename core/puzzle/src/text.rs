@@ -45,7 +45,7 @@ pub use write::{Format, Sheet, UnsupportedByFormat, write, write_as};
 pub struct Entry {
     /// The line where it begins, from 1.
     pub line: usize,
-    /// The comment before it, or the title that it gives itself.
+    /// The comment before it, or the title that it gives itself: one line, with single blanks between its words.
     pub title: Option<String>,
     /// What the text calls each colour, by colour number: its own letters in grid text, its numbers
     /// in a URL, else those of [`colour::name`](crate::colour::name). Empty where the puzzle can't be
@@ -217,13 +217,12 @@ impl<'a> Reader<'a> {
         if let Ok(found) = &read {
             self.room = self.room.saturating_sub(found.puzzle.board().len());
         }
-        let comment = self.title.join(" ");
-        let comment = (!comment.is_empty()).then_some(comment);
+        let comment = title(&self.title.join(" "));
         self.title.clear();
         self.entries.push_back(match read {
             Ok(found) => Entry {
                 line,
-                title: found.title.or(comment),
+                title: found.title.and_then(|it| title(&it)).or(comment),
                 names: found.names,
                 tag: found.tag,
                 puzzle: Ok((found.puzzle, found.solution)),
@@ -237,6 +236,12 @@ impl<'a> Reader<'a> {
             },
         });
     }
+}
+
+/// A title in one line: blanks and line breaks become single blanks. `None`: there is nothing else in it.
+fn title(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    (!words.is_empty()).then(|| words.join(" "))
 }
 
 impl Found {

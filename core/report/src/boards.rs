@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use flowpipe_puzzle::message::{
-    BoardResult, BoardState, Outcome, Reading, Sighting, Solved, Strokes, Verdict,
+    BoardResult, BoardState, Outcome, Reading, Sighting, Solved, Stroke, Strokes, Verdict,
 };
 use serde::Serialize;
 
@@ -242,7 +242,7 @@ impl Boards {
         };
         board.attempts.push(Attempt {
             strokes: strokes.strokes.iter().map(drag).collect(),
-            segments: strokes.strokes.iter().map(sentences::segments).sum(),
+            segments: strokes.strokes.iter().map(Stroke::segments).sum(),
             planner: strokes.planner.clone(),
             outcome: None,
             act_ns: None,

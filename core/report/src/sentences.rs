@@ -1,7 +1,7 @@
 //! Messages as sentences.
 
 use flowpipe_puzzle::message::{
-    BoardResult, BoardState, Outcome, Reading, Sighting, Solved, Strokes, Verdict,
+    BoardResult, BoardState, Outcome, Reading, Sighting, Solved, Stroke, Strokes, Verdict,
 };
 use flowpipe_puzzle::{Lattice, Puzzle};
 use flowpipe_terminal::counted;
@@ -82,18 +82,13 @@ pub fn refusal(answer: &Verdict) -> Option<String> {
 
 /// What the mouse is to do.
 pub fn strokes(strokes: &Strokes) -> String {
-    let segments: usize = strokes.strokes.iter().map(segments).sum();
+    let segments: usize = strokes.strokes.iter().map(Stroke::segments).sum();
     let count = strokes.strokes.len();
     format!(
         "{}, {}",
         counted(count, "stroke"),
         counted(segments, "segment")
     )
-}
-
-/// Straight lines of a stroke.
-pub fn segments(stroke: &flowpipe_puzzle::message::Stroke) -> usize {
-    stroke.points.len().saturating_sub(1)
 }
 
 /// What became of strokes.

@@ -18,7 +18,8 @@ impl Actuator for ActuatorExec {
     const NAME: &'static str = "actuator-exec";
     const DOC: &'static str = "A command in any language as an actuator: it gets the strokes as a line of JSON on \
          standard input, in board units and in pixels of the screen, and answers with a line on standard output what \
-         became of them. In a dry run it is not started. See docs/stages-in-any-language.md.";
+         became of them. In a dry run it is not started. \
+         See the chapter \"Stages in any language\" of the book.";
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;
 

@@ -21,8 +21,8 @@ pub struct CaptureExec {
 impl Capture for CaptureExec {
     const NAME: &'static str = "capture-exec";
     const DOC: &'static str = "A command in any language as a source of frames: it is asked for each with a line of JSON \
-         on standard input, and answers with a line on standard output that names a file with the pixels. See \
-         docs/stages-in-any-language.md.";
+         on standard input, and answers with a line on standard output that names a file with the pixels. \
+         See the chapter \"Stages in any language\" of the book.";
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;
 

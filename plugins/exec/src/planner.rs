@@ -15,7 +15,8 @@ pub struct PlannerExec(Session);
 impl Planner for PlannerExec {
     const NAME: &'static str = "planner-exec";
     const DOC: &'static str = "A command in any language as a planner: it gets each solution as a line of JSON on \
-         standard input, and answers with a line on standard output. See docs/stages-in-any-language.md.";
+         standard input, and answers with a line on standard output. \
+         See the chapter \"Stages in any language\" of the book.";
     const DETERMINISTIC: bool = false;
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;

@@ -19,7 +19,8 @@ pub struct SolverExec {
 impl Solver for SolverExec {
     const NAME: &'static str = "solver-exec";
     const DOC: &'static str = "A command in any language as a solver: it gets each puzzle with its graph as a line of \
-         JSON on standard input, and answers with a line on standard output. See docs/stages-in-any-language.md.";
+         JSON on standard input, and answers with a line on standard output. \
+         See the chapter \"Stages in any language\" of the book.";
     /// The behaviour of a command is unknown.
     const DETERMINISTIC: bool = false;
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);

@@ -20,7 +20,8 @@ impl Stage for Exec {
     const NAME: &'static str = "exec";
     const DOC: &'static str = "A command in any language as a stage of no special role: it gets each message as a line \
          of JSON on standard input, and answers with a line on standard output that holds the messages to send on, or \
-         none. A frame's pixels lie in a file. See docs/stages-in-any-language.md.";
+         none. A frame's pixels lie in a file. \
+         See the chapter \"Stages in any language\" of the book.";
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;
 

@@ -18,8 +18,8 @@ pub struct VisionExec {
 impl Vision for VisionExec {
     const NAME: &'static str = "vision-exec";
     const DOC: &'static str = "A command in any language as vision: it gets a line of JSON on standard input that names \
-         a file with the frame's pixels, and answers with a line on standard output what it read. See \
-         docs/stages-in-any-language.md.";
+         a file with the frame's pixels, and answers with a line on standard output what it read. \
+         See the chapter \"Stages in any language\" of the book.";
     const DETERMINISTIC: bool = false;
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
     type Config = Config;

@@ -143,6 +143,11 @@ fn solver_in_rust() {
     has("test result: ok. 3 passed");
     has("Tries every path of every flow in turn.");
     has("10 checks, none failed");
+    let warnings: Vec<_> = printed
+        .lines()
+        .filter(|it| it.starts_with("  warn"))
+        .collect();
+    assert_eq!(warnings, [""; 0]);
     has("4 boards read, 4 solved, 4 played, 4 accepted");
     has("4 boards: the same answers");
     let [before, after] = steps(&printed)[..] else {

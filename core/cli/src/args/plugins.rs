@@ -67,10 +67,11 @@ Exit codes:
   78   no stage can be checked without a config, or with this one";
 
 /// `flowpipe plugin check`.
-#[derive(Debug, ClapArgs)]
+#[derive(Clone, Debug, ClapArgs)]
 #[command(after_help = CHECKS_AND_EXIT_CODES)]
 pub struct PluginCheck {
-    /// The plugin: a dynamic library.
+    /// The plugin: a dynamic library, or the name of a plugin that `flowpipe plugins` lists.
+    #[arg(value_name = "FILE|NAME")]
     pub file: PathBuf,
     /// Only this stage of the file.
     #[arg(long, value_name = "NAME")]

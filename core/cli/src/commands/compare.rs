@@ -164,7 +164,7 @@ impl Runner {
         };
         // Only the progress line is shown. The sender is kept: without one the channel disconnects.
         let (_sender, events) = crossbeam_channel::unbounded();
-        let console = Console::new(global, true, visibility)?;
+        let console = Console::new(global, true, true, visibility)?;
         let CompletedRun {
             report,
             interrupted,

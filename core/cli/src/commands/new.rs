@@ -12,6 +12,9 @@ use crate::new::sdk::{self, Sdk};
 use crate::new::{self, File, name};
 use crate::plugins;
 
+/// The longest line of a note.
+const WIDTH: usize = 100;
+
 pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
     if let Some(refusal) = name::refusal(&args.name, args.lang) {
         return Err(Failure::Usage(refusal));
@@ -65,6 +68,19 @@ pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
     let files: Vec<&str> = plan.files.iter().map(|file| file.path.as_str()).collect();
     let place = escaped(folder.strip_prefix(".").unwrap_or(&folder).display());
     writeln!(out, "{place}: {}\n", files.join(", "))?;
+    if let (Language::Rust, Sdk::Repository(url)) = (args.lang, &sdk) {
+        writeln!(
+            out,
+            "{}\n",
+            textwrap::fill(
+                &format!(
+                    "note: cargo downloads the SDK from {url}. To build with a checkout of it, create the plugin with \
+                     --sdk CHECKOUT."
+                ),
+                WIDTH
+            )
+        )?;
+    }
     writeln!(out, "next:")?;
     writeln!(out, "  cd {}", pasteable(&place.to_string()))?;
     let widest = plan.next.iter().map(|(command, _)| command.len()).max();

@@ -1,4 +1,4 @@
-//! `flowpipe plugin check FILE`.
+//! `flowpipe plugin check FILE|NAME`.
 
 use std::io::Write;
 
@@ -9,6 +9,7 @@ use crate::args::{Global, PluginCheck};
 use crate::exit::{Ended, Failure};
 use crate::input;
 use crate::plugin_check::{self, Grade, StageResult};
+use crate::plugins;
 use crate::show::colour::{self, BAD, HEADING, QUIET, paint};
 
 pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
@@ -16,6 +17,9 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
         return plugin_check::run_worker(args, check);
     }
     plugin_check::answer_timeout(args)?;
+    let named = by_name(global, args)?;
+    let is_named = named.is_some();
+    let args = named.as_ref().unwrap_or(args);
     if let Err(error) = input::is_regular(&args.file) {
         let path = args.file.display().to_string();
         return Err(Failure::File { path, error });
@@ -39,6 +43,10 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
     let colours = colour::on_stdout(global);
     let mut all: Vec<StageResult> = Vec::new();
     let (mut checks, mut failed) = (0, 0);
+    if is_named && !args.json {
+        let file = args.file.display().to_string();
+        writeln!(stdout, "{}", paint(&file, QUIET, colours))?;
+    }
     for (manifest, lacks) in stages {
         if !args.json {
             let name = paint(&manifest.name, HEADING, colours);
@@ -94,6 +102,32 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
     } else {
         Ended::Done
     })
+}
+
+/// The file of the plugin that was named in place of a file, and its stage. `None`: it is no name, or there is such a
+/// file.
+fn by_name(global: &Global, args: &PluginCheck) -> Result<Option<PluginCheck>, Failure> {
+    let is_name =
+        args.file.file_name() == Some(args.file.as_os_str()) && args.file.extension().is_none();
+    let Some(name) = args
+        .file
+        .to_str()
+        .filter(|_| is_name && !args.file.exists())
+    else {
+        return Ok(None);
+    };
+    let catalogue = plugins::load(global);
+    let Some(found) = catalogue.find(name) else {
+        return Err(Failure::Usage(format!(
+            "there is no such file, and {}",
+            plugins::unknown(&catalogue, name)
+        )));
+    };
+    Ok(Some(PluginCheck {
+        file: found.path.clone(),
+        stage: args.stage.clone().or_else(|| Some(name.to_owned())),
+        ..args.clone()
+    }))
 }
 
 /// No stage can be checked: each with the reason.

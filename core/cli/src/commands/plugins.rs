@@ -6,7 +6,6 @@ use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{ContentArrangement, Table};
 use flowpipe_config::effects::Effects;
 use flowpipe_config::manifest::Port;
-use flowpipe_config::reader::suggest;
 use flowpipe_host::catalogue::{Catalogue, Found, Refused};
 use flowpipe_terminal::{escape, escape_block, escape_indented, escaped, stdout};
 use serde_json::{Value, json};
@@ -112,7 +111,7 @@ fn show(
         .iter()
         .find(|found| found.manifest.name == name)
     else {
-        return Err(Failure::Usage(not_found(catalogue, name)));
+        return Err(Failure::Usage(plugins::unknown(catalogue, name)));
     };
     let manifest = &found.manifest;
     let mut stdout = stdout();
@@ -163,19 +162,6 @@ fn show(
     effects(&mut stdout, &manifest.effects, colours)?;
     config(&mut stdout, &manifest.config, colours)?;
     Ok(Ended::Done)
-}
-
-fn not_found(catalogue: &Catalogue, name: &str) -> String {
-    let names: Vec<&str> = catalogue
-        .stages()
-        .iter()
-        .map(|found| found.manifest.name.as_str())
-        .collect();
-    let hint = suggest::closest(name, &names).map_or_else(
-        || "`flowpipe plugins` lists what was found".to_owned(),
-        |near| format!("did you mean `{near}`?"),
-    );
-    format!("there is no plugin `{name}`: {hint}")
 }
 
 fn ports(ports: &[Port]) -> String {

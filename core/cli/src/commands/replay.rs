@@ -76,7 +76,9 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     let mut tracing = Tracing::create(args.trace.as_deref(), &pipeline, &mut options)?;
     output.iter_mut().for_each(RunRecording::keep);
     tracing.iter_mut().for_each(Tracing::keep);
-    let console = Console::new(global, args.quiet || args.json, visibility)?;
+    // What is printed of a replay is what was recorded.
+    let recorded_dry = recording.about().dry;
+    let console = Console::new(global, args.quiet || args.json, recorded_dry, visibility)?;
     let completed = foreground::run(pipeline, &catalogue, options, &events, console, None);
     let completed = match completed {
         Ok(completed) => completed,
@@ -167,7 +169,11 @@ fn print(
         return Ok(());
     }
     let colours = colour::on_stdout(global);
-    writeln!(stdout, "\n{}", report::tables(report, colours).trim_end())?;
+    writeln!(
+        stdout,
+        "\n{}",
+        report::replay_tables(report, colours).trim_end()
+    )?;
     let recording: &Recording = replay.recording();
     if recording.is_cut_off() {
         writeln!(

@@ -16,7 +16,7 @@ use crate::exit::{Ended, Failure};
 use crate::foreground::{self, CompletedRun};
 use crate::pipeline_file::settings;
 use crate::record::flight::{self, FlightOptions, FlightRecorder};
-use crate::record::{LossMode, RecordedRun, RunRecording};
+use crate::record::{LossMode, RecordedRun, RecordingFile, RunRecording};
 use crate::reload::{FileStamps, ReloadOptions};
 use crate::show::{colour, report};
 use crate::trace::Tracing;
@@ -58,8 +58,8 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         dry: args.dry_run,
     };
     let configured = pipeline.record.as_ref();
-    let to = args.record.as_ref();
-    let to = to.or(configured.map(|record| &record.file));
+    let of_command = args.record.as_deref().map(RecordingFile::OfCommand);
+    let to = of_command.or(configured.map(|record| RecordingFile::OfPipeline(&record.file)));
     let recording = to.map(|to| {
         let mode = LossMode {
             lossless: args.record_lossless || configured.is_some_and(|record| record.lossless),
@@ -95,7 +95,7 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     recording.iter_mut().for_each(RunRecording::keep);
     tracing.iter_mut().for_each(Tracing::keep);
     let mouse = (!args.quiet).then(|| MouseNotice::of(&pipeline, &catalogue, args.dry_run));
-    let console = Console::new(global, args.quiet || args.json, visibility)?;
+    let console = Console::new(global, args.quiet || args.json, args.dry_run, visibility)?;
     let console = console.with_mouse_notice(mouse.flatten());
     let completed = foreground::run(
         pipeline,
@@ -133,7 +133,12 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
 
     let mut stdout = flowpipe_terminal::stdout();
     if args.json {
-        let all = json!({ "boards": tally, "report": report, "steps": steps.report() });
+        let all = json!({
+            "boards": tally,
+            "dry": args.dry_run,
+            "report": report,
+            "steps": steps.report(),
+        });
         serde_json::to_writer(&mut stdout, &all).map_err(std::io::Error::from)?;
         writeln!(stdout)?;
     } else {

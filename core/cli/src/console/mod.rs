@@ -32,15 +32,20 @@ pub struct Console<'a> {
 }
 
 impl<'a> Console<'a> {
-    /// A console that has printed nothing.
+    /// A console that has printed nothing. `dry`: it is a dry run, and what is printed says so.
     ///
     /// # Errors
     /// When its thread can't be started.
-    pub fn new(global: &'a Global, quiet: bool, visibility: Visibility) -> Result<Self, Failure> {
+    pub fn new(
+        global: &'a Global,
+        quiet: bool,
+        dry: bool,
+        visibility: Visibility,
+    ) -> Result<Self, Failure> {
         Ok(Self {
             global,
             quiet,
-            tally: Tally::new(visibility.has_referee),
+            tally: Tally::new(visibility.has_referee, dry),
             steps: Steps::new(visibility.names),
             printer: Printer::start()?,
             mouse: None,
@@ -119,6 +124,7 @@ impl<'a> Console<'a> {
             }
             RunEvent::Pipeline(names) => {
                 steps.rename(names);
+                tally.pipeline_changed();
                 Ok(())
             }
             RunEvent::Notice(text) | RunEvent::Lost(text) => {

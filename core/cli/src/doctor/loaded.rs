@@ -12,8 +12,8 @@ use crate::user_plugins;
 const FOLDERS: &str = "plugins";
 const OPENCV: &str = "opencv";
 
-const NONE_ADVICE: &str = "install flowpipe as a whole (`./x install`, or a package), or set FLOWPIPE_PLUGIN_PATH to the \
-     folder of its plugins";
+const NONE_ADVICE: &str = "install flowpipe as a whole, from a package or with `./x install` in a checkout, or set \
+     FLOWPIPE_PLUGIN_PATH to the folder of its plugins";
 const REFUSED_ADVICE: &str = "`flowpipe plugins` lists all files with the reasons";
 const HIDDEN_ADVICE: &str = "`flowpipe plugin remove NAME` removes an installed plugin";
 const OPENCV_ADVICE: &str = "install OpenCV 4's core and imgproc (Debian 12: `apt-get install libopencv-core406 \

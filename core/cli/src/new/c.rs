@@ -50,7 +50,6 @@ fn outcome(role: NewRole) -> &'static str {
         NewRole::Vision => "0 boards read, 1 frame without a board",
         NewRole::Solver | NewRole::Planner => "4 boards read, 4 solved, 4 played, 4 accepted",
         NewRole::Actuator => "4 boards read, 4 solved, 4 played, 0 accepted",
-        // Each board counts twice: as it was read, and as it was forwarded.
-        NewRole::Stage => "8 boards read, 4 solved",
+        NewRole::Stage => "4 boards read, 4 solved",
     }
 }

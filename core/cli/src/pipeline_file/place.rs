@@ -20,12 +20,27 @@ const LISTED: usize = 24;
 /// The file of a pipeline: the path as it is, or the packaged pipeline of that name if it is a name.
 ///
 /// # Errors
-/// When there is no pipeline of that name, or only one that other users can change.
+/// When there is no pipeline of that name, or only one that other users can change. When there is no such file, but a
+/// packaged pipeline of its name.
 pub fn find(file: &Path) -> Result<PathBuf, Failure> {
     match name(file) {
         Some(name) => find_in(name, &folders()),
-        None => Ok(file.to_owned()),
+        None => match meant(file, &folders()) {
+            Some(name) => Err(Failure::Usage(format!(
+                "{}: there is no such file (did you mean the packaged pipeline {name}?)",
+                file.display()
+            ))),
+            None => Ok(file.to_owned()),
+        },
     }
+}
+
+/// The packaged pipeline that is meant by the path of a missing file. Documents name the files of a checkout, such as
+/// `pipelines/replay.toml`, which an installed program finds only by their names.
+fn meant<'a>(file: &'a Path, folders: &[PathBuf]) -> Option<&'a str> {
+    let is_missing = file.extension() == Some(OsStr::new("toml")) && !file.exists();
+    let name = file.file_stem().and_then(OsStr::to_str)?;
+    (is_missing && find_in(name, folders).is_ok()).then_some(name)
 }
 
 /// The path as a name: one part without an extension.
@@ -163,6 +178,21 @@ mod tests {
         let expected = "lvie: there is no pipeline of that name (did you mean live?); \
                         the named pipelines are live, replay";
         assert_eq!(error, expected);
+    }
+
+    #[test]
+    fn a_missing_file_may_mean_a_packaged_pipeline() {
+        let folder = tempfile::tempdir().unwrap();
+        let live = folder.path().join("live.toml");
+        std::fs::write(&live, "").unwrap();
+        let folders = [folder.path().to_owned()];
+        let check = |path: &str, expected| assert_eq!(meant(Path::new(path), &folders), expected);
+        check("pipelines/live.toml", Some("live"));
+        check("live.toml", Some("live"));
+        check("pipelines/other.toml", None);
+        check("pipelines/live.mcap", None);
+        check("pipelines/live", None);
+        assert_eq!(meant(&live, &folders), None, "it is there");
     }
 
     /// Others could put a program there.

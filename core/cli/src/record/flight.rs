@@ -39,7 +39,7 @@ impl FlightRecorder {
     /// Starts to keep the last seconds of a run. `events` receives the files.
     ///
     /// # Errors
-    /// When the thread can't be started.
+    /// When the folder is missing, or the thread can't be started.
     pub fn start(
         options: &FlightOptions<'_>,
         run: &RecordedRun<'_>,
@@ -47,6 +47,10 @@ impl FlightRecorder {
     ) -> Result<Self, Failure> {
         let (about, text) = run.about();
         let (to, clock) = (options.to.to_owned(), run.clock);
+        // It writes when something fails, which is too late to find that there is no such folder.
+        Place::new(&to, &about.name, 0)
+            .check_folder()
+            .map_err(failure)?;
         let flight = Flight {
             length: options.length,
             alarm: Some(Box::new(BoardFailures {

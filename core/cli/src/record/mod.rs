@@ -49,6 +49,14 @@ pub struct RecordedRun<'a> {
     pub dry: bool,
 }
 
+/// The file of a recording, with `{name}` and `{time}`.
+pub enum RecordingFile<'a> {
+    /// Of the command line: its folder must exist, because it may be mistyped.
+    OfCommand(&'a str),
+    /// Of the pipeline file: its folder is created by the first run.
+    OfPipeline(&'a str),
+}
+
 /// What happens when the recorder can't keep up with the run.
 pub struct LossMode {
     /// The run waits, and nothing is lost.
@@ -100,13 +108,25 @@ fn wait(recording: &Recording, path: &Path) {
 }
 
 impl RunRecording {
-    /// Starts a recording. Replaces `{name}` and `{time}` in `to`, and creates folders.
+    /// Starts a recording. Replaces `{name}` and `{time}` in its file.
     ///
     /// # Errors
     /// When the file can't be created.
-    pub fn create(to: &str, run: &RecordedRun<'_>, mode: LossMode) -> Result<Self, Failure> {
+    pub fn create(
+        to: RecordingFile<'_>,
+        run: &RecordedRun<'_>,
+        mode: LossMode,
+    ) -> Result<Self, Failure> {
         let (about, text) = run.about();
-        let place = Place::new(to, &about.name, about.started_unix_ns);
+        let place = |to| Place::new(to, &about.name, about.started_unix_ns);
+        let place = match to {
+            RecordingFile::OfCommand(to) => place(to),
+            RecordingFile::OfPipeline(to) => {
+                let place = place(to);
+                place.create_folder().map_err(failure)?;
+                place
+            }
+        };
         Self::start(place, about, &text, mode)
     }
 

@@ -70,7 +70,27 @@ impl Place {
         }
     }
 
-    /// Creates the folder and the file.
+    /// Checks that the folder exists, but for the folders whose names were derived.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn check_folder(&self) -> Result<(), WriteError> {
+        self.has_given_folder().map_err(|error| self.failed(error))
+    }
+
+    /// Creates the folders above the file, as those that a pipeline file names.
+    ///
+    /// # Errors
+    /// When one can't be created.
+    pub fn create_folder(&self) -> Result<(), WriteError> {
+        let created = self.refuse_links().and_then(|()| match self.path.parent() {
+            Some(folder) => std::fs::create_dir_all(folder),
+            None => Ok(()),
+        });
+        created.map_err(|error| self.failed(error))
+    }
+
+    /// Creates the file, and the folders whose names were derived.
     ///
     /// # Errors
     /// When it can't be created.
@@ -80,7 +100,8 @@ impl Place {
 
     fn create(&self) -> io::Result<OutputFile> {
         self.refuse_links()?;
-        if let Some(folder) = self.path.parent() {
+        self.has_given_folder()?;
+        if let (Some(_), Some(folder)) = (&self.template, self.path.parent()) {
             std::fs::create_dir_all(folder)?;
         }
         match &self.template {
@@ -89,14 +110,21 @@ impl Place {
         }
     }
 
+    /// Checks that the folders exist that were given as they are.
+    fn has_given_folder(&self) -> io::Result<()> {
+        let Some(template) = &self.template else {
+            return outputs::has_folder(&self.path);
+        };
+        let parts = template.components();
+        let given = parts.take_while(|&part| !is_derived(part));
+        // The first derived part is the file or a folder in the given one.
+        outputs::has_folder(&given.collect::<PathBuf>().join("derived"))
+    }
+
     /// Refuses a folder that is a link and whose name was derived.
     fn refuse_links(&self) -> io::Result<()> {
         let Some(template) = &self.template else {
             return Ok(());
-        };
-        let is_derived = |part: Component<'_>| {
-            let part = part.as_os_str().to_string_lossy();
-            part.contains(NAME) || part.contains(TIME)
         };
         let mut folder = PathBuf::new();
         let parts = template.components().zip(self.path.components());
@@ -120,6 +148,12 @@ impl Place {
             error,
         }
     }
+}
+
+/// Whether something in a part of a template is replaced.
+fn is_derived(part: Component<'_>) -> bool {
+    let part = part.as_os_str().to_string_lossy();
+    part.contains(NAME) || part.contains(TIME)
 }
 
 /// Whether something has this name, also a link that leads nowhere.
@@ -158,6 +192,27 @@ mod tests {
         );
         assert_eq!(path("x.mcap", "a", 0), PathBuf::from("x.mcap"));
         assert_eq!(path("{name}/x.mcap", "..", 0), PathBuf::from("__/x.mcap"));
+    }
+
+    #[test]
+    fn only_folders_of_derived_names_are_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |to: &str| Place::new(&folder.path().join(to).display().to_string(), "a", 0);
+        let error = |to: &str| place(to).grow().err().map(|it| it.to_string());
+        for to in ["x.mcap", "{name}.mcap", "{name}/{time}/x.mcap"] {
+            assert_eq!(error(to), None, "{to}");
+        }
+        for to in ["runs/x.mcap", "runs/{name}.mcap", "runs/{name}/x.mcap"] {
+            let error = error(to).unwrap();
+            let no_folder = format!(
+                "there is no folder {}",
+                folder.path().join("runs").display()
+            );
+            assert!(error.contains(&no_folder), "{error}");
+        }
+        assert!(!folder.path().join("runs").exists());
+        place("runs/x.mcap").create_folder().unwrap();
+        assert_eq!(error("runs/{name}.mcap"), None);
     }
 
     #[test]

@@ -12,6 +12,16 @@ const ACTION: &str = "action";
 
 /// The tables at the end of a run.
 pub fn tables(report: &Report, colours: bool) -> String {
+    text(report, Some(&action(report, colours)), colours)
+}
+
+/// The tables at the end of a replay. Its frames were captured during the recording, so that the time from there to an
+/// action of the replay has no meaning.
+pub fn replay_tables(report: &Report, colours: bool) -> String {
+    text(report, None, colours)
+}
+
+fn text(report: &Report, action: Option<&str>, colours: bool) -> String {
     let mut text = stages(report);
     for race in report
         .stages
@@ -46,7 +56,9 @@ pub fn tables(report: &Report, colours: bool) -> String {
             edge.discarded
         );
     }
-    text += &format!("\n{}\n", action(report, colours));
+    if let Some(action) = action {
+        text += &format!("\n{action}\n");
+    }
     if let Some(failure) = &report.failure {
         text += &format!(
             "{} {}\n",

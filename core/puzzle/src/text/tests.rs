@@ -124,6 +124,30 @@ fn every_format_is_written_or_refuses_with_a_reason() {
 }
 
 #[test]
+fn a_title_is_one_line_without_blanks_around_it() {
+    let titles = |text: &str| -> Vec<Option<String>> {
+        read(text).into_iter().map(|entry| entry.title).collect()
+    };
+    let json = |title: &str| {
+        format!(
+            r#"{{"title":"{title}","board":{{"rows":1,"cols":2}},"terminals":[{{"cell":0,"colour":0}},{{"cell":1,"colour":0}}]}}"#
+        )
+    };
+    for (text, title) in [
+        (
+            "// \t two   words \u{a0}\n//\n//  more\nAA".to_owned(),
+            Some("two words more"),
+        ),
+        ("//   \nAA".to_owned(), None),
+        (json(r"  two\n\t words "), Some("two words")),
+        (json(" "), None),
+        (format!("// comment\n{}", json("")), Some("comment")),
+    ] {
+        assert_eq!(titles(&text), [title.map(str::to_owned)], "{text}");
+    }
+}
+
+#[test]
 fn a_title_stays_one_comment() {
     let mut entry = read("AA").remove(0);
     entry.title = Some(" two\nlines ".to_owned());

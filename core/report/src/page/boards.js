@@ -79,7 +79,7 @@ function facts(board) {
   if (strokes > 0) {
     const again = board.repeated > 0 ? `, ${board.repeated} drawn again` : '';
     const time = acted > 0 ? `, ${duration(acted)} with the mouse` : '';
-    rows.push(['Strokes', `${strokes} of ${counted(segments, 'segment')}${again}${time}`]);
+    rows.push(['Strokes', `${count(strokes)} with ${counted(segments, 'segment')}${again}${time}`]);
   }
   if (board.attempts.length > 1) rows.push(['Attempts', String(board.attempts.length)]);
   if (data.overview.source_count > 1) rows.push(['Source', board.source]);

@@ -65,11 +65,17 @@ function showDistributions(body, distributions) {
       mark.style.left = `${share(ns) * 100}%`;
       return mark;
     };
-    const summary = `${name}: half within ${duration(time.p50_ns)}, 95 of 100 within ${duration(time.p95_ns)}, longest ${duration(time.max_ns)}`;
+    for (const bin of ticks) {
+      const rule = element('span', { class: 'grid-line' });
+      rule.style.left = `${((bin - first) / (last - first)) * 100}%`;
+      bars.unshift(rule);
+    }
+    const summary = `${name}: up to ${count(most)} in a bar, half within ${duration(time.p50_ns)}, 95 of 100 within ${duration(time.p95_ns)}, longest ${duration(time.max_ns)}`;
     return element(
       'div',
       { class: 'distribution' },
       element('span', { class: 'name' }, name, element('small', {}, `${duration(time.p50_ns)} · ${duration(time.p95_ns)}`)),
+      element('div', { class: 'counts', 'aria-hidden': 'true' }, element('span', {}, count(most)), element('span', {}, '0')),
       element('div', { class: 'bars', role: 'img', 'aria-label': summary }, bars, quantile(time.p50_ns, 'half'), quantile(time.p95_ns, 'most')),
     );
   };
@@ -80,8 +86,15 @@ function showDistributions(body, distributions) {
   }));
   body.append(
     element('h3', { class: 'distributions-title' }, 'Distribution of the times'),
-    element('p', { class: 'about' }, 'Each step to the right is ten times as long. The lines stand at the median and at 95 of 100.'),
-    element('div', { class: 'distributions' }, distributions.map(line), element('div', { class: 'distribution' }, element('span', { class: 'name' }), axis)),
+    element('p', { class: 'about' }, 'Each step to the right is ten times as long. The solid line stands at the median, the dashed one at 95 of 100. Both times are below the name.'),
+    element(
+      'div',
+      { class: 'distributions' },
+      element('div', { class: 'distribution title' }, element('span', { class: 'name' }), element('span', { class: 'counts' }, 'Count')),
+      distributions.map(line),
+      element('div', { class: 'distribution' }, element('span', { class: 'name' }), axis),
+      element('div', { class: 'distribution title' }, element('span', { class: 'name' }), element('span', { class: 'unit' }, 'Time')),
+    ),
   );
 }
 

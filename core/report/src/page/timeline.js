@@ -17,7 +17,7 @@ const timeline = {
       return;
     }
     const thinned = lanes.some((lane) => lane.thinned) ? ' There are so many calls that neighbours are drawn as one.' : '';
-    about.textContent = `Each bar is a call; its pale part is the share of waiting. Drag to move, pinch or hold Ctrl and scroll to zoom, click to go to a frame.${thinned}`;
+    about.textContent = `Each bar is a call, over the time since the start; its pale part is the share of waiting. Drag to move, pinch or hold Ctrl and scroll to zoom, click to go to a frame.${thinned}`;
     this.end = Math.max(data.overview.ends_ns, 1000);
     [this.from, this.to] = [0, this.end];
     byId('timeline-buttons').append(

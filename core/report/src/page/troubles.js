@@ -30,9 +30,22 @@ function showDrops() {
         {},
         element('p', {}, element('strong', {}, counted(queue.drops.length, 'message')), ` from ${queue.from} to ${queue.to}`, element('small', {}, `room for ${queue.capacity}, ${queue.when_full} when full`)),
         strip,
+        timeAxis(timeline.end),
       );
     })),
   );
+}
+
+/** The ticks below a strip of the whole run, in seconds of the run's clock. */
+function timeAxis(end) {
+  const step = stepFor({ from: 0, to: end, width: 600 }, 120);
+  const ticks = [];
+  for (let time = 0; time <= end; time += step) {
+    const tick = element('span', {}, clockBy(time, step));
+    tick.style.left = `${(time / end) * 100}%`;
+    ticks.push(tick);
+  }
+  return element('div', { class: 'axis', 'aria-hidden': 'true' }, ticks);
 }
 
 function showFailures() {

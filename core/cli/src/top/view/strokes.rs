@@ -127,7 +127,7 @@ fn line(
     let paint = rgb.map_or("", |rgb| colour::nearest_name(*rgb));
     let name = format!("{} {paint}", colour::name(stroke.colour));
     let cells = counted(stroke.cells.len(), "cell");
-    let segments = counted(stroke.points.len().saturating_sub(1), "segment");
+    let segments = counted(stroke.segments(), "segment");
     let text = format!("{name:<12} {cells}, {segments}");
     put(buffer, area, x, row, &text, Style::new());
 }

@@ -23,10 +23,11 @@ fn board(rows: usize, cols: usize, flows: usize, standing: usize) -> BoardView {
     let frame = FrameNote::of("pictures/of/a/long/name/phone-5x5-01.png");
     let sighting = Sighting::new(frame.clone(), Reading::Board(Box::new(seen.clone())));
     let stroke = |flow: &Flow| {
-        let points = vec![[0.5, 0.5]; flow.cells.len().min(4)];
+        // A zigzag: each step is a segment.
+        let points = (0..flow.cells.len().min(4)).map(|at| [at as f64, (at % 2) as f64]);
         // As planners do where the game needs no last cell.
         let cells = flow.cells[..flow.cells.len() - 1].to_vec();
-        Stroke::new(flow.colour, cells, points)
+        Stroke::new(flow.colour, cells, points.collect())
     };
     BoardView {
         source: frame.source,

@@ -43,7 +43,8 @@ impl Solver for Plugin {
     fn solve(&mut self, puzzle: &Puzzle, cancel: &Cancel<'_>) -> Result<Verdict> {
         self.steps = 0;
         let most = self.config.max_steps.unwrap_or(u64::MAX);
-        let mut watch = Watch::new(*cancel, 1000);
+        // In a debug build, a step on a large board may take a millisecond.
+        let mut watch = Watch::new(*cancel, 10);
         let found = search::solve(puzzle, &mut watch, &mut self.steps, most)?;
         Ok(match found {
             // `None`: uniqueness is unknown. Return `Some(true)` if it is proved.

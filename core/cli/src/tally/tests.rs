@@ -1,0 +1,80 @@
+use flowpipe_abi::Hop;
+use flowpipe_puzzle::message::{FrameNote, StrokeOutcome};
+use serde::Serialize;
+
+use super::*;
+
+fn message(schema: &str, body: &impl Serialize, stages: &[u32]) -> Message {
+    let json = serde_json::to_vec(body).unwrap();
+    let mut message = Message::detached(schema, &json).unwrap();
+    let hop = |&stage| Hop {
+        stage,
+        reserved: 0,
+        taken_ns: 0,
+        emitted_ns: 0,
+    };
+    message.lineage.hops = stages.iter().map(hop).collect();
+    message
+}
+
+fn sighting(stages: &[u32]) -> Message {
+    let puzzle = flowpipe_puzzle::text::read("AA")
+        .remove(0)
+        .puzzle
+        .unwrap()
+        .0;
+    let seen = SeenBoard::untouched(puzzle, 40.0);
+    let reading = Reading::Board(Box::new(seen));
+    message(
+        SIGHTING,
+        &Sighting::new(FrameNote::of("a.png"), reading),
+        stages,
+    )
+}
+
+fn printed(tally: &mut Tally, message: &Message) -> String {
+    let mut text = Vec::new();
+    tally.add(message, &mut text, false).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn a_board_that_a_stage_forwards_counts_once() {
+    let mut tally = Tally::new(false, false);
+    for _ in 0..3 {
+        printed(&mut tally, &sighting(&[0, 1]));
+        printed(&mut tally, &sighting(&[0, 1, 2]));
+        printed(&mut tally, &sighting(&[0, 1, 2, 3]));
+    }
+    assert_eq!(tally.boards, 3);
+    // Another vision stage reads boards of its own.
+    printed(&mut tally, &sighting(&[0, 4]));
+    assert_eq!(tally.boards, 4);
+    tally.pipeline_changed();
+    printed(&mut tally, &sighting(&[1, 2]));
+    assert_eq!(tally.boards, 5);
+}
+
+#[test]
+fn a_dry_run_is_named_wherever_something_is_played() {
+    let stroke = StrokeOutcome::new(0, Some(true));
+    let frame = || FrameNote::of("a.png");
+    let played = Outcome::new("actuator", frame(), vec![stroke.clone()])
+        .with_solved(true)
+        .with_act_ns(1);
+    let refused = Outcome::new("actuator", frame(), vec![stroke]).with_refused("this is a dry run");
+    let run = |dry| {
+        let mut tally = Tally::new(false, dry);
+        let text = [&played, &refused]
+            .map(|it| printed(&mut tally, &message(OUTCOME, it, &[])))
+            .concat();
+        text + &tally.summary()
+    };
+    assert_eq!(
+        run(true),
+        "a.png: played 1 stroke in a dry run, the game counts it as solved\n\
+         a.png: not played, this is a dry run\n\
+         0 boards read, 0 solved, 1 played in a dry run, 1 accepted by the game"
+    );
+    assert!(!run(false).replace("this is a dry run", "").contains("dry"));
+}
