@@ -97,8 +97,7 @@ fn a_run_has_a_page() {
         let texts = format!(
             "[...document.querySelectorAll('{of} span')].map((it) => it.textContent).join()"
         );
-        let texts = browser.value(&texts).as_str().unwrap().to_owned();
-        texts
+        browser.value(&texts).as_str().unwrap().to_owned()
     };
     let times = ticks(".distribution .axis");
     for unit in ["µs", "ms"] {
