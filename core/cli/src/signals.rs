@@ -34,6 +34,7 @@ enum Target {
 /// The request of a signal.
 enum Request {
     Stop { again: bool },
+    #[cfg(unix)]
     HangUp,
 }
 
@@ -102,6 +103,7 @@ fn handle_requests(asks: &Receiver<Request>) {
                     None => leave(),
                 }
             }
+            #[cfg(unix)]
             Request::HangUp => {
                 let then = HANG_UP.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(then) = &*then {

@@ -15,6 +15,7 @@ const PERMISSIONS_ADVICE: &str = "start flowpipe in a folder of yours, name outp
      the owner of the folders (`ls -ld`)";
 const CONFINEMENT_ADVICE: &str =
     "Linux 6.12 or newer confines wholly; until then don't use plugins that you don't trust";
+#[cfg(unix)]
 const DISK_ADVICE: &str = "free space there, or record elsewhere (`--record FILE`)";
 
 /// Less free space is a warning: a long recording needs it.

@@ -37,7 +37,6 @@ impl Journal {
     }
 
     /// Adopts the counts of another process.
-    #[cfg(unix)]
     pub(crate) fn catch_up(&self, asked: u64, cancelled: Option<(u64, Reason)>) {
         self.asked.store(asked, Ordering::Relaxed);
         if let Some((after, reason)) = cancelled {

@@ -4,7 +4,9 @@ mod poison;
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+#[cfg(unix)]
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use flowpipe_sync::lock;
@@ -38,6 +40,7 @@ pub struct Pool {
     live: Box<[AtomicUsize]>,
     released: ReleasedCounts,
     /// Whether new frames are in shared memory.
+    #[cfg(unix)]
     is_shared: AtomicBool,
     /// What other processes may do with them.
     #[cfg(unix)]
@@ -113,6 +116,7 @@ impl Pool {
 
     fn empty(stages: usize) -> Self {
         Self {
+            #[cfg(unix)]
             is_shared: AtomicBool::new(false),
             #[cfg(unix)]
             access: Access::Read,
@@ -128,6 +132,7 @@ impl Pool {
     }
 
     /// A pool whose frames are in shared memory.
+    #[cfg(unix)]
     pub fn shared(stages: usize) -> Arc<Self> {
         let pool = Self::new(stages);
         pool.share();
@@ -340,9 +345,11 @@ impl Drop for Memory {
 
 impl Drop for PoolBlock {
     fn drop(&mut self) {
-        if let Self::Own(block, layout) = self {
+        match self {
             // SAFETY: allocated in `Memory::new` with this layout, and freed only here.
-            unsafe { dealloc(block.as_ptr(), *layout) };
+            Self::Own(block, layout) => unsafe { dealloc(block.as_ptr(), *layout) },
+            #[cfg(unix)]
+            Self::Shared(_) => {}
         }
     }
 }

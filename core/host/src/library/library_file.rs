@@ -8,6 +8,7 @@ use crate::library::loader::{self, Library};
 #[cfg(unix)]
 use crate::library::pinned_file::FileState;
 use crate::library::pinned_file::PinnedFile;
+#[cfg(unix)]
 use crate::library::write_access;
 
 /// A file whose manifests were read.

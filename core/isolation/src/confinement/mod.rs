@@ -24,7 +24,9 @@ mod libraries;
 mod seccomp;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Once;
 
 #[cfg(not(target_os = "linux"))]
@@ -128,6 +130,7 @@ pub(crate) struct Unreadable {
     pub reason: String,
 }
 
+#[cfg(unix)]
 impl Unreadable {
     /// Why a library can't be loaded, with what may be behind it.
     pub(crate) fn explain(all: &[Self], library: &Path, error: String) -> String {
