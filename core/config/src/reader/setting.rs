@@ -95,7 +95,7 @@ pub(super) fn of_plugin<'a>(
 impl PluginSetting<'_> {
     /// Removes the keys that can't be set beside this one from a plugin's config: the setting was meant instead of them.
     pub(super) fn displace(&self, config: &mut Value, manifest: &Manifest) {
-        let sets_nothing = self.value == false;
+        let sets_nothing = self.setting.value == false;
         if let (Value::Object(table), Some(key), false) = (config, self.keys.first(), sets_nothing)
         {
             for excluded in manifest.excluded_by(key) {
