@@ -34,6 +34,8 @@ def has_c(crate, nodes, packages):
 
 
 def main():
+    # Also on Windows, for the shell that reads them.
+    sys.stdout.reconfigure(newline="\n")
     metadata = json.load(sys.stdin)
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}

@@ -171,12 +171,12 @@ fn check_finds_configs_that_plugins_refuse() {
         (
             "capture-files",
             "{ paths = [] }",
-            "3:20: `paths` must have at least 1 element, it is an empty list",
+            "3:20: `paths` must have at least 1 element, not an empty list",
         ),
         (
             "capture-files",
             "{ paths = '' }",
-            "3:20: `paths` must have at least 1 character, it is an empty string",
+            "3:20: `paths` must have at least 1 character, not an empty string",
         ),
         (
             "capture-files",

@@ -63,8 +63,8 @@ fn a_missing_display_is_one_clear_sentence() {
         let ran = Ran::from(command.output().unwrap());
         ran.expect(1).stderr
     };
-    let remedy = "start flowpipe in a terminal of the desktop, or set DISPLAY (over SSH, `ssh -X` sets it); \
-                  `flowpipe doctor` checks it\n";
+    let remedy = "start flowpipe in a terminal of the desktop, or set DISPLAY to a running X server \
+                  (over SSH, `ssh -X` sets it); `flowpipe doctor` checks it\n";
     let unset =
         format!("can't reach a desktop: neither DISPLAY nor WAYLAND_DISPLAY is set: {remedy}");
     assert!(live(None).ends_with(&unset), "{}", live(None));

@@ -1,5 +1,6 @@
 //! Ctrl-C in every phase of `replay`, `report` and `compare`: while the recording is read, prepared, run and summed up.
 
+use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -96,6 +97,25 @@ fn in_every_phase() {
         }
         assert!(stopped > 2, "{command:?} was stopped {stopped} times");
     }
+}
+
+#[test]
+fn a_command_without_a_run_ends_in_order_when_its_terminal_is_gone() {
+    let mut child = flowpipe(&["generate", "--count", "1000000000"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It prints, so that it listens to signals.
+    let mut first = [0];
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut first)
+        .unwrap();
+    send_signal("HUP", child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 /// Whoever runs the tests may ignore signals, as shells do for what they start in the background.

@@ -78,7 +78,21 @@ fn a_plugin_is_checked_by_its_name() {
     assert!(ran.stdout.starts_with(&file), "{ran:#?}");
     assert!(ran.stdout.ends_with("1 check, none failed\n"), "{ran:#?}");
     let ran = run(&["plugin", "check", "planner-gird"]).expect(2);
-    let expected = "there is no such file, and there is no plugin `planner-gird`: did you mean `planner-grid`?";
+    let expected = "there is no plugin `planner-gird`: did you mean `planner-grid`?";
+    assert!(ran.stderr.contains(expected), "{ran:#?}");
+    // A file of that name may be a stranger's.
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["planner-grid", "planner-gird"] {
+        std::fs::copy(library("solver_search"), folder.path().join(name)).unwrap();
+    }
+    let here = |name: &str| {
+        let mut program = flowpipe(&["plugin", "check", name, "--only", "manifest"]);
+        Ran::from(program.current_dir(folder.path()).output().unwrap())
+    };
+    let ran = here("planner-grid").expect(0);
+    assert!(ran.stdout.starts_with(&file), "{ran:#?}");
+    let ran = here("planner-gird").expect(2);
+    let expected = "did you mean `planner-grid`? (for the file of that name, write ./planner-gird)";
     assert!(ran.stderr.contains(expected), "{ran:#?}");
     let ran = run(&["plugin", "check", "no/planner-grid"]).expect(2);
     assert!(ran.stderr.contains("no/planner-grid: "), "{ran:#?}");

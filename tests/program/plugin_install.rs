@@ -77,6 +77,10 @@ fn a_plugin_is_installed_used_replaced_and_removed() {
     assert!(ran.stderr.contains("did you mean"), "{ran:#?}");
     user.run(&["plugin", "remove", "planner-mine"]).expect(0);
     assert!(user.files().is_empty());
+    // What is left of a plugin that was linked.
+    std::os::unix::fs::symlink("gone.so", user.folder().join("libgone.so")).unwrap();
+    user.run(&["plugin", "remove", "libgone.so"]).expect(0);
+    assert!(user.files().is_empty());
     let ran = user.run(&["plugin", "remove", "planner-grid"]).expect(2);
     assert!(ran.stderr.contains("was not installed by"), "{ran:#?}");
 }

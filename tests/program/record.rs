@@ -277,7 +277,7 @@ fn an_output_in_a_missing_folder_is_refused() {
     let missing = folder.path().join("missing");
     let to = missing.join("a.mcap");
     let expected = format!(
-        "flowpipe: {}: there is no folder {}: create it, or write to another",
+        "flowpipe: {}: there is no folder {}: create it, or choose another folder",
         text(&to),
         text(&missing)
     );

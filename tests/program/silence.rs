@@ -11,12 +11,21 @@ fn printed(table: &Table, configs: &[(&str, &str)]) -> (String, String) {
 }
 
 /// The same of another pipeline, while something is done again and again. It is passed how often it was done.
-fn printed_while(table: &Table, pipeline: &str, mut again: impl FnMut(i16)) -> (String, String) {
+fn printed_while(table: &Table, pipeline: &str, again: impl FnMut(i16)) -> (String, String) {
+    printed_within(Duration::from_secs(5), table, pipeline, again)
+}
+
+fn printed_within(
+    time: Duration,
+    table: &Table,
+    pipeline: &str,
+    mut again: impl FnMut(i16),
+) -> (String, String) {
     let player = table.play(pipeline, &["-q"]);
     let began = Instant::now();
     for times in 0.. {
         again(times);
-        if began.elapsed() > Duration::from_secs(5) {
+        if began.elapsed() > time {
             break;
         }
     }
@@ -73,7 +82,10 @@ fn flags_choose_the_window_and_the_end() {
 #[test]
 fn a_game_that_takes_clicks_is_played_with_a_hint_to_that_profile() {
     let table = Table::set(&["--size", "5", "--seed", "1", "--input", "clicks"]);
-    let (_, stderr) = printed(&table, &[("planner", "profile = \"events\"")]);
+    let live = ready("live.toml", &[("planner", "profile = \"events\"")]);
+    let wait = |_| std::thread::sleep(Duration::from_millis(10));
+    // After it began to play, it tries for two seconds.
+    let (_, stderr) = printed_within(Duration::from_secs(12), &table, &live, wait);
     let hint = "if it takes clicks instead of drags, use --profile clicks";
     assert_eq!(stderr.matches(hint).count(), 1, "{stderr}");
 }

@@ -252,6 +252,16 @@ fn a_broken_solver_is_named_and_others_are_not_spoiled() {
 }
 
 #[test]
+fn a_solver_that_does_not_start_answers_nothing() {
+    let config = ["--config", "{ how = \"panic-in-create\" }"];
+    let args = [&["solve", "-", "--solver", "misbehaving"], &config[..]].concat();
+    let ran = with_input(&args, &format!("{EASY}\n{EASY}")).expect(1);
+    assert_eq!(ran.stdout, "");
+    let named = ran.stderr.matches("made to panic in create").count();
+    assert!(named >= 1 && !ran.stderr.contains("no answer"), "{ran:#?}");
+}
+
+#[test]
 fn thousands_are_solved_in_parallel_and_printed_in_order() {
     let puzzles: Vec<String> = (0..2000)
         .map(|index| match index % 4 {

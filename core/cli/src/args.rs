@@ -44,7 +44,8 @@ Exit codes:
   65   solve, convert, play, bench: a puzzle that can't be read, or can't be written in that format;
        see: a file that is not a picture; replay, compare, report: a file that is not a recording
   78   a pipeline file or a plugin's config that can't be used
-  130  stopped by Ctrl-C or SIGTERM, or by hand while a pipeline holds the mouse";
+  130  stopped by Ctrl-C, SIGTERM or, where it does not reload, SIGHUP;
+       or by hand while a pipeline holds the mouse";
 
 /// Sees Flow Free puzzles, solves them and plays them: pipelines of plugins.
 #[derive(Debug, Parser)]

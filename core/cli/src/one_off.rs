@@ -16,6 +16,8 @@ use crate::pipeline_file;
 pub enum OneOffError {
     /// The plugin or its config can't be used.
     Config(Vec<ConfigError>),
+    /// It did not start: nothing was answered.
+    Start(Failure),
     /// Anything else.
     Failure(Failure),
 }
@@ -28,7 +30,7 @@ impl From<Failure> for OneOffError {
 
 impl From<StartError> for OneOffError {
     fn from(error: StartError) -> Self {
-        Self::Failure(error.into())
+        Self::Start(error.into())
     }
 }
 
@@ -51,7 +53,7 @@ pub fn ended(
             end()?;
             Err(Failure::Run(reason))
         }
-        Err(OneOffError::Failure(failure)) => Err(failure),
+        Err(OneOffError::Start(failure) | OneOffError::Failure(failure)) => Err(failure),
     }
 }
 

@@ -188,7 +188,7 @@ pub fn has_folder(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     let what = format!(
-        "there is no folder {}: create it, or write to another",
+        "there is no folder {}: create it, or choose another folder",
         folder.display()
     );
     Err(io::Error::new(io::ErrorKind::NotFound, what))

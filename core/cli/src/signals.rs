@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP, which is a request to end unless the command does something else with it.
+//! Ctrl-C, SIGTERM and SIGHUP. SIGHUP is a request to end, unless the command has set another action for it.
 //!
 //! The first signal asks the command to end, or ends the program if the command needs no orderly shutdown.
 //! The second one aborts a run, and ends the program two seconds later, whatever is stuck: a plugin, a full pipe, a
@@ -33,12 +33,14 @@ enum Target {
 
 /// The request of a signal.
 enum Request {
-    Stop { again: bool },
+    Stop {
+        again: bool,
+    },
     #[cfg(unix)]
     HangUp,
 }
 
-/// Makes Ctrl-C and SIGTERM end the program with its exit code.
+/// Makes Ctrl-C, SIGTERM and SIGHUP end the program with its exit code.
 pub fn listen() {
     // Otherwise the signals have the system's default action.
     if let Err(error) = start() {

@@ -90,7 +90,7 @@ impl Tally {
         }
     }
 
-    /// The pipeline was reloaded: its stages have other indices.
+    /// The pipeline was reloaded: a stage that read boards may do something else now.
     pub fn pipeline_changed(&mut self) {
         self.readers.clear();
     }

@@ -24,7 +24,7 @@ pub(crate) fn note() -> String {
 pub(crate) fn remedy() -> String {
     match hint() {
         X11 => {
-            ": start flowpipe in a terminal of the desktop, or set DISPLAY (over SSH, `ssh -X` sets it); `flowpipe doctor` \
+            ": start flowpipe in a terminal of the desktop, or set DISPLAY to a running X server (over SSH, `ssh -X` sets it); `flowpipe doctor` \
              checks it"
                 .to_owned()
         }

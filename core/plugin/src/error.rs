@@ -27,7 +27,7 @@ impl Error {
         }
     }
 
-    /// The config can't be used.
+    /// The config can't be used. flowpipe exits with 78 for this, and with 1 for any other error of `new`.
     #[must_use]
     pub fn bad_config(text: impl Into<String>) -> Self {
         Self {

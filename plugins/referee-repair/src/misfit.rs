@@ -5,7 +5,7 @@ use flowpipe_plugin::puzzle::message::Profile;
 /// How long strokes may draw nothing before it is reported.
 const PATIENCE_NS: i64 = 2_000_000_000;
 
-/// Strokes that draw too little. It is reported once in a run.
+/// Strokes that draw too little on a board. It is reported once by each instance of the stage.
 #[derive(Default)]
 pub struct Misfit {
     /// Since when strokes have drawn nothing more.

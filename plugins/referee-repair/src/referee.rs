@@ -339,6 +339,7 @@ impl Referee {
         if self.board.as_ref().is_some_and(made_way) {
             self.close(None, actions);
         }
+        self.misfit.end();
         self.findings.meet(frame);
         self.board = Some(Board {
             puzzle: seen.puzzle.clone(),
@@ -370,6 +371,7 @@ impl Referee {
         board.solved = solved;
         if solved {
             self.findings.solved();
+            self.misfit.end();
         }
         self.solved += usize::from(solved);
         let mut result = BoardResult::new(self.reported, board.puzzle.clone(), reason);

@@ -179,7 +179,7 @@ fn a_recording_does_not_choose_its_place() {
         assert!(ran.stderr.contains("{name}"), "{name}: {}", ran.stderr);
     }
     for (name, to, made) in [
-        ("..", "out/sub/{name}/b.mcap", "out/sub/__/b.mcap"),
+        ("..", "out/{name}/b.mcap", "out/__/b.mcap"),
         ("../../x", "out/{name}.mcap", "out/______x.mcap"),
         ("a\nb\u{1b}", "out/{name}.mcap", "out/a-b-.mcap"),
         ("", "out/{name}.mcap", "out/_.mcap"),

@@ -44,7 +44,9 @@ pub fn run(global: &Global, args: &Bench) -> Result<Ended, Failure> {
                 pipeline_file::show(errors, global);
                 return Ok(Ended::BadConfig);
             }
-            Err(OneOffError::Failure(failure)) => return Err(failure),
+            Err(OneOffError::Start(failure) | OneOffError::Failure(failure)) => {
+                return Err(failure);
+            }
         }
     }
     line.end();

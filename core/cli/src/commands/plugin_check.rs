@@ -104,24 +104,22 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
     })
 }
 
-/// The file of the plugin that was named in place of a file, and its stage. `None`: it is no name, or there is such a
-/// file.
+/// The file of the plugin that was named in place of a file, and its stage. `None`: it is no name. A file of that name in
+/// the working directory is never meant: it may be a stranger's.
 fn by_name(global: &Global, args: &PluginCheck) -> Result<Option<PluginCheck>, Failure> {
     let is_name =
         args.file.file_name() == Some(args.file.as_os_str()) && args.file.extension().is_none();
-    let Some(name) = args
-        .file
-        .to_str()
-        .filter(|_| is_name && !args.file.exists())
-    else {
+    let Some(name) = args.file.to_str().filter(|_| is_name) else {
         return Ok(None);
     };
     let catalogue = plugins::load(global);
     let Some(found) = catalogue.find(name) else {
-        return Err(Failure::Usage(format!(
-            "there is no such file, and {}",
-            plugins::unknown(&catalogue, name)
-        )));
+        let hint = match args.file.is_file() {
+            true => format!(" (for the file of that name, write ./{name})"),
+            false => String::new(),
+        };
+        let unknown = plugins::unknown(&catalogue, name);
+        return Err(Failure::Usage(format!("{unknown}{hint}")));
     };
     Ok(Some(PluginCheck {
         file: found.path.clone(),

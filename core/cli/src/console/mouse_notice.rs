@@ -1,5 +1,7 @@
 //! The line that is printed before a pipeline drives the mouse.
 
+use std::collections::BTreeSet;
+
 use flowpipe_config::manifest::Manifest;
 use flowpipe_config::manifest::effects::{EffectKind, HasEffect};
 use flowpipe_config::pipeline::Pipeline;
@@ -12,14 +14,16 @@ use serde_json::Value;
 
 /// The config key of an actuator that names the key that ends the run.
 const HOTKEY: &str = "hotkey";
+/// The most windows that are reported.
+const MOST: usize = 64;
 
-/// Reports where the mouse is driven, and how to stop it: once for each window, before its first stroke.
+/// Reports where the mouse is to be driven, and how to stop it: once for each window, before its first stroke.
 pub struct MouseNotice {
     /// What stops the mouse besides Ctrl-C.
     hotkey: Option<String>,
     dry: bool,
-    /// The source that was reported last, and its window.
-    reported: Option<(String, Option<u64>)>,
+    /// The sources that were reported, and their windows.
+    reported: BTreeSet<(String, Option<u64>)>,
 }
 
 /// The part of strokes that is read here.
@@ -43,7 +47,7 @@ impl MouseNotice {
             (drives == HasEffect::Yes).then(|| Self {
                 hotkey: hotkey(manifest, &contestant.config),
                 dry,
-                reported: None,
+                reported: BTreeSet::new(),
             })
         })
     }
@@ -59,11 +63,12 @@ impl MouseNotice {
     }
 
     fn line(&mut self, frame: &FrameNote) -> Option<String> {
+        // What is no part of the screen is not played in.
+        let is_screen = frame.window.is_some() || frame.size.is_some();
         let target = (frame.source.clone(), frame.window);
-        if self.reported.as_ref() == Some(&target) {
+        if !is_screen || self.reported.len() >= MOST || !self.reported.insert(target) {
             return None;
         }
-        self.reported = Some(target);
         let name = match &frame.title {
             Some(title) => format!("the window \"{}\"", escape(title)),
             None => escaped(&frame.source).to_string(),
@@ -77,9 +82,9 @@ impl MouseNotice {
             (true, _) => {
                 format!("{place}: a dry run, the mouse is not moved and nothing is clicked")
             }
-            (false, None) => format!("{place}: the real mouse moves now; Ctrl-C stops it"),
+            (false, None) => format!("{place}: the real mouse plays there; Ctrl-C stops it"),
             (false, Some(hotkey)) => format!(
-                "{place}: the real mouse moves now; {} or Ctrl-C stops it",
+                "{place}: the real mouse plays there; {} or Ctrl-C stops it",
                 escaped(hotkey)
             ),
         })
@@ -106,7 +111,7 @@ mod tests {
         MouseNotice {
             hotkey: hotkey.map(str::to_owned),
             dry,
-            reported: None,
+            reported: BTreeSet::new(),
         }
     }
 
@@ -118,23 +123,25 @@ mod tests {
             .with_size([600, 700])
             .with_window(7)
             .with_title("Flow \u{1b} Free");
-        let line = "the window \"Flow \\u001b Free\" at 20, 10, 600 x 700 pixels: the real mouse moves now; F12 or \
+        let line = "the window \"Flow \\u001b Free\" at 20, 10, 600 x 700 pixels: the real mouse plays there; F12 or \
                     Ctrl-C stops it";
         assert_eq!(notice.line(&frame).as_deref(), Some(line));
         assert_eq!(notice.line(&frame.clone().with_origin([30.0, 10.0])), None);
-        assert!(notice.line(&frame.with_window(8)).is_some());
+        assert!(notice.line(&frame.clone().with_window(8)).is_some());
+        assert_eq!(notice.line(&frame), None);
+        assert_eq!(notice.line(&FrameNote::of("a.png")), None, "no screen");
     }
 
     #[test]
     fn a_dry_run_clicks_nothing_and_a_key_may_be_missing() {
-        let monitor = FrameNote::of("monitor 1 (screen)");
+        let monitor = FrameNote::of("monitor 1 (screen)").with_size([800, 600]);
         let line = notice(None, true).line(&monitor).unwrap();
         assert!(
             line.ends_with("the mouse is not moved and nothing is clicked"),
             "{line}"
         );
         let line = notice(None, false).line(&monitor).unwrap();
-        let words = "monitor 1 (screen) at 0, 0: the real mouse moves now; Ctrl-C stops it";
+        let words = "monitor 1 (screen) at 0, 0, 800 x 600 pixels: the real mouse plays there; Ctrl-C stops it";
         assert_eq!(line, words);
     }
 

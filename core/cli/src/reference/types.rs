@@ -169,7 +169,7 @@ fn range(schema: &Value) -> String {
         (None, Some(most)) => format!(" up to {most}"),
         (None, None) => String::new(),
     };
-    closed + &over.unwrap_or_default() + &under.unwrap_or_default()
+    over.unwrap_or_default() + &closed + &under.unwrap_or_default()
 }
 
 /// The name of the definition that a schema refers to.

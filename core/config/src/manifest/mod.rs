@@ -91,7 +91,7 @@ impl Manifest {
             let forbidden = keys
                 .into_iter()
                 .flatten()
-                .filter(|(_, schema)| **schema == false);
+                .filter(|(_, schema)| forbids(schema));
             forbidden.map(move |(second, _)| (first.as_str(), second.as_str()))
         });
         pairs.filter_map(move |(first, second)| {
@@ -104,6 +104,11 @@ impl Manifest {
             }
         })
     }
+}
+
+/// Whether no value, or only `false`, fits a schema.
+fn forbids(schema: &Value) -> bool {
+    *schema == false || schema.get("const") == Some(&Value::Bool(false))
 }
 
 impl Port {

@@ -151,10 +151,10 @@ impl Reporter<'_, '_, '_> {
         };
         let message = match error.instance().as_ref() {
             Value::Array(items) if items.is_empty() => {
-                format!("`{path}` must have at least {what}, it is an empty list")
+                format!("`{path}` must have at least {what}, not an empty list")
             }
             Value::String(text) if text.is_empty() => {
-                format!("`{path}` must have at least {what}, it is an empty string")
+                format!("`{path}` must have at least {what}, not an empty string")
             }
             _ => format!("`{path}` must have at least {what}"),
         };

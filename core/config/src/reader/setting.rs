@@ -95,7 +95,9 @@ pub(super) fn of_plugin<'a>(
 impl PluginSetting<'_> {
     /// Removes the keys that can't be set beside this one from a plugin's config: the setting was meant instead of them.
     pub(super) fn displace(&self, config: &mut Value, manifest: &Manifest) {
-        if let (Value::Object(table), Some(key)) = (config, self.keys.first()) {
+        let sets_nothing = self.setting.value == false;
+        if let (Value::Object(table), Some(key), false) = (config, self.keys.first(), sets_nothing)
+        {
             for excluded in manifest.excluded_by(key) {
                 table.remove(excluded);
             }
@@ -272,6 +274,13 @@ config = { window = "a" }
         let other = SCREEN.replace("window = \"a\"", "monitor = 1");
         let window = set("screen", &["window"], json!("b"));
         assert_eq!(config(&other, window.clone()), json!({ "window": "b" }));
+        // What says no takes nothing away.
+        let no_repeat = set("screen", &["repeat"], json!(false));
+        let times = SCREEN.replace("window = \"a\"", "times = 2");
+        let expected = json!({ "repeat": false, "times": 2 });
+        assert_eq!(config(&times, no_repeat), expected);
+        let repeat = set("screen", &["repeat"], json!(true));
+        assert_eq!(config(&times, repeat), json!({ "repeat": true }));
         // Two settings are not meant instead of each other.
         let errors = read(SCREEN, &[window, monitor]).unwrap_err();
         let errors: Vec<_> = errors.iter().map(ConfigError::to_string).collect();

@@ -53,8 +53,14 @@ pub(crate) fn plugins() -> FakePlugins {
             &["out frame/1"],
             json!({
                 "type": "object",
-                "properties": { "window": text("Part of the window's title."), "monitor": { "type": "integer" } },
-                "dependentSchemas": { "window": { "properties": { "monitor": false } } },
+                "properties": {
+                    "window": text("Part of the window's title."), "monitor": { "type": "integer" },
+                    "times": { "type": "integer" }, "repeat": { "type": "boolean" },
+                },
+                "dependentSchemas": {
+                    "window": { "properties": { "monitor": false } },
+                    "times": { "properties": { "repeat": { "const": false } } },
+                },
             }),
         ),
         manifest(

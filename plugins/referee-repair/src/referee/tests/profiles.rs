@@ -125,8 +125,13 @@ fn a_game_that_shows_no_strokes_gets_a_hint_to_clicks() {
         "{:?}",
         game.warnings
     );
+    // Strokes without effect on one board say nothing of those on the next.
     let mut game = Picky::new(Games::none(), &[Profile::Cells]);
     assert!(game.board(3).solved);
+    game.table.now += 10_000 * MS;
+    game.source = "another game";
+    game.window = Some(8);
+    assert!(game.board(4).solved);
     assert!(game.warnings.is_empty(), "{:?}", game.warnings);
 }
 
