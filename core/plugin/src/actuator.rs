@@ -200,9 +200,10 @@ impl<T: Actuator> Stage for ActuatorStage<T> {
             captured_ns: message.captured_ns(),
         };
         let played = self.0.act(&strokes, &mut acting, &cancel)?;
+        // Times of a replay are those of its recording, whatever they are.
         let act_ns = acting
             .first_press_ns
-            .map_or(0, |first| acting.host().now_ns() - first);
+            .map_or(0, |first| acting.host().now_ns().saturating_sub(first));
         let mut outcome = Outcome::new(T::NAME, strokes.sighting.frame, played.strokes);
         outcome.solved = played.solved;
         outcome.drawn = played.drawn;

@@ -156,7 +156,7 @@ impl Mechanism {
             acting.host().end_run(Ending::Stopped, MOVED_BY_HAND);
             return Err(Error::cancelled());
         }
-        let age = acting.host().now_ns() - acting.captured_ns();
+        let age = acting.host().now_ns().saturating_sub(acting.captured_ns());
         if age > config.max_age_ms as i64 * 1_000_000 {
             let age = age / 1_000_000;
             let most = config.max_age_ms;

@@ -103,7 +103,8 @@ impl CaptureRecording {
         let now = context.host().now_ns();
         let first_ns = self.messages.first().map_or(0, |first| first.1);
         let began = *self.began_ns.get_or_insert(now);
-        let due = began + ((at_ns - first_ns).max(0) as f64 / speed) as i64;
+        let due =
+            began.saturating_add((at_ns.saturating_sub(first_ns).max(0) as f64 / speed) as i64);
         match due > now {
             true => context.wait_until(due),
             false => Ok(()),

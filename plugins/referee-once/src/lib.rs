@@ -150,7 +150,10 @@ impl Once {
         result.strokes = outcome.strokes.len();
         result.profile = outcome.profile;
         result.pace = outcome.pace;
-        result.took_ns = context.host().now_ns() - message.captured_ns();
+        result.took_ns = context
+            .host()
+            .now_ns()
+            .saturating_sub(message.captured_ns());
         context.emit(RESULTS, &result)
     }
 

@@ -81,7 +81,7 @@ impl Acting {
         let quiet_ns = self.quiet_ns;
         let Some(strokes) = self
             .strokes
-            .take_if(|strokes| now - strokes.changed_at > quiet_ns)
+            .take_if(|strokes| now.saturating_sub(strokes.changed_at) > quiet_ns)
         else {
             return false;
         };

@@ -22,7 +22,7 @@ impl Misfit {
     /// Strokes of a profile have drawn nothing more. Returns what to log, if that has lasted long enough.
     pub fn note(&mut self, profile: Option<Profile>, now: i64) -> Option<String> {
         let since = *self.since.get_or_insert(now);
-        (now - since >= PATIENCE_NS).then(|| self.report(profile))?
+        (now.saturating_sub(since) >= PATIENCE_NS).then(|| self.report(profile))?
     }
 
     /// Nothing else is tried. Returns what to log, if it was not logged before.

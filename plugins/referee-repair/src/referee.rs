@@ -202,7 +202,8 @@ impl Referee {
         self.findings.played(outcome);
         let played = outcome.act_ns > 0;
         if played {
-            self.first_stroke_at.get_or_insert(now - outcome.act_ns);
+            self.first_stroke_at
+                .get_or_insert(now.saturating_sub(outcome.act_ns));
         }
         if let Some(board) = &mut self.board {
             board.pace = outcome.pace.or(board.pace);
@@ -255,7 +256,9 @@ impl Referee {
         }
         let patience = self.config.patience_ms as i64 * 1_000_000;
         let fresh = self.config.fresh_ms as i64 * 1_000_000;
-        let shown_by = self.acted_at.map_or(i64::MIN, |acted| acted + patience);
+        let shown_by = self
+            .acted_at
+            .map_or(i64::MIN, |acted| acted.saturating_add(patience));
         let board = self.board.as_mut().filter(|board| !board.closed)?;
         if self.over {
             return None;
@@ -263,8 +266,8 @@ impl Referee {
         if board.attempts > 0 && captured < shown_by {
             return Some(Hindrance::Patience);
         }
-        if now - captured > fresh {
-            let age_ms = (now - captured) / 1_000_000;
+        if now.saturating_sub(captured) > fresh {
+            let age_ms = now.saturating_sub(captured) / 1_000_000;
             return Some(Hindrance::Stale { age_ms });
         }
         let Some(answer) = self.answers.get(&seen.puzzle).cloned() else {
@@ -380,7 +383,7 @@ impl Referee {
         result.repeated = board.repeated;
         result.profile = board.profile;
         result.pace = board.pace;
-        result.took_ns = board.last_stroke_at - board.seen_at;
+        result.took_ns = board.last_stroke_at.saturating_sub(board.seen_at);
         actions.push(Action::Report(Box::new(result)));
         if self
             .config
@@ -419,7 +422,7 @@ impl Referee {
 
     fn time_is_up(&self, now: i64) -> bool {
         let seconds = self.config.seconds.zip(self.first_stroke_at);
-        seconds.is_some_and(|(seconds, began)| (now - began) as f64 > seconds * 1e9)
+        seconds.is_some_and(|(seconds, began)| now.saturating_sub(began) as f64 > seconds * 1e9)
     }
 }
 

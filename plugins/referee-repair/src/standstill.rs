@@ -61,12 +61,13 @@ impl Standstill {
             });
             return None;
         };
-        let is_due = now - since >= PATIENCE_NS && now - met.since >= REASON_NS;
+        let is_due =
+            now.saturating_sub(since) >= PATIENCE_NS && now.saturating_sub(met.since) >= REASON_NS;
         if !is_due || met.is_logged {
             return None;
         }
         met.is_logged = true;
-        let seconds = (now - since) as f64 / 1e9;
+        let seconds = now.saturating_sub(since) as f64 / 1e9;
         let why = why.in_words(config);
         Some(format!("nothing has been played for {seconds:.0} s: {why}"))
     }
