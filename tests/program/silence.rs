@@ -6,8 +6,12 @@ use crate::live_play::{TITLE, Table, ready};
 
 /// What a pipeline prints in five seconds, boards left out: standard output and standard error.
 fn printed(table: &Table, configs: &[(&str, &str)]) -> (String, String) {
-    let wait = |_| std::thread::sleep(Duration::from_millis(10));
     printed_while(table, &ready("live.toml", configs), wait)
+}
+
+/// Between two looks at the clock, where nothing is done meanwhile.
+fn wait(_: i16) {
+    std::thread::sleep(Duration::from_millis(10));
 }
 
 /// The same of another pipeline, while something is done again and again. It is passed how often it was done.
@@ -83,7 +87,6 @@ fn flags_choose_the_window_and_the_end() {
 fn a_game_that_takes_clicks_is_played_with_a_hint_to_that_profile() {
     let table = Table::set(&["--size", "5", "--seed", "1", "--input", "clicks"]);
     let live = ready("live.toml", &[("planner", "profile = \"events\"")]);
-    let wait = |_| std::thread::sleep(Duration::from_millis(10));
     // After it began to play, it tries for two seconds.
     let (_, stderr) = printed_within(Duration::from_secs(12), &table, &live, wait);
     let hint = "if it takes clicks instead of drags, use --profile clicks";
@@ -94,7 +97,6 @@ fn a_game_that_takes_clicks_is_played_with_a_hint_to_that_profile() {
 fn a_solver_that_does_not_answer_is_named_with_the_keys_that_change_it() {
     let table = Table::set(&["--size", "14", "--seed", "1"]);
     let live = ready("live.toml", &[]).replace("solver-search", "solver-patient");
-    let wait = |_| std::thread::sleep(Duration::from_millis(10));
     let (_, stderr) = printed_while(&table, &live, wait);
     let words = "s: the solver has not answered: wait, set `timeout` of its stage";
     assert_eq!(stderr.matches(words).count(), 1, "{stderr}");

@@ -24,8 +24,8 @@ pub(crate) fn note() -> String {
 pub(crate) fn remedy() -> String {
     match hint() {
         X11 => {
-            ": start flowpipe in a terminal of the desktop, or set DISPLAY to a running X server (over SSH, `ssh -X` sets it); `flowpipe doctor` \
-             checks it"
+            ": start flowpipe in a terminal of the desktop, or set DISPLAY to a running X server (over SSH, `ssh -X` \
+             sets it); `flowpipe doctor` checks it"
                 .to_owned()
         }
         hint => format!(" ({hint}); `flowpipe doctor` checks it"),

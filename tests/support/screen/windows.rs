@@ -90,9 +90,13 @@ impl Screen {
 
     /// Gives a window another title.
     pub fn rename(&self, window: Window, title: &str) {
-        let (name, kind) = (AtomEnum::WM_NAME, AtomEnum::STRING);
+        self.set_text(window, AtomEnum::WM_NAME, title);
+    }
+
+    fn set_text(&self, window: Window, property: AtomEnum, text: &str) {
+        let kind = AtomEnum::STRING;
         self.connection
-            .change_property8(PropMode::REPLACE, window, name, kind, title.as_bytes())
+            .change_property8(PropMode::REPLACE, window, property, kind, text.as_bytes())
             .expect("the server is there")
             .check()
             .expect("the window is there");
@@ -107,12 +111,7 @@ impl Screen {
             .check()
             .expect("the window is there");
         if let Some(machine) = machine {
-            let (name, kind) = (AtomEnum::WM_CLIENT_MACHINE, AtomEnum::STRING);
-            self.connection
-                .change_property8(PropMode::REPLACE, window, name, kind, machine.as_bytes())
-                .expect("the server is there")
-                .check()
-                .expect("the window is there");
+            self.set_text(window, AtomEnum::WM_CLIENT_MACHINE, machine);
         }
     }
 

@@ -13,6 +13,7 @@ use flowpipe_host::frame::Frame;
 use flowpipe_host::message::{Lineage, MOST_HOPS, Message, Origin};
 use flowpipe_host::run::Mode;
 use flowpipe_recording::{LATEST_TIME, entry};
+use flowpipe_sync::calls::CallNumber;
 
 use crate::check::Judgement;
 use crate::run::journal;
@@ -20,7 +21,6 @@ use crate::run::journal::Journal;
 use crate::run::race::Entrant;
 use crate::run::stage::Stage;
 use crate::watch::{Reason, Watch};
-use flowpipe_sync::calls::CallNumber;
 
 /// The context of one call, on the worker's stack.
 pub(crate) struct Context<'a> {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use flowpipe_config::pipeline::OnStop;
 use flowpipe_host::problem::Problem;
 use flowpipe_host::run::{Ending, Mode};
+use flowpipe_sync::calls::CallNumber;
 
 use crate::supervisor::policy::{Decision, Policy};
 use crate::watch::{CallSnapshot, Reason};
-use flowpipe_sync::calls::CallNumber;
 
 /// The slot of one plugin of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

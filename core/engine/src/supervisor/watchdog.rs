@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use flowpipe_host::run::Mode;
+use flowpipe_sync::calls::CallNumber;
 
 use crate::supervisor::event::{Action, CallProcess, Slot, SlotState};
 use crate::supervisor::slots::Slots;
 use crate::watch::{CallSnapshot, Reason, nanoseconds};
-use flowpipe_sync::calls::CallNumber;
 
 /// The watchdog's state of the call in progress.
 #[derive(Clone, Copy, Debug, Default)]

@@ -85,81 +85,53 @@ impl AtomicBool {
     }
 }
 
-#[derive(Debug)]
-pub(crate) struct AtomicU8(atomic::AtomicU8);
+/// A number of the models.
+macro_rules! atomic {
+    ($name:ident, $number:ty) => {
+        #[derive(Debug)]
+        pub(crate) struct $name(atomic::$name);
 
-impl AtomicU8 {
-    pub(crate) fn new(value: u8) -> Self {
-        Self(atomic::AtomicU8::new(value))
-    }
-
-    pub(crate) fn load(&self, by: Ordering) -> u8 {
-        self.0.load(order(by))
-    }
-
-    pub(crate) fn store(&self, value: u8, by: Ordering) {
-        self.0.store(value, order(by));
-    }
-
-    pub(crate) fn compare_exchange(
-        &self,
-        current: u8,
-        new: u8,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<u8, u8> {
-        if !has(Fault::Torn) {
-            return self
-                .0
-                .compare_exchange(current, new, order(success), order(failure));
-        }
-        match self.0.load(failure) {
-            found if found == current => {
-                self.0.store(new, success);
-                Ok(found)
+        impl $name {
+            pub(crate) fn new(value: $number) -> Self {
+                Self(atomic::$name::new(value))
             }
-            found => Err(found),
+
+            pub(crate) fn load(&self, by: Ordering) -> $number {
+                self.0.load(order(by))
+            }
+
+            pub(crate) fn store(&self, value: $number, by: Ordering) {
+                self.0.store(value, order(by));
+            }
+
+            pub(crate) fn compare_exchange(
+                &self,
+                current: $number,
+                new: $number,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$number, $number> {
+                if !has(Fault::Torn) {
+                    return self
+                        .0
+                        .compare_exchange(current, new, order(success), order(failure));
+                }
+                match self.0.load(failure) {
+                    found if found == current => {
+                        self.0.store(new, success);
+                        Ok(found)
+                    }
+                    found => Err(found),
+                }
+            }
         }
-    }
+    };
 }
 
-#[derive(Debug)]
-pub(crate) struct AtomicU64(atomic::AtomicU64);
+atomic!(AtomicU8, u8);
+atomic!(AtomicU64, u64);
 
 impl AtomicU64 {
-    pub(crate) fn new(value: u64) -> Self {
-        Self(atomic::AtomicU64::new(value))
-    }
-
-    pub(crate) fn load(&self, by: Ordering) -> u64 {
-        self.0.load(order(by))
-    }
-
-    pub(crate) fn store(&self, value: u64, by: Ordering) {
-        self.0.store(value, order(by));
-    }
-
-    pub(crate) fn compare_exchange(
-        &self,
-        current: u64,
-        new: u64,
-        success: Ordering,
-        failure: Ordering,
-    ) -> Result<u64, u64> {
-        if !has(Fault::Torn) {
-            return self
-                .0
-                .compare_exchange(current, new, order(success), order(failure));
-        }
-        match self.0.load(failure) {
-            found if found == current => {
-                self.0.store(new, success);
-                Ok(found)
-            }
-            found => Err(found),
-        }
-    }
-
     pub(crate) fn fetch_add(&self, value: u64, by: Ordering) -> u64 {
         if !has(Fault::Torn) {
             return self.0.fetch_add(value, order(by));
