@@ -11,6 +11,7 @@ use flowpipe_host::problem::Problem;
 use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED, STROKES};
 use flowpipe_recorder::record::FlightFile;
 
+use crate::mouse_driver::MouseDriver;
 use crate::visibility;
 
 /// An event, sent by the threads of the stages to the thread that prints.
@@ -23,6 +24,8 @@ pub enum RunEvent {
     FlightFile(FlightFile),
     /// The pipeline changed: the stages' names by index.
     Pipeline(Vec<String>),
+    /// The pipeline was reloaded: what drives the mouse in it.
+    MouseDriver(Option<MouseDriver>),
     /// Text for standard error, escaped already.
     Notice(String),
     /// A lossless recording failed: the run stops. Text for standard error, escaped already.

@@ -37,6 +37,7 @@ mod input;
 mod json_schema;
 mod manifest_cache;
 mod misplaced;
+mod mouse_driver;
 mod nearby;
 mod new;
 mod one_off;

@@ -14,6 +14,7 @@ use crate::console::mouse_notice::MouseNotice;
 use crate::events::{EventForwarder, RunEvent};
 use crate::exit::{Ended, Failure};
 use crate::foreground::{self, CompletedRun};
+use crate::mouse_driver::MouseDriver;
 use crate::pipeline_file::settings;
 use crate::record::flight::{self, FlightOptions, FlightRecorder};
 use crate::record::{LossMode, RecordedRun, RecordingFile, RunRecording};
@@ -94,9 +95,10 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let mut tracing = Tracing::create(args.trace.as_deref(), &pipeline, &mut options)?;
     recording.iter_mut().for_each(RunRecording::keep);
     tracing.iter_mut().for_each(Tracing::keep);
-    let mouse = (!args.quiet).then(|| MouseNotice::of(&pipeline, &catalogue, args.dry_run));
+    let driver = MouseDriver::of(&pipeline, &catalogue);
+    let mouse = (!args.quiet).then(|| MouseNotice::new(driver, args.dry_run));
     let console = Console::new(global, args.quiet || args.json, args.dry_run, visibility)?;
-    let console = console.with_mouse_notice(mouse.flatten());
+    let console = console.with_mouse_notice(mouse);
     let completed = foreground::run(
         pipeline,
         &catalogue,

@@ -28,6 +28,7 @@ pub struct Console<'a> {
     tally: Tally,
     steps: Steps,
     printer: Printer,
+    /// `None`: what the mouse does is not reported.
     mouse: Option<MouseNotice>,
 }
 
@@ -125,6 +126,12 @@ impl<'a> Console<'a> {
             RunEvent::Pipeline(names) => {
                 steps.rename(names);
                 tally.pipeline_changed();
+                Ok(())
+            }
+            RunEvent::MouseDriver(driver) => {
+                if let Some(mouse) = mouse {
+                    mouse.reload(driver.as_ref());
+                }
                 Ok(())
             }
             RunEvent::Notice(text) | RunEvent::Lost(text) => {

@@ -2,25 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use flowpipe_config::manifest::Manifest;
-use flowpipe_config::manifest::effects::{EffectKind, HasEffect};
-use flowpipe_config::pipeline::Pipeline;
-use flowpipe_host::catalogue::Catalogue;
 use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{FrameNote, STROKES};
 use flowpipe_terminal::{escape, escaped};
 use serde::Deserialize;
-use serde_json::Value;
 
-/// The config key of an actuator that names the key that ends the run.
-const HOTKEY: &str = "hotkey";
+use crate::mouse_driver::MouseDriver;
+
 /// The most windows that are reported.
 const MOST: usize = 64;
 
 /// Reports where the mouse is to be driven, and how to stop it: once for each window, before its first stroke.
 pub struct MouseNotice {
-    /// What stops the mouse besides Ctrl-C.
-    hotkey: Option<String>,
+    /// `None`: the pipeline does not drive the mouse.
+    driver: Option<MouseDriver>,
     dry: bool,
     /// The sources that were reported, and their windows.
     reported: BTreeSet<(String, Option<u64>)>,
@@ -38,18 +33,19 @@ struct Sighting {
 }
 
 impl MouseNotice {
-    /// The notice of a pipeline. `None`: it does not drive the mouse.
-    pub fn of(pipeline: &Pipeline, catalogue: &Catalogue, dry: bool) -> Option<Self> {
-        let mut contestants = pipeline.stages.iter().flat_map(|stage| &stage.contestants);
-        contestants.find_map(|contestant| {
-            let manifest = &catalogue.find(&contestant.plugin)?.manifest;
-            let drives = manifest.has_effect(&[EffectKind::DrivesMouse], &contestant.config);
-            (drives == HasEffect::Yes).then(|| Self {
-                hotkey: hotkey(manifest, &contestant.config),
-                dry,
-                reported: BTreeSet::new(),
-            })
-        })
+    pub fn new(driver: Option<MouseDriver>, dry: bool) -> Self {
+        Self {
+            driver,
+            dry,
+            reported: BTreeSet::new(),
+        }
+    }
+
+    /// Takes the driver of the reloaded pipeline. With another one, each window is reported again.
+    pub fn reload(&mut self, driver: Option<&MouseDriver>) {
+        if self.driver.as_ref() != driver {
+            *self = Self::new(driver.cloned(), self.dry);
+        }
     }
 
     /// The line to print before these strokes are played, if there is one.
@@ -63,6 +59,7 @@ impl MouseNotice {
     }
 
     fn line(&mut self, frame: &FrameNote) -> Option<String> {
+        let hotkey = self.driver.as_ref()?.hotkey.as_deref();
         // What is no part of the screen is not played in.
         let is_screen = frame.window.is_some() || frame.size.is_some();
         let target = (frame.source.clone(), frame.window);
@@ -78,7 +75,7 @@ impl MouseNotice {
             .size
             .map(|[width, height]| format!(", {width} x {height} pixels"));
         let place = format!("{name} at {x:.0}, {y:.0}{}", size.unwrap_or_default());
-        Some(match (self.dry, &self.hotkey) {
+        Some(match (self.dry, hotkey) {
             (true, _) => {
                 format!("{place}: a dry run, the mouse is not moved and nothing is clicked")
             }
@@ -91,27 +88,17 @@ impl MouseNotice {
     }
 }
 
-/// The key that ends the run, by the config or else the default of the plugin.
-fn hotkey(manifest: &Manifest, config: &Value) -> Option<String> {
-    let default = || {
-        let key = manifest.config.get("properties")?.get(HOTKEY)?;
-        key.get("default")
-    };
-    let name = config.get(HOTKEY).or_else(default)?.as_str()?;
-    (!name.is_empty()).then(|| name.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn notice(hotkey: Option<&str>, dry: bool) -> MouseNotice {
-        MouseNotice {
+        MouseNotice::new(Some(driver(hotkey)), dry)
+    }
+
+    fn driver(hotkey: Option<&str>) -> MouseDriver {
+        MouseDriver {
             hotkey: hotkey.map(str::to_owned),
-            dry,
-            reported: BTreeSet::new(),
         }
     }
 
@@ -146,16 +133,17 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_that_of_the_config_else_the_default() {
-        let schema = json!({ "properties": { "hotkey": { "default": "F12" } } });
-        let manifest = Manifest {
-            config: schema,
-            ..Manifest::default()
-        };
-        let key = |config| hotkey(&manifest, &config);
-        assert_eq!(key(json!({})).as_deref(), Some("F12"));
-        assert_eq!(key(json!({ "hotkey": "Pause" })).as_deref(), Some("Pause"));
-        assert_eq!(key(json!({ "hotkey": "" })), None);
-        assert_eq!(hotkey(&Manifest::default(), &json!({})), None);
+    fn a_reloaded_pipeline_is_reported_by_its_own_key() {
+        let frame = FrameNote::of("Flow").with_size([600, 700]);
+        let mut notice = MouseNotice::new(None, false);
+        assert_eq!(notice.line(&frame), None, "no stage drives the mouse");
+        notice.reload(Some(&driver(Some("F12"))));
+        assert!(notice.line(&frame).unwrap().contains("F12 or Ctrl-C"));
+        notice.reload(Some(&driver(Some("F12"))));
+        assert_eq!(notice.line(&frame), None, "the same key");
+        notice.reload(Some(&driver(Some("Pause"))));
+        assert!(notice.line(&frame).unwrap().contains("Pause or Ctrl-C"));
+        notice.reload(None);
+        assert_eq!(notice.line(&frame.with_window(8)), None);
     }
 }

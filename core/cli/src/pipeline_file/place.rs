@@ -38,7 +38,9 @@ pub fn find(file: &Path) -> Result<PathBuf, Failure> {
 /// The packaged pipeline that is meant by the path of a missing file. Documents name the files of a checkout, such as
 /// `pipelines/replay.toml`, which an installed program finds only by their names.
 fn meant<'a>(file: &'a Path, folders: &[PathBuf]) -> Option<&'a str> {
-    let is_missing = file.extension() == Some(OsStr::new("toml")) && !file.exists();
+    // In a folder that may not be searched, a file is not known to be missing.
+    let is_missing =
+        matches!(file.try_exists(), Ok(false)) && file.extension() == Some(OsStr::new("toml"));
     let name = file.file_stem().and_then(OsStr::to_str)?;
     (is_missing && find_in(name, folders).is_ok()).then_some(name)
 }

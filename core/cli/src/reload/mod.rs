@@ -14,6 +14,7 @@ use flowpipe_terminal::{escape_indented, escaped};
 use crate::args::Global;
 use crate::events::RunEvent;
 use crate::exit::Failure;
+use crate::mouse_driver::MouseDriver;
 pub use crate::reload::stamps::FileStamps;
 use crate::show::colour;
 use crate::{pipeline_file, plugins, signals};
@@ -174,16 +175,19 @@ impl FileReloader {
                 return false;
             }
         };
+        let driver = MouseDriver::of(&pipeline, &catalogue);
         match self.changer.change(pipeline, &catalogue) {
             Ok(changes) if changes.is_empty() => {
                 if verbose {
                     self.notify("not changed: nothing differs".to_owned());
                 }
             }
-            Ok(changes) => self.notify(format!(
-                "changed: {}",
-                escape_indented(&changes.to_string())
-            )),
+            Ok(changes) => {
+                // The receiver is gone once printing has failed.
+                let _ = self.events.send(RunEvent::MouseDriver(driver));
+                let changes = escape_indented(&changes.to_string());
+                self.notify(format!("changed: {changes}"));
+            }
             Err(ChangeError::Leaving { .. }) => return true,
             Err(ChangeError::Ending) => {}
             Err(error) => {

@@ -1,0 +1,62 @@
+//! Whether a pipeline drives the mouse, and what stops it.
+
+use flowpipe_config::manifest::Manifest;
+use flowpipe_config::manifest::effects::{EffectKind, HasEffect};
+use flowpipe_config::pipeline::Pipeline;
+use flowpipe_host::catalogue::Catalogue;
+use serde_json::Value;
+
+/// The config key of an actuator that names the key that ends the run.
+const HOTKEY: &str = "hotkey";
+
+/// That a pipeline drives the mouse.
+#[derive(Clone, PartialEq, Eq)]
+pub struct MouseDriver {
+    /// What stops the mouse besides Ctrl-C.
+    pub hotkey: Option<String>,
+}
+
+impl MouseDriver {
+    /// The driver in a pipeline. `None`: it does not drive the mouse.
+    pub fn of(pipeline: &Pipeline, catalogue: &Catalogue) -> Option<Self> {
+        let mut contestants = pipeline.stages.iter().flat_map(|stage| &stage.contestants);
+        contestants.find_map(|contestant| {
+            let manifest = &catalogue.find(&contestant.plugin)?.manifest;
+            let drives = manifest.has_effect(&[EffectKind::DrivesMouse], &contestant.config);
+            (drives == HasEffect::Yes).then(|| Self {
+                hotkey: hotkey(manifest, &contestant.config),
+            })
+        })
+    }
+}
+
+/// The key that ends the run, by the config or else the default of the plugin.
+fn hotkey(manifest: &Manifest, config: &Value) -> Option<String> {
+    let default = || {
+        let key = manifest.config.get("properties")?.get(HOTKEY)?;
+        key.get("default")
+    };
+    let name = config.get(HOTKEY).or_else(default)?.as_str()?;
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_key_is_that_of_the_config_else_the_default() {
+        let schema = json!({ "properties": { "hotkey": { "default": "F12" } } });
+        let manifest = Manifest {
+            config: schema,
+            ..Manifest::default()
+        };
+        let key = |config| hotkey(&manifest, &config);
+        assert_eq!(key(json!({})).as_deref(), Some("F12"));
+        assert_eq!(key(json!({ "hotkey": "Pause" })).as_deref(), Some("Pause"));
+        assert_eq!(key(json!({ "hotkey": "" })), None);
+        assert_eq!(hotkey(&Manifest::default(), &json!({})), None);
+    }
+}
