@@ -268,6 +268,9 @@ impl CallContext for Context<'_> {
     }
 
     fn is_cancelled(&self) -> bool {
+        if let Some(replay) = &self.stage.run.replay {
+            replay.check_calls();
+        }
         let cancelled = self.cancelled().is_some();
         self.journal.note_asked();
         cancelled || self.watch.is_abandoned()

@@ -3,13 +3,14 @@
 //!
 //! A call may take [`FACTOR`] times its recorded time, and at least [`SHORTEST`]. All calls together may take
 //! [`FACTOR`] times their recorded time plus [`SPARE`]. During a call, the program and the processes of its stages may
-//! grow by [`MEMORY`]. A call that exceeds a limit is cancelled, and its recorded messages are used instead. If it goes
-//! on for [`GRACE`], it is abandoned: its process is killed if it has one; else its thread is abandoned, and the
-//! recorded messages are used for all further calls of its stage. A thread that takes memory without end can only be
-//! stopped by the end of the replay.
+//! grow by [`MEMORY`]: all calls in progress have exceeded it then, since nothing says which of them grew. A call that
+//! exceeds a limit is cancelled, and its recorded messages are used instead. If it goes on for [`GRACE`], it is
+//! abandoned: its process is killed if it has one; else its thread is abandoned, and the recorded messages are used for
+//! all further calls of its stage. A thread that takes memory without end can only be stopped by the end of the replay.
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -32,13 +33,15 @@ const SPARE: Duration = Duration::from_secs(2);
 /// The longest recorded time that counts for one call.
 const LONGEST: Duration = Duration::from_secs(60);
 /// The number of bytes by which the program may grow during a call.
-const MEMORY: u64 = 256 << 20;
+const MEMORY: u64 = 192 << 20;
 /// How long a call may go on once it is cancelled. Calls that check for it do so much more often.
 const GRACE: Duration = Duration::from_secs(1);
 /// The same for a call that takes far too much memory.
 const NO_GRACE: Duration = Duration::from_millis(1);
-/// How often calls are checked.
-const INTERVAL: Duration = Duration::from_millis(20);
+/// So long after the last check a call makes one itself.
+const LATE: Duration = Duration::from_millis(10);
+/// How often calls are checked. Two processors can allocate some 2 MB in a millisecond.
+const INTERVAL: Duration = Duration::from_millis(5);
 
 impl Excess {
     /// A description of what the call exceeded.
@@ -59,6 +62,9 @@ struct Inner {
     began: Condvar,
     /// The time that all calls may take together. `None`: no limits.
     total: Option<Duration>,
+    created: Instant,
+    /// When the calls were checked last, in microseconds since it was created.
+    checked: AtomicU64,
 }
 
 #[derive(Default)]
@@ -69,6 +75,8 @@ struct AllowanceState {
     calls: Vec<Option<Running>>,
     /// The number of the last call that started.
     last: u64,
+    /// The memory of this process, and when it was measured.
+    memory: Option<(u64, Instant)>,
     /// Whether a thread checks them.
     is_watched: bool,
     /// Whether that thread waits for a call to start.
@@ -85,8 +93,8 @@ struct Running {
     most: Duration,
     /// Its process, if it is isolated.
     process: Option<u32>,
-    /// The memory of this process at the first check.
-    memory: Option<u64>,
+    /// The least memory of this process since it began.
+    memory: u64,
     /// The memory of its own process at the first check.
     memory_apart: Option<u64>,
     excess: Option<Excess>,
@@ -107,6 +115,8 @@ impl Allowance {
             state: Mutex::default(),
             began: Condvar::new(),
             total: recorded.map(|recorded| recorded.saturating_mul(FACTOR) + SPARE),
+            created: Instant::now(),
+            checked: AtomicU64::new(0),
         }))
     }
 
@@ -133,6 +143,10 @@ impl Allowance {
         }
         state.last += 1;
         let number = state.last;
+        let memory = match inner.total {
+            Some(_) => state.memory(Instant::now()),
+            None => 0,
+        };
         let running = Running {
             number,
             stage: stage.clone(),
@@ -140,7 +154,7 @@ impl Allowance {
             began: Instant::now(),
             most: most(recorded),
             process,
-            memory: None,
+            memory,
             memory_apart: None,
             excess: None,
         };
@@ -164,6 +178,19 @@ impl Allowance {
             place,
             number,
         })
+    }
+
+    /// Checks the calls in progress, if the thread that does so is late: on a busy machine it may wait for a processor
+    /// while calls take memory. For calls to use whenever they ask whether they are cancelled.
+    pub(super) fn check_if_late(&self) {
+        let inner = &*self.0;
+        let late = inner.checked.load(Ordering::Relaxed) + LATE.as_micros() as u64;
+        if inner.total.is_none() || inner.now() < late {
+            return;
+        }
+        if let Ok(mut state) = inner.state.try_lock() {
+            inner.check(&mut state);
+        }
     }
 
     /// The plugin of a stage was abandoned in a call. Returns which limit that call exceeded, if any.
@@ -198,6 +225,15 @@ impl Drop for Allowance {
 }
 
 impl Inner {
+    fn now(&self) -> u64 {
+        u64::try_from(self.created.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    fn check(&self, state: &mut AllowanceState) {
+        state.check(self.total);
+        self.checked.store(self.now(), Ordering::Relaxed);
+    }
+
     /// Checks the calls in progress until the replay is over.
     fn watch(&self) {
         let mut state = lock(&self.state);
@@ -207,7 +243,7 @@ impl Inner {
                 let woken = self.began.wait(state);
                 woken.unwrap_or_else(PoisonError::into_inner)
             } else {
-                state.check(self.total);
+                self.check(&mut state);
                 let woken = self.began.wait_timeout(state, INTERVAL);
                 woken.unwrap_or_else(PoisonError::into_inner).0
             };
@@ -230,9 +266,26 @@ impl AllowanceState {
         }
     }
 
+    /// The memory of this process, measured at most once in an [`INTERVAL`]: calls may be short.
+    fn memory(&mut self, now: Instant) -> u64 {
+        match self.memory {
+            Some((bytes, at)) if now.saturating_duration_since(at) < INTERVAL => bytes,
+            _ => {
+                let bytes = memory("self").unwrap_or(0);
+                self.memory = Some((bytes, now));
+                bytes
+            }
+        }
+    }
+
     /// Cancels the calls that have exceeded a limit, and all calls when the run stops.
     fn check(&mut self, total: Option<Duration>) {
-        let here = total.and_then(|_| memory("self")).unwrap_or(0);
+        let here = total.map_or(0, |_| self.memory(Instant::now()));
+        let least = self.calls.iter_mut().flatten().map(|call| {
+            call.memory = call.memory.min(here);
+            call.memory
+        });
+        let grown_here = here - least.min().unwrap_or(here);
         let mut all = self.spent;
         // How much the processes of stages have grown together.
         let mut apart: u64 = 0;
@@ -244,7 +297,6 @@ impl AllowanceState {
             };
             let worked = Duration::from_nanos(u64::try_from(snapshot.worked).unwrap_or(0));
             all = all.saturating_add(worked);
-            call.memory.get_or_insert(here);
             if let (Some(process), Some(_)) = (call.process, total) {
                 let now = memory(&process.to_string()).unwrap_or(0);
                 let before = *call.memory_apart.get_or_insert(now);
@@ -253,9 +305,8 @@ impl AllowanceState {
             snapshots.push((call, snapshot, worked));
         }
         let is_spent = total.is_some_and(|total| all >= total);
+        let grown = grown_here.saturating_add(apart);
         for (call, snapshot, worked) in snapshots {
-            let before = call.memory.unwrap_or(here);
-            let grown = here.saturating_sub(before).saturating_add(apart);
             if total.is_some() && call.excess.is_none() {
                 call.excess = match grown > MEMORY {
                     true => Some(Excess::Memory),

@@ -333,6 +333,11 @@ impl Replay {
         Ok(Some(guard))
     }
 
+    /// A rerun call asks whether it is cancelled: see [`Allowance::check_if_late`].
+    pub(crate) fn check_calls(&self) {
+        self.allowance.check_if_late();
+    }
+
     /// Replaces the output of a call that exceeded a limit by its recorded messages.
     pub(crate) fn substitute_recorded(&self, stage: &Stage, call: &Call, excess: Excess) {
         if self.exceed(stage.index, excess) == 1 {
