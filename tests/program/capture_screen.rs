@@ -2,12 +2,17 @@
 
 use std::io::{BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 
 use crate::screen::Screen;
 use flowpipe_tests::signals::send_signal;
 use flowpipe_tests::{Ran, flowpipe, pipeline};
 
 const TITLE: &str = "flowpipe play";
+
+/// How long a run may take.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The program on a screen, or with `None` on none.
 fn on(screen: Option<&Screen>, args: &[&str]) -> Command {
@@ -71,6 +76,14 @@ from = \"vision\"
     );
     let mut run = on(Some(&screen), &["run", &pipeline(folder.path(), &text)]);
     let mut run = Running(run.spawn().unwrap());
+    let (_running, ended) = std::sync::mpsc::channel::<()>();
+    let id = run.0.id();
+    std::thread::spawn(move || {
+        // Its streams end then, and the test fails by what it has read of them.
+        if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            send_signal("KILL", id);
+        }
+    });
     let mut stderr = BufReader::new(run.0.stderr.take().unwrap());
     let mut stdout = BufReader::new(run.0.stdout.take().unwrap());
     read_until(&mut stderr, "waiting for it");
@@ -82,7 +95,7 @@ from = \"vision\"
         drop(game);
         read_until(&mut stderr, "waiting for it");
     }
-    send_signal("INT", run.0.id());
+    send_signal("INT", id);
     stdout.read_to_string(&mut String::new()).unwrap();
     assert_eq!(run.0.wait().unwrap().code(), Some(130));
 }

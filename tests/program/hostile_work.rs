@@ -206,6 +206,6 @@ fn ctrl_c_in_a_call_without_limits() {
     let file = folder.path().join("endless.mcap");
     std::fs::write(&file, parts.write()).unwrap();
     let args = ["replay", file.to_str().unwrap(), "--no-limits", "-q"];
-    let status = interrupted(&args, Duration::from_secs(3));
+    let status = interrupted(&args, "INT", Duration::from_secs(3));
     assert!(is_stopped(status), "{status:?}");
 }

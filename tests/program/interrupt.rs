@@ -1,4 +1,5 @@
-//! Ctrl-C in every phase of `replay`, `report` and `compare`: while the recording is read, prepared, run and summed up.
+//! Ctrl-C, and the end of the terminal, in every phase of `replay`, `report` and `compare`: while the recording is read,
+//! prepared, run and summed up.
 
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
@@ -33,7 +34,7 @@ fn saved(folder: &Path, name: &str, parts: &Parts) -> String {
 }
 
 /// Starts the program, sends a signal after a while and waits for the end.
-pub fn interrupted(args: &[&str], after: Duration) -> ExitStatus {
+pub fn interrupted(args: &[&str], signal: &str, after: Duration) -> ExitStatus {
     let mut child = flowpipe(args)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -46,7 +47,7 @@ pub fn interrupted(args: &[&str], after: Duration) -> ExitStatus {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    send_signal("INT", child.id());
+    send_signal(signal, child.id());
     let sent = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {
@@ -55,7 +56,9 @@ pub fn interrupted(args: &[&str], after: Duration) -> ExitStatus {
         if sent.elapsed() > SOON {
             child.kill().unwrap();
             child.wait().unwrap();
-            panic!("{args:?} goes on {SOON:?} after Ctrl-C that came {after:?} after its start");
+            panic!(
+                "{args:?} goes on {SOON:?} after SIG{signal} that came {after:?} after its start"
+            );
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -63,7 +66,7 @@ pub fn interrupted(args: &[&str], after: Duration) -> ExitStatus {
 
 /// Whether it ended because of the signal: before anybody listens to it, by the signal itself.
 pub fn is_stopped(status: ExitStatus) -> bool {
-    status.code() == Some(130) || status.signal() == Some(2)
+    status.code() == Some(130) || [Some(1), Some(2)].contains(&status.signal())
 }
 
 #[test]
@@ -89,11 +92,17 @@ fn in_every_phase() {
     ];
     for command in commands {
         let mut stopped = 0;
-        for after in [10, 60, 150, 300, 600, 1_000, 1_800] {
-            let status = interrupted(command, Duration::from_millis(after));
+        let phases = [10, 60, 150, 300, 600, 1_000, 1_800];
+        for (after, signal) in phases.into_iter().zip(["INT", "HUP"].into_iter().cycle()) {
+            let status = interrupted(command, signal, Duration::from_millis(after));
             let is_over = [Some(0), Some(1)].contains(&status.code());
             assert!(is_stopped(status) || is_over, "{command:?}: {status:?}");
             stopped += usize::from(is_stopped(status));
+            let left = std::fs::read_dir(folder)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name());
+            let mut left = left.filter(|name| name.as_encoded_bytes().ends_with(b".tmp"));
+            assert_eq!(left.next(), None, "{command:?} leaves an unfinished file");
         }
         assert!(stopped > 2, "{command:?} was stopped {stopped} times");
     }
@@ -144,6 +153,6 @@ fn a_replay_that_waits_for_years() {
     }));
     let file = saved(folder, "late.mcap", &parts);
     let command = ["replay", &file, "--speed", "1x", "-q"];
-    let status = interrupted(&command, Duration::from_secs(3));
+    let status = interrupted(&command, "INT", Duration::from_secs(3));
     assert!(is_stopped(status), "{status:?}");
 }

@@ -141,6 +141,20 @@ fn frames_created_written_and_kept_in_a_process_are_correct() {
     assert_eq!(numbers(&watcher, 2).len(), 10);
 }
 
+#[test]
+fn the_only_owner_writes_without_a_copy() {
+    for isolation in [Isolation::Thread, Isolation::Process] {
+        let mut line = act(OnError::Stop, "write-again");
+        line.0.stages[1].isolation = isolation;
+        let (report, watcher) = run(line);
+        let seen = &watcher.from(1)[3];
+        // The second write is in place; with a second reference it goes to a copy, and the other is unchanged.
+        assert_eq!(seen.json["seen"], json!([1, 1, 1]), "{isolation:?}");
+        assert_eq!(seen.pixels.unwrap().1, 2, "{isolation:?}");
+        assert_eq!(report.frames.live, 0, "{isolation:?}");
+    }
+}
+
 /// How many frames of that size an isolated stage can allocate.
 fn hoard(size: u32, count: u32) -> u64 {
     let mut line = act(OnError::Stop, "hoard");
