@@ -156,20 +156,18 @@ impl Mechanism {
             acting.host().end_run(Ending::Stopped, MOVED_BY_HAND);
             return Err(Error::cancelled());
         }
-        let age = acting.host().now_ns().saturating_sub(acting.captured_ns());
-        if age > config.max_age_ms as i64 * 1_000_000 {
-            let age = age / 1_000_000;
-            let most = config.max_age_ms;
-            return Ok(Some(format!(
-                "the board was seen {age} ms ago, and max_age_ms of actuator-mouse is {most}: raise it, or let the stages before \
-                 it work faster"
-            )));
+        if let Some(reason) = too_old(config, acting) {
+            return Ok(Some(reason));
         }
         let Some(watched) = watched else {
             return Ok(None);
         };
         if self.raised != Some(watched.window) {
             self.raise(&watched, acting)?;
+            // The board may have changed meanwhile. The next frame finds the window raised.
+            if let Some(reason) = too_old(config, acting) {
+                return Ok(Some(reason));
+            }
         }
         Ok(self.surroundings.trouble(&watched))
     }
@@ -185,6 +183,18 @@ impl Mechanism {
         self.raised = Some(watched.window);
         Ok(())
     }
+}
+
+/// Why a board was captured too long ago, if so.
+fn too_old(config: &Config, acting: &Acting<'_, '_>) -> Option<String> {
+    let age = acting.host().now_ns().saturating_sub(acting.captured_ns()) / 1_000_000;
+    let most = config.max_age_ms;
+    (age > most as i64).then(|| {
+        format!(
+            "the board was seen {age} ms ago, and max_age_ms of actuator-mouse is {most}: raise it, or let the stages before it \
+             work faster"
+        )
+    })
 }
 
 /// The window to watch; `Ok(None)`: there is none, and none is asked for.

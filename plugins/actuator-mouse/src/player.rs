@@ -295,8 +295,10 @@ impl Button<'_> {
     }
 
     fn release(&mut self) -> Result<()> {
-        if std::mem::take(&mut self.is_down) {
+        if self.is_down {
             self.player.mouse.release()?;
+            // Only now: a release that failed is tried again when this is dropped.
+            self.is_down = false;
         }
         Ok(())
     }

@@ -17,6 +17,7 @@ use crate::guard::Trouble;
 use crate::mouse::Mouse;
 
 mod manners;
+mod surroundings;
 
 thread_local! {
     static LOG: RefCell<MouseLog> = RefCell::default();
@@ -45,6 +46,8 @@ enum Mischief {
     Panic,
     /// From the third move on no guardian runs.
     Unguarded,
+    /// The button is not released at once.
+    Stuck,
     /// The place of the pointer is reported late, as behind a window manager that looks at presses first.
     Late,
 }
@@ -93,8 +96,14 @@ impl Mouse for RecordingMouse {
     }
 
     fn release(&mut self) -> Result<()> {
-        LOG.with_borrow_mut(|log| log.events.push("up".to_owned()));
-        Ok(())
+        LOG.with_borrow_mut(|log| {
+            if log.mischief == Mischief::Stuck && !log.events.iter().any(|it| it == "stuck") {
+                log.events.push("stuck".to_owned());
+                return Err(Error::new("stuck"));
+            }
+            log.events.push("up".to_owned());
+            Ok(())
+        })
     }
 }
 
@@ -252,6 +261,13 @@ fn the_button_goes_up_on_failures_and_panics() {
         assert_eq!(events, "105,55 down 115,55 125,55 up", "{mischief:?}");
         assert!(outcome.is_err());
     }
+}
+
+#[test]
+fn a_release_that_fails_is_tried_again() {
+    let (_, outcome, events) = play(Mischief::Stuck, &[0.5]);
+    assert_eq!(events, "105,55 down 115,55 125,55 135,55 stuck up");
+    assert!(outcome.is_err());
 }
 
 #[test]

@@ -42,15 +42,7 @@ impl Watch {
         host: Host,
     ) -> Result<Self> {
         let (over, is_over) = std::sync::mpsc::channel::<()>();
-        let mut checker = Checker {
-            hotkey: Some(config.hotkey.clone()).filter(|hotkey| !hotkey.is_empty()),
-            corners: config.corners,
-            by_hand: config.by_hand,
-            was_in_corner: true,
-            elsewhere: 0,
-            guard,
-            surroundings,
-        };
+        let mut checker = Checker::new(config, guard, surroundings);
         let thread = std::thread::Builder::new()
             .name("mouse-watch".into())
             .spawn(move || {
@@ -80,7 +72,7 @@ impl Drop for Watch {
     }
 }
 
-struct Checker {
+pub struct Checker {
     hotkey: Option<String>,
     corners: bool,
     by_hand: bool,
@@ -93,8 +85,20 @@ struct Checker {
 }
 
 impl Checker {
+    pub fn new(config: &Config, guard: Arc<Guard>, surroundings: Box<dyn Surroundings>) -> Self {
+        Self {
+            hotkey: Some(config.hotkey.clone()).filter(|hotkey| !hotkey.is_empty()),
+            corners: config.corners,
+            by_hand: config.by_hand,
+            was_in_corner: true,
+            elsewhere: 0,
+            guard,
+            surroundings,
+        }
+    }
+
     /// Checks once; why the run has to end, if it has.
-    fn once(&mut self) -> Option<String> {
+    pub fn once(&mut self) -> Option<String> {
         if let Some(watched) = self.guard.board()
             && let Some(trouble) = self.surroundings.trouble(&watched)
         {
@@ -140,12 +144,17 @@ impl Checker {
 
     /// Between boards the pointer stays where it was left.
     fn moved_by_hand(&mut self) -> Option<String> {
-        let before = self.guard.resting().filter(|_| self.by_hand)?;
-        let now = self.surroundings.pointer()?;
-        // It may have begun to act meanwhile.
-        let is_away = self.guard.resting() == Some(before) && is_elsewhere(now, before);
+        let is_away = self.by_hand && self.is_away().unwrap_or(false);
         self.elsewhere = if is_away { self.elsewhere + 1 } else { 0 };
         (self.elsewhere >= CHECKS).then(|| MOVED_BY_HAND.to_owned())
+    }
+
+    /// Whether the pointer rests elsewhere than it was left. `None`: it does not rest, or can't be asked.
+    fn is_away(&self) -> Option<bool> {
+        let before = self.guard.resting()?;
+        let now = self.surroundings.pointer()?;
+        // It may have begun to act meanwhile.
+        Some(self.guard.resting() == Some(before) && is_elsewhere(now, before))
     }
 }
 

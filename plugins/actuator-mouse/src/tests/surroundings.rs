@@ -1,0 +1,126 @@
+//! The actuator before windows that take their time, and a pointer that somebody moves.
+
+use std::sync::Mutex;
+
+use flowpipe_desktop::DesktopError;
+
+use super::*;
+use crate::watch::Checker;
+
+/// A desktop with one window, which is in front once it was raised.
+#[derive(Clone, Default)]
+struct FakeDesktop(Arc<Mutex<FakeState>>);
+
+#[derive(Default)]
+struct FakeState {
+    raised: u32,
+    pointer: [i32; 2],
+}
+
+impl Surroundings for FakeDesktop {
+    fn trouble(&self, _: &Watched) -> Option<String> {
+        let is_raised = self.0.lock().unwrap().raised > 0;
+        (!is_raised).then(|| "covered".to_owned())
+    }
+
+    fn inside(&self, _: WindowId) -> Option<Rect> {
+        None
+    }
+
+    fn raise(&self, _: &Watched) {
+        self.0.lock().unwrap().raised += 1;
+    }
+
+    fn key_is_down(&self, _: &str) -> std::result::Result<bool, DesktopError> {
+        Ok(false)
+    }
+
+    fn pointer(&self) -> Option<[i32; 2]> {
+        Some(self.0.lock().unwrap().pointer)
+    }
+
+    fn screen(&self) -> Option<[u32; 2]> {
+        Some([800, 600])
+    }
+}
+
+/// The actuator on that desktop.
+struct OnDesktop(MouseActuator);
+
+impl Actuator for OnDesktop {
+    const NAME: &'static str = "actuator-on-desktop";
+    type Config = Config;
+
+    fn new(config: Config, host: &Host) -> Result<Self> {
+        let guard = Arc::new(Guard::default());
+        let desktop = FakeDesktop::default();
+        let mechanism = Mechanism {
+            player: Player::new(Box::new(RecordingMouse), Arc::clone(&guard), &config),
+            surroundings: Box::new(desktop.clone()),
+            raised: None,
+            // It sees the pointer where this test's mouse does not put it.
+            _watch: Watch::start(
+                &Config {
+                    by_hand: false,
+                    ..Config::default()
+                },
+                Arc::clone(&guard),
+                Box::new(desktop),
+                *host,
+            )?,
+            guard,
+        };
+        Ok(Self(MouseActuator {
+            config,
+            held: Some(mechanism),
+        }))
+    }
+
+    fn act(
+        &mut self,
+        strokes: &Strokes,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> Result<Played> {
+        self.0.act(strokes, acting, cancel)
+    }
+}
+
+/// The window takes longer to rise than a frame may be old.
+#[test]
+fn a_board_that_has_grown_old_while_its_window_rose_is_not_played() {
+    LOG.with_borrow_mut(|log| *log = MouseLog::default());
+    let config = json!({ "max_age_ms": 50 });
+    let mut harness = flowpipe_plugin::harness!(OnDesktop, config).unwrap();
+    let mut strokes = strokes(&[0.5]);
+    strokes.sighting.frame = strokes.sighting.frame.with_window(7);
+    let mut play = || {
+        let sent = harness.send(0, STROKES, &strokes).unwrap();
+        serde_json::from_value::<Outcome>(sent[0].body.clone()).unwrap()
+    };
+    let reason = play().refused.unwrap();
+    assert!(reason.contains("max_age_ms"), "{reason}");
+    assert_eq!(LOG.with_borrow(|log| log.events.len()), 0);
+    // The next frame is played: the window is in front. A busy machine may need several.
+    assert!((0..100).any(|_| play().refused.is_none()));
+}
+
+#[test]
+fn a_pointer_that_is_late_after_each_of_several_boards_is_nobody() {
+    let guard = Arc::new(Guard::default());
+    let desktop = FakeDesktop::default();
+    let mut checker = Checker::new(
+        &Config::default(),
+        Arc::clone(&guard),
+        Box::new(desktop.clone()),
+    );
+    desktop.0.lock().unwrap().pointer = [400, 300];
+    for _ in 0..3 {
+        guard.begin(None);
+        assert_eq!(checker.once(), None);
+        guard.end(Some([200, 100]));
+        assert_eq!([checker.once(), checker.once()], [None, None]);
+    }
+    // In three checks in a row it is elsewhere.
+    assert_eq!(checker.once().as_deref(), Some(MOVED_BY_HAND));
+}
