@@ -22,7 +22,7 @@ pub trait CallContext {
     fn recorded_cancellation(&self) -> Option<Option<Cancellation>>;
 
     /// A stage in its own process has called `cancelled` this many times; the last result was this one.
-    fn catch_up(&self, asked: u64, cancelled: Option<Cancellation>);
+    fn catch_up(&self, polls: u64, cancelled: Option<Cancellation>);
 }
 
 /// When and why work was cancelled.

@@ -9,13 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
 
+/// The most times of one call that are recorded. A stage may read the clock in its innermost loop.
+pub const MOST_TIMES: usize = 100_000;
+
 /// Where a stage's times come from.
 #[derive(Debug, Default)]
 pub enum StageClock {
     /// The run's clock.
     #[default]
     Run,
-    /// The run's clock; each time is recorded.
+    /// The run's clock; each time is recorded, but not more than [`MOST_TIMES`] of a call.
     Recording(Mutex<Vec<i64>>),
     /// A recording; past its end the last time is repeated.
     Replaying(Mutex<Replayed>),
@@ -60,7 +63,9 @@ impl StageClock {
             Self::Recording(times) => {
                 let mut times = lock(times);
                 let now = clock.now();
-                times.push(now);
+                if times.len() < MOST_TIMES {
+                    times.push(now);
+                }
                 now
             }
             Self::Replaying(replayed) => {
@@ -144,7 +149,9 @@ impl StageClock {
     /// Records the times that the process has read.
     pub fn add(&self, times: Vec<i64>) {
         if let Self::Recording(recorded) = self {
-            lock(recorded).extend(times);
+            let mut recorded = lock(recorded);
+            let room = MOST_TIMES.saturating_sub(recorded.len());
+            recorded.extend(times.into_iter().take(room));
         }
     }
 }
@@ -171,5 +178,18 @@ mod tests {
         );
         again.load(&[], 7);
         assert_eq!(again.read(&clock), 7);
+    }
+
+    #[test]
+    fn the_recorded_times_of_a_call_are_bounded() {
+        let clock = Clock::start();
+        let recording = StageClock::Recording(Mutex::default());
+        for _ in 0..MOST_TIMES + 10 {
+            recording.read(&clock);
+        }
+        recording.add(vec![7; 10]);
+        assert_eq!(recording.take().len(), MOST_TIMES);
+        recording.add(vec![7; MOST_TIMES + 10]);
+        assert_eq!(recording.take().len(), MOST_TIMES);
     }
 }

@@ -272,7 +272,7 @@ impl CallContext for Context<'_> {
             replay.check_calls();
         }
         let cancelled = self.cancelled().is_some();
-        self.journal.note_asked();
+        self.journal.note_poll();
         cancelled || self.watch.is_abandoned()
     }
 
@@ -311,7 +311,7 @@ impl CallContext for Context<'_> {
             };
         }
         let status = self.wait_for_deadline(deadline_ns);
-        self.journal.note_wait(status == abi::OK);
+        self.journal.note_wait(&self.stage.run, status == abi::OK);
         status
     }
 
@@ -323,8 +323,8 @@ impl CallContext for Context<'_> {
         self.recorded.map(|recorded| recorded.cancelled.map(of))
     }
 
-    fn catch_up(&self, asked: u64, cancelled: Option<Cancellation>) {
+    fn catch_up(&self, polls: u64, cancelled: Option<Cancellation>) {
         let reason = |it: Cancellation| Some((it.after, Reason::from_number(it.reason)?));
-        self.journal.catch_up(asked, cancelled.and_then(reason));
+        self.journal.catch_up(polls, cancelled.and_then(reason));
     }
 }

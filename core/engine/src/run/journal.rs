@@ -12,11 +12,14 @@ use flowpipe_sync::lock;
 use crate::run::shared::Shared;
 use crate::watch::Reason;
 
+/// The most waits of one call that are recorded. A replay takes further ones to reach their deadlines.
+const MOST_WAITS: usize = 100_000;
+
 /// What happens in one call.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     /// How often the stage has checked for cancellation, from any thread.
-    asked: AtomicU64,
+    polls: AtomicU64,
     cancelled: Mutex<Option<Cancelled>>,
     waits: RefCell<Vec<bool>>,
     emitted: RefCell<Vec<Emitted>>,
@@ -27,18 +30,18 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Counts a cancellation check of the stage.
-    pub(crate) fn note_asked(&self) {
-        self.asked.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn note_poll(&self) {
+        self.polls.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Notes that the stage sees its call cancelled.
     pub(crate) fn note_cancelled(&self, reason: Reason) {
-        self.note_cancelled_after(self.asked.load(Ordering::Relaxed), reason);
+        self.note_cancelled_after(self.polls.load(Ordering::Relaxed), reason);
     }
 
     /// Adopts the counts of another process.
-    pub(crate) fn catch_up(&self, asked: u64, cancelled: Option<(u64, Reason)>) {
-        self.asked.store(asked, Ordering::Relaxed);
+    pub(crate) fn catch_up(&self, polls: u64, cancelled: Option<(u64, Reason)>) {
+        self.polls.store(polls, Ordering::Relaxed);
         if let Some((after, reason)) = cancelled {
             self.note_cancelled_after(after, reason);
         }
@@ -58,12 +61,15 @@ impl Journal {
     /// Why the recorded call was cancelled by now, if it was.
     pub(crate) fn was_cancelled(&self, recorded: &Call) -> Option<Reason> {
         let cancelled = recorded.cancelled?;
-        let asked = self.asked.load(Ordering::Relaxed);
-        (asked >= cancelled.after).then_some(reason(cancelled.reason))
+        let polls = self.polls.load(Ordering::Relaxed);
+        (polls >= cancelled.after).then_some(reason(cancelled.reason))
     }
 
-    pub(crate) fn note_wait(&self, reached: bool) {
-        self.waits.borrow_mut().push(reached);
+    pub(crate) fn note_wait(&self, run: &Shared, reached: bool) {
+        let mut waits = self.waits.borrow_mut();
+        if run.logs_calls && waits.len() < MOST_WAITS {
+            waits.push(reached);
+        }
     }
 
     /// Whether the recorded wait reached its deadline; true for waits that were not recorded.
