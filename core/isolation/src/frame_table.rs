@@ -59,7 +59,10 @@ impl FrameTable {
     pub(crate) fn share(&self, frame: Frame) -> io::Result<SharedFrame> {
         let is_read_only = |block: &Arc<Block>| block.access() == Access::Read;
         if !frame.block().is_some_and(is_read_only) {
-            return Err(io::Error::other("there is no memory for its frame"));
+            return Err(io::Error::new(
+                io::ErrorKind::OutOfMemory,
+                "there is no memory for its frame",
+            ));
         }
         let mut table = lock(&self.table);
         table.check_room(frame.shape().size())?;
@@ -105,7 +108,12 @@ impl FrameTable {
         };
         // Outside of the lock: it takes time. Concurrent writes of the process may get into the copy.
         let copy = own.copy(pool, owner);
-        let copy = copy.ok_or_else(|| io::Error::other("there is no memory for its frame"))?;
+        let copy = copy.ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::OutOfMemory,
+                "there is no memory for its frame",
+            )
+        })?;
         let mut table = lock(&self.table);
         // Without room for it the copy is not kept for the next time.
         let has_room = table.check_bytes(copy.shape().size()).is_ok();

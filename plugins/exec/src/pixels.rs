@@ -1,7 +1,6 @@
 //! Pictures in files: the pixels of a frame lie in one, so that a reader maps it into memory or reads it at
 //! once, and no line of JSON holds them.
 
-use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -118,7 +117,7 @@ impl Picture {
                 "rows of {row} bytes do not fit a stride of {stride}"
             )));
         }
-        let mut file = File::open(&self.file)?;
+        let mut file = flowpipe_output::open_regular(&self.file)?;
         let rows = u64::from(self.height);
         let before_last = (stride as u64).saturating_mul(rows.saturating_sub(1));
         let needed = before_last.saturating_add(row as u64);

@@ -72,9 +72,8 @@ pub(super) fn confine(
     let (ruleset, unreadable) = match confinement {
         Confinement::Loose => (loose(), Vec::new()),
         Confinement::To(permissions) => {
-            let folders = library_folders();
-            let needed = libraries::needed_by(loaded, &SYSTEM, &folders);
-            (to(permissions, &folders, &needed.files), needed.unreadable)
+            let needed = libraries::needed_by(loaded, &SYSTEM, &library_folders());
+            (to(permissions, &needed.files), needed.unreadable)
         }
     };
     let status = ruleset.and_then(RulesetCreated::restrict_self);
@@ -90,7 +89,6 @@ fn loose() -> Result<RulesetCreated, RulesetError> {
 
 fn to(
     permissions: &Permissions,
-    library_folders: &[PathBuf],
     libraries: &BTreeSet<PathBuf>,
 ) -> Result<RulesetCreated, RulesetError> {
     let read: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
@@ -109,7 +107,6 @@ fn to(
     let mut ruleset = ruleset
         .create()?
         .add_rules(path_beneath_rules(SYSTEM, read))?
-        .add_rules(path_beneath_rules(library_folders, read))?
         .add_rules(path_beneath_rules(libraries, read))?
         .add_rules(path_beneath_rules(DEVICES, read | AccessFs::WriteFile))?
         .add_rules(path_beneath_rules(paths(&permissions.reads), read))?

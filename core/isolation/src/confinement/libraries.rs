@@ -30,8 +30,8 @@ pub(super) struct Libraries {
     pub unreadable: Vec<Unreadable>,
 }
 
-/// Finds what these libraries need. `system`: folders that are permitted anyway. `others`: folders in which libraries are
-/// looked for, permitted too, whose libraries may have folders of their own.
+/// Finds what these libraries need. `system`: folders that are permitted anyway. `others`: other folders in which the
+/// loader looks for libraries; theirs are taken in, and may have folders of their own.
 pub(super) fn needed_by(libraries: &[PathBuf], system: &[&str], others: &[PathBuf]) -> Libraries {
     let permitted = system.iter().map(Path::new);
     let permitted = permitted.filter_map(|it| it.canonicalize().ok()).collect();
@@ -45,6 +45,12 @@ pub(super) fn needed_by(libraries: &[PathBuf], system: &[&str], others: &[PathBu
     // What the system's own libraries need lies in the system's folders.
     let others = others.iter().filter_map(|it| it.canonicalize().ok());
     search.others = others.filter(|it| !search.is_permitted(it)).collect();
+    for folder in &search.others {
+        if write_access::check(folder).is_ok() {
+            let safe = libraries_in(folder).filter(|it| write_access::check(it).is_ok());
+            search.found.files.extend(safe);
+        }
+    }
     libraries.iter().for_each(|it| search.library(it));
     search.found
 }

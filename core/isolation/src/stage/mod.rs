@@ -203,7 +203,9 @@ impl IsolatedStage {
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
                 self.process.child.reject(&error.to_string());
             }
-            io::ErrorKind::QuotaExceeded => self.process.child.exceed(&error.to_string()),
+            io::ErrorKind::QuotaExceeded | io::ErrorKind::OutOfMemory => {
+                self.process.child.exceed(&error.to_string());
+            }
             io::ErrorKind::TimedOut => {
                 self.kill(&error.to_string());
             }

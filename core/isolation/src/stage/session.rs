@@ -52,7 +52,12 @@ impl IsolatedStage {
                         Some(_) => Some(frame.clone()),
                         None => frame.copy(self.host.pool(), self.host.owner()),
                     };
-                    let short = || io::Error::other("there is no memory for its frame");
+                    let short = || {
+                        io::Error::new(
+                            io::ErrorKind::OutOfMemory,
+                            "there is no memory for its frame",
+                        )
+                    };
                     shared = Some(self.frames.share(frame.ok_or_else(short)?)?);
                 }
                 // SAFETY: as above.

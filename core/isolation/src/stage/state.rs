@@ -1,4 +1,7 @@
 //! State transfer of a stage in its own process.
+//!
+//! Each call kills the process if it has not replied after `limits.patience`, or when the run is aborted. The errors
+//! are sentences for users.
 
 use std::io;
 use std::time::Duration;
@@ -13,8 +16,6 @@ use crate::stage::IsolatedStage;
 use crate::stage::session::Reply;
 use crate::wire::sendable;
 
-/// Each call kills the process if it has not replied after `limits.patience`, or when the run is aborted. The errors
-/// are sentences for users.
 /// Whether the stage supports state transfer.
 pub(super) fn ask_has_state(
     stage: &mut IsolatedStage,
