@@ -96,6 +96,16 @@ pub fn create_derived(path: &Path) -> Result<OutputFile, Failure> {
         .map_err(failure(path))
 }
 
+/// Like [`create_derived`], for a file that others use: they always have it whole.
+///
+/// # Errors
+/// Those of [`create_derived`], and when no file can be made in its folder.
+pub fn create_whole(path: &Path) -> Result<OutputFile, Failure> {
+    checked(path)
+        .and_then(|()| OutputFile::create_whole(path))
+        .map_err(failure(path))
+}
+
 /// Creates a file that is called `NAME.partial` until it is complete.
 ///
 /// # Errors

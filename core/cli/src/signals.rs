@@ -158,7 +158,8 @@ fn start() -> std::io::Result<()> {
     signal_hook::flag::register(too_large, Arc::default())?;
     let to = spawn_handler()?;
     let had_terminal = has_terminal();
-    // Signals that the parent process ignores (`nohup`, a shell's `&`) stay ignored.
+    // Signals that the parent process ignores (`nohup`, a shell's `&`) stay ignored, until a run handles them.
+    let survives_terminal = is_ignored(SIGHUP);
     let handled = [SIGINT, SIGTERM, SIGHUP]
         .into_iter()
         .filter(|&it| !is_ignored(it));
@@ -172,18 +173,17 @@ fn start() -> std::io::Result<()> {
                 let then = HANG_UP.lock().unwrap_or_else(PoisonError::into_inner);
                 let hangs_up = is_for_us && then.is_some();
                 drop(then);
-                match hangs_up {
-                    true => {
-                        let _ = to.send(Request::HangUp);
-                    }
-                    false => ask(&to),
+                if hangs_up {
+                    let _ = to.send(Request::HangUp);
+                } else if signal != SIGHUP || !survives_terminal {
+                    ask(&to);
                 }
             }
         })?;
     Ok(())
 }
 
-/// A run handles all signals, whatever its terminal does.
+/// A run handles all signals, whatever its terminal does. Started by `nohup`, it goes on when the terminal is closed.
 #[cfg(unix)]
 fn handle_hang_up() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

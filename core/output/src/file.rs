@@ -79,6 +79,19 @@ impl OutputFile {
         Self::beside(place, there.as_ref(), false, DERIVED_MODE)
     }
 
+    /// As [`Self::create_derived`], but the file that lies there is never written in place: whoever uses it meanwhile has
+    /// it whole.
+    ///
+    /// # Errors
+    /// Those of [`Self::create_derived`], and when no file can be made in its folder.
+    pub fn create_whole(path: &Path) -> io::Result<Self> {
+        let (place, there) = place::derived(path)?;
+        match Self::make_beside(&place, there.as_ref(), false, DERIVED_MODE)? {
+            Some(output) => Ok(output),
+            None => Err(io::ErrorKind::PermissionDenied.into()),
+        }
+    }
+
     /// A file that grows for long, and is of use also when it is not whole: once [`Self::show`] was called it is
     /// `NAME.partial`. What an earlier program left under that name is not touched, and the next number is taken.
     ///
@@ -117,17 +130,29 @@ impl OutputFile {
         grows: bool,
         new_mode: u32,
     ) -> io::Result<Self> {
+        match Self::make_beside(&place, there, grows, new_mode)? {
+            Some(output) => Ok(output),
+            None => Self::in_place(&place),
+        }
+    }
+
+    /// `None`: the file that lies there can only be written in place.
+    fn make_beside(
+        place: &Path,
+        there: Option<&Metadata>,
+        grows: bool,
+        new_mode: u32,
+    ) -> io::Result<Option<Self>> {
         // From the start, nobody may open it who may not open the file that it replaces.
-        let (file, now) = match hidden(&place, there.map_or(new_mode, mode)) {
+        let (file, now) = match hidden(place, there.map_or(new_mode, mode)) {
             // A user who may write to the file, and to nothing else in its folder, can only write it in place.
             Err(error) if there.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
-                return Self::in_place(&place);
+                return Ok(None);
             }
             made => made?,
         };
-        let there_at = place.clone();
         let beside = Beside {
-            place,
+            place: place.to_owned(),
             now,
             grows,
             shown: false,
@@ -142,7 +167,7 @@ impl OutputFile {
             match output.file.set_permissions(there.permissions()) {
                 // Where no file like it can be made, it is written in place.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    return Self::in_place(&there_at);
+                    return Ok(None);
                 }
                 set => set?,
             }
@@ -152,7 +177,7 @@ impl OutputFile {
             // Held until the file is closed, by the last process that has it open. Without locks, none is looked for.
             let _ = output.file.try_lock();
         }
-        Ok(output)
+        Ok(Some(output))
     }
 
     fn in_place(path: &Path) -> io::Result<Self> {

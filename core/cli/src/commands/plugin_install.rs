@@ -152,7 +152,7 @@ impl Copied {
 /// Copies a file beside its place. Only the user can write to the copy.
 fn copy(from: &Path, to: &Path) -> Result<OutputFile, Failure> {
     let source = open_regular(from).map_err(failure(from))?;
-    let mut file = crate::outputs::create_derived(to)?;
+    let mut file = crate::outputs::create_whole(to)?;
     let copied = io::copy(&mut source.take(MAX_BYTES + 1), &mut file).map_err(failure(to))?;
     if copied > MAX_BYTES {
         let text = format!(

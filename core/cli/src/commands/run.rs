@@ -78,8 +78,10 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
         to: &args.flight_to,
         has_referee: visibility.has_referee,
     });
+    let driver = MouseDriver::of(&pipeline, &catalogue);
     let reload = ReloadOptions {
         file: &path,
+        driver: driver.clone(),
         settings,
         polls: args.watch,
         global,
@@ -95,7 +97,6 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let mut tracing = Tracing::create(args.trace.as_deref(), &pipeline, &mut options)?;
     recording.iter_mut().for_each(RunRecording::keep);
     tracing.iter_mut().for_each(Tracing::keep);
-    let driver = MouseDriver::of(&pipeline, &catalogue);
     let mouse = (!args.quiet).then(|| MouseNotice::new(driver, args.dry_run));
     let console = Console::new(global, args.quiet || args.json, args.dry_run, visibility)?;
     let console = console.with_mouse_notice(mouse);

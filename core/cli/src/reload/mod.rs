@@ -31,6 +31,8 @@ pub struct ReloadOptions<'a> {
     pub global: &'a Global,
     /// The stamps of the files from before they were read.
     pub before: FileStamps,
+    /// What drives the mouse.
+    pub driver: Option<MouseDriver>,
     /// Receives what has changed, or why nothing has.
     pub events: Sender<RunEvent>,
 }
@@ -63,6 +65,7 @@ struct FileReloader {
     folders: Vec<PathBuf>,
     polls: bool,
     before: FileStamps,
+    driver: Option<MouseDriver>,
     colours: bool,
     changer: Reloader,
     events: Sender<RunEvent>,
@@ -75,12 +78,13 @@ impl ReloadOptions<'_> {
     /// When the thread can't be started.
     pub fn start(self, run: &RunHandle) -> Result<ReloadHandle, Failure> {
         let (wakeups, woken) = crossbeam_channel::unbounded();
-        let reloader = FileReloader {
+        let mut reloader = FileReloader {
             file: self.file.to_owned(),
             settings: self.settings,
             folders: plugins::folders(self.global),
             polls: self.polls,
             before: self.before,
+            driver: self.driver,
             colours: colour::on_stderr(self.global),
             changer: run.changer(),
             events: self.events,
@@ -118,7 +122,7 @@ impl ReloadHandle {
 }
 
 impl FileReloader {
-    fn run(&self, woken: &Receiver<Wakeup>) {
+    fn run(&mut self, woken: &Receiver<Wakeup>) {
         let mut applied = self.before.clone();
         let mut last = applied.clone();
         let mut missing = 0;
@@ -155,7 +159,7 @@ impl FileReloader {
     }
 
     /// Reloads the files. Returns whether to retry soon. `verbose`: also reports that nothing differs.
-    fn reload(&self, verbose: bool) -> bool {
+    fn reload(&mut self, verbose: bool) -> bool {
         let catalogue = plugins::load_from(&self.folders);
         let pipeline = match pipeline_file::read(&self.file, &catalogue, &self.settings) {
             Ok(Ok(file)) => file.pipeline,
@@ -176,15 +180,20 @@ impl FileReloader {
             }
         };
         let driver = MouseDriver::of(&pipeline, &catalogue);
-        match self.changer.change(pipeline, &catalogue) {
+        // Before its first stroke.
+        self.send(RunEvent::MouseDriver(driver.clone()));
+        let changed = self.changer.change(pipeline, &catalogue);
+        match changed.is_ok() {
+            true => self.driver = driver,
+            false => self.send(RunEvent::MouseDriver(self.driver.clone())),
+        }
+        match changed {
             Ok(changes) if changes.is_empty() => {
                 if verbose {
                     self.notify("not changed: nothing differs".to_owned());
                 }
             }
             Ok(changes) => {
-                // The receiver is gone once printing has failed.
-                let _ = self.events.send(RunEvent::MouseDriver(driver));
                 let changes = escape_indented(&changes.to_string());
                 self.notify(format!("changed: {changes}"));
             }
@@ -199,7 +208,11 @@ impl FileReloader {
     }
 
     fn notify(&self, text: String) {
+        self.send(RunEvent::Notice(text));
+    }
+
+    fn send(&self, event: RunEvent) {
         // The receiver is gone once printing has failed.
-        let _ = self.events.send(RunEvent::Notice(text));
+        let _ = self.events.send(event);
     }
 }

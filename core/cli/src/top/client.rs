@@ -27,7 +27,7 @@ pub struct Connection {
 /// Why a run can't be watched.
 #[derive(Debug, Error)]
 pub enum ConnectError {
-    /// The sockets of sockets.
+    /// The folder of sockets.
     #[error("can't look for runs: {0}")]
     Folder(#[source] io::Error),
     /// There is no run of this number.
