@@ -138,6 +138,8 @@ fn signals_that_are_ignored_around_the_tests() {
         .arg(std::env::current_exe().unwrap());
     let ran = tests.output().unwrap();
     assert!(ran.status.success(), "{ran:?}");
+    let stdout = String::from_utf8_lossy(&ran.stdout);
+    assert!(stdout.contains("1 passed"), "{stdout}");
 }
 
 /// A call of eighteen years later, and everything at the pace of then.

@@ -176,7 +176,7 @@ fn every_frame_can_be_followed_from_capture_to_actuator() {
             let args = &slice["args"];
             assert!(args["plugin"].as_str().unwrap().contains(plugin), "{slice}");
             if args["event"] == "message" {
-                assert!(args["sequence"].is_u64() && args["way"].is_string());
+                assert!(args["sequence"].is_u64() && args["edge"].is_string());
                 assert_eq!(args["captured_by"], "frames");
             }
         }
@@ -276,16 +276,16 @@ from = "planner"
     let events = read(&path);
     let mut taken = BTreeMap::new();
     for slice in of(&events, "X") {
-        if let Some(way) = slice["args"]["way"].as_str() {
-            *taken.entry(way.to_owned()).or_insert(0) += 1;
+        if let Some(edge) = slice["args"]["edge"].as_str() {
+            *taken.entry(edge.to_owned()).or_insert(0) += 1;
         }
     }
-    let ways = [
+    let edges = [
         "planner -> actuator",
         "puzzles -> solver",
         "solver -> planner",
     ];
-    let expected = ways.map(|way| (way.to_owned(), 2));
+    let expected = edges.map(|edge| (edge.to_owned(), 2));
     assert_eq!(taken, BTreeMap::from(expected));
     nothing_overlaps(&events);
     // What the source gives comes out of the recording, and no call of now emitted it.

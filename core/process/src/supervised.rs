@@ -215,10 +215,11 @@ mod tests {
     #[test]
     fn an_output_ends_with_the_process_and_its_group() {
         for script in [
-            "sleep 60 & echo done",
+            "sleep 1000 & echo done",
             // In a session of its own, out of the reach of a signal to the group.
-            "setsid sleep 1 & echo done",
+            "setsid sleep 100 & echo done",
         ] {
+            let began = Instant::now();
             let child = shell(script);
             let mut text = String::new();
             child
@@ -227,6 +228,7 @@ mod tests {
                 .read_to_string(&mut text)
                 .unwrap();
             assert_eq!(text, "done\n");
+            assert!(began.elapsed() < Duration::from_secs(80), "{script}");
             assert!(child.take_stdout().is_err());
         }
     }

@@ -70,6 +70,8 @@ pub fn alone(test: &str) {
         .args([test, "--exact", "--ignored", "--nocapture"])
         .output()
         .expect("it can be started");
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
     assert!(output.status.success(), "{stderr}");
+    // A name that matches no test succeeds too.
+    assert!(stdout.contains("1 passed"), "{test}: {stdout}");
 }

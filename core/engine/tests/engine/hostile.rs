@@ -251,6 +251,8 @@ fn a_display_over_the_network_is_a_port() {
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:#?}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("1 passed"), "{stdout}");
 }
 
 #[cfg(target_os = "linux")]

@@ -148,7 +148,7 @@ fn a_race_has_a_track_for_each_plugin_and_arrows_to_each() {
     assert_eq!((&fast["ts"], &fast["dur"]), (&json!(2.6), &json!(0.4)));
     assert_eq!(fast["name"], "solver");
     let expected = json!({
-        "plugin": "fast", "event": "message", "way": "camera -> solver", "input": 0, "sequence": 1,
+        "plugin": "fast", "event": "message", "edge": "camera -> solver", "input": 0, "sequence": 1,
         "frame": 1, "captured_by": "camera", "emitted": 1, "waited_us": 0.0, "result": "done"
     });
     assert_eq!(fast["args"], expected);

@@ -56,7 +56,7 @@ struct Call<'a> {
     plugin: &'a str,
     event: &'static str,
     /// The edge that the message went over.
-    #[serde(rename = "way", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     edge: Option<&'a str>,
     /// The index of its input.
     #[serde(skip_serializing_if = "Option::is_none")]
