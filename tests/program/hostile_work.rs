@@ -142,6 +142,104 @@ fn hard_boards_for_many_stages() {
     }
 }
 
+/// Each call builds a large board before it looks whether it is cancelled.
+#[test]
+fn large_boards_for_many_stages() {
+    for solver in ["solver-search", "solver-batsat"] {
+        let mut parts = good().clone();
+        with_board(&mut parts, 360);
+        with_solver(&mut parts, solver, &json!({}));
+        many_times(&mut parts, 100);
+        let ran = replay(&format!("many-{solver}"), &parts, &["--verify"]);
+        assert_eq!(ran.ran.code, Some(1), "{ran:#?}");
+    }
+}
+
+/// A stage that keeps what it receives takes a little more with each call.
+#[test]
+fn what_a_stage_keeps_counts_too() {
+    const CALLS: u32 = 100;
+    const SECOND: i64 = 1_000_000_000;
+    for isolated in [false, true] {
+        let mut parts = good().clone();
+        with_board(&mut parts, 360);
+        let stages = parts.about["stages"].as_array_mut().unwrap();
+        stages.truncate(3);
+        let referee = &mut stages[2];
+        referee["plugins"][0]["name"] = json!("referee-once");
+        referee["plugins"][0]["config"] = json!({});
+        referee["role"] = json!("stage");
+        referee["isolated"] = json!(isolated);
+        referee["inputs"] = json!(["sighting", "solved", "outcome"]);
+        referee["outputs"] = json!([
+            ["ask", "flowpipe.sighting/1"],
+            ["play", "flowpipe.solved/1"],
+            ["results", "flowpipe.result/1"],
+        ]);
+        let edges = parts.about["edges"].as_array_mut().unwrap();
+        edges.truncate(2);
+        edges[1]["to"] = json!(["solver", "sighting"]);
+        // Nothing is left of what the stages after vision did.
+        let channels = parts.channels.clone();
+        let is_of_vision = |data: &[u8]| {
+            let call: Value = serde_json::from_slice(data).unwrap();
+            ["frames", "vision"].contains(&call["stage"].as_str().unwrap())
+        };
+        parts.entries.retain(|entry| {
+            let channel = &channels[entry.channel];
+            match channel.has_calls() {
+                true => is_of_vision(&entry.data),
+                false => ["/vision/", "/frames/"]
+                    .iter()
+                    .any(|it| channel.topic.starts_with(it)),
+            }
+        });
+        let is_seen =
+            |entry: &&crate::entries::Entry| channels[entry.channel].topic == "/vision/out";
+        let seen = parts.entries.iter().find(is_seen).unwrap().clone();
+        let first = seen.sequence;
+        let body: Value = serde_json::from_slice(&seen.data).unwrap();
+        let mut emitted = Vec::new();
+        for sequence in first + 1..first + CALLS {
+            let mut body = body.clone();
+            body["reading"]["puzzle"]["terminals"][0]["cell"] = json!(sequence + 400);
+            parts.push(seen.channel, sequence, body.to_string());
+            emitted.push(sequence);
+        }
+        for entry in &mut parts.entries {
+            if !channels[entry.channel].has_calls() {
+                continue;
+            }
+            let mut call: Value = serde_json::from_slice(&entry.data).unwrap();
+            let Some(all) = call["emitted"].as_array_mut().filter(|all| !all.is_empty()) else {
+                continue;
+            };
+            let one = all[0].clone();
+            if call["stage"] == "vision" {
+                let all = call["emitted"].as_array_mut().unwrap();
+                all.extend(emitted.drain(..).map(|sequence| {
+                    let mut one = one.clone();
+                    one["sequence"] = json!(sequence);
+                    one
+                }));
+            }
+            entry.data = call.to_string().into_bytes();
+        }
+        assert!(emitted.is_empty());
+        for sequence in first..first + CALLS {
+            let began = SECOND * i64::from(sequence + 1);
+            parts.call(&json!({
+                "stage": "solver", "event": "message", "taken_ns": began, "ended_ns": began + SECOND - 1,
+                "took": { "port": "sighting", "from": "vision", "output": "out", "sequence": sequence },
+                "emitted": [],
+            }));
+        }
+        let name = if isolated { "kept-apart" } else { "kept" };
+        let ran = replay(name, &parts, &[]);
+        assert!(ran.ran.stdout.contains("--no-limits"), "{ran:#?}");
+    }
+}
+
 /// Boards that are no work to solve may be work to read, to encode and to draw.
 #[test]
 fn boards_of_a_hundred_thousand_cells() {

@@ -121,10 +121,10 @@ impl Iterator for Entries<'_> {
     }
 }
 
-/// The cells that the boards of a text may have together: so many, and so many more for each of its bytes. That
-/// is more than a URL needs, which encodes 20 empty cells in a byte.
+/// The cells that the boards of a text may have together: so many, and so many more for each of its bytes. A cell takes
+/// some 95 bytes of memory. A URL encodes up to 20 empty cells in a byte, and most boards take far more bytes.
 const CELLS: usize = 1 << 20;
-const CELLS_PER_BYTE: usize = 32;
+const CELLS_PER_BYTE: usize = 4;
 /// The puzzles that a text may have which are all kept: so many, and one more for so many of its bytes. A board of 4 x
 /// 4 cells takes 20 bytes; most are larger.
 const PUZZLES: usize = 1 << 16;

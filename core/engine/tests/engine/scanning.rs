@@ -239,7 +239,7 @@ fn nothing_is_loaded_where_others_can_write() {
     for mode in [0o777, 0o757, 0o1777] {
         chmod(&inner, mode);
         let mended = format!(
-            "other users can write to {} (mode {mode:o}): `chmod go-w` it, or put the plugins elsewhere",
+            "other users can write to {} (mode {mode:o}): `chmod go-w` it, or put it elsewhere",
             inner.display()
         );
         let reason = refused_in(&inner, &library, &left);

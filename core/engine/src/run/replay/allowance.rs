@@ -2,14 +2,19 @@
 //! it may hold a hard board and a config that counts all solutions.
 //!
 //! A call may take [`FACTOR`] times its recorded time, and at least [`SHORTEST`]. All calls together may take
-//! [`FACTOR`] times their recorded time plus [`SPARE`]. During a call, the program and the processes of its stages may
-//! grow by [`MEMORY`]: all calls in progress have exceeded it then, since nothing says which of them grew. A call that
-//! exceeds a limit is cancelled, and its recorded messages are used instead. If it goes on for [`GRACE`], it is
-//! abandoned: its process is killed if it has one; else its thread is abandoned, and the recorded messages are used for
-//! all further calls of its stage. A thread that takes memory without end can only be stopped by the end of the replay.
+//! [`FACTOR`] times their recorded time plus [`SPARE`]. From the first call on, the program and the processes of its
+//! stages may grow by [`MEMORY`]: all calls in progress have exceeded it then, since nothing says which of them grew,
+//! and no further call starts. No more calls run at once than there are processors, for each may grow before it is
+//! checked.
+//!
+//! A call that exceeds a limit is cancelled, and its recorded messages are used instead. If it goes on for [`GRACE`], it
+//! is abandoned: its process is killed if it has one; else its thread is abandoned, and the recorded messages are used
+//! for all further calls of its stage. A thread that takes memory without end can only be stopped by the end of the
+//! replay.
 
 use std::collections::HashMap;
 use std::io;
+use std::num::NonZero;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -32,7 +37,7 @@ const SHORTEST: Duration = Duration::from_secs(1);
 const SPARE: Duration = Duration::from_secs(2);
 /// The longest recorded time that counts for one call.
 const LONGEST: Duration = Duration::from_secs(60);
-/// The number of bytes by which the program may grow during a call.
+/// The number of bytes by which the program and the processes of its stages may grow.
 const MEMORY: u64 = 192 << 20;
 /// How long a call may go on once it is cancelled. Calls that check for it do so much more often.
 const GRACE: Duration = Duration::from_secs(1);
@@ -60,6 +65,10 @@ pub(crate) struct Allowance(Arc<Inner>);
 struct Inner {
     state: Mutex<AllowanceState>,
     began: Condvar,
+    /// A call has ended.
+    ended: Condvar,
+    /// How many calls may run at once. `None`: any number.
+    at_once: Option<usize>,
     /// The time that all calls may take together. `None`: no limits.
     total: Option<Duration>,
     created: Instant,
@@ -77,6 +86,10 @@ struct AllowanceState {
     last: u64,
     /// The memory of this process, and when it was measured.
     memory: Option<(u64, Instant)>,
+    /// The least memory of this process since the first call.
+    least: Option<u64>,
+    /// The same of each isolated process with a call, by its id.
+    least_apart: HashMap<u32, u64>,
     /// Whether a thread checks them.
     is_watched: bool,
     /// Whether that thread waits for a call to start.
@@ -91,12 +104,6 @@ struct Running {
     began: Instant,
     /// The time that it may take.
     most: Duration,
-    /// Its process, if it is isolated.
-    process: Option<u32>,
-    /// The least memory of this process since it began.
-    memory: u64,
-    /// The memory of its own process at the first check.
-    memory_apart: Option<u64>,
     excess: Option<Excess>,
 }
 
@@ -114,6 +121,8 @@ impl Allowance {
         Self(Arc::new(Inner {
             state: Mutex::default(),
             began: Condvar::new(),
+            ended: Condvar::new(),
+            at_once: recorded.map(|_| thread::available_parallelism().map_or(1, NonZero::get)),
             total: recorded.map(|recorded| recorded.saturating_mul(FACTOR) + SPARE),
             created: Instant::now(),
             checked: AtomicU64::new(0),
@@ -138,24 +147,30 @@ impl Allowance {
     ) -> Result<CallGuard<'_>, Excess> {
         let inner = &*self.0;
         let mut state = lock(&inner.state);
-        if inner.total.is_some_and(|total| state.spent >= total) {
-            return Err(Excess::Time);
+        while inner.at_once.is_some_and(|most| state.running() >= most) {
+            let ended = inner.ended.wait(state);
+            state = ended.unwrap_or_else(PoisonError::into_inner);
+        }
+        if let Some(total) = inner.total {
+            if state.spent >= total {
+                return Err(Excess::Time);
+            }
+            if let Some(process) = process {
+                let now = memory(&process.to_string()).unwrap_or(0);
+                state.least_apart.entry(process).or_insert(now);
+            }
+            if state.grown() > MEMORY {
+                return Err(Excess::Memory);
+            }
         }
         state.last += 1;
         let number = state.last;
-        let memory = match inner.total {
-            Some(_) => state.memory(Instant::now()),
-            None => 0,
-        };
         let running = Running {
             number,
             stage: stage.clone(),
             watch: watch.clone(),
             began: Instant::now(),
             most: most(recorded),
-            process,
-            memory,
-            memory_apart: None,
             excess: None,
         };
         let place = state.add(running);
@@ -203,6 +218,7 @@ impl Allowance {
         let call = calls
             .find(|call| call.as_ref().is_some_and(is_it))?
             .take()?;
+        self.0.ended.notify_all();
         // It goes on, and nothing is left for others.
         if call.excess.is_some() {
             state.spent = self.0.total.unwrap_or(state.spent).max(state.spent);
@@ -278,17 +294,33 @@ impl AllowanceState {
         }
     }
 
+    /// How much this process and those of the stages have grown together, in bytes.
+    fn grown(&mut self) -> u64 {
+        let here = self.memory(Instant::now());
+        let least = self.least.map_or(here, |least| least.min(here));
+        self.least = Some(least);
+        let mut grown = here - least;
+        self.least_apart.retain(|process, least| {
+            let now = memory(&process.to_string());
+            if let Some(now) = now {
+                *least = now.min(*least);
+                grown = grown.saturating_add(now - *least);
+            }
+            // It has ended.
+            now.is_some()
+        });
+        grown
+    }
+
+    /// How many calls are in progress.
+    fn running(&self) -> usize {
+        self.calls.iter().flatten().count()
+    }
+
     /// Cancels the calls that have exceeded a limit, and all calls when the run stops.
     fn check(&mut self, total: Option<Duration>) {
-        let here = total.map_or(0, |_| self.memory(Instant::now()));
-        let least = self.calls.iter_mut().flatten().map(|call| {
-            call.memory = call.memory.min(here);
-            call.memory
-        });
-        let grown_here = here - least.min().unwrap_or(here);
+        let grown = total.map_or(0, |_| self.grown());
         let mut all = self.spent;
-        // How much the processes of stages have grown together.
-        let mut apart: u64 = 0;
         let mut snapshots = Vec::new();
         for call in self.calls.iter_mut().flatten() {
             // It is about to start, or has just returned.
@@ -297,15 +329,9 @@ impl AllowanceState {
             };
             let worked = Duration::from_nanos(u64::try_from(snapshot.worked).unwrap_or(0));
             all = all.saturating_add(worked);
-            if let (Some(process), Some(_)) = (call.process, total) {
-                let now = memory(&process.to_string()).unwrap_or(0);
-                let before = *call.memory_apart.get_or_insert(now);
-                apart = apart.saturating_add(now.saturating_sub(before));
-            }
             snapshots.push((call, snapshot, worked));
         }
         let is_spent = total.is_some_and(|total| all >= total);
-        let grown = grown_here.saturating_add(apart);
         for (call, snapshot, worked) in snapshots {
             if total.is_some() && call.excess.is_none() {
                 call.excess = match grown > MEMORY {
@@ -349,6 +375,7 @@ impl CallGuard<'_> {
         let mut state = lock(&self.inner.state);
         let call = state.calls.get_mut(self.place)?;
         let call = call.take_if(|call| call.number == self.number)?;
+        self.inner.ended.notify_all();
         let waited = u64::try_from(call.watch.waited_in_call()).unwrap_or(0);
         let worked = call
             .began
