@@ -52,7 +52,7 @@ const DEVICES: [&str; 5] = [
 ];
 
 /// Files for looking up the names of other machines.
-const NETWORK: [&str; 9] = [
+const NETWORK: [&str; 11] = [
     "/etc/hosts",
     "/etc/host.conf",
     "/etc/gai.conf",
@@ -60,7 +60,9 @@ const NETWORK: [&str; 9] = [
     "/etc/resolv.conf",
     "/etc/services",
     "/etc/protocols",
-    "/etc/ssl",
+    "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/openssl.cnf",
     "/etc/ca-certificates",
 ];
 

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use flowpipe_host::library::inspect::linking::{Linking, is_elf};
+use flowpipe_host::library::inspect::linking::{Linking, is_elf_library};
 use flowpipe_host::library::write_access;
 
 use crate::confinement::Unreadable;
@@ -127,7 +127,9 @@ impl Search {
         };
         let is_permitted = |it: &PathBuf| self.is_permitted(it) || write_access::check(it).is_ok();
         let places = places.into_iter();
-        places.filter(|it| is_elf(it) && is_permitted(it)).collect()
+        places
+            .filter(|it| is_elf_library(it) && is_permitted(it))
+            .collect()
     }
 
     /// A folder that a library names, where something in it may be read: its libraries are taken in.
@@ -175,6 +177,6 @@ fn libraries_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
         .take(MOST_ENTRIES)
         .flatten()
         .map(|entry| entry.path());
-    let libraries = paths.filter(move |path| is_library(path) && is_elf(path));
+    let libraries = paths.filter(move |path| is_library(path) && is_elf_library(path));
     libraries.take(MOST_LIBRARIES)
 }

@@ -64,15 +64,26 @@ impl Linking {
     }
 }
 
-/// Whether a path leads to an ELF file.
-pub fn is_elf(path: &Path) -> bool {
+/// Whether a path leads to an ELF file that can be loaded into a program. A core dump can't.
+pub fn is_elf_library(path: &Path) -> bool {
     use std::io::Read as _;
-    let mut first = [0; elf::ELFMAG.len()];
+    /// The identification's length, and where in it the byte order is.
+    const IDENTIFICATION: usize = 16;
+    const EI_DATA: usize = 5;
+    /// The magic number, the rest of the identification, and the type.
+    const LENGTH: usize = IDENTIFICATION + 2;
+    let mut first = [0; LENGTH];
     let read = open(path).map(|it| {
         let mut file: &File = it.file();
         file.read_exact(&mut first)
     });
-    matches!(read, Some(Ok(()))) && first == elf::ELFMAG
+    let kind = [first[LENGTH - 2], first[LENGTH - 1]];
+    let is_big_endian = first[EI_DATA] == elf::ELFDATA2MSB.0;
+    let kind = match is_big_endian {
+        true => u16::from_be_bytes(kind),
+        false => u16::from_le_bytes(kind),
+    };
+    matches!(read, Some(Ok(()))) && first.starts_with(&elf::ELFMAG) && kind == elf::ET_DYN.0
 }
 
 /// Nothing but a regular file is opened.
@@ -161,12 +172,19 @@ mod tests {
     #[test]
     fn this_program_is_linked_with_others() {
         let itself = std::env::current_exe().unwrap();
-        assert!(is_elf(&itself));
+        assert!(is_elf_library(&itself));
         let linking = Linking::of(&itself).unwrap();
         let has_c = |it: &PathBuf| it.to_string_lossy().starts_with("libc.");
         assert!(linking.needed.iter().any(has_c), "{linking:?}");
         assert_eq!(Linking::of(Path::new(file!())), None);
         assert_eq!(Linking::of(Path::new("/dev/null")), None);
-        assert!(!is_elf(Path::new("/")) && !is_elf(Path::new("/nowhere")));
+        assert!(!is_elf_library(Path::new("/")) && !is_elf_library(Path::new("/nowhere")));
+        // As a core dump is, which holds whatever a process had in its memory.
+        let folder = tempfile::tempdir().unwrap();
+        let core = folder.path().join("core");
+        let mut bytes = std::fs::read(&itself).unwrap()[..64].to_vec();
+        bytes[16..18].copy_from_slice(&elf::ET_CORE.0.to_ne_bytes());
+        std::fs::write(&core, bytes).unwrap();
+        assert!(!is_elf_library(&core));
     }
 }
