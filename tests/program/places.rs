@@ -86,10 +86,11 @@ fn what_is_only_in_the_working_directory_is_read_there_with_a_warning() {
 #[cfg(unix)]
 #[test]
 fn a_pipeline_from_standard_input_starts_at_the_working_directory() {
-    let ran = with_input(&["run", "/dev/stdin", "--json"], &ready());
-    let ran = ran.expect(0);
-    assert_eq!(ran.json()["boards"]["accepted"], 11, "{ran:#?}");
-    assert!(!ran.stderr.contains(WARNING), "{ran:#?}");
+    for name in ["-", "/dev/stdin"] {
+        let ran = with_input(&["run", name, "--json"], &ready()).expect(0);
+        assert_eq!(ran.json()["boards"]["accepted"], 11, "{ran:#?}");
+        assert!(!ran.stderr.contains(WARNING), "{ran:#?}");
+    }
 }
 
 /// Scripts and their puzzles are found wherever the pipeline is run from.

@@ -332,7 +332,11 @@ fn bad_files_and_bad_arguments_are_reported() {
         "{}",
         ran.stderr
     );
-    run(&["replay", text(&path), "--swap", "solver=solver-nobody"]).expect(78);
+    let ran = run(&["replay", text(&path), "--swap", "solver=solver-serach"]).expect(78);
+    assert!(
+        ran.stderr.contains("did you mean `solver-search`?"),
+        "{ran:#?}"
+    );
     run(&["replay", text(&path), "--speed", "fast"]).expect(2);
     // A file that can't be made ends the run before it begins.
     let ran = run(&[

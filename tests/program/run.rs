@@ -93,6 +93,9 @@ fn malformed_messages_are_not_forwarded() {
         "{}",
         problem(&ran)
     );
+    // As a problem, and not as a warning too.
+    let printed = ran.stderr.matches("not a flowpipe.sighting/1").count();
+    assert_eq!(printed, 1, "{}", ran.stderr);
 }
 
 #[test]

@@ -414,7 +414,14 @@ fn plugins_and_configs_that_cannot_be_used() {
         ran.stderr
     );
     let ran = run(&["see", BOARD, "--plugin", "solver-search"]).expect(78);
-    assert!(ran.stderr.contains("flowpipe.frame/1"), "{}", ran.stderr);
+    let words = "--plugin solver-search: its role is solver, and not vision";
+    assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    let ran = config("min_cells = 6").expect(78);
+    assert!(
+        ran.stderr.contains("`config` must be a table"),
+        "{}",
+        ran.stderr
+    );
     run(&["see", BOARD, "--plugin", "no-such"]).expect(78);
     run(&["see"]).expect(2);
     run(&["see", BOARD, "--repeat", "0"]).expect(2);

@@ -377,9 +377,22 @@ fn errors_name_the_flag() {
     refused(&["--config", "{"], "--config {: ", "never closed");
     refused(&["--config", ""], "--config '': ", "");
     let vision = ["--solver", "vision-opencv"];
-    refused(&vision, "--solver vision-opencv: ", "flowpipe.frame/1");
+    refused(
+        &vision,
+        "--solver vision-opencv: ",
+        "its role is vision, and not solver",
+    );
     let vision = ["--plan=vision-opencv"];
-    refused(&vision, "--plan=vision-opencv: ", "flowpipe.frame/1");
+    refused(
+        &vision,
+        "--plan=vision-opencv: ",
+        "its role is vision, and not planner",
+    );
+    refused(
+        &["--config", "prove = 1"],
+        "--config 'prove = 1': ",
+        "must be a table",
+    );
     refused(&["--timeout", "soon"], "--timeout soon: ", "duration");
     refused(&["--timeout", "3"], "--timeout 3: ", "duration");
     let planner = ["--plan=planner-gird"];

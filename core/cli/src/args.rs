@@ -3,6 +3,7 @@
 mod bench;
 mod compare;
 mod new;
+mod number;
 mod play;
 mod plugins;
 mod replay;
@@ -253,7 +254,7 @@ pub struct Solve {
     #[arg(long, value_name = "DURATION")]
     pub timeout: Option<String>,
     /// Solve this many puzzles in parallel. Without it, as many as there are processors.
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "NUMBER", value_parser = number::from_one::<u16>)]
     pub jobs: Option<u16>,
     /// Print JSON Lines: one object for each puzzle.
     #[arg(long)]
@@ -323,7 +324,7 @@ pub struct Generate {
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     pub seed: u64,
     /// Generate this many in parallel; the puzzles are the same. Without it, as many as there are processors.
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "NUMBER", value_parser = number::from_one::<u16>)]
     pub jobs: Option<u16>,
     /// The format to write. The title of each puzzle is its difficulty. Level lines and JSON hold the solution.
     #[arg(long, value_enum, default_value_t = PuzzleFormat::Level, value_name = "FORMAT")]

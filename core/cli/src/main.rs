@@ -69,6 +69,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Args, Command};
+use crate::show::log::Prints;
 
 fn main() -> ExitCode {
     flowpipe_terminal::panic::install_hook();
@@ -89,11 +90,14 @@ fn main() -> ExitCode {
         show::colour::on_stdout(&args.global),
         show::colour::on_stderr(&args.global),
     );
-    let reports_problems = matches!(
-        args.command,
-        Command::See(_) | Command::Solve(_) | Command::Bench(_) | Command::Compare(_)
-    );
-    show::log::start(&args.global, reports_problems);
+    let prints = match args.command {
+        Command::Run(_) | Command::Replay(_) => Prints::Problems,
+        Command::See(_) | Command::Solve(_) | Command::Bench(_) | Command::Compare(_) => {
+            Prints::Failures
+        }
+        _ => Prints::Nothing,
+    };
+    show::log::start(&args.global, prints);
     if let Err(failure) = plugins::check_named(&args.global) {
         return exit::code(Err(failure));
     }

@@ -8,12 +8,16 @@ use serde_json::Value;
 
 /// The config key of an actuator that names the key that ends the run.
 const HOTKEY: &str = "hotkey";
+/// The config key of an actuator that permits to play in what is no window.
+const ANY_WINDOW: &str = "any_window";
 
 /// That a pipeline drives the mouse.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MouseDriver {
     /// What stops the mouse besides Ctrl-C.
     pub hotkey: Option<String>,
+    /// Whether it plays in what is no window, such as a monitor.
+    pub any_window: bool,
 }
 
 impl MouseDriver {
@@ -25,6 +29,7 @@ impl MouseDriver {
             let drives = manifest.has_effect(&[EffectKind::DrivesMouse], &contestant.config);
             (drives == HasEffect::Yes).then(|| Self {
                 hotkey: hotkey(manifest, &contestant.config),
+                any_window: any_window(manifest, &contestant.config),
             })
         })
     }
@@ -38,6 +43,19 @@ fn hotkey(manifest: &Manifest, config: &Value) -> Option<String> {
     };
     let name = config.get(HOTKEY).or_else(default)?.as_str()?;
     (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// Whether it plays in what is no window: by the config or else the default, and where there is no such key.
+fn any_window(manifest: &Manifest, config: &Value) -> bool {
+    let property = manifest
+        .config
+        .get("properties")
+        .and_then(|all| all.get(ANY_WINDOW));
+    let Some(property) = property else {
+        return true;
+    };
+    let value = config.get(ANY_WINDOW).or_else(|| property.get("default"));
+    value.and_then(Value::as_bool).unwrap_or(false)
 }
 
 #[cfg(test)]
@@ -58,5 +76,16 @@ mod tests {
         assert_eq!(key(json!({ "hotkey": "Pause" })).as_deref(), Some("Pause"));
         assert_eq!(key(json!({ "hotkey": "" })), None);
         assert_eq!(hotkey(&Manifest::default(), &json!({})), None);
+    }
+
+    #[test]
+    fn what_is_no_window_is_played_in_only_if_that_is_permitted() {
+        let manifest = Manifest {
+            config: json!({ "properties": { "any_window": { "default": false } } }),
+            ..Manifest::default()
+        };
+        assert!(!any_window(&manifest, &json!({})));
+        assert!(any_window(&manifest, &json!({ "any_window": true })));
+        assert!(any_window(&Manifest::default(), &json!({})));
     }
 }

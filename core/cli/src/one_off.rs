@@ -84,6 +84,31 @@ impl<'a> FlagValue<'a> {
     }
 }
 
+/// Checks that the plugin of a flag does not have another role.
+///
+/// # Errors
+/// When it has.
+pub fn check_role(
+    plugin: &FlagValue<'_>,
+    role: &str,
+    catalogue: &Catalogue,
+) -> Result<(), Failure> {
+    let found = catalogue.find(plugin.value);
+    let other = found
+        .map(|found| found.manifest.role.as_str())
+        .filter(|&other| other != role && ROLES.contains(&other));
+    match other {
+        None => Ok(()),
+        Some(other) => Err(Failure::Config(format!(
+            "{}: its role is {other}, and not {role}: `flowpipe plugins` lists the plugins by name",
+            plugin.flag
+        ))),
+    }
+}
+
+/// The roles of which a plugin is used for nothing else.
+const ROLES: [&str; 5] = ["capture", "vision", "solver", "planner", "actuator"];
+
 /// The text of a pipeline that is composed of values of the command line. Errors name their flags.
 #[derive(Debug, Default)]
 pub struct PipelineText {
@@ -120,7 +145,11 @@ impl PipelineText {
         }
         // The last key of its stage: where its syntax is wrong, nothing else of the stage is lost.
         if let Some(config) = config {
-            self.add_value("config", config.value, config);
+            // What is no table is reported as one value, and not by its syntax.
+            match config.value.trim_start().starts_with('{') {
+                true => self.add_value("config", config.value, config),
+                false => self.add_value("config", &string(config), config),
+            }
         }
         // Anything else that is wrong with the stage, such as a plugin that takes other messages.
         self.origins.push(Origin {

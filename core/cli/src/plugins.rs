@@ -8,7 +8,7 @@ use flowpipe_host::catalogue::{Catalogue, Scan};
 use crate::args::Global;
 use crate::exit::Failure;
 use crate::manifest_cache::CachedScanner;
-use crate::{processes, user_plugins};
+use crate::{outputs, processes, user_plugins};
 
 /// The variable with more folders, separated as in `PATH`.
 pub const PATH_VARIABLE: &str = "FLOWPIPE_PLUGIN_PATH";
@@ -96,6 +96,9 @@ pub fn unknown(catalogue: &Catalogue, name: &str) -> String {
 
 fn find(folders: &[PathBuf], scanner: &dyn Scan) -> Catalogue {
     let catalogue = Catalogue::scan(folders, scanner);
+    for found in catalogue.stages() {
+        outputs::note_input(&found.path);
+    }
     for refused in catalogue.refused() {
         let (path, reason) = (refused.path.display(), &refused.reason);
         match refused.path.is_dir() {

@@ -65,7 +65,7 @@ pub enum CommandError {
     #[error("it does not read its standard input, where its messages come")]
     InputBlocked,
     /// Not ready in time.
-    #[error("it did not answer its first message, the one with \"protocol\", within {limit} ms (`start_ms`), and was killed{}", stderr_note(.stderr))]
+    #[error("it did not answer its first message, the one with \"protocol\", within {limit} ms (`start_ms`), and was killed: a program must flush its standard output after each answer{}", stderr_note(.stderr))]
     StartTimeout {
         /// Milliseconds.
         limit: u64,

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::number;
+
 #[derive(Debug, Args)]
 pub struct Bench {
     /// Files of puzzles in any format that `solve` reads. Without files, boards are generated.
@@ -20,7 +22,7 @@ pub struct Bench {
     #[arg(long, default_value = "1s", value_name = "DURATION")]
     pub timeout: String,
     /// The maximum number of boards of each size or kind.
-    #[arg(long, default_value_t = 20, value_name = "NUMBER", value_parser = at_least_one)]
+    #[arg(long, default_value_t = 20, value_name = "NUMBER", value_parser = number::from_one::<usize>)]
     pub most: usize,
     /// The same seed generates the same boards.
     #[arg(
@@ -48,11 +50,4 @@ fn config(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("write SOLVER=TOML, such as 'solver-varisat={ encoding = \"edges\" }'".to_owned()),
     }
-}
-
-fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse()
-        .ok()
-        .filter(|&number| number > 0)
-        .ok_or_else(|| "expected a number from 1".to_owned())
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use flowpipe_config::reader::duration;
 
+use super::number;
 use super::set::{self, SetArgument};
 
 /// The arguments of `flowpipe run`.
@@ -20,7 +21,7 @@ pub struct Run {
     #[arg(long, value_name = "NUMBER", value_parser = seconds, allow_negative_numbers = true)]
     pub seconds: Option<f64>,
     /// End the run after this many solved boards: sets `boards`.
-    #[arg(long, value_name = "NUMBER", value_parser = boards, allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number::from_one::<u64>, allow_negative_numbers = true)]
     pub boards: Option<u64>,
     /// What the game needs from the mouse, such as segments or auto: sets `profile`.
     #[arg(long, value_name = "NAME")]
@@ -64,11 +65,6 @@ pub struct Run {
     /// Write a trace: which stage worked on which frame when. chrome://tracing and ui.perfetto.dev show it.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-}
-
-fn boards(text: &str) -> Result<u64, String> {
-    let number = text.parse().ok().filter(|&number| number > 0);
-    number.ok_or_else(|| "expected a number from 1".to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

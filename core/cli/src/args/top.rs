@@ -2,10 +2,13 @@
 
 use clap::Args;
 
+use super::number;
+
 /// The arguments of `flowpipe top`.
 #[derive(Debug, Args)]
 pub struct Top {
     /// The process of the run. Without it, the newest run.
+    #[arg(value_parser = number::from_one::<u32>)]
     pub pid: Option<u32>,
     /// List the runs, and exit.
     #[arg(long, conflicts_with_all = ["pid", "wait"])]

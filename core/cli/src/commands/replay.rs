@@ -20,7 +20,7 @@ use crate::show::colour::{self, BAD, GOOD, paint};
 use crate::show::report;
 use crate::trace::Tracing;
 use crate::visibility::Visibility;
-use crate::{checks, foreground, plugins, processes, recording_file, signals};
+use crate::{checks, foreground, outputs, plugins, processes, recording_file, signals};
 
 pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     signals::at_once();
@@ -30,9 +30,17 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     };
     let recording = recording_file::open(&args.file, limits)?;
     let catalogue = plugins::load_all(global);
+    let mut named = args.swap.iter().map(|swap| swap.plugin.as_str());
+    if let Some(name) = named.find(|name| catalogue.find(name).is_none()) {
+        return Err(Failure::Config(format!(
+            "--swap: {}",
+            plugins::unknown(&catalogue, name)
+        )));
+    }
     let recording = Arc::new(recording);
     let (pipeline, replay) =
         Replay::new(recording.clone(), &wish(args), &catalogue).map_err(refusal)?;
+    outputs::note_inputs_of(&pipeline, &catalogue);
     for (stage, effect) in replay.effects() {
         eprintln!("flowpipe: stage \"{}\" {}", escaped(stage), escaped(effect));
     }

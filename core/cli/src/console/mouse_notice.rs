@@ -59,9 +59,10 @@ impl MouseNotice {
     }
 
     fn line(&mut self, frame: &FrameNote) -> Option<String> {
-        let hotkey = self.driver.as_ref()?.hotkey.as_deref();
+        let driver = self.driver.as_ref()?;
+        let hotkey = driver.hotkey.as_deref();
         // What is no part of the screen is not played in.
-        let is_screen = frame.window.is_some() || frame.size.is_some();
+        let is_screen = frame.window.is_some() || frame.size.is_some() && driver.any_window;
         let target = (frame.source.clone(), frame.window);
         if !is_screen || self.reported.len() >= MOST || !self.reported.insert(target) {
             return None;
@@ -99,6 +100,7 @@ mod tests {
     fn driver(hotkey: Option<&str>) -> MouseDriver {
         MouseDriver {
             hotkey: hotkey.map(str::to_owned),
+            any_window: true,
         }
     }
 

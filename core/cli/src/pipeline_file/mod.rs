@@ -82,6 +82,9 @@ pub fn show(errors: Vec<ConfigError>, global: &Global) {
     write_stderr(&rendered(errors, colour::on_stderr(global)));
 }
 
+/// The most errors that are printed of a file.
+const MOST_SHOWN: usize = 50;
+
 /// Errors as [`show`] prints them.
 pub fn rendered(errors: Vec<ConfigError>, colours: bool) -> String {
     let theme = if colours {
@@ -91,7 +94,8 @@ pub fn rendered(errors: Vec<ConfigError>, colours: bool) -> String {
     };
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_links(false);
     let mut all = String::new();
-    for error in errors {
+    let more = errors.len().saturating_sub(MOST_SHOWN);
+    for error in errors.into_iter().take(MOST_SHOWN) {
         let mut text = String::new();
         // Writing to a String can't fail; if rendering fails, only the message is printed.
         if handler.render_report(&mut text, &error).is_err() {
@@ -99,6 +103,9 @@ pub fn rendered(errors: Vec<ConfigError>, colours: bool) -> String {
         }
         // A byte order mark has no width, and its escape would shift the caret.
         all += &text.replace('\u{feff}', "");
+    }
+    if more > 0 {
+        all += &format!("and {more} more\n");
     }
     all
 }

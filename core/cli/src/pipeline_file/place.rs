@@ -17,12 +17,16 @@ const PATH_VARIABLE: &str = "FLOWPIPE_PIPELINE_PATH";
 /// The most names that an error lists.
 const LISTED: usize = 24;
 
-/// The file of a pipeline: the path as it is, or the packaged pipeline of that name if it is a name.
+/// The file of a pipeline: the path as it is, or the packaged pipeline of that name if it is a name. `-` is standard
+/// input.
 ///
 /// # Errors
 /// When there is no pipeline of that name, or only one that other users can change. When there is no such file, but a
 /// packaged pipeline of its name.
 pub fn find(file: &Path) -> Result<PathBuf, Failure> {
+    if cfg!(unix) && file == Path::new("-") {
+        return Ok("/dev/stdin".into());
+    }
     match name(file) {
         Some(name) => find_in(name, &folders()),
         None => match meant(file, &folders()) {

@@ -109,7 +109,7 @@ pub fn notice(landed: &FlightFile) -> String {
     };
     match file {
         Ok(path) => format!(
-            "the last {seconds:.1} s are kept: {reason}\n  to replay them: flowpipe replay {} --verify{last}",
+            "the last {seconds:.1} s are kept: {reason}\n  to replay them: flowpipe replay {}{last}",
             escape(&quoted(path))
         ),
         Err(error) => {

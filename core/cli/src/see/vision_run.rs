@@ -17,10 +17,10 @@ use flowpipe_host::problem::{Problem, ProblemKind};
 use flowpipe_puzzle::message::{SIGHTING, Sighting};
 use serde_json::json;
 
-use crate::checks;
 use crate::exit::Failure;
 use crate::follow::follow_until;
 use crate::one_off::{FlagValue, OneOffError, PipelineText};
+use crate::{checks, one_off, outputs};
 
 /// The stages.
 const FRAMES: &str = "frames";
@@ -106,9 +106,11 @@ fn pipeline(
         "[stages.{FRAMES}]\nplugin = \"capture-files\"\nconfig = {{ paths = \".\" }}\non_error = \"skip\"\n"
     ));
     let plugin = FlagValue::new("--plugin", options.plugin);
+    one_off::check_role(&plugin, "vision", catalogue)?;
     let config = options.config.map(|it| FlagValue::new("--config", it));
     text.add_stage(VISION, &plugin, FRAMES, config.as_ref(), None);
     let mut pipeline = text.read(catalogue).map_err(OneOffError::Config)?;
+    outputs::note_inputs_of(&pipeline, catalogue);
     for edge in &mut pipeline.edges {
         // Each queued message holds a whole picture.
         edge.queue.capacity = 1;

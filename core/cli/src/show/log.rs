@@ -11,19 +11,35 @@ use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use crate::args::Global;
 use crate::show::colour;
 
+/// What a command prints of the problems of its runs.
+#[derive(Clone, Copy)]
+pub enum Prints {
+    /// Each problem.
+    Problems,
+    /// What became of each puzzle or picture.
+    Failures,
+    /// It has no runs.
+    Nothing,
+}
+
 /// Sends `tracing` to standard error: warnings, with `-v` information, with `-vv` everything.
-/// `FLOWPIPE_LOG` sets it by target, in the syntax of `RUST_LOG`. A command with `reports_problems` prints the
-/// problems of its runs itself: they are not logged.
-pub fn start(global: &Global, reports_problems: bool) {
-    let default = match global.verbose {
-        // The warnings of the window library are about the desktop.
-        0 if reports_problems => "warn,winit=error,flowpipe_engine::run=off",
-        0 => "warn,winit=error",
-        1 => "info",
+/// `FLOWPIPE_LOG` sets it by target, in the syntax of `RUST_LOG`. What a command prints of its runs itself is not logged.
+pub fn start(global: &Global, prints: Prints) {
+    // The warnings of the window library are about the desktop.
+    let default = match (global.verbose, prints) {
+        (0, Prints::Problems) => "warn,winit=error,flowpipe_engine::run::shared=off",
+        (0, Prints::Failures) => "warn,winit=error,flowpipe_engine::run=off",
+        (0, Prints::Nothing) => "warn,winit=error",
+        (1, _) => "info",
         _ => "debug",
     };
-    let filter =
-        EnvFilter::try_from_env("FLOWPIPE_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let wanted = std::env::var("FLOWPIPE_LOG").ok();
+    let parsed = wanted.as_deref().map(EnvFilter::try_new);
+    let (filter, error) = match parsed {
+        Some(Ok(filter)) => (filter, None),
+        Some(Err(error)) => (EnvFilter::new(default), Some(error)),
+        None => (EnvFilter::new(default), None),
+    };
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .fmt_fields(debug_fn(field).delimited(" "))
@@ -31,6 +47,11 @@ pub fn start(global: &Global, reports_problems: bool) {
         .with_ansi(colour::on_stderr(global))
         .without_time()
         .init();
+    if let Some(error) = error {
+        tracing::warn!(
+            "FLOWPIPE_LOG is not used: {error}; write it as TARGET=LEVEL, such as flowpipe_engine=debug"
+        );
+    }
 }
 
 /// A field, escaped: it may contain text of plugins and files.

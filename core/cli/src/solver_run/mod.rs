@@ -19,10 +19,10 @@ use matcher::ReplyMatcher;
 use observer::{SolverEvent, SolverObserver};
 use serde_json::json;
 
-use crate::checks;
 use crate::exit::Failure;
 use crate::follow::follow_until;
 use crate::one_off::{FlagValue, OneOffError, PipelineText};
+use crate::{checks, one_off, outputs};
 
 /// The planner's stage.
 const PLANNER: &str = "planner";
@@ -109,7 +109,12 @@ pub fn run(
     mut each: impl FnMut(usize, Reply) -> ControlFlow<Result<(), Failure>>,
 ) -> Result<(), OneOffError> {
     let jobs = options.jobs.clamp(1, puzzles.len().max(1));
+    one_off::check_role(&options.solver, "solver", catalogue)?;
+    if let Some(planner) = &options.planner {
+        one_off::check_role(&planner.name, "planner", catalogue)?;
+    }
     let pipeline = pipeline(options, catalogue).map_err(OneOffError::Config)?;
+    outputs::note_inputs_of(&pipeline, catalogue);
     let (sender, events) = crossbeam_channel::unbounded();
     let mut handles: Vec<RunHandle> = Vec::new();
     for lane in 0..jobs {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteAccess {
     /// By its mode.
-    #[error("other users can write to {} (mode {mode:o}): `chmod go-w` it, or put the plugins elsewhere", path.display())]
+    #[error("other users can write to {} (mode {mode:o}): `chmod go-w` it, or put it elsewhere", path.display())]
     Mode {
         /// The file or folder.
         path: PathBuf,
@@ -15,13 +15,13 @@ pub enum WriteAccess {
         mode: u32,
     },
     /// By an access control list.
-    #[error("{} can be written to by its group, and has an access control list: `chmod g-w` it, or put the plugins elsewhere", path.display())]
+    #[error("{} can be written to by its group, and has an access control list: `chmod g-w` it, or put it elsewhere", path.display())]
     List {
         /// The file or folder.
         path: PathBuf,
     },
     /// By their ownership.
-    #[error("{} belongs to another user (number {owner}): `chown` it, or put the plugins elsewhere", path.display())]
+    #[error("{} belongs to another user (number {owner}): `chown` it, or put it elsewhere", path.display())]
     Owner {
         /// The file, folder or link.
         path: PathBuf,
