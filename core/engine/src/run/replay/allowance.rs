@@ -45,7 +45,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const NO_GRACE: Duration = Duration::from_millis(1);
 /// So long after the last check a call makes one itself.
 const LATE: Duration = Duration::from_millis(10);
-/// How often calls are checked. Two processors can allocate some 2 MB in a millisecond.
+/// How often calls are checked: a call may take megabytes in a millisecond.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 impl Excess {
