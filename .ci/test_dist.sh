@@ -144,7 +144,8 @@ remove_packages flowpipe
 
 printf '\n== the tarball\n' >&2
 # Not with what the Debian package depends on, but with what the documentation names.
-remove_packages python3 man-db
+# apt keeps bsdextrautils, which man-db brought, since a package of the base system recommends it.
+remove_packages python3 man-db bsdextrautils
 nothing_is_left
 read -ra libraries < <(sed -n 's/^ *`apt-get install \(libopencv[^`]*\)`.*/\1/p' docs/install.md)
 [ ${#libraries[@]} -gt 0 ] || fail "docs/install.md does not name the libraries that the tarball needs"
