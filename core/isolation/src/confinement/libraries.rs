@@ -47,8 +47,7 @@ pub(super) fn needed_by(libraries: &[PathBuf], system: &[&str], others: &[PathBu
     search.others = others.filter(|it| !search.is_permitted(it)).collect();
     for folder in &search.others {
         if write_access::check(folder).is_ok() {
-            let safe = libraries_in(folder).filter(|it| write_access::check(it).is_ok());
-            search.found.files.extend(safe);
+            search.found.files.extend(safe_libraries_in(folder));
         }
     }
     libraries.iter().for_each(|it| search.library(it));
@@ -143,9 +142,7 @@ impl Search {
             let refused = write_access::check(&folder).err();
             let refused = refused.map(|error| error.to_string());
             if refused.is_none() {
-                let libraries = libraries_in(&folder);
-                let safe = libraries.filter(|it| write_access::check(it).is_ok());
-                self.found.files.extend(safe);
+                self.found.files.extend(safe_libraries_in(&folder));
             }
             self.folders.insert(folder.clone(), refused);
         }
@@ -164,6 +161,11 @@ impl Search {
     fn is_permitted(&self, path: &Path) -> bool {
         self.permitted.iter().any(|it| path.starts_with(it))
     }
+}
+
+/// Those of [`libraries_in`] that other users can't write to.
+fn safe_libraries_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    libraries_in(folder).filter(|it| write_access::check(it).is_ok())
 }
 
 /// The ELF files of a folder that are named as libraries.

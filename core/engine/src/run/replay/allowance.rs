@@ -283,7 +283,8 @@ impl AllowanceState {
     }
 
     /// The memory of this process, measured at most once in an [`INTERVAL`]: calls may be short.
-    fn memory(&mut self, now: Instant) -> u64 {
+    fn memory(&mut self) -> u64 {
+        let now = Instant::now();
         match self.memory {
             Some((bytes, at)) if now.saturating_duration_since(at) < INTERVAL => bytes,
             _ => {
@@ -296,7 +297,7 @@ impl AllowanceState {
 
     /// How much this process and those of the stages have grown together, in bytes.
     fn grown(&mut self) -> u64 {
-        let here = self.memory(Instant::now());
+        let here = self.memory();
         let least = self.least.map_or(here, |least| least.min(here));
         self.least = Some(least);
         let mut grown = here - least;
