@@ -38,8 +38,8 @@ impl Drop for Running {
     }
 }
 
-fn play(screen: &Screen) -> Running {
-    let mut command = on(Some(screen), &["play", "--size", "5", "--seed", "3"]);
+fn play(screen: &Screen, size: &str) -> Running {
+    let mut command = on(Some(screen), &["play", "--size", size, "--seed", "3"]);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     Running(command.spawn().unwrap())
 }
@@ -87,9 +87,10 @@ from = \"vision\"
     let mut stderr = BufReader::new(run.0.stderr.take().unwrap());
     let mut stdout = BufReader::new(run.0.stdout.take().unwrap());
     read_until(&mut stderr, "waiting for it");
-    for _ in 0..2 {
-        let game = play(&screen);
-        let line = format!("{TITLE} (5 x 5, 5 flows) solved by solver-search");
+    // Of two sizes: a picture may be sent twice, and the second game's line is not one of the first game's.
+    for (size, flows) in [("5", 5), ("6", 6)] {
+        let game = play(&screen, size);
+        let line = format!("{TITLE} ({size} x {size}, {flows} flows) solved by solver-search");
         read_until(&mut stdout, &line);
         // It goes, and the same run finds it again.
         drop(game);
