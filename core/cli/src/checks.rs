@@ -8,12 +8,14 @@ use std::sync::Arc;
 use flowpipe_engine::check::{Judgement, Validator, Validators};
 use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{
-    BoardResult, Count, FRAME, FrameNote, OUTCOME, Outcome, RESULT, Reading, SIGHTING, SOLVED,
-    STROKES, SeenBoard, Sighting, Solved, Strokes, Verdict,
+    BoardResult, Count, Effort, FRAME, FrameNote, OUTCOME, Outcome, Profile, RESULT, Reading,
+    SIGHTING, SOLVED, STROKES, SeenBoard, Sighting, Solved, Strokes, Verdict,
 };
 use flowpipe_puzzle::stroke_check::check_strokes;
 use flowpipe_puzzle::{Puzzle, Solution, check};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
 /// All checks, by schema id.
 pub fn validators() -> Validators {
@@ -48,17 +50,32 @@ fn judgement(judged: Judged) -> Judgement {
     }
 }
 
-fn parse<T: DeserializeOwned>(message: &Message) -> Result<T, String> {
-    serde_json::from_str(message.json())
+/// The content of a message that has passed its check. `None`: it has another type.
+pub fn read<T>(message: &Message) -> Option<Arc<T>>
+where
+    T: DeserializeOwned + Send + Sync + 'static,
+{
+    message.read().ok()
+}
+
+fn parse<T>(message: &Message) -> Result<Arc<T>, String>
+where
+    T: DeserializeOwned + Send + Sync + 'static,
+{
+    message
+        .read()
         .map_err(|error| format!("not a {}: {error}", message.schema()))
 }
 
 /// The message that a stage processed, if it has the schema of the role's input. Other stages may process other
 /// messages.
-fn parent<T: DeserializeOwned>(parent: Option<&Message>, schema: &str) -> Option<T> {
+fn parent<T>(parent: Option<&Message>, schema: &str) -> Option<Arc<T>>
+where
+    T: DeserializeOwned + Send + Sync + 'static,
+{
     parent
         .filter(|parent| parent.schema() == schema)
-        .and_then(|parent| parse(parent).ok())
+        .and_then(read)
 }
 
 /// The first few breaches, in a line.
@@ -79,7 +96,7 @@ fn list<T: std::fmt::Display>(breaches: &[T]) -> String {
 impl Validator for FrameCheck {
     fn judge(&self, _: Option<&Message>, message: &Message) -> Judgement {
         judgement((|| {
-            let note: FrameNote = parse(message)?;
+            let note: Arc<FrameNote> = parse(message)?;
             if message.frame().is_none() {
                 return Err("a frame without pixels".to_owned());
             }
@@ -95,7 +112,7 @@ impl Validator for FrameCheck {
 impl Validator for SightingCheck {
     fn judge(&self, _: Option<&Message>, message: &Message) -> Judgement {
         judgement((|| {
-            let sighting: Sighting = parse(message)?;
+            let sighting: Arc<Sighting> = parse(message)?;
             check_reading(&sighting.reading)?;
             Ok(None)
         })())
@@ -141,10 +158,7 @@ fn check_board(seen: &SeenBoard) -> Result<(), String> {
 impl Validator for SolvedCheck {
     fn judge(&self, before: Option<&Message>, message: &Message) -> Judgement {
         judgement((|| {
-            let solved: Solved = parse(message)?;
-            if parent::<Sighting>(before, SIGHTING).is_some_and(|asked| asked != solved.sighting) {
-                return Err("it answers another sighting than it received".to_owned());
-            }
+            let solved = read_solved(before, message)?;
             let board = solved
                 .sighting
                 .board()
@@ -167,6 +181,48 @@ impl Validator for SolvedCheck {
             }
         })())
     }
+}
+
+/// An answer, if it is one to the sighting that the stage processed.
+fn read_solved(before: Option<&Message>, message: &Message) -> Result<Arc<Solved>, String> {
+    let asked = before.filter(|before| before.schema() == SIGHTING);
+    if let Some(solved) = asked.and_then(|asked| read_answer_to(asked, message)) {
+        return Ok(solved);
+    }
+    let solved: Arc<Solved> = parse(message)?;
+    let sighting: Option<Arc<Sighting>> = asked.and_then(read);
+    match sighting {
+        Some(sighting) if *sighting != solved.sighting => {
+            Err("it answers another sighting than it received".to_owned())
+        }
+        _ => Ok(solved),
+    }
+}
+
+/// An answer whose sighting is that of the message before, to the letter: it is not parsed a second time. `None`: it is
+/// not, or is no answer.
+fn read_answer_to(asked: &Message, message: &Message) -> Option<Arc<Solved>> {
+    #[derive(Deserialize)]
+    struct Answer<'a> {
+        solver: String,
+        answer: Verdict,
+        #[serde(default)]
+        effort: Effort,
+        #[serde(default)]
+        profile: Option<Profile>,
+        #[serde(borrow)]
+        sighting: &'a RawValue,
+    }
+    let answer: Answer<'_> = serde_json::from_str(message.json()).ok()?;
+    if answer.sighting.get() != asked.json() {
+        return None;
+    }
+    let sighting: Arc<Sighting> = read(asked)?;
+    let mut solved = Solved::new(answer.solver, answer.answer, Sighting::clone(&sighting));
+    (solved.effort, solved.profile) = (answer.effort, answer.profile);
+    let solved = Arc::new(solved);
+    message.body.keep(solved.clone());
+    Some(solved)
 }
 
 /// Each solution keeps the rules, and no two are the same.
@@ -220,7 +276,7 @@ pub fn with_reason(text: &str, reason: &Option<String>) -> String {
 impl Validator for StrokesCheck {
     fn judge(&self, before: Option<&Message>, message: &Message) -> Judgement {
         judgement((|| {
-            let strokes: Strokes = parse(message)?;
+            let strokes: Arc<Strokes> = parse(message)?;
             if let Some(asked) = parent::<Solved>(before, SOLVED) {
                 if asked.sighting != strokes.sighting {
                     return Err("strokes for another sighting than was asked for".to_owned());

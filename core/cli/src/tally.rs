@@ -16,7 +16,7 @@ use flowpipe_puzzle::message::{
 use flowpipe_terminal::{counted, escaped};
 use serde::{Deserialize, Serialize};
 
-use crate::checks::with_reason;
+use crate::checks::{read, with_reason};
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, QUIET, paint};
 use crate::tally::obstacle::Obstacle;
@@ -114,13 +114,12 @@ impl Tally {
         if let (Some(live), Some(origin)) = (&mut self.live, message.lineage().origin) {
             live.now = origin.captured_ns;
         }
-        // Every message has passed the checks: one that does not parse has another schema.
         match message.schema() {
             SIGHTING if self.is_forwarded(message) => Ok(()),
-            SIGHTING => parse(message).map_or(Ok(()), |it| self.sighting(&it, out, colours)),
-            SOLVED => parse(message).map_or(Ok(()), |it| self.solved(&it, out, colours)),
-            OUTCOME => parse(message).map_or(Ok(()), |it| self.outcome(&it, out, colours)),
-            RESULT => parse(message).map_or(Ok(()), |it| self.result(&it, out, colours)),
+            SIGHTING => read(message).map_or(Ok(()), |it| self.sighting(&it, out, colours)),
+            SOLVED => read(message).map_or(Ok(()), |it| self.solved(&it, out, colours)),
+            OUTCOME => read(message).map_or(Ok(()), |it| self.outcome(&it, out, colours)),
+            RESULT => read(message).map_or(Ok(()), |it| self.result(&it, out, colours)),
             _ => Ok(()),
         }
     }
@@ -354,10 +353,6 @@ impl Live {
         }
         known
     }
-}
-
-fn parse<T: serde::de::DeserializeOwned>(message: &Message) -> Option<T> {
-    serde_json::from_str(message.json()).ok()
 }
 
 fn heading(seen: &SeenBoard, solver: &str, text: &str) -> String {

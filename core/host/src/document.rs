@@ -1,19 +1,22 @@
 //! A JSON text, parsed on first access.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::ffi::c_char;
-use std::sync::OnceLock;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use flowpipe_abi as abi;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 /// The body of a message or the config of a stage: valid JSON, kept as written.
-#[derive(Clone, Debug)]
 pub struct Document {
     /// UTF-8, with a NUL behind it for readers in C.
     text: Cow<'static, [u8]>,
     parsed: OnceLock<Value>,
+    /// The text as the first type that it was read as.
+    typed: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 /// Why bytes are not a document.
@@ -48,6 +51,7 @@ impl Document {
         Self {
             text: Cow::Borrowed(b"{}\0"),
             parsed: OnceLock::new(),
+            typed: OnceLock::new(),
         }
     }
 
@@ -65,6 +69,33 @@ impl Document {
     pub fn value(&self) -> &Value {
         self.parsed
             .get_or_init(|| serde_json::from_str(self.json()).unwrap_or_default())
+    }
+
+    /// The text as a type. The first type is kept: what validates a message and what shows it parse it once.
+    ///
+    /// # Errors
+    /// When the text is not of this type.
+    pub fn read<T: DeserializeOwned + Send + Sync + 'static>(&self) -> serde_json::Result<Arc<T>> {
+        let kept = self.typed.get().cloned();
+        if let Some(Ok(kept)) = kept.map(Arc::downcast) {
+            return Ok(kept);
+        }
+        let read = Arc::new(serde_json::from_str::<T>(self.json())?);
+        // Another type was first, or another thread: then this one is not kept.
+        let _ = self.typed.set(read.clone());
+        Ok(read)
+    }
+
+    /// Keeps what the text was read as, by other means than [`Document::read`].
+    pub fn keep<T: Send + Sync + 'static>(&self, read: Arc<T>) {
+        // What was kept first stays.
+        let _ = self.typed.set(read);
+    }
+
+    /// Whether [`Document::read`] keeps a value.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.typed.get().is_some()
     }
 
     /// The value at a JSON Pointer (RFC 6901).
@@ -96,6 +127,7 @@ impl Document {
         Self {
             text: Cow::Owned(json),
             parsed: OnceLock::new(),
+            typed: OnceLock::new(),
         }
     }
 
@@ -106,7 +138,28 @@ impl Document {
         Self {
             text: Cow::Owned(text),
             parsed: OnceLock::new(),
+            typed: OnceLock::new(),
         }
+    }
+}
+
+impl Clone for Document {
+    /// The text: what it was parsed as is not copied.
+    fn clone(&self) -> Self {
+        Self {
+            text: self.text.clone(),
+            parsed: OnceLock::new(),
+            typed: OnceLock::new(),
+        }
+    }
+}
+
+impl fmt::Debug for Document {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_tuple("Document")
+            .field(&self.json())
+            .finish()
     }
 }
 
@@ -147,6 +200,17 @@ mod tests {
         ] {
             assert!(Document::new(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn the_first_type_that_it_is_read_as_is_kept() {
+        let document = Document::new(b"[1, 2]").unwrap();
+        assert!(document.read::<String>().is_err() && !document.is_read());
+        let first: Arc<Vec<u8>> = document.read().unwrap();
+        assert!(Arc::ptr_eq(&first, &document.read().unwrap()) && document.is_read());
+        let other: Arc<(f64, f64)> = document.read().unwrap();
+        assert_eq!(*other, (1.0, 2.0));
+        assert!(Arc::ptr_eq(&first, &document.read().unwrap()));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use flowpipe_abi as abi;
 use flowpipe_config::pipeline::PortRef;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::document::{Document, DocumentError};
@@ -90,6 +91,14 @@ impl Message {
         self.body.value()
     }
 
+    /// The body as a type: see [`Document::read`].
+    ///
+    /// # Errors
+    /// When the body is not of this type.
+    pub fn read<T: DeserializeOwned + Send + Sync + 'static>(&self) -> serde_json::Result<Arc<T>> {
+        self.body.read()
+    }
+
     /// The pixels, if it has some.
     #[must_use]
     pub fn frame(&self) -> Option<&Frame> {
@@ -110,7 +119,7 @@ impl Message {
 }
 
 impl Message {
-    /// The message without its pixels.
+    /// A copy of the message without its pixels, and without what its body was parsed as.
     pub fn without_frame(&self) -> Self {
         Self {
             schema: self.schema.clone(),

@@ -1,5 +1,7 @@
 //! Colours: numbers in the model, letters, names and paints for people.
 
+use std::sync::{Mutex, PoisonError};
+
 /// A colour's number. Which number means which paint does not matter to any rule.
 pub type Colour = u16;
 
@@ -65,12 +67,19 @@ pub fn nearest_name(rgb: [u8; 3]) -> &'static str {
 /// shorter palette is the beginning of a longer one. Past 3,984 colours they repeat.
 #[must_use]
 pub fn palette(count: usize) -> Vec<[u8; 3]> {
-    let mut palette: Vec<[u8; 3]> = FLOW_FREE.iter().map(|paint| paint.rgb).collect();
-    if count > palette.len() {
-        extend(&mut palette, count);
+    // What was chosen before: thousands of puzzles are read in a row.
+    static CHOSEN: Mutex<Vec<[u8; 3]>> = Mutex::new(Vec::new());
+    if count <= FLOW_FREE.len() {
+        return FLOW_FREE[..count].iter().map(|it| it.rgb).collect();
     }
-    palette.truncate(count);
-    palette
+    // A panic leaves the beginning of the palette, or nothing.
+    let mut chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if chosen.len() < count {
+        let mut longer: Vec<_> = FLOW_FREE.iter().map(|paint| paint.rgb).collect();
+        extend(&mut longer, count.next_power_of_two());
+        *chosen = longer;
+    }
+    chosen[..count].to_vec()
 }
 
 /// Farthest-point choice among 16 steps of red, green and blue.

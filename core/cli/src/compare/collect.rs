@@ -116,7 +116,8 @@ impl Observer for Collector {
         let mut collected = self.lock();
         collected.add_root(stage, port, message.root());
         if is_kept {
-            collected.messages.push(Arc::clone(message));
+            // Without what the checks have parsed: all messages of the run are kept.
+            collected.messages.push(Arc::new(message.without_frame()));
         }
     }
 

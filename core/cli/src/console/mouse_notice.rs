@@ -1,12 +1,13 @@
 //! The line that is printed before a pipeline drives the mouse.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use flowpipe_host::message::Message;
-use flowpipe_puzzle::message::{FrameNote, STROKES};
+use flowpipe_puzzle::message::{FrameNote, STROKES, Strokes};
 use flowpipe_terminal::{escape, escaped};
-use serde::Deserialize;
 
+use crate::checks::read;
 use crate::mouse_driver::MouseDriver;
 
 /// The most windows that are reported.
@@ -19,17 +20,6 @@ pub struct MouseNotice {
     dry: bool,
     /// The sources that were reported, and their windows.
     reported: BTreeSet<(String, Option<u64>)>,
-}
-
-/// The part of strokes that is read here.
-#[derive(Deserialize)]
-struct Strokes {
-    sighting: Sighting,
-}
-
-#[derive(Deserialize)]
-struct Sighting {
-    frame: FrameNote,
 }
 
 impl MouseNotice {
@@ -53,8 +43,7 @@ impl MouseNotice {
         if message.schema() != STROKES {
             return None;
         }
-        // Every message has passed the checks: it parses.
-        let strokes: Strokes = serde_json::from_str(message.json()).ok()?;
+        let strokes: Arc<Strokes> = read(message)?;
         self.line(&strokes.sighting.frame)
     }
 

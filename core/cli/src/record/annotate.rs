@@ -10,6 +10,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
+use crate::checks::read;
+
 /// Draws what vision read and what the planner planned.
 pub struct Foxglove;
 
@@ -135,11 +137,6 @@ impl Annotator for Foxglove {
         };
         body.map(extra).into_iter().collect()
     }
-}
-
-fn read<T: serde::de::DeserializeOwned>(message: &Message) -> Option<T> {
-    // The message has passed its check; one of another type has no annotations.
-    serde_json::from_str(message.json()).ok()
 }
 
 /// The grid, and a ring around each terminal. Without a board, nothing: this clears the previous picture's.

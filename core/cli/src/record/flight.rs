@@ -10,9 +10,8 @@ use flowpipe_puzzle::message::{BoardResult, OUTCOME, Outcome, RESULT, SOLVED, So
 use flowpipe_recorder::record::{Flight, FlightFile, FlightTrigger, Opened, Recorder, Recording};
 use flowpipe_recording::Writer;
 use flowpipe_terminal::{escape, escape_indented};
-use serde::de::DeserializeOwned;
 
-use crate::checks::with_reason;
+use crate::checks::{read, with_reason};
 use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::record::place::Place;
@@ -128,10 +127,10 @@ struct BoardFailures {
 impl FlightTrigger for BoardFailures {
     fn alarm(&mut self, message: &Message) -> Option<String> {
         match message.schema() {
-            SOLVED => unsolved(&read(message)?),
-            RESULT if !self.dry => unplayed(&read(message)?),
+            SOLVED => unsolved(&*read(message)?),
+            RESULT if !self.dry => unplayed(&*read(message)?),
             // A referee checks the board again.
-            OUTCOME if !self.dry && !self.has_referee => refused(&read(message)?),
+            OUTCOME if !self.dry && !self.has_referee => refused(&*read(message)?),
             _ => None,
         }
     }
@@ -160,10 +159,6 @@ fn refused(outcome: &Outcome) -> Option<String> {
         (None, Some(false)) => Some(format!("{source}: the game does not count it as solved")),
         (None, _) => None,
     }
-}
-
-fn read<T: DeserializeOwned>(message: &Message) -> Option<T> {
-    serde_json::from_str(message.json()).ok()
 }
 
 /// A path as a shell takes it.

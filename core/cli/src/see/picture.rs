@@ -53,7 +53,7 @@ impl PictureResult {
             }
             VisionReply::Sighting(sighting, took) => {
                 self.times.add(took, &sighting.steps);
-                self.reading.get_or_insert(sighting.reading);
+                self.reading.get_or_insert_with(|| sighting.reading.clone());
             }
             VisionReply::Unreadable(reason) => {
                 self.error.get_or_insert(PictureError::Unreadable(reason));

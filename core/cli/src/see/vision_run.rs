@@ -44,7 +44,7 @@ pub enum VisionReply {
     /// The picture, as vision gets it.
     Picture(Frame),
     /// What vision read, and the time of the whole call, in nanoseconds.
-    Sighting(Box<Sighting>, u64),
+    Sighting(Arc<Sighting>, u64),
     /// The file is not a picture.
     Unreadable(String),
     /// Vision failed on it, or its message broke the rules.
@@ -176,12 +176,12 @@ impl FileMatcher<'_> {
     fn reply(&mut self, event: VisionEvent) -> Option<(usize, VisionReply)> {
         match event {
             VisionEvent::Message(message) if message.schema() == SIGHTING => {
-                let sighting = serde_json::from_str(message.json()).ok()?;
+                let sighting: Arc<Sighting> = checks::read(&message)?;
                 let lineage = message.lineage();
                 let hop = lineage.hops.last()?;
                 let took = u64::try_from(hop.emitted_ns - hop.taken_ns).unwrap_or(0);
                 let index = self.frame(lineage.origin?.sequence)?;
-                Some((index, VisionReply::Sighting(Box::new(sighting), took)))
+                Some((index, VisionReply::Sighting(sighting, took)))
             }
             VisionEvent::Message(message) => {
                 let index = self.next();

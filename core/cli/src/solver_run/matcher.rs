@@ -1,6 +1,7 @@
 //! Matches the events of the pipelines to puzzles.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::{Problem, ProblemKind};
@@ -8,6 +9,7 @@ use flowpipe_puzzle::message::{SOLVED, Sighting, Solved, Strokes};
 
 use super::observer::{SolverEvent, SolverEventKind};
 use super::{PLANNER, Reply, SolverReply, StrokePlan};
+use crate::checks::read;
 
 /// Finds the puzzle of each event.
 #[derive(Default)]
@@ -21,23 +23,23 @@ impl ReplyMatcher {
     pub fn reply(&mut self, event: SolverEvent) -> Option<(usize, Reply)> {
         match event.kind {
             SolverEventKind::Message(message, took) if message.schema() == SOLVED => {
-                let solved: Solved = serde_json::from_str(message.json()).ok()?;
+                let solved: Arc<Solved> = read(&message)?;
                 let place = place(&solved.sighting)?;
                 let answer = (event.lane, message.lineage().sequence);
                 self.places.insert(answer, place);
                 let call = call_ns(&message)?;
                 let reply = SolverReply::Answer {
-                    verdict: solved.answer,
-                    effort: solved.effort,
+                    verdict: solved.answer.clone(),
+                    effort: solved.effort.clone(),
                     search_us: took.unwrap_or(call) as f64 / 1e3,
                     call_us: call as f64 / 1e3,
                 };
                 Some((place, Reply::Solver(reply)))
             }
             SolverEventKind::Message(message, took) => {
-                let strokes: Strokes = serde_json::from_str(message.json()).ok()?;
+                let strokes: Arc<Strokes> = read(&message)?;
                 let plan = StrokePlan {
-                    strokes: strokes.strokes,
+                    strokes: strokes.strokes.clone(),
                     plan_us: took.or(call_ns(&message))? as f64 / 1e3,
                 };
                 Some((place(&strokes.sighting)?, Reply::Planner(Ok(plan))))

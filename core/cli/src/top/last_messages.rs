@@ -11,7 +11,7 @@ use flowpipe_puzzle::message::{STROKES, SeenBoard};
 use serde::de::DeserializeOwned;
 
 use super::protocol::{BoardView, StageHello};
-use crate::checks::with_reason;
+use crate::checks::{read, with_reason};
 use crate::tally::Tally;
 
 /// Keeps the last messages. They are parsed only for viewers.
@@ -118,15 +118,15 @@ impl LastMessages {
     /// The board of the last messages. `before`: the last board, if the last frame shows none.
     pub fn board(&self, before: Option<SeenBoard>) -> BoardView {
         let last = self.lock().clone();
-        let sighting = read::<Sighting>(last.sighting.as_ref());
-        let solved = read::<Solved>(last.solved.as_ref());
+        let sighting = last_of::<Sighting>(&last.sighting);
+        let solved = last_of::<Solved>(&last.solved);
         let mut board = BoardView {
             source: sighting
                 .as_ref()
                 .map(|it| it.frame.source.clone())
                 .unwrap_or_default(),
-            outcome: read::<Outcome>(last.outcome.as_ref()),
-            strokes: read::<Strokes>(last.strokes.as_ref()),
+            outcome: last_of::<Outcome>(&last.outcome),
+            strokes: last_of::<Strokes>(&last.strokes),
             ..BoardView::default()
         };
         let answered = solved.as_ref().and_then(|it| it.sighting.board().cloned());
@@ -158,7 +158,9 @@ impl LastMessages {
     }
 }
 
-/// Every message has passed the checks: one that does not parse has another schema.
-fn read<T: DeserializeOwned>(message: Option<&Arc<Message>>) -> Option<T> {
-    serde_json::from_str(message?.json()).ok()
+fn last_of<T>(message: &Option<Arc<Message>>) -> Option<T>
+where
+    T: Clone + DeserializeOwned + Send + Sync + 'static,
+{
+    read(message.as_ref()?).map(Arc::unwrap_or_clone)
 }

@@ -8,6 +8,9 @@ use crate::record::Item;
 /// Estimated bytes of an item, without its texts, lists and pixels.
 pub(crate) const ITEM: usize = 256;
 
+/// Estimated bytes of what a text was read as, for each of its bytes. A sighting takes four, of short numbers.
+const READ_BYTES: usize = 4;
+
 /// The estimated bytes of an item, without its pixels.
 pub(crate) fn size_without_pixels(item: &Item) -> usize {
     ITEM + match item {
@@ -23,7 +26,12 @@ pub(crate) fn size_without_pixels(item: &Item) -> usize {
 
 fn message_size(message: &Message) -> usize {
     let hops = size_of_val(&*message.lineage().hops);
-    message.json().len() + message.schema().len() + hops
+    let text = message.json().len();
+    let read = match message.body.is_read() {
+        true => READ_BYTES * text,
+        false => 0,
+    };
+    text + read + message.schema().len() + hops
 }
 
 fn call_size(call: &Call) -> usize {
