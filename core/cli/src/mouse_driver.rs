@@ -68,7 +68,7 @@ mod tests {
     fn the_key_is_that_of_the_config_else_the_default() {
         let schema = json!({ "properties": { "hotkey": { "default": "F12" } } });
         let manifest = Manifest {
-            config: schema,
+            config: schema.into(),
             ..Manifest::default()
         };
         let key = |config| hotkey(&manifest, &config);
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn what_is_no_window_is_played_in_only_if_that_is_permitted() {
         let manifest = Manifest {
-            config: json!({ "properties": { "any_window": { "default": false } } }),
+            config: json!({ "properties": { "any_window": { "default": false } } }).into(),
             ..Manifest::default()
         };
         assert!(!any_window(&manifest, &json!({})));

@@ -138,7 +138,7 @@ fn needs_config(manifest: &Manifest) -> bool {
 /// The schema of a plugin's config, as its definition.
 fn config(manifest: &Manifest) -> Value {
     let usable = config_schema(&manifest.config).is_ok();
-    let schema = Schema::try_from(manifest.config.clone())
+    let schema = Schema::try_from((*manifest.config).clone())
         .ok()
         .filter(|_| usable);
     // One broken schema must not break the whole schema.

@@ -2,9 +2,11 @@
 
 pub mod effects;
 mod read;
+mod schema_text;
 
 use jsonschema::{PatternOptions, ValidationError, Validator};
 pub use read::{read_accepted_manifest, read_manifest};
+pub use schema_text::SchemaText;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,8 +32,8 @@ pub struct Manifest {
     #[serde(default)]
     pub outputs: Vec<Port>,
     /// The JSON Schema of its config.
-    #[serde(default = "any_object")]
-    pub config: Value,
+    #[serde(default)]
+    pub config: SchemaText,
     /// Its features, a few words each, if its role leaves a choice. The runtime does not read it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supports: Vec<String>,
@@ -70,10 +72,6 @@ pub fn config_schema(schema: &Value) -> Result<Validator, ValidationError<'stati
     jsonschema::options()
         .with_pattern_options(patterns)
         .build(schema)
-}
-
-fn any_object() -> Value {
-    serde_json::json!({ "type": "object" })
 }
 
 fn unwind() -> String {

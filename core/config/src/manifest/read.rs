@@ -27,14 +27,12 @@ pub fn read_manifest(text: &str) -> Result<Manifest, String> {
     }
     check_ports(&manifest.inputs, "input")?;
     check_ports(&manifest.outputs, "output")?;
-    if manifest
-        .config
-        .get("type")
-        .is_none_or(|kind| kind != "object")
-    {
+    let schema = manifest.config.parse();
+    let schema = schema.map_err(|error| format!("the config schema can't be read: {error}"))?;
+    if schema.get("type").is_none_or(|kind| kind != "object") {
         return Err("the config schema is not of type object".into());
     }
-    config_schema(&manifest.config)
+    config_schema(schema)
         .map_err(|error| format!("the config schema is not a JSON Schema: {error}"))?;
     Ok(manifest)
 }
