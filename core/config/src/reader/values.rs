@@ -70,10 +70,15 @@ pub(super) fn word<T: Keyword>(
     value: &Spanned<DeValue<'_>>,
     findings: &mut Findings,
 ) -> Option<T> {
-    let written = text(what, value, findings)?.into_inner();
+    let words: Vec<_> = T::VARIANTS.iter().map(|value| value.word()).collect();
+    let DeValue::String(written) = value.get_ref() else {
+        let hint = suggest::help("", "it can be", &words);
+        wrong_type(what, value, "a string", hint, findings);
+        return None;
+    };
+    let written = written.clone().into_owned();
     let found = T::from_word(&written);
     if found.is_none() {
-        let words: Vec<_> = T::VARIANTS.iter().map(|value| value.word()).collect();
         let hint = suggest::help(&written, "it can be", &words);
         findings.report(
             &value.span(),
