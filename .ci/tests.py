@@ -34,6 +34,8 @@ LINTS = ["RUSTC_WORKSPACE_WRAPPER", "CLIPPY_ARGS"]
 # In CI random tests try the same cases each time, so that a change fails for what it changes. Elsewhere, and in the
 # workflow of each week, they try others.
 SEED = "20261124"
+# How a line begins that says what a test could not do (core/testing), such as puzzles that are not there.
+SKIPPED = "skipped: "
 # How much of a failure's output is printed, in characters.
 LONGEST_OUTPUT = 200_000
 
@@ -53,7 +55,7 @@ def built():
 
 
 def run(job):
-    """Runs a test program: whether it succeeded, and how many tests passed."""
+    """Runs a test program: whether it succeeded, how many tests passed, and what they skipped."""
     (folder, _, target, program), arguments, threads, yields = job
     began = time.monotonic()
     environment = dict(os.environ, CARGO_MANIFEST_DIR=str(folder), CARGO="cargo")
@@ -84,7 +86,8 @@ def run(job):
     if not is_ok:
         print(printed[-LONGEST_OUTPUT:], flush=True)
     count = re.search(r"\b(\d+) passed", result)
-    return is_ok, int(count[1]) if count else 0
+    skipped = [line for line in printed.splitlines() if line.startswith(SKIPPED)]
+    return is_ok, int(count[1]) if count else 0, skipped
 
 
 def jobs(tests, extra):
@@ -110,14 +113,17 @@ def main():
     results = [run(job) for job in planned if job[1] == [LIVE]]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         results += pool.map(run, (job for job in planned if job[1] != [LIVE]))
-    failures = sum(not is_ok for is_ok, _ in results)
+    failures = sum(not is_ok for is_ok, _, _ in results)
     if failures:
         sys.exit(f"{failures} of {len(results)} runs of test programs failed")
     # A filter that matches nothing, such as an old name of a test, would pass unnoticed.
-    count = sum(count for _, count in results)
+    count = sum(count for _, count, _ in results)
     if extra and not count and "--list" not in extra:
         sys.exit(f"no test ran with {' '.join(extra)}: correct the name, or add --ignored for a test that is ignored")
-    print(f"{len(tests)} test programs passed, {count} tests")
+    skipped = [line for _, _, lines in results for line in lines]
+    for line in sorted(set(skipped)):
+        print(line)
+    print(f"{len(tests)} test programs passed, {count} tests; {len(skipped) or 'none'} of them had to skip a part")
 
 
 def partition(arguments):

@@ -69,7 +69,7 @@ fn many_puzzles_take_little_memory() {
 #[test]
 fn known_levels_come_back_from_json_as_they_went() {
     let Some(levels) = shared().map(|it| it.join("puzzles/flowfree-levels.txt")) else {
-        println!("skipped: there are no known levels");
+        flowpipe_testing::note!("skipped: there are no known levels");
         return;
     };
     let levels = levels.display().to_string();

@@ -88,7 +88,13 @@ fn no_display_is_a_warning_and_an_unreachable_one_a_problem() {
 fn plugins_that_are_missing_or_broken_are_problems() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("flowpipe");
-    std::fs::copy(built().join("flowpipe"), &program).unwrap();
+    // By another process: a child that another test starts meanwhile would have a copy's descriptor, and the system starts
+    // no file that is open for writing.
+    let copied = Command::new("cp")
+        .arg(built().join("flowpipe"))
+        .arg(&program)
+        .status();
+    assert!(copied.unwrap().success());
     let alone = || -> Ran {
         let run = Command::new(&program)
             .args(["doctor", "--json"])

@@ -241,7 +241,7 @@ fn hostile_boards_cost_no_more_than_their_time() {
 #[test]
 fn the_default_solver_solves_every_known_level() {
     let Some(folder) = shared() else {
-        println!("skipped: no folder with known levels");
+        flowpipe_testing::note!("skipped: no folder with known levels");
         return;
     };
     let path = folder.join("puzzles/flowfree-levels.txt");
