@@ -120,7 +120,7 @@ impl From<StartError> for Failure {
             }
             | StartError::UnknownPlugin { .. }
             | StartError::Misfit { .. } => Self::Config(error.to_string()),
-            StartError::Plugin { .. } | StartError::Thread(_) | StartError::Control => {
+            StartError::Plugin { .. } | StartError::Thread(_) | StartError::Panicked => {
                 Self::Run(error.to_string())
             }
         }

@@ -154,8 +154,18 @@ impl Library {
     }
 
     fn descriptors(&self) -> &[Descriptor] {
-        self.descriptors
-            .get_or_init(|| guard(|| Ok((self.describe)())).unwrap_or_default())
+        self.descriptors.get_or_init(|| {
+            guard(|| Ok((self.describe)())).unwrap_or_else(|error| {
+                // The panic's own message was not printed.
+                self.host().map(|host| {
+                    host.log(
+                        tracing::Level::ERROR,
+                        &format!("its stages can't be described: {error}"),
+                    )
+                });
+                Vec::new()
+            })
+        })
     }
 
     /// The entry's `init`.

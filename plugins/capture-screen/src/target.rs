@@ -64,7 +64,7 @@ impl Target {
                 let monitor = number.checked_sub(1).and_then(|index| monitors.get(index));
                 let monitor = monitor.ok_or_else(|| {
                     let count = monitors.len();
-                    Error::bad_config(format!("monitor is {number}, but there are only {count}"))
+                    Error::bad_config(format!("monitor is {number}, but the screen has {count}"))
                 })?;
                 Ok(Self::Area {
                     rect: monitor.place,

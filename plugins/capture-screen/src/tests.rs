@@ -238,7 +238,7 @@ fn monitors_and_regions() {
     );
     let error = stage(&screen, json!({ "monitor": 2 })).err().unwrap();
     assert_eq!(error.status(), abi::BAD_CONFIG);
-    assert_eq!(error.to_string(), "monitor is 2, but there are only 1");
+    assert_eq!(error.to_string(), "monitor is 2, but the screen has 1");
 }
 
 #[test]

@@ -150,9 +150,7 @@ fn read(files: &[std::path::PathBuf]) -> Result<Vec<Puzzle>, Failure> {
         let text = puzzle_file::read_path(file)?;
         let entries = text::read(&text);
         if entries.is_empty() {
-            return Err(Failure::Usage(format!(
-                "{path}: there are no puzzles in it"
-            )));
+            return Err(puzzle_file::no_puzzles(&path));
         }
         for entry in entries {
             match entry.puzzle {

@@ -82,7 +82,7 @@ impl Counters {
     /// counts as dropped. Call it while neither side is active.
     pub(crate) fn reopen(&self) {
         self.finish_taken();
-        self.drop_messages(self.snapshot().discarded());
+        self.drop_messages(self.snapshot().outstanding());
         self.receiver.closed.store(false, Ordering::SeqCst);
     }
 
@@ -99,8 +99,8 @@ impl Counters {
 }
 
 impl EdgeCounts {
-    /// Messages that were discarded because the run ended or the receiver was closed.
-    pub(crate) fn discarded(&self) -> u64 {
+    /// Messages that were neither taken nor dropped: they are queued. After the end of the run they are discarded.
+    pub(crate) fn outstanding(&self) -> u64 {
         self.offered
             .saturating_sub(self.dropped)
             .saturating_sub(self.taken)

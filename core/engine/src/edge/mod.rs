@@ -342,7 +342,7 @@ mod tests {
             assert_eq!(left, expected, "{when_full:?}");
             assert_eq!((counts.offered, counts.longest), (10, 3));
             assert_eq!(counts.dropped + counts.taken, 10);
-            assert_eq!(counts.discarded(), 0);
+            assert_eq!(counts.outstanding(), 0);
         }
     }
 
@@ -405,7 +405,7 @@ mod tests {
             }
             assert_eq!(got, left, "{when_full:?}");
             let counts = counters.snapshot();
-            assert_eq!((counts.offered, counts.discarded()), (6, 0));
+            assert_eq!((counts.offered, counts.outstanding()), (6, 0));
         }
     }
 
@@ -419,7 +419,7 @@ mod tests {
             assert!(matches!(tail.send(message(1)), Sent::Queued { .. }));
             drop(head);
             assert!(matches!(tail.send(message(2)), Sent::Gone), "{when_full:?}");
-            assert_eq!(tail.counters.snapshot().discarded(), 2);
+            assert_eq!(tail.counters.snapshot().outstanding(), 2);
         }
     }
 }

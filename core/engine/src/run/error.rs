@@ -36,7 +36,9 @@ pub enum StartError {
     /// The system could not create a thread.
     #[error("failed to start a thread: {0}")]
     Thread(#[from] std::io::Error),
-    /// The control thread panicked while the run started.
-    #[error("the control thread failed; its panic message is above")]
-    Control,
+    /// A thread of the run panicked while the run, or one of its plugins, started.
+    #[error(
+        "a thread of the run panicked: this is a bug of flowpipe; the panic's message is above"
+    )]
+    Panicked,
 }

@@ -183,7 +183,7 @@ impl Run {
         let control = std::thread::Builder::new()
             .name("flowpipe-control".into())
             .spawn(move || Control::new(plan, shown).run(&ready))?;
-        is_ready.recv().map_err(|_| StartError::Control)??;
+        is_ready.recv().map_err(|_| StartError::Panicked)??;
         Ok(RunHandle {
             shared,
             current,

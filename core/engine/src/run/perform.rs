@@ -67,7 +67,11 @@ impl Control {
         let stage = self.plan.stages[slot.stage].clone();
         let found = self.plan.found.get(slot.stage);
         let Some(found) = found.and_then(|it| it.get(slot.contestant)).cloned() else {
-            return self.created(slot, Err(StartError::Control));
+            let missing = StartError::UnknownPlugin {
+                stage: stage.settings.name.clone(),
+                plugin: stage.plugin(slot.contestant).to_owned(),
+            };
+            return self.created(slot, Err(missing));
         };
         if stage.settings.isolation == Isolation::Process {
             // Starting a process is slow.
@@ -75,7 +79,7 @@ impl Control {
                 let create = || create(&stage, slot.contestant, &found);
                 // Also after a panic: the control thread needs the event.
                 let created = std::panic::catch_unwind(std::panic::AssertUnwindSafe(create));
-                let created = created.unwrap_or(Err(StartError::Control));
+                let created = created.unwrap_or(Err(StartError::Panicked));
                 // The control thread waits for it.
                 let _ = stage
                     .run

@@ -69,7 +69,8 @@ pub(crate) fn progress(
 ) -> Progress {
     let queued = |stage| {
         let into = edges.iter().filter(|edge| edge.receiver == stage);
-        into.map(|edge| edge.counters.snapshot().discarded()).sum()
+        into.map(|edge| edge.counters.snapshot().outstanding())
+            .sum()
     };
     let capacity = |stage| {
         let into = edges.iter().filter(|edge| edge.receiver == stage);
@@ -124,10 +125,6 @@ pub(crate) fn report(
         },
         contestants: contestants(stage),
     });
-    let kind = |kind| match serde_json::to_value(kind) {
-        Ok(serde_json::Value::String(name)) => name,
-        _ => format!("{kind:?}"),
-    };
     Report {
         pipeline,
         seconds: seconds(shared),
@@ -141,7 +138,7 @@ pub(crate) fn report(
         problem_counts: problems
             .counts
             .iter()
-            .map(|(of, count)| (kind(*of), *count))
+            .map(|(of, count)| (of.word().to_owned(), *count))
             .collect(),
         problems: problems.first,
     }
@@ -167,7 +164,7 @@ fn edge_report(edge: &EdgeSummary) -> EdgeReport {
         sent: counts.offered,
         delivered: counts.taken,
         dropped: counts.dropped,
-        discarded: counts.discarded(),
+        discarded: counts.outstanding(),
         longest: counts.longest,
         capacity: edge.capacity.load(Ordering::Relaxed),
     }

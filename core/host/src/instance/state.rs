@@ -18,6 +18,8 @@ pub struct State {
 }
 
 impl State {
+    /// The state that a plugin saved.
+    ///
     /// # Errors
     /// When one of them is not UTF-8, or the second is not JSON.
     pub fn new(format: Vec<u8>, json: Vec<u8>) -> Result<Self, String> {

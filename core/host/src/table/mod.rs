@@ -211,6 +211,8 @@ impl Host {
 
 static VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
 
+/// Copies a text of a plugin, at most [`LONGEST_TEXT`] bytes of it; null is no text.
+///
 /// # Safety
 /// `text` is null or points at `length` readable bytes.
 pub unsafe fn text(text: *const c_char, length: usize) -> String {

@@ -67,6 +67,7 @@ pub struct Harness {
     /// The handle of [`Harness::host`].
     host: Host,
     stage: *mut abi::Stage,
+    is_active: bool,
     sequence: u64,
     marks: Vec<String>,
 }
@@ -147,6 +148,7 @@ impl Harness {
             shared,
             host,
             stage,
+            is_active: false,
             sequence: 0,
             marks: Vec::new(),
         };
@@ -161,6 +163,7 @@ impl Harness {
         if status < abi::OK {
             return Err(harness.take_error(status));
         }
+        harness.is_active = true;
         Ok(harness)
     }
 
@@ -374,7 +377,7 @@ impl Drop for Harness {
             // SAFETY: the stage is valid until destroy, and not used after it.
             unsafe {
                 let raw = std::ptr::read(self.stage);
-                if let Some(deactivate) = raw.deactivate {
+                if let Some(deactivate) = raw.deactivate.filter(|_| self.is_active) {
                     deactivate(self.stage);
                 }
                 if let Some(destroy) = raw.destroy {

@@ -55,7 +55,7 @@ pub struct Settings {
     pub lossless: bool,
     /// The most bytes in the queue.
     pub limit: usize,
-    /// Called at once when writing fails. [`Recording::finish`] returns the error too.
+    /// Called at once when writing fails, on the thread that writes. [`Recording::finish`] returns the error too.
     pub failed: Box<dyn FnOnce(&WriteError) + Send>,
 }
 

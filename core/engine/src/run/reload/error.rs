@@ -40,6 +40,11 @@ pub enum ChangeError {
         /// The stage's name.
         stage: String,
     },
+    /// Another plugin does not return from being created or destroyed.
+    #[error(
+        "a plugin does not return from being created or destroyed, so that no other can be: try again later"
+    )]
+    CallsBusy,
     /// A plugin failed to save or load its state.
     #[error("stage \"{stage}\": {plugin} failed to {step} the state: {reason}")]
     State {

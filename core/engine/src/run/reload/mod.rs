@@ -65,7 +65,8 @@ impl Reloader {
     ///
     /// Blocks until the change is complete. Besides the time to activate new plugins and to transfer state, it waits
     /// for each pausing stage at most twice the longest `timeout` plus `watchdog` of all stages. An isolated plugin
-    /// gets the `timeout` and `watchdog` of its stage for each step of its state transfer.
+    /// gets the `timeout` and `watchdog` of its stage for each step of its state transfer. It waits at most ten seconds
+    /// for a plugin that is created or destroyed elsewhere.
     ///
     /// # Errors
     /// When the new pipeline fails to start, when a plugin rejects its config, fails to activate or fails to save or
@@ -176,7 +177,7 @@ impl Reloader {
                 let calls = match next.stage.settings.isolation {
                     Isolation::Process => None,
                     Isolation::Thread => {
-                        Some(self.shared.control_calls().ok_or(ChangeError::Ending)?)
+                        Some(self.shared.control_calls().ok_or(ChangeError::CallsBusy)?)
                     }
                 };
                 let instance = create(&next.stage, contestant, found);

@@ -116,7 +116,7 @@ fn call<T>(
 ) -> Result<T, ChangeError> {
     let _calls = match instance.stage_process() {
         Some(_) => None,
-        None => Some(shared.control_calls().ok_or(ChangeError::Ending)?),
+        None => Some(shared.control_calls().ok_or(ChangeError::CallsBusy)?),
     };
     Ok(call(instance))
 }
