@@ -161,14 +161,14 @@ fn changes(isolation: Isolation, swaps: u64, end: impl Fn(&RunHandle)) {
         run.progress().stages[3].received > 0
     });
     std::thread::scope(|scope| {
-        let changer = run.changer();
+        let reloader = run.reloader();
         let mut other = pipeline.clone();
         scope.spawn(move || {
             for swap in 0..swaps {
                 set(&mut other, 1, json!({ "threads": 1 + swap % 3 }));
                 other.edges[0].queue.capacity = 1 + swap as usize % 4;
                 // It fails if the other change came first, or while a failed plugin is being restarted.
-                let _ = changer.change(other.clone(), catalogue());
+                let _ = reloader.change(other.clone(), catalogue());
             }
         });
         for swap in 0..swaps {

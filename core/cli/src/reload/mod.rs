@@ -67,7 +67,7 @@ struct FileReloader {
     before: FileStamps,
     driver: Option<MouseDriver>,
     colours: bool,
-    changer: Reloader,
+    reloader: Reloader,
     events: Sender<RunEvent>,
 }
 
@@ -86,7 +86,7 @@ impl ReloadOptions<'_> {
             before: self.before,
             driver: self.driver,
             colours: colour::on_stderr(self.global),
-            changer: run.changer(),
+            reloader: run.reloader(),
             events: self.events,
         };
         let thread = std::thread::Builder::new()
@@ -182,7 +182,7 @@ impl FileReloader {
         let driver = MouseDriver::of(&pipeline, &catalogue);
         // Before its first stroke.
         self.send(RunEvent::MouseDriver(driver.clone()));
-        let changed = self.changer.change(pipeline, &catalogue);
+        let changed = self.reloader.change(pipeline, &catalogue);
         match changed.is_ok() {
             true => self.driver = driver,
             false => self.send(RunEvent::MouseDriver(self.driver.clone())),

@@ -145,7 +145,7 @@ pub struct Run;
 pub struct RunHandle {
     shared: Arc<Shared>,
     current: CurrentTopology,
-    changer: Reloader,
+    reloader: Reloader,
     control: JoinHandle<Report>,
 }
 
@@ -177,7 +177,7 @@ impl Run {
             stages: plan.stages.clone(),
             edges: plan.edges.clone(),
         });
-        let changer = Reloader::new(&plan, current.clone());
+        let reloader = Reloader::new(&plan, current.clone());
         let shown = current.clone();
         let (ready, is_ready) = crossbeam_channel::bounded(1);
         let control = std::thread::Builder::new()
@@ -187,7 +187,7 @@ impl Run {
         Ok(RunHandle {
             shared,
             current,
-            changer,
+            reloader,
             control,
         })
     }
@@ -227,13 +227,13 @@ impl RunHandle {
         pipeline: Pipeline,
         catalogue: &Catalogue,
     ) -> Result<Changes, ChangeError> {
-        self.changer.change(pipeline, catalogue)
+        self.reloader.change(pipeline, catalogue)
     }
 
     /// Changes the run from other threads, also while [`Self::wait`] waits.
     #[must_use]
-    pub fn changer(&self) -> Reloader {
-        self.changer.clone()
+    pub fn reloader(&self) -> Reloader {
+        self.reloader.clone()
     }
 
     /// Reads the counts of the run from other threads, also while [`Self::wait`] waits and when it is over.

@@ -122,7 +122,7 @@ impl Control {
                 let text = error.to_string();
                 let problem =
                     stage.problem(ProblemKind::RestartFailed, slot.contestant, None, text);
-                supervisor::Event::Refused(slot, problem)
+                supervisor::Event::CreateFailed(slot, problem)
             }
         })
     }
@@ -167,7 +167,7 @@ impl Control {
                 let present = present.iter().copied();
                 // The threads that have started end at once: they have no driver.
                 let missing = present.filter(|it| !self.threads.calls(&stage, *it));
-                Some(supervisor::Event::StartFailed {
+                Some(supervisor::Event::ThreadsFailed {
                     stage: stage.index,
                     missing: missing.collect(),
                 })
@@ -205,7 +205,7 @@ impl Control {
             }
             Err(error) => {
                 self.fail_to_start(&stage, error);
-                Some(supervisor::Event::StartFailed {
+                Some(supervisor::Event::ThreadsFailed {
                     stage: stage.index,
                     missing: (0..stage.settings.contestants.len()).collect(),
                 })

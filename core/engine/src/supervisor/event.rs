@@ -144,7 +144,7 @@ pub(crate) enum Event {
     /// An instance was created.
     Created(Slot),
     /// An instance failed to start.
-    Refused(Slot, Problem),
+    CreateFailed(Slot, Problem),
     /// No instance could be created now, because another thread creates or destroys one.
     Deferred(Slot),
     /// An instance was destroyed.
@@ -172,7 +172,7 @@ pub(crate) enum Event {
     Ended(Slot, Exit),
     /// A thread of a race, or the one that calls all plugins of a stage, failed to start, so that the stage does not
     /// start. `missing`: the plugins without a thread. The others' threads end by themselves.
-    StartFailed { stage: usize, missing: Vec<usize> },
+    ThreadsFailed { stage: usize, missing: Vec<usize> },
     /// A race has a message.
     RaceMessage { stage: usize },
     /// A race knows a contestant.
@@ -222,7 +222,7 @@ pub(crate) enum Action {
     Decide(Decision),
     /// Set the mode of the run, unless it is further already.
     SetMode(Mode),
-    /// Create an instance. The result is [`Event::Created`], [`Event::Refused`] or [`Event::Deferred`].
+    /// Create an instance. The result is [`Event::Created`], [`Event::CreateFailed`] or [`Event::Deferred`].
     Create(Slot),
     /// Start the thread of an instance. `is_restart`: it replaces one that failed.
     Start { slot: Slot, is_restart: bool },

@@ -23,10 +23,10 @@
 //! | Creating | Created | Running | | start its thread |
 //! | Creating | Created | Paused | others of its thread are not created yet (a replay) | |
 //! | Paused | Created | Running | the last one of its thread was created (a replay) | start the thread |
-//! | Creating | Refused | Backoff | the policy restarts it | report; notify the race |
-//! | Creating | Refused | Gone | the policy does not, or the stage has to end | report and end the run, unless the stage has to end; close the stage, or notify the race |
-//! | Paused | Refused | Finished | another plugin of its thread is Gone (a replay) | |
-//! | Backoff | Refused | Gone | the same | |
+//! | Creating | CreateFailed | Backoff | the policy restarts it | report; notify the race |
+//! | Creating | CreateFailed | Gone | the policy does not, or the stage has to end | report and end the run, unless the stage has to end; close the stage, or notify the race |
+//! | Paused | CreateFailed | Finished | another plugin of its thread is Gone (a replay) | |
+//! | Backoff | CreateFailed | Gone | the same | |
 //! | Creating | Deferred | Backoff | for 5 ms: another thread calls plugins | |
 //! | Running | Ended | Paused | the stage pauses, or another plugin of its thread is restarted (a replay) | |
 //! | Running | Ended | Finished | its stream has ended | |
@@ -148,7 +148,7 @@ impl Supervisor {
                 slots.resume(paused.unwrap_or_default(), stages);
             }
             Event::Created(slot) => slots.created(slot),
-            Event::Refused(slot, problem) => slots.refused(slot, problem),
+            Event::CreateFailed(slot, problem) => slots.create_failed(slot, problem),
             Event::Deferred(slot) => slots.deferred(slot),
             Event::Destroyed(slot) => slots.destroyed(slot),
             Event::Succeeded(slot) => slots.succeeded(slot),
@@ -166,7 +166,7 @@ impl Supervisor {
                 problem,
             } => slots.hung(slot, (was_stopped, excess, can_create), problem),
             Event::Ended(slot, exit) => slots.ended(slot, exit, is_asked_to_pause(slot.stage)),
-            Event::StartFailed { stage, missing } => {
+            Event::ThreadsFailed { stage, missing } => {
                 race::ended(slots, stage, false);
                 for contestant in missing {
                     slots.ended(Slot { stage, contestant }, Exit::Panicked, false);

@@ -196,7 +196,7 @@ impl Slots {
         }
     }
 
-    pub(super) fn refused(&mut self, slot: Slot, problem: Problem) {
+    pub(super) fn create_failed(&mut self, slot: Slot, problem: Problem) {
         if self.state(slot) != Some(SlotState::Creating) {
             return;
         }

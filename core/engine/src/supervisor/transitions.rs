@@ -37,15 +37,15 @@ pub(super) enum Cause {
     Resumed,
     /// [`Event::Created`](super::Event::Created).
     Created,
-    /// [`Event::Refused`](super::Event::Refused).
-    Refused,
+    /// [`Event::CreateFailed`](super::Event::CreateFailed).
+    CreateFailed,
     /// [`Event::Deferred`](super::Event::Deferred).
     Deferred,
     /// [`Event::Destroyed`](super::Event::Destroyed).
     Destroyed,
     /// [`Event::Hung`](super::Event::Hung).
     Hung,
-    /// [`Event::Ended`](super::Event::Ended) and [`Event::StartFailed`](super::Event::StartFailed).
+    /// [`Event::Ended`](super::Event::Ended) and [`Event::ThreadsFailed`](super::Event::ThreadsFailed).
     Ended,
     /// [`Event::Over`](super::Event::Over).
     Over,
@@ -76,10 +76,10 @@ pub(super) const TRANSITIONS: &[Transition] = &[
     (Creating, Created, Running),
     (Creating, Created, Paused),
     (Paused, Created, Running),
-    (Creating, Refused, Backoff),
-    (Creating, Refused, Gone),
-    (Paused, Refused, Finished),
-    (Backoff, Refused, Gone),
+    (Creating, CreateFailed, Backoff),
+    (Creating, CreateFailed, Gone),
+    (Paused, CreateFailed, Finished),
+    (Backoff, CreateFailed, Gone),
     (Creating, Deferred, Backoff),
     (Running, Ended, Paused),
     (Running, Ended, Finished),
@@ -116,11 +116,11 @@ impl Cause {
         match event {
             Event::Resumed(_) => Resumed,
             Event::Created(_) => Created,
-            Event::Refused(..) => Refused,
+            Event::CreateFailed(..) => CreateFailed,
             Event::Deferred(_) => Deferred,
             Event::Destroyed(_) => Destroyed,
             Event::Hung { .. } => Hung,
-            Event::Ended(..) | Event::StartFailed { .. } => Ended,
+            Event::Ended(..) | Event::ThreadsFailed { .. } => Ended,
             Event::Over => Over,
             _ => Other,
         }

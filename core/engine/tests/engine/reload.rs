@@ -296,11 +296,11 @@ fn the_run_ends_while_it_is_changed() {
         let mut pipeline = line(200, "counter", json!({})).0;
         let watcher = Arc::new(Watcher::default());
         let run = start(&pipeline, &watcher);
-        let changer = run.changer();
+        let reloader = run.reloader();
         let thread = std::thread::spawn(move || {
             for swap in 0..1000 {
                 pipeline.stages[2].contestants[0].config = json!({ "do": swap.to_string() });
-                if changer.change(pipeline.clone(), catalogue()).is_err() {
+                if reloader.change(pipeline.clone(), catalogue()).is_err() {
                     return;
                 }
             }

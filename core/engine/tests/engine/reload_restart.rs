@@ -138,10 +138,10 @@ fn a_plugin_that_hangs_in_a_state_transfer_does_not_block_the_end() {
     let watcher = Arc::new(Watcher::default());
     let run = start(&pipeline, &watcher);
     until("the first message", || run.progress().stages[3].emitted > 0);
-    let changer = run.changer();
+    let reloader = run.reloader();
     pipeline.stages[2].contestants[0].config = json!({});
     let (done, is_done) = std::sync::mpsc::channel();
-    std::thread::spawn(move || done.send(changer.change(pipeline, catalogue())));
+    std::thread::spawn(move || done.send(reloader.change(pipeline, catalogue())));
     let hangs = || {
         let before = run.progress().stages[2].received;
         std::thread::sleep(Duration::from_millis(200));

@@ -175,11 +175,15 @@ fn a_restart_without_backoff_does_not_block_the_run() {
     let mut pipeline = line.0.clone();
     let run = line.start(&Arc::default());
     until("it continues", || run.progress().stages[1].received > 10);
-    let changer = run.changer();
+    let reloader = run.reloader();
     let (done, is_done) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         pipeline.edges[0].queue.capacity = 7;
-        done.send(changer.change(pipeline, crate::common::catalogue()).is_ok())
+        done.send(
+            reloader
+                .change(pipeline, crate::common::catalogue())
+                .is_ok(),
+        )
     });
     let is_changed = is_done.recv_timeout(Duration::from_secs(20));
     run.stop();

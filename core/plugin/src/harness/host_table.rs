@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use flowpipe_abi as abi;
+use flowpipe_sync::lock;
 
-use super::{Emitted, Shared, State, lock};
+use super::{Emitted, Shared, State};
 use crate::frame::Frame;
 use crate::host::Ending;
 

@@ -35,10 +35,11 @@ use std::ffi::CString;
 use std::path::Path;
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use flowpipe_abi as abi;
+use flowpipe_sync::lock;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -110,11 +111,6 @@ struct State {
     cancel: Mutex<Arc<dyn Fn() -> bool + Send + Sync>>,
     dry: AtomicBool,
     ended: Mutex<Option<(Ending, String)>>,
-}
-
-/// Ignores poisoning: the values are valid after a panic.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Harness {

@@ -36,7 +36,7 @@ impl World {
         self.fail_run();
         Some(match action {
             Action::Start { slot, .. } => Event::Ended(*slot, Exit::Panicked),
-            _ => Event::StartFailed { stage, missing },
+            _ => Event::ThreadsFailed { stage, missing },
         })
     }
 }
@@ -62,7 +62,7 @@ fn a_stage_without_threads_is_over() {
         supervisor.handle(Event::Resumed(vec![resumed]), 0);
         // The first one's thread has started.
         let missing = vec![1, 2];
-        supervisor.handle(Event::StartFailed { stage: 0, missing }, 0);
+        supervisor.handle(Event::ThreadsFailed { stage: 0, missing }, 0);
         assert!(!supervisor.is_over(), "{threads:?}");
         let first = Slot {
             stage: 0,

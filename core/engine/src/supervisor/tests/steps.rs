@@ -302,7 +302,7 @@ impl World {
             } else if number.is_multiple_of(3) {
                 self.handle(Event::Deferred(slot));
             } else {
-                self.handle(Event::Refused(slot, problem()));
+                self.handle(Event::CreateFailed(slot, problem()));
             }
         }
         let leaving = self.instances.iter();
