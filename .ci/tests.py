@@ -123,7 +123,7 @@ def main():
     skipped = [line for _, _, lines in results for line in lines]
     for line in sorted(set(skipped)):
         print(line)
-    print(f"{len(tests)} test programs passed, {count} tests; {len(skipped) or 'none'} of them had to skip a part")
+    print(f"{len(tests)} test programs passed, {count} tests; {len(skipped) or 'no'} parts skipped")
 
 
 def partition(arguments):

@@ -8,14 +8,12 @@ use std::sync::Arc;
 use flowpipe_engine::check::{Judgement, Validator, Validators};
 use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{
-    BoardResult, Count, Effort, FRAME, FrameNote, OUTCOME, Outcome, Profile, RESULT, Reading,
-    SIGHTING, SOLVED, STROKES, SeenBoard, Sighting, Solved, Strokes, Verdict,
+    BoardResult, Count, FRAME, FrameNote, OUTCOME, Outcome, RESULT, Reading, SIGHTING, SOLVED,
+    STROKES, SeenBoard, Sighting, Solved, Strokes, Verdict,
 };
 use flowpipe_puzzle::stroke_check::check_strokes;
 use flowpipe_puzzle::{Puzzle, Solution, check};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 
 /// All checks, by schema id.
 pub fn validators() -> Validators {
@@ -158,7 +156,11 @@ fn check_board(seen: &SeenBoard) -> Result<(), String> {
 impl Validator for SolvedCheck {
     fn judge(&self, before: Option<&Message>, message: &Message) -> Judgement {
         judgement((|| {
-            let solved = read_solved(before, message)?;
+            let solved: Arc<Solved> = parse(message)?;
+            let asked: Option<Arc<Sighting>> = parent(before, SIGHTING);
+            if asked.is_some_and(|asked| *asked != solved.sighting) {
+                return Err("it answers another sighting than it received".to_owned());
+            }
             let board = solved
                 .sighting
                 .board()
@@ -181,48 +183,6 @@ impl Validator for SolvedCheck {
             }
         })())
     }
-}
-
-/// An answer, if it is one to the sighting that the stage processed.
-fn read_solved(before: Option<&Message>, message: &Message) -> Result<Arc<Solved>, String> {
-    let asked = before.filter(|before| before.schema() == SIGHTING);
-    if let Some(solved) = asked.and_then(|asked| read_answer_to(asked, message)) {
-        return Ok(solved);
-    }
-    let solved: Arc<Solved> = parse(message)?;
-    let sighting: Option<Arc<Sighting>> = asked.and_then(read);
-    match sighting {
-        Some(sighting) if *sighting != solved.sighting => {
-            Err("it answers another sighting than it received".to_owned())
-        }
-        _ => Ok(solved),
-    }
-}
-
-/// An answer whose sighting is that of the message before, to the letter: it is not parsed a second time. `None`: it is
-/// not, or is no answer.
-fn read_answer_to(asked: &Message, message: &Message) -> Option<Arc<Solved>> {
-    #[derive(Deserialize)]
-    struct Answer<'a> {
-        solver: String,
-        answer: Verdict,
-        #[serde(default)]
-        effort: Effort,
-        #[serde(default)]
-        profile: Option<Profile>,
-        #[serde(borrow)]
-        sighting: &'a RawValue,
-    }
-    let answer: Answer<'_> = serde_json::from_str(message.json()).ok()?;
-    if answer.sighting.get() != asked.json() {
-        return None;
-    }
-    let sighting: Arc<Sighting> = read(asked)?;
-    let mut solved = Solved::new(answer.solver, answer.answer, Sighting::clone(&sighting));
-    (solved.effort, solved.profile) = (answer.effort, answer.profile);
-    let solved = Arc::new(solved);
-    message.body.keep(solved.clone());
-    Some(solved)
 }
 
 /// Each solution keeps the rules, and no two are the same.

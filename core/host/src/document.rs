@@ -48,11 +48,7 @@ impl Document {
     /// `{}`.
     #[must_use]
     pub fn empty() -> Self {
-        Self {
-            text: Cow::Borrowed(b"{}\0"),
-            parsed: OnceLock::new(),
-            typed: OnceLock::new(),
-        }
+        Self::of(Cow::Borrowed(b"{}\0"))
     }
 
     /// The text, without the NUL.
@@ -84,12 +80,6 @@ impl Document {
         // Another type was first, or another thread: then this one is not kept.
         let _ = self.typed.set(read.clone());
         Ok(read)
-    }
-
-    /// Keeps what the text was read as, by other means than [`Document::read`].
-    pub fn keep<T: Send + Sync + 'static>(&self, read: Arc<T>) {
-        // What was kept first stays.
-        let _ = self.typed.set(read);
     }
 
     /// Whether [`Document::read`] keeps a value.
@@ -124,19 +114,19 @@ impl Document {
     #[cfg(unix)]
     pub fn known(mut json: Vec<u8>) -> Self {
         json.push(0);
-        Self {
-            text: Cow::Owned(json),
-            parsed: OnceLock::new(),
-            typed: OnceLock::new(),
-        }
+        Self::of(Cow::Owned(json))
     }
 
     fn checked(json: &[u8]) -> Self {
         let mut text = Vec::with_capacity(json.len() + 1);
         text.extend_from_slice(json);
         text.push(0);
+        Self::of(Cow::Owned(text))
+    }
+
+    fn of(text: Cow<'static, [u8]>) -> Self {
         Self {
-            text: Cow::Owned(text),
+            text,
             parsed: OnceLock::new(),
             typed: OnceLock::new(),
         }
@@ -146,11 +136,7 @@ impl Document {
 impl Clone for Document {
     /// The text: what it was parsed as is not copied.
     fn clone(&self) -> Self {
-        Self {
-            text: self.text.clone(),
-            parsed: OnceLock::new(),
-            typed: OnceLock::new(),
-        }
+        Self::of(self.text.clone())
     }
 }
 

@@ -157,12 +157,11 @@ impl Library {
         self.descriptors.get_or_init(|| {
             guard(|| Ok((self.describe)())).unwrap_or_else(|error| {
                 // The panic's own message was not printed.
-                self.host().map(|host| {
-                    host.log(
-                        tracing::Level::ERROR,
-                        &format!("its stages can't be described: {error}"),
-                    )
-                });
+                let host = *self.host();
+                if let Some(host) = host {
+                    let text = format!("its stages can't be described: {error}");
+                    host.log(tracing::Level::ERROR, &text);
+                }
                 Vec::new()
             })
         })

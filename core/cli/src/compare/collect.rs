@@ -113,12 +113,11 @@ impl Observer for Collector {
     fn message(&self, stage: usize, port: usize, message: &Arc<Message>) {
         let is_shown = self.is_shown.get(stage).copied().unwrap_or(true);
         let is_kept = is_shown && matches!(message.schema(), SIGHTING | SOLVED | STROKES | OUTCOME);
+        // Without what the checks have parsed: all messages of the run are kept.
+        let kept = is_kept.then(|| Arc::new(message.without_frame()));
         let mut collected = self.lock();
         collected.add_root(stage, port, message.root());
-        if is_kept {
-            // Without what the checks have parsed: all messages of the run are kept.
-            collected.messages.push(Arc::new(message.without_frame()));
-        }
+        collected.messages.extend(kept);
     }
 
     fn problem(&self, problem: &Problem, _: i64) {

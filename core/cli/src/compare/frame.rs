@@ -257,6 +257,7 @@ impl FrameResult {
     }
 }
 
+/// The content of a message. Unlike [`Message::read`] it is not kept: there are the messages of a whole run.
 fn parse<T: serde::de::DeserializeOwned>(message: &Message) -> Option<T> {
     serde_json::from_str(message.json()).ok()
 }

@@ -70,16 +70,14 @@ pub(super) fn word<T: Keyword>(
     value: &Spanned<DeValue<'_>>,
     findings: &mut Findings,
 ) -> Option<T> {
-    let words: Vec<_> = T::VARIANTS.iter().map(|value| value.word()).collect();
-    let DeValue::String(written) = value.get_ref() else {
-        let hint = suggest::help("", "it can be", &words);
-        wrong_type(what, value, "a string", hint, findings);
-        return None;
+    let help = |written: &str| {
+        let words: Vec<_> = T::VARIANTS.iter().map(|value| value.word()).collect();
+        suggest::help(written, "it can be", &words)
     };
-    let written = written.clone().into_owned();
+    let written = string(what, value, || help(""), findings)?.into_inner();
     let found = T::from_word(&written);
     if found.is_none() {
-        let hint = suggest::help(&written, "it can be", &words);
+        let hint = help(&written);
         findings.report(
             &value.span(),
             Problem::BadWord {
@@ -98,10 +96,20 @@ pub(super) fn text(
     value: &Spanned<DeValue<'_>>,
     findings: &mut Findings,
 ) -> Option<Spanned<String>> {
+    string(what, value, || None, findings)
+}
+
+/// A string; `hint` helps when it is none.
+fn string(
+    what: &str,
+    value: &Spanned<DeValue<'_>>,
+    hint: impl FnOnce() -> Option<String>,
+    findings: &mut Findings,
+) -> Option<Spanned<String>> {
     if let DeValue::String(text) = value.get_ref() {
         return Some(Spanned::new(value.span(), text.clone().into_owned()));
     }
-    wrong_type(what, value, "a string", None, findings);
+    wrong_type(what, value, "a string", hint(), findings);
     None
 }
 

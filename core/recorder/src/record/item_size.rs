@@ -8,8 +8,9 @@ use crate::record::Item;
 /// Estimated bytes of an item, without its texts, lists and pixels.
 pub(crate) const ITEM: usize = 256;
 
-/// Estimated bytes of what a text was read as, for each of its bytes. A sighting takes four, of short numbers.
-const READ_BYTES: usize = 4;
+/// Estimated bytes of what a text was read as, for each of its bytes. Sightings and answers of boards from 5x5 to 12x12 take
+/// 4 to 19.
+const READ_BYTES: usize = 20;
 
 /// The estimated bytes of an item, without its pixels.
 pub(crate) fn size_without_pixels(item: &Item) -> usize {
