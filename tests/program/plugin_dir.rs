@@ -61,7 +61,8 @@ fn a_single_file_is_used_before_all_others() {
 }
 
 #[test]
-fn a_named_file_that_is_no_plugin_is_reported() {
-    let ran = run(&["plugins", "--plugin-dir", "Cargo.toml"]).expect(0);
+fn a_named_file_that_is_no_plugin_is_an_error() {
+    let ran = run(&["plugins", "--plugin-dir", "Cargo.toml"]).expect(2);
     assert!(ran.stderr.contains("not a dynamic library"), "{ran:#?}");
+    assert!(ran.stdout.is_empty(), "{ran:#?}");
 }

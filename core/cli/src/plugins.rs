@@ -1,9 +1,11 @@
 //! Where plugins are looked for.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use flowpipe_config::reader::suggest;
 use flowpipe_host::catalogue::{Catalogue, Scan};
+use flowpipe_host::library::inspect;
 
 use crate::args::Global;
 use crate::exit::Failure;
@@ -40,14 +42,18 @@ pub fn beside_program() -> Vec<PathBuf> {
     }
 }
 
-/// Checks that every `--plugin-dir` exists.
+/// Checks that every `--plugin-dir` is a folder, or a file that can be loaded.
 ///
 /// # Errors
-/// When one is missing, can't be opened, or is neither a folder nor a file.
+/// When one is missing, can't be opened, is neither a folder nor a file, or is a file that is no plugin.
 pub fn check_named(global: &Global) -> Result<(), Failure> {
     for path in &global.plugin_dir {
         let reason = match std::fs::metadata(path) {
-            Ok(there) if there.is_dir() || there.is_file() => continue,
+            Ok(there) if there.is_dir() => continue,
+            Ok(there) if there.is_file() => match inspect_file(path) {
+                Ok(()) => continue,
+                Err(reason) => reason,
+            },
             Ok(_) => "this is a device or a pipe".to_owned(),
             Err(error) => error.to_string(),
         };
@@ -57,6 +63,12 @@ pub fn check_named(global: &Global) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// Checks that a file is a plugin, without loading it.
+fn inspect_file(path: &Path) -> Result<(), String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    inspect::inspect(&file).map_err(|error| error.to_string())
 }
 
 /// The path of a file from the root: the system searches other folders for a library's name without a folder.

@@ -19,7 +19,7 @@ use part::{Part, Source};
 
 /// Why a file is not loaded, in words that fit behind its name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unloadable {
+pub enum Unloadable {
     /// Nothing is wrong with it: it is no plugin.
     #[error("{0}")]
     NotAPlugin(String),
@@ -34,7 +34,7 @@ use Unloadable::{Damaged, NotAPlugin};
 ///
 /// # Errors
 /// Why it must not be loaded.
-pub(crate) fn inspect(file: &File) -> Result<(), Unloadable> {
+pub fn inspect(file: &File) -> Result<(), Unloadable> {
     let length = match file.metadata() {
         Ok(metadata) if !metadata.is_file() => return Err(NotAPlugin("not a file".into())),
         Ok(metadata) => metadata.len(),
