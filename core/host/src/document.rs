@@ -36,13 +36,34 @@ impl Document {
     /// # Errors
     /// When it is not valid JSON in UTF-8.
     pub fn new(json: &[u8]) -> Result<Self, DocumentError> {
-        if json.is_empty() || json == b"{}" {
+        let document = Self::unchecked(json)?;
+        document.check()?;
+        Ok(document)
+    }
+
+    /// Copies a text, as [`Document::new`] does, without checking that it is JSON. Call [`Document::check`] before
+    /// anybody relies on that.
+    ///
+    /// # Errors
+    /// When it is not UTF-8.
+    pub fn unchecked(text: &[u8]) -> Result<Self, DocumentError> {
+        if text.is_empty() || text == b"{}" {
             return Ok(Self::empty());
         }
         // Skipping over JSON does not validate the text inside strings: that is checked first.
-        let text = std::str::from_utf8(json)?;
-        serde_json::from_str::<IgnoredAny>(text)?;
-        Ok(Self::checked(json))
+        std::str::from_utf8(text)?;
+        Ok(Self::copied(text))
+    }
+
+    /// Checks that the text is JSON. A text that was read as a type is.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn check(&self) -> Result<(), DocumentError> {
+        if !self.is_read() {
+            serde_json::from_str::<IgnoredAny>(self.json())?;
+        }
+        Ok(())
     }
 
     /// `{}`.
@@ -117,7 +138,7 @@ impl Document {
         Self::of(Cow::Owned(json))
     }
 
-    fn checked(json: &[u8]) -> Self {
+    fn copied(json: &[u8]) -> Self {
         let mut text = Vec::with_capacity(json.len() + 1);
         text.extend_from_slice(json);
         text.push(0);
@@ -151,7 +172,7 @@ impl fmt::Debug for Document {
 
 impl From<&Value> for Document {
     fn from(value: &Value) -> Self {
-        Self::checked(value.to_string().as_bytes())
+        Self::copied(value.to_string().as_bytes())
     }
 }
 

@@ -1,7 +1,9 @@
 //! The board: which cells exist and which of them touch.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 pub use crate::description::{BoardError, Cell, Description, Lattice};
 use crate::graph::Graph;
@@ -9,12 +11,13 @@ use crate::graph::Graph;
 /// The cells of a puzzle and which of them touch.
 ///
 /// Equality and JSON are those of its [`Description`]; the [`Graph`] is derived from it.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Description", into = "Description")]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(try_from = "Description")]
 #[schemars(with = "Description")]
 pub struct Board {
     description: Description,
-    graph: Graph,
+    /// Shared by copies of the board.
+    graph: Arc<Graph>,
 }
 
 impl Board {
@@ -84,7 +87,7 @@ impl Board {
         {
             return Err(BoardError::BridgeInHole(cell));
         }
-        let graph = Graph::new(&description)?;
+        let graph = Graph::of(&description)?;
         Ok(Self { description, graph })
     }
 
@@ -194,9 +197,9 @@ impl TryFrom<Description> for Board {
     }
 }
 
-impl From<Board> for Description {
-    fn from(board: Board) -> Self {
-        board.description
+impl Serialize for Board {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.description.serialize(serializer)
     }
 }
 

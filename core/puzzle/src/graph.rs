@@ -3,6 +3,9 @@
 //! A cell is one node; a hole is none; a bridge is one node for each straight way across it, so
 //! that "two flows cross straight" needs no rule of its own.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use crate::description::{BoardError, Cell, Description, Lattice};
 
 /// Index of a node in its [`Graph`].
@@ -89,8 +92,34 @@ fn moved(from: usize, by: isize, length: usize, warps: bool) -> Option<usize> {
     }
 }
 
+/// The graphs of the last boards that are nothing but rows and columns: those of a set of puzzles are of few sizes, and
+/// each puzzle is read by every stage.
+static KEPT: Mutex<VecDeque<(Description, Arc<Graph>)>> = Mutex::new(VecDeque::new());
+
+/// The most graphs that are kept, and the most cells of their boards.
+const MOST_KEPT: usize = 32;
+const MOST_CELLS: usize = 1 << 10;
+
 impl Graph {
-    pub(crate) fn new(board: &Description) -> Result<Self, BoardError> {
+    /// The graph of a board, shared with others of its kind.
+    pub(crate) fn of(board: &Description) -> Result<Arc<Self>, BoardError> {
+        let is_plain = board.holes.is_empty() && board.bridges.is_empty() && board.walls.is_empty();
+        if !is_plain || board.rows * board.cols > MOST_CELLS {
+            return Self::new(board).map(Arc::new);
+        }
+        // No code that holds the lock can panic.
+        let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, graph)) = kept().iter().find(|(of, _)| of == board) {
+            return Ok(graph.clone());
+        }
+        let graph = Arc::new(Self::new(board)?);
+        let mut kept = kept();
+        kept.truncate(MOST_KEPT - 1);
+        kept.push_front((board.clone(), graph.clone()));
+        Ok(graph)
+    }
+
+    fn new(board: &Description) -> Result<Self, BoardError> {
         let cells = board.rows * board.cols;
         let ways = directions(board.lattice);
         let axes = usize::from(ways / 2);

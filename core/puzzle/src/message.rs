@@ -25,6 +25,7 @@ mod outcome;
 mod profile;
 mod sighting;
 mod strokes;
+mod tagged;
 
 use schemars::{Schema, schema_for};
 

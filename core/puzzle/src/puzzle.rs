@@ -1,7 +1,9 @@
 //! A puzzle: a board, its terminals and the rules that a solution keeps.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 use crate::board::{Board, BoardError, Cell};
@@ -57,9 +59,9 @@ impl Default for Rules {
 }
 
 /// A board with terminals and rules. Each colour has two terminals, or any larger even number.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Parts", into = "Parts")]
-#[schemars(with = "Parts")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "Parts<'_>")]
+#[schemars(with = "Parts<'_>")]
 pub struct Puzzle {
     board: Board,
     terminals: Vec<Terminal>,
@@ -69,13 +71,13 @@ pub struct Puzzle {
 }
 
 /// A puzzle as it is written in messages and files.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a puzzle with a board and terminals")]
-struct Parts {
+struct Parts<'a> {
     /// The cells and which of them touch.
-    board: Board,
+    board: Cow<'a, Board>,
     /// The coloured dots, by cell.
-    terminals: Vec<Terminal>,
+    terminals: Cow<'a, [Terminal]>,
     /// What a solution must keep; Flow Free's rules when left out.
     #[serde(default, skip_serializing_if = "is_default")]
     rules: Rules,
@@ -237,21 +239,23 @@ impl Puzzle {
     }
 }
 
-impl TryFrom<Parts> for Puzzle {
+impl TryFrom<Parts<'_>> for Puzzle {
     type Error = PuzzleError;
 
-    fn try_from(parts: Parts) -> Result<Self, PuzzleError> {
-        Self::new(parts.board, parts.terminals, parts.rules)
+    fn try_from(parts: Parts<'_>) -> Result<Self, PuzzleError> {
+        let (board, terminals) = (parts.board.into_owned(), parts.terminals.into_owned());
+        Self::new(board, terminals, parts.rules)
     }
 }
 
-impl From<Puzzle> for Parts {
-    fn from(puzzle: Puzzle) -> Self {
-        Self {
-            board: puzzle.board,
-            terminals: puzzle.terminals,
-            rules: puzzle.rules,
-        }
+impl Serialize for Puzzle {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let parts = Parts {
+            board: Cow::Borrowed(&self.board),
+            terminals: Cow::Borrowed(&self.terminals),
+            rules: self.rules,
+        };
+        parts.serialize(serializer)
     }
 }
 

@@ -26,8 +26,8 @@ pub fn measure(
     let puzzles: Vec<&Puzzle> = boards.first().into_iter().chain(boards).collect();
     let mut samples: Vec<Option<Sample>> = vec![None; puzzles.len()];
     let mut unanswered = 0;
-    solver_run::run(&puzzles, options, catalogue, |at, reply| {
-        let Reply::Solver(reply) = reply else {
+    solver_run::run(&puzzles, options, catalogue, |reply| {
+        let Some((at, Reply::Solver(reply))) = reply else {
             return ControlFlow::Continue(());
         };
         let sample = sample(reply);

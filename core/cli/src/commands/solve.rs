@@ -52,13 +52,15 @@ pub fn run(global: &Global, args: &Solve) -> Result<Ended, Failure> {
         jobs: args.jobs.map_or_else(processors, usize::from),
     };
     let mut printer = AnswerPrinter::new(global, args, &entries);
-    let result = solver_run::run(&puzzles, &options, &catalogue, |place, reply| {
-        one_off::control_flow(match (indices.get(place), reply) {
-            (Some(&index), Reply::Solver(reply)) => {
+    let result = solver_run::run(&puzzles, &options, &catalogue, |reply| {
+        let reply = reply.map(|(place, reply)| (indices.get(place), reply));
+        one_off::control_flow(match reply {
+            Some((Some(&index), Reply::Solver(reply))) => {
                 printer.add(index, Answer::of(reply, timeout_us))
             }
-            (Some(&index), Reply::Planner(plan)) => printer.add_plan(index, plan),
-            (None, _) => Ok(()),
+            Some((Some(&index), Reply::Planner(plan))) => printer.add_plan(index, plan),
+            Some((None, _)) => Ok(()),
+            None => printer.flush(),
         })
     });
     let ended = one_off::ended(result, global, || printer.end());

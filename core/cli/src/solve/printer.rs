@@ -14,6 +14,9 @@ use crate::solve::answer::{Answer, Status};
 use crate::solve::{picture, plot};
 use crate::solver_run::StrokePlan;
 
+/// The most bytes of JSON lines that are kept before they are written.
+const MOST_BUFFERED: usize = 1 << 15;
+
 /// Prints each answer as soon as all before it are printed.
 pub struct AnswerPrinter<'a> {
     global: &'a Global,
@@ -24,6 +27,8 @@ pub struct AnswerPrinter<'a> {
     next: usize,
     worst: Ended,
     bar: PuzzleBar,
+    /// Lines of JSON that are not written yet.
+    lines: String,
     /// The first reason why a plot could not be drawn.
     undrawn: Option<String>,
 }
@@ -42,6 +47,7 @@ impl<'a> AnswerPrinter<'a> {
             next: 0,
             worst: Ended::Done,
             bar: PuzzleBar::new(entries.len()),
+            lines: String::new(),
             undrawn: None,
         }
     }
@@ -69,6 +75,17 @@ impl<'a> AnswerPrinter<'a> {
         self.print_ready()
     }
 
+    /// Writes what is printed so far. Call it when no answer comes for a while.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        if self.lines.is_empty() {
+            return Ok(());
+        }
+        self.bar
+            .above(|| stdout().write_all(self.lines.as_bytes()))?;
+        self.lines.clear();
+        Ok(())
+    }
+
     /// Prints the rest. Puzzles without an answer count as failed.
     pub fn end(mut self) -> Result<Ended, Failure> {
         for place in self.waiting.iter_mut().skip(self.next) {
@@ -81,6 +98,7 @@ impl<'a> AnswerPrinter<'a> {
             }
         }
         self.print_ready()?;
+        self.flush()?;
         self.bar.end();
         match self.undrawn {
             Some(reason) if self.worst == Ended::Done => Err(Failure::Run(reason)),
@@ -98,7 +116,7 @@ impl<'a> AnswerPrinter<'a> {
         while let Some(place) = self.waiting.get_mut(self.next)
             && let Some(answer) = place.take_if(is_ready)
         {
-            self.bar.above(|| self.print(&answer))?;
+            self.print(&answer)?;
             self.draw(&answer)?;
             self.next += 1;
             self.bar.update(self.next);
@@ -107,16 +125,24 @@ impl<'a> AnswerPrinter<'a> {
         Ok(())
     }
 
-    fn print(&self, answer: &Answer) -> Result<(), Failure> {
+    fn print(&mut self, answer: &Answer) -> Result<(), Failure> {
+        if !self.args.json {
+            return self.bar.above(|| self.print_text(answer));
+        }
+        let record = answer
+            .record(self.next, &self.entries[self.next], self.args.all)
+            .map_err(|error| Failure::Run(error.to_string()))?;
+        self.lines.push_str(&record);
+        self.lines.push('\n');
+        match self.lines.len() < MOST_BUFFERED {
+            true => Ok(()),
+            false => self.flush(),
+        }
+    }
+
+    fn print_text(&self, answer: &Answer) -> Result<(), Failure> {
         let entry = &self.entries[self.next];
         let mut out = stdout();
-        if self.args.json {
-            let record = answer
-                .record(self.next, entry, self.args.all)
-                .map_err(|error| Failure::Run(error.to_string()))?;
-            writeln!(out, "{record}")?;
-            return Ok(());
-        }
         let colours = colour::on_stdout(self.global);
         let heading = |colours| answer.heading(&self.args.file, entry, &self.args.solver, colours);
         if let Some(format) = self.args.to {

@@ -97,8 +97,8 @@ pub enum SolverReply {
 }
 
 /// Runs puzzles through a solver and passes each reply, with the index of its puzzle, to `each`, in the order of the
-/// replies, until `each` breaks. A plan follows its answer. A puzzle may get a second reply (a failure after its
-/// answer) or, where a stage failed, none.
+/// replies, until `each` breaks, and `None` now and then while there are no replies. A plan follows its answer. A
+/// puzzle may get a second reply (a failure after its answer) or, where a stage failed, none.
 ///
 /// # Errors
 /// See [`OneOffError`].
@@ -106,7 +106,7 @@ pub fn run(
     puzzles: &[&Puzzle],
     options: &SolverOptions<'_>,
     catalogue: &Catalogue,
-    mut each: impl FnMut(usize, Reply) -> ControlFlow<Result<(), Failure>>,
+    mut each: impl FnMut(Option<(usize, Reply)>) -> ControlFlow<Result<(), Failure>>,
 ) -> Result<(), OneOffError> {
     let jobs = options.jobs.clamp(1, puzzles.len().max(1));
     one_off::check_role(&options.solver, "solver", catalogue)?;
@@ -141,14 +141,17 @@ pub fn run(
     let mut matcher = ReplyMatcher::default();
     let is_over = || handles.iter().all(RunHandle::is_over);
     let _ = follow_until(is_over, &events, |event: Option<SolverEvent>| {
-        let Some(event) = event else {
-            return ControlFlow::Continue(());
+        let reply = match event {
+            None => None,
+            Some(event) => {
+                let lane = event.lane;
+                let Some((place, reply)) = matcher.reply(event) else {
+                    return ControlFlow::Continue(());
+                };
+                Some((place * jobs + lane, reply))
+            }
         };
-        let lane = event.lane;
-        let Some((place, reply)) = matcher.reply(event) else {
-            return ControlFlow::Continue(());
-        };
-        each(place * jobs + lane, reply).map_break(|result| ended = result)
+        each(reply).map_break(|result| ended = result)
     });
     for handle in handles {
         handle.abort();

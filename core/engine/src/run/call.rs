@@ -8,7 +8,7 @@ use std::time::Duration;
 use flowpipe_abi as abi;
 use flowpipe_config::pipeline::PortRef;
 use flowpipe_host::call::{CallContext, Cancellation};
-use flowpipe_host::document::Document;
+use flowpipe_host::document::{Document, DocumentError};
 use flowpipe_host::frame::Frame;
 use flowpipe_host::message::{Lineage, MOST_HOPS, Message, Origin};
 use flowpipe_host::run::Mode;
@@ -153,6 +153,7 @@ impl Context<'_> {
             .get(index)
             .ok_or_else(|| format!("it emitted at output {index}, but has {}", outputs.len()))?;
         let refuse = |why: String| format!("it emitted at \"{}\" {why}", port.name);
+        let not_a_document = |error: DocumentError| refuse(format!("a message that is {error}"));
         // SAFETY: the ABI demands NUL-terminated text or null.
         let given = unsafe { (!output.schema.is_null()).then(|| CStr::from_ptr(output.schema)) };
         let schema = match (&port.schema, given) {
@@ -172,7 +173,7 @@ impl Context<'_> {
             // SAFETY: the ABI demands json_length readable bytes.
             let json =
                 unsafe { std::slice::from_raw_parts(output.json.cast::<u8>(), output.json_length) };
-            Document::new(json).map_err(|error| refuse(format!("a message that is {error}")))?
+            Document::unchecked(json).map_err(not_a_document)?
         };
         // SAFETY: the ABI demands null or a reference that the plugin holds and keeps.
         let frame = unsafe {
@@ -190,7 +191,9 @@ impl Context<'_> {
                 port: index,
             },
         };
+        // A validator that reads the message has parsed it: it is not parsed twice.
         let judgement = self.judge(&message);
+        message.body.check().map_err(not_a_document)?;
         if let Judgement::Refuse(reason) = judgement {
             return Err(refuse(format!(
                 "a message that does not pass the checks: {reason}"

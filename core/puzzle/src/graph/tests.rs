@@ -109,3 +109,28 @@ fn a_step_from_nowhere_or_in_no_direction_leads_nowhere() {
     assert_eq!(step(&rectangle, usize::MAX, Direction(0)), None);
     assert_eq!(step(&Description::default(), 0, Direction(0)), None);
 }
+
+#[test]
+fn boards_of_rows_and_columns_share_their_graph() {
+    let graph = |description: &Description| Graph::of(description).unwrap();
+    let plain = Description::grid(3, 4);
+    // Other tests may replace what is kept, now and then.
+    let is_shared = || Arc::ptr_eq(&graph(&plain), &graph(&plain));
+    assert!((0..100).any(|_| is_shared()));
+    let mut holed = plain.clone();
+    holed.holes = vec![5];
+    let warped = Description {
+        warps: true,
+        ..plain.clone()
+    };
+    assert_eq!(graph(&holed).len(), 11);
+    assert_eq!(graph(&warped).links(0).len(), 4);
+    assert_eq!(graph(&plain).links(0).len(), 2);
+    // No more graphs are kept than a few, and no large ones.
+    for rows in 1..=2 * MOST_KEPT {
+        graph(&Description::grid(rows, 2));
+    }
+    let large = Description::grid(MOST_CELLS, 2);
+    assert!(!Arc::ptr_eq(&graph(&large), &graph(&large)));
+    assert!(KEPT.lock().unwrap().len() <= MOST_KEPT);
+}

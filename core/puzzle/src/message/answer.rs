@@ -25,7 +25,7 @@ pub enum Want {
 }
 
 /// A solver's verdict on a puzzle.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
 pub enum Verdict {
     /// A solution.

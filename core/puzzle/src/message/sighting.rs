@@ -44,7 +44,7 @@ impl StepTime {
 }
 
 /// What vision read: a board exactly, or none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "lowercase")]
 pub enum Reading {
     /// A board, read exactly.
