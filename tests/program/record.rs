@@ -140,7 +140,7 @@ fn another_plugin_can_stand_in() {
     let ran = run(&["replay", text(&path), "--swap", swap, "--json"]).expect(0);
     assert_eq!(
         ran.json()["report"]["stages"][2]["in"],
-        12,
+        11,
         "{:#}",
         ran.json()
     );

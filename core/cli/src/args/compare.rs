@@ -8,8 +8,8 @@ use clap::Args;
 #[derive(Debug, Args)]
 pub struct Compare {
     /// The first pipeline (TOML). Its sources play the recorded messages: of the stage of the same name, else of the
-    /// only source. Queues drop nothing; stages that act on the world, such as the mouse, are left out; referee-once
-    /// replaces a referee that reads the clock.
+    /// only source. Queues drop nothing; stages that drive the mouse, and actuators that run commands, are left out;
+    /// referee-once replaces a referee that reads the clock.
     #[arg(value_name = "A.toml")]
     pub a: PathBuf,
     /// The second pipeline (TOML).

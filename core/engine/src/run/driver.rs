@@ -110,8 +110,11 @@ impl Driver {
                 }
             };
         }
-        if control == LoopControl::Continue && stage.run.mode() < Mode::Abort {
-            self.race(stage.finish());
+        if control == LoopControl::Continue
+            && stage.run.mode() < Mode::Abort
+            && let Some(work) = stage.finish()
+        {
+            self.race(work);
         }
         stage.close();
         WorkerExit::default()

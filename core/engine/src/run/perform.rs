@@ -23,7 +23,7 @@ impl Control {
     /// Performs one action. Returns the resulting event, if it is known at once.
     pub(crate) fn perform(&mut self, action: Action) -> Option<supervisor::Event> {
         match action {
-            // The answers to workers, races, and observations of calls.
+            // Whoever reports the event performs these: a worker, the driver of a race, or the observer of calls.
             Action::Decide(_)
             | Action::Race { .. }
             | Action::AwaitContestant

@@ -55,7 +55,8 @@ pub(crate) fn run(
             let name = |port: &String| *port == taken.port;
             stage.inputs.iter().position(name).unwrap_or(0)
         });
-        stage.counts.received.fetch_add(1, Ordering::Relaxed);
+        let received = u64::from(message.is_some());
+        stage.counts.received.fetch_add(received, Ordering::Relaxed);
         let event = match call.event {
             Event::Message => abi::EVENT_MESSAGE,
             Event::Finish => abi::EVENT_FINISH,

@@ -47,6 +47,8 @@ pub(crate) struct Stage {
     pub gate: Gate,
     /// Whether its stream has ended and its ports are closed.
     pub over: AtomicBool,
+    /// Whether a plugin has received the end of the stream.
+    pub finishing: AtomicBool,
     /// Whether its calls are recorded so that they can be rerun: its manifest declares it deterministic.
     pub is_deterministic: bool,
 }
@@ -127,6 +129,7 @@ impl Stage {
             times: Arc::default(),
             gate: Gate::default(),
             over: AtomicBool::new(false),
+            finishing: AtomicBool::new(false),
         }
     }
 

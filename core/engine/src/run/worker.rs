@@ -68,8 +68,11 @@ impl Worker {
                 idle.after(done.emitted, failed);
             }
         };
-        if end == LoopEnd::Stream && !stage.is_source() && stage.run.mode() < Mode::Abort {
-            let work = stage.finish();
+        if end == LoopEnd::Stream
+            && !stage.is_source()
+            && stage.run.mode() < Mode::Abort
+            && let Some(work) = stage.finish()
+        {
             let mut done = self.process(&work, None, None);
             if matches!(done.outcome, Outcome::Abandoned) {
                 return self.abandon();
@@ -304,10 +307,15 @@ impl Stage {
         }
     }
 
-    /// The work at the end of the stream.
-    pub(crate) fn finish(&self) -> Work {
+    /// The work at the end of the stream. `None`: it was given before. A plugin that replaces one that failed there has
+    /// nothing to emit.
+    pub(crate) fn finish(&self) -> Option<Work> {
+        if self.finishing.swap(true, Ordering::SeqCst) {
+            return None;
+        }
         let origin = lock(&self.ports).origin;
-        Work::event(abi::EVENT_FINISH, origin, self.run.now())
+        let work = Work::event(abi::EVENT_FINISH, origin, self.run.now());
+        Some(work)
     }
 }
 

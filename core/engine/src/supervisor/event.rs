@@ -26,7 +26,8 @@ pub(crate) enum SlotState {
     Running(Activity),
     /// There is no instance. One is created at this time.
     Backoff { until: i64 },
-    /// It has no thread while its stage is paused. `is_there`: whether it has an instance.
+    /// It has no thread: its stage has not started or is paused, or, in a replay, another plugin of its thread is not
+    /// ready. `is_there`: whether it has an instance.
     Paused { is_there: bool },
     /// Its instance is being destroyed. It is to be restarted at this time, if at all.
     Destroying { restart: Option<i64> },
@@ -34,7 +35,7 @@ pub(crate) enum SlotState {
     Finished,
     /// It has no instance, and gets none any more.
     Gone,
-    /// Its instance hung, and was abandoned with its thread. It is not replaced.
+    /// Its instance was abandoned with its thread, which hung, panicked or did not start. It is not replaced.
     Abandoned,
 }
 

@@ -8,8 +8,10 @@
 //!
 //! Each plugin of each stage has a [`Slot`], which holds at most one instance. Every instance that was created is
 //! destroyed once or abandoned once. This table lists all transitions of its [`SlotState`]. A test compares it with the
-//! data in [`transitions`], which debug builds assert. *Empty* is Paused without an instance, *Restarting* is Destroying
-//! with a restart to follow.
+//! data in [`transitions`], which debug builds assert. *Empty* is Paused without an instance, or, before the run starts,
+//! with one that no thread has yet. *Restarting* is Destroying with a restart to follow. A stage's *gate* stops its
+//! threads before the next message ([`crate::edge::gate`]). The *requester* of a pause owns the instances of the paused
+//! stages until it resumes them ([`pause`]).
 //!
 //! | state | event | next state | when | actions |
 //! |---|---|---|---|---|
@@ -27,10 +29,10 @@
 //! | Creating | CreateFailed | Gone | the policy does not, or the stage has to end | report and end the run, unless the stage has to end; close the stage, or notify the race |
 //! | Paused | CreateFailed | Finished | another plugin of its thread is Gone (a replay) | |
 //! | Backoff | CreateFailed | Gone | the same | |
-//! | Creating | Deferred | Backoff | for 5 ms: another thread calls plugins | |
+//! | Creating | Deferred | Backoff | for 5 ms: another thread creates or destroys a plugin | |
 //! | Running | Ended | Paused | the stage pauses, or another plugin of its thread is restarted (a replay) | |
-//! | Running | Ended | Finished | its stream has ended | |
-//! | Running | Ended | Restarting | it failed, and the policy restarts it | destroy it |
+//! | Running | Ended | Finished | its stream has ended, or it failed and the policy ends the run | |
+//! | Running | Ended | Restarting | it failed, and the policy restarts it, or its instance is lost while the stage has to end | destroy it |
 //! | Running | Ended | Destroying | its stream has ended, and its stage is removed | destroy it |
 //! | Running | Ended | Abandoned | its thread panicked, a bug in this program, or failed to start | notify the race |
 //! | Running | Hung | Backoff | the policy restarts it. Instance and thread are abandoned, in a replay those of all plugins of the stage | report; notify the race, unless it is replaced at once |

@@ -80,6 +80,16 @@ fn a_plugin_that_hangs_is_abandoned_and_restarted() {
     assert_eq!((report.stages[2].received, report.failure), (9, None));
 }
 
+/// What replaces a plugin that hangs at the end of the stream is not called there again.
+#[test]
+fn a_hang_at_the_end_of_the_stream_costs_one_plugin() {
+    let (report, watcher) = late(OnError::Skip, "hang-at-end", json!({ "on": 0 }));
+    let hangs = watcher.kinds().into_iter();
+    let hangs = hangs.filter(|kind| *kind == ProblemKind::Hang).count();
+    assert_eq!((hangs, report.stages[1].abandoned), (1, 1));
+    assert_eq!((report.stages[2].received, report.failure), (10, None));
+}
+
 #[test]
 fn with_on_error_stop_a_plugin_that_hangs_ends_the_run() {
     let (report, _) = late(OnError::Stop, "hang", json!({}));
