@@ -67,20 +67,27 @@ prefix_of() {
 # The files of a folder, relative to it, sorted.
 files_of() { (cd "$1" && find . -type f | sed 's|^\./||' | LC_ALL=C sort); }
 
+# Fails if a file below a prefix would be outside of it, because a folder on its path is a link.
+stays_in() {
+  local prefix=$1 file=$2 folder root
+  root=$(realpath --canonicalize-missing -- "$prefix")
+  folder=$(realpath --canonicalize-missing -- "$prefix/$(dirname -- "$file")")
+  [ "$folder" = "$root" ] || [[ $folder == "${root%/}"/* ]] ||
+    fail "$file leads out of $prefix through a link, to $folder: nothing was changed. Remove the link, or choose another prefix."
+}
+
 # The lines of an installation's manifest. Nothing that leads out of the prefix is a line of one, by itself or by a link.
 installed_in() {
-  local prefix line folder
+  local line
   [ -n "$1" ] || fail "there is no prefix"
   [ -f "$1/$manifest" ] || return 0
   ! grep -nE '^/|(^|/)\.\.(/|$)|^$|^[[:space:]]|[[:space:]]$' "$1/$manifest" >&2 ||
     fail "$1/$manifest has lines that lead out of $1 (above): it is not of flowpipe's making, and nothing was changed"
-  prefix=$(realpath -- "$1")
-  while IFS= read -r line; do
-    folder=$(realpath --canonicalize-missing -- "$1/$(dirname -- "$line")")
-    [ "$folder" = "$prefix" ] || [[ $folder == "${prefix%/}"/* ]] ||
-      fail "$line in $1/$manifest leads out of $1 through a link, to $folder: nothing was changed. Remove the link."
+  # The last line may lack its end.
+  while IFS= read -r line || [ -n "$line" ]; do
+    stays_in "$1" "$line"
+    printf '%s\n' "$line"
   done <"$1/$manifest"
-  cat "$1/$manifest"
 }
 
 # Renames a copy of a file to its place: what has the file open keeps it, and no link there is followed.
@@ -115,6 +122,7 @@ install_to() {
   installed_in "$prefix" >"$old"
   # Files of others are not replaced. All are looked at before anything is written.
   files_of "$staged" | while IFS= read -r file; do
+    stays_in "$prefix" "$file"
     if { [ -e "$prefix/$file" ] || [ -L "$prefix/$file" ]; } && ! grep -qxF -- "$file" "$old"; then
       fail "$prefix/$file exists, and was not installed by ./x install: nothing was changed. Remove it, or choose another prefix."
     fi

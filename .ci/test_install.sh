@@ -36,7 +36,15 @@ echo precious >"$prefix/bin/flowpipe"
 refused 'was not installed by ./x install' ./x install "$prefix"
 [ "$(cd "$prefix" && find . -type f)" = ./bin/flowpipe ] || fail "files were written although one was in the way"
 rm "$prefix/bin/flowpipe"
-rmdir "$prefix/bin" "$prefix"
+rmdir "$prefix/bin"
+
+# A folder of the prefix is a link that leads elsewhere.
+mkdir "$place/elsewhere"
+ln -s ../elsewhere "$prefix/lib"
+refused 'leads out of' ./x install "$prefix"
+[ -z "$(ls "$place/elsewhere")" ] && [ "$(ls "$prefix")" = lib ] || fail "files were written through a link"
+rm "$prefix/lib"
+rmdir "$place/elsewhere" "$prefix"
 
 ./x install "$prefix"
 runs "$prefix"
@@ -76,6 +84,12 @@ for line in ' ../outside' '../outside ' 'link/outside'; do
   [ -e "$place/outside" ] && [ -e "$prefix/bin/flowpipe" ] || fail "the forged line '$line' removed files"
   cp "$place/manifest" "$prefix/share/flowpipe/manifest.txt"
 done
+
+# So does its last line, without a line feed.
+printf link/outside >>"$prefix/share/flowpipe/manifest.txt"
+refused 'leads out of' ./x uninstall "$prefix"
+[ -e "$place/outside" ] || fail "the forged last line removed a file"
+cp "$place/manifest" "$prefix/share/flowpipe/manifest.txt"
 rm "$prefix/link"
 
 # One prefix at a time, and never the root by mistake.
