@@ -21,7 +21,7 @@ const LISTED: usize = 24;
 /// input.
 ///
 /// # Errors
-/// When there is no pipeline of that name, or only one that other users can change. When there is no such file, but a
+/// When there is no pipeline of that name, or other users can change the first one. When there is no such file, but a
 /// packaged pipeline of its name.
 pub fn find(file: &Path) -> Result<PathBuf, Failure> {
     if cfg!(unix) && file == Path::new("-") {
@@ -89,23 +89,20 @@ fn checkout(home: &Path) -> Option<&Path> {
 }
 
 fn find_in(name: &str, folders: &[PathBuf]) -> Result<PathBuf, Failure> {
-    let mut refused = None;
-    for folder in folders {
-        let file = folder.join(format!("{name}.toml"));
-        if !file.is_file() {
-            continue;
-        }
-        match write_access::check(&file) {
-            Ok(()) => return Ok(file),
-            Err(error) => {
-                refused.get_or_insert_with(|| format!("{} is not used: {error}", file.display()));
-            }
-        }
+    let files = folders
+        .iter()
+        .map(|folder| folder.join(format!("{name}.toml")));
+    let Some(file) = files.into_iter().find(|file| file.is_file()) else {
+        return Err(Failure::Usage(unknown(name, folders)));
+    };
+    // A later one is not used in its place: it may do something else.
+    match write_access::check(&file) {
+        Ok(()) => Ok(file),
+        Err(error) => Err(Failure::Usage(format!(
+            "{name}: {} is not used: {error}",
+            file.display()
+        ))),
     }
-    Err(Failure::Usage(match refused {
-        Some(refused) => format!("{name}: {refused}"),
-        None => unknown(name, folders),
-    }))
 }
 
 /// The message for a name that no pipeline has.
@@ -114,6 +111,7 @@ fn unknown(name: &str, folders: &[PathBuf]) -> String {
     let local = Path::new(name).with_extension("toml");
     let hint = match suggest::closest(name, &names) {
         _ if Path::new(name).is_file() => format!(" (for the file of that name, write ./{name})"),
+        _ if Path::new(name).is_dir() => " (there is a folder of that name)".to_owned(),
         _ if local.is_file() => format!(" (did you mean the file {}?)", local.display()),
         Some(near) => format!(" (did you mean {near}?)"),
         None => String::new(),
@@ -213,7 +211,11 @@ mod tests {
         std::fs::create_dir(&open).unwrap();
         std::fs::write(open.join("live.toml"), "").unwrap();
         std::fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
-        let error = find_in("live", &[open]).unwrap_err().to_string();
+        // Nor is another one of that name used instead.
+        let other = folder.path().join("other");
+        std::fs::create_dir(&other).unwrap();
+        std::fs::write(other.join("live.toml"), "").unwrap();
+        let error = find_in("live", &[open, other]).unwrap_err().to_string();
         assert!(error.contains("other users can write to"), "{error}");
     }
 
