@@ -314,6 +314,12 @@ fn pictures() {
     ]
     .concat();
     with_input(&nowhere, EASY).expect(2);
+    // The answers that were found are printed all the same.
+    let ran = with_input(&[&nowhere[..], &["--json"]].concat(), EASY).expect(2);
+    assert!(
+        ran.stdout.contains(r#""index":0,"status":"solved""#),
+        "{ran:#?}"
+    );
 }
 
 #[test]

@@ -63,7 +63,9 @@ pub fn run(global: &Global, args: &Solve) -> Result<Ended, Failure> {
             None => printer.flush(),
         })
     });
-    let ended = one_off::ended(result, global, || printer.end());
+    // Also where the command fails: these answers are there.
+    let written = printer.flush();
+    let ended = one_off::ended(result, global, || written.and_then(|()| printer.end()));
     catalogue.close();
     ended
 }

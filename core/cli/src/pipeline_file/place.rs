@@ -89,10 +89,10 @@ fn checkout(home: &Path) -> Option<&Path> {
 }
 
 fn find_in(name: &str, folders: &[PathBuf]) -> Result<PathBuf, Failure> {
-    let files = folders
+    let mut files = folders
         .iter()
         .map(|folder| folder.join(format!("{name}.toml")));
-    let Some(file) = files.into_iter().find(|file| file.is_file()) else {
+    let Some(file) = files.find(|file| file.is_file()) else {
         return Err(Failure::Usage(unknown(name, folders)));
     };
     // A later one is not used in its place: it may do something else.
