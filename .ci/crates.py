@@ -10,7 +10,8 @@ RUNTIME = ["config", "host", "isolation", "engine", "recorder"]
 ARROWS = {
     # The plugin boundary.
     "abi": [],
-    "plugin": ["abi", "puzzle", "sync"],
+    "message": [],
+    "plugin": ["abi", "message", "puzzle", "sync"],
     # The runtime. It moves messages and does not read them: no crate of it reaches `puzzle`.
     "sync": [],
     "process": [],
@@ -25,7 +26,7 @@ ARROWS = {
     "recording": ["output"],
     "report": ["puzzle", "recording", "terminal"],
     # Puzzles and algorithms.
-    "puzzle": [],
+    "puzzle": ["message"],
     "search": ["puzzle"],
     "sat": ["puzzle", "testing"],
     "path": ["puzzle"],
@@ -35,8 +36,8 @@ ARROWS = {
     "desktop": ["process"],
     "guardian": ["process"],
     # The program, and what tests share.
-    "cli": ["abi", "config", "engine", "game", "generate", "host", "isolation", "output", "process", "puzzle", "recorder",
-            "recording", "report", "search", "terminal"],
+    "cli": ["abi", "config", "engine", "game", "generate", "host", "isolation", "message", "output", "process", "puzzle",
+            "recorder", "recording", "report", "search", "terminal"],
     "testing": [],
 }
 # What a plugin may depend on. It reaches `puzzle` and `abi` through `plugin`.

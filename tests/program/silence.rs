@@ -42,7 +42,7 @@ fn printed_within(
 fn a_monitor_is_not_played_in_and_the_key_for_it_is_named() {
     let table = Table::set(&["--size", "5", "--seed", "1"]);
     let (_, stderr) = printed(&table, &[("screen", "monitor = 1")]);
-    let words = "not played, it is unknown whether the board of monitor 1";
+    let words = "not played, it is unknown whether monitor 1";
     assert_eq!(stderr.matches(words).count(), 1, "{stderr}");
     let key = "set `window` of capture-screen, or any_window = true of actuator-mouse";
     assert!(stderr.contains(key), "{stderr}");

@@ -335,6 +335,37 @@ typedef struct flowpipe_state {
                             size_t json_length, const flowpipe_document_t *document);
 } flowpipe_state_t;
 
+/* ------------------------------------ extension of a stage: it checks messages */
+
+/* A stage of the role "check" judges the messages of other stages. Its inputs name the schemas that it
+ * judges, it has no outputs, and it is no part of a pipeline: the host never calls process and reset.
+ * stage->get_extension(stage, FLOWPIPE_EXTENSION_CHECK) is a flowpipe_check_t. */
+#define FLOWPIPE_EXTENSION_CHECK "flowpipe.check/1"
+
+typedef uint32_t flowpipe_verdict_t;
+#define FLOWPIPE_ACCEPT 1 /* the message is valid */
+#define FLOWPIPE_WEAK 2   /* valid, but a weak answer: in a race it counts if there is no better one */
+#define FLOWPIPE_REFUSE 3 /* wrong: the message is not sent */
+
+typedef struct flowpipe_judgement {
+  uint32_t struct_size;
+  flowpipe_verdict_t verdict; /* set by the stage */
+  char *reason;               /* `capacity` bytes of the host, for the reason of WEAK and REFUSE */
+  size_t capacity;
+  size_t length;              /* set by the stage: bytes of the reason, at most `capacity` */
+} flowpipe_judgement_t;
+
+typedef struct flowpipe_check {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Judges a message that a stage is about to emit. `parent` is the message that this stage is processing,
+   * or NULL. Both are borrowed for the call. The text of `message` may be no JSON. A negative status refuses
+   * the message. The call is part of each emit, so it should be quick.
+   * [any-thread, active, several calls at once] */
+  flowpipe_status_t (*judge)(flowpipe_stage_t *stage, const flowpipe_message_t *parent,
+                             const flowpipe_message_t *message, flowpipe_judgement_t *judgement);
+} flowpipe_check_t;
+
 /* ----------------------------------------------------------------- factory */
 
 /*
@@ -346,7 +377,11 @@ typedef struct flowpipe_state {
  *     "supports": [ "holes", "walls" ],
  *     "deterministic": true, "panic": "unwind",
  *     "effects": [ { "effect": "writes-files", "key": "log", "doc": "writes a log to {log}" } ] }
- * role is capture, vision, solver, planner, actuator or stage. A stage without inputs is a source.
+ * role is capture, vision, solver, planner, actuator, check or stage. A stage without inputs is a source.
+ * A port may have two more keys:
+ *   optional  an input that a pipeline may leave unconnected; one input at least is connected.
+ *   check     an output whose messages need a check: the name of a stage of the role check that judges this
+ *             schema. A run does not start without it.
  * supports (optional) lists for users what the stage accepts, where its role leaves a choice.
  *
  * effects declares the effects of the stage outside of the program; []: none. If it is missing or has

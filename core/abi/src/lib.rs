@@ -377,6 +377,50 @@ pub struct State {
 // SAFETY: the table holds only function pointers and numbers, and is never written to.
 unsafe impl Sync for State {}
 
+/// The id of a stage's extension [`Check`].
+pub const EXTENSION_CHECK: &core::ffi::CStr = c"flowpipe.check/1";
+
+/// What a check says of a message: one of [`ACCEPT`], [`WEAK`] and [`REFUSE`].
+pub type Verdict = u32;
+/// The message is valid.
+pub const ACCEPT: Verdict = 1;
+/// It is valid, but a weak answer: in a race it counts if there is no better one.
+pub const WEAK: Verdict = 2;
+/// It is wrong, and is not sent.
+pub const REFUSE: Verdict = 3;
+
+/// The judgement of a message, which the stage fills in.
+#[repr(C)]
+pub struct Judgement {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Set by the stage.
+    pub verdict: Verdict,
+    /// Room of the host for the reason of [`WEAK`] and [`REFUSE`].
+    pub reason: *mut c_char,
+    /// Bytes of that room.
+    pub capacity: usize,
+    /// Bytes of the reason, set by the stage.
+    pub length: usize,
+}
+
+/// The check of messages, of a stage with the role `check`. A null slot: it checks none.
+#[repr(C)]
+pub struct Check {
+    /// Bytes of this struct.
+    pub struct_size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// Judges a message that a stage is about to emit while it processes another one, or none.
+    /// [any-thread, active, several calls at once]
+    pub judge: Option<
+        unsafe extern "C" fn(*mut Stage, *const Message, *const Message, *mut Judgement) -> Status,
+    >,
+}
+
+// SAFETY: the table holds only function pointers and numbers, and is never written to.
+unsafe impl Sync for Check {}
+
 /// The effect of a stage that reads files or folders.
 pub const EFFECT_READS_FILES: &str = "reads-files";
 /// The effect of a stage that creates, changes or removes files or folders.

@@ -119,6 +119,7 @@ impl From<StartError> for Failure {
                 ..
             }
             | StartError::UnknownPlugin { .. }
+            | StartError::Check(_)
             | StartError::Misfit { .. } => Self::Config(error.to_string()),
             StartError::Plugin { .. } | StartError::Thread(_) | StartError::Panicked => {
                 Self::Run(error.to_string())

@@ -12,7 +12,7 @@
 //! - [`puzzle_file`]: reads puzzles. [`one_off`]: pipelines that the program builds itself; [`solver_run`]: one
 //!   that solves puzzles.
 //! - [`processes`]: child processes for isolated stages, and the one that reads manifests.
-//! - [`checks`]: the checks of messages that the program passes to the runtime.
+//! - [`accepted`]: messages as the types that their checks have accepted.
 //! - [`bench`], [`compare`], [`doctor`], [`new`], [`plugin_check`], [`see`], [`solve`]: what the commands of these
 //!   names consist of.
 //! - [`foreground`]: runs a pipeline to its end. [`console`]: what it prints meanwhile; [`events`]: of what, and
@@ -22,9 +22,9 @@
 //! - [`follow`]: reads events until a run ends. [`signals`]: Ctrl-C. [`reload`]: hot reload.
 //! - [`show`]: boards, tables and colours on the terminal. [`quantile`]: medians and percentiles.
 
+mod accepted;
 mod args;
 mod bench;
-mod checks;
 mod commands;
 mod compare;
 mod console;

@@ -16,7 +16,7 @@ use flowpipe_puzzle::message::{
 use flowpipe_terminal::{counted, escaped};
 use serde::{Deserialize, Serialize};
 
-use crate::checks::{read, with_reason};
+use crate::accepted::{read, with_reason};
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, QUIET, paint};
 use crate::tally::obstacle::Obstacle;

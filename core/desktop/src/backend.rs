@@ -21,6 +21,8 @@ pub(crate) trait Backend: Send + Sync {
     /// At least one, the main one first.
     fn monitors(&self) -> Result<Vec<Monitor>>;
     fn key_is_down(&self, key: Key) -> Result<bool>;
+    /// `None`: no key has this symbol.
+    fn key_code(&self, key: Key) -> Result<Option<u8>>;
     /// `plain`: without what makes it fast.
     fn grabber(self: Arc<Self>, plain: bool) -> Result<Box<dyn Grab>>;
 }

@@ -138,6 +138,19 @@ impl Desktop {
         self.backend.key_is_down(Key::named(name)?)
     }
 
+    /// The code of the key with that name, as the system counts keys. Names: see [`Key::named`].
+    ///
+    /// # Errors
+    /// [`DesktopError::UnknownKey`], also when the keyboard has no such key; [`DesktopError::Lost`];
+    /// [`DesktopError::Unsupported`] elsewhere than on X11.
+    pub fn key_code(&self, name: &str) -> Result<u8, DesktopError> {
+        let code = self.backend.key_code(Key::named(name)?)?;
+        code.ok_or_else(|| DesktopError::UnknownKey {
+            name: name.to_owned(),
+            suggestion: " on this keyboard".to_owned(),
+        })
+    }
+
     /// What takes pictures of the screen: by shared memory where the X server is on this machine.
     ///
     /// # Errors

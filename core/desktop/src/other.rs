@@ -100,6 +100,10 @@ impl Backend for Other {
         Err(DesktopError::Unsupported("which keys are down"))
     }
 
+    fn key_code(&self, _key: Key) -> Result<Option<u8>> {
+        Err(DesktopError::Unsupported("the codes of keys"))
+    }
+
     fn grabber(self: Arc<Self>, _plain: bool) -> Result<Box<dyn Grab>> {
         Ok(Box::new(XcapGrabber { pixels: Vec::new() }))
     }

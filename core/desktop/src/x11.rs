@@ -131,6 +131,10 @@ impl Backend for X11 {
         keyboard::is_down(self, key)
     }
 
+    fn key_code(&self, key: Key) -> Result<Option<u8>> {
+        keyboard::code(self, key)
+    }
+
     fn grabber(self: Arc<Self>, plain: bool) -> Result<Box<dyn Grab>> {
         Ok(Box::new(grab::X11Grabber::new(self, plain)?))
     }

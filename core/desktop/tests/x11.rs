@@ -261,6 +261,9 @@ fn pointer_and_keys() {
     assert!(!is_down());
     let unknown = desktop.key_is_down("F99").unwrap_err();
     assert!(matches!(unknown, DesktopError::UnknownKey { .. }));
+    assert_eq!(desktop.key_code("F12").unwrap(), screen.key_code(F12));
+    let unknown = desktop.key_code("F99").unwrap_err();
+    assert!(matches!(unknown, DesktopError::UnknownKey { .. }));
 }
 
 #[test]

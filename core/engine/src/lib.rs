@@ -1,5 +1,5 @@
 //! Runs pipelines: connects stages with queues and runs each on a thread. It moves messages and does not interpret
-//! them: the program passes in validators ([`check`]).
+//! them: plugins of the role `check` judge them ([`check`]).
 //!
 //! # Layout
 //! - [`run`]: threads, races, timeouts, reloads. Replays of recorded runs are in [`run::replay`].

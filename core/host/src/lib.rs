@@ -6,11 +6,13 @@
 //! - [`instance`]: one instance of a stage, in this process or, through the trait, in another one.
 //! - [`table`]: the functions that a plugin may call; [`call`]: those of one `process` call; [`run`]: the run as a
 //!   stage sees it.
+//! - [`check`]: plugins that judge messages.
 //! - [`message`], [`document`], [`frame`]: what stages exchange. [`clock`] and [`stage_clock`]: the time.
 //! - [`problem`]: what went wrong.
 
 pub mod call;
 pub mod catalogue;
+pub mod check;
 pub mod clock;
 pub mod document;
 pub mod frame;

@@ -130,6 +130,25 @@ impl Message {
         }
     }
 
+    /// The message as the ABI's struct, for the input of that number. `lineage` is its own. The struct is valid as long as
+    /// both are borrowed.
+    #[must_use]
+    pub fn as_abi(&self, port: u32, lineage: &abi::Lineage) -> abi::Message {
+        abi::Message {
+            struct_size: size_of::<abi::Message>() as u32,
+            port,
+            schema: self.schema.as_ptr(),
+            json: self.body.as_c(),
+            json_length: self.body.json_len(),
+            document: self.body.as_abi(),
+            frame: self
+                .frame
+                .as_ref()
+                .map_or(std::ptr::null_mut(), Frame::as_abi),
+            lineage,
+        }
+    }
+
     /// Its output and its number there.
     pub fn key(&self) -> (PortRef, u64) {
         (self.source, self.lineage.sequence)

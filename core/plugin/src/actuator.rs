@@ -3,10 +3,10 @@
 use flowpipe_puzzle::Flow;
 use flowpipe_puzzle::message::{OUTCOME, Outcome, Pace, STROKES, StrokeOutcome, Strokes};
 
+use crate::acting::Acting;
 use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::error::Result;
-use crate::host::Host;
 use crate::role::{role_as_stage, role_items};
 use crate::stage::{Input, Next, Stage};
 
@@ -83,13 +83,6 @@ pub trait Actuator: Sized + Send + 'static {
     ) -> Result<Played>;
 }
 
-/// The context of an actuator while it plays.
-pub struct Acting<'a, 'c> {
-    context: &'a mut Context<'c>,
-    first_press_ns: Option<i64>,
-    captured_ns: i64,
-}
-
 /// The outcome of the strokes.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -149,35 +142,18 @@ impl Played {
         self.pace = Some(pace);
         self
     }
-}
 
-impl Acting<'_, '_> {
-    /// Reports that the button goes down now. The first call counts as the frame's first action.
-    pub fn pressed(&mut self) {
-        if self.first_press_ns.is_none() {
-            self.first_press_ns = Some(self.context.host().now_ns());
-            self.context.mark("action");
-        }
-    }
-
-    /// When the frame was captured that the strokes descend from, by [`Host::now_ns`].
+    /// The message of an actuator that took so many nanoseconds from the first action on.
     #[must_use]
-    pub fn captured_ns(&self) -> i64 {
-        self.captured_ns
-    }
-
-    /// Waits; see [`Context::wait_until`].
-    ///
-    /// # Errors
-    /// [`crate::Error::cancelled`] when the work is cancelled.
-    pub fn wait_until(&mut self, deadline_ns: i64) -> Result<()> {
-        self.context.wait_until(deadline_ns)
-    }
-
-    /// The host.
-    #[must_use]
-    pub fn host(&self) -> Host {
-        self.context.host()
+    pub fn into_outcome(self, actuator: &str, strokes: Strokes, act_ns: i64) -> Outcome {
+        let mut outcome = Outcome::new(actuator, strokes.sighting.frame, self.strokes);
+        outcome.solved = self.solved;
+        outcome.drawn = self.drawn;
+        outcome.refused = self.refused;
+        outcome.profile = strokes.profile;
+        outcome.pace = self.pace;
+        outcome.act_ns = act_ns;
+        outcome
     }
 }
 
@@ -186,7 +162,7 @@ impl Acting<'_, '_> {
 pub struct ActuatorStage<T>(T);
 
 impl<T: Actuator> Stage for ActuatorStage<T> {
-    role_as_stage!(T as "actuator", in: [STROKES], out: OUTCOME);
+    role_as_stage!(T as "actuator", in: [STROKES], out: OUTCOME, checked by: flowpipe_puzzle::message::CHECK);
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         let Input::Message(message) = input else {
@@ -194,23 +170,9 @@ impl<T: Actuator> Stage for ActuatorStage<T> {
         };
         let strokes: Strokes = message.parse()?;
         let cancel = context.cancel();
-        let mut acting = Acting {
-            context,
-            first_press_ns: None,
-            captured_ns: message.captured_ns(),
-        };
+        let mut acting = Acting::new(context, &message);
         let played = self.0.act(&strokes, &mut acting, &cancel)?;
-        // Times of a replay are those of its recording, whatever they are.
-        let act_ns = acting
-            .first_press_ns
-            .map_or(0, |first| acting.host().now_ns().saturating_sub(first));
-        let mut outcome = Outcome::new(T::NAME, strokes.sighting.frame, played.strokes);
-        outcome.solved = played.solved;
-        outcome.drawn = played.drawn;
-        outcome.refused = played.refused;
-        outcome.profile = strokes.profile;
-        outcome.pace = played.pace;
-        outcome.act_ns = act_ns;
+        let outcome = played.into_outcome(T::NAME, strokes, acting.act_ns());
         context.emit(0, &outcome)?;
         Ok(Next::More)
     }

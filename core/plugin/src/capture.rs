@@ -1,6 +1,6 @@
 //! The capture role: produces frames.
 
-use flowpipe_puzzle::message::{FRAME, FrameNote};
+use flowpipe_message::{FRAME, FrameNote};
 
 use crate::cancel::Cancel;
 use crate::context::Context;
@@ -15,7 +15,7 @@ use crate::stage::{Input, Next, Stage};
 /// No input; one output, frames with a [`FrameNote`].
 ///
 /// ```
-/// use flowpipe_plugin::puzzle::message::FrameNote;
+/// use flowpipe_plugin::message::FrameNote;
 /// use flowpipe_plugin::{Cancel, Capture, Format, FrameSink, Host, Next, NoConfig, Result};
 /// use serde_json::json;
 ///
@@ -105,7 +105,7 @@ impl FrameSink<'_, '_> {
 pub struct CaptureStage<T>(T);
 
 impl<T: Capture> Stage for CaptureStage<T> {
-    role_as_stage!(T as "capture", in: [], out: FRAME);
+    role_as_stage!(T as "capture", in: [], out: FRAME, checked by: flowpipe_message::CHECK);
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         match input {

@@ -1,5 +1,6 @@
 //! The C side of a plugin: `flowpipe_entry`, the factory, and one set of thunks for every stage.
 
+mod check;
 mod state;
 
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -17,7 +18,7 @@ use crate::panic_guard::{guard, install_hook_once};
 use crate::stage::{Input, Next, Stage};
 
 /// Exports one or more stages of a library: types that implement [`crate::Capture`],
-/// [`crate::Vision`], [`crate::Solver`], [`crate::Planner`], [`crate::Actuator`] or
+/// [`crate::Vision`], [`crate::Solver`], [`crate::Planner`], [`crate::Actuator`], [`crate::Check`] or
 /// [`crate::Stage`]. Used once in a library of crate type `cdylib`.
 #[macro_export]
 macro_rules! export {
@@ -27,7 +28,7 @@ macro_rules! export {
                 #[allow(unused_imports, reason = "a lookup of one role needs no other traits")]
                 use $crate::export::by_role::*;
                 ::std::vec![$(
-                    (&&&&&&$crate::export::Probe::<$stage>::new())
+                    (&&&&&&&$crate::export::Probe::<$stage>::new())
                         .describe(::core::env!("CARGO_PKG_VERSION"))
                 ),+]
             }
@@ -421,10 +422,13 @@ unsafe extern "C" fn get_extension<S: Stage>(
     id: *const c_char,
 ) -> *const c_void {
     // SAFETY: the host passes a NUL-terminated id.
-    if !S::STATE.is_empty() && unsafe { CStr::from_ptr(id) } == abi::EXTENSION_STATE {
-        std::ptr::from_ref(state::table::<S>()).cast()
-    } else {
-        std::ptr::null()
+    let id = unsafe { CStr::from_ptr(id) };
+    if !S::STATE.is_empty() && id == abi::EXTENSION_STATE {
+        return std::ptr::from_ref(state::table::<S>()).cast();
+    }
+    match S::check_table() {
+        Some(table) if id == abi::EXTENSION_CHECK => std::ptr::from_ref(table).cast(),
+        _ => std::ptr::null(),
     }
 }
 
@@ -443,11 +447,12 @@ impl<T> Probe<T> {
 
 /// One trait for each role, implemented for as many references as its place in the lookup needs.
 pub mod by_role {
+    use super::check::CheckStage;
     use super::{Descriptor, Probe};
     #[cfg(feature = "flowfree")]
     use crate::actuator::{Actuator, ActuatorStage};
-    #[cfg(feature = "flowfree")]
     use crate::capture::{Capture, CaptureStage};
+    use crate::check::Check;
     #[cfg(feature = "flowfree")]
     use crate::planner::{Planner, PlannerStage};
     #[cfg(feature = "flowfree")]
@@ -472,7 +477,7 @@ pub mod by_role {
         };
     }
 
-    #[cfg(feature = "flowfree")]
+    role!(ByCheck, Check, CheckStage<T>, &&&&&&Probe<T>);
     role!(ByCapture, Capture, CaptureStage<T>, &&&&&Probe<T>);
     #[cfg(feature = "flowfree")]
     role!(ByVision, Vision, VisionStage<T>, &&&&Probe<T>);

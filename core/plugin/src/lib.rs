@@ -38,12 +38,15 @@
 //! every panic as an error, and sends `tracing` events to the host's log.
 //!
 //! # Features
-//! - `flowfree` (default): the five roles of Flow Free, and the crate of puzzles. Without it a plugin implements [`Stage`].
+//! - `flowfree` (default): the roles of Flow Free, and the crate of puzzles. Without it a plugin implements [`Stage`],
+//!   [`Capture`] or [`Check`].
 //!
 //! # Layout
 //! - [`capture`], [`vision`], [`solver`], [`planner`], [`actuator`]: the five roles, a trait each.
+//! - [`check`]: judges the messages of other stages.
 //! - [`tally`]: answers of solvers that enumerate solutions.
-//! - [`stage`]: the general trait behind the roles, for other stages.
+//! - [`stage`]: the general trait behind the roles, for other stages. [`message`]: messages that belong to no domain.
+//!   [`acting`]: the context of what acts.
 //! - [`effects`]: what a stage declares to do to the world.
 //! - [`host`], [`frame`], [`context`], [`cancel`], [`watch`], [`error`]: what a stage uses.
 //! - [`mod@harness`]: runs a stage without a pipeline, for tests.
@@ -55,11 +58,12 @@
 //! stages, never while the stage's thread is in a call of that stage. Neither is the same thread for ever. A [`Host`],
 //! a [`Frame`] and, during its call, a [`Cancel`] may be used on any thread.
 
+pub mod acting;
 #[cfg(feature = "flowfree")]
 pub mod actuator;
 pub mod cancel;
-#[cfg(feature = "flowfree")]
 pub mod capture;
+pub mod check;
 pub mod context;
 pub mod effects;
 pub mod error;
@@ -74,7 +78,6 @@ mod manifest;
 mod panic_guard;
 #[cfg(feature = "flowfree")]
 pub mod planner;
-#[cfg(feature = "flowfree")]
 mod role;
 #[cfg(feature = "flowfree")]
 pub mod solver;
@@ -87,11 +90,12 @@ pub mod tally;
 pub mod vision;
 pub mod watch;
 
+pub use acting::Acting;
 #[cfg(feature = "flowfree")]
-pub use actuator::{Acting, Actuator, Played};
+pub use actuator::{Actuator, Played};
 pub use cancel::Cancel;
-#[cfg(feature = "flowfree")]
 pub use capture::{Capture, FrameSink};
+pub use check::{Check, Judgement};
 pub use context::{Context, Message};
 pub use effects::{Effect, EffectKind};
 pub use error::{Error, Result};
@@ -109,6 +113,7 @@ pub use vision::{Captured, Vision};
 pub use watch::Watch;
 
 pub use flowpipe_abi as abi;
+pub use flowpipe_message as message;
 #[cfg(feature = "flowfree")]
 pub use flowpipe_puzzle as puzzle;
 pub use schemars::{self, JsonSchema};

@@ -135,7 +135,7 @@ pub const PLANNED: &str = "planned";
 pub struct PlannerStage<T>(T);
 
 impl<T: Planner> Stage for PlannerStage<T> {
-    role_as_stage!(T as "planner", in: [SOLVED], out: STROKES);
+    role_as_stage!(T as "planner", in: [SOLVED], out: STROKES, checked by: flowpipe_puzzle::message::CHECK);
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         let Input::Message(message) = input else {

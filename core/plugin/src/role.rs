@@ -59,7 +59,7 @@ macro_rules! role_items {
 
 /// All of `impl Stage` for a tuple struct around a role's `T`, except `process`.
 macro_rules! role_as_stage {
-    ($T:ident as $role:literal, in: [$($input:expr)?], out: $output:expr) => {
+    ($T:ident as $role:literal, in: [$($input:expr)?], out: $output:expr, checked by: $check:expr) => {
         const NAME: &'static str = $T::NAME;
         const DOC: &'static str = $T::DOC;
         const ROLE: &'static str = $role;
@@ -73,7 +73,7 @@ macro_rules! role_as_stage {
         }
 
         fn outputs() -> Vec<$crate::stage::Port> {
-            vec![$crate::stage::Port::new("out", $output)]
+            vec![$crate::stage::Port::new("out", $output).checked_by($check)]
         }
 
         fn new(config: Self::Config, host: &$crate::host::Host) -> $crate::error::Result<Self> {

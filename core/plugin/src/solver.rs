@@ -90,7 +90,7 @@ pub const ANSWERED: &str = "answered";
 pub struct SolverStage<T>(T);
 
 impl<T: Solver> Stage for SolverStage<T> {
-    role_as_stage!(T as "solver", in: [SIGHTING], out: SOLVED);
+    role_as_stage!(T as "solver", in: [SIGHTING], out: SOLVED, checked by: flowpipe_puzzle::message::CHECK);
 
     fn supports() -> Vec<String> {
         T::SUPPORTS.in_words()

@@ -108,6 +108,13 @@ pub trait Stage: Sized + Send + 'static {
     /// When it fails on this message; `on_error` in the pipeline decides whether the run goes on.
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next>;
 
+    /// The functions of a check.
+    #[doc(hidden)]
+    #[must_use]
+    fn check_table() -> Option<&'static flowpipe_abi::Check> {
+        None
+    }
+
     /// Drops the state that earlier messages left. Called on the stage's thread.
     ///
     /// # Errors
@@ -215,6 +222,12 @@ pub struct Port {
     pub name: String,
     /// The schema id of its messages; `*` matches any.
     pub schema: String,
+    /// Whether a pipeline may leave this input unconnected. At least one input of a stage is connected.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+    /// The check that its messages need: the name of a [`Check`](crate::Check). A run does not start without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
 }
 
 impl Port {
@@ -224,6 +237,22 @@ impl Port {
         Self {
             name: name.to_owned(),
             schema: schema.to_owned(),
+            optional: false,
+            check: None,
         }
+    }
+
+    /// The same output, whose messages a check judges before they are sent: its name.
+    #[must_use]
+    pub fn checked_by(mut self, check: &str) -> Self {
+        self.check = Some(check.to_owned());
+        self
+    }
+
+    /// The same input, which a pipeline may leave unconnected.
+    #[must_use]
+    pub fn optional(mut self) -> Self {
+        self.optional = true;
+        self
     }
 }

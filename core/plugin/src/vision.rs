@@ -1,6 +1,7 @@
 //! The vision role: reads boards from frames.
 
-use flowpipe_puzzle::message::{FRAME, FrameNote, Reading, SIGHTING, Sighting, StepTime};
+use flowpipe_message::{FRAME, FrameNote};
+use flowpipe_puzzle::message::{Reading, SIGHTING, Sighting, StepTime};
 
 use crate::cancel::Cancel;
 use crate::context::{Context, Message};
@@ -14,7 +15,8 @@ use crate::stage::{Input, Next, Stage};
 /// One input, frames; one output, [`Sighting`]s.
 ///
 /// ```
-/// use flowpipe_plugin::puzzle::message::{FRAME, FrameNote, Reading};
+/// use flowpipe_plugin::message::{FRAME, FrameNote};
+/// use flowpipe_plugin::puzzle::message::Reading;
 /// use flowpipe_plugin::{Cancel, Captured, Format, Host, NoConfig, Result, Vision};
 /// use serde_json::json;
 ///
@@ -119,7 +121,7 @@ impl Captured {
 pub struct VisionStage<T>(T);
 
 impl<T: Vision> Stage for VisionStage<T> {
-    role_as_stage!(T as "vision", in: [FRAME], out: SIGHTING);
+    role_as_stage!(T as "vision", in: [FRAME], out: SIGHTING, checked by: flowpipe_puzzle::message::CHECK);
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
         if let Input::Message(message) = input {

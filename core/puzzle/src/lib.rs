@@ -15,7 +15,7 @@
 //!   as pictures.
 //! - [`geometry`]: where a board lies in a picture, in [`projection`] where it is seen in perspective. [`place`]: where
 //!   cells lie on a board.
-//! - [`message`]: what flows between stages.
+//! - [`message`]: what flows between stages. [`gestures`]: strokes as what a pointer does.
 //!
 //! # Example
 //! ```
@@ -41,6 +41,7 @@ pub mod colour;
 mod description;
 pub mod draw;
 pub mod geometry;
+pub mod gestures;
 pub mod graph;
 pub mod message;
 pub mod place;

@@ -1,4 +1,5 @@
-//! What flows between the stages: one type for each schema id.
+//! What flows between the stages of Flow Free: one type for each schema id. The crate `flowpipe-message` has those that
+//! belong to no domain.
 //!
 //! As JSON they are canonical: the same value always gives the same bytes, so that runs can be
 //! compared. Each message carries the earlier ones that later stages need, so that a straight
@@ -20,7 +21,6 @@
 
 mod answer;
 mod drag;
-mod frame;
 mod outcome;
 mod profile;
 mod sighting;
@@ -29,15 +29,14 @@ mod tagged;
 
 use schemars::{Schema, schema_for};
 
+pub use flowpipe_message::{FRAME, FrameNote};
+
 pub use answer::{Count, Effort, Solved, Verdict, Want};
-pub use frame::FrameNote;
 pub use outcome::{BoardResult, Outcome, StrokeOutcome};
 pub use profile::{Hold, Manner, Pace, Profile, Stops};
 pub use sighting::{BoardState, Reading, SeenBoard, Sighting, StepTime};
 pub use strokes::{Stroke, Strokes};
 
-/// Schema id of [`FrameNote`], which comes with pixels.
-pub const FRAME: &str = "flowpipe.frame/1";
 /// Schema id of [`Sighting`].
 pub const SIGHTING: &str = "flowpipe.sighting/1";
 /// Schema id of [`Solved`].
@@ -50,11 +49,13 @@ pub const OUTCOME: &str = "flowpipe.outcome/1";
 /// Schema id of [`BoardResult`].
 pub const RESULT: &str = "flowpipe.result/1";
 
+/// The plugin that checks these messages before they are sent: outputs name it.
+pub const CHECK: &str = "check-flowfree";
+
 /// The JSON Schema of each message, by schema id.
 #[must_use]
-pub fn schemas() -> [(&'static str, Schema); 6] {
+pub fn schemas() -> [(&'static str, Schema); 5] {
     [
-        (FRAME, schema_for!(FrameNote)),
         (SIGHTING, schema_for!(Sighting)),
         (SOLVED, schema_for!(Solved)),
         (STROKES, schema_for!(Strokes)),

@@ -1,22 +1,23 @@
 //! What a pipeline can set.
 
+use flowpipe_plugin::puzzle::gestures::Drags;
 use flowpipe_plugin::puzzle::message::{Manner, Pace};
 use flowpipe_plugin::{Error, JsonSchema, Result};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-/// Plays strokes with the real mouse: presses, drags, releases.
+/// Plays gestures and strokes with the real mouse: presses, drags, releases, clicks, keys. Connect one of its inputs.
 ///
-/// It acts only inside the board that was seen, only while the board's window is where it was and
-/// nothing covers the board, and only on what was captured a moment ago. It lets go and ends the run as
+/// It acts only inside the bounds of the gestures (with strokes: the board that was seen), only while the window is where
+/// it was and nothing covers the bounds, and only on what was captured a moment ago. It lets go and ends the run as
 /// soon as a person moves the mouse, throws the pointer into a corner of the screen, or presses the
 /// hotkey; and lets go when the run ends for whatever reason.
 ///
-/// How fast, and whether by drags or by clicks, the planner decides by what the game needs. On boards that
-/// warp the pointer leaves the board by up to a cell, but never its window.
+/// How fast, and whether by drags or by clicks, the planner decides by what the program under the pointer needs. On boards
+/// that warp the pointer leaves the board by up to a cell, but never its window.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// How fast to drag, instead of as the planner decides.
+    /// How fast to draw strokes, instead of as the planner decides.
     pub pace: Option<Pace>,
     /// Whether the button stays down through a whole stroke.
     pub drags: Drags,
@@ -32,18 +33,6 @@ pub struct Config {
     /// Play on what was captured from a monitor or a region too, where it is unknown whether the
     /// board's window is in front. Otherwise capture-screen has to be given a window.
     pub any_window: bool,
-}
-
-/// What is one drag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Drags {
-    /// A whole stroke.
-    #[default]
-    Strokes,
-    /// Each straight segment of a stroke: for games that lose long drags. They must let a pipe be
-    /// drawn on from its end.
-    Segments,
 }
 
 impl Default for Config {

@@ -1,34 +1,41 @@
-//! Actuator stage: plays strokes with the real mouse, and releases it on any trouble.
+//! Actuator stage: plays gestures and strokes with the real mouse, and lets go on any trouble.
+//!
+//! Strokes become gestures first (`flowpipe_puzzle::gestures`), so that there is one way to play.
 //!
 //! # Layout
-//! [`config`]: what can be set. [`area`]: where the board is on the screen. [`way`]: a stroke as places of
-//! the pointer. [`mouse`]: the mouse. [`surroundings`]: windows, keys, the pointer. [`guard`], [`watch`]:
-//! when to let go. [`player`] joins them.
+//! [`config`]: what can be set. [`area`]: where gestures are on the screen. [`mouse`]: the mouse and the keyboard.
+//! [`keys`]: keys by their names. [`surroundings`]: windows, keys, the pointer. [`guard`], [`watch`]: when to let go.
+//! [`player`] joins them.
 
 mod area;
 mod config;
 mod guard;
+mod keys;
 mod mouse;
 mod player;
 mod surroundings;
 mod watch;
-mod way;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use flowpipe_desktop::{Desktop, Rect, WindowId};
+use flowpipe_plugin::message::{
+    Action, FrameNote, GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures,
+};
 use flowpipe_plugin::puzzle::colour;
 use flowpipe_plugin::puzzle::message::{
-    BoardState, FrameNote, SeenBoard, Stroke, StrokeOutcome, Strokes,
+    BoardState, CHECK, OUTCOME, STROKES, Stroke, StrokeOutcome, Strokes,
 };
 use flowpipe_plugin::{
-    Acting, Actuator, Cancel, Effect, EffectKind, Ending, Error, Host, Played, Result,
+    Acting, Cancel, Context, Effect, EffectKind, Ending, Error, Host, Input, Message, Next, Played,
+    Port, Result, Stage,
 };
 
 use crate::area::Area;
 use crate::config::Config;
 use crate::guard::{Guard, Watched};
+use crate::keys::Keys;
 use crate::mouse::SystemMouse;
 use crate::player::{End, Player};
 use crate::surroundings::Surroundings;
@@ -56,13 +63,37 @@ struct Mechanism {
     _watch: Watch,
 }
 
-impl Actuator for MouseActuator {
+/// Inputs, in the order of the manifest. The second one is for gestures.
+const STROKES_IN: usize = 0;
+/// Outputs, in the order of the manifest.
+const STROKES_OUT: usize = 0;
+const GESTURES_OUT: usize = 1;
+
+/// Why a dry run plays nothing.
+const DRY: &str = "this is a dry run: run it without --dry-run to play";
+
+impl Stage for MouseActuator {
     const NAME: &'static str = "actuator-mouse";
+    const ROLE: &'static str = "actuator";
     const EFFECTS: Option<&'static [Effect]> = Some(&[Effect::new(
         EffectKind::DrivesMouse,
         "drives the mouse[ in window '{window}']",
     )]);
     type Config = Config;
+
+    fn inputs() -> Vec<Port> {
+        vec![
+            Port::new("in", STROKES).optional(),
+            Port::new("gestures", GESTURES).optional(),
+        ]
+    }
+
+    fn outputs() -> Vec<Port> {
+        vec![
+            Port::new("out", OUTCOME).checked_by(CHECK),
+            Port::new("played", GESTURE_OUTCOME).checked_by(flowpipe_plugin::message::CHECK),
+        ]
+    }
 
     fn new(config: Config, host: &Host) -> Result<Self> {
         config.check()?;
@@ -74,40 +105,95 @@ impl Actuator for MouseActuator {
         Ok(Self { config, held })
     }
 
-    fn act(
-        &mut self,
-        strokes: &Strokes,
-        acting: &mut Acting<'_, '_>,
-        cancel: &Cancel<'_>,
-    ) -> Result<Played> {
+    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        let Input::Message(message) = input else {
+            return Ok(Next::More);
+        };
+        match message.port() {
+            STROKES_IN => self.play_strokes(&message, context)?,
+            _ => self.play_gestures(&message, context)?,
+        }
+        Ok(Next::More)
+    }
+}
+
+impl MouseActuator {
+    fn play_strokes(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<()> {
+        let strokes: Strokes = message.parse()?;
         let board = strokes
             .sighting
             .board()
             .ok_or_else(|| Error::bad_message("strokes that belong to no board"))?;
         let manner = self.config.manner(strokes.manner)?;
-        let frame = &strokes.sighting.frame;
-        let area = Area::new(board.puzzle.board(), &board.geometry, frame);
-        let Some(held) = &mut self.held else {
-            return Ok(would(strokes, &area));
+        let gestures = strokes
+            .gestures(&manner, self.config.drags)
+            .ok_or_else(|| Error::bad_message("strokes that belong to no board"))?;
+        let cancel = context.cancel();
+        let mut acting = Acting::new(context, message);
+        let played = if self.held.is_none() {
+            would_draw(&strokes, &gestures)
+        } else if board.state == BoardState::Moving {
+            Played::refused(
+                "the board is moving, as in a flip: wait until it is at rest, or stop the animation in the game",
+            )
+        } else {
+            let end = self.play(&gestures, &mut acting, &cancel)?;
+            let count = end.played.min(strokes.strokes.len());
+            let mut played = Played::new(outcomes(&strokes.strokes[..count], |_| None));
+            played.pace = end.has_begun.then_some(manner.pace);
+            played.refused = end.refused;
+            played
         };
-        let bounds = held.bounds(&area, frame);
+        let act_ns = acting.act_ns();
+        context.emit(
+            STROKES_OUT,
+            &played.into_outcome(Self::NAME, strokes, act_ns),
+        )
+    }
+
+    fn play_gestures(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<()> {
+        let gestures: Gestures = message.parse()?;
+        gestures.check().map_err(|wrong| {
+            Error::bad_message(format!("gestures that can't be played: {wrong}"))
+        })?;
+        let cancel = context.cancel();
+        let mut acting = Acting::new(context, message);
+        let End {
+            played, refused, ..
+        } = match self.held {
+            Some(_) => self.play(&gestures, &mut acting, &cancel)?,
+            None => End::refused(format!("{DRY} (would {})", would_do(&gestures))),
+        };
+        let mut outcome = GestureOutcome::new(Self::NAME, gestures.frame.clone(), played)
+            .with_act_ns(acting.act_ns());
+        outcome.refused = refused;
+        context.emit(GESTURES_OUT, &outcome)
+    }
+
+    /// Plays gestures if they may be played now.
+    fn play(
+        &mut self,
+        gestures: &Gestures,
+        acting: &mut Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> Result<End> {
+        let Some(held) = &mut self.held else {
+            return Ok(End::refused(DRY));
+        };
+        let frame = &gestures.frame;
+        let bounds = held.bounds(gestures);
         let watched = match watched(frame, bounds, &self.config) {
             Ok(watched) => watched,
-            Err(reason) => return Ok(refused(reason)),
+            Err(reason) => return Ok(End::refused(reason)),
         };
-        if let Some(reason) = held.not_now(board, watched, &self.config, acting)? {
-            return Ok(refused(reason));
+        let keys = Keys::of(gestures, |name| held.surroundings.key_code(name))?;
+        if let Some(reason) = held.not_now(watched, &self.config, acting)? {
+            return Ok(End::refused(reason));
         }
         held.guard.begin(watched);
-        let end = held
-            .player
-            .play(&strokes.strokes, &area, bounds, &manner, acting, cancel);
+        let end = held.player.play(gestures, bounds, &keys, acting, cancel);
         held.guard.end(held.player.put());
-        let End { played, refused } = end?;
-        let outcomes = outcomes(&strokes.strokes[..played], |_| None);
-        let mut played = Played::new(outcomes).with_pace(manner.pace);
-        played.refused = refused;
-        Ok(played)
+        end
     }
 }
 
@@ -133,25 +219,19 @@ impl Mechanism {
     }
 
     /// Where the pointer may be put.
-    fn bounds(&self, area: &Area<'_>, frame: &FrameNote) -> Rect {
-        let window = frame.window.filter(|_| area.warps()).map(WindowId);
-        area.bounds(window.and_then(|window| self.surroundings.inside(window)))
+    fn bounds(&self, gestures: &Gestures) -> Rect {
+        let window = gestures.frame.window.map(WindowId);
+        let inside = || window.and_then(|window| self.surroundings.inside(window));
+        Area::new(gestures).bounds(inside)
     }
 
     /// Why nothing is played now, if so.
     fn not_now(
         &mut self,
-        board: &SeenBoard,
         watched: Option<Watched>,
         config: &Config,
         acting: &mut Acting<'_, '_>,
     ) -> Result<Option<String>> {
-        if board.state == BoardState::Moving {
-            return Ok(Some(
-                "the board is moving, as in a flip: wait until it is at rest, or stop the animation in the game"
-                    .to_owned(),
-            ));
-        }
         if self.player.was_moved()? {
             acting.host().end_run(Ending::Stopped, MOVED_BY_HAND);
             return Err(Error::cancelled());
@@ -164,7 +244,7 @@ impl Mechanism {
         };
         if self.raised != Some(watched.window) {
             self.raise(&watched, acting)?;
-            // The board may have changed meanwhile. The next frame finds the window raised.
+            // What it shows may have changed meanwhile. The next frame finds the window raised.
             if let Some(reason) = too_old(config, acting) {
                 return Ok(Some(reason));
             }
@@ -172,7 +252,7 @@ impl Mechanism {
         Ok(self.surroundings.trouble(&watched))
     }
 
-    /// Brings the window to the front, before the first stroke on it: its frame may change place.
+    /// Brings the window to the front, before the first gesture on it: its frame may change place.
     fn raise(&mut self, watched: &Watched, acting: &mut Acting<'_, '_>) -> Result<()> {
         self.surroundings.raise(watched);
         let deadline = acting.host().now_ns() + RAISED_WITHIN.as_nanos() as i64;
@@ -185,13 +265,13 @@ impl Mechanism {
     }
 }
 
-/// Why a board was captured too long ago, if so.
+/// Why a frame was captured too long ago, if so.
 fn too_old(config: &Config, acting: &Acting<'_, '_>) -> Option<String> {
     let age = acting.host().now_ns().saturating_sub(acting.captured_ns()) / 1_000_000;
     let most = config.max_age_ms;
     (age > most as i64).then(|| {
         format!(
-            "the board was seen {age} ms ago, and max_age_ms of actuator-mouse is {most}: raise it, or let the stages before it \
+            "the frame was captured {age} ms ago, and max_age_ms of actuator-mouse is {most}: raise it, or let the stages before it \
              work faster"
         )
     })
@@ -208,7 +288,7 @@ fn watched(
             Ok(None)
         } else {
             Err(format!(
-                "it is unknown whether the board of {} is in front: set `window` of capture-screen, or any_window = true of \
+                "it is unknown whether {} is in front: set `window` of capture-screen, or any_window = true of \
                  actuator-mouse",
                 frame.source
             ))
@@ -221,24 +301,40 @@ fn watched(
     }))
 }
 
-fn refused(reason: String) -> Played {
-    Played::refused(reason)
-}
-
-/// What a dry run reports instead of acting.
-fn would(strokes: &Strokes, area: &Area<'_>) -> Played {
+/// What a dry run reports of strokes instead of acting.
+fn would_draw(strokes: &Strokes, gestures: &Gestures) -> Played {
+    let area = Area::new(gestures);
+    let geometry = strokes.sighting.board().map(|board| &board.geometry);
     let reason = |stroke: &Stroke| {
-        let way: Vec<String> = stroke
-            .points
-            .iter()
-            .map(|&point| area.pixel(point))
+        let points = stroke.points.iter();
+        let way: Vec<String> = points
+            .filter_map(|&point| Some(area.pixel(geometry?.to_frame(point))))
             .map(|[x, y]| format!("{x},{y}"))
             .collect();
         let name = colour::name(stroke.colour);
         Some(format!("would drag {name} by {}", way.join(" ")))
     };
-    Played::new(outcomes(&strokes.strokes, reason))
-        .with_refused("this is a dry run: run it without --dry-run to play")
+    Played::new(outcomes(&strokes.strokes, reason)).with_refused(DRY)
+}
+
+/// What a dry run reports of gestures instead of acting: the first few of them.
+fn would_do(gestures: &Gestures) -> String {
+    const SHOWN: usize = 5;
+    let area = Area::new(gestures);
+    let one = |gesture: &flowpipe_plugin::message::Gesture| {
+        let places = gesture.actions.iter().filter_map(Action::place);
+        let places: Vec<String> = places
+            .map(|place| area.pixel(place))
+            .map(|[x, y]| format!("{x},{y}"))
+            .collect();
+        format!("{} at {}", gesture.name, places.join(" "))
+    };
+    let shown: Vec<String> = gestures.gestures.iter().take(SHOWN).map(one).collect();
+    let more = gestures.gestures.len().saturating_sub(SHOWN);
+    match more {
+        0 => shown.join("; "),
+        more => format!("{}; and {more} more", shown.join("; ")),
+    }
 }
 
 /// Only the game knows whether it accepted a stroke.

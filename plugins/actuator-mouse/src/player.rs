@@ -1,17 +1,18 @@
-//! Plays strokes: every move goes through here, and is checked first.
+//! Plays gestures: every action goes through here, and is checked first.
 
 use std::sync::Arc;
 
 use flowpipe_desktop::Rect;
-use flowpipe_plugin::puzzle::message::{Hold, Manner, Stroke};
+use flowpipe_guardian::Input;
+use flowpipe_plugin::message::{Action, Gestures, Point};
 use flowpipe_plugin::{Acting, Cancel, Error, Result};
 
 use crate::area::Area;
-use crate::config::{Config, Drags};
+use crate::config::Config;
 use crate::guard::{Guard, Trouble};
-use crate::mouse::Mouse;
+use crate::keys::Keys;
+use crate::mouse::{self, Mouse};
 use crate::watch::{MOVED_BY_HAND, is_elsewhere};
-use crate::way::{Step, Way, ways};
 
 /// Nanoseconds in a millisecond.
 const MS: f64 = 1e6;
@@ -21,20 +22,32 @@ pub struct Player {
     mouse: Box<dyn Mouse>,
     guard: Arc<Guard>,
     by_hand: bool,
-    drags: Drags,
     /// Where the pointer was put since it was last seen where it should be, the newest last. A window
     /// manager that looks at each press before the window gets it holds all input back meanwhile, and
     /// the system goes on to report an older place.
     put: Vec<[i32; 2]>,
 }
 
-/// How strokes ended.
+/// How gestures ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
     /// How many were played.
     pub played: usize,
-    /// Why the rest was not; the button is up.
+    /// Why the rest was not; what was pressed is up.
     pub refused: Option<String>,
+    /// Whether the mouse was used.
+    pub has_begun: bool,
+}
+
+impl End {
+    /// Nothing was played.
+    pub fn refused(reason: impl Into<String>) -> Self {
+        Self {
+            played: 0,
+            refused: Some(reason.into()),
+            has_begun: false,
+        }
+    }
 }
 
 /// Why the pointer does not move on.
@@ -57,7 +70,6 @@ impl Player {
             mouse,
             guard,
             by_hand: config.by_hand,
-            drags: config.drags,
             put: Vec::new(),
         }
     }
@@ -83,46 +95,55 @@ impl Player {
         Ok(self.put.iter().all(|&before| is_elsewhere(place, before)))
     }
 
-    /// Plays strokes one after the other, with the pointer inside of `bounds`. However it ends, the
-    /// button is up.
+    /// Plays gestures one after the other, with the pointer inside of `bounds`. However it ends, all that was pressed is
+    /// up. `keys`: the codes of the keys that the gestures name.
     ///
     /// # Errors
-    /// When a stroke leaves the bounds (then nothing is pressed), the run ends, or the mouse fails.
+    /// When a gesture leaves the bounds (then nothing is pressed), the run ends, or the mouse fails.
     pub fn play(
         &mut self,
-        strokes: &[Stroke],
-        area: &Area<'_>,
+        gestures: &Gestures,
         bounds: Rect,
-        manner: &Manner,
+        keys: &Keys,
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> Result<End> {
-        let ways = ways(strokes, area, manner, self.drags);
-        let mut places = ways.iter().flatten().flat_map(Way::steps);
-        if let Some(Step { at: [x, y], .. }) = places.find(|step| !bounds.contains(step.at)) {
-            let why = format!("a stroke would leave the board, at {x}, {y} on the screen");
+        let area = Area::new(gestures);
+        let places = gestures.actions().filter_map(Action::place);
+        if let Some([x, y]) = places
+            .map(|place| area.pixel(place))
+            .find(|&pixel| !bounds.contains(pixel))
+        {
+            let why = format!("a gesture would leave its bounds, at {x}, {y} on the screen");
             return Err(Error::new(why));
         }
-        let mut button = Button {
+        let mut playing = Playing {
             player: self,
-            is_down: false,
+            area,
+            bounds,
+            keys,
+            down: Vec::new(),
+            is_first_move: false,
         };
-        for (played, stroke) in ways.iter().enumerate() {
-            let mut drags = stroke.iter();
-            match drags.try_for_each(|way| button.drag(way, bounds, manner.hold, acting, cancel)) {
+        for (played, gesture) in gestures.gestures.iter().enumerate() {
+            let mut actions = gesture.actions.iter();
+            match actions.try_for_each(|action| playing.act(action, acting, cancel)) {
                 Ok(()) => {}
                 Err(Halt::Board(reason)) => {
                     return Ok(End {
                         played,
                         refused: Some(reason),
+                        has_begun: true,
                     });
                 }
                 Err(Halt::Error(error)) => return Err(error),
             }
         }
+        playing.release_all()?;
         Ok(End {
-            played: strokes.len(),
+            played: gestures.gestures.len(),
             refused: None,
+            has_begun: true,
         })
     }
 
@@ -203,19 +224,19 @@ impl Player {
     /// and back.
     fn send_again(
         &mut self,
-        step: &Step,
+        [x, y]: [i32; 2],
+        times: u32,
         bounds: Rect,
         acting: &Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
-        let [x, y] = step.at;
         let aside = [[x + 1, y], [x - 1, y]]
             .into_iter()
             .find(|&aside| bounds.contains(aside));
         if let Some(aside) = aside {
-            for _ in 0..step.again {
+            for _ in 0..times {
                 self.go(aside, acting, cancel)?;
-                self.go(step.at, acting, cancel)?;
+                self.go([x, y], acting, cancel)?;
             }
         }
         Ok(())
@@ -224,13 +245,13 @@ impl Player {
     /// Waits, and continues to check.
     fn stay(
         &mut self,
-        step: &Step,
+        stay_ms: f64,
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
         /// The time between two checks, in nanoseconds.
         const CHECK_EVERY: i64 = 4_000_000;
-        let until = acting.host().now_ns() + (step.stay_ms * MS) as i64;
+        let until = acting.host().now_ns() + (stay_ms * MS) as i64;
         loop {
             let left = until - acting.host().now_ns();
             if left <= 0 {
@@ -244,70 +265,105 @@ impl Player {
     }
 }
 
-/// The button, while strokes are played. However that ends, it goes up.
-struct Button<'a> {
+/// Gestures that are being played. However that ends, what is down goes up.
+struct Playing<'a> {
     player: &'a mut Player,
-    is_down: bool,
+    area: Area<'a>,
+    bounds: Rect,
+    keys: &'a Keys,
+    /// What is pressed, the latest last.
+    down: Vec<Input>,
+    /// Whether a button was pressed and the pointer has not moved since.
+    is_first_move: bool,
 }
 
-impl Button<'_> {
-    fn drag(
+impl Playing<'_> {
+    fn act(
         &mut self,
-        way: &Way,
-        bounds: Rect,
-        hold: Hold,
+        action: &Action,
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> std::result::Result<(), Halt> {
-        self.player.go(way.first.at, acting, cancel)?;
-        if way.begins {
-            self.press(acting)?;
-        }
-        self.player.stay(&way.first, acting, cancel)?;
-        if hold == Hold::Clicks {
-            self.release()?;
-        }
-        for (index, step) in way.rest.iter().enumerate() {
-            self.player.go(step.at, acting, cancel)?;
-            if index == 0 && way.begins {
-                self.player.catch_up(acting, cancel)?;
+        match action {
+            Action::Press { at, button, .. } => {
+                match at {
+                    Some(at) => self.go(*at, acting, cancel)?,
+                    None => self.player.check(acting, cancel)?,
+                }
+                self.press(mouse::button(*button), acting)?;
+                self.is_first_move = true;
             }
-            self.player.send_again(step, bounds, acting, cancel)?;
-            self.player.stay(step, acting, cancel)?;
-        }
-        if way.ends {
-            if hold == Hold::Clicks {
-                self.player.check(acting, cancel)?;
-                self.press(acting)?;
+            Action::Move { to, repeats, .. } => {
+                self.go(*to, acting, cancel)?;
+                if std::mem::take(&mut self.is_first_move) {
+                    self.player.catch_up(acting, cancel)?;
+                }
+                let (at, times) = (self.area.pixel(*to), repeats.saturating_sub(1));
                 self.player
-                    .stay(way.rest.last().unwrap_or(&way.first), acting, cancel)?;
+                    .send_again(at, times, self.bounds, acting, cancel)?;
             }
-            self.release()?;
+            Action::Release { button, .. } => self.release(mouse::button(*button))?,
+            Action::Click {
+                at,
+                button,
+                hold_ms,
+                ..
+            } => {
+                self.go(*at, acting, cancel)?;
+                self.press(mouse::button(*button), acting)?;
+                self.player.stay(*hold_ms, acting, cancel)?;
+                self.release(mouse::button(*button))?;
+            }
+            Action::Key { name, .. } => {
+                self.player.check(acting, cancel)?;
+                let code = self.keys.code(name)?;
+                self.press(Input::Key(code), acting)?;
+                self.release(Input::Key(code))?;
+            }
+        }
+        self.player.stay(action.stay_ms(), acting, cancel)
+    }
+
+    fn go(
+        &mut self,
+        point: Point,
+        acting: &Acting<'_, '_>,
+        cancel: &Cancel<'_>,
+    ) -> std::result::Result<(), Halt> {
+        self.player.go(self.area.pixel(point), acting, cancel)
+    }
+
+    fn press(&mut self, input: Input, acting: &mut Acting<'_, '_>) -> Result<()> {
+        acting.pressed();
+        // Before it is, so that a press that fails half way is undone too.
+        self.down.push(input);
+        self.player.mouse.press(input)
+    }
+
+    fn release(&mut self, input: Input) -> Result<()> {
+        if self.down.contains(&input) {
+            self.player.mouse.release(input)?;
+            // Only now: a release that failed is tried again when this is dropped.
+            self.down.retain(|down| *down != input);
         }
         Ok(())
     }
 
-    fn press(&mut self, acting: &mut Acting<'_, '_>) -> Result<()> {
-        acting.pressed();
-        // Before it is, so that a press that fails half way is undone too.
-        self.is_down = true;
-        self.player.mouse.press()
-    }
-
-    fn release(&mut self) -> Result<()> {
-        if self.is_down {
-            self.player.mouse.release()?;
-            // Only now: a release that failed is tried again when this is dropped.
-            self.is_down = false;
+    fn release_all(&mut self) -> Result<()> {
+        while let Some(&input) = self.down.last() {
+            self.release(input)?;
         }
         Ok(())
     }
 }
 
-impl Drop for Button<'_> {
+impl Drop for Playing<'_> {
     fn drop(&mut self) {
-        if let Err(error) = self.release() {
-            flowpipe_plugin::tracing::error!("the button could not be released: {error}");
+        // Each is tried, also after one that failed.
+        for input in self.down.clone().into_iter().rev() {
+            if let Err(error) = self.release(input) {
+                flowpipe_plugin::tracing::error!("{input:?} could not be released: {error}");
+            }
         }
     }
 }

@@ -17,6 +17,11 @@ pub trait Surroundings: Send {
     /// # Errors
     /// On a system that does not report it, and for an unknown key.
     fn key_is_down(&self, name: &str) -> Result<bool, DesktopError>;
+    /// The code of a key, by its name.
+    ///
+    /// # Errors
+    /// On a system without codes of keys, and for an unknown key.
+    fn key_code(&self, name: &str) -> Result<u8, DesktopError>;
     /// Where the pointer is, where the system reports it.
     fn pointer(&self) -> Option<[i32; 2]>;
     /// How wide and high the screen is.
@@ -70,6 +75,10 @@ impl Surroundings for Desktop {
 
     fn key_is_down(&self, name: &str) -> Result<bool, DesktopError> {
         Self::key_is_down(self, name)
+    }
+
+    fn key_code(&self, name: &str) -> Result<u8, DesktopError> {
+        Self::key_code(self, name)
     }
 
     fn pointer(&self) -> Option<[i32; 2]> {

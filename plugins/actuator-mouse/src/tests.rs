@@ -3,12 +3,12 @@
 
 use std::cell::RefCell;
 
-use flowpipe_plugin::JsonSchema;
+use flowpipe_guardian::Input as Pressed;
 use flowpipe_plugin::harness::Harness;
-use flowpipe_plugin::puzzle::message::{
-    FrameNote, Hold, Manner, Outcome, Pace, Reading, STROKES, Sighting,
-};
+use flowpipe_plugin::message::{Button, Gesture, Rectangle};
+use flowpipe_plugin::puzzle::message::{Hold, Manner, Outcome, Pace, Reading, SeenBoard, Sighting};
 use flowpipe_plugin::puzzle::{Board, Flow, Geometry, Puzzle, Rules, Solution, Terminal};
+use flowpipe_plugin::{Actuator, JsonSchema};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -16,6 +16,7 @@ use super::*;
 use crate::guard::Trouble;
 use crate::mouse::Mouse;
 
+mod gestures;
 mod manners;
 mod surroundings;
 
@@ -80,8 +81,8 @@ impl Mouse for RecordingMouse {
         })
     }
 
-    fn press(&mut self) -> Result<()> {
-        LOG.with_borrow_mut(|log| log.events.push("down".to_owned()));
+    fn press(&mut self, input: Pressed) -> Result<()> {
+        LOG.with_borrow_mut(|log| log.events.push(format!("{}down", prefix(input))));
         Ok(())
     }
 
@@ -95,15 +96,24 @@ impl Mouse for RecordingMouse {
         })
     }
 
-    fn release(&mut self) -> Result<()> {
+    fn release(&mut self, input: Pressed) -> Result<()> {
         LOG.with_borrow_mut(|log| {
             if log.mischief == Mischief::Stuck && !log.events.iter().any(|it| it == "stuck") {
                 log.events.push("stuck".to_owned());
                 return Err(Error::new("stuck"));
             }
-            log.events.push("up".to_owned());
+            log.events.push(format!("{}up", prefix(input)));
             Ok(())
         })
+    }
+}
+
+/// Nothing for the left button.
+fn prefix(input: Pressed) -> String {
+    match input {
+        Pressed::Button(1) => String::new(),
+        Pressed::Button(number) => format!("button-{number}-"),
+        Pressed::Key(code) => format!("key-{code}-"),
     }
 }
 
@@ -127,29 +137,25 @@ impl Actuator for Playing {
         acting: &mut Acting<'_, '_>,
         cancel: &Cancel<'_>,
     ) -> Result<Played> {
-        let manner = self.2.manner(strokes.manner)?;
-        let area = area(strokes);
+        let gestures = gestures_of(strokes, &self.2)?;
         self.1.begin(None);
-        let end = self.0.play(
-            &strokes.strokes,
-            &area,
-            area.bounds(None),
-            &manner,
-            acting,
-            cancel,
-        );
+        let bounds = Area::new(&gestures).bounds(|| None);
+        let end = self
+            .0
+            .play(&gestures, bounds, &Keys::default(), acting, cancel);
         self.1.end(self.0.put());
-        let End { played, refused } = end?;
+        let End {
+            played, refused, ..
+        } = end?;
         let mut played = Played::new(outcomes(&strokes.strokes[..played], |_| None));
         played.refused = refused;
         Ok(played)
     }
 }
 
-fn area(strokes: &Strokes) -> Area<'_> {
-    let board = strokes.sighting.board().unwrap();
-    let frame = &strokes.sighting.frame;
-    Area::new(board.puzzle.board(), &board.geometry, frame)
+fn gestures_of(strokes: &Strokes, config: &Config) -> Result<Gestures> {
+    let manner = config.manner(strokes.manner)?;
+    Ok(strokes.gestures(&manner, config.drags).unwrap())
 }
 
 /// An event in every cell, without waiting.
@@ -275,7 +281,7 @@ fn nothing_is_pressed_for_a_stroke_that_leaves_the_board() {
     let (_, outcome, events) = play(Mischief::None, &[0.5, 1.5]);
     assert_eq!(events, "");
     let error = outcome.unwrap_err().to_string();
-    assert!(error.contains("leave the board, at 105, 65"), "{error}");
+    assert!(error.contains("leave its bounds, at 105, 65"), "{error}");
 }
 
 #[test]
@@ -290,7 +296,7 @@ fn nothing_is_pressed_once_the_run_ends() {
 #[test]
 fn what_no_window_is_known_of_is_not_played() {
     let strokes = strokes(&[0.5]);
-    let (frame, bounds) = (&strokes.sighting.frame, area(&strokes).bounds(None));
+    let (frame, bounds) = (&strokes.sighting.frame, Rect::default());
     let reason = watched(frame, bounds, &Config::default()).unwrap_err();
     assert!(reason.contains("any_window = true"), "{reason}");
     let any = Config {
@@ -303,8 +309,11 @@ fn what_no_window_is_known_of_is_not_played() {
 #[test]
 fn a_dry_run_reports_what_it_would_do() {
     let strokes = strokes(&[0.5]);
-    let reason = would(&strokes, &area(&strokes)).strokes[0].reason.clone();
+    let gestures = gestures_of(&strokes, &Config::default()).unwrap();
+    let played = would_draw(&strokes, &gestures);
+    let reason = played.strokes[0].reason.clone();
     assert_eq!(reason.as_deref(), Some("would drag A by 105,55 135,55"));
+    assert_eq!(played.refused.as_deref(), Some(DRY));
 }
 
 #[test]

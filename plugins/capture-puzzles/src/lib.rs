@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read as _;
 
-use flowpipe_plugin::puzzle::message::{FrameNote, Reading, SIGHTING, SeenBoard, Sighting};
+use flowpipe_plugin::puzzle::message::{CHECK, FrameNote, Reading, SIGHTING, SeenBoard, Sighting};
 use flowpipe_plugin::puzzle::{Puzzle, text};
 use flowpipe_plugin::{
     Context, Effect, EffectKind, Error, Host, Input, JsonSchema, Next, Port, Result, Stage,
@@ -44,7 +44,7 @@ impl Stage for Puzzles {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", SIGHTING)]
+        vec![Port::new("out", SIGHTING).checked_by(CHECK)]
     }
 
     fn new(config: Config, _: &Host) -> Result<Self> {

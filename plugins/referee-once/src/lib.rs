@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use flowpipe_plugin::puzzle::Puzzle;
 use flowpipe_plugin::puzzle::message::{
-    BoardResult, BoardState, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
+    BoardResult, BoardState, CHECK, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
 };
 use flowpipe_plugin::{
     Context, Effect, Host, Input, JsonSchema, Message, Next, Port, Result, Stage,
@@ -64,9 +64,9 @@ impl Stage for Once {
 
     fn outputs() -> Vec<Port> {
         vec![
-            Port::new("ask", SIGHTING),
-            Port::new("play", SOLVED),
-            Port::new("results", RESULT),
+            Port::new("ask", SIGHTING).checked_by(CHECK),
+            Port::new("play", SOLVED).checked_by(CHECK),
+            Port::new("results", RESULT).checked_by(CHECK),
         ]
     }
 

@@ -16,7 +16,7 @@ mod referee;
 mod standstill;
 
 use flowpipe_plugin::puzzle::message::{
-    OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
+    CHECK, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, Sighting, Solved,
 };
 use flowpipe_plugin::{
     Context, Effect, EffectKind, Ending, Host, Input, Next, Port, Result, Stage, tracing,
@@ -72,9 +72,9 @@ impl Stage for Repair {
 
     fn outputs() -> Vec<Port> {
         vec![
-            Port::new("ask", SIGHTING),
-            Port::new("play", SOLVED),
-            Port::new("results", RESULT),
+            Port::new("ask", SIGHTING).checked_by(CHECK),
+            Port::new("play", SOLVED).checked_by(CHECK),
+            Port::new("results", RESULT).checked_by(CHECK),
         ]
     }
 

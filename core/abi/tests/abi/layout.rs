@@ -83,6 +83,9 @@ fn constants(slots: &mut Slots) {
         ("FLOWPIPE_EVENT_FINISH", abi::EVENT_FINISH),
         ("FLOWPIPE_ENDING_DONE", abi::ENDING_DONE),
         ("FLOWPIPE_ENDING_STOPPED", abi::ENDING_STOPPED),
+        ("FLOWPIPE_ACCEPT", abi::ACCEPT),
+        ("FLOWPIPE_WEAK", abi::WEAK),
+        ("FLOWPIPE_REFUSE", abi::REFUSE),
     ] {
         constant(slots, c, rust.into());
     }
@@ -246,6 +249,24 @@ fn structs(slots: &mut Slots) {
     );
     layout!(
         slots,
+        "flowpipe_judgement_t" = abi::Judgement {
+            struct_size,
+            verdict,
+            reason,
+            capacity,
+            length
+        }
+    );
+    layout!(
+        slots,
+        "flowpipe_check_t" = abi::Check {
+            struct_size,
+            reserved,
+            judge
+        }
+    );
+    layout!(
+        slots,
         "flowpipe_stage_factory_t" = abi::StageFactory {
             struct_size,
             reserved,
@@ -288,13 +309,14 @@ fn compile(arguments: &[&str]) {
 }
 
 /// The texts that both sides must agree on: the C name of each, and Rust's value.
-fn ids() -> [(&'static str, &'static str); 10] {
+fn ids() -> [(&'static str, &'static str); 11] {
     let text = |id: &'static std::ffi::CStr| id.to_str().expect("ASCII");
     [
         ("FLOWPIPE_FACTORY_STAGES", text(abi::FACTORY_STAGES)),
         ("FLOWPIPE_EXTENSION_RUN", text(abi::EXTENSION_RUN)),
         ("FLOWPIPE_EXTENSION_STATE", text(abi::EXTENSION_STATE)),
         ("FLOWPIPE_EXTENSION_FRAMES", text(abi::EXTENSION_FRAMES)),
+        ("FLOWPIPE_EXTENSION_CHECK", text(abi::EXTENSION_CHECK)),
         ("FLOWPIPE_EFFECT_READS_FILES", abi::EFFECT_READS_FILES),
         ("FLOWPIPE_EFFECT_WRITES_FILES", abi::EFFECT_WRITES_FILES),
         ("FLOWPIPE_EFFECT_RUNS_COMMANDS", abi::EFFECT_RUNS_COMMANDS),

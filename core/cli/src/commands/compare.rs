@@ -25,7 +25,7 @@ use crate::exit::{Ended, Failure};
 use crate::foreground::{self, CompletedRun};
 use crate::show::colour;
 use crate::visibility::Visibility;
-use crate::{checks, pipeline_file, plugins, processes, recording_file, signals};
+use crate::{pipeline_file, plugins, processes, recording_file, signals};
 
 pub fn run(global: &Global, args: &args::Compare) -> Result<Ended, Failure> {
     signals::at_once();
@@ -155,7 +155,6 @@ impl Runner {
         let visibility = Visibility::of(&pipeline, catalogue);
         let collector = Arc::new(Collector::new(visibility.is_shown.clone()));
         let options = Options {
-            validators: checks::validators(),
             observers: vec![collector.clone()],
             // Also for stages that declare no effects.
             dry: true,

@@ -14,7 +14,7 @@ use crate::show::colour::{self, BAD, HEADING, QUIET, paint};
 
 pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
     if let Some(check) = &args.within {
-        return plugin_check::run_worker(args, check);
+        return plugin_check::run_worker(global, args, check);
     }
     plugin_check::answer_timeout(args)?;
     let named = by_name(global, args)?;
@@ -24,7 +24,7 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
         let path = args.file.display().to_string();
         return Err(Failure::File { path, error });
     }
-    let stages = match plugin_check::stages(args)? {
+    let stages = match plugin_check::stages(global, args)? {
         Ok(stages) => stages,
         Err(reason) => return refused(global, args, &reason),
     };
@@ -66,7 +66,7 @@ pub fn run(global: &Global, args: &PluginCheck) -> Result<Ended, Failure> {
             });
             continue;
         }
-        plugin_check::judge(args, &manifest.name, |result| {
+        plugin_check::judge(global, args, &manifest.name, |result| {
             checks += 1;
             failed += usize::from(result.grade == Grade::Failed);
             if !args.json {

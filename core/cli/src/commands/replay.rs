@@ -20,7 +20,7 @@ use crate::show::colour::{self, BAD, GOOD, paint};
 use crate::show::report;
 use crate::trace::Tracing;
 use crate::visibility::Visibility;
-use crate::{checks, foreground, outputs, plugins, processes, recording_file, signals};
+use crate::{foreground, outputs, plugins, processes, recording_file, signals};
 
 pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     signals::at_once();
@@ -49,7 +49,6 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     let (sender, events) = crossbeam_channel::unbounded();
     let verifier = args.verify.then(|| Verifier::new(replay.clone()));
     let mut options = Options {
-        validators: checks::validators(),
         observers: vec![Arc::new(EventForwarder::of_replay(
             sender.clone(),
             visibility.is_shown.clone(),

@@ -22,7 +22,7 @@ use crate::reload::{FileStamps, ReloadOptions};
 use crate::show::{colour, report};
 use crate::trace::Tracing;
 use crate::visibility::Visibility;
-use crate::{checks, outputs, pipeline_file, plugins, processes};
+use crate::{outputs, pipeline_file, plugins, processes};
 
 pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     let path = pipeline_file::find(&args.file)?;
@@ -41,7 +41,6 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
     // The thread that receives waits for no reader of what it prints, so that few events are queued.
     let (sender, events) = crossbeam_channel::unbounded();
     let mut options = Options {
-        validators: checks::validators(),
         observers: vec![Arc::new(EventForwarder::new(
             sender.clone(),
             visibility.is_shown.clone(),

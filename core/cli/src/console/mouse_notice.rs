@@ -7,7 +7,7 @@ use flowpipe_host::message::Message;
 use flowpipe_puzzle::message::{FrameNote, STROKES, Strokes};
 use flowpipe_terminal::{escape, escaped};
 
-use crate::checks::read;
+use crate::accepted::read;
 use crate::mouse_driver::MouseDriver;
 
 /// The most windows that are reported.

@@ -9,7 +9,7 @@ use flowpipe_process::lines::Lines;
 use flowpipe_process::stderr_tail::StderrTail;
 use flowpipe_process::supervised::Supervised;
 
-use crate::args::PluginCheck;
+use crate::args::{Global, PluginCheck};
 use crate::exit::Failure;
 use crate::plugin_check::protocol::{CheckLine, PIPE_CLOSED};
 use crate::plugin_check::subject::answer_timeout;
@@ -47,12 +47,21 @@ const LONGEST_STDERR_LINE: usize = 1 << 10;
 ///
 /// # Errors
 /// When no process can be started.
-pub fn run(args: &PluginCheck, check: &str, stage: Option<&str>) -> Result<ChildOutput, Failure> {
+pub fn run(
+    global: &Global,
+    args: &PluginCheck,
+    check: &str,
+    stage: Option<&str>,
+) -> Result<ChildOutput, Failure> {
     let broken = |error: io::Error| Failure::Run(format!("can't start a process: {error}"));
     let mut command = Command::new(std::env::current_exe().map_err(broken)?);
     command.args(["plugin", "check", "--within", check, "--time", &args.time]);
     if let Some(stage) = stage {
         command.args(["--stage", stage]);
+    }
+    // The checks of its messages may be there.
+    for path in &global.plugin_dir {
+        command.arg("--plugin-dir").arg(path);
     }
     if let Some(config) = &args.config {
         command.args(["--config", config]);

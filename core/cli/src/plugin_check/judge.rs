@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::args::PluginCheck;
+use crate::args::{Global, PluginCheck};
 use crate::exit::Failure;
 use crate::plugin_check::protocol::{CheckLine, Grade};
 use crate::plugin_check::{checks, child};
@@ -31,6 +31,7 @@ pub struct Finding {
 /// # Errors
 /// When no child can be started, or the error of `each`.
 pub fn judge(
+    global: &Global,
     args: &PluginCheck,
     stage: &str,
     mut each: impl FnMut(CheckResult) -> Result<(), Failure>,
@@ -38,7 +39,7 @@ pub fn judge(
     let is_requested =
         |name: &str| args.only.is_empty() || args.only.iter().any(|only| only == name);
     for check in checks::ALL.iter().filter(|check| is_requested(check.name)) {
-        let output = child::run(args, check.name, Some(stage))?;
+        let output = child::run(global, args, check.name, Some(stage))?;
         let mut found: Vec<Finding> = output
             .lines
             .into_iter()

@@ -4,9 +4,11 @@ use flowpipe_engine::trial::Trial;
 use flowpipe_game::render::{self, Header, Scene, Style, Theme};
 use flowpipe_generate::{Generator, Kind, Recipe, Size};
 use flowpipe_host::frame::{Frame, Shape};
+use flowpipe_message::{FRAME, FrameNote, GESTURES, Gestures};
+use flowpipe_puzzle::gestures::Drags;
 use flowpipe_puzzle::message::{
-    FRAME, FrameNote, OUTCOME, Outcome, Reading, SIGHTING, SOLVED, STROKES, SeenBoard, Sighting,
-    Solved, Stroke, StrokeOutcome, Strokes, Verdict,
+    Manner, OUTCOME, Outcome, Reading, SIGHTING, SOLVED, STROKES, SeenBoard, Sighting, Solved,
+    Stroke, StrokeOutcome, Strokes, Verdict,
 };
 use flowpipe_puzzle::{Puzzle, Solution, text};
 use flowpipe_search::{Limits, Search};
@@ -151,6 +153,10 @@ impl SampleBoard {
         ))
     }
 
+    fn gestures(&self) -> Option<Gestures> {
+        self.strokes()?.gestures(&Manner::default(), Drags::Strokes)
+    }
+
     fn outcome(&self) -> Option<Outcome> {
         let strokes = self.strokes()?.strokes;
         Some(
@@ -197,6 +203,7 @@ impl SampleBoard {
             SOLVED => (SOLVED, json!(self.solved()?)),
             STROKES => (STROKES, json!(self.strokes()?)),
             OUTCOME => (OUTCOME, json!(self.outcome()?)),
+            GESTURES => (GESTURES, json!(self.gestures()?)),
             _ => return None,
         };
         Some(SampleMessage {

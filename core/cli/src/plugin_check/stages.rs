@@ -4,7 +4,7 @@ use flowpipe_config::manifest::Manifest;
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_isolation::scanner::Scanner;
 
-use crate::args::PluginCheck;
+use crate::args::{Global, PluginCheck};
 use crate::exit::Failure;
 use crate::plugin_check::child;
 use crate::plugin_check::protocol::{CheckLine, Reporter};
@@ -16,8 +16,11 @@ pub const LOAD: &str = "load";
 ///
 /// # Errors
 /// When no child can be started, or the file has no stage of the name asked for.
-pub fn stages(args: &PluginCheck) -> Result<Result<Vec<Manifest>, String>, Failure> {
-    let output = child::run(args, LOAD, None)?;
+pub fn stages(
+    global: &Global,
+    args: &PluginCheck,
+) -> Result<Result<Vec<Manifest>, String>, Failure> {
+    let output = child::run(global, args, LOAD, None)?;
     let mut all = Vec::new();
     for line in output.lines {
         match line {

@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use flowpipe_config::manifest::{Manifest, config_schema};
 use flowpipe_config::reader::duration;
+use flowpipe_engine::check::{self, Validators};
 use flowpipe_engine::run::{Options, StartError};
 use flowpipe_engine::trial::Trial;
 use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_isolation::scanner::Scanner;
 use serde_json::{Value, json};
 
-use crate::args::PluginCheck;
-use crate::checks;
+use crate::args::{Global, PluginCheck};
 use crate::exit::Failure;
+use crate::plugins;
 
 /// One stage of a file.
 pub struct Subject {
@@ -22,14 +23,18 @@ pub struct Subject {
     pub config: Value,
     /// The timeout of one answer.
     pub timeout: Duration,
+    /// What judges its messages.
+    validators: Validators,
 }
 
 impl Subject {
     /// The stage of that name in a file, with its config as TOML.
     ///
     /// # Errors
-    /// When the file holds no such stage, or the config does not fit its schema.
+    /// When the file holds no such stage, or the config does not fit its schema, or the checks of its messages can't be
+    /// loaded.
     pub fn open(
+        global: &Global,
         file: &Path,
         stage: &str,
         toml: Option<&str>,
@@ -44,10 +49,19 @@ impl Subject {
             Some(toml) => read(toml, &found.manifest.config)?,
             None => json!({}),
         };
+        let mut validators =
+            check::load_all(&catalogue).map_err(|error| Failure::Config(error.to_string()))?;
+        let others = check::load_all(&plugins::load(global))
+            .map_err(|error| Failure::Config(error.to_string()))?;
+        for (schema, judges) in others {
+            // The file's own come first: it may be a newer build of an installed one.
+            validators.entry(schema).or_insert(judges);
+        }
         Ok(Self {
             found: found.clone(),
             config,
             timeout,
+            validators,
         })
     }
 
@@ -70,7 +84,7 @@ impl Subject {
     /// The error of the plugin.
     pub fn create_with(&self, config: Value) -> Result<Trial, StartError> {
         let options = Options {
-            validators: checks::validators(),
+            validators: self.validators.clone(),
             dry: true,
             ..Options::default()
         };

@@ -1,6 +1,6 @@
 //! One check, in the child process.
 
-use crate::args::PluginCheck;
+use crate::args::{Global, PluginCheck};
 use crate::exit::{Ended, Failure};
 use crate::plugin_check::protocol::{CheckLine, Reporter};
 use crate::plugin_check::subject::{Subject, answer_timeout};
@@ -11,7 +11,7 @@ use crate::plugin_check::{checks, stages};
 ///
 /// # Errors
 /// When there is no such check, or the system has no files or threads left.
-pub fn run(args: &PluginCheck, check: &str) -> Result<Ended, Failure> {
+pub fn run(global: &Global, args: &PluginCheck, check: &str) -> Result<Ended, Failure> {
     let broken = |error| Failure::Run(format!("a check's process: {error}"));
     end_with_parent().map_err(broken)?;
     let report = Reporter::new().map_err(broken)?;
@@ -23,7 +23,8 @@ pub fn run(args: &PluginCheck, check: &str) -> Result<Ended, Failure> {
         };
         let stage = args.stage.as_deref().unwrap_or_default();
         let config = args.config.as_deref();
-        match Subject::open(&args.file, stage, config, answer_timeout(args)?) {
+        let subject = Subject::open(global, &args.file, stage, config, answer_timeout(args)?);
+        match subject {
             Ok(subject) => (check.run)(&subject, &report),
             // It existed when the file was loaded before.
             Err(failure) => report.fail(failure.to_string()),

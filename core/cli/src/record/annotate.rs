@@ -10,7 +10,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use crate::checks::read;
+use crate::accepted::read;
 
 /// Draws what vision read and what the planner planned.
 pub struct Foxglove;

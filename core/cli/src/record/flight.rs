@@ -11,7 +11,7 @@ use flowpipe_recorder::record::{Flight, FlightFile, FlightTrigger, Opened, Recor
 use flowpipe_recording::Writer;
 use flowpipe_terminal::{escape, escape_indented};
 
-use crate::checks::{read, with_reason};
+use crate::accepted::{read, with_reason};
 use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::record::place::Place;

@@ -240,8 +240,9 @@ impl RecordedRun<'_> {
 
 /// The JSON Schemas of all messages.
 pub fn schemas() -> Schemas {
-    let ours = message::schemas()
+    let ours = flowpipe_message::schemas()
         .into_iter()
+        .chain(message::schemas())
         .map(|(id, schema)| (id.to_owned(), schema.as_value().to_string()));
     let shown = annotate::schema().as_value().to_string();
     ours.chain([(annotate::SCHEMA.to_owned(), shown)]).collect()

@@ -22,7 +22,11 @@ const INTRODUCTION: [&str; 4] = [
 
 pub fn page() -> String {
     let groups = [
-        ("Messages between stages", values(message::schemas())),
+        (
+            "Messages of any domain",
+            values(flowpipe_message::schemas()),
+        ),
+        ("Messages of Flow Free", values(message::schemas())),
         ("Entries of recordings", values(entry::schemas())),
     ];
     let mut page = Page::new("Messages", &INTRODUCTION);
@@ -48,7 +52,7 @@ pub fn page() -> String {
 /// The schemas of a group, by schema id.
 type Group = (&'static str, Vec<(&'static str, Value)>);
 
-fn values(schemas: [(&'static str, Schema); 6]) -> Vec<(&'static str, Value)> {
+fn values<const N: usize>(schemas: [(&'static str, Schema); N]) -> Vec<(&'static str, Value)> {
     schemas.map(|(id, schema)| (id, schema.to_value())).into()
 }
 
@@ -93,6 +97,11 @@ fn describe(page: &mut Page, root: &Value, schema: &Value, groups: &[Group]) {
 mod tests {
     use super::*;
 
+    fn all() -> impl Iterator<Item = (&'static str, Schema)> {
+        let messages = flowpipe_message::schemas().into_iter();
+        messages.chain(message::schemas()).chain(entry::schemas())
+    }
+
     #[test]
     fn every_field_has_a_description() {
         fn check(name: &str, schema: &Value) {
@@ -108,7 +117,7 @@ mod tests {
                 check(name, variant);
             }
         }
-        for (id, schema) in message::schemas().into_iter().chain(entry::schemas()) {
+        for (id, schema) in all() {
             let schema = schema.to_value();
             check(id, &schema);
             definitions(&schema).for_each(|(name, part)| check(name, part));
@@ -118,7 +127,7 @@ mod tests {
     #[test]
     fn types_of_one_name_are_the_same() {
         let mut seen: BTreeMap<String, Value> = BTreeMap::new();
-        for (id, schema) in message::schemas().into_iter().chain(entry::schemas()) {
+        for (id, schema) in all() {
             let schema = schema.to_value();
             for (name, part) in definitions(&schema) {
                 let first = seen.entry(name.to_owned()).or_insert_with(|| part.clone());

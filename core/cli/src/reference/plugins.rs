@@ -70,8 +70,8 @@ fn add(page: &mut Page, manifest: &Manifest) {
 }
 
 fn ports(ports: &[Port]) -> String {
-    let port = |Port { name, schema }: &Port| {
-        let schema = match schema.as_str() {
+    let port = |port: &Port| {
+        let schema = match port.schema.as_str() {
             "*" => code("*"),
             id => format!(
                 "[{}](messages.md#{})",
@@ -79,7 +79,8 @@ fn ports(ports: &[Port]) -> String {
                 super::messages::anchor(id)
             ),
         };
-        format!("{} {schema}", code(name))
+        let optional = if port.optional { " (optional)" } else { "" };
+        format!("{} {schema}{optional}", code(&port.name))
     };
     match ports {
         [] => "none".to_owned(),

@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::exit::Failure;
 use crate::follow::follow_until;
 use crate::one_off::{FlagValue, OneOffError, PipelineText};
-use crate::{checks, one_off, outputs};
+use crate::{accepted, one_off, outputs};
 
 /// The stages.
 const FRAMES: &str = "frames";
@@ -68,7 +68,6 @@ pub fn run(
     let pipeline = pipeline(files, options, catalogue)?;
     let (sender, events) = crossbeam_channel::unbounded();
     let options = Options {
-        validators: checks::validators(),
         observers: vec![Arc::new(VisionObserver(sender))],
         ..Options::default()
     };
@@ -176,7 +175,7 @@ impl FileMatcher<'_> {
     fn reply(&mut self, event: VisionEvent) -> Option<(usize, VisionReply)> {
         match event {
             VisionEvent::Message(message) if message.schema() == SIGHTING => {
-                let sighting: Arc<Sighting> = checks::read(&message)?;
+                let sighting: Arc<Sighting> = accepted::read(&message)?;
                 let lineage = message.lineage();
                 let hop = lineage.hops.last()?;
                 let took = u64::try_from(hop.emitted_ns - hop.taken_ns).unwrap_or(0);

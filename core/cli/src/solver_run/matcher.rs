@@ -9,7 +9,7 @@ use flowpipe_puzzle::message::{SOLVED, Sighting, Solved, Strokes};
 
 use super::observer::{SolverEvent, SolverEventKind};
 use super::{PLANNER, Reply, SolverReply, StrokePlan};
-use crate::checks::read;
+use crate::accepted::read;
 
 /// Finds the puzzle of each event.
 #[derive(Default)]

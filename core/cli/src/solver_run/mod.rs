@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::exit::Failure;
 use crate::follow::follow_until;
 use crate::one_off::{FlagValue, OneOffError, PipelineText};
-use crate::{checks, one_off, outputs};
+use crate::{one_off, outputs};
 
 /// The planner's stage.
 const PLANNER: &str = "planner";
@@ -131,7 +131,6 @@ pub fn run(
             source.config = json!({ "text": lines.join("\n") });
         }
         let options = Options {
-            validators: checks::validators(),
             observers: vec![Arc::new(SolverObserver::new(lane, sender.clone()))],
             ..Options::default()
         };

@@ -11,7 +11,7 @@ use flowpipe_puzzle::message::{STROKES, SeenBoard};
 use serde::de::DeserializeOwned;
 
 use super::protocol::{BoardView, StageHello};
-use crate::checks::{read, with_reason};
+use crate::accepted::{read, with_reason};
 use crate::tally::Tally;
 
 /// Keeps the last messages. They are parsed only for viewers.

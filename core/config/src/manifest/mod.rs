@@ -48,13 +48,19 @@ pub struct Manifest {
     pub panic: String,
 }
 
-/// An input or output.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// An input or output. Two are equal if their names and schemas are: then plugins fit in one place.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Port {
     /// Its name.
     pub name: String,
     /// The schema id of its messages; `*` matches any.
     pub schema: String,
+    /// Whether a pipeline may leave this input unconnected. At least one input of a stage is connected.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+    /// The check that messages of this output need, by its plugin's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
 }
 
 /// The most bytes of a compiled pattern in a schema.
@@ -78,7 +84,22 @@ fn unwind() -> String {
     "unwind".to_owned()
 }
 
+/// The role of a plugin that judges the messages of stages. Its inputs name the schemas.
+const CHECK: &str = "check";
+
 impl Manifest {
+    /// Whether it is a check, and no stage.
+    #[must_use]
+    pub fn is_check(&self) -> bool {
+        self.role == CHECK
+    }
+
+    /// Whether it is a check that judges messages of a schema.
+    #[must_use]
+    pub fn judges(&self, schema: &str) -> bool {
+        self.is_check() && self.inputs.iter().any(|input| input.schema == schema)
+    }
+
     /// The config keys that can't be set beside this one: those that `dependentSchemas` of the config's schema forbids
     /// (`{ "window": { "properties": { "monitor": false } } }`), whichever of the two it names first.
     pub fn excluded_by<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
@@ -108,6 +129,14 @@ impl Manifest {
 fn forbids(schema: &Value) -> bool {
     *schema == false || schema.get("const") == Some(&Value::Bool(false))
 }
+
+impl PartialEq for Port {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.schema == other.schema
+    }
+}
+
+impl Eq for Port {}
 
 impl Port {
     /// Whether messages from this output can be sent to that input.

@@ -101,6 +101,18 @@ pub enum Problem {
     #[error("no stage of this pipeline has the config key `{key}`")]
     NoSuchConfigKey { key: String, hint: String },
 
+    #[error(
+        "`{plugin}` emits {schema}, which the check `{check}` has to judge, and there is no such check"
+    )]
+    MissingCheck {
+        plugin: String,
+        schema: String,
+        check: String,
+        hint: Option<String>,
+    },
+    #[error("`{plugin}` is a check: it judges messages, and is no stage")]
+    CheckAsStage { plugin: String },
+
     #[error("`from` names the stage `{name}`, which is not there")]
     UnknownStage { name: String, hint: Option<String> },
     #[error("stage `{stage}` has no {direction} `{port}`")]
@@ -173,6 +185,7 @@ impl Problem {
             | Self::UnknownStage { hint, .. }
             | Self::NoSuchStage { hint, .. }
             | Self::UnknownPort { hint, .. }
+            | Self::MissingCheck { hint, .. }
             | Self::SchemasDoNotMeet { hint, .. }
             | Self::NotFed { hint, .. }
             | Self::PluginConfig { hint, .. }
@@ -186,6 +199,9 @@ impl Problem {
             Self::NotText { .. } => "save the file as UTF-8",
             Self::NotJson { .. } => "JSON has no nan, no inf and no larger integers than 64 bits",
             Self::NoStages => "a stage is a table: [stages.NAME] with plugin = \"PLUGIN\"",
+            Self::CheckAsStage { .. } => {
+                "leave the stage out: a check that is installed judges all messages of its schemas"
+            }
             Self::MissingPlugin { .. } => "add plugin = \"NAME\"; `flowpipe plugins` lists them",
             Self::DifferentPorts { .. } => {
                 "plugins that race must have the same ports and the same schemas"

@@ -11,6 +11,7 @@ use super::error::Findings;
 use super::plugin_config::ConfigSource;
 use super::problem::{MAX_STAGES, Problem};
 use super::setting::Setting;
+use super::source::Span;
 use super::values::wrong_type;
 use super::written::Written;
 use super::written::stage::{WrittenPlugins, WrittenStage};
@@ -115,6 +116,7 @@ fn contestants<'p>(
         }
         let mut config = Value::Null;
         if let Some(manifest) = plugins.manifest(name) {
+            check_checks(manifest, plugins, &span, findings);
             let written = match race {
                 true => keyed.and_then(|keyed| keyed.get_ref().as_table()?.get(name.as_str())),
                 false => stage.config,
@@ -155,6 +157,35 @@ fn unknown_plugin(name: &str, plugins: &dyn Plugins) -> Problem {
                 .or_else(|| Some("`flowpipe plugins` lists what was found and where".to_owned()));
             Problem::UnknownPlugin { name, hint }
         }
+    }
+}
+
+/// Reports that the plugin is a check, and outputs whose check is missing.
+fn check_checks(manifest: &Manifest, plugins: &dyn Plugins, span: &Span, findings: &mut Findings) {
+    if manifest.is_check() {
+        let plugin = manifest.name.clone();
+        findings.report(span, Problem::CheckAsStage { plugin });
+    }
+    let mut seen = HashSet::new();
+    for output in &manifest.outputs {
+        let Some(check) = &output.check else { continue };
+        if !seen.insert((check, &output.schema)) {
+            continue;
+        }
+        let judges = |it: &Manifest| it.judges(&output.schema);
+        if plugins.manifest(check).is_some_and(judges) {
+            continue;
+        }
+        let hint = plugins
+            .refused(check)
+            .or_else(|| Some("install it, or name its folder with --plugin-dir".to_owned()));
+        let problem = Problem::MissingCheck {
+            plugin: manifest.name.clone(),
+            schema: output.schema.clone(),
+            check: check.clone(),
+            hint,
+        };
+        findings.report(span, problem);
     }
 }
 

@@ -134,14 +134,40 @@ pub(crate) fn plugins() -> FakePlugins {
         ),
         manifest("recorder", &["in *"], &[], empty.clone()),
         manifest("echo", &["in *"], &["out *"], empty.clone()),
-        manifest("odd \"<name>\"", &[], &["out frame/1"], empty),
+        manifest("odd \"<name>\"", &[], &["out frame/1"], empty.clone()),
         manifest(
             "broken-schema",
             &[],
             &["out frame/1"],
             json!({ "type": "nonsense" }),
         ),
+        Manifest {
+            role: "check".to_owned(),
+            ..manifest("check-clicks", &["clicks/1 clicks/1"], &[], empty.clone())
+        },
+        checked("clicker", &["out clicks/1"], "check-clicks"),
+        checked("keys", &["out keys/1", "also keys/1"], "check-clicks"),
+        checked("painter", &["out lines/1"], "check-lines"),
+        optional("player", &["clicks clicks/1", "strokes strokes/1"]),
     ])
+}
+
+/// A source whose messages need a check.
+fn checked(name: &str, outputs: &[&str], check: &str) -> Manifest {
+    let mut manifest = manifest(name, &[], outputs, json!({ "type": "object" }));
+    for output in &mut manifest.outputs {
+        output.check = Some(check.to_owned());
+    }
+    manifest
+}
+
+/// A sink with optional inputs.
+fn optional(name: &str, inputs: &[&str]) -> Manifest {
+    let mut manifest = manifest(name, inputs, &[], json!({ "type": "object" }));
+    for input in &mut manifest.inputs {
+        input.optional = true;
+    }
+    manifest
 }
 
 fn manifest(name: &str, inputs: &[&str], outputs: &[&str], config: Value) -> Manifest {

@@ -114,6 +114,15 @@ fn ports_are_found_by_their_schemas() {
 }
 
 #[test]
+fn one_of_the_optional_inputs_is_enough() {
+    let text =
+        "[stages.clicks]\nplugin = 'clicker'\n[stages.mouse]\nplugin = 'player'\nfrom = 'clicks'";
+    let pipeline = read("x.toml", text, &plugins()).unwrap();
+    let ports: Vec<_> = pipeline.edges.iter().map(|edge| edge.to.port).collect();
+    assert_eq!(ports, [0]);
+}
+
+#[test]
 fn values_reach_the_plugin_as_json() {
     let text = "[stages.s]\nplugin = 'capture-screen'\n[stages.s.config]\na = 0x1F\nb = 1979-05-27\n\
                 c = 18446744073709551615\nd = [1.5, { e = true }]";

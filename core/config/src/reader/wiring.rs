@@ -147,8 +147,10 @@ impl Wiring<'_, '_, '_> {
             .from
             .as_ref()
             .map_or_else(|| stage.name.span(), |from| from.key.clone());
+        let all_optional = manifest.inputs.iter().all(|input| input.optional);
         for (number, input) in manifest.inputs.iter().enumerate() {
-            if fed.contains(&number) {
+            let may_be_left = input.optional && !(all_optional && fed.is_empty() && number == 0);
+            if fed.contains(&number) || may_be_left {
                 continue;
             }
             let what = match manifest.inputs.len() {

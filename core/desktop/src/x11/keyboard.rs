@@ -1,4 +1,4 @@
-//! Which keys are held down.
+//! Keys: which are held down, and their codes.
 
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{ConnectionExt as _, GetKeyboardMappingReply};
@@ -22,6 +22,18 @@ pub(super) fn is_down(x11: &X11, key: Key) -> Result<bool> {
     Ok(codes
         .filter(|(symbols, _)| symbols.contains(&key.symbol))
         .any(|(_, code)| is_down(code)))
+}
+
+/// The code of the key that gives that symbol without another key. `None`: there is none.
+pub(super) fn code(x11: &X11, key: Key) -> Result<Option<u8>> {
+    let mapping = mapping(x11)?;
+    let width = usize::from(mapping.keysyms_per_keycode).max(1);
+    let mut codes = mapping
+        .keysyms
+        .chunks(width)
+        .zip(x11.connection.setup().min_keycode..);
+    let found = codes.find(|(symbols, _)| symbols.first() == Some(&key.symbol));
+    Ok(found.map(|(_, code)| code))
 }
 
 fn mapping(x11: &X11) -> Result<&GetKeyboardMappingReply> {

@@ -15,7 +15,7 @@ use flowpipe_host::run::Mode;
 use flowpipe_recording::{LATEST_TIME, entry};
 use flowpipe_sync::calls::CallNumber;
 
-use crate::check::Judgement;
+use crate::check::{self, Judgement};
 use crate::run::journal;
 use crate::run::journal::Journal;
 use crate::run::race::Entrant;
@@ -234,15 +234,14 @@ impl Context<'_> {
     }
 
     fn judge(&self, message: &Message) -> Judgement {
-        let validators = &self.stage.run.validators;
-        if validators.is_empty() {
-            return Judgement::Accept;
+        let output = self.stage.outputs.get(message.source.port);
+        match output.filter(|output| output.schema.is_some()) {
+            Some(output) => check::judge(&output.validators, self.parent, message),
+            None => {
+                let validators = self.stage.run.checks.of(message.schema());
+                check::judge(&validators, self.parent, message)
+            }
         }
-        validators
-            .get(message.schema())
-            .map_or(Judgement::Accept, |validator| {
-                validator.judge(self.parent, message)
-            })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Why a run failed to start.
 
+use crate::check::CheckError;
+
 /// Why a run failed to start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -19,6 +21,9 @@ pub enum StartError {
         /// What is wrong.
         reason: String,
     },
+    /// The checks of its messages can't be loaded.
+    #[error(transparent)]
+    Check(#[from] CheckError),
     /// A plugin failed to start.
     #[error("stage \"{stage}\": {plugin} failed to {step}: {reason}")]
     Plugin {

@@ -64,6 +64,11 @@ impl Plan {
         let names = Names::new(&pipeline, &manifests);
         let on_stop = pipeline.on_stop;
         let shared = Arc::new(Shared::new(services, options, names, on_stop, sender));
+        shared.checks.load(
+            &manifests_of(&found, &manifests),
+            catalogue,
+            &shared.services,
+        )?;
         // The services are new: it is not set yet.
         let run: Weak<Shared> = Arc::downgrade(&shared);
         let _ = shared.services.run.set(run);
@@ -92,6 +97,12 @@ impl Plan {
             pipeline,
         })
     }
+}
+
+/// The manifests of all plugins of all stages.
+fn manifests_of<'a>(found: &'a [Vec<Found>], manifests: &[&'a Manifest]) -> Vec<&'a Manifest> {
+    let plugins = found.iter().flatten().map(|found| &found.manifest);
+    plugins.chain(manifests.iter().copied()).collect()
 }
 
 fn misfit(stage: &str, reason: String) -> StartError {

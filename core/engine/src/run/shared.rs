@@ -14,7 +14,7 @@ use flowpipe_host::table::Services;
 use flowpipe_isolation::Program;
 use flowpipe_sync::lock;
 
-use crate::check::Validators;
+use crate::check::Checks;
 use crate::report::marks::Marks;
 use crate::run::Observer;
 use crate::run::event::ControlEvent;
@@ -25,7 +25,7 @@ use crate::supervisor::{self, Action, StopCause, Supervisor};
 /// One run.
 pub(crate) struct Shared {
     pub services: Arc<Services>,
-    pub validators: Validators,
+    pub checks: Checks,
     pub observers: Vec<Arc<dyn Observer>>,
     /// Whether an observer wants calls.
     pub logs_calls: bool,
@@ -86,7 +86,7 @@ impl Shared {
         supervisor.handle(supervisor::Event::OnStop(on_stop), 0);
         Self {
             services,
-            validators: options.validators,
+            checks: Checks::new(options.validators),
             logs_calls: options
                 .observers
                 .iter()

@@ -17,6 +17,7 @@ use flowpipe_host::run::Mode;
 use flowpipe_recording::entry::Call;
 use flowpipe_sync::lock;
 
+use crate::check::Validator;
 use crate::edge::gate::Gate;
 use crate::edge::inputs::Inputs;
 use crate::edge::outputs::{OutPort, Outputs, Sending};
@@ -78,6 +79,8 @@ pub(crate) struct OutputPort {
     pub name: String,
     /// `None`: the plugin names the schema of each message.
     pub schema: Option<Arc<CStr>>,
+    /// What judges its messages, if the schema is known.
+    pub validators: Vec<Arc<dyn Validator>>,
 }
 
 /// Whether a stage's loop continues.
@@ -100,9 +103,10 @@ impl Stage {
             schema: (port.schema != "*")
                 .then(|| CString::new(port.schema.as_str()).ok().map(Arc::from))
                 .flatten(),
+            validators: run.checks.of(&port.schema),
         };
+        let outputs = manifest.outputs.iter().map(output).collect();
         Self {
-            run,
             index,
             contests: settings
                 .contestants
@@ -123,7 +127,8 @@ impl Stage {
                 .iter()
                 .map(|port| port.name.clone())
                 .collect(),
-            outputs: manifest.outputs.iter().map(output).collect(),
+            outputs,
+            run,
             ports: Mutex::new(ports),
             counts: Arc::default(),
             times: Arc::default(),

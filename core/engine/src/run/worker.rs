@@ -130,19 +130,7 @@ impl Worker {
         let lineage = parent.map(|(_, message)| message.lineage.as_abi());
         let message = parent
             .zip(lineage.as_ref())
-            .map(|((port, message), lineage)| abi::Message {
-                struct_size: size_of::<abi::Message>() as u32,
-                port: port as u32,
-                schema: message.schema.as_ptr(),
-                json: message.body.as_c(),
-                json_length: message.body.json_len(),
-                document: message.body.as_abi(),
-                frame: message
-                    .frame
-                    .as_ref()
-                    .map_or(std::ptr::null_mut(), |frame| frame.as_abi()),
-                lineage,
-            });
+            .map(|((port, message), lineage)| message.as_abi(port as u32, lineage));
         let handle = CallHandle::new(&context);
         let process = abi::Process {
             struct_size: size_of::<abi::Process>() as u32,

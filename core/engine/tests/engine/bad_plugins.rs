@@ -223,7 +223,7 @@ fn answers_that_do_not_pass_the_checks() {
     let validator: Arc<dyn Validator> = Arc::new(NotFour);
     let run = pipeline.start_with(Options {
         observers: vec![watcher.clone()],
-        validators: HashMap::from([("test.count/1".to_owned(), validator)]),
+        validators: HashMap::from([("test.count/1".to_owned(), vec![validator])]),
         ..Options::default()
     });
     let report = finish(run);

@@ -43,7 +43,7 @@ fn race(count: u64, on_error: OnError, contestants: &[(&str, u64)]) -> (Report, 
     let judge: Arc<dyn Validator> = Arc::new(Judge);
     let report = finish(pipeline.start_with(Options {
         observers: vec![watcher.clone()],
-        validators: HashMap::from([("test.answer/1".to_owned(), judge)]),
+        validators: HashMap::from([("test.answer/1".to_owned(), vec![judge])]),
         ..Options::default()
     }));
     (report, watcher)

@@ -21,6 +21,14 @@ type Act = unsafe extern "C" fn(*mut abi::Stage) -> abi::Status;
 type Extension = unsafe extern "C" fn(*mut abi::Stage, *const c_char) -> *const c_void;
 type Teardown = unsafe extern "C" fn(*mut abi::Stage);
 
+/// Judges a message, of an extension `flowpipe.check/1`.
+pub(crate) type JudgeFunction = unsafe extern "C" fn(
+    *mut abi::Stage,
+    *const abi::Message,
+    *const abi::Message,
+    *mut abi::Judgement,
+) -> abi::Status;
+
 /// A stage that a plugin created. The functions are copied at creation, so that later writes of the plugin to its table
 /// have no effect.
 pub struct InProcess {
@@ -144,8 +152,23 @@ impl InProcess {
         unsafe { (self.get_extension)(self.stage.as_ptr(), id.as_ptr()) }
     }
 
+    /// The function of its extension `flowpipe.check/1`.
+    pub(crate) fn judge_function(&self) -> Option<JudgeFunction> {
+        let table = self.extension(abi::EXTENSION_CHECK).cast::<abi::Check>();
+        if table.is_null() || !table.is_aligned() {
+            return None;
+        }
+        // SAFETY: struct_size comes first; a table is valid as long as its stage.
+        let size = unsafe { (*table).struct_size } as usize;
+        if size < size_of::<abi::Check>() {
+            return None;
+        }
+        // SAFETY: as above, and the table is long enough.
+        unsafe { (*table).judge }
+    }
+
     /// The stage behind the ABI's pointer.
-    pub(super) fn as_abi(&mut self) -> *mut abi::Stage {
+    pub(crate) fn as_abi(&mut self) -> *mut abi::Stage {
         self.stage.as_ptr()
     }
 }

@@ -1,6 +1,6 @@
 //! One instance of a plugin's stage, in any process.
 
-mod in_process;
+pub(crate) mod in_process;
 pub mod state;
 
 use std::sync::Arc;

@@ -24,6 +24,7 @@
 //! ```
 
 mod host_table;
+mod judge;
 #[cfg(feature = "flowfree")]
 pub mod samples;
 mod state;
@@ -55,7 +56,7 @@ macro_rules! harness {
         #[allow(unused_imports, reason = "a lookup of one role needs no other traits")]
         use $crate::export::by_role::*;
         $crate::harness::Harness::new(
-            (&&&&&&$crate::export::Probe::<$stage>::new()).describe("test"),
+            (&&&&&&&$crate::export::Probe::<$stage>::new()).describe("test"),
             &$config,
         )
     }};

@@ -5,14 +5,9 @@ use super::*;
 use crate::{Flow, Geometry, level};
 
 fn frame() -> FrameNote {
-    FrameNote {
-        source: "board.png".to_owned(),
-        origin: [0.0, 12.5],
-        scale: 2.0,
-        window: None,
-        title: None,
-        size: None,
-    }
+    FrameNote::of("board.png")
+        .with_origin([0.0, 12.5])
+        .with_scale(2.0)
 }
 
 fn sighting() -> Sighting {

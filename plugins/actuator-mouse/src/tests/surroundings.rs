@@ -35,6 +35,13 @@ impl Surroundings for FakeDesktop {
         Ok(false)
     }
 
+    fn key_code(&self, name: &str) -> std::result::Result<u8, DesktopError> {
+        match name {
+            "F2" => Ok(68),
+            _ => Err(DesktopError::Unsupported("other keys in this test")),
+        }
+    }
+
     fn pointer(&self) -> Option<[i32; 2]> {
         Some(self.0.lock().unwrap().pointer)
     }
@@ -45,11 +52,19 @@ impl Surroundings for FakeDesktop {
 }
 
 /// The actuator on that desktop.
-struct OnDesktop(MouseActuator);
+pub struct OnDesktop(MouseActuator);
 
-impl Actuator for OnDesktop {
+impl Stage for OnDesktop {
     const NAME: &'static str = "actuator-on-desktop";
     type Config = Config;
+
+    fn inputs() -> Vec<Port> {
+        MouseActuator::inputs()
+    }
+
+    fn outputs() -> Vec<Port> {
+        MouseActuator::outputs()
+    }
 
     fn new(config: Config, host: &Host) -> Result<Self> {
         let guard = Arc::new(Guard::default());
@@ -76,13 +91,8 @@ impl Actuator for OnDesktop {
         }))
     }
 
-    fn act(
-        &mut self,
-        strokes: &Strokes,
-        acting: &mut Acting<'_, '_>,
-        cancel: &Cancel<'_>,
-    ) -> Result<Played> {
-        self.0.act(strokes, acting, cancel)
+    fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
+        self.0.process(input, context)
     }
 }
 

@@ -62,6 +62,8 @@ fn manifests() -> Vec<Manifest> {
     let port = Port {
         name: "in".into(),
         schema: "*".into(),
+        optional: false,
+        check: None,
     };
     let manifest = |stage: usize| Manifest {
         inputs: vec![port.clone(); usize::from(stage != SOURCE)],

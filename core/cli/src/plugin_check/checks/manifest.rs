@@ -1,6 +1,8 @@
 //! The manifest is complete, and its ports fit the role.
 
-use flowpipe_puzzle::message::{FRAME, OUTCOME, SIGHTING, SOLVED, STROKES};
+use flowpipe_config::manifest::Port;
+use flowpipe_message::{FRAME, GESTURE_OUTCOME, GESTURES};
+use flowpipe_puzzle::message::{OUTCOME, SIGHTING, SOLVED, STROKES};
 use serde_json::Value;
 
 use crate::plugin_check::protocol::Reporter;
@@ -8,21 +10,23 @@ use crate::plugin_check::subject::Subject;
 
 pub fn check(subject: &Subject, report: &Reporter) {
     let manifest = subject.manifest();
-    if let Some((takes, gives)) = usual(&manifest.role) {
-        let schemas = |ports: &[flowpipe_config::manifest::Port]| {
-            let schemas: Vec<String> = ports.iter().map(|port| port.schema.clone()).collect();
-            if schemas.is_empty() {
-                "nothing".to_owned()
-            } else {
-                schemas.join(", ")
-            }
+    let usual = usual(&manifest.role);
+    if let Some((takes, gives)) = usual.first() {
+        let schemas = |ports: &[Port]| -> Vec<String> {
+            ports.iter().map(|port| port.schema.clone()).collect()
         };
         let (inputs, outputs) = (schemas(&manifest.inputs), schemas(&manifest.outputs));
-        if (inputs.as_str(), outputs.as_str()) != (takes, gives) {
+        let is_usual = usual
+            .iter()
+            .any(|(takes, gives)| inputs == *takes && outputs == *gives);
+        if !is_usual {
             let role = &manifest.role;
             report.warn(format!(
-                "a {role} usually receives {takes} and emits {gives}; this one receives {inputs} and emits {outputs}, \
-                 so it can't race with others"
+                "a {role} usually receives {} and emits {}; this one receives {} and emits {}, so it can't race with others",
+                list(takes),
+                list(gives),
+                list(&inputs),
+                list(&outputs)
             ));
         }
     }
@@ -42,16 +46,33 @@ pub fn check(subject: &Subject, report: &Reporter) {
     report.pass(format!("{}, {}", manifest.role, manifest.name));
 }
 
-/// The schemas that stages of a role receive and emit.
-fn usual(role: &str) -> Option<(&'static str, &'static str)> {
-    Some(match role {
-        "capture" => ("nothing", FRAME),
-        "vision" => (FRAME, SIGHTING),
-        "solver" => (SIGHTING, SOLVED),
-        "planner" => (SOLVED, STROKES),
-        "actuator" => (STROKES, OUTCOME),
-        _ => return None,
-    })
+/// The schemas of a stage's inputs and outputs.
+type Schemas = (&'static [&'static str], &'static [&'static str]);
+
+/// The schemas that stages of a role receive and emit, the most usual first.
+fn usual(role: &str) -> &'static [Schemas] {
+    match role {
+        "capture" => &[(&[], &[FRAME])],
+        "vision" => &[(&[FRAME], &[SIGHTING])],
+        "solver" => &[(&[SIGHTING], &[SOLVED])],
+        "planner" => &[(&[SOLVED], &[STROKES])],
+        "actuator" => &[
+            (&[STROKES], &[OUTCOME]),
+            (&[GESTURES], &[GESTURE_OUTCOME]),
+            (&[STROKES, GESTURES], &[OUTCOME, GESTURE_OUTCOME]),
+        ],
+        _ => &[],
+    }
+}
+
+fn list(schemas: &[impl AsRef<str>]) -> String {
+    match schemas {
+        [] => "nothing".to_owned(),
+        schemas => {
+            let schemas: Vec<&str> = schemas.iter().map(AsRef::as_ref).collect();
+            schemas.join(", ")
+        }
+    }
 }
 
 fn without_description(schema: &Value) -> Vec<&str> {

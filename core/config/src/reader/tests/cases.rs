@@ -146,6 +146,14 @@ config = { limit = 1, solver-serch = {}, solver-varisat = 3 }
 #:: a broken manifest
 [stages.screen]
 plugin = "broken-schema"
+#:: checks that are missing, and one that is no stage
+[stages.keys]
+plugin = "keys"
+[stages.painter]
+plugin = "painter"
+[stages.check]
+plugin = "check-clicks"
+from = "keys"
 "##;
 
 pub const WIRING: &str = r##"
@@ -155,6 +163,9 @@ plugin = "capture-screen"
 [stages.vision]
 plugin = "vision-opencv"
 from = ["scren", "screen.output", { stage = "screen", into = "inn" }]
+#:: none of the optional inputs is fed
+[stages.mouse]
+plugin = "player"
 #:: fed by nothing
 [stages.screen]
 plugin = "capture-screen"

@@ -9,6 +9,7 @@ use flowpipe_config::pipeline::{self, Edge, Pipeline, PortRef};
 use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_host::frame::pool;
 
+use crate::run::error::StartError;
 use crate::run::plan;
 use crate::run::reload::changes::{Changes, StageChangeKind, StageChanges};
 use crate::run::reload::error::ChangeError;
@@ -50,6 +51,9 @@ impl PipelineDiff {
         let found = plan::find_plugins(pipeline, catalogue, None)?;
         let manifests: Vec<_> = found.iter().map(|it| manifest(it)).collect();
         plan::check_edges(pipeline, &manifests)?;
+        let all: Vec<_> = found.iter().flatten().map(|it| &it.manifest).collect();
+        let loaded = shared.checks.load(&all, catalogue, &shared.services);
+        loaded.map_err(StartError::from)?;
         let mut this = Self {
             next: live.clone(),
             changed: Vec::new(),

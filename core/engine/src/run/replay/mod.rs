@@ -141,6 +141,8 @@ impl Replay {
         let port = |name: &String, schema: &str| Port {
             name: name.clone(),
             schema: schema.to_owned(),
+            optional: false,
+            check: None,
         };
         let about = &part.about;
         Manifest {

@@ -1,6 +1,6 @@
 //! A flowpipe stage of no special role: any ports, any messages. This one forwards small boards only.
 
-use flowpipe_plugin::puzzle::message::{SIGHTING, Sighting};
+use flowpipe_plugin::puzzle::message::{CHECK, SIGHTING, Sighting};
 use flowpipe_plugin::tracing::info;
 use flowpipe_plugin::{Context, Effect, Host, Input, JsonSchema, Next, Port, Result, Stage};
 use serde::Deserialize;
@@ -37,7 +37,7 @@ impl Stage for Plugin {
     }
 
     fn outputs() -> Vec<Port> {
-        vec![Port::new("out", SIGHTING)]
+        vec![Port::new("out", SIGHTING).checked_by(CHECK)]
     }
 
     fn new(config: Config, _host: &Host) -> Result<Self> {

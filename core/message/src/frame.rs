@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::geometry::Point;
+use crate::Point;
 
 /// Where a frame's pixels come from: the body of a frame message.
 #[non_exhaustive]

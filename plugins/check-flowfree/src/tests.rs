@@ -1,24 +1,28 @@
 //! Malformed messages of plugins are judged without panic or hang, in bounded memory.
 
 #[allow(clippy::disallowed_methods, reason = "it speaks past the test harness")]
-#[path = "../../../../tests/fuzz/bounds.rs"]
+#[path = "../../../tests/fuzz/bounds.rs"]
 mod bounds;
-#[path = "../../../../tests/fuzz/spoil.rs"]
+#[path = "../../../tests/fuzz/spoil.rs"]
 mod spoil;
 
 use std::sync::OnceLock;
 
 use bounds::{MIB, within};
+use flowpipe_plugin::harness::Harness;
+use flowpipe_plugin::message::FrameNote;
+use flowpipe_plugin::puzzle::message::{
+    Reading, SeenBoard, Sighting, Solved, Stroke, StrokeOutcome, Strokes, Verdict,
+};
+use flowpipe_plugin::puzzle::{Puzzle, place, text};
+use flowpipe_search::{Limits, Search};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::plugin_check::samples;
 
 #[global_allocator]
 static COUNTING: bounds::Counting = bounds::Counting;
-
-const SCHEMAS: [&str; 6] = [FRAME, SIGHTING, SOLVED, STROKES, OUTCOME, RESULT];
 
 const WORDS: &[&str] = &[
     "{",
@@ -51,14 +55,62 @@ const WORDS: &[&str] = &[
 fn good() -> &'static [(&'static str, Value)] {
     static GOOD: OnceLock<Vec<(&str, Value)>> = OnceLock::new();
     GOOD.get_or_init(|| {
-        let boards = samples::boards();
-        let first = boards.iter().take(7);
-        let of = |schema: &'static str| {
-            let found = first.clone().filter_map(move |it| it.message(schema));
-            found.map(move |it| (schema, it.body))
-        };
-        SCHEMAS.into_iter().flat_map(of).collect()
+        let texts = [
+            "A..A",
+            "A.B\n...\nA.B",
+            "AB.\n..B\nA..",
+            "A...\n.BB.\n....\nA...",
+            "AB\n..\nAB",
+        ];
+        let mut all = Vec::new();
+        for text in texts {
+            let (puzzle, _) = text::read(text).remove(0).puzzle.unwrap();
+            all.extend(messages_of(&puzzle));
+        }
+        for schema in FlowFreeCheck::SCHEMAS {
+            assert!(all.iter().any(|(other, _)| other == schema), "{schema}");
+        }
+        all
     })
+}
+
+/// The messages of a board: what is seen, its answer, strokes through the centres of all cells, and what became of them.
+fn messages_of(puzzle: &Puzzle) -> Vec<(&'static str, Value)> {
+    let seen = SeenBoard::untouched(puzzle.clone(), 40.0);
+    let sighting = Sighting::new(FrameNote::of("test"), Reading::Board(Box::new(seen)));
+    let mut all = vec![(SIGHTING, json!(sighting))];
+    let found = Search::new().run(puzzle, &Limits::default(), &|| false);
+    let Some(solution) = found.solutions.into_iter().next() else {
+        return all;
+    };
+    let answer = Verdict::solution(solution.clone(), None).canonical();
+    let solved = Solved::new("solver-test", answer, sighting.clone());
+    let solution = solved.solution().unwrap().clone();
+    all.push((SOLVED, json!(solved)));
+    let centre = |&cell: &usize| place::centre(puzzle.board(), cell);
+    let strokes: Vec<_> = solution
+        .flows
+        .iter()
+        .map(|flow| {
+            let points = flow.cells.iter().map(centre).collect();
+            Stroke::new(flow.colour, flow.cells.clone(), points)
+        })
+        .collect();
+    let accepted = strokes
+        .iter()
+        .map(|stroke| StrokeOutcome::new(stroke.colour, Some(true)));
+    let outcome = Outcome::new("actuator-test", FrameNote::of("test"), accepted.collect());
+    all.push((OUTCOME, json!(outcome)));
+    all.push((
+        STROKES,
+        json!(Strokes::new("planner-test", strokes, solution, sighting)),
+    ));
+    all.push((RESULT, json!(BoardResult::new(1, puzzle.clone(), None))));
+    all
+}
+
+fn harness() -> Harness {
+    flowpipe_plugin::harness!(FlowFreeCheck, json!({})).unwrap()
 }
 
 /// Judges a body as a message of each schema, with and without a parent.
@@ -66,18 +118,17 @@ fn judge(body: &[u8], most: usize) -> Vec<Judgement> {
     let asked: Vec<_> = [SIGHTING, SOLVED]
         .iter()
         .filter_map(|schema| good().iter().find(|(other, _)| other == schema))
-        .filter_map(|(schema, body)| Message::detached(schema, body.to_string().as_bytes()).ok())
+        .map(|(schema, body)| (*schema, body))
         .collect();
-    let checks = validators();
+    let harness = harness();
     within(most, body, || {
         let judge = |schema: &&str| {
-            let message = Message::detached(schema, body).ok()?;
             for asked in &asked {
-                let _ = checks[*schema].judge(Some(asked), &message);
+                let _ = harness.judge_text(schema, Some(*asked), body);
             }
-            Some(checks[*schema].judge(None, &message))
+            harness.judge_text(schema, None, body).unwrap()
         };
-        SCHEMAS.iter().filter_map(judge).collect()
+        FlowFreeCheck::SCHEMAS.iter().map(judge).collect()
     })
 }
 
@@ -167,11 +218,8 @@ fn with_board(board: &str) -> String {
 #[test]
 fn valid_messages_are_accepted() {
     for (schema, body) in good() {
-        // A frame without pixels is refused.
-        if *schema != FRAME {
-            let judged = judge(body.to_string().as_bytes(), 150 * MIB);
-            assert!(judged.contains(&Judgement::Accept), "{schema}: {judged:?}");
-        }
+        let judged = judge(body.to_string().as_bytes(), 150 * MIB);
+        assert!(judged.contains(&Judgement::Accept), "{schema}: {judged:?}");
     }
 }
 
@@ -207,4 +255,45 @@ fn lists_of_millions() {
         let body = with_board(&format!(r#"{{"rows":5,"cols":5,{list}}}"#));
         judge(body.as_bytes(), 150 * MIB + 50 * body.len());
     }
+}
+
+/// The answer to a board, and a change of it.
+fn answer(change: impl Fn(&mut Value)) -> (Value, Value) {
+    let of = |schema: &str| good().iter().find(|(other, _)| *other == schema);
+    let (sighting, mut solved) = (
+        of(SIGHTING).unwrap().1.clone(),
+        of(SOLVED).unwrap().1.clone(),
+    );
+    change(&mut solved);
+    (sighting, solved)
+}
+
+#[test]
+fn an_answer_belongs_to_the_sighting_that_was_asked() {
+    let harness = harness();
+    let judge = |(asked, answer): (Value, Value)| {
+        harness
+            .judge(SOLVED, Some((SIGHTING, &asked)), &answer)
+            .unwrap()
+    };
+    assert_eq!(judge(answer(|_| ())), Judgement::Accept);
+    let elsewhere = answer(|it| it["sighting"]["frame"]["source"] = json!("elsewhere"));
+    assert_eq!(
+        judge(elsewhere),
+        Judgement::Refuse("it answers another sighting than it received".to_owned())
+    );
+    // The same sighting, written in another way.
+    let (asked, mut spaced) = answer(|_| ());
+    spaced["sighting"]["later"] = json!(true);
+    assert_eq!(judge((asked, spaced)), Judgement::Accept);
+    let shorter = answer(|it| {
+        it["answer"]["solution"]["flows"][0]["cells"]
+            .as_array_mut()
+            .unwrap()
+            .truncate(1);
+    });
+    let Judgement::Refuse(why) = judge(shorter) else {
+        panic!("it is wrong")
+    };
+    assert!(why.starts_with("a wrong solution: "), "{why}");
 }

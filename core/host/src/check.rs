@@ -1,0 +1,141 @@
+//! Checks: plugins that judge the messages of stages.
+
+use std::ffi::c_char;
+use std::sync::{Arc, Mutex};
+
+use flowpipe_abi as abi;
+use flowpipe_sync::lock;
+
+use crate::catalogue::Found;
+use crate::instance::in_process::JudgeFunction;
+use crate::instance::{CreateError, InProcess, StageInstance as _};
+use crate::message::Message;
+use crate::stage_clock::StageClock;
+use crate::table::status::reason;
+use crate::table::{Host, Services};
+
+/// The most bytes of a reason. A longer one is cut.
+const LONGEST_REASON: usize = 4 << 10;
+
+/// The judgement of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It is accepted.
+    Accept,
+    /// It is valid, but a weak answer ("no solution", "unsupported"): in a race it counts only when no contestant
+    /// gives a better one. The reason, as a sentence.
+    Weak(String),
+    /// It is wrong and is not sent. The reason, as a sentence.
+    Refuse(String),
+}
+
+/// An active plugin of the role `check`. It is destroyed when this is dropped.
+pub struct CheckPlugin {
+    name: String,
+    stage: *mut abi::Stage,
+    judge: JudgeFunction,
+    host: Arc<Host>,
+    /// `None` while it is dropped.
+    instance: Mutex<Option<Box<InProcess>>>,
+}
+
+// SAFETY: the ABI lets any thread call `judge`, several at once. Nothing else is called until the drop.
+unsafe impl Send for CheckPlugin {}
+// SAFETY: as above.
+unsafe impl Sync for CheckPlugin {}
+
+impl CheckPlugin {
+    /// Creates and activates a check. [control-thread]
+    ///
+    /// # Errors
+    /// Why it failed.
+    pub fn create(found: &Found, services: Arc<Services>) -> Result<Self, CreateError> {
+        let name = &found.manifest.name;
+        // It is no stage of the pipeline, and has no number there.
+        let host = Host::new(name, u32::MAX, services, StageClock::Run);
+        let library = found.file.library()?;
+        let config = serde_json::json!({});
+        let created = InProcess::create_raw(library, found.index, &config, host.clone());
+        let mut instance = created.map_err(|(_, text)| CreateError::Failed(text))?;
+        let status = instance.activate_raw();
+        let judge = match status {
+            0.. => instance
+                .judge_function()
+                .ok_or_else(|| "it has no function that judges messages".to_owned()),
+            status => Err(reason(status, &host)),
+        };
+        let judge = match judge {
+            Ok(judge) => judge,
+            Err(reason) => {
+                Box::new(instance).destroy();
+                return Err(CreateError::Failed(reason));
+            }
+        };
+        Ok(Self {
+            name: name.clone(),
+            stage: instance.as_abi(),
+            judge,
+            host,
+            instance: Mutex::new(Some(Box::new(instance))),
+        })
+    }
+
+    /// Judges a message that a stage is about to emit. `parent` is the message that the stage is processing, if any.
+    /// [any-thread]
+    #[must_use]
+    pub fn judge(&self, parent: Option<&Message>, message: &Message) -> Judgement {
+        let lineages = [parent, Some(message)].map(|it| it.map(|it| it.lineage.as_abi()));
+        let [parent, message] = [
+            parent.zip(lineages[0].as_ref()),
+            Some(message).zip(lineages[1].as_ref()),
+        ]
+        .map(|it| it.map(|(message, lineage)| message.as_abi(0, lineage)));
+        let pointer = |message: &Option<abi::Message>| {
+            message
+                .as_ref()
+                .map_or(std::ptr::null(), std::ptr::from_ref)
+        };
+        let mut text = [0_u8; LONGEST_REASON];
+        let mut judgement = abi::Judgement {
+            struct_size: size_of::<abi::Judgement>() as u32,
+            verdict: 0,
+            reason: text.as_mut_ptr().cast::<c_char>(),
+            capacity: text.len(),
+            length: 0,
+        };
+        // SAFETY: the stage is active until the drop, the messages and the judgement are valid for the call.
+        let status = unsafe {
+            (self.judge)(
+                self.stage,
+                pointer(&parent),
+                pointer(&message),
+                &raw mut judgement,
+            )
+        };
+        let given = text.get(..judgement.length).unwrap_or(&text);
+        let text = String::from_utf8_lossy(given).into_owned();
+        match (status, judgement.verdict) {
+            (..abi::OK, _) if text.is_empty() => {
+                Judgement::Refuse(self.refusal(&reason(status, &self.host)))
+            }
+            (..abi::OK, _) => Judgement::Refuse(self.refusal(&text)),
+            (_, abi::ACCEPT) => Judgement::Accept,
+            (_, abi::WEAK) => Judgement::Weak(text),
+            (_, abi::REFUSE) => Judgement::Refuse(text),
+            (_, verdict) => Judgement::Refuse(self.refusal(&format!("its verdict is {verdict}"))),
+        }
+    }
+
+    /// The text of a refusal because the check itself failed.
+    fn refusal(&self, why: &str) -> String {
+        format!("{} could not judge it: {why}", self.name)
+    }
+}
+
+impl Drop for CheckPlugin {
+    fn drop(&mut self) {
+        if let Some(instance) = lock(&self.instance).take() {
+            instance.destroy();
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! A check: judges the messages of Flow Free's stages, so that no stage has to trust another.
+//!
+//! # Layout
+//! [`sighting`], [`solved`], [`strokes`]: one file for each message with rules. The parts of others are checked while they
+//! are read.
+
+mod sighting;
+mod solved;
+mod strokes;
+
+use flowpipe_plugin::puzzle::message::{
+    BoardResult, CHECK, OUTCOME, Outcome, RESULT, SIGHTING, SOLVED, STROKES,
+};
+use flowpipe_plugin::{Check, Host, Judgement, Message, Result};
+use serde::de::DeserializeOwned;
+
+struct FlowFreeCheck;
+
+impl Check for FlowFreeCheck {
+    const NAME: &'static str = CHECK;
+    const DOC: &'static str = "Judges the messages of Flow Free's stages. A sighting fits together, a solution keeps the rules \
+                               of the puzzle that was asked, and strokes draw the solution and stay inside the cells of their \
+                               flow.";
+    const SCHEMAS: &'static [&'static str] = &[SIGHTING, SOLVED, STROKES, OUTCOME, RESULT];
+
+    fn new(_: &Host) -> Result<Self> {
+        Ok(Self)
+    }
+
+    fn judge(&self, parent: Option<&Message<'_>>, message: &Message<'_>) -> Result<Judgement> {
+        let judged = match message.schema() {
+            SIGHTING => sighting::judge(message),
+            SOLVED => solved::judge(parent, message),
+            STROKES => strokes::judge(parent, message),
+            OUTCOME => read::<Outcome>(message).map(|_| None),
+            RESULT => read::<BoardResult>(message).map(|_| None),
+            other => Err(format!("a message of schema {other}")),
+        };
+        Ok(match judged {
+            Ok(None) => Judgement::Accept,
+            Ok(Some(why)) => Judgement::Weak(why),
+            Err(why) => Judgement::Refuse(why),
+        })
+    }
+}
+
+/// `Ok(None)`: accepted. `Ok(Some(why))`: accepted, but not a solution. `Err(why)`: refused.
+type Judged = std::result::Result<Option<String>, String>;
+
+fn read<T: DeserializeOwned>(message: &Message<'_>) -> std::result::Result<T, String> {
+    serde_json::from_slice(message.json())
+        .map_err(|error| format!("not a {}: {error}", message.schema()))
+}
+
+/// The message that a stage processed, if it has the schema of the role's input. Other stages may process other
+/// messages.
+fn asked<'a, 'm>(parent: Option<&'a Message<'m>>, schema: &str) -> Option<&'a Message<'m>> {
+    parent.filter(|parent| parent.schema() == schema)
+}
+
+/// The first few breaches, in a line.
+fn list<T: std::fmt::Display>(breaches: &[T]) -> String {
+    const SHOWN: usize = 3;
+    let mut text = breaches
+        .iter()
+        .take(SHOWN)
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("; ");
+    if breaches.len() > SHOWN {
+        text += &format!("; and {} more", breaches.len() - SHOWN);
+    }
+    text
+}
+
+flowpipe_plugin::export!(FlowFreeCheck);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! A check: judges the messages that belong to no domain.
+
+use flowpipe_plugin::message::{
+    FRAME, FrameNote, GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures,
+};
+use flowpipe_plugin::{Check, Host, Judgement, Message, Result};
+use serde::de::DeserializeOwned;
+
+struct MessageCheck;
+
+impl Check for MessageCheck {
+    const NAME: &'static str = flowpipe_plugin::message::CHECK;
+    const DOC: &'static str = "Judges the messages that belong to no domain. A frame comes with pixels, and with a place on \
+                               the screen that makes sense. Gestures stay inside of their bounds, press no button twice, and \
+                               wait for possible times.";
+    const SCHEMAS: &'static [&'static str] = &[FRAME, GESTURES, GESTURE_OUTCOME];
+
+    fn new(_: &Host) -> Result<Self> {
+        Ok(Self)
+    }
+
+    fn judge(&self, _parent: Option<&Message<'_>>, message: &Message<'_>) -> Result<Judgement> {
+        let judged = match message.schema() {
+            FRAME => judge_frame(message),
+            GESTURES => read::<Gestures>(message).and_then(|gestures| {
+                check_note(&gestures.frame)?;
+                gestures.check()
+            }),
+            GESTURE_OUTCOME => {
+                read::<GestureOutcome>(message).and_then(|outcome| check_note(&outcome.frame))
+            }
+            other => Err(format!("a message of schema {other}")),
+        };
+        Ok(judged.map_or_else(Judgement::Refuse, |()| Judgement::Accept))
+    }
+}
+
+type Judged = std::result::Result<(), String>;
+
+fn read<T: DeserializeOwned>(message: &Message<'_>) -> std::result::Result<T, String> {
+    serde_json::from_slice(message.json())
+        .map_err(|error| format!("not a {}: {error}", message.schema()))
+}
+
+fn judge_frame(message: &Message<'_>) -> Judged {
+    let note = read(message)?;
+    if message.frame().is_none() {
+        return Err("a frame without pixels".to_owned());
+    }
+    check_note(&note)
+}
+
+fn check_note(note: &FrameNote) -> Judged {
+    let finite = note.origin.iter().all(|value| value.is_finite());
+    if !finite || !note.scale.is_finite() || note.scale <= 0.0 {
+        return Err("a frame whose place on the screen makes no sense".to_owned());
+    }
+    Ok(())
+}
+
+flowpipe_plugin::export!(MessageCheck);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+use flowpipe_plugin::Format;
+use flowpipe_plugin::harness::Harness;
+use flowpipe_plugin::message::{Action, Gesture, Rectangle};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn harness() -> Harness {
+    flowpipe_plugin::harness!(MessageCheck, json!({})).unwrap()
+}
+
+fn refusal(judgement: Result<Judgement>) -> String {
+    match judgement {
+        Ok(Judgement::Refuse(reason)) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn click(x: f64) -> Value {
+    let bounds = Rectangle::new(0.0, 0.0, 10.0, 10.0);
+    let click = Gesture::new("click", vec![Action::click([x, 5.0])]);
+    let frame = FrameNote::of("test");
+    json!(Gestures::new("planner-test", frame, bounds, vec![click]))
+}
+
+#[test]
+fn frames_need_pixels_and_a_place() {
+    let harness = harness();
+    let note = json!(FrameNote::of("test"));
+    assert_eq!(
+        refusal(harness.judge(FRAME, None, &note)),
+        "a frame without pixels"
+    );
+    let frame = harness.host().new_frame(Format::Grey8, 2, 2).unwrap();
+    let judge = |note: &Value| harness.judge_picture(FRAME, note, &frame);
+    assert_eq!(judge(&note).unwrap(), Judgement::Accept);
+    for scale in [0.0, -1.0] {
+        let note = json!(FrameNote::of("test").with_scale(scale));
+        assert!(refusal(judge(&note)).contains("makes no sense"));
+    }
+    assert!(refusal(judge(&json!({ "source": 5 }))).contains("not a flowpipe"));
+}
+
+#[test]
+fn gestures_stay_inside_of_their_bounds() {
+    let harness = harness();
+    let judge = |body: &Value| harness.judge(GESTURES, None, body);
+    assert_eq!(judge(&click(5.0)).unwrap(), Judgement::Accept);
+    assert_eq!(
+        refusal(judge(&click(10.5))),
+        "gesture 1, action 1: 10.5, 5 lies outside of the bounds"
+    );
+    assert!(refusal(judge(&json!([]))).contains("not a flowpipe"));
+    let outcome = GestureOutcome::new("actuator-test", FrameNote::of("test"), 1);
+    let judgement = harness.judge(GESTURE_OUTCOME, None, &json!(outcome));
+    assert_eq!(judgement.unwrap(), Judgement::Accept);
+}
+
+proptest! {
+    /// Whatever the bytes are, a check judges them.
+    #[test]
+    fn malformed_messages_are_refused(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let harness = harness();
+        for schema in MessageCheck::SCHEMAS {
+            let judged = harness.judge_text(schema, None, &bytes).unwrap();
+            prop_assert!(matches!(judged, Judgement::Refuse(_)), "{judged:?}");
+            let text = click(5.0).to_string();
+            let part = &text.as_bytes()[..cut.index(text.len())];
+            let judged = harness.judge_text(schema, None, part).unwrap();
+            prop_assert!(matches!(judged, Judgement::Refuse(_)), "{judged:?}");
+        }
+    }
+}
