@@ -76,6 +76,8 @@ pub fn load_all(catalogue: &Catalogue) -> Result<Validators, CheckError> {
 #[derive(Default)]
 pub(crate) struct Checks {
     by_schema: Mutex<HashMap<String, Vec<Arc<dyn Validator>>>>,
+    /// Those of them that are plugins of this run.
+    loaded: Mutex<Vec<Arc<CheckPlugin>>>,
 }
 
 impl Validator for CheckPlugin {
@@ -89,6 +91,7 @@ impl Checks {
     pub(crate) fn new(validators: Validators) -> Self {
         Self {
             by_schema: Mutex::new(validators),
+            loaded: Mutex::default(),
         }
     }
 
@@ -109,6 +112,7 @@ impl Checks {
                 continue;
             }
             let check = start(found, services)?;
+            lock(&self.loaded).push(check.clone());
             let mut by_schema = lock(&self.by_schema);
             for schema in schemas.filter(|schema| !known.contains(*schema)) {
                 let checks = by_schema.entry(schema.clone()).or_default();
@@ -116,6 +120,11 @@ impl Checks {
             }
         }
         Ok(())
+    }
+
+    /// Ends the checks of a run whose workers have all ended.
+    pub(crate) fn end(&self) {
+        lock(&self.loaded).drain(..).for_each(|check| check.end());
     }
 
     /// The validators of a schema.
@@ -182,7 +191,7 @@ fn checks_in(catalogue: &Catalogue) -> impl Iterator<Item = &Found> {
     stages.filter(|found| found.manifest.is_check())
 }
 
-fn start(found: &Found, services: &Arc<Services>) -> Result<Arc<dyn Validator>, CheckError> {
+fn start(found: &Found, services: &Arc<Services>) -> Result<Arc<CheckPlugin>, CheckError> {
     let check = CheckPlugin::create(found, services.clone());
     let check = check.map_err(|error| CheckError::Start {
         check: found.manifest.name.clone(),

@@ -1,6 +1,7 @@
 //! Checks: plugins that judge the messages of stages.
 
 use std::ffi::c_char;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use flowpipe_abi as abi;
@@ -29,13 +30,14 @@ pub enum Judgement {
     Refuse(String),
 }
 
-/// An active plugin of the role `check`. It is destroyed when this is dropped.
+/// An active plugin of the role `check`. It is destroyed by [`CheckPlugin::end`], or when this is dropped.
 pub struct CheckPlugin {
     name: String,
     stage: *mut abi::Stage,
     judge: JudgeFunction,
     host: Arc<Host>,
-    /// `None` while it is dropped.
+    /// Whether it is destroyed.
+    is_over: AtomicBool,
     instance: Mutex<Option<Box<InProcess>>>,
 }
 
@@ -76,6 +78,7 @@ impl CheckPlugin {
             stage: instance.as_abi(),
             judge,
             host,
+            is_over: AtomicBool::new(false),
             instance: Mutex::new(Some(Box::new(instance))),
         })
     }
@@ -84,6 +87,9 @@ impl CheckPlugin {
     /// [any-thread]
     #[must_use]
     pub fn judge(&self, parent: Option<&Message>, message: &Message) -> Judgement {
+        if self.is_over.load(Ordering::Relaxed) {
+            return Judgement::Refuse(self.refusal("the run is over"));
+        }
         let lineages = [parent, Some(message)].map(|it| it.map(|it| it.lineage.as_abi()));
         let [parent, message] = [
             parent.zip(lineages[0].as_ref()),
@@ -126,6 +132,14 @@ impl CheckPlugin {
         }
     }
 
+    /// Destroys it. No call of [`CheckPlugin::judge`] is in progress, and later ones refuse their messages.
+    pub fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(instance) = lock(&self.instance).take() {
+            instance.destroy();
+        }
+    }
+
     /// The text of a refusal because the check itself failed.
     fn refusal(&self, why: &str) -> String {
         format!("{} could not judge it: {why}", self.name)
@@ -134,8 +148,6 @@ impl CheckPlugin {
 
 impl Drop for CheckPlugin {
     fn drop(&mut self) {
-        if let Some(instance) = lock(&self.instance).take() {
-            instance.destroy();
-        }
+        self.end();
     }
 }

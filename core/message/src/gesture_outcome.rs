@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::FrameNote;
 
-/// What became of [`Gestures`](crate::Gestures).
+/// What became of gestures.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GestureOutcome {

@@ -1,4 +1,14 @@
 //! What a pointer and keys should do.
+//!
+//! ```
+//! use flowpipe_message::{Action, Button, FrameNote, Gesture, Gestures, Rectangle};
+//!
+//! let field = Rectangle::new(10.0, 40.0, 144.0, 144.0);
+//! let open = Gesture::new("open 1, 1", vec![Action::click([26.0, 56.0])]);
+//! let flag = Gesture::new("flag 2, 1", vec![Action::click([42.0, 56.0]).with_button(Button::Right)]);
+//! let gestures = Gestures::new("planner-mines", FrameNote::of("Mines"), field, vec![open, flag]);
+//! assert_eq!(gestures.check(), Ok(()));
+//! ```
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,16 +16,6 @@ use serde::{Deserialize, Serialize};
 use crate::{Action, Button, FrameNote, Point, Rectangle};
 
 /// What a pointer and keys should do on what a frame shows.
-///
-/// ```
-/// use flowpipe_message::{Action, Button, FrameNote, Gesture, Gestures, Rectangle};
-///
-/// let field = Rectangle::new(10.0, 40.0, 144.0, 144.0);
-/// let open = Gesture::new("open 1, 1", vec![Action::click([26.0, 56.0])]);
-/// let flag = Gesture::new("flag 2, 1", vec![Action::click([42.0, 56.0]).with_button(Button::Right)]);
-/// let gestures = Gestures::new("planner-mines", FrameNote::of("Mines"), field, vec![open, flag]);
-/// assert_eq!(gestures.check(), Ok(()));
-/// ```
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gestures {

@@ -96,6 +96,7 @@ fn describe(page: &mut Page, root: &Value, schema: &Value, groups: &[Group]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reference::types::named_variant;
 
     fn all() -> impl Iterator<Item = (&'static str, Schema)> {
         let messages = flowpipe_message::schemas().into_iter();
@@ -114,7 +115,10 @@ mod tests {
             let variants = schema.get("oneOf").and_then(Value::as_array);
             for variant in variants.into_iter().flatten() {
                 assert!(variant.get("description").is_some(), "{name}: {variant}");
-                check(name, variant);
+                check(
+                    name,
+                    named_variant(variant).map_or(variant, |(_, content)| content),
+                );
             }
         }
         for (id, schema) in all() {

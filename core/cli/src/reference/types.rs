@@ -73,6 +73,9 @@ impl Types<'_> {
                     fields.remove(tag);
                 }
                 items.extend(self.fields(&fields, depth + 1));
+            } else if let Some((name, content)) = named_variant(one) {
+                items.push((depth, named(&code(name), one)));
+                items.extend(self.fields(content, depth + 1));
             } else if !is_null(one) {
                 items.push((depth, named(&self.kind(one), one)));
             }
@@ -184,6 +187,14 @@ fn tag(variant: &Value) -> Option<(&str, &Value)> {
         .iter()
         .find(|(_, field)| field.get("const").is_some())?;
     Some((name, field.get("const")?))
+}
+
+/// The name and the content of a variant that is an object with its name as the only key.
+pub fn named_variant(variant: &Value) -> Option<(&str, &Value)> {
+    let properties = variant.get("properties")?.as_object()?;
+    let (name, content) = properties.iter().next()?;
+    let is_only = properties.len() == 1 && required(variant) == [name.as_str()];
+    (is_only && content.get("properties").is_some()).then_some((name, content))
 }
 
 fn is_null(schema: &Value) -> bool {

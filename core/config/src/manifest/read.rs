@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::manifest::{Manifest, Port, config_schema};
 
-const ROLES: [&str; 6] = [
-    "capture", "vision", "solver", "planner", "actuator", "stage",
+const ROLES: [&str; 7] = [
+    "capture", "vision", "solver", "planner", "actuator", "check", "stage",
 ];
 
 /// Reads and checks the text of a manifest.

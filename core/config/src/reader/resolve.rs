@@ -169,11 +169,8 @@ fn check_checks(manifest: &Manifest, plugins: &dyn Plugins, span: &Span, finding
     let mut seen = HashSet::new();
     for output in &manifest.outputs {
         let Some(check) = &output.check else { continue };
-        if !seen.insert((check, &output.schema)) {
-            continue;
-        }
         let judges = |it: &Manifest| it.judges(&output.schema);
-        if plugins.manifest(check).is_some_and(judges) {
+        if plugins.manifest(check).is_some_and(judges) || !seen.insert(check) {
             continue;
         }
         let hint = plugins

@@ -77,6 +77,11 @@ impl Control {
         self.instances.destroy_all();
         let Plan { name, shared, .. } = self.plan;
         let topology = self.current.topology();
+        // A worker that was abandoned may still be in a call.
+        let mut counts = topology.stages.iter().map(|stage| &stage.counts.abandoned);
+        if counts.all(|abandoned| abandoned.load(Ordering::Relaxed) == 0) {
+            shared.checks.end();
+        }
         summary::report(name, &shared, &topology.stages, &topology.edges)
     }
 

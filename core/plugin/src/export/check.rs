@@ -25,9 +25,9 @@ impl<T: Check> Stage for CheckStage<T> {
     type Config = NoConfig;
 
     fn inputs() -> Vec<Port> {
-        T::SCHEMAS
-            .iter()
-            .map(|schema| Port::new(schema, schema))
+        let numbered = (1..).zip(T::SCHEMAS);
+        numbered
+            .map(|(number, schema)| Port::new(&format!("in-{number}"), schema))
             .collect()
     }
 
