@@ -1,4 +1,4 @@
-//! Malformed input of the readers: pipeline files and manifests.
+//! Malformed input of the readers: pipeline files, manifests, and JSON Schemas of messages.
 #![allow(
     clippy::unwrap_used,
     reason = "what fails in a test's helper fails the test"
@@ -7,6 +7,7 @@
 #[path = "../../../../tests/fuzz/bounds.rs"]
 mod bounds;
 mod manifests;
+mod message_schemas;
 mod pipelines;
 #[path = "../../../../tests/fuzz/spoil.rs"]
 mod spoil;

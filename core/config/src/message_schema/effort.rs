@@ -1,0 +1,140 @@
+//! The steps that checking a message takes at most: each schema counts each time that it is applied to a value, also
+//! where a check would stop before.
+
+use serde_json::Value;
+
+use super::references::{Applies, References, applies, schemas};
+
+/// The steps that every message may take.
+const STEPS: u64 = 1_000_000;
+/// The further steps for each byte of the message.
+const STEPS_FOR_A_BYTE: u64 = 32;
+/// The deepest nesting of schemas that are applied, each because of the one around it.
+const DEEPEST: usize = 512;
+
+/// Why a message is not checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Excess {
+    /// Too many steps.
+    #[error("its check against the JSON Schema takes more than {0} steps")]
+    Steps(u64),
+    /// Too deep.
+    #[error("it applies the JSON Schema more than {DEEPEST} levels deep")]
+    Depth,
+}
+
+struct EffortWalk<'a> {
+    root: &'a Value,
+    references: &'a References,
+    most: u64,
+    steps: u64,
+}
+
+/// Counts the steps for a message of so many bytes.
+///
+/// # Errors
+/// When they exceed the limits.
+pub(super) fn steps(
+    schema: &Value,
+    references: &References,
+    message: &Value,
+    bytes: usize,
+) -> Result<u64, Excess> {
+    let mut walk = EffortWalk {
+        root: schema,
+        references,
+        most: STEPS.saturating_add(STEPS_FOR_A_BYTE.saturating_mul(bytes as u64)),
+        steps: 0,
+    };
+    walk.apply(schema, message, 0)?;
+    Ok(walk.steps)
+}
+
+impl EffortWalk<'_> {
+    fn apply(&mut self, schema: &Value, value: &Value, depth: usize) -> Result<(), Excess> {
+        if depth > DEEPEST {
+            return Err(Excess::Depth);
+        }
+        self.count(1)?;
+        let Value::Object(keywords) = schema else {
+            return Ok(());
+        };
+        let inner = depth + 1;
+        // They apply the schemas beside them once more, to find out what is left.
+        let is_twice = ["unevaluatedProperties", "unevaluatedItems"];
+        let is_twice = is_twice
+            .iter()
+            .any(|keyword| keywords.contains_key(*keyword));
+        let times = if is_twice { 2 } else { 1 };
+        for (keyword, schema) in keywords {
+            match (applies(keyword), value) {
+                (None, _) => self.plain(keyword, schema)?,
+                (Some(Applies::Whole), value) => {
+                    for _ in 0..times {
+                        for schema in schemas(keyword, schema) {
+                            self.apply(schema, value, inner)?;
+                        }
+                    }
+                }
+                (Some(Applies::Named), Value::Object(members)) => {
+                    let schemas = schema.as_object().into_iter().flatten();
+                    for (name, schema) in schemas {
+                        self.count(1)?;
+                        if let Some(value) = members.get(name) {
+                            self.apply(schema, value, inner)?;
+                        }
+                    }
+                }
+                (Some(Applies::Matching | Applies::Members), Value::Object(members)) => {
+                    for schema in schemas(keyword, schema) {
+                        for value in members.values() {
+                            self.apply(schema, value, inner)?;
+                        }
+                    }
+                }
+                (Some(Applies::Names), Value::Object(members)) => {
+                    for name in members.keys() {
+                        self.apply(schema, &Value::Null, inner)?;
+                        self.count(name.len() as u64 / 64)?;
+                    }
+                }
+                (Some(Applies::Elements), Value::Array(elements)) => match schema {
+                    Value::Array(schemas) => {
+                        for (schema, value) in schemas.iter().zip(elements) {
+                            self.apply(schema, value, inner)?;
+                        }
+                    }
+                    schema => {
+                        for value in elements {
+                            self.apply(schema, value, inner)?;
+                        }
+                    }
+                },
+                _ => {}
+            }
+        }
+        let target = self.references.target(keywords, self.root);
+        for _ in 0..times {
+            if let Some(target) = target {
+                self.apply(target, value, inner)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a keyword without schemas. Values are compared with each of a list.
+    fn plain(&mut self, keyword: &str, value: &Value) -> Result<(), Excess> {
+        match (keyword, value) {
+            ("enum" | "required", Value::Array(values)) => self.count(values.len() as u64 / 8),
+            _ => Ok(()),
+        }
+    }
+
+    fn count(&mut self, steps: u64) -> Result<(), Excess> {
+        self.steps = self.steps.saturating_add(steps);
+        match self.steps > self.most {
+            true => Err(Excess::Steps(self.most)),
+            false => Ok(()),
+        }
+    }
+}
