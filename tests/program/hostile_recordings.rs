@@ -167,6 +167,100 @@ fn commands_of_a_recording_do_not_run() {
     }
 }
 
+/// A command whose config declares that it may run again.
+fn declares_itself_harmless(empty: &Path, file: &Path) -> Value {
+    let port = |schema: &str| json!({ "schema": schema, "file": file });
+    json!({
+        "command": ["touch", empty.join("touched")],
+        "start_ms": 200,
+        "deterministic": true,
+        "effects": [],
+        "inputs": { "in": port("flowpipe.sighting/1") },
+        "outputs": { "out": port("flowpipe.solved/1") },
+    })
+}
+
+#[test]
+fn what_a_recorded_config_declares_is_not_believed() {
+    // Reading this file would never end.
+    let endless = tempfile::tempdir().unwrap();
+    let pipe = endless.path().join("pipe");
+    #[cfg(unix)]
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .unwrap();
+    let config = |empty: &Path| declares_itself_harmless(empty, &pipe);
+    let trap = Trap::new(|edited, empty| {
+        stage(edited, "solver").plugins = vec![claimed("exec", config(empty))];
+    });
+    trap.replay(&["solver"]);
+    trap.run_all();
+    // Other commands than `replay` read what a recording contains, and run none of it.
+    let ran = trap.run("replay", &["--from", "solver"]).expect(2);
+    assert!(
+        ran.stderr.contains("--allow runs-commands"),
+        "{}",
+        ran.stderr
+    );
+    // An effect that a recording adds needs to be allowed too, and it takes none away.
+    let trap = Trap::new(|edited, empty| {
+        let mut config = config(empty);
+        config["effects"] = json!(["writes-files"]);
+        stage(edited, "solver").plugins = vec![claimed("exec", config)];
+    });
+    let allowed = ["--from", "solver", "--allow", "runs-commands"];
+    let ran = trap.run("replay", &allowed).expect(2);
+    assert!(
+        ran.stderr.contains("--allow writes-files"),
+        "{}",
+        ran.stderr
+    );
+    let allowed = ["--from", "solver", "--allow", "writes-files"];
+    trap.run("replay", &allowed).expect(2);
+}
+
+#[test]
+fn json_schemas_of_a_recording_are_bounded() {
+    let bomb = |levels: usize| {
+        let mut definitions = serde_json::Map::new();
+        for level in 0..levels {
+            let next = json!({ "$ref": format!("#/$defs/d{}", level + 1) });
+            definitions.insert(format!("d{level}"), json!({ "allOf": [next, next] }));
+        }
+        definitions.insert(format!("d{levels}"), json!(true));
+        json!({ "$ref": "#/$defs/d0", "$defs": definitions })
+    };
+    for schema in [
+        bomb(60),
+        json!({ "$ref": "#" }),
+        json!({ "$ref": "file:///etc/passwd" }),
+        json!({ "pattern": "((((a{1,99}){1,99}){1,99}){1,99}){1,99}" }),
+        json!({ "description": "x".repeat(1_000_000) }),
+        json!(["no schema"]),
+    ] {
+        let trap = Trap::new(|edited, empty| {
+            let mut config = declares_itself_harmless(empty, Path::new("a.json"));
+            // A command that answers: only its schema is at fault.
+            config["outputs"]["out"]["json_schema"] = schema.clone();
+            stage(edited, "solver").plugins = vec![claimed("exec", config)];
+        });
+        trap.replay(&["solver"]);
+        let allowed = ["--from", "solver", "--allow", "runs-commands"];
+        // The user permits the command, which is not started with such a schema.
+        let ran = trap.run("replay", &allowed).expect(78);
+        assert!(
+            ran.stderr
+                .contains("the JSON Schema of flowpipe.solved/1 can't be used"),
+            "{ran:?}"
+        );
+    }
+}
+
 #[test]
 fn commands_do_not_run_in_processes_of_their_own() {
     let trap = Trap::new(|edited, empty| {

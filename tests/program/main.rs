@@ -67,6 +67,7 @@ mod plugin_check;
 mod plugin_dir;
 #[cfg(target_os = "linux")]
 mod plugin_install;
+mod ports;
 #[cfg(unix)]
 mod profiles;
 mod record;
@@ -78,6 +79,8 @@ mod reload;
 mod replay;
 mod report;
 mod run;
+#[cfg(target_os = "linux")]
+mod schema_files;
 mod see;
 mod settings;
 #[cfg(unix)]

@@ -384,6 +384,16 @@ typedef struct flowpipe_check {
  *             schema. A run does not start without it.
  * supports (optional) lists for users what the stage accepts, where its role leaves a choice.
  *
+ * declared_by_config (optional): true if the config of a stage declares what it is, for stages that run
+ * other code. Where the config has these keys, they count instead of the manifest's:
+ *   inputs, outputs  { "NAME": { "schema": "maker.name/1" } }, by name in alphabetical order: the first
+ *           has index 0. {}: no such ports. A port may have "json_schema", the JSON Schema of its messages,
+ *           or "file", from which the host reads it into json_schema before it creates the stage.
+ *   deterministic  true or false
+ *   effects [ "uses-network" ]: ids of effects in addition to the manifest's
+ * A host that does not know the field uses the ports of the manifest. A replay does not run such a stage
+ * unless its user names it, since the config is then that of the recording.
+ *
  * effects declares the effects of the stage outside of the program; []: none. If it is missing or has
  * an effect that the host does not know, the stage may have any effect, and a replay does not run it.
  *   effect  one of the ids below, FLOWPIPE_EFFECT_...

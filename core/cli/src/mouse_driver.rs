@@ -26,6 +26,7 @@ impl MouseDriver {
         let mut contestants = pipeline.stages.iter().flat_map(|stage| &stage.contestants);
         contestants.find_map(|contestant| {
             let manifest = &catalogue.find(&contestant.plugin)?.manifest;
+            let manifest = &manifest.with_config(&contestant.config);
             let drives = manifest.has_effect(&[EffectKind::DrivesMouse], &contestant.config);
             (drives == HasEffect::Yes).then(|| Self {
                 hotkey: hotkey(manifest, &contestant.config),

@@ -18,10 +18,11 @@ pub struct Visibility {
 impl Visibility {
     pub fn of(pipeline: &Pipeline, catalogue: &Catalogue) -> Self {
         let manifests = pipeline.stages.iter().map(|stage| {
-            let first = stage.contestants.first();
-            first.and_then(|first| catalogue.find(&first.plugin))
+            let first = stage.contestants.first()?;
+            let found = catalogue.find(&first.plugin)?;
+            Some(found.with_config(&first.config))
         });
-        let is_shown: Vec<bool> = manifests.clone().map(is_shown).collect();
+        let is_shown: Vec<bool> = manifests.map(|found| is_shown(found.as_ref())).collect();
         Self {
             names: pipeline
                 .stages

@@ -70,11 +70,11 @@ fn describe(
     config: &Value,
     elsewhere: impl Fn(&str) -> Option<Value>,
 ) -> Option<Vec<Described>> {
-    let manifest = plugins.manifest(plugin)?;
+    let manifest = plugins.manifest(plugin)?.with_config(config);
     let effects = manifest.effects_with(config)?.into_iter();
     let described = effects.map(|effect| Described {
         kind: effect.kind,
-        words: effect.in_words(manifest, config, &elsewhere),
+        words: effect.in_words(&manifest, config, &elsewhere),
     });
     Some(described.collect())
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::manifest::{Manifest, Port};
+use crate::manifest::Port;
 use crate::pipeline::{Edge, Isolation, Pipeline, Stage, WhenFull};
 use crate::reader::Plugins;
 use crate::reader::keywords::Keyword;
@@ -95,11 +95,14 @@ fn stage_lines(stage: &Stage) -> Vec<String> {
 }
 
 fn edge_lines(edge: &Edge, pipeline: &Pipeline, plugins: &dyn Plugins) -> Vec<String> {
-    let manifest = |stage: usize| -> Option<&Manifest> {
-        plugins.manifest(&pipeline.stages.get(stage)?.contestants.first()?.plugin)
+    let manifest = |stage: usize| {
+        let contestant = pipeline.stages.get(stage)?.contestants.first()?;
+        let manifest = plugins.manifest(&contestant.plugin)?;
+        Some(manifest.with_config(&contestant.config))
     };
-    let outputs = manifest(edge.from.stage).map_or(&[][..], |m| &m.outputs);
-    let inputs = manifest(edge.to.stage).map_or(&[][..], |m| &m.inputs);
+    let (from, to) = (manifest(edge.from.stage), manifest(edge.to.stage));
+    let outputs = from.as_ref().map_or(&[][..], |m| &m.outputs);
+    let inputs = to.as_ref().map_or(&[][..], |m| &m.inputs);
     let (output, input) = (outputs.get(edge.from.port), inputs.get(edge.to.port));
 
     // A port needs its name only where there are others.

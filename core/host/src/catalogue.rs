@@ -1,5 +1,6 @@
 //! The plugins that were found, and the files that were refused.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use flowpipe_config::manifest::{Manifest, read_accepted_manifest, read_manifest};
 use flowpipe_config::reader::Plugins;
+use serde_json::Value;
 
 use crate::library::inspect::{self, Unloadable};
 use crate::library::library_file::LibraryFile;
@@ -37,6 +39,16 @@ pub struct Found {
 }
 
 impl Found {
+    /// The stage with a config, which may declare ports: see [`Manifest::with_config`].
+    #[must_use]
+    pub fn with_config(&self, config: &Value) -> Self {
+        let mut found = self.clone();
+        if let Cow::Owned(manifest) = self.manifest.with_config(config) {
+            found.manifest = manifest;
+        }
+        found
+    }
+
     /// The manifest as the library has it.
     #[cfg(unix)]
     pub fn manifest_text(&self) -> &str {

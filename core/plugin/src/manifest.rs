@@ -28,6 +28,9 @@ pub(crate) fn manifest<S: Stage>(version: &str) -> String {
         "deterministic": S::DETERMINISTIC,
         "panic": if cfg!(panic = "unwind") { "unwind" } else { "abort" },
     });
+    if S::DECLARED_BY_CONFIG {
+        manifest["declared_by_config"] = json!(true);
+    }
     if let Some(effects) = S::EFFECTS {
         manifest["effects"] = json!(effects);
     }

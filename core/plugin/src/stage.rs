@@ -70,6 +70,9 @@ pub trait Stage: Sized + Send + 'static {
     /// What it does to the world outside of the program; `Some(&[])`: nothing. `None`, not declared, counts as
     /// anything: a replay does not run such a stage, and shows its recorded messages.
     const EFFECTS: Option<&'static [Effect]> = None;
+    /// Its config declares its ports, its determinism and more effects, by the keys `inputs`, `outputs`, `deterministic`
+    /// and `effects` (see `flowpipe.h`). [`Stage::inputs`] and [`Stage::outputs`] are those without such keys.
+    const DECLARED_BY_CONFIG: bool = false;
     /// The format of [`Stage::save`], with a version: `referee-repair/1`. Empty: it does not support state transfer.
     const STATE: &'static str = "";
     /// Its config: a struct with `#[serde(deny_unknown_fields, default)]`. Doc comments become the

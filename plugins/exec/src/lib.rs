@@ -4,6 +4,7 @@
 //! # Layout
 //! - [`config`]: what a pipeline can set. [`effects`]: what the manifests declare of a command.
 //! - [`solver`], [`planner`], [`actuator`], [`capture`], [`vision`], and [`stage`] for what is none of them.
+//!   [`ports`]: what the config of that one declares.
 //! - [`protocol`]: the messages. [`pixels`]: frames, in files. [`error`]: the errors. [`shorten`]: long lines in them.
 //! - [`session`]: one answer to each message, from a command that is restarted when it ends.
 //! - [`process`]: its threads and its end.
@@ -15,6 +16,7 @@ mod effects;
 mod error;
 mod pixels;
 mod planner;
+mod ports;
 mod process;
 mod protocol;
 mod session;

@@ -165,12 +165,16 @@ pub struct ActuatorReply {
 pub enum StageRequest<'a> {
     /// A message arrived.
     Message(IncomingMessage<'a>),
+    /// A source is asked for messages, for this time.
+    Tick(u64),
     /// There are no more messages: the reply may have the last ones.
     Finish(bool),
 }
 
 #[derive(Serialize)]
 pub struct IncomingMessage<'a> {
+    /// The name of the input.
+    pub port: &'a str,
     pub schema: &'a str,
     pub body: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -193,7 +197,12 @@ pub struct StageReply {
 
 #[derive(Deserialize)]
 pub struct OutgoingMessage {
-    pub schema: String,
+    /// The name of the output. Without: the only one.
+    #[serde(default)]
+    pub port: Option<String>,
+    /// Without: the one that the config declares.
+    #[serde(default)]
+    pub schema: Option<String>,
     pub body: Box<RawValue>,
     #[serde(default)]
     pub frame: Option<Picture>,

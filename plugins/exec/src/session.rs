@@ -92,6 +92,11 @@ impl Session {
         }
     }
 
+    /// The command's name in errors.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Sends a message and waits for its answer.
     ///
     /// # Errors

@@ -1,29 +1,38 @@
-//! A command as a stage of no special role: any messages in, any out.
+//! A command as a stage of no special role: its config declares its ports.
 
 use std::ffi::CString;
 
 use flowpipe_plugin::{Context, Effect, Error, Host, Input, Message, Next, Port, Result, Stage};
 
-use crate::config::Config;
 use crate::effects::RUNS_ITS_COMMAND;
 use crate::pixels::FrameFile;
-use crate::protocol::{IncomingMessage, StageReply, StageRequest};
+use crate::ports::{DeclaredEffect, PortNames, StageConfig};
+use crate::protocol::{IncomingMessage, OutgoingMessage, StageReply, StageRequest};
 use crate::session::{Caller, Session};
+
+/// The delay of the next request to a source that had no message, in nanoseconds: less than a display's frame.
+const PAUSE_NS: i64 = 10_000_000;
 
 /// The stage.
 pub struct Exec {
-    session: Session,
+    /// `None` in a dry run of a command that drives the mouse: nothing is started.
+    session: Option<Session>,
+    ports: PortNames,
     frames: FrameFile,
+    /// How often a source was asked.
+    ticks: u64,
 }
 
 impl Stage for Exec {
     const NAME: &'static str = "exec";
     const DOC: &'static str = "A command in any language as a stage of no special role: it gets each message as a line \
          of JSON on standard input, and answers with a line on standard output that holds the messages to send on, or \
-         none. A frame's pixels lie in a file. \
+         none. A frame's pixels lie in a file. Its config declares its ports, its effects and whether it is \
+         deterministic. \
          See the chapter \"Stages in any language\" of the book.";
     const EFFECTS: Option<&'static [Effect]> = Some(RUNS_ITS_COMMAND);
-    type Config = Config;
+    const DECLARED_BY_CONFIG: bool = true;
+    type Config = StageConfig;
 
     fn inputs() -> Vec<Port> {
         vec![Port::new("in", "*")]
@@ -33,45 +42,105 @@ impl Stage for Exec {
         vec![Port::new("out", "*")]
     }
 
-    fn new(config: Config, host: &Host) -> Result<Self> {
+    fn new(config: StageConfig, host: &Host) -> Result<Self> {
+        let ports = PortNames::of(&config);
+        let drives_mouse = config.effects.contains(&DeclaredEffect::DrivesMouse);
+        let session = match drives_mouse && host.is_dry() {
+            true => None,
+            false => Some(Session::start(config.run, "stage", *host)?),
+        };
         Ok(Self {
-            session: Session::start(config, "stage", *host)?,
+            session,
+            ports,
             frames: FrameFile::default(),
+            ticks: 0,
         })
     }
 
     fn process(&mut self, input: Input<'_>, context: &mut Context<'_>) -> Result<Next> {
-        let reply: StageReply = match input {
-            Input::Message(message) => self.send(&message, context)?,
-            Input::Finish => self.session.call(&StageRequest::Finish(true), context)?,
-            _ => return Err(Error::new("it has to be fed: `from` is missing")),
+        let Some(session) = &mut self.session else {
+            // A source would be asked for ever.
+            return Ok(match input {
+                Input::Message(_) => Next::More,
+                _ => Next::End,
+            });
         };
-        for message in reply.messages {
-            let schema = CString::new(message.schema)?;
-            let picture = message.frame.map(|picture| picture.load(context.host()));
-            let frame = picture.transpose()?;
-            let now = context.host().now_ns();
-            let body = message.body.get().as_bytes();
-            context.emit_document(0, &schema, body, frame.as_ref(), now)?;
+        let is_tick = matches!(input, Input::Tick);
+        let reply: StageReply = match input {
+            Input::Message(message) => {
+                let port = self.ports.inputs.get(message.port());
+                let port = port.map_or("", String::as_str);
+                send(session, &mut self.frames, port, &message, context)?
+            }
+            Input::Finish => session.call(&StageRequest::Finish(true), context)?,
+            Input::Tick => {
+                let reply = session.call(&StageRequest::Tick(self.ticks), context)?;
+                self.ticks += 1;
+                reply
+            }
+            _ => {
+                return Err(Error::new(
+                    "it is called for a reason that it does not know",
+                ));
+            }
+        };
+        let is_idle = reply.messages.is_empty() && !reply.end;
+        // All of an answer or nothing: a message to an unknown port sends none of the others.
+        let named = reply
+            .messages
+            .iter()
+            .map(|it| self.ports.output(it.port.as_deref()));
+        let ports = named.collect::<Result<Vec<_>, String>>();
+        let ports = ports.map_err(|error| Error::new(format!("{}: {error}", session.name())))?;
+        for (port, message) in ports.into_iter().zip(reply.messages) {
+            self.emit(port, message, context)?;
+        }
+        if is_tick && is_idle {
+            let now_ns = context.host().now_ns();
+            context.wait_until(now_ns.saturating_add(PAUSE_NS))?;
         }
         Ok(if reply.end { Next::End } else { Next::More })
     }
 }
 
 impl Exec {
-    fn send(&mut self, message: &Message<'_>, context: &mut Context<'_>) -> Result<StageReply> {
-        let frame = message.frame();
-        let picture = frame.map(|frame| self.frames.show(&frame)).transpose()?;
-        let incoming = IncomingMessage {
-            schema: message.schema(),
-            body: serde_json::from_slice(message.json())?,
-            frame: picture.as_ref(),
-            sequence: message.sequence(),
-            frame_sequence: message.frame_sequence(),
-            captured_ns: message.captured_ns(),
+    fn emit(&self, port: usize, message: OutgoingMessage, context: &mut Context<'_>) -> Result<()> {
+        let declared = self.ports.outputs.get(port);
+        let declared = declared.and_then(|(_, schema)| schema.clone());
+        let Some(schema) = message.schema.or(declared) else {
+            return Err(Error::new(
+                "a message without \"schema\", which the config does not declare either",
+            ));
         };
-        self.session.call(&StageRequest::Message(incoming), context)
+        let schema = CString::new(schema)?;
+        let picture = message.frame.map(|picture| picture.load(context.host()));
+        let frame = picture.transpose()?;
+        let now = context.host().now_ns();
+        let body = message.body.get().as_bytes();
+        context.emit_document(port, &schema, body, frame.as_ref(), now)
     }
+}
+
+/// Sends a message to the command, and waits for its answer.
+fn send(
+    session: &mut Session,
+    frames: &mut FrameFile,
+    port: &str,
+    message: &Message<'_>,
+    context: &mut Context<'_>,
+) -> Result<StageReply> {
+    let frame = message.frame();
+    let picture = frame.map(|frame| frames.show(&frame)).transpose()?;
+    let incoming = IncomingMessage {
+        port,
+        schema: message.schema(),
+        body: serde_json::from_slice(message.json())?,
+        frame: picture.as_ref(),
+        sequence: message.sequence(),
+        frame_sequence: message.frame_sequence(),
+        captured_ns: message.captured_ns(),
+    };
+    session.call(&StageRequest::Message(incoming), context)
 }
 
 impl Caller for Context<'_> {
@@ -81,5 +150,96 @@ impl Caller for Context<'_> {
 
     fn mark(&mut self, name: &str) {
         Context::mark(self, name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use flowpipe_plugin::harness::Harness;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A command whose answer to a message is the body of that message, and which is a source of odd numbers.
+    const ECHO: &str = "
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    answer = {'id': asked['id']}
+    if 'message' in asked:
+        answer |= asked['message']['body']
+    if 'tick' in asked and asked['tick'] % 2:
+        answer['messages'] = [{'body': asked['tick']}]
+        answer['end'] = asked['tick'] == 3
+    print(json.dumps(answer), flush=True)
+";
+
+    fn echo(more: &Value) -> Harness {
+        let mut config = json!({ "command": ["python3", "-c", ECHO] });
+        let more = more.as_object().cloned().unwrap_or_default();
+        config.as_object_mut().unwrap().extend(more);
+        flowpipe_plugin::harness!(Exec, config).unwrap()
+    }
+
+    fn error(harness: &mut Harness, body: &Value) -> String {
+        harness.send(0, "x.a/1", body).err().unwrap().to_string()
+    }
+
+    #[test]
+    fn messages_go_to_the_port_that_they_name() {
+        let ports = json!({
+            "inputs": { "in": { "schema": "x.a/1" } },
+            "outputs": { "b": { "schema": "x.b/1" }, "a": { "schema": "x.a/1" } },
+        });
+        let mut harness = echo(&ports);
+        let body = json!({ "messages": [{ "port": "b", "body": 1 }, { "port": "a", "body": 2 }] });
+        let emitted = harness.send(0, "x.a/1", &body).unwrap();
+        let emitted: Vec<_> = emitted
+            .iter()
+            .map(|it| (it.port, it.body.clone()))
+            .collect();
+        assert_eq!(emitted, [(1, json!(1)), (0, json!(2))]);
+        // Of an answer that names an unknown port, nothing is sent.
+        let body = json!({ "messages": [{ "port": "a", "body": 1 }, { "port": "c", "body": 2 }] });
+        let text = error(&mut harness, &body);
+        assert!(
+            text.contains("it sent a message to the output \"c\", and has \"a\", \"b\""),
+            "{text}"
+        );
+        let text = error(&mut harness, &json!({ "messages": [{ "body": 1 }] }));
+        assert!(
+            text.contains("without \"port\", and has the outputs"),
+            "{text}"
+        );
+        let mut sink = echo(&json!({ "outputs": {} }));
+        let text = error(&mut sink, &json!({ "messages": [{ "body": 1 }] }));
+        assert!(text.contains("declares no outputs"), "{text}");
+        assert!(sink.send(0, "x.a/1", &json!({})).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_message_needs_a_schema_where_none_is_declared() {
+        let mut open = echo(&json!({}));
+        let text = error(&mut open, &json!({ "messages": [{ "body": 1 }] }));
+        assert!(text.contains("without \"schema\""), "{text}");
+        let body = json!({ "messages": [{ "port": "out", "schema": "x.a/1", "body": 1 }] });
+        assert_eq!(open.send(0, "x.a/1", &body).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_source_is_asked_until_it_ends() {
+        let ports = json!({ "inputs": {}, "outputs": { "out": { "schema": "x.a/1" } } });
+        let mut harness = echo(&ports);
+        let started = Instant::now();
+        let mut bodies = Vec::new();
+        for _ in 0..4 {
+            let emitted = harness.tick().unwrap();
+            bodies.extend(emitted.into_iter().map(|it| it.body));
+        }
+        assert_eq!(bodies, [json!(1), json!(3)]);
+        // Two of the answers had no message.
+        assert!(started.elapsed() >= Duration::from_millis(20));
     }
 }

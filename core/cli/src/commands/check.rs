@@ -4,6 +4,7 @@
 use std::io::Write as _;
 
 use flowpipe_config::effects::{StageEffects, listing};
+use flowpipe_config::manifest::Direction;
 use flowpipe_config::pipeline::{Isolation, Pipeline};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_isolation::confinement::Confinement;
@@ -103,6 +104,7 @@ fn effect_lines(pipeline: &Pipeline, catalogue: &Catalogue) -> String {
         };
         let confinement = catalogue
             .find(plugin.as_str())
+            .map(|found| found.with_config(&contestant.config))
             .map(|found| Confinement::of(&found.manifest, &contestant.config));
         let confined = match confinement {
             Some(Confinement::To(_)) if is_isolated => ", and confined to that",
@@ -131,6 +133,29 @@ fn effect_lines(pipeline: &Pipeline, catalogue: &Catalogue) -> String {
 /// The keys that a config sets, each with its value. `None`: it sets none.
 fn config_text(config: &Value) -> Option<String> {
     let keys = config.as_object().filter(|keys| !keys.is_empty())?;
-    let keys = keys.iter().map(|(key, value)| format!("{key} = {value}"));
+    let keys = keys.iter().map(|(key, value)| match key {
+        key if is_ports(key) => format!("{key} = {}", without_schemas(value)),
+        key => format!("{key} = {value}"),
+    });
     Some(keys.collect::<Vec<_>>().join(", "))
+}
+
+fn is_ports(key: &str) -> bool {
+    Direction::ALL
+        .iter()
+        .any(|direction| direction.key() == key)
+}
+
+/// Declared ports without the JSON Schemas of their messages, which are long, and are read from files that are named.
+fn without_schemas(ports: &Value) -> Value {
+    let mut ports = ports.clone();
+    let declared = ports.as_object_mut().into_iter().flatten();
+    for (_, port) in declared {
+        if let Value::Object(port) = port
+            && port.contains_key("file")
+        {
+            port.remove("json_schema");
+        }
+    }
+    ports
 }

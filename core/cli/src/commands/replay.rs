@@ -3,10 +3,12 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use flowpipe_config::reader;
 use flowpipe_engine::report::Report;
 use flowpipe_engine::run::replay::verify::{Verdict, Verifier};
 use flowpipe_engine::run::replay::{Allowed, NotRerunReason, PlanError, Replay, ReplayOptions};
 use flowpipe_engine::run::{Observer, Options};
+use flowpipe_host::catalogue::Catalogue;
 use flowpipe_recording::{Limits, Recording};
 use flowpipe_terminal::{counted, eprintln, escape, escaped, stdout, was};
 use serde_json::json;
@@ -15,6 +17,7 @@ use crate::args::{self, Global, Speed};
 use crate::console::Console;
 use crate::events::EventForwarder;
 use crate::exit::{Ended, Failure};
+use crate::pipeline_file::schema_files::SchemaFiles;
 use crate::record::{RecordedRun, RunRecording};
 use crate::show::colour::{self, BAD, GOOD, paint};
 use crate::show::report;
@@ -38,8 +41,9 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
         )));
     }
     let recording = Arc::new(recording);
+    let options = wish(args, &catalogue)?;
     let (pipeline, replay) =
-        Replay::new(recording.clone(), &wish(args), &catalogue).map_err(refusal)?;
+        Replay::new(recording.clone(), &options, &catalogue).map_err(refusal)?;
     outputs::note_inputs_of(&pipeline, &catalogue);
     for (stage, effect) in replay.effects() {
         eprintln!("flowpipe: stage \"{}\" {}", escaped(stage), escaped(effect));
@@ -112,10 +116,19 @@ pub fn run(global: &Global, args: &args::Replay) -> Result<Ended, Failure> {
     })
 }
 
-fn wish(args: &args::Replay) -> ReplayOptions {
-    ReplayOptions {
+fn wish(args: &args::Replay, catalogue: &Catalogue) -> Result<ReplayOptions, Failure> {
+    let mut swaps = args.swap.clone();
+    // The files that the user typed. Those that a recording names are not read.
+    let files = SchemaFiles::of(None);
+    for swap in &mut swaps {
+        if let Some(found) = catalogue.find(&swap.plugin) {
+            let read = reader::declared::read_schemas(&found.manifest, &mut swap.config, &files);
+            read.map_err(|reason| Failure::Config(format!("--swap {}: {reason}", swap.stage)))?;
+        }
+    }
+    Ok(ReplayOptions {
         from: args.from.clone(),
-        swaps: args.swap.clone(),
+        swaps,
         allowed: Allowed {
             kinds: args.allow.iter().copied().flatten().collect(),
             unknown: args.allow.contains(&None),
@@ -125,7 +138,7 @@ fn wish(args: &args::Replay) -> ReplayOptions {
             Speed::Max => None,
         },
         has_no_limits: args.no_limits,
-    }
+    })
 }
 
 /// The stages that changed during the recording.

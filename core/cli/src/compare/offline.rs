@@ -186,8 +186,11 @@ pub fn offline(
 /// The manifest of a stage's first plugin.
 pub fn manifest(stage: &Stage, catalogue: &Catalogue) -> Manifest {
     let first = stage.contestants.first();
-    let found = first.and_then(|first| catalogue.find(&first.plugin));
-    found.map_or_else(Manifest::default, |found| found.manifest.clone())
+    let manifest = first.and_then(|first| {
+        let manifest = &catalogue.find(&first.plugin)?.manifest;
+        Some(manifest.with_config(&first.config).into_owned())
+    });
+    manifest.unwrap_or_default()
 }
 
 /// Whether a plugin of a stage acts on the world. Running a command or using the network does not count by itself: a
@@ -197,7 +200,8 @@ fn acts(stage: &Stage, catalogue: &Catalogue) -> bool {
     let mut plugins = stage.contestants.iter();
     plugins.any(|it| {
         let found = catalogue.find(&it.plugin);
-        found.is_some_and(|found| found.manifest.acts(&MEANS, &it.config))
+        let acts = |manifest: &Manifest| manifest.with_config(&it.config).acts(&MEANS, &it.config);
+        found.is_some_and(|found| acts(&found.manifest))
     })
 }
 

@@ -1,10 +1,12 @@
 //! Reads a pipeline file, and shows its errors on standard error.
 //!
 //! # Layout
-//! [`place`]: where the file is. [`paths`]: the relative paths in it. [`settings`]: config values of the command line.
+//! [`place`]: where the file is. [`paths`]: the relative paths in it. [`schema_files`]: the JSON Schemas that it names.
+//! [`settings`]: config values of the command line.
 
 mod paths;
 mod place;
+pub mod schema_files;
 pub mod settings;
 
 use std::path::Path;
@@ -14,6 +16,7 @@ use flowpipe_config::reader::{self, ConfigError, Setting};
 use flowpipe_host::catalogue::Catalogue;
 use flowpipe_terminal::output::write_stderr;
 pub use place::find;
+use schema_files::SchemaFiles;
 
 use crate::args::Global;
 use crate::exit::Failure;
@@ -44,12 +47,15 @@ pub fn read(
             file.display()
         )));
     }
-    let read = reader::read_bytes(&file.display().to_string(), &bytes, catalogue, settings);
+    let base = paths::base(file);
+    let files = SchemaFiles::of(base.as_deref());
+    let name = file.display().to_string();
+    let read = reader::read_bytes(&name, &bytes, catalogue, settings, &files);
     // Valid UTF-8, unless there are errors.
     let text = || String::from_utf8_lossy(&bytes).into_owned();
     Ok(read.map(|mut pipeline| {
-        if let Some(base) = paths::base(file) {
-            paths::resolve(&mut pipeline, &base, catalogue);
+        if let Some(base) = &base {
+            paths::resolve(&mut pipeline, base, catalogue);
         }
         PipelineFile {
             pipeline,

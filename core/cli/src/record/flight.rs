@@ -15,7 +15,7 @@ use crate::accepted::{read, with_reason};
 use crate::events::RunEvent;
 use crate::exit::Failure;
 use crate::record::place::Place;
-use crate::record::{RecordedRun, annotate, failure, schemas};
+use crate::record::{RecordedRun, annotate, failure};
 
 /// Keeps the last seconds of a run.
 pub struct FlightRecorder {
@@ -46,6 +46,7 @@ impl FlightRecorder {
     ) -> Result<Self, Failure> {
         let (about, text) = run.about();
         let (to, clock) = (options.to.to_owned(), run.clock);
+        let schemas = run.schemas();
         // It writes when something fails, which is too late to find that there is no such folder.
         Place::new(&to, &about.name, 0)
             .check_folder()
@@ -60,7 +61,7 @@ impl FlightRecorder {
                 let now_ns = clock.start_unix_ns().saturating_add_signed(clock.now());
                 let place = Place::new(&to, &about.name, now_ns).unused();
                 let mut file = place.grow()?;
-                let writer = Writer::grow(&mut file, about, &text, schemas())?;
+                let writer = Writer::grow(&mut file, about, &text, schemas.clone())?;
                 // A part is of use too, if the rest can't be written.
                 file.keep();
                 Ok(Opened {

@@ -127,7 +127,7 @@ impl RunRecording {
                 place
             }
         };
-        Self::start(place, about, &text, mode)
+        Self::start(place, about, &text, run.schemas(), mode)
     }
 
     /// Starts a recording of a replay. It describes the replayed run, with the current plugins. It is lossless: a
@@ -155,12 +155,18 @@ impl RunRecording {
         };
         let place = Place::new(to, &about.name, about.started_unix_ns);
         place.refuse_existing().map_err(failure)?;
-        Self::start(place, about, of.pipeline(), mode)
+        Self::start(place, about, of.pipeline(), run.schemas(), mode)
     }
 
-    fn start(place: Place, about: About, text: &str, mode: LossMode) -> Result<Self, Failure> {
+    fn start(
+        place: Place,
+        about: About,
+        text: &str,
+        schemas: Schemas,
+        mode: LossMode,
+    ) -> Result<Self, Failure> {
         let mut file = place.grow().map_err(failure)?;
-        let writer = Writer::grow(&mut file, &about, text, schemas()).map_err(failure)?;
+        let writer = Writer::grow(&mut file, &about, text, schemas).map_err(failure)?;
         let annotator = Box::new(annotate::Foxglove);
         let settings = mode.settings();
         let (recorder, recording) = Recorder::to_file(writer, about, Some(annotator), settings)
@@ -235,6 +241,26 @@ impl RecordedRun<'_> {
         let shown = self.file.display().to_string();
         let about = record::about(self.pipeline, self.catalogue, &shown, &self.clock, self.dry);
         (about, self.text.to_owned())
+    }
+
+    /// The JSON Schemas of all messages, with those that configs declare.
+    fn schemas(&self) -> Schemas {
+        let mut all = schemas();
+        for contestant in self.pipeline.stages.iter().flat_map(|it| &it.contestants) {
+            let found = self.catalogue.find(&contestant.plugin);
+            let ports = found.map(|found| {
+                found
+                    .manifest
+                    .declaration(&contestant.config)
+                    .described_ports()
+            });
+            for port in ports.into_iter().flatten() {
+                let text = port.json_schema.map(ToString::to_string);
+                let known = all.entry(port.schema.to_owned());
+                known.or_insert_with(|| text.unwrap_or_default());
+            }
+        }
+        all
     }
 }
 

@@ -1,9 +1,13 @@
 //! The manifest: what a plugin declares about a stage before it is created.
 
+mod declaration;
 pub mod effects;
 mod read;
 mod schema_text;
 
+use std::borrow::Cow;
+
+pub use declaration::{Declaration, DeclaredPort, Direction};
 use jsonschema::{PatternOptions, ValidationError, Validator};
 pub use read::{read_accepted_manifest, read_manifest};
 pub use schema_text::SchemaText;
@@ -43,6 +47,9 @@ pub struct Manifest {
     /// Its effects on the world outside of the program.
     #[serde(default, skip_serializing_if = "Effects::is_unknown")]
     pub effects: Effects,
+    /// Its config declares its ports, its determinism and more effects: see [`Manifest::with_config`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub declared_by_config: bool,
     /// `unwind` or `abort`.
     #[serde(default = "unwind")]
     pub panic: String,
@@ -98,6 +105,19 @@ impl Manifest {
     #[must_use]
     pub fn judges(&self, schema: &str) -> bool {
         self.is_check() && self.inputs.iter().any(|input| input.schema == schema)
+    }
+
+    /// What a config of the stage declares.
+    #[must_use]
+    pub fn declaration<'m, 'c>(&'m self, config: &'c Value) -> Declaration<'m, 'c> {
+        Declaration::new(self, config)
+    }
+
+    /// The manifest of a stage with this config: with the ports, effects and determinism that the config declares, if
+    /// the plugin permits that.
+    #[must_use]
+    pub fn with_config(&self, config: &Value) -> Cow<'_, Self> {
+        self.declaration(config).manifest()
     }
 
     /// The config keys that can't be set beside this one: those that `dependentSchemas` of the config's schema forbids

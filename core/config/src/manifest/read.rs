@@ -45,7 +45,7 @@ pub fn read_accepted_manifest(text: &str) -> Result<Manifest, String> {
     serde_json::from_str(text).map_err(|error| format!("it can't be read: {error}"))
 }
 
-fn check_ports(ports: &[Port], kind: &str) -> Result<(), String> {
+pub(super) fn check_ports(ports: &[Port], kind: &str) -> Result<(), String> {
     let mut names = HashSet::new();
     for port in ports {
         if !is_name(&port.name) {

@@ -220,6 +220,10 @@ impl Findings {
         self.parts_lost = true;
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.errors.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.errors.is_empty()
     }

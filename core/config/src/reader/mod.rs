@@ -5,7 +5,8 @@
 //! - the file as written: [`source`] (text and positions), `syntax` (TOML), `written` (each table with its keys, as a
 //!   `table`) and `values`;
 //! - its meaning: `resolve` (plugins), `wiring` (edges), [`cycle`], `plugin_config` (each config
-//!   against the schema in the plugin's manifest, through `json`), with values from outside of the file ([`setting`]).
+//!   against the schema in the plugin's manifest, through `json`), [`declared`] (ports that a config declares), with
+//!   values from outside of the file ([`setting`]).
 //!
 //! A program may compose the text of values that were given elsewhere ([`origin`]).
 //!
@@ -13,6 +14,7 @@
 //! the "did you mean", [`grammar`] the documentation of the keys, [`keywords`] and [`duration`] the values with a fixed syntax.
 
 pub mod cycle;
+pub mod declared;
 pub mod duration;
 pub mod error;
 pub mod grammar;
@@ -37,11 +39,14 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use declared::{NoFiles, SchemaFiles};
 pub use error::{ConfigError, ErrorRecord};
 pub use origin::{Origin, read_composed};
 pub use problem::{MAX_BYTES, Problem};
 pub use setting::{Setting, Target};
 pub use source::{Position, SourceFile, Span};
+
+use resolve::Given;
 
 use crate::manifest::Manifest;
 use crate::pipeline::Pipeline;
@@ -58,7 +63,7 @@ pub trait Plugins {
     fn refused(&self, name: &str) -> Option<String>;
 }
 
-/// Reads the bytes of a pipeline file: see [`read_with`].
+/// Reads the bytes of a pipeline file: see [`read_with`]. `files` are those that it names.
 ///
 /// # Errors
 /// All errors of the file, at least one, in the order of the file.
@@ -67,12 +72,18 @@ pub fn read_bytes(
     bytes: &[u8],
     plugins: &dyn Plugins,
     settings: &[Setting],
+    files: &dyn SchemaFiles,
 ) -> Result<Pipeline, Vec<ConfigError>> {
+    let given = Given {
+        plugins,
+        settings,
+        files,
+    };
     if bytes.len() > MAX_BYTES {
         return Err(alone("", path_name, 0..0, Problem::TooLarge));
     }
     let error = match std::str::from_utf8(bytes) {
-        Ok(text) => return read_with(path_name, text, plugins, settings),
+        Ok(text) => return read_given(path_name, text, given),
         Err(error) => error,
     };
     // An invalid byte is shown as U+FFFD, and the text before it unchanged.
@@ -103,7 +114,7 @@ pub fn read(
 }
 
 /// Reads a pipeline file with config values that are set besides the file's, or instead of them. Of two settings of one
-/// key the later one counts.
+/// key the later one counts. Files that a config names can't be read: see [`read_bytes`].
 ///
 /// # Errors
 /// All errors of the file and of the settings, at least one, in the order of the file.
@@ -113,24 +124,32 @@ pub fn read_with(
     plugins: &dyn Plugins,
     settings: &[Setting],
 ) -> Result<Pipeline, Vec<ConfigError>> {
+    let given = Given {
+        plugins,
+        settings,
+        files: &NoFiles,
+    };
+    read_given(path_name, text, given)
+}
+
+fn read_given(path_name: &str, text: &str, given: Given<'_>) -> Result<Pipeline, Vec<ConfigError>> {
     if text.len() > MAX_BYTES {
         return Err(alone("", path_name, 0..0, Problem::TooLarge));
     }
     let findings = error::Findings::new(SourceFile::new(path_name, text));
-    read_into(findings, text, plugins, settings)
+    read_into(findings, text, given)
 }
 
 /// Reads a text whose errors are gathered in `findings`.
 fn read_into(
     mut findings: error::Findings,
     text: &str,
-    plugins: &dyn Plugins,
-    settings: &[Setting],
+    given: Given<'_>,
 ) -> Result<Pipeline, Vec<ConfigError>> {
     let root = syntax::parse(text, &mut findings);
     nul::report(&root, &mut findings);
     let written = written::read(&root, &mut findings);
-    let pipeline = resolve::resolve(&written, plugins, settings, &mut findings);
+    let pipeline = resolve::resolve(&written, given, &mut findings);
     if findings.is_empty() {
         Ok(pipeline)
     } else {

@@ -2,8 +2,9 @@
 //! given.
 
 use super::error::Findings;
+use super::resolve::Given;
 use super::source::Span;
-use super::{ConfigError, Plugins, SourceFile, read_into};
+use super::{ConfigError, NoFiles, Plugins, SourceFile, read_into};
 use crate::pipeline::Pipeline;
 
 /// Where a part of a text was given. Of several that contain an error, the first one counts.
@@ -33,7 +34,12 @@ pub fn read_composed(
     plugins: &dyn Plugins,
 ) -> Result<Pipeline, Vec<ConfigError>> {
     let findings = Findings::new(SourceFile::new(name, text)).with_origins(origins.to_vec());
-    read_into(findings, text, plugins, &[])
+    let given = Given {
+        plugins,
+        settings: &[],
+        files: &NoFiles,
+    };
+    read_into(findings, text, given)
 }
 
 #[cfg(test)]

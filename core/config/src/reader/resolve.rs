@@ -1,5 +1,6 @@
 //! Resolves a pipeline file: looks plugins up and fills defaults in.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -7,6 +8,7 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::DeValue;
 
+use super::declared::{Declared, SchemaFiles};
 use super::error::Findings;
 use super::plugin_config::ConfigSource;
 use super::problem::{MAX_STAGES, Problem};
@@ -19,13 +21,23 @@ use super::{Plugins, cycle, plugin_config, setting, suggest, wiring};
 use crate::manifest::{Manifest, Port};
 use crate::pipeline::{Contestant, Pipeline, Stage};
 
+/// What a pipeline file is resolved with.
+#[derive(Clone, Copy)]
+pub(super) struct Given<'a> {
+    pub plugins: &'a dyn Plugins,
+    pub settings: &'a [Setting],
+    pub files: &'a dyn SchemaFiles,
+}
+
 /// The pipeline. It is valid only if nothing was reported.
 pub(super) fn resolve(
     written: &Written<'_, '_>,
-    plugins: &dyn Plugins,
-    settings: &[Setting],
+    given: Given<'_>,
     findings: &mut Findings,
 ) -> Pipeline {
+    let Given {
+        plugins, settings, ..
+    } = given;
     let stages = &written.stages;
     let mut pipeline = Pipeline {
         name: written
@@ -45,8 +57,9 @@ pub(super) fn resolve(
         return pipeline;
     }
     let mut manifests = Vec::new();
+    let mut declared = Declared::default();
     for stage in stages {
-        let (manifest, contestants) = contestants(stage, plugins, settings, findings);
+        let (manifest, contestants) = contestants(stage, given, &mut declared, findings);
         manifests.push(manifest);
         pipeline.stages.push(Stage {
             name: stage.name.get_ref().clone(),
@@ -66,6 +79,7 @@ pub(super) fn resolve(
     });
     let known: Vec<_> = known.collect();
     setting::report_unused(settings, stages, &known, findings);
+    let manifests: Vec<_> = manifests.iter().map(Option::as_deref).collect();
     let wires = wiring::wire(stages, &manifests, plugins, findings);
     pipeline.edges = wires.iter().map(|wire| wire.edge).collect();
     for edges in cycle::blocking_cycles(stages.len(), &pipeline.edges) {
@@ -89,10 +103,13 @@ fn stem(findings: &Findings) -> String {
 /// The plugins of a stage, and the manifest that represents all of them: `None` when a plugin is unknown.
 fn contestants<'p>(
     stage: &WrittenStage<'_, '_>,
-    plugins: &'p dyn Plugins,
-    settings: &[Setting],
+    given: Given<'p>,
+    declared: &mut Declared,
     findings: &mut Findings,
-) -> (Option<&'p Manifest>, Vec<Contestant>) {
+) -> (Option<Cow<'p, Manifest>>, Vec<Contestant>) {
+    let Given {
+        plugins, settings, ..
+    } = given;
     let Some(WrittenPlugins { names, race }) = &stage.plugin else {
         let problem = Problem::MissingPlugin {
             stage: stage.name.get_ref().clone(),
@@ -106,7 +123,7 @@ fn contestants<'p>(
     }
     let mut contestants: Vec<Contestant> = Vec::new();
     let mut seen = HashSet::new();
-    let mut known: Vec<&Manifest> = Vec::new();
+    let mut known: Vec<Cow<'p, Manifest>> = Vec::new();
     for name in names {
         let span = name.span();
         let name = name.get_ref();
@@ -128,10 +145,23 @@ fn contestants<'p>(
                 written,
                 settings: &settings,
             };
+            let before = findings.count();
             config = plugin_config::check(manifest, &config_source, &span, findings);
+            if findings.count() == before {
+                let files = given.files;
+                declared.declare(
+                    manifest,
+                    &mut config,
+                    &config_source,
+                    &span,
+                    files,
+                    findings,
+                );
+            }
+            let manifest = manifest.with_config(&config);
             if let Some(problem) = known
                 .first()
-                .and_then(|first| unfit_to_race(first, manifest))
+                .and_then(|first| unfit_to_race(first, &manifest))
             {
                 findings.report(&span, problem);
             }
@@ -145,7 +175,7 @@ fn contestants<'p>(
         });
     }
     let all_known = known.len() == contestants.len();
-    (known.first().copied().filter(|_| all_known), contestants)
+    (known.into_iter().next().filter(|_| all_known), contestants)
 }
 
 fn unknown_plugin(name: &str, plugins: &dyn Plugins) -> Problem {

@@ -7,6 +7,14 @@ use crate::manifest::Manifest;
 
 pub(crate) struct FakePlugins(Vec<Manifest>);
 
+impl FakePlugins {
+    /// These and one more.
+    pub(crate) fn with(mut self, manifest: Manifest) -> Self {
+        self.0.push(manifest);
+        self
+    }
+}
+
 impl Plugins for FakePlugins {
     fn manifest(&self, name: &str) -> Option<&Manifest> {
         self.0.iter().find(|manifest| manifest.name == name)

@@ -15,7 +15,28 @@ const GOOD: &[&str] = &[
     include_str!("../../../../pipelines/live.toml"),
     include_str!("../../../../pipelines/replay.toml"),
     include_str!("../../../../pipelines/timetrial.toml"),
+    DECLARED,
 ];
+
+/// Configs that declare ports.
+const DECLARED: &str = r##"
+[stages.source]
+plugin = "exec"
+config = { inputs = {}, outputs = { a = { schema = "x.a/1", json_schema = { items = { "$ref" = "#" } } } } }
+
+[stages.sink]
+plugin = "exec"
+from = "source.a"
+
+[stages.sink.config]
+outputs = {}
+deterministic = true
+effects = ["uses-network"]
+
+[stages.sink.config.inputs.in]
+schema = "x.a/1"
+json_schema = { items = { "$ref" = "#" } }
+"##;
 
 const WORDS: &[&str] = &[
     "[",
@@ -87,6 +108,7 @@ impl Any {
             };
             let manifest = json!({
                 "name": name, "role": "stage", "inputs": inputs, "outputs": outputs, "config": schema,
+                "declared_by_config": name == "exec",
             });
             (name, serde_json::from_value(manifest).unwrap())
         });

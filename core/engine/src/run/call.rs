@@ -234,6 +234,11 @@ impl Context<'_> {
     }
 
     fn judge(&self, message: &Message) -> Judgement {
+        if let Some(schema) = self.stage.run.message_schema(message.schema())
+            && let Err(reason) = schema.check(message)
+        {
+            return Judgement::Refuse(reason);
+        }
         let output = self.stage.outputs.get(message.source.port);
         match output.filter(|output| output.schema.is_some()) {
             Some(output) => check::judge(&output.validators, self.parent, message),

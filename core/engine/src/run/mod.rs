@@ -15,6 +15,7 @@ pub(crate) mod event;
 mod exit;
 mod instances;
 mod journal;
+pub(crate) mod message_schemas;
 pub(crate) mod names;
 mod notify;
 pub(crate) mod outcome;

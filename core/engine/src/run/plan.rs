@@ -18,6 +18,7 @@ use crate::edge::{self};
 use crate::run::Options;
 use crate::run::error::StartError;
 use crate::run::event::ControlEvent;
+use crate::run::message_schemas;
 use crate::run::names::Names;
 use crate::run::replay::Replay;
 use crate::run::shared::Shared;
@@ -54,6 +55,7 @@ impl Plan {
         let manifests: Vec<_> = found.iter().enumerate().map(manifest).collect();
         let manifests: Vec<_> = manifests.iter().collect();
         check_edges(&pipeline, &manifests)?;
+        let message_schemas = message_schemas::declared(&pipeline, &found)?;
         let (ports, edges) = join(&pipeline, &manifests);
         let services = Arc::new(Services {
             clock: options.clock,
@@ -69,6 +71,7 @@ impl Plan {
             catalogue,
             &shared.services,
         )?;
+        shared.set_message_schemas(message_schemas);
         // The services are new: it is not set yet.
         let run: Weak<Shared> = Arc::downgrade(&shared);
         let _ = shared.services.run.set(run);
@@ -134,7 +137,7 @@ pub(crate) fn find_plugins(
                         stage: stage.name.clone(),
                         plugin: contestant.plugin.clone(),
                     })?;
-            plugins.push(found.clone());
+            plugins.push(found.with_config(&contestant.config));
         }
         let Some(first) = plugins.first().map(|found| &found.manifest) else {
             return Err(misfit(&stage.name, "it has no plugin".into()));

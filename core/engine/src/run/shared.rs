@@ -1,8 +1,8 @@
 //! The state that all threads of a run share.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
@@ -18,6 +18,7 @@ use crate::check::Checks;
 use crate::report::marks::Marks;
 use crate::run::Observer;
 use crate::run::event::ControlEvent;
+use crate::run::message_schemas::{DeclaredSchema, MessageSchemas};
 use crate::run::names::Names;
 use crate::run::replay::Replay;
 use crate::supervisor::{self, Action, StopCause, Supervisor};
@@ -26,6 +27,10 @@ use crate::supervisor::{self, Action, StopCause, Supervisor};
 pub(crate) struct Shared {
     pub services: Arc<Services>,
     pub checks: Checks,
+    /// The JSON Schemas that configs declare. A reload replaces them.
+    message_schemas: RwLock<MessageSchemas>,
+    /// Whether there are any: most runs have none.
+    has_message_schemas: AtomicBool,
     pub observers: Vec<Arc<dyn Observer>>,
     /// Whether an observer wants calls.
     pub logs_calls: bool,
@@ -87,6 +92,8 @@ impl Shared {
         Self {
             services,
             checks: Checks::new(options.validators),
+            message_schemas: RwLock::default(),
+            has_message_schemas: AtomicBool::new(false),
             logs_calls: options
                 .observers
                 .iter()
@@ -200,6 +207,24 @@ impl Shared {
     /// Sets the names of the stages that drive the mouse: a run in which one of them crashes or hangs has failed.
     pub(crate) fn set_drives_mouse(&self, stages: BTreeSet<String>) {
         *lock(&self.drives_mouse) = stages;
+    }
+
+    /// Sets the JSON Schemas of messages, by schema id.
+    pub(crate) fn set_message_schemas(&self, schemas: MessageSchemas) {
+        let has_any = !schemas.is_empty();
+        let current = self.message_schemas.write();
+        self.has_message_schemas.store(has_any, Ordering::Relaxed);
+        *current.unwrap_or_else(PoisonError::into_inner) = schemas;
+    }
+
+    /// The JSON Schema of messages of a schema id, if a config declares one.
+    pub(crate) fn message_schema(&self, id: &str) -> Option<Arc<DeclaredSchema>> {
+        if !self.has_message_schemas.load(Ordering::Relaxed) {
+            return None;
+        }
+        let schemas = self.message_schemas.read();
+        let schemas = schemas.unwrap_or_else(PoisonError::into_inner);
+        schemas.get(id).cloned()
     }
 
     /// Counts and logs a problem, and notifies the observers.

@@ -21,7 +21,12 @@ pub fn about(
         .iter()
         .map(|stage| {
             let contestants = stage.contestants.iter();
-            let found: Vec<_> = contestants.map(|it| catalogue.find(&it.plugin)).collect();
+            let found = contestants.map(|it| {
+                let found = catalogue.find(&it.plugin)?;
+                Some(found.with_config(&it.config))
+            });
+            let found: Vec<_> = found.collect();
+            let found: Vec<_> = found.iter().map(Option::as_ref).collect();
             about_stage(stage, &found)
         })
         .collect();

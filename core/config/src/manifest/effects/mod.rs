@@ -52,6 +52,12 @@ impl Effects {
     pub fn is_unknown(&self) -> bool {
         *self == Self::Unknown
     }
+
+    /// Whether this effect is one of those that are declared.
+    #[must_use]
+    pub fn declare(&self, effect: &Effect) -> bool {
+        matches!(self, Self::Declared(effects) if effects.contains(effect))
+    }
 }
 
 impl Serialize for Effects {

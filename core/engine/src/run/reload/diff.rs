@@ -10,6 +10,7 @@ use flowpipe_host::catalogue::{Catalogue, Found};
 use flowpipe_host::frame::pool;
 
 use crate::run::error::StartError;
+use crate::run::message_schemas::{self, MessageSchemas};
 use crate::run::plan;
 use crate::run::reload::changes::{Changes, StageChangeKind, StageChanges};
 use crate::run::reload::error::ChangeError;
@@ -38,6 +39,8 @@ pub(crate) struct PipelineDiff {
     pub cycles: (Vec<Inlets>, Vec<Option<usize>>),
     /// By stage, whether its cycle is unchanged.
     pub knows_cycle: Vec<bool>,
+    /// The JSON Schemas of messages after the change.
+    pub message_schemas: MessageSchemas,
     pub changes: Changes,
 }
 
@@ -64,6 +67,7 @@ impl PipelineDiff {
             pausing: Vec::new(),
             cycles: Default::default(),
             knows_cycle: Vec::new(),
+            message_schemas: message_schemas::declared(pipeline, &found)?,
             changes: Changes::default(),
         };
         let places = pipeline.stages.iter().zip(&found);

@@ -131,6 +131,8 @@ impl Reloader {
             self.shared.names.add(name, manifest);
         }
         self.shared.set_drives_mouse(diff.next.driving_mouse());
+        let schemas = std::mem::take(&mut diff.message_schemas);
+        self.shared.set_message_schemas(schemas);
         self.notify_observers(&diff.next, &diff.changes);
         let pausing: Vec<_> = diff
             .pausing

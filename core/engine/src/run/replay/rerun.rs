@@ -1,5 +1,9 @@
 //! Which stages of a recording are rerun, and with which config. Only the manifests of the loaded plugins decide. The
 //! recording's own claims (a role, inputs, that a plugin is deterministic) are not trusted.
+//!
+//! The config of some plugins declares what others have in their manifests (`Manifest::with_config`). That of a recording
+//! is one more claim of it: such a stage is rerun only if the options name it, and by the effects of its plugin, to
+//! which the recording can only add.
 
 use std::fmt;
 
@@ -74,7 +78,8 @@ fn harmless(
         return Err(expected.then(|| NotRerunReason::NoPlugin(plugin.name.clone())));
     };
     let manifest = &found.manifest;
-    if !manifest.deterministic || manifest.inputs.is_empty() {
+    // What the recorded config declares is not believed.
+    if manifest.declared_by_config || !manifest.deterministic || manifest.inputs.is_empty() {
         return Err(None);
     }
     if !fits(manifest, stage) {
@@ -166,7 +171,8 @@ impl Candidate<'_> {
             // The start of the run reports it.
             return Ok((contestant(self.config.clone()), Vec::new()));
         };
-        let manifest = &found.manifest;
+        let manifest = found.manifest.with_config(self.config);
+        let manifest = &*manifest;
         let at = || (stage.name.clone(), self.plugin.to_owned());
         if !fits(manifest, stage) {
             let (stage, plugin) = at();
@@ -177,7 +183,8 @@ impl Candidate<'_> {
         }
         let is_typed = |effect: &Effect| {
             let key = effect.key.as_ref();
-            self.is_typed && key.is_some_and(|key| self.config.get(key).is_some())
+            let is_set = key.is_some_and(|key| self.config.get(key).is_some());
+            self.is_typed && (is_set || !found.manifest.effects.declare(effect))
         };
         let may = |effect: &Effect| allowed.kinds.contains(&effect.kind) || is_typed(effect);
         let config = manifest.without_effects(self.config, may);
