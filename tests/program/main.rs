@@ -58,6 +58,7 @@ mod live;
 mod loading;
 mod named;
 mod new;
+mod new_pipeline;
 mod old_recordings;
 mod outlive;
 mod places;

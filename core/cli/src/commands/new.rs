@@ -1,4 +1,4 @@
-//! `flowpipe new ROLE NAME`: creates a plugin.
+//! `flowpipe new ROLE NAME`: creates a plugin, and `flowpipe new pipeline NAME` a pipeline.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -6,21 +6,50 @@ use std::path::{Path, PathBuf};
 
 use flowpipe_terminal::{escaped, stdout};
 
-use crate::args::{Global, Language, New};
+use crate::args::{Global, Language, New, NewRole};
 use crate::exit::{Ended, Failure};
 use crate::new::sdk::{self, Sdk};
-use crate::new::{self, File, name};
+use crate::new::{self, File, Scaffold, name};
 use crate::plugins;
 
 /// The longest line of a note.
 const WIDTH: usize = 100;
 
 pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
-    if let Some(refusal) = name::refusal(&args.name, args.lang) {
+    match args.kind.role() {
+        Some(role) => plugin(global, args, role),
+        None => pipeline(args),
+    }
+}
+
+fn pipeline(args: &New) -> Result<Ended, Failure> {
+    let lang = args.lang.unwrap_or(Language::Python);
+    if lang != Language::Python {
+        let why = "the stages of a new pipeline are in Python; `flowpipe new stage` creates one in Rust or C";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    if let Some(refusal) = name::refusal(&args.name, "pipeline", lang) {
         return Err(Failure::Usage(refusal));
     }
+    let window = args.window.as_deref().unwrap_or(&args.name);
+    if window.is_empty() || window.contains(char::is_control) {
+        let why = "--window: the title of a window is a line of text";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    create(args, &new::domain::plan(&args.name, window), None)
+}
+
+fn plugin(global: &Global, args: &New, role: NewRole) -> Result<Ended, Failure> {
+    let lang = args.lang.unwrap_or(Language::Rust);
+    if let Some(refusal) = name::refusal(&args.name, "plugin", lang) {
+        return Err(Failure::Usage(refusal));
+    }
+    if args.window.is_some() {
+        let why = "--window is for a new pipeline: a plugin captures what its config names";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     // A script is not a plugin, so its name can't conflict.
-    if args.lang != Language::Python
+    if lang != Language::Python
         && let Some(found) = plugins::load(global).find(&args.name)
     {
         return Err(Failure::Usage(format!(
@@ -42,13 +71,25 @@ pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
             ))
         })?,
     };
-    if args.lang == Language::Rust && sdk.has_members_in(&args.folder) {
+    if lang == Language::Rust && sdk.has_members_in(&args.folder) {
         return Err(Failure::Usage(format!(
             "all folders in {} are crates of flowpipe itself: choose another folder with --in",
             args.folder.display()
         )));
     }
-    let plan = new::plan(args.role, args.lang, &args.name, &sdk);
+    let plan = new::plan(role, lang, &args.name, &sdk);
+    let note = match (lang, &sdk) {
+        (Language::Rust, Sdk::Repository(url)) => Some(format!(
+            "note: cargo downloads the SDK from {url}. To build with a checkout of it, create the plugin with --sdk \
+             CHECKOUT."
+        )),
+        _ => None,
+    };
+    create(args, &plan, note)
+}
+
+/// Writes the files, and prints the next steps.
+fn create(args: &New, plan: &Scaffold, note: Option<String>) -> Result<Ended, Failure> {
     let folder = args.folder.join(&args.name);
     if folder.symlink_metadata().is_ok() {
         return Err(Failure::Usage(format!(
@@ -68,18 +109,8 @@ pub fn run(global: &Global, args: &New) -> Result<Ended, Failure> {
     let files: Vec<&str> = plan.files.iter().map(|file| file.path.as_str()).collect();
     let place = escaped(folder.strip_prefix(".").unwrap_or(&folder).display());
     writeln!(out, "{place}: {}\n", files.join(", "))?;
-    if let (Language::Rust, Sdk::Repository(url)) = (args.lang, &sdk) {
-        writeln!(
-            out,
-            "{}\n",
-            textwrap::fill(
-                &format!(
-                    "note: cargo downloads the SDK from {url}. To build with a checkout of it, create the plugin with \
-                     --sdk CHECKOUT."
-                ),
-                WIDTH
-            )
-        )?;
+    if let Some(note) = note {
+        writeln!(out, "{}\n", textwrap::fill(&note, WIDTH))?;
     }
     writeln!(out, "next:")?;
     writeln!(out, "  cd {}", pasteable(&place.to_string()))?;

@@ -1,10 +1,12 @@
-//! What `flowpipe new` consists of: it creates a plugin that builds and runs as it is.
+//! What `flowpipe new` consists of: it creates a plugin that builds and runs as it is, or a whole pipeline.
 //!
 //! # Layout
 //! - [`name`]: what a plugin may be called. [`sdk`]: where a Rust plugin finds the SDK.
 //! - [`rust`], [`c`], [`python`]: the files of each language, from `templates/`.
+//! - [`domain`]: the files of a pipeline.
 
 mod c;
+pub mod domain;
 pub mod name;
 mod python;
 mod rust;
@@ -14,7 +16,7 @@ use sdk::Sdk;
 
 use crate::args::{Language, NewRole};
 
-/// A file to write, relative to the plugin's folder.
+/// A file to write, relative to the folder of what is created.
 pub struct File {
     /// Its path, with slashes.
     pub path: String,
@@ -22,7 +24,7 @@ pub struct File {
     pub content: Vec<u8>,
 }
 
-/// A plugin to create.
+/// What is to be created.
 pub struct Scaffold {
     /// Its files; the first is the one to edit.
     pub files: Vec<File>,

@@ -1,4 +1,4 @@
-//! What a plugin may be called.
+//! What a plugin or a pipeline may be called.
 
 use crate::args::Language;
 
@@ -14,8 +14,8 @@ const BUILT_ON: &str = "flowpipe-abi flowpipe-plugin flowpipe-puzzle schemars se
 /// The maximum length of a name.
 const LONGEST: usize = 60;
 
-/// Why a name can't be used; `None`: it can.
-pub fn refusal(name: &str, language: Language) -> Option<String> {
+/// Why a name can't be used; `None`: it can. `what`: a plugin or a pipeline.
+pub fn refusal(name: &str, what: &str, language: Language) -> Option<String> {
     let well_formed = name.starts_with(|first: char| first.is_ascii_lowercase())
         && name
             .bytes()
@@ -24,13 +24,13 @@ pub fn refusal(name: &str, language: Language) -> Option<String> {
         && !name.contains("--");
     if !well_formed {
         return Some(format!(
-            "a plugin can't be called {name:?}: its name consists of lower case letters, digits and single hyphens, and starts \
+            "a {what} can't be called {name:?}: its name consists of lower case letters, digits and single hyphens, and starts \
              with a letter, such as `solver-mine`"
         ));
     }
     if name.len() > LONGEST {
         return Some(format!(
-            "a plugin's name has at most {LONGEST} characters, this one has {}",
+            "a {what}'s name has at most {LONGEST} characters, this one has {}",
             name.len()
         ));
     }
@@ -58,18 +58,18 @@ mod tests {
     #[test]
     fn valid_and_invalid_names() {
         for name in ["a", "solver-mine", "solver-7", "matching"] {
-            assert_eq!(refusal(name, Language::Rust), None);
+            assert_eq!(refusal(name, "plugin", Language::Rust), None);
         }
         let long = "a".repeat(61);
         for name in [
             "", "Solver", "7up", "a_b", "-a", "a-", "a--b", "a b", "a/b", "..", "ä", "match",
             "test", &long,
         ] {
-            assert!(refusal(name, Language::Rust).is_some(), "{name}");
+            assert!(refusal(name, "plugin", Language::Rust).is_some(), "{name}");
         }
         for language in [Language::C, Language::Python] {
-            assert_eq!(refusal("match", language), None);
-            assert!(refusal("a/b", language).is_some());
+            assert_eq!(refusal("match", "plugin", language), None);
+            assert!(refusal("a/b", "plugin", language).is_some());
         }
     }
 
@@ -79,7 +79,7 @@ mod tests {
         let manifest: toml::Table = toml::from_str(&manifest).unwrap();
         for section in ["dependencies", "dev-dependencies"] {
             for name in manifest[section].as_table().unwrap().keys() {
-                let refused = refusal(&name.replace('_', "-"), Language::Rust).unwrap();
+                let refused = refusal(&name.replace('_', "-"), "plugin", Language::Rust).unwrap();
                 assert!(
                     refused.contains("depends on a crate of that name"),
                     "{refused}"

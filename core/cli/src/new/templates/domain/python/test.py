@@ -1,0 +1,67 @@
+"""Tests pipeline-name without a screen, on the picture frame.png. Run it with `python3 test.py`."""
+import json, os, pathlib, subprocess, sys, tempfile, unittest
+
+HERE = pathlib.Path(__file__).parent
+FLOWPIPE = os.environ.get("FLOWPIPE", "flowpipe")
+FRAME = '[stages.screen]\nplugin = "capture-files"\nconfig = { paths = ["frame.png"] }\n\n'
+KEEP = """
+[stages.keep]
+plugin = "exec"
+from = "planner"
+
+[stages.keep.config]
+command = ["python3", "test.py", "keep", FILE]
+inputs = { gestures = { schema = "flowpipe.gestures/1" } }
+outputs = {}
+"""
+
+
+def keep(file):
+    """A stage at the end of the pipeline: keeps the messages that it gets in a file."""
+    with open(file, "w") as out:
+        for asked in map(json.loads, sys.stdin):
+            if "message" in asked:
+                print(json.dumps(asked["message"]["body"]), file=out, flush=True)
+            print(json.dumps({"id": asked["id"]}), flush=True)
+
+
+def flowpipe(*args):
+    ran = subprocess.run([FLOWPIPE, *args], cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if ran.returncode != 0:
+        raise AssertionError(f"flowpipe {' '.join(args)}: exit code {ran.returncode}\n{ran.stdout}")
+
+
+def play(pipeline):
+    """The messages of the planner in a dry run of a pipeline, in which frame.png takes the screen's place."""
+    before, after = pipeline.split("[stages.screen]\n")
+    _, after = after.split("\n\n", 1)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = pathlib.Path(folder, "kept.jsonl")
+        stages = before + FRAME + after + KEEP.replace("FILE", json.dumps(str(kept)))
+        test = HERE / f"test-{os.getpid()}.toml"
+        try:
+            test.write_text(stages)
+            flowpipe("run", test.name, "--dry-run", "--quiet")
+        finally:
+            test.unlink()
+        return [json.loads(line) for line in kept.read_text().splitlines()]
+
+
+class Test(unittest.TestCase):
+    def test_the_pipeline_is_whole(self):
+        flowpipe("check", "pipeline.toml")
+
+    def test_every_target_is_clicked_on_once(self):
+        [plan] = play((HERE / "pipeline.toml").read_text())
+        clicks = [gesture["actions"][0]["click"]["at"] for gesture in plan["gestures"]]
+        self.assertEqual(len(clicks), 10)
+        self.assertEqual(clicks[0], [692, 368])
+        bounds = plan["bounds"]
+        self.assertEqual((bounds["width"], bounds["height"]), (1920, 1080))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["keep"]:
+        keep(sys.argv[2])
+    else:
+        unittest.main()
