@@ -136,7 +136,7 @@ fn stage(about: &flowpipe_recording::entry::AboutStage) -> Stage {
         config: match plugin.config.as_object() {
             Some(map) if map.is_empty() => String::new(),
             _ if plugin.config.is_null() => String::new(),
-            _ => plugin.config.to_string(),
+            _ => shortened(plugin.config.to_string()),
         },
     };
     Stage {
@@ -144,6 +144,17 @@ fn stage(about: &flowpipe_recording::entry::AboutStage) -> Stage {
         role: about.role.clone(),
         plugins: about.plugins.iter().map(plugin).collect(),
         ..Stage::default()
+    }
+}
+
+/// The most characters of a config that are shown: it can contain whole JSON Schemas.
+const LONGEST_CONFIG: usize = 2_000;
+
+/// The beginning of a long text.
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(LONGEST_CONFIG) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
     }
 }
 
@@ -191,6 +202,12 @@ fn bin(time: u64) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_config_is_shortened() {
+        assert_eq!(shortened("ä".repeat(2_000)), "ä".repeat(2_000));
+        assert_eq!(shortened("ä".repeat(9_000)).chars().count(), 2_002);
+    }
 
     #[test]
     fn a_distribution_has_quantiles_and_bins() {
