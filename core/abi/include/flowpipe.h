@@ -387,8 +387,8 @@ typedef struct flowpipe_check {
  * declared_by_config (optional): true if the config of a stage declares what it is, for stages that run
  * other code. Where the config has these keys, they count instead of the manifest's:
  *   inputs, outputs  { "NAME": { "schema": "maker.name/1" } }, by name in alphabetical order: the first
- *           has index 0. {}: no such ports. A port may have "json_schema", the JSON Schema of its messages,
- *           or "file", from which the host reads it into json_schema before it creates the stage.
+ *           has index 0. {}: no such ports. Ports may have the keys of a manifest's. "json_schema" is the
+ *           JSON Schema of its messages, which the host reads from "file" before it creates the stage.
  *   deterministic  true or false
  *   effects [ "uses-network" ]: ids of effects in addition to the manifest's
  * A host that does not know the field uses the ports of the manifest. A replay does not run such a stage

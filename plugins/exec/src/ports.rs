@@ -41,6 +41,12 @@ pub struct PortConfig {
     /// The schema id of its messages, such as "mines.field/1", or "*" for any.
     #[schemars(regex(pattern = r"^(\*|[A-Za-z0-9._-]+/[0-9]+)$"))]
     pub schema: String,
+    /// Whether a pipeline may leave this input unconnected; at least one is connected.
+    #[serde(default)]
+    pub optional: bool,
+    /// The plugin of the role `check` that has to judge the messages of this output. A pipeline does not start without it.
+    #[serde(default)]
+    pub check: Option<String>,
     /// A file with the JSON Schema of its messages. Every message of this schema id is checked against it.
     #[serde(default)]
     pub file: Option<String>,

@@ -46,6 +46,10 @@ pub struct DeclaredPort<'a> {
     pub name: &'a str,
     /// The schema id of its messages; `*` matches any.
     pub schema: &'a str,
+    /// Whether a pipeline may leave this input unconnected.
+    pub optional: bool,
+    /// The check that messages of this output need, by its plugin's name.
+    pub check: Option<&'a str>,
     /// The file with the JSON Schema of its messages.
     pub file: Option<&'a str>,
     /// The JSON Schema of its messages: given in the config, or read from the file.
@@ -160,8 +164,8 @@ impl DeclaredPort<'_> {
         Port {
             name: self.name.to_owned(),
             schema: self.schema.to_owned(),
-            optional: false,
-            check: None,
+            optional: self.optional,
+            check: self.check.map(str::to_owned),
         }
     }
 }
@@ -170,6 +174,8 @@ fn declared_port<'a>((name, declared): (&'a String, &'a Value)) -> Option<Declar
     Some(DeclaredPort {
         name,
         schema: declared.get("schema")?.as_str()?,
+        optional: declared.get("optional").and_then(Value::as_bool) == Some(true),
+        check: declared.get("check").and_then(Value::as_str),
         file: declared.get("file").and_then(Value::as_str),
         json_schema: declared.get("json_schema").filter(|it| !it.is_null()),
     })
@@ -223,7 +229,7 @@ mod tests {
     fn config() -> Value {
         json!({
             "command": ["a"],
-            "inputs": { "b": { "schema": "x.b/1" }, "a": { "schema": "*" } },
+            "inputs": { "b": { "schema": "x.b/1", "optional": true }, "a": { "schema": "*" } },
             "outputs": {},
             "deterministic": true,
             "effects": ["drives-mouse"],
@@ -244,6 +250,10 @@ mod tests {
         let stage = open.with_config(&config());
         assert_eq!(ports(&stage.inputs), [("a", "*"), ("b", "x.b/1")]);
         assert!(stage.outputs.is_empty() && stage.deterministic);
+        assert!(!stage.inputs[0].optional && stage.inputs[1].optional);
+        let checked = json!({ "outputs": { "out": { "schema": "x.a/1", "check": "check-x" } } });
+        let stage = open.with_config(&checked);
+        assert_eq!(stage.outputs[0].check.as_deref(), Some("check-x"));
         // Without a declaration, the manifest's word stays.
         let stage = open.with_config(&json!({ "command": ["a"] }));
         assert_eq!(*stage, open);
