@@ -5,30 +5,40 @@ Standard output is for answers only; print everything else to standard error (fl
 import json, sys
 
 settings = {"stay_ms": 50}  # how long the pointer stays after each click
-done = set()  # the targets that were clicked on
+done = set()  # the middles of the targets that were clicked on
+asked_for = []  # those that the mouse was sent, until it reports what it did
 
 
 def middle(target):
-    return [target["x"] + target["width"] / 2, target["y"] + target["height"] / 2]
+    return target["x"] + target["width"] / 2, target["y"] + target["height"] / 2
+
+
+def on_targets(body):
+    """The gestures for the targets of a frame: none if nothing is left to do, or while the mouse is busy."""
+    left = [at for at in map(middle, body["targets"]) if at not in done]
+    if asked_for or not left:
+        return []
+    asked_for.extend(left)
+    click = lambda at: {"click": {"at": at, "stay_ms": settings["stay_ms"]}}
+    gestures = [{"name": f"click at {at[0]:.0f}, {at[1]:.0f}", "actions": [click(at)]} for at in left]
+    # Outside of the bounds the pointer is never put.
+    bounds = {"x": 0, "y": 0, **body["size"]}
+    return [{"body": {"planner": "pipeline-name", "frame": body["frame"], "bounds": bounds, "gestures": gestures}}]
+
+
+def on_played(body):
+    """The mouse played so many of the gestures. It refuses the others, such as on an old frame: the next one shows them."""
+    done.update(asked_for[: body["played"]])
+    asked_for.clear()
+    return []
 
 
 def process(message=None, finish=None, **_):
-    """The gestures for the targets of a frame: none if nothing is left to do."""
+    """The messages to send for one that arrived, by its input."""
     if finish:  # all inputs have ended: the last chance to send something
         return {}
-    body, gestures = message["body"], []
-    for target in body["targets"]:
-        at = middle(target)
-        if tuple(at) not in done:
-            done.add(tuple(at))
-            click = {"click": {"at": at, "stay_ms": settings["stay_ms"]}}
-            gestures.append({"name": f"click at {at[0]:.0f}, {at[1]:.0f}", "actions": [click]})
-    if not gestures:
-        return {}
-    # Outside of the bounds the pointer is never put.
-    bounds = {"x": 0, "y": 0, **body["size"]}
-    plan = {"planner": "pipeline-name", "frame": body["frame"], "bounds": bounds, "gestures": gestures}
-    return {"messages": [{"body": plan}]}
+    inputs = {"targets": on_targets, "played": on_played}
+    return {"messages": inputs[message["port"]](message["body"])}
 
 
 for asked in map(json.loads, sys.stdin):

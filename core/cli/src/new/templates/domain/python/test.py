@@ -25,6 +25,15 @@ def keep(file):
             print(json.dumps({"id": asked["id"]}), flush=True)
 
 
+def ask(script, *messages):
+    """The messages that a script answers to each of these, without a pipeline."""
+    hello = {"id": 0, "protocol": "flowpipe.exec/1", "role": "stage", "settings": {}, "dry": False}
+    lines = [hello, *({"id": number, "message": message} for number, message in enumerate(messages, 1))]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    ran = subprocess.run([sys.executable, HERE / script], input=text, stdout=subprocess.PIPE, text=True, check=True)
+    return [json.loads(line).get("messages", []) for line in ran.stdout.splitlines()[1:]]
+
+
 def flowpipe(*args):
     ran = subprocess.run([FLOWPIPE, *args], cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if ran.returncode != 0:
@@ -50,6 +59,15 @@ def play(pipeline):
 class Test(unittest.TestCase):
     def test_the_pipeline_is_whole(self):
         flowpipe("check", "pipeline.toml")
+
+    def test_the_planner_waits_for_the_mouse(self):
+        places = [{"x": x, "y": 0, "width": 20, "height": 20} for x in (0, 50)]
+        body = {"frame": {"source": "a test"}, "size": {"width": 100, "height": 20}, "targets": places}
+        targets = {"port": "targets", "body": body}
+        one_played = {"port": "played", "body": {"played": 1}}
+        answers = ask("planner.py", targets, targets, one_played, targets)
+        clicks = [[gesture["name"] for message in answer for gesture in message["body"]["gestures"]] for answer in answers]
+        self.assertEqual(clicks, [["click at 10, 10", "click at 60, 10"], [], [], ["click at 60, 10"]])
 
     def test_every_target_is_clicked_on_once(self):
         [plan] = play((HERE / "pipeline.toml").read_text())
