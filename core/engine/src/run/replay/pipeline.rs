@@ -62,16 +62,27 @@ impl Replay {
             let among = below.as_ref().is_none_or(|below| below.contains(&number));
             let swap = swapped.get(&number);
             let rerun = match swap {
-                Some(swap) => Ok(rerun::swapped(stage, swap, &options.allowed, catalogue)?),
+                Some(swap) => Ok(rerun::swapped(
+                    stage,
+                    about,
+                    swap,
+                    &options.allowed,
+                    catalogue,
+                )?),
                 None if from == Some(number) && is_other => {
                     return Err(PlanError::Changed(stage.name.clone()));
                 }
-                None if from == Some(number) => {
-                    Ok(rerun::as_recorded(stage, &options.allowed, catalogue)?)
-                }
+                None if from == Some(number) => Ok(rerun::as_recorded(
+                    stage,
+                    about,
+                    &options.allowed,
+                    catalogue,
+                )?),
                 None if is_other => Err(Some(NotRerunReason::Changed)),
                 None if !among => Err(None),
-                None => rerun::by_itself(stage, catalogue).map(|plugins| (plugins, Vec::new())),
+                None => {
+                    rerun::by_itself(stage, about, catalogue).map(|plugins| (plugins, Vec::new()))
+                }
             };
             let mut calls = calls.remove(stage.name.as_str()).unwrap_or_default();
             if swap.is_some() {

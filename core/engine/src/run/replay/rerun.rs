@@ -11,7 +11,7 @@ use flowpipe_config::effects::{Effect, EffectKind};
 use flowpipe_config::manifest::{Manifest, config_schema};
 use flowpipe_config::pipeline::Contestant;
 use flowpipe_host::catalogue::Catalogue;
-use flowpipe_recording::entry::{AboutPlugin, AboutStage};
+use flowpipe_recording::entry::{About, AboutPlugin, AboutStage};
 use serde_json::Value;
 
 use crate::run::replay::error::PlanError;
@@ -57,6 +57,7 @@ impl fmt::Display for NotRerunReason {
 /// deterministic and have no effects. `Err`: it is not rerun; with the reason if it could be expected to be.
 pub(super) fn by_itself(
     stage: &AboutStage,
+    about: &About,
     catalogue: &Catalogue,
 ) -> Result<Vec<Contestant>, Option<NotRerunReason>> {
     if stage.plugins.is_empty() {
@@ -64,12 +65,13 @@ pub(super) fn by_itself(
     }
     let plugins = stage.plugins.iter();
     plugins
-        .map(|plugin| harmless(stage, plugin, catalogue))
+        .map(|plugin| harmless(stage, about, plugin, catalogue))
         .collect()
 }
 
 fn harmless(
     stage: &AboutStage,
+    about: &About,
     plugin: &AboutPlugin,
     catalogue: &Catalogue,
 ) -> Result<Contestant, Option<NotRerunReason>> {
@@ -82,7 +84,7 @@ fn harmless(
     if manifest.declared_by_config || !manifest.deterministic || manifest.inputs.is_empty() {
         return Err(None);
     }
-    if !fits(manifest, stage) {
+    if !fits(manifest, stage, about) {
         return Err(Some(NotRerunReason::Ports(plugin.name.clone())));
     }
     let config = manifest.without_effects(&plugin.config, |_| false);
@@ -109,6 +111,7 @@ fn harmless(
 /// When it can't be rerun, or has effects that are not allowed.
 pub(super) fn as_recorded(
     stage: &AboutStage,
+    about: &About,
     allowed: &Allowed,
     catalogue: &Catalogue,
 ) -> Result<Rerun, PlanError> {
@@ -119,7 +122,7 @@ pub(super) fn as_recorded(
             config: &plugin.config,
             is_typed: false,
         };
-        let (contestant, effects) = candidate.admit(stage, allowed, catalogue)?;
+        let (contestant, effects) = candidate.admit(stage, about, allowed, catalogue)?;
         rerun.0.push(contestant);
         rerun.1.extend(effects);
     }
@@ -132,6 +135,7 @@ pub(super) fn as_recorded(
 /// As [`as_recorded`].
 pub(super) fn swapped(
     stage: &AboutStage,
+    about: &About,
     swap: &Swap,
     allowed: &Allowed,
     catalogue: &Catalogue,
@@ -141,7 +145,7 @@ pub(super) fn swapped(
         config: &swap.config,
         is_typed: true,
     };
-    let (contestant, effects) = candidate.admit(stage, allowed, catalogue)?;
+    let (contestant, effects) = candidate.admit(stage, about, allowed, catalogue)?;
     Ok((vec![contestant], effects))
 }
 
@@ -157,6 +161,7 @@ impl Candidate<'_> {
     fn admit(
         &self,
         stage: &AboutStage,
+        about: &About,
         allowed: &Allowed,
         catalogue: &Catalogue,
     ) -> Result<(Contestant, Vec<String>), PlanError> {
@@ -174,7 +179,7 @@ impl Candidate<'_> {
         let manifest = found.manifest.with_config(self.config);
         let manifest = &*manifest;
         let at = || (stage.name.clone(), self.plugin.to_owned());
-        if !fits(manifest, stage) {
+        if !fits(manifest, stage, about) {
             let (stage, plugin) = at();
             return Err(PlanError::Ports { stage, plugin });
         }
@@ -245,13 +250,36 @@ fn refusal(manifest: &Manifest, config: &Value) -> Option<String> {
     }
 }
 
-/// Whether a plugin has the recorded inputs and outputs of a stage.
-fn fits(manifest: &Manifest, stage: &AboutStage) -> bool {
-    let inputs = manifest.inputs.iter().map(|port| &port.name);
-    let outputs = manifest
-        .outputs
-        .iter()
-        .map(|port| (&port.name, &port.schema));
-    inputs.eq(&stage.inputs)
-        && outputs.eq(stage.outputs.iter().map(|(name, schema)| (name, schema)))
+/// Whether a plugin has the recorded inputs and outputs of a stage. The last ones may be missing on either side: those of
+/// the plugin if they are outputs or optional, those of the stage if nothing was connected to them.
+fn fits(manifest: &Manifest, stage: &AboutStage, about: &About) -> bool {
+    let (inputs, outputs) = (&manifest.inputs, &manifest.outputs);
+    let is_fed = |input: &String| {
+        about
+            .edges
+            .iter()
+            .any(|edge| is_port(&edge.to, stage, input))
+    };
+    let feeds = |output: &String| {
+        about
+            .edges
+            .iter()
+            .any(|edge| is_port(&edge.from, stage, output))
+    };
+    let mut same_inputs = inputs.iter().zip(&stage.inputs);
+    let mut same_outputs = outputs.iter().zip(&stage.outputs);
+    let mut missing_inputs = stage.inputs.iter().skip(inputs.len());
+    let mut missing_outputs = stage.outputs.iter().skip(outputs.len());
+    let mut further = inputs.iter().skip(stage.inputs.len());
+    inputs.is_empty() == stage.inputs.is_empty()
+        && same_inputs.all(|(port, name)| port.name == *name)
+        && same_outputs.all(|(port, (name, schema))| (&port.name, &port.schema) == (name, schema))
+        && further.all(|port| port.optional)
+        && !missing_inputs.any(is_fed)
+        && !missing_outputs.any(|(name, _)| feeds(name))
+}
+
+/// Whether an end of an edge is this port of a stage.
+fn is_port(end: &(String, String), stage: &AboutStage, port: &str) -> bool {
+    end.0 == stage.name && end.1 == port
 }
