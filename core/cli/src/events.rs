@@ -8,6 +8,7 @@ use crossbeam_channel::Sender;
 use flowpipe_engine::run::{Observer, PipelineChange};
 use flowpipe_host::message::Message;
 use flowpipe_host::problem::Problem;
+use flowpipe_message::{GESTURE_OUTCOME, GESTURES};
 use flowpipe_puzzle::message::{OUTCOME, RESULT, SIGHTING, SOLVED, STROKES};
 use flowpipe_recorder::record::FlightFile;
 
@@ -72,8 +73,8 @@ impl EventForwarder {
 impl Observer for EventForwarder {
     fn message(&self, stage: usize, _: usize, message: &Arc<Message>) {
         let is_shown = match message.schema() {
-            SIGHTING | SOLVED | OUTCOME => self.is_shown(stage),
-            RESULT | STROKES => true,
+            SIGHTING | SOLVED | OUTCOME | GESTURE_OUTCOME => self.is_shown(stage),
+            RESULT | STROKES | GESTURES => true,
             _ => false,
         };
         if is_shown {

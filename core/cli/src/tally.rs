@@ -1,5 +1,6 @@
-//! Counts and prints the boards of a run: read, solved, played, refused.
+//! Counts and prints the boards of a run (read, solved, played, refused) and the gestures of any domain.
 
+mod gestures;
 mod obstacle;
 #[cfg(test)]
 mod tests;
@@ -8,6 +9,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use flowpipe_host::message::Message;
+use flowpipe_message::{GESTURE_OUTCOME, GESTURES, GestureOutcome, Gestures};
 use flowpipe_puzzle::Puzzle;
 use flowpipe_puzzle::message::{
     BoardResult, OUTCOME, Outcome, RESULT, Reading, SIGHTING, SOLVED, SeenBoard, Sighting, Solved,
@@ -19,7 +21,9 @@ use serde::{Deserialize, Serialize};
 use crate::accepted::{read, with_reason};
 use crate::show::board;
 use crate::show::colour::{BAD, GOOD, QUIET, paint};
+use crate::tally::gestures::GestureCounts;
 use crate::tally::obstacle::Obstacle;
+use crate::visibility::Visibility;
 
 /// What to do where no board is read for some time. The reason names the keys of vision that change it.
 const UNREAD_ADVICE: &str = "show the whole board with nothing over it, or capture another window: `window` of capture-screen \
@@ -44,6 +48,12 @@ pub struct Tally {
     pub strokes: u64,
     /// Strokes that the game refused, or that had to be repeated.
     pub strokes_refused: u64,
+    /// Gestures of any domain.
+    #[serde(default, skip_serializing_if = "GestureCounts::is_empty")]
+    pub gestures: GestureCounts,
+    /// Whether no stage of the pipeline knows boards.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    without_boards: bool,
     /// The board of a live run, where a referee emits the result of each board.
     #[serde(skip)]
     live: Option<Live>,
@@ -72,9 +82,10 @@ struct Live {
 
 impl Tally {
     /// All counts are 0. `dry`: in a dry run, nothing is really played.
-    pub fn new(has_referee: bool, dry: bool) -> Self {
+    pub fn new(visibility: &Visibility, dry: bool) -> Self {
         Self {
-            live: has_referee.then(Live::default),
+            live: visibility.has_referee.then(Live::default),
+            without_boards: !visibility.has_boards,
             dry,
             ..Self::default()
         }
@@ -120,6 +131,19 @@ impl Tally {
             SOLVED => read(message).map_or(Ok(()), |it| self.solved(&it, out, colours)),
             OUTCOME => read(message).map_or(Ok(()), |it| self.outcome(&it, out, colours)),
             RESULT => read(message).map_or(Ok(()), |it| self.result(&it, out, colours)),
+            GESTURES => {
+                if let Some(gestures) = read::<Gestures>(message) {
+                    self.gestures.plan(&gestures);
+                }
+                Ok(())
+            }
+            GESTURE_OUTCOME => match read::<GestureOutcome>(message) {
+                Some(outcome) => {
+                    let dry = self.dry_words();
+                    self.gestures.add(&outcome, dry, out, colours)
+                }
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }
@@ -319,8 +343,23 @@ impl Tally {
         }
     }
 
-    /// The counts in one line.
+    /// The counts in one line. Empty: there is nothing to count in such a pipeline.
     pub fn summary(&self) -> String {
+        let counts = [
+            self.boards,
+            self.unread,
+            self.solved,
+            self.unsolved,
+            self.played,
+        ];
+        let has_boards = !self.without_boards || counts.iter().any(|&count| count > 0);
+        let boards = has_boards.then(|| self.summary_of_boards());
+        let gestures = self.gestures.summary(self.dry_words());
+        let parts: Vec<String> = boards.into_iter().chain(gestures).collect();
+        parts.join(", ")
+    }
+
+    fn summary_of_boards(&self) -> String {
         let mut parts = vec![format!("{} read", counted(self.boards, "board"))];
         if self.unread > 0 {
             let frames = counted(self.unread, "frame");

@@ -1,9 +1,9 @@
 //! Which stages of a pipeline have their messages shown.
 
-use flowpipe_config::manifest::Manifest;
+use flowpipe_config::manifest::{Manifest, Port};
 use flowpipe_config::pipeline::Pipeline;
 use flowpipe_host::catalogue::{Catalogue, Found};
-use flowpipe_puzzle::message::RESULT;
+use flowpipe_puzzle::message::{RESULT, SIGHTING, SOLVED, STROKES};
 
 /// The stages of a pipeline, and which of them are shown.
 pub struct Visibility {
@@ -13,6 +13,8 @@ pub struct Visibility {
     pub is_shown: Vec<bool>,
     /// Whether a stage emits the result of each board.
     pub has_referee: bool,
+    /// Whether a stage emits what concerns boards.
+    pub has_boards: bool,
 }
 
 impl Visibility {
@@ -22,7 +24,12 @@ impl Visibility {
             let found = catalogue.find(&first.plugin)?;
             Some(found.with_config(&first.config))
         });
-        let is_shown: Vec<bool> = manifests.map(|found| is_shown(found.as_ref())).collect();
+        let manifests: Vec<Option<Found>> = manifests.collect();
+        let is_shown: Vec<bool> = manifests
+            .iter()
+            .map(|found| is_shown(found.as_ref()))
+            .collect();
+        let of_boards = |found: &Found| found.manifest.outputs.iter().any(is_of_boards);
         Self {
             names: pipeline
                 .stages
@@ -30,6 +37,7 @@ impl Visibility {
                 .map(|stage| stage.name.clone())
                 .collect(),
             has_referee: is_shown.contains(&false),
+            has_boards: manifests.iter().flatten().any(of_boards),
             is_shown,
         }
     }
@@ -38,6 +46,12 @@ impl Visibility {
 /// Whether the messages of a stage with that plugin are shown.
 pub fn is_shown(found: Option<&Found>) -> bool {
     found.is_none_or(|found| !is_referee(&found.manifest))
+}
+
+/// Whether messages of an output concern boards. An actuator of gestures may play strokes too, so that outcomes say
+/// nothing. Those of an output of any schema are counted once there are some.
+fn is_of_boards(output: &Port) -> bool {
+    [SIGHTING, SOLVED, STROKES, RESULT].contains(&output.schema.as_str())
 }
 
 /// A referee emits the results of boards.

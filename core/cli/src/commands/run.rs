@@ -155,7 +155,10 @@ pub fn run(global: &Global, args: &args::Run) -> Result<Ended, Failure> {
             };
             writeln!(stdout, "{how} by {stage}: {reason}")?;
         }
-        writeln!(stdout, "{}", tally.summary())?;
+        let summary = tally.summary();
+        if !summary.is_empty() {
+            writeln!(stdout, "{summary}")?;
+        }
     }
     catalogue.close();
     recorded.and(landed).and(traced)?;

@@ -46,7 +46,7 @@ impl<'a> Console<'a> {
         Ok(Self {
             global,
             quiet,
-            tally: Tally::new(visibility.has_referee, dry),
+            tally: Tally::new(&visibility, dry),
             steps: Steps::new(visibility.names),
             printer: Printer::start()?,
             mouse: None,

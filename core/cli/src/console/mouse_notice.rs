@@ -1,10 +1,10 @@
 //! The line that is printed before a pipeline drives the mouse.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use flowpipe_host::message::Message;
-use flowpipe_puzzle::message::{FrameNote, STROKES, Strokes};
+use flowpipe_message::{FrameNote, GESTURES, Gestures};
+use flowpipe_puzzle::message::{STROKES, Strokes};
 use flowpipe_terminal::{escape, escaped};
 
 use crate::accepted::read;
@@ -13,7 +13,8 @@ use crate::mouse_driver::MouseDriver;
 /// The most windows that are reported.
 const MOST: usize = 64;
 
-/// Reports where the mouse is to be driven, and how to stop it: once for each window, before its first stroke.
+/// Reports where the mouse is to be driven, and how to stop it: once for each window, before its first stroke
+/// or gesture.
 pub struct MouseNotice {
     /// `None`: the pipeline does not drive the mouse.
     driver: Option<MouseDriver>,
@@ -38,13 +39,13 @@ impl MouseNotice {
         }
     }
 
-    /// The line to print before these strokes are played, if there is one.
+    /// The line to print before these strokes or gestures are played, if there is one.
     pub fn before(&mut self, message: &Message) -> Option<String> {
-        if message.schema() != STROKES {
-            return None;
+        match message.schema() {
+            STROKES => self.line(&read::<Strokes>(message)?.sighting.frame),
+            GESTURES => self.line(&read::<Gestures>(message)?.frame),
+            _ => None,
         }
-        let strokes: Arc<Strokes> = read(message)?;
-        self.line(&strokes.sighting.frame)
     }
 
     fn line(&mut self, frame: &FrameNote) -> Option<String> {

@@ -1,5 +1,6 @@
 use flowpipe_abi::Hop;
-use flowpipe_puzzle::message::{FrameNote, StrokeOutcome};
+use flowpipe_message::{Action, FrameNote, Gesture, Rectangle};
+use flowpipe_puzzle::message::StrokeOutcome;
 use serde::Serialize;
 
 use super::*;
@@ -38,9 +39,19 @@ fn printed(tally: &mut Tally, message: &Message) -> String {
     String::from_utf8(text).unwrap()
 }
 
+/// A pipeline that plays boards, without a referee.
+fn boards() -> Visibility {
+    Visibility {
+        names: Vec::new(),
+        is_shown: Vec::new(),
+        has_referee: false,
+        has_boards: true,
+    }
+}
+
 #[test]
 fn a_board_that_a_stage_forwards_counts_once() {
-    let mut tally = Tally::new(false, false);
+    let mut tally = Tally::new(&boards(), false);
     for _ in 0..3 {
         printed(&mut tally, &sighting(&[0, 1]));
         printed(&mut tally, &sighting(&[0, 1, 2]));
@@ -64,7 +75,7 @@ fn a_dry_run_is_named_wherever_something_is_played() {
         .with_act_ns(1);
     let refused = Outcome::new("actuator", frame(), vec![stroke]).with_refused("this is a dry run");
     let run = |dry| {
-        let mut tally = Tally::new(false, dry);
+        let mut tally = Tally::new(&boards(), dry);
         let text = [&played, &refused]
             .map(|it| printed(&mut tally, &message(OUTCOME, it, &[])))
             .concat();
@@ -77,4 +88,31 @@ fn a_dry_run_is_named_wherever_something_is_played() {
          0 boards read, 0 solved, 1 played in a dry run, 1 accepted by the game"
     );
     assert!(!run(false).replace("this is a dry run", "").contains("dry"));
+}
+
+#[test]
+fn a_pipeline_without_boards_counts_gestures() {
+    let visibility = Visibility {
+        has_boards: false,
+        ..boards()
+    };
+    let mut tally = Tally::new(&visibility, false);
+    assert_eq!(tally.summary(), "", "there is nothing to count");
+    let note = || FrameNote::of("Mines");
+    let click = || Gesture::new("click", vec![Action::click([1.0, 1.0])]);
+    let field = Rectangle::new(0.0, 0.0, 9.0, 9.0);
+    let gestures = Gestures::new("planner", note(), field, vec![click(), click()]);
+    printed(&mut tally, &message(GESTURES, &gestures, &[]));
+    let played = GestureOutcome::new("actuator-mouse", note(), 2);
+    let refused =
+        GestureOutcome::new("actuator-mouse", note(), 0).with_refused("the window is gone");
+    let text = [&played, &refused]
+        .map(|it| printed(&mut tally, &message(GESTURE_OUTCOME, it, &[])))
+        .concat();
+    assert_eq!(
+        text + &tally.summary(),
+        "Mines: played 2 gestures\n\
+         Mines: not played, the window is gone\n\
+         2 gestures planned, 2 played, 1 message refused"
+    );
 }
