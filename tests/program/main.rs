@@ -90,3 +90,4 @@ mod terminal;
 #[cfg(unix)]
 mod top;
 mod trace;
+mod workers;

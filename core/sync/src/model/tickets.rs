@@ -99,14 +99,10 @@ fn loom_an_abandoned_worker_stops_nobody() {
     });
 }
 
-finds!(
-    loom_a_turn_without_notification_is_found,
-    "deadlock",
-    {
-        inject(Fault::LostNotify);
-        passes_on_in_order(Worker::Correct);
-    }
-);
+finds!(loom_a_turn_without_notification_is_found, "deadlock", {
+    inject(Fault::LostNotify);
+    passes_on_in_order(Worker::Correct);
+});
 
 finds!(
     loom_a_ticket_that_is_taken_late_is_found,
